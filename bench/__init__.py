@@ -1,1 +1,2 @@
-"""Measures how fast Jackalope is on this machine. Run `python -m bench`; no test asserts a limit on these figures."""
+"""Measures how fast Jackalope is on this machine. Run `python -m bench`; no test asserts a limit on
+these figures."""

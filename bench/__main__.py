@@ -38,8 +38,8 @@ ON_REQUEST = ("quality", "proof", "animals", "designs", "comparing", "size", "ba
     "--only",
     type=click.Choice([*BENCHMARKS, *ON_REQUEST]),
     multiple=True,
-    help="Only this; may be given again.  [default: all but quality, proof, animals, designs, comparing, size, "
-    "backgrounds and twins]",
+    help="Only this; may be given again.  [default: all but quality, proof, animals, designs, "
+    "comparing, size, backgrounds and twins]",
 )
 def main(only: tuple[str, ...]) -> None:
     """Measure how fast Jackalope is on this machine; some ten minutes and more."""
@@ -60,14 +60,19 @@ def main(only: tuple[str, ...]) -> None:
 
 
 def alone(function: Callable[..., T], *arguments: object) -> T:
-    """Call a function in a new process, so that nothing is loaded yet and the memory measured is its own."""
+    """Call a function in a new process, so that nothing is loaded yet and the memory measured is
+    its own."""
     with ProcessPoolExecutor(1, get_context("spawn")) as process:
         return process.submit(function, *arguments).result()
 
 
 def row(figure: Figure) -> tuple[str, str, str, str, str]:
     """The cells of a figure: name, median, range, number of runs, unit."""
-    spread = f"{short(min(figure.values))} – {short(max(figure.values))}" if len(figure.values) > 1 else ""
+    spread = (
+        f"{short(min(figure.values))} – {short(max(figure.values))}"
+        if len(figure.values) > 1
+        else ""
+    )
     return figure.name, short(figure.median), spread, str(len(figure.values)), figure.unit
 
 

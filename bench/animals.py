@@ -1,8 +1,8 @@
 """Whether a model that learned animals elsewhere recognises the built-in ones.
 
-A small convolutional network learns only from pictures of the asset set `0ad`, each in one flat colour and from the
-side, and then names the built-in animals. It has seen nothing that our builder made. `python -m bench.animals` prints
-its answers. Needs `gen assets install 0ad`.
+A small convolutional network learns only from pictures of the asset set `0ad`, each in one flat
+colour and from the side, and then names the built-in animals. It has seen nothing that our builder
+made. `python -m bench.animals` prints its answers. Needs `gen assets install 0ad`.
 """
 
 from collections.abc import Iterator
@@ -22,8 +22,8 @@ VIEWS, TEST_VIEWS = 160, 60
 EPOCHS = 10
 SEEDS = (0, 1)
 POINTS = 40_000
-# Of a trained mesh, so that the network learns an animal, and not the one mesh of it: relative stretch along each axis,
-# and the height of waves that bend it.
+# Of a trained mesh, so that the network learns an animal, and not the one mesh of it: relative
+# stretch along each axis, and the height of waves that bend it.
 STRETCH, WAVE = 0.15, 0.05
 
 
@@ -39,12 +39,15 @@ class Cloud:
 
 
 def picture(cloud: Cloud, rng: np.random.Generator, bend: bool) -> np.ndarray:
-    """One view (3, SIZE, SIZE) in [0, 1]: from the side, turned by at most `TURN`, to the left or to the right."""
+    """One view (3, SIZE, SIZE) in [0, 1]: from the side, turned by at most `TURN`, to the left or
+    to the right."""
     points, normals = cloud.points, cloud.normals
     if bend:
         points = points * (1 + rng.uniform(-STRETCH, STRETCH, 3))
         for axis, along in ((1, 0), (2, 0), (0, 2)):
-            wave = rng.uniform(0, WAVE) * np.sin(rng.uniform(1, 4) * points[:, along] + rng.uniform(0, 2 * np.pi))
+            wave = rng.uniform(0, WAVE) * np.sin(
+                rng.uniform(1, 4) * points[:, along] + rng.uniform(0, 2 * np.pi)
+            )
             points = points + wave[:, None] * np.eye(3)[axis]
     turn = rng.uniform(-TURN, TURN) + np.pi * rng.integers(2)
     turned, facing = (_turned(array, turn, rng.uniform(0.05, 0.3)) for array in (points, normals))
@@ -53,22 +56,31 @@ def picture(cloud: Cloud, rng: np.random.Generator, bend: bool) -> np.ndarray:
     flat = turned[:, [0, 2]]
     low, high = flat.min(0), flat.max(0)
     scale = SIZE * rng.uniform(0.75, 0.95) / (high - low).max()
-    places = ((flat - (low + high) / 2) * scale + SIZE / 2 + rng.uniform(-2, 2, 2)).astype(int).clip(0, SIZE - 1)
+    places = (
+        ((flat - (low + high) / 2) * scale + SIZE / 2 + rng.uniform(-2, 2, 2))
+        .astype(int)
+        .clip(0, SIZE - 1)
+    )
     canvas = np.ones((SIZE, SIZE, 3)) * rng.uniform(0.2, 1, 3)
     behind_first = np.argsort(-turned[:, 1])
     colour = rng.uniform(0.1, 1, 3)
-    canvas[SIZE - 1 - places[behind_first, 1], places[behind_first, 0]] = shade[behind_first, None] * colour
+    canvas[SIZE - 1 - places[behind_first, 1], places[behind_first, 0]] = (
+        shade[behind_first, None] * colour
+    )
     return canvas.transpose(2, 0, 1).astype(np.float32)
 
 
 def _turned(array: np.ndarray, turn: float, tilt: float) -> np.ndarray:
-    """Turned about the vertical, and then tilted as seen from a little above; the camera looks along y."""
+    """Turned about the vertical, and then tilted as seen from a little above; the camera looks
+    along y."""
     x, y = (
         array[:, 0] * np.cos(turn) - array[:, 1] * np.sin(turn),
         array[:, 0] * np.sin(turn) + array[:, 1] * np.cos(turn),
     )
     z = array[:, 2]
-    return np.stack([x, y * np.cos(tilt) - z * np.sin(tilt), z * np.cos(tilt) + y * np.sin(tilt)], axis=1)
+    return np.stack(
+        [x, y * np.cos(tilt) - z * np.sin(tilt), z * np.cos(tilt) + y * np.sin(tilt)], axis=1
+    )
 
 
 def pictures(
@@ -80,9 +92,19 @@ def pictures(
 
 
 def network(classes: int) -> nn.Module:
-    layers: list[nn.Module] = [nn.Conv2d(3, 24, 5, stride=2, padding=2), nn.BatchNorm2d(24), nn.ReLU(), nn.MaxPool2d(2)]
+    layers: list[nn.Module] = [
+        nn.Conv2d(3, 24, 5, stride=2, padding=2),
+        nn.BatchNorm2d(24),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+    ]
     for before, after in ((24, 48), (48, 96)):
-        layers += [nn.Conv2d(before, after, 3, padding=1), nn.BatchNorm2d(after), nn.ReLU(), nn.MaxPool2d(2)]
+        layers += [
+            nn.Conv2d(before, after, 3, padding=1),
+            nn.BatchNorm2d(after),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+        ]
     return nn.Sequential(*layers, nn.Flatten(), nn.Dropout(0.3), nn.Linear(96 * 16, classes))
 
 
@@ -109,16 +131,20 @@ def _batches(count: int) -> Iterator[torch.Tensor]:
 
 
 def confusion(seed: int) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Names of the animals, and two matrices (true, named) of views: of other pictures of `0ad`, and of `builtin`."""
+    """Names of the animals, and two matrices (true, named) of views: of other pictures of `0ad`,
+    and of `builtin`."""
     rng = np.random.default_rng(seed)
     names = [name for name in asset_names("builtin") if name in asset_names("0ad")]
     model = trained(*pictures("0ad", names, VIEWS, rng, True), len(names), seed)
     return names, *(
-        _matrix(model, *pictures(assets, names, TEST_VIEWS, rng, False), len(names)) for assets in ("0ad", "builtin")
+        _matrix(model, *pictures(assets, names, TEST_VIEWS, rng, False), len(names))
+        for assets in ("0ad", "builtin")
     )
 
 
-def _matrix(model: nn.Module, images: torch.Tensor, labels: torch.Tensor, classes: int) -> np.ndarray:
+def _matrix(
+    model: nn.Module, images: torch.Tensor, labels: torch.Tensor, classes: int
+) -> np.ndarray:
     with torch.inference_mode():
         named = torch.cat([model(part).argmax(1) for part in images.split(256)])
     matrix = np.zeros((classes, classes), int)
@@ -144,10 +170,14 @@ def main() -> None:
         names, own, ours = confusion(seed)
         total = total + ours
         print(
-            f"seed {seed}: 0ad {np.trace(own) / own.sum():.1%}, builtin {np.trace(ours) / ours.sum():.1%}", flush=True
+            f"seed {seed}: 0ad {np.trace(own) / own.sum():.1%}, builtin "
+            f"{np.trace(ours) / ours.sum():.1%}",
+            flush=True,
         )
         for name, row in zip(names, total, strict=True):
-            taken = ", ".join(f"{names[i]} {row[i]}" for i in np.argsort(-row) if row[i] and names[i] != name)
+            taken = ", ".join(
+                f"{names[i]} {row[i]}" for i in np.argsort(-row) if row[i] and names[i] != name
+            )
             print(f"{name:15} {row[names.index(name)] / row.sum():6.1%}  {taken}", flush=True)
 
 

@@ -1,8 +1,9 @@
-"""How much the background alone says about the answer: a classifier of place and direction picks the true caption.
+"""How much the background alone says about the answer: a classifier of place and direction picks
+the true caption.
 
-The two captions of a question exchange the values of two objects. The classifier sees the names in a caption, and the
-place and direction of the scene, which determine the whole background. It learns from the training scenes and is asked
-about the other scenes.
+The two captions of a question exchange the values of two objects. The classifier sees the names in
+a caption, and the place and direction of the scene, which determine the whole background. It learns
+from the training scenes and is asked about the other scenes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,10 +34,16 @@ def _figures(family: str, holdout: str) -> Iterator[Figure]:
     answers = [i % 2 == 0 for i in range(len(learnt))]
     model = LogisticRegression(C=0.1, max_iter=500).fit(hasher.transform(learnt), answers)
     for name in ("seen", "partial", "unseen"):
-        scores = model.decision_function(hasher.transform([t for each in split[name] for t in _told(each, kind)]))
+        scores = model.decision_function(
+            hasher.transform([t for each in split[name] for t in _told(each, kind)])
+        )
         true, false = scores[::2], scores[1::2]
         share = np.where(true == false, 0.5, true > false).mean()
-        yield Figure(f"{family}, {holdout}, {name}: right by the background alone", "%", (100 * float(share),))
+        yield Figure(
+            f"{family}, {holdout}, {name}: right by the background alone",
+            "%",
+            (100 * float(share),),
+        )
 
 
 def _told(scene: Planned, kind: str) -> tuple[Sequence[str], Sequence[str]]:
@@ -47,4 +54,6 @@ def _told(scene: Planned, kind: str) -> tuple[Sequence[str], Sequence[str]]:
         for values in ((one[kind], other[kind]), (other[kind], one[kind]))
     )
     where = (scene.environment, f"{scene.environment} {scene.yaw // 30}")
-    return tuple([f"{named} {place}" for named, place in product([*named], where)] for named in (true, false))
+    return tuple(
+        [f"{named} {place}" for named, place in product([*named], where)] for named in (true, false)
+    )

@@ -25,7 +25,11 @@ def begin(point: Point, threads: int) -> None:
     for name, value in point.settings.items():
         setattr(bpy.context.scene.cycles, name, value)
     if point.well:
-        node = next(node for node in compositor_nodes(bpy.context.scene) if node.bl_idname == "CompositorNodeDenoise")
+        node = next(
+            node
+            for node in compositor_nodes(bpy.context.scene)
+            if node.bl_idname == "CompositorNodeDenoise"
+        )
         set_denoiser(node, "HIGH", "ACCURATE")
     _caster = RayCaster(FAMILY, _stage.meshes, _stage.ground, WIDTH, HEIGHT)
 

@@ -1,7 +1,8 @@
 """An oracle and blind models on every preset, protocol, kind and split: `python -m bench.ceilings`.
 
-Prints docs/ceilings.md. The worlds are small and nothing is rendered: an oracle and a blind model need no pixels. Takes
-some minutes on two cores. `python -m bench.ceilings NAME` prints the table of one world.
+Prints docs/ceilings.md. The worlds are small and nothing is rendered: an oracle and a blind model
+need no pixels. Takes some minutes on two cores. `python -m bench.ceilings NAME` prints the table of
+one world.
 """
 
 import sys
@@ -58,7 +59,8 @@ class Setup:
     pairs: bool = False
     """Whether evaluation scenes have twins."""
     texts: str | None = None
-    """The preset of texts to describe the world with, "all" for all protocols, None for the world's own texts."""
+    """The preset of texts to describe the world with, "all" for all protocols, None for the world's
+    own texts."""
 
 
 def setups() -> list[Setup]:
@@ -68,7 +70,16 @@ def setups() -> list[Setup]:
         preset = read_preset(name)
         scenes: Mapping[str, int] | str = CLASS_SCENES if preset.design == "gzsl" else SCENES
         environments = preset.environments
-        worlds.append(Setup(name, preset.family, preset.holdout, preset.design, scenes, environments=environments))
+        worlds.append(
+            Setup(
+                name,
+                preset.family,
+                preset.holdout,
+                preset.design,
+                scenes,
+                environments=environments,
+            )
+        )
     of_texts = {"compass2026": ("clevr-relations", (3, 4))}
     for name in text_preset_names():
         family, objects = of_texts.get(name, ("clevr-many", (3, 4)))
@@ -84,7 +95,15 @@ def setups() -> list[Setup]:
         Setup("bindsplit, asymmetric", "clevr", ("3x3", "asymmetric"), scenes=uneven, texts="all"),
         Setup("rotation", "clevr", ("turns=4",), "rotation", ROTATION_SCENES, texts="all"),
         Setup("coverage", "clevr", ("k3",), "coverage", texts="all"),
-        Setup("systematicity", "clevr-many", ("3x3", "atoms=1x2"), "systematicity", atoms, (2, 3), texts="all"),
+        Setup(
+            "systematicity",
+            "clevr-many",
+            ("3x3", "atoms=1x2"),
+            "systematicity",
+            atoms,
+            (2, 3),
+            texts="all",
+        ),
         Setup("none", "clevr-many", ("none",), scenes={"all": 60}, objects=(3, 4), texts="all"),
     ]
 
@@ -99,14 +118,24 @@ class Cell:
     split: str
     chance: float | None
     oracle: tuple[float, float]
-    """The oracle's least and greatest value: raw retrieval of productivity has one for each number of atoms."""
+    """The oracle's least and greatest value: raw retrieval of productivity has one for each number
+    of atoms."""
     blind: float | None
     """The better value of the blind models."""
 
 
 def measure_setup(setup: Setup, root: Path) -> list[Cell]:
-    """Write a setup's dataset into `root` and put its benchmarks through the oracle and the blind models."""
-    job = Job(setup.family, setup.holdout, setup.scenes, WIDTH, HEIGHT, objects=setup.objects, pairs=setup.pairs)
+    """Write a setup's dataset into `root` and put its benchmarks through the oracle and the blind
+    models."""
+    job = Job(
+        setup.family,
+        setup.holdout,
+        setup.scenes,
+        WIDTH,
+        HEIGHT,
+        objects=setup.objects,
+        pairs=setup.pairs,
+    )
     write_planned(root, prepare(replace(job, design=setup.design, environments=setup.environments)))
     dataset = Dataset.open(root)
     names = list(write_benchmarks(root, dataset.world, exposed_negatives=False))
@@ -128,7 +157,9 @@ def _cells(benchmark: Benchmark, world: World) -> Iterator[Cell]:
         if not values or split == "val" or split.endswith("_val"):
             continue
         chances = [row["chance"] for row in rows if row["chance"] is not None]
-        answers = [row["value"] for each in blind for row in each.get((protocol, question, split), ())]
+        answers = [
+            row["value"] for each in blind for row in each.get((protocol, question, split), ())
+        ]
         known = [answer for answer in answers if answer is not None]
         yield Cell(
             protocol,
@@ -147,10 +178,14 @@ Rows = dict[tuple[str, str, str], list[Row]]
 def _oracle_rows(benchmark: Benchmark, world: World) -> Rows:
     oracle = Oracle()
     oracle.open(benchmark, world)
-    row_of_text = {text_id: row for row, text_id in enumerate(benchmark.texts["text_id"].to_pylist())}
+    row_of_text = {
+        text_id: row for row, text_id in enumerate(benchmark.texts["text_id"].to_pylist())
+    }
 
     def matrix(pool: Pool) -> PoolScores:
-        return OracleScores(oracle, pool.images, np.array([row_of_text[text] for text in pool.texts], np.int64))
+        return OracleScores(
+            oracle, pool.images, np.array([row_of_text[text] for text in pool.texts], np.int64)
+        )
 
     candidates = benchmark.candidates
     text_rows = positions(candidates["text_id"], benchmark.texts["text_id"])
@@ -161,7 +196,8 @@ def _oracle_rows(benchmark: Benchmark, world: World) -> Rows:
 
 
 def _blind_rows(benchmark: Benchmark, scorer: BlindScorer) -> Rows:
-    """The rows of a blind model; it is not asked pools, whose other texts would tell it which texts are asked about."""
+    """The rows of a blind model; it is not asked pools, whose other texts would tell it which texts
+    are asked about."""
     protocols = [name for name in _protocols(benchmark) if name != "retrieval"]
     if not protocols:
         return {}
@@ -187,7 +223,9 @@ def _evaluation_items(benchmark: Benchmark) -> pa.ChunkedArray:
     return benchmark.items.filter(pc.not_equal(benchmark.items["protocol"], "train"))["item_id"]
 
 
-def _rows(benchmark: Benchmark, protocols: Sequence[str], pairs: pa.Table, scores: np.ndarray, matrix: Any) -> Rows:
+def _rows(
+    benchmark: Benchmark, protocols: Sequence[str], pairs: pa.Table, scores: np.ndarray, matrix: Any
+) -> Rows:
     """Measure the scores of pairs of scenes and texts, without intervals."""
     is_blind = matrix is _no_pool
     table = pa.table(
@@ -200,7 +238,11 @@ def _rows(benchmark: Benchmark, protocols: Sequence[str], pairs: pa.Table, score
         },
         schema=SCORES,
     )
-    folds = {} if is_blind else {name: found for name in protocols if (found := find_protocol(name).folds(benchmark))}
+    folds = (
+        {}
+        if is_blind
+        else {name: found for name in protocols if (found := find_protocol(name).folds(benchmark))}
+    )
     pools = [] if is_blind else item_pools(benchmark, protocols)
     of_run = Scores(benchmark, {}, table, protocols, pools, folds, matrix, intervals=False)
     rows: Rows = defaultdict(list)
@@ -208,7 +250,9 @@ def _rows(benchmark: Benchmark, protocols: Sequence[str], pairs: pa.Table, score
         measured = find_protocol(name).measure(of_run)
         main = measured.outcomes[0].metric
         for row in measured.rows:
-            if not row["is_gap"] and (row["kind"] == RAW or (row["metric"] == main and row["n"] is None)):
+            if not row["is_gap"] and (
+                row["kind"] == RAW or (row["metric"] == main and row["n"] is None)
+            ):
                 labels = [row["kind"], row["skill"], row["level"]]
                 if row["kind"] == RAW:
                     labels = [row["metric"]]
@@ -239,7 +283,9 @@ def page(tables: Mapping[str, Sequence[Cell]]) -> str:
         for cell in cells:
             lines[cell.protocol, cell.question][cell.split] = cell
         for (protocol, question), of_split in lines.items():
-            chance = min((cell.chance for cell in of_split.values() if cell.chance is not None), default=None)
+            chance = min(
+                (cell.chance for cell in of_split.values() if cell.chance is not None), default=None
+            )
             texts = [_cell_text(of_split[split]) if split in of_split else "" for split in splits]
             parts.append(f"| {protocol} | {question} | {_percent(chance)} | {' | '.join(texts)} |")
         parts.append("")
@@ -264,7 +310,9 @@ def tables(names: Sequence[str] = ()) -> dict[str, list[Cell]]:
     """The cells of the setups of these names, by default of all."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
-        for number, setup in enumerate(each for each in setups() if not names or each.name in names):
+        for number, setup in enumerate(
+            each for each in setups() if not names or each.name in names
+        ):
             found[setup.name] = measure_setup(setup, Path(folder) / str(number))
     return found
 

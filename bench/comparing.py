@@ -56,7 +56,8 @@ class Study:
         """The true difference of the two models, 0..1, where trainings are drawn."""
         weights = _WEIGHTS / _WEIGHTS.sum()
         first, second = (
-            expit(BASE + lead + self.spread * _POINTS) @ weights for lead in (self.lead / 2, -self.lead / 2)
+            expit(BASE + lead + self.spread * _POINTS) @ weights
+            for lead in (self.lead / 2, -self.lead / 2)
         )
         return float(first - second)
 
@@ -64,7 +65,9 @@ class Study:
 _WITH_VALUES = ((3, 3, 22, 1), (4, 4, 6, 1), (7, 7, 2, 1), (3, 3, 22, 3))
 HARD = [
     Study(values, objects, each, runs, 1, effect, 0.3, 0.3)
-    for (values, objects, each), runs, effect in product(((3, 3, 22), (4, 4, 6), (4, 7, 3)), (1, 3), (0.3, 1.0))
+    for (values, objects, each), runs, effect in product(
+        ((3, 3, 22), (4, 4, 6), (4, 7, 3)), (1, 3), (0.3, 1.0)
+    )
 ] + [
     Study(values, objects, each, runs, blocks, 0.5, 0.3, 0.3, of_values=0.5)
     for (values, objects, each, blocks), runs in product(_WITH_VALUES, (1, 3))
@@ -81,9 +84,17 @@ def figures() -> list[Figure]:
     for name, runs in (("one training", 1), ("three trainings", 3)):
         chosen = [i for i, study in enumerate(HARD) if study.runs == runs]
         found += [
-            Figure(f"95% intervals that miss the true difference, {name}", "%", tuple(missed[i][0] for i in chosen)),
+            Figure(
+                f"95% intervals that miss the true difference, {name}",
+                "%",
+                tuple(missed[i][0] for i in chosen),
+            ),
             Figure(f"99% intervals that miss it, {name}", "%", tuple(missed[i][1] for i in chosen)),
-            Figure(f"a difference found where 80% is printed, {name}", "%", tuple(ahead[i] for i in chosen)),
+            Figure(
+                f"a difference found where 80% is printed, {name}",
+                "%",
+                tuple(ahead[i] for i in chosen),
+            ),
         ]
     return found
 
@@ -133,13 +144,19 @@ def items_of(study: Study) -> tuple[np.ndarray, Clusters]:
     ]
     items = np.repeat(np.array(cells), study.each, axis=0)
     shown = [
-        ";".join(f"{block} {code // study.objects}:{block} {code % study.objects}" for code in codes)
+        ";".join(
+            f"{block} {code // study.objects}:{block} {code % study.objects}" for code in codes
+        )
         for block, codes in product(range(study.blocks), items[:, 1:].tolist())
     ]
-    return items, Clusters.of([f"{block} {code}" for block, code in product(range(study.blocks), items[:, 0])], shown)
+    return items, Clusters.of(
+        [f"{block} {code}" for block, code in product(range(study.blocks), items[:, 0])], shown
+    )
 
 
-def outcomes(study: Study, items: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, float]:
+def outcomes(
+    study: Study, items: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, float]:
     """The outcomes (runs, n) of two models in a block with new effects, and their true difference.
     It includes the effects of the block's values and objects: the claim is about this
     vocabulary."""
@@ -149,17 +166,30 @@ def outcomes(study: Study, items: np.ndarray, rng: np.random.Generator) -> tuple
     found, true = [], []
     for lead in (BASE + study.lead / 2, BASE - study.lead / 2):
         of_cluster = rng.normal(0, study.of_clusters, n_clusters)
-        of_value, of_object = (rng.normal(0, study.of_values, size) for size in (study.values, study.objects))
+        of_value, of_object = (
+            rng.normal(0, study.of_values, size) for size in (study.values, study.objects)
+        )
         mains = np.add.outer(of_value, of_object).ravel()
         own = shared + rng.normal(0, study.of_bindings, n_bindings) + mains
         runs = []
         for _ in range(study.runs):
             spread = study.of_trainings if study.runs > 1 else 0.0
             here = own + rng.normal(0, spread, n_bindings)
-            logits = lead + rng.normal(0, spread) + here[items[:, 1:]].sum(axis=1) + of_cluster[items[:, 0]]
+            logits = (
+                lead
+                + rng.normal(0, spread)
+                + here[items[:, 1:]].sum(axis=1)
+                + of_cluster[items[:, 0]]
+            )
             runs.append(rng.random(len(items)) < expit(logits))
         found.append(np.array(runs, dtype=float))
         known = mains
         at, times = np.unique(lead + known[items[:, 1:]].sum(axis=1), return_counts=True)
-        true.append(float(times @ (expit(at[:, None] + of_rest * _POINTS) @ _WEIGHTS / _WEIGHTS.sum()) / times.sum()))
+        true.append(
+            float(
+                times
+                @ (expit(at[:, None] + of_rest * _POINTS) @ _WEIGHTS / _WEIGHTS.sum())
+                / times.sum()
+            )
+        )
     return found[0], found[1], true[0] - true[1]

@@ -36,7 +36,9 @@ def figures() -> list[Figure]:
         crowd = write_world(many, MANY, "clevr-many", (3, 10))
         return [
             repeated(
-                "gen split, 4,000 scenes", "texts+items/s", lambda: rows / seconds(lambda: write_texts(root, prepared))
+                "gen split, 4,000 scenes",
+                "texts+items/s",
+                lambda: rows / seconds(lambda: write_texts(root, prepared)),
             ),
             repeated(
                 "gen verify, 4,000 scenes",
@@ -48,20 +50,30 @@ def figures() -> list[Figure]:
 
 
 def _asked(root: Path, prepared: Prepared) -> list[Figure]:
-    """`gen describe` with every protocol over scenes of 3 to 10 objects, and where its time goes."""
+    """`gen describe` with every protocol over scenes of 3 to 10 objects, and where its time
+    goes."""
     rates, shares = [], []
     for _ in range(3):
         spent: dict[str, float] = {}
         with _clocks(spent):
             whole = seconds(
-                lambda: describe(root, Dataset.open(root).world, prepared.holdout, ASKED, Request(), replace=True)
+                lambda: describe(
+                    root, Dataset.open(root).world, prepared.holdout, ASKED, Request(), replace=True
+                )
             )
         n = pq.read_metadata(root / "benchmarks" / ASKED / "candidates.parquet").num_rows
         rates.append(n / whole)
         shares.append({name: 100 * part / whole for name, part in spent.items()})
     found = [Figure("gen describe, 2,000 scenes of 3-10 objects", "decided texts/s", tuple(rates))]
-    found += [Figure(f"of which {name}", "%", tuple(share[name] for share in shares)) for name in shares[0]]
-    rate = repeated("gen verify of these", "decided texts/s", lambda: n / seconds(lambda: verify_dataset(root, ASKED)))
+    found += [
+        Figure(f"of which {name}", "%", tuple(share[name] for share in shares))
+        for name in shares[0]
+    ]
+    rate = repeated(
+        "gen verify of these",
+        "decided texts/s",
+        lambda: n / seconds(lambda: verify_dataset(root, ASKED)),
+    )
     return [*found, rate]
 
 
@@ -77,7 +89,9 @@ def _clocks(spent: dict[str, float]) -> Iterator[None]:
     with ExitStack() as stack:
         for name, (owner, method) in parts.items():
             spent[name] = 0.0
-            stack.enter_context(patch.object(owner, method, _timed(getattr(owner, method), name, spent)))
+            stack.enter_context(
+                patch.object(owner, method, _timed(getattr(owner, method), name, spent))
+            )
         yield
 
 

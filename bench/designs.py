@@ -90,7 +90,15 @@ DESIGNS = (
     Design("rotation of 4 (2x3), a training a turn", 1000, "rotation", 4, (2, 3)),
     Design("rotation of 4 (2x3), two trainings a turn", 1000, "rotation", 4, (2, 3), 2),
     Design("rotation of 4 (2x3), two trainings, 200 images", 200, "rotation", 4, (2, 3), 2),
-    Design("rotation of 4 (4x6) of 16x24 words, two trainings", 1000, "rotation", 4, (4, 6), 2, (16, 24)),
+    Design(
+        "rotation of 4 (4x6) of 16x24 words, two trainings",
+        1000,
+        "rotation",
+        4,
+        (4, 6),
+        2,
+        (16, 24),
+    ),
 )
 
 
@@ -154,7 +162,9 @@ class Effects:
         self.objects = self.rng.normal(0, spreads.names * half, n_objects)
         # Half of the variance of a binding is there whether it was seen or not.
         common = self.rng.normal(0, spreads.bindings / 2, n_values * n_objects)
-        self.unseen_bindings = common + self.rng.normal(0, spreads.bindings / 2, n_values * n_objects)
+        self.unseen_bindings = common + self.rng.normal(
+            0, spreads.bindings / 2, n_values * n_objects
+        )
         failed = self.rng.random(len(common)) < spreads.failing
         self.unseen_bindings[failed] = -20.0
         self.seen_bindings = common
@@ -164,7 +174,9 @@ class Effects:
         `objects` (n, 2)."""
         bindings = values * self.study.design.vocabulary[1] + objects
         of_bindings = self.unseen_bindings if unseen else self.seen_bindings
-        return np.asarray((self.values[values] + self.objects[objects] + of_bindings[bindings]).sum(axis=1))
+        return np.asarray(
+            (self.values[values] + self.objects[objects] + of_bindings[bindings]).sum(axis=1)
+        )
 
 
 def layout_of(design: Design, rng: np.random.Generator) -> Layout:
@@ -209,7 +221,11 @@ def _random_blocks(design: Design, rng: np.random.Generator) -> Layout:
         values = rng.permutation(n_values)[: design.size[0]]
         objects = rng.permutation(n_objects)[: design.size[1]]
         held_out = {(a, b) for a in values.tolist() for b in objects.tolist()}
-        others = [scene for scene in every_scene if not held_out & set(zip(scene.values, scene.objects, strict=True))]
+        others = [
+            scene
+            for scene in every_scene
+            if not held_out & set(zip(scene.values, scene.objects, strict=True))
+        ]
         scenes += _deal(_scenes_of(values, objects), number, rng) + _deal(others, number, rng)
         turn_of += [turn] * (2 * number)
         is_unseen += [True] * number + [False] * number
@@ -239,12 +255,16 @@ def constants(study: Study) -> tuple[float, float]:
     spreads = study.spreads
     unseen = 2 * spreads.names**2 + spreads.bindings**2 + spreads.clusters**2
     unseen += spreads.trainings**2 + spreads.trained_bindings**2
-    seen = 2 * spreads.names**2 + spreads.bindings**2 / 2 + spreads.clusters**2 + spreads.trainings**2
+    seen = (
+        2 * spreads.names**2 + spreads.bindings**2 / 2 + spreads.clusters**2 + spreads.trainings**2
+    )
 
     def constant(variance: float, level: float) -> float:
         return float(brentq(lambda c: _mean(np.array([c]), variance) - level, -20, 20))
 
-    return constant(unseen, study.level), constant(seen, float(expit(logit(study.level) + _SEEN_LOGITS)))
+    return constant(unseen, study.level), constant(
+        seen, float(expit(logit(study.level) + _SEEN_LOGITS))
+    )
 
 
 def _mean(logits: np.ndarray, variance: float) -> float:
@@ -262,17 +282,23 @@ def truths(study: Study, effects: Effects) -> dict[str, tuple[float, float]]:
         grid = [grid[i] for i in np.random.default_rng(0).permutation(len(grid))[:5000]]
     values, objects = np.array([s.values for s in grid]), np.array([s.objects for s in grid])
     new = spreads.clusters**2 + spreads.trainings**2
-    unseen = _mean(at_unseen + effects.fixed(values, objects, True), new + spreads.trained_bindings**2)
+    unseen = _mean(
+        at_unseen + effects.fixed(values, objects, True), new + spreads.trained_bindings**2
+    )
     seen = _mean(at_seen + effects.fixed(values, objects, False), new)
     seen_level = float(expit(logit(study.level) + _SEEN_LOGITS))
-    level = study.level * (1 - spreads.failing) ** 2  # a scene is right only if neither of its bindings fails
+    level = (
+        study.level * (1 - spreads.failing) ** 2
+    )  # a scene is right only if neither of its bindings fails
     return {
         THIS_VOCABULARY: (unseen, seen - unseen),
         WIDER: (level, seen_level - level),
     }
 
 
-def run_items(study: Study, layout: Layout, effects: Effects) -> tuple[list[RunItems], list[RunItems]]:
+def run_items(
+    study: Study, layout: Layout, effects: Effects
+) -> tuple[list[RunItems], list[RunItems]]:
     """The outcomes of every training of every turn on its unseen and on its seen scenes."""
     spreads, design, rng = study.spreads, study.design, effects.rng
     at_unseen, at_seen = constants(study)
@@ -282,7 +308,12 @@ def run_items(study: Study, layout: Layout, effects: Effects) -> tuple[list[RunI
     names = np.array([scene.cluster for scene in layout.scenes])
     cluster = np.unique(names, return_inverse=True)[1]
     of_cluster = rng.normal(0, spreads.clusters, cluster.max() + 1)[cluster]
-    shown = np.array([";".join(f"v{v}:o{o}" for v, o in zip(s.values, s.objects, strict=True)) for s in layout.scenes])
+    shown = np.array(
+        [
+            ";".join(f"v{v}:o{o}" for v, o in zip(s.values, s.objects, strict=True))
+            for s in layout.scenes
+        ]
+    )
     scene_names = np.arange(len(layout.scenes)).astype(str)
     unseen_logits = at_unseen + effects.fixed(values, objects, True) + of_cluster
     seen_logits = at_seen + effects.fixed(values, objects, False) + of_cluster
@@ -291,8 +322,13 @@ def run_items(study: Study, layout: Layout, effects: Effects) -> tuple[list[RunI
         for training in range(design.trainings):
             unseen, asked = layout.unseen[turn], layout.asked[turn]
             of_training = rng.normal(0, spreads.trainings)
-            within = rng.normal(0, spreads.trained_bindings / 2**0.5, design.vocabulary[0] * design.vocabulary[1])
-            logits = np.where(unseen, unseen_logits + within[codes].sum(axis=1), seen_logits) + of_training
+            within = rng.normal(
+                0, spreads.trained_bindings / 2**0.5, design.vocabulary[0] * design.vocabulary[1]
+            )
+            logits = (
+                np.where(unseen, unseen_logits + within[codes].sum(axis=1), seen_logits)
+                + of_training
+            )
             right = rng.random(len(logits)) < expit(logits)
             run = RunItems(
                 block=str(turn),
@@ -310,7 +346,12 @@ def run_items(study: Study, layout: Layout, effects: Effects) -> tuple[list[RunI
 def studies() -> list[Study]:
     """Every design with every size of effects and every level; and blocks in which a fifth of
     bindings fails."""
-    found = [Study(design, spreads, level) for design in DESIGNS for spreads in SPREADS for level in LEVELS]
+    found = [
+        Study(design, spreads, level)
+        for design in DESIGNS
+        for spreads in SPREADS
+        for level in LEVELS
+    ]
     block = Design("one 4x4 block, 200 images", 200, "blocks", 1, (4, 4))
     return [*found, *(Study(design, FAILING, 0.9) for design in (DESIGNS[0], block))]
 

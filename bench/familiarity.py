@@ -1,5 +1,5 @@
-"""Captions and phrases of a reference corpus counted a second, for growing corpora and vocabularies, and the memory
-that it takes."""
+"""Captions and phrases of a reference corpus counted a second, for growing corpora and
+vocabularies, and the memory that it takes."""
 
 import json
 import random
@@ -15,7 +15,18 @@ from evaluator.provenance.noun_phrases import NounPhrases
 
 CAPTIONS, PHRASES = 25_000, (100_000, 1_000_000, 10_000_000)
 BINDINGS, ANNOTATIONS = 4_000_000, 600_000
-_ADJECTIVES = ["red", "small", "white", "old", "wooden", "large", "striped", "empty", "young", "metal"]
+_ADJECTIVES = [
+    "red",
+    "small",
+    "white",
+    "old",
+    "wooden",
+    "large",
+    "striped",
+    "empty",
+    "young",
+    "metal",
+]
 _NOUNS = ["dogs", "car", "table", "children", "street", "bowl", "sign", "bench", "horse", "window"]
 
 
@@ -36,7 +47,11 @@ def figures() -> list[Figure]:
     read, most = alone(_streamed)
     return [
         *rates,
-        Figure(f"{BINDINGS:,} different bindings, once each", "phrases/CPU s", (BINDINGS / counted["count"],)),
+        Figure(
+            f"{BINDINGS:,} different bindings, once each",
+            "phrases/CPU s",
+            (BINDINGS / counted["count"],),
+        ),
         Figure("looking a thousand of them up", "CPU s", (counted["read"],)),
         Figure("their memory", "GiB", (memory,)),
         Figure(f"COCO's JSON of {read['megabytes']:.0f} MB read", "CPU s", (read["read"],)),
@@ -48,7 +63,10 @@ def _vocabulary(folder: Path) -> dict[str, float]:
     """Every phrase shows another binding."""
     with (folder / "phrases.jsonl").open("w") as file:
         for i in range(BINDINGS // 10):
-            file.write(json.dumps({"phrases": [f"old{i % 997} thing{10 * i + n}" for n in range(10)]}) + "\n")
+            file.write(
+                json.dumps({"phrases": [f"old{i % 997} thing{10 * i + n}" for n in range(10)]})
+                + "\n"
+            )
     corpus = find_corpus([folder / "phrases.jsonl"])
     counted = processor_seconds(lambda: count_corpus(corpus, folder / "out"))
     table, _ = count_corpus(corpus, folder / "out")
@@ -64,7 +82,11 @@ def _streamed(folder: Path) -> dict[str, float]:
             row = {
                 "image_id": i,
                 "id": i,
-                "caption": f"a caption of image {i}, which is as long as captions of images are wont to be " * 2,
+                "caption": (
+                    f"a caption of image {i}, which is as long as captions of images are wont to "
+                    f"be "
+                )
+                * 2,
             }
             file.write(json.dumps(row) + ("]}" if i == ANNOTATIONS - 1 else ", "))
     return {
@@ -76,13 +98,18 @@ def _streamed(folder: Path) -> dict[str, float]:
 def _captions(folder: Path) -> dict[str, float]:
     stream = random.Random(0)
     lines = (
-        f"A {stream.choice(_ADJECTIVES)} {stream.choice(_NOUNS)} standing next to two {stream.choice(_ADJECTIVES)} and "
-        f"{stream.choice(_ADJECTIVES)} {stream.choice(_NOUNS)} in front of a {stream.choice(_NOUNS)}."
+        f"A {stream.choice(_ADJECTIVES)} {stream.choice(_NOUNS)} standing next to two "
+        f"{stream.choice(_ADJECTIVES)} and {stream.choice(_ADJECTIVES)} {stream.choice(_NOUNS)} "
+        f"in front of a {stream.choice(_NOUNS)}."
         for _ in range(CAPTIONS)
     )
     (folder / "captions.txt").write_text("\n".join(lines))
     NounPhrases()  # reads the lexicon
-    return {"count": processor_seconds(lambda: count_corpus(find_corpus([folder / "captions.txt"]), folder / "out"))}
+    return {
+        "count": processor_seconds(
+            lambda: count_corpus(find_corpus([folder / "captions.txt"]), folder / "out")
+        )
+    }
 
 
 def _phrases(folder: Path, n: int) -> dict[str, float]:
@@ -91,7 +118,11 @@ def _phrases(folder: Path, n: int) -> dict[str, float]:
         for _ in range(n // 10):
             phrases = [f"{stream.choice(_ADJECTIVES)} {stream.choice(_NOUNS)}" for _ in range(10)]
             file.write(json.dumps({"phrases": phrases}) + "\n")
-    return {"count": processor_seconds(lambda: count_corpus(find_corpus([folder / "phrases.jsonl"]), folder / "out"))}
+    return {
+        "count": processor_seconds(
+            lambda: count_corpus(find_corpus([folder / "phrases.jsonl"]), folder / "out")
+        )
+    }
 
 
 def _few(folder: Path) -> dict[str, float]:

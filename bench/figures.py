@@ -37,5 +37,8 @@ def seconds(action: Callable[[], object]) -> float:
 def measure(name: str) -> list[Figure]:
     """The figures of a benchmark, and the peak memory of its largest process."""
     figures = import_module(f"bench.{name}").figures()
-    kilobytes = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    kilobytes = max(
+        resource.getrusage(who).ru_maxrss
+        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
     return [*figures, Figure("memory of its largest process", "MB", (kilobytes / 1e3,))]

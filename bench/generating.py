@@ -1,4 +1,5 @@
-"""A generative model asked ten texts per image: the image computed once, against the whole prompt for each text."""
+"""A generative model asked ten texts per image: the image computed once, against the whole prompt
+for each text."""
 
 import tempfile
 from pathlib import Path
@@ -15,19 +16,43 @@ from evaluator.models.vqa import VqaScorer, load_vqa
 IMAGES, TEXTS, RUNS = 2, 10, 3
 SIDE, PATCH = 336, 14  # 576 tokens an image, as LLaVA 1.5 has
 _SPECIAL = ("<pad>", "</s>", "<s>", "<image>", "[UNK]")
-_WORDS = ("Yes", "No", "a", "red", "large", "blue", "sphere", "cube", "and", "Does", "this", "figure", "show")
-_SHAPE = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 688}
+_WORDS = (
+    "Yes",
+    "No",
+    "a",
+    "red",
+    "large",
+    "blue",
+    "sphere",
+    "cube",
+    "and",
+    "Does",
+    "this",
+    "figure",
+    "show",
+)
+_SHAPE = {
+    "hidden_size": 256,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 4,
+    "intermediate_size": 688,
+}
 _TEMPLATE = (
-    "{% for m in messages %}{% for c in m['content'] %}{% if c['type'] == 'image' %}<image>{% else %}{{ c['text'] }}"
-    "{% endif %}{% endfor %}{% endfor %}"
+    "{% for m in messages %}{% for c in m['content'] %}{% if c['type'] == 'image' %}<image>{% else "
+    "%}{{ c['text'] }}{% endif %}{% endfor %}{% endfor %}"
 )
 
 
 def figures() -> list[Figure]:
-    """Pairs a second of both ways, one after the other in each run; their ratio; the largest difference of log odds."""
+    """Pairs a second of both ways, one after the other in each run; their ratio; the largest
+    difference of log odds."""
     noise = np.random.default_rng(0).integers(0, 255, (IMAGES, SIDE, SIDE, 3), dtype=np.uint8)
     images = [Image.fromarray(each) for each in noise]
-    pairs = [(i, f"a red cube and{' large' * (k + 1)} blue sphere") for i in range(IMAGES) for k in range(TEXTS)]
+    pairs = [
+        (i, f"a red cube and{' large' * (k + 1)} blue sphere")
+        for i in range(IMAGES)
+        for k in range(TEXTS)
+    ]
     found: dict[str, np.ndarray] = {}
 
     def run(way: str, model: VqaScorer) -> float:
@@ -43,14 +68,18 @@ def figures() -> list[Figure]:
     return [
         Figure("10 texts an image, the image once", "pairs/s", once),
         Figure("10 texts an image, whole prompts", "pairs/s", each),
-        Figure("once against whole prompts (bar: 3 or more)", "times", tuple(a / b for a, b in timed)),
+        Figure(
+            "once against whole prompts (bar: 3 or more)", "times", tuple(a / b for a, b in timed)
+        ),
         Figure("largest difference of their scores (bar: 1e-4 or less)", "", (apart,)),
     ]
 
 
 def _model(folder: Path) -> VqaScorer:
     """A LLaVA with random weights, always the same."""
-    words = Tokenizer(models.WordLevel({word: i for i, word in enumerate((*_SPECIAL, *_WORDS))}, "[UNK]"))
+    words = Tokenizer(
+        models.WordLevel({word: i for i, word in enumerate((*_SPECIAL, *_WORDS))}, "[UNK]")
+    )
     words.pre_tokenizer = pre_tokenizers.Whitespace()
     tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_object=words,
@@ -62,13 +91,23 @@ def _model(folder: Path) -> VqaScorer:
     torch.manual_seed(0)
     config = transformers.LlavaConfig(
         vision_config=transformers.CLIPVisionConfig(**_SHAPE, image_size=SIDE, patch_size=PATCH),
-        text_config=transformers.LlamaConfig(**_SHAPE, vocab_size=len(tokenizer), initializer_range=0.1),
+        text_config=transformers.LlamaConfig(
+            **_SHAPE, vocab_size=len(tokenizer), initializer_range=0.1
+        ),
         image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
     )
     transformers.LlavaForConditionalGeneration(config).save_pretrained(folder)
-    reader = transformers.CLIPImageProcessor(size={"shortest_edge": SIDE}, crop_size={"height": SIDE, "width": SIDE})
-    sizes = {"patch_size": PATCH, "vision_feature_select_strategy": "default", "num_additional_image_tokens": 1}
-    transformers.LlavaProcessor(reader, tokenizer, **sizes, chat_template=_TEMPLATE).save_pretrained(folder)
+    reader = transformers.CLIPImageProcessor(
+        size={"shortest_edge": SIDE}, crop_size={"height": SIDE, "width": SIDE}
+    )
+    sizes = {
+        "patch_size": PATCH,
+        "vision_feature_select_strategy": "default",
+        "num_additional_image_tokens": 1,
+    }
+    transformers.LlavaProcessor(
+        reader, tokenizer, **sizes, chat_template=_TEMPLATE
+    ).save_pretrained(folder)
     loaded = load_vqa(str(folder), "cpu")
     assert isinstance(loaded, VqaScorer)
     return loaded

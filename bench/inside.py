@@ -1,8 +1,8 @@
-"""Where a worker's time goes for one image: run as a separate process with a family and the least and most objects of a
-scene, it prints the seconds of each part as JSON.
+"""Where a worker's time goes for one image: run as a separate process with a family and the least
+and most objects of a scene, it prints the seconds of each part as JSON.
 
-Blender records in each file how long Cycles traced; the rest is what Jackalope and Blender add. The denoiser, whose
-time Blender does not record, is switched off.
+Blender records in each file how long Cycles traced; the rest is what Jackalope and Blender add. The
+denoiser, whose time Blender does not record, is switched off.
 """
 
 import json
@@ -26,7 +26,8 @@ from generator.render.blender.versions import compositor_nodes
 from generator.render.run import Rendering, worker_setup
 
 IMAGES, WARM_UP = 24, 4
-_CUT = 0.005  # seconds that Blender's note of a time lacks in the mean: it cuts off what is below a hundredth
+# seconds that Blender's note of a time lacks in the mean: it cuts off what is below a hundredth
+_CUT = 0.005
 _TIME = re.compile(r"cycles\..*\.render_time")
 
 
@@ -36,7 +37,9 @@ def main() -> None:
     os.dup2(2, 1)  # Blender talks
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     family, least, most = sys.argv[1:]
-    prepared = prepare(Job(family, "none", {"all": IMAGES}, 320, 240, 0, 0, (int(least), int(most))))
+    prepared = prepare(
+        Job(family, "none", {"all": IMAGES}, 320, 240, 0, 0, (int(least), int(most)))
+    )
     spent: dict[str, list[float]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
         request = {**prepared.request, **Rendering().request}
@@ -46,7 +49,9 @@ def main() -> None:
             start = time.perf_counter()
             renderer.render(planned)
             spent["image"].append(time.perf_counter() - start)
-    spent["outside"] = [image - traced for image, traced in zip(spent["image"], spent["traced"], strict=True)]
+    spent["outside"] = [
+        image - traced for image, traced in zip(spent["image"], spent["traced"], strict=True)
+    ]
     json.dump({part: seconds[WARM_UP:] for part, seconds in spent.items()}, answers)
     answers.close()
 
@@ -55,7 +60,11 @@ def _watch(renderer: Any, spent: dict[str, list[float]]) -> None:
     """Have the parts of a renderer note their time; an image is rendered in several parts."""
     stage, traced = renderer._stage, spent["traced"]
     shoot, render = stage._shoot, stage.render
-    next(node for node in compositor_nodes(bpy.context.scene) if node.bl_idname == "CompositorNodeDenoise").mute = True
+    next(
+        node
+        for node in compositor_nodes(bpy.context.scene)
+        if node.bl_idname == "CompositorNodeDenoise"
+    ).mute = True
 
     def noted(draft: str, part: Any) -> None:
         shoot(draft, part)

@@ -1,7 +1,10 @@
-"""Whether images show what they hold: a small network names objects and values, by family, size and quality.
+"""Whether images show what they hold: a small network names objects and values, by family, size and
+quality.
 
-`python -m bench.legibility FOLDER` renders into FOLDER, continues there where it was stopped, and writes
-`scenes/legibility.csv`, which docs/gallery.md and `gen vocab check` read; some three hours on two cores.
+`python -m bench.legibility FOLDER` renders into FOLDER, continues there where it was stopped, and
+writes
+`scenes/legibility.csv`, which docs/gallery.md and `gen vocab check` read; some three hours on two
+cores.
 """
 
 import math
@@ -18,11 +21,21 @@ from bench.naming import Shown, crop, learn, named
 from generator.api import render
 from generator.base.tables import read_csv, write_csv
 from generator.dataset.reader import Dataset
-from generator.inspection.legibility import COLUMNS, LEGIBLE, QUALITIES, SETTINGS, SIDES, TABLE, measured
+from generator.inspection.legibility import (
+    COLUMNS,
+    LEGIBLE,
+    QUALITIES,
+    SETTINGS,
+    SIDES,
+    TABLE,
+    measured,
+)
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
 
 LEARNT, TESTED = {64: 0, 128: 2, 224: 3}, 1  # seeds: each size has other scenes to learn from
-ALSO = {"photo": ("clevr",)}  # whose shapes are learnt from too: photographs leave few of each shape on each ground
+ALSO = {
+    "photo": ("clevr",)
+}  # whose shapes are learnt from too: photographs leave few of each shape on each ground
 WORLDS = {
     "clevr-original": (6, ""),
     "clevr": (3, ""),
@@ -34,7 +47,8 @@ WORLDS = {
     "pug": (3, "color"),
     "pug-texture": (3, "texture"),
 }
-"""Of each world the objects of a scene, as many as 64 pixels have room for, and its paint, where it has a choice."""
+"""Of each world the objects of a scene, as many as 64 pixels have room for, and its paint, where it
+has a choice."""
 _WELL = 99  # percent
 
 
@@ -64,15 +78,21 @@ def rendered(folder: Path, world: str, side: int, quality: str, seed: int, scene
 
 
 def kinds(vocabulary: Vocabulary) -> dict[str, list[str]]:
-    """The kinds of names that the network learns: the category, and each attribute kind except size. Size is left out
-    because an object's size in the image depends on distance, which a crop does not show."""
-    sized = {kind for kind, values in vocabulary.attributes.items() if any(value.scale for value in values.values())}
+    """The kinds of names that the network learns: the category, and each attribute kind except
+    size. Size is left out because an object's size in the image depends on distance, which a crop
+    does not show."""
+    sized = {
+        kind
+        for kind, values in vocabulary.attributes.items()
+        if any(value.scale for value in values.values())
+    }
     named = {kind: vocabulary.values(kind) for kind in vocabulary.attributes if kind not in sized}
     return {vocabulary.category: list(vocabulary.objects), **named}
 
 
 def shown_in(dataset: Dataset, vocabulary: Vocabulary) -> Shown:
-    """Every object of a family on the images of a dataset, cut out, with the numbers of its names."""
+    """Every object of a family on the images of a dataset, cut out, with the numbers of its
+    names."""
     names, crops, truths, category = kinds(vocabulary), [], [], vocabulary.category
     for row in dataset.world.scenes.to_pylist():
         if row["status"] == "failed":
@@ -85,8 +105,11 @@ def shown_in(dataset: Dataset, vocabulary: Vocabulary) -> Shown:
     return Shown(np.stack(crops), np.array(truths))
 
 
-def rows_of(folder: Path, world: str, scenes: tuple[int, int], epochs: int) -> Iterator[dict[str, Any]]:
-    """A row for each name of a world: how many percent of its objects are named rightly, by size and quality.
+def rows_of(
+    folder: Path, world: str, scenes: tuple[int, int], epochs: int
+) -> Iterator[dict[str, Any]]:
+    """A row for each name of a world: how many percent of its objects are named rightly, by size
+    and quality.
 
     `scenes`: those of each size to learn from, as drafts, and other ones to name.
     """
@@ -98,7 +121,9 @@ def rows_of(folder: Path, world: str, scenes: tuple[int, int], epochs: int) -> I
         for side, seed in LEARNT.items()
     ]
     tests = {
-        setting: shown_in(rendered(folder, world, int(side), quality, TESTED, scenes[1]), vocabulary)
+        setting: shown_in(
+            rendered(folder, world, int(side), quality, TESTED, scenes[1]), vocabulary
+        )
         for setting in SETTINGS
         for side, quality in [setting.split()]
     }
@@ -107,31 +132,49 @@ def rows_of(folder: Path, world: str, scenes: tuple[int, int], epochs: int) -> I
     said = {setting: named(model, test) == test.truths for setting, test in tests.items()}
     for i, (kind, of) in enumerate(names.items()):
         for number, name in enumerate(of):
-            of_name = {setting: right[tests[setting].truths[:, i] == number, i] for setting, right in said.items()}
+            of_name = {
+                setting: right[tests[setting].truths[:, i] == number, i]
+                for setting, right in said.items()
+            }
             yield {
                 "family": world.removesuffix("-texture"),
                 "tested": vocabulary.tested,
                 "kind": kind,
                 "name": name,
                 "objects": min(map(len, of_name.values())),
-                **{setting: round(100 * float(right.mean()), 1) for setting, right in of_name.items()},
+                **{
+                    setting: round(100 * float(right.mean()), 1)
+                    for setting, right in of_name.items()
+                },
             }
 
 
 def table() -> str:
-    """The table of docs/gallery.md: for each family and kind the percent that are named, and what is not legible; none
-    where all of it is named on `_WELL` percent or more.
+    """The table of docs/gallery.md: for each family and kind the percent that are named, and what
+    is not legible; none where all of it is named on `_WELL` percent or more.
     """
-    rows = ["| family | named | " + " | ".join(map(str, SIDES)) + " | below 95% |", "|---|---|---|---|---|---|"]
-    for (family, tested, kind), names in groupby(measured(), lambda each: (each.family, each.tested, each.kind)):
+    rows = [
+        "| family | named | " + " | ".join(map(str, SIDES)) + " | below 95% |",
+        "|---|---|---|---|---|---|",
+    ]
+    for (family, tested, kind), names in groupby(
+        measured(), lambda each: (each.family, each.tested, each.kind)
+    ):
         group = [*names]
         total = sum(each.objects for each in group)
         means = [
-            [sum(each.percent[f"{side} {quality}"] * each.objects for each in group) / total for quality in QUALITIES]
+            [
+                sum(each.percent[f"{side} {quality}"] * each.objects for each in group) / total
+                for quality in QUALITIES
+            ]
             for side in SIDES
         ]
         small = {
-            side: [f"{each.name} {math.floor(each.at(side))}" for each in group if each.at(side) < LEGIBLE]
+            side: [
+                f"{each.name} {math.floor(each.at(side))}"
+                for each in group
+                if each.at(side) < LEGIBLE
+            ]
             for side in SIDES
         }
         below = "; ".join(f"{side}: {', '.join(told)}" for side, told in small.items() if told)
@@ -148,17 +191,31 @@ def table() -> str:
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--world", "worlds", type=click.Choice([*WORLDS]), multiple=True, help="Only this; may be given again.")
-@click.option("--learn", "learning", default=400, show_default=True, help="Scenes of each size to learn from.")
-@click.option("--scenes", default=200, show_default=True, help="Scenes of each size and quality to name.")
-@click.option("--epochs", default=24, show_default=True, help="How often each object is learnt from.")
+@click.option(
+    "--world",
+    "worlds",
+    type=click.Choice([*WORLDS]),
+    multiple=True,
+    help="Only this; may be given again.",
+)
+@click.option(
+    "--learn", "learning", default=400, show_default=True, help="Scenes of each size to learn from."
+)
+@click.option(
+    "--scenes", default=200, show_default=True, help="Scenes of each size and quality to name."
+)
+@click.option(
+    "--epochs", default=24, show_default=True, help="How often each object is learnt from."
+)
 def main(folder: Path, worlds: tuple[str, ...], learning: int, scenes: int, epochs: int) -> None:
-    """Render worlds into FOLDER and write into scenes/legibility.csv what a small network names on them."""
+    """Render worlds into FOLDER and write into scenes/legibility.csv what a small network names on
+    them."""
     folder.mkdir(parents=True, exist_ok=True)
     for world in worlds or WORLDS:
         new = [*rows_of(folder, world, (learning, scenes), epochs)]
         of_world = {
-            each: [row for row in read_csv(TABLE, COLUMNS).to_pylist() if world_of(row) == each] for each in WORLDS
+            each: [row for row in read_csv(TABLE, COLUMNS).to_pylist() if world_of(row) == each]
+            for each in WORLDS
         }
         rows = [row for each in (of_world | {world: new}).values() for row in each]
         write_csv(TABLE, pa.Table.from_pylist(rows, pa.schema(COLUMNS)))

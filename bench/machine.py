@@ -7,8 +7,14 @@ from pathlib import Path
 
 
 def machine() -> str:
-    """One line: processor, cores this process may use, memory, GPU, and the versions that matter for speed."""
-    parts = [_processor(), f"{len(os.sched_getaffinity(0))} cores", f"{_memory_gb():.0f} GB", _gpu()]
+    """One line: processor, cores this process may use, memory, GPU, and the versions that matter
+    for speed."""
+    parts = [
+        _processor(),
+        f"{len(os.sched_getaffinity(0))} cores",
+        f"{_memory_gb():.0f} GB",
+        _gpu(),
+    ]
     versions = ", ".join(f"{name} {version(name)}" for name in ("bpy", "torch", "numpy"))
     return f"{', '.join(parts)}; Python {platform.python_version()}, {versions}"
 

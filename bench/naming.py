@@ -19,7 +19,8 @@ _MARGIN = 1.5  # of a crop, times the longer side of the object's box
 
 
 class Shown(NamedTuple):
-    """Objects cut out of images: uint8 (n, 72, 72, 3), and of each the numbers of its names: (n, kinds)."""
+    """Objects cut out of images: uint8 (n, 72, 72, 3), and of each the numbers of its names: (n,
+    kinds)."""
 
     crops: np.ndarray
     truths: np.ndarray
@@ -42,11 +43,16 @@ class _Block(nn.Module):
 
 
 class Classifier(nn.Module):
-    """A residual network of half a million weights, with a head for each kind of name, of so many names."""
+    """A residual network of half a million weights, with a head for each kind of name, of so many
+    names."""
 
     def __init__(self, sizes: Sequence[int]):
         super().__init__()
-        first = (nn.Conv2d(3, _WIDTHS[0], 5, 2, 2, bias=False), nn.BatchNorm2d(_WIDTHS[0]), nn.ReLU())
+        first = (
+            nn.Conv2d(3, _WIDTHS[0], 5, 2, 2, bias=False),
+            nn.BatchNorm2d(_WIDTHS[0]),
+            nn.ReLU(),
+        )
         blocks = (_Block(*widths) for widths in pairwise(_WIDTHS))
         self.encoder = nn.Sequential(*first, *blocks, nn.Flatten(), nn.Dropout(0.3))
         # What lies where tells a cube from a cylinder; a mean over all places would not.
@@ -59,10 +65,11 @@ class Classifier(nn.Module):
 
 
 def crop(image: np.ndarray, box: Sequence[int]) -> np.ndarray:
-    """The square about a box (left, top, right, bottom, the last two exclusive), in one size: uint8 (72, 72, 3).
+    """The square about a box (left, top, right, bottom, the last two exclusive), in one size: uint8
+    (72, 72, 3).
 
-    So every object is as large in its crop, and the object in the middle is the one to name. What lies outside the
-    image repeats its edge.
+    So every object is as large in its crop, and the object in the middle is the one to name. What
+    lies outside the image repeats its edge.
     """
     left, top, right, bottom = box
     wide = math.ceil(_MARGIN * max(right - left, bottom - top))
@@ -74,7 +81,9 @@ def crop(image: np.ndarray, box: Sequence[int]) -> np.ndarray:
 
 def learn(shown: Shown, sizes: Sequence[int], epochs: int) -> Classifier:
     """A classifier trained on these crops, mirrored and shifted at random."""
-    torch.set_num_threads(1)  # more threads wait for one another for longer than so small a network takes
+    torch.set_num_threads(
+        1
+    )  # more threads wait for one another for longer than so small a network takes
     torch.manual_seed(0)
     rng = np.random.default_rng(0)
     model = Classifier(sizes).to(memory_format=torch.channels_last)
@@ -86,7 +95,8 @@ def learn(shown: Shown, sizes: Sequence[int], epochs: int) -> Classifier:
         for images, truths in _batches(shown, rng):
             logits = model(images)
             losses_of = [
-                F.cross_entropy(said, truth, label_smoothing=0.1) for said, truth in zip(logits, truths.T, strict=True)
+                F.cross_entropy(said, truth, label_smoothing=0.1)
+                for said, truth in zip(logits, truths.T, strict=True)
             ]
             loss = torch.stack(losses_of).sum()
             optimizer.zero_grad()
@@ -122,4 +132,6 @@ def named(model: Classifier, shown: Shown) -> np.ndarray:
     start = (_ROOM - _SIDE) // 2
     images = shown.crops[:, start : start + _SIDE, start : start + _SIDE]
     parts = [model(as_input(images[i : i + 256])) for i in range(0, len(images), 256)]
-    return np.stack([torch.cat(each).argmax(-1).numpy() for each in zip(*parts, strict=True)], axis=1)
+    return np.stack(
+        [torch.cat(each).argmax(-1).numpy() for each in zip(*parts, strict=True)], axis=1
+    )

@@ -1,4 +1,5 @@
-"""Scores a million pairs with models that cost nothing, which leaves the evaluator's own time and memory."""
+"""Scores a million pairs with models that cost nothing, which leaves the evaluator's own time and
+memory."""
 
 import hashlib
 from collections.abc import Sequence
@@ -32,7 +33,9 @@ def figures() -> list[Figure]:
         for name, (found, peak) in scored.items()
         for figure in (
             Figure(f"scoring {PAIRS:,} pairs, {name} of constants", "CPU s", (found["score"],)),
-            Figure("its memory over that of the packages", "bytes/pair", ((peak - idle) * GIB / PAIRS,)),
+            Figure(
+                "its memory over that of the packages", "bytes/pair", ((peak - idle) * GIB / PAIRS,)
+            ),
         )
     ]
 
@@ -70,7 +73,10 @@ class _Scorer(PairScorer):
         return _tokens(texts)
 
     def score_pairs(
-        self, images: Sequence[Any], pairs: Sequence[tuple[int, str]], contests: Sequence[Sequence[int]] | None = None
+        self,
+        images: Sequence[Any],
+        pairs: Sequence[tuple[int, str]],
+        contests: Sequence[Sequence[int]] | None = None,
     ) -> np.ndarray:
         return np.full((len(pairs), 1), 0.5, np.float32)
 
@@ -92,7 +98,8 @@ class _Blank:
 
 
 def write_pairs(root: Path, pairs: int, each: int) -> None:
-    """Write a benchmark of so many distinct pairs of `each` images and `each` texts, in items of four candidates."""
+    """Write a benchmark of so many distinct pairs of `each` images and `each` texts, in items of
+    four candidates."""
     with WorldWriter(
         root, {"family": "none", "width": 8, "height": 8, "scenes": {}, "seed": 0, "block_seed": 0}
     ) as world:
@@ -100,7 +107,9 @@ def write_pairs(root: Path, pairs: int, each: int) -> None:
     row = np.arange(pairs)
     item, image = row // CANDIDATES, row * each // pairs
     tables = {
-        "texts": pa.table({"text_id": names("t", np.arange(each)), "text": names("words ", np.arange(each))}),
+        "texts": pa.table(
+            {"text_id": names("t", np.arange(each)), "text": names("words ", np.arange(each))}
+        ),
         "items": pa.table(
             {
                 "item_id": names("i", np.unique(item)),
@@ -124,12 +133,22 @@ def write_pairs(root: Path, pairs: int, each: int) -> None:
 
 
 def _scored(folder: Path, model: Model) -> dict[str, float]:
-    with ProcessPoolExecutor(1, get_context("spawn")) as process:  # so that the memory of writing is not counted
+    with ProcessPoolExecutor(
+        1, get_context("spawn")
+    ) as process:  # so that the memory of writing is not counted
         process.submit(write_pairs, folder, PAIRS, EACH).result()
     benchmark = Dataset.open(folder).benchmark("all")
 
     def run() -> None:
-        score(model, _Blank(), benchmark, collect_needs(benchmark, ["binary"]), folder / "run", 1024, folder / "cache")
+        score(
+            model,
+            _Blank(),
+            benchmark,
+            collect_needs(benchmark, ["binary"]),
+            folder / "run",
+            1024,
+            folder / "cache",
+        )
 
     return {"score": processor_seconds(run)}
 
@@ -146,5 +165,13 @@ def _imported(folder: Path) -> dict[str, float]:
     """Memory of a process that has imported everything and scored a few pairs."""
     write_pairs(folder, 400, 100)
     benchmark = Dataset.open(folder).benchmark("all")
-    score(_Scorer(), _Blank(), benchmark, collect_needs(benchmark, ["binary"]), folder / "run", 1024, folder / "cache")
+    score(
+        _Scorer(),
+        _Blank(),
+        benchmark,
+        collect_needs(benchmark, ["binary"]),
+        folder / "run",
+        1024,
+        folder / "cache",
+    )
     return {}

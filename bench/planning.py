@@ -15,21 +15,33 @@ LARGER = 10  # times as many, planned once, to see what grows
 
 
 def figures() -> list[Figure]:
-    """Milliseconds per scene of two objects and of three to ten; how much more memory ten times as many scenes take."""
-    return [*_figures("clevr", (2, 2), "2 objects"), *_figures("clevr-many", (3, 10), "3 to 10 objects")]
+    """Milliseconds per scene of two objects and of three to ten; how much more memory ten times as
+    many scenes take."""
+    return [
+        *_figures("clevr", (2, 2), "2 objects"),
+        *_figures("clevr-many", (3, 10), "3 to 10 objects"),
+    ]
 
 
 def _figures(family: str, objects: tuple[int, int], what: str) -> list[Figure]:
     prepared = prepare(Job(family, "3x3", SCENES, 320, 240, 0, 0, objects))
     n = len(prepared.planned)
     return [
-        repeated(f"plan, {n:,} scenes of {what}", "ms a scene", lambda: 1e3 / n * seconds(lambda: _plan(prepared))),
+        repeated(
+            f"plan, {n:,} scenes of {what}",
+            "ms a scene",
+            lambda: 1e3 / n * seconds(lambda: _plan(prepared)),
+        ),
         repeated(
             f"place, {PLACED:,} scenes of {what}",
             "ms a scene",
             lambda: 1e3 / PLACED * seconds(lambda: _place(prepared)),
         ),
-        repeated(f"graph, {PLACED:,} scenes of {what}", "ms a scene", lambda: 1e3 / PLACED * _graphs(prepared)),
+        repeated(
+            f"graph, {PLACED:,} scenes of {what}",
+            "ms a scene",
+            lambda: 1e3 / PLACED * _graphs(prepared),
+        ),
         *_larger(prepared, what),
     ]
 
@@ -49,7 +61,13 @@ def _peak() -> float:
 
 def _plan(prepared: Prepared, times: int = 1) -> None:
     job, scenes = prepared.job, {split: times * n for split, n in SCENES.items()}
-    plan_scenes(prepared.vocabulary, SplitPlan(prepared.vocabulary, prepared.holdout), scenes, job.seed, job.objects)
+    plan_scenes(
+        prepared.vocabulary,
+        SplitPlan(prepared.vocabulary, prepared.holdout),
+        scenes,
+        job.seed,
+        job.objects,
+    )
 
 
 def _place(prepared: Prepared) -> None:
@@ -58,5 +76,8 @@ def _place(prepared: Prepared) -> None:
 
 
 def _graphs(prepared: Prepared) -> float:
-    scenes = [place_scene(planned, prepared.vocabulary, 0, 0, 320, 240) for planned in prepared.planned[:PLACED]]
+    scenes = [
+        place_scene(planned, prepared.vocabulary, 0, 0, 320, 240)
+        for planned in prepared.planned[:PLACED]
+    ]
     return seconds(lambda: [scene_graph(scene, prepared.vocabulary) for scene in scenes])

@@ -19,12 +19,15 @@ from tests.generator.unrendered import write_planned
 
 SIZES = (10_000, 30_000, 100_000)
 SHARES = {"train": 0.56, "val": 0.04, "seen": 0.16, "partial": 0.16, "unseen": 0.08}
-ASKED = Request(("binary", "systematicity", "productivity", "integration", "skill", "hard_positives"))
+ASKED = Request(
+    ("binary", "systematicity", "productivity", "integration", "skill", "hard_positives")
+)
 NAME = "proof"
 
 
 def figures() -> list[Figure]:
-    """Seconds and MB of planning and verifying, in a process that does nothing else, by number of scenes."""
+    """Seconds and MB of planning and verifying, in a process that does nothing else, by number of
+    scenes."""
     return [figure for n in SIZES for figure in _of_size(n)]
 
 
@@ -49,7 +52,14 @@ def _apart(function, *arguments):  # type: ignore[no-untyped-def]
 
 
 def _job(n: int) -> Job:
-    return Job("clevr-many", "3x3", {split: int(n * share) for split, share in SHARES.items()}, 64, 48, objects=(3, 4))
+    return Job(
+        "clevr-many",
+        "3x3",
+        {split: int(n * share) for split, share in SHARES.items()},
+        64,
+        48,
+        objects=(3, 4),
+    )
 
 
 def _write(n: int, root: Path) -> None:

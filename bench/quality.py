@@ -1,9 +1,10 @@
 """Image quality against render time: PSNR against 4096 samples, over scenes of clevr-original.
 
-Each image is rendered by one thread, as in the workers of `gen render`. The settings take turns scene by scene, because
-the speed of a machine varies.
+Each image is rendered by one thread, as in the workers of `gen render`. The settings take turns
+scene by scene, because the speed of a machine varies.
 
-A reference takes some minutes. References are cached in $JACKALOPE_BENCH, or else in the user's cache, so a stopped run
+A reference takes some minutes. References are cached in $JACKALOPE_BENCH, or else in the user's
+cache, so a stopped run
 continues: `python -m bench.quality` renders the missing ones.
 """
 
@@ -39,7 +40,9 @@ REFERENCE = {"samples": 4096, "use_denoising": False}
 
 def _like(samples: int, bounces: int = 8, denoise: str = "fast", noise: float = 0.0) -> Quality:
     """CLEVR's quality with some settings changed."""
-    return CLEVR.model_copy(update={"samples": samples, "bounces": bounces, "denoise": denoise, "noise": noise})
+    return CLEVR.model_copy(
+        update={"samples": samples, "bounces": bounces, "denoise": denoise, "noise": noise}
+    )
 
 
 OURS = {name: Point(quality) for name, quality in qualities().items() if name != "reference"}
@@ -60,8 +63,8 @@ CURVE = {
 
 
 def figures() -> list[Figure]:
-    """For each point PSNR and seconds of every scene; for our own qualities also how many times faster than CLEVR's
-    they are."""
+    """For each point PSNR and seconds of every scene; for our own qualities also how many times
+    faster than CLEVR's they are."""
     return [*_measured("", scenes(), SHORT), *_measured("crowded: ", crowded(), CURVE)]
 
 
@@ -70,7 +73,10 @@ def _measured(what: str, drawn: list[Scene], points: Mapping[str, Point]) -> lis
     rendered = _in_turn([drawn[0], *drawn], points)
     slow = [seconds for _, seconds in rendered[next(iter(points))][1:]]
     for name, shots in rendered.items():
-        ratios = tuple(psnr(image, reference) for (image, _), reference in zip(shots[1:], references, strict=True))
+        ratios = tuple(
+            psnr(image, reference)
+            for (image, _), reference in zip(shots[1:], references, strict=True)
+        )
         spent = tuple(seconds for _, seconds in shots[1:])
         found += [Figure(what + name, "dB", ratios), Figure(what + name, "s/image", spent)]
         if name in OURS:
@@ -83,7 +89,9 @@ def _in_turn(drawn: list[Scene], points: Mapping[str, Point]) -> dict[str, list[
     """The image of each scene with each setting; every setting has its own process."""
     with ExitStack() as stack:
         processes = {
-            name: stack.enter_context(ProcessPoolExecutor(1, get_context("spawn"), _begin, (point, 1)))
+            name: stack.enter_context(
+                ProcessPoolExecutor(1, get_context("spawn"), _begin, (point, 1))
+            )
             for name, point in points.items()
         }
         shots: dict[str, list[TimedImage]] = {name: [] for name in points}
@@ -105,13 +113,21 @@ def crowded() -> list[Scene]:
 
 def _uniform(stream: Stream, n: int) -> Objects:
     """Values drawn independently for each attribute of each object."""
-    values = (list(FAMILY.objects), FAMILY.values("color"), FAMILY.values("material"), FAMILY.values("size"))
+    values = (
+        list(FAMILY.objects),
+        FAMILY.values("color"),
+        FAMILY.values("material"),
+        FAMILY.values("size"),
+    )
     return zip(*([each[stream.below(len(each))] for _ in range(n)] for each in values), strict=True)
 
 
 def _shiny(stream: Stream, n: int) -> Objects:
     materials = stream.shuffled([("metal", "metal", "metal", "rubber")[i % 4] for i in range(n)])
-    shapes, colors = stream.balanced(list(FAMILY.objects), n), stream.balanced(FAMILY.values("color"), n)
+    shapes, colors = (
+        stream.balanced(list(FAMILY.objects), n),
+        stream.balanced(FAMILY.values("color"), n),
+    )
     return zip(shapes, colors, materials, stream.balanced(FAMILY.values("size"), n), strict=True)
 
 
@@ -136,12 +152,18 @@ def _scene(key: str, index: int, n: int, draw: Callable[[Stream, int], Objects])
 def render_reference(scene: Scene) -> np.ndarray:
     """The image of a scene with many samples, cached."""
     record = json.loads(scene.to_json())
-    look = FAMILY.model_dump(include={"attributes", "floor", "caustics", "sky"}, exclude_defaults=True)
-    what = json.dumps([[record[part] for part in ("objects", "camera", "lamps")], look, REFERENCE, WIDTH, HEIGHT])
+    look = FAMILY.model_dump(
+        include={"attributes", "floor", "caustics", "sky"}, exclude_defaults=True
+    )
+    what = json.dumps(
+        [[record[part] for part in ("objects", "camera", "lamps")], look, REFERENCE, WIDTH, HEIGHT]
+    )
     path = _folder() / f"{hashlib.sha256(what.encode()).hexdigest()[:16]}.png"
     if not path.exists():
         point = Point(_like(REFERENCE["samples"], denoise=""))
-        with ProcessPoolExecutor(1, get_context("spawn"), _begin, (point, os.cpu_count() or 1)) as process:
+        with ProcessPoolExecutor(
+            1, get_context("spawn"), _begin, (point, os.cpu_count() or 1)
+        ) as process:
             image, _ = process.submit(_render, scene).result()
         Image.fromarray(image).save(draft := path.with_suffix(".part"), "PNG")
         os.replace(draft, path)

@@ -5,7 +5,10 @@ from time import process_time
 from bench.figures import Figure, repeated
 from generator.dataset.answer_reader import LONGEST, read_choice, read_yes_no
 
-CAPTIONS = ("There is a red cube left of a blue sphere.", "There is a blue cube left of a red sphere.")
+CAPTIONS = (
+    "There is a red cube left of a blue sphere.",
+    "There is a blue cube left of a red sphere.",
+)
 HOSTILE = (
     "a_",
     "is yes'",
@@ -26,10 +29,15 @@ HOSTILE = (
 
 
 def figures() -> list[Figure]:
-    """How much longer an answer of 2n characters takes than one of n, for the slowest part; and its time."""
+    """How much longer an answer of 2n characters takes than one of n, for the slowest part; and its
+    time."""
     return [
         repeated("reading an answer of twice the length", "times as long", _largest_ratio),
-        repeated(f"reading a hostile answer of {LONGEST:,} characters", "s", lambda: max(map(_time, HOSTILE))),
+        repeated(
+            f"reading a hostile answer of {LONGEST:,} characters",
+            "s",
+            lambda: max(map(_time, HOSTILE)),
+        ),
     ]
 
 

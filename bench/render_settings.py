@@ -1,4 +1,5 @@
-"""The ways of rendering that bench/quality.py compares, as its process with Blender needs them too."""
+"""The ways of rendering that bench/quality.py compares, as its process with Blender needs them
+too."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -15,7 +16,8 @@ TimedImage = tuple[np.ndarray, float]
 
 
 class Point(NamedTuple):
-    """One way of rendering: a quality, whether it is denoised as well as can be, settings of Cycles."""
+    """One way of rendering: a quality, whether it is denoised as well as can be, settings of
+    Cycles."""
 
     quality: Quality
     well: bool = False

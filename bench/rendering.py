@@ -20,7 +20,8 @@ EARLY, LATE = 50, 1000
 
 
 def figures() -> list[Figure]:
-    """Images a second once the workers are under way, seconds to the first image, where the time goes, and memory."""
+    """Images a second once the workers are under way, seconds to the first image, where the time
+    goes, and memory."""
     return [*_rates(), *_parts(), *_memory()]
 
 
@@ -30,7 +31,9 @@ def _rates() -> list[Figure]:
         for workers in sorted({1, cores}):
             threads = cores // workers
             many = ("s" * (workers > 1), "s" * (threads > 1))
-            what = f"{width}x{height} {quality}, {workers} worker{many[0]} x {threads} thread{many[1]}"
+            what = (
+                f"{width}x{height} {quality}, {workers} worker{many[0]} x {threads} thread{many[1]}"
+            )
             runs = [_render(width, height, quality, images, workers) for _ in range(RUNS)]
             found.append(Figure(what, "images/s", tuple(run.rate for run in runs)))
             if workers == 1:
@@ -40,7 +43,8 @@ def _rates() -> list[Figure]:
 
 
 class _Run(NamedTuple):
-    """Images a second between the first and the last answer, seconds to the first, user seconds an image with start."""
+    """Images a second between the first and the last answer, seconds to the first, user seconds an
+    image with start."""
 
     rate: float
     first: float
@@ -53,9 +57,15 @@ def _render(width: int, height: int, quality: str, images: int, workers: int) ->
         setup = worker_setup({**prepared.request, **Rendering(quality).request}, Path(folder))
         planned = prepared.planned
         start, used = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        answered = [time.perf_counter() for answer in Farm(workers).render(planned, images, setup) if "scene" in answer]
+        answered = [
+            time.perf_counter()
+            for answer in Farm(workers).render(planned, images, setup)
+            if "scene" in answer
+        ]
     used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - used
-    return _Run((len(answered) - 1) / (answered[-1] - answered[0]), answered[0] - start, used / images)
+    return _Run(
+        (len(answered) - 1) / (answered[-1] - answered[0]), answered[0] - start, used / images
+    )
 
 
 def _prepared(images: int, width: int, height: int) -> Prepared:
@@ -72,7 +82,10 @@ def _parts() -> list[Figure]:
 
 def _parts_of(what: str, *arguments: str) -> list[Figure]:
     done = subprocess.run(
-        [sys.executable, "-m", "bench.inside", *arguments], check=False, capture_output=True, text=True
+        [sys.executable, "-m", "bench.inside", *arguments],
+        check=False,
+        capture_output=True,
+        text=True,
     )
     if done.returncode:
         raise RuntimeError(f"bench.inside ended with code {done.returncode}: {done.stderr[-2000:]}")
@@ -83,7 +96,10 @@ def _parts_of(what: str, *arguments: str) -> list[Figure]:
         "place": "of that placing and asking what is seen (rays)",
         "pose": "of that updating the scene",
     }
-    return [Figure(name, "ms", tuple(1e3 * seconds for seconds in spent[part])) for part, name in names.items()]
+    return [
+        Figure(name, "ms", tuple(1e3 * seconds for seconds in spent[part]))
+        for part, name in names.items()
+    ]
 
 
 def _memory() -> list[Figure]:

@@ -1,4 +1,5 @@
-"""The page of results: how long it takes to write, its size, and how fast a browser shows and filters it.
+"""The page of results: how long it takes to write, its size, and how fast a browser shows and
+filters it.
 
 Three models, three seeds of each, four protocols, 10,000 items over 2,500 scenes.
 """
@@ -30,12 +31,19 @@ def figures() -> list[Figure]:
         named = [read_named(source) for source in write_many(Path(folder), 10_000, 2_500)]
         path = Path(folder) / "report.html"
         writing = Figure("writing", "s", (seconds(lambda: write_page(named, path)),))
-        arguments = ["--no-sandbox", "--headless", "--disable-gpu", "--disable-background-networking"]
+        arguments = [
+            "--no-sandbox",
+            "--headless",
+            "--disable-gpu",
+            "--disable-background-networking",
+        ]
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=arguments)
 
         def first_view() -> float:
             page = browser.new_page()
-            taken = seconds(lambda: (page.goto(f"file://{path}"), page.wait_for_selector(".chart svg")))
+            taken = seconds(
+                lambda: (page.goto(f"file://{path}"), page.wait_for_selector(".chart svg"))
+            )
             page.close()
             return 1e3 * taken
 

@@ -1,4 +1,5 @@
-"""Millions: a gallery of 20,000 images and 200,000 texts both ways, and a million items of four candidates measured.
+"""Millions: a gallery of 20,000 images and 200,000 texts both ways, and a million items of four
+candidates measured.
 
 Imports nothing that scores models, whose packages take half a GiB (bench/pairs.py).
 """
@@ -32,12 +33,14 @@ SPLITS = ("seen", "partial", "unseen")
 
 def names(letter: str, numbers: np.ndarray) -> pa.Array:
     """Names of eight digits."""
-    return pc.binary_join_element_wise(letter, pc.utf8_lpad(pa.array(numbers).cast(pa.string()), 8, "0"), "")
+    return pc.binary_join_element_wise(
+        letter, pc.utf8_lpad(pa.array(numbers).cast(pa.string()), 8, "0"), ""
+    )
 
 
 def write_items(root: Path, items: int) -> Path:
-    """Write a run without a model: so many items of four candidates over images of ten items each; returns its
-    folder."""
+    """Write a run without a model: so many items of four candidates over images of ten items each;
+    returns its folder."""
     with WorldWriter(
         root, {"family": "none", "width": 8, "height": 8, "scenes": {}, "seed": 0, "block_seed": 0}
     ) as world:
@@ -105,22 +108,31 @@ def write_items(root: Path, items: int) -> Path:
 
 
 def figures() -> list[Figure]:
-    """Time and memory of both, each in a process of its own, and the gallery's time over that of NumPy's products
-    alone."""
+    """Time and memory of both, each in a process of its own, and the gallery's time over that of
+    NumPy's products alone."""
     gallery, memory = alone(_gallery)
     measured, most = alone(_measured)
     return [
         Figure(f"R@1, 5, 10 of {IMAGES:,} x {TEXTS:,}, both ways", "CPU s", (gallery["ranks"],)),
-        Figure("over its matrix products alone (bar: 1.3 or less)", "times", (gallery["ranks"] / gallery["products"],)),
+        Figure(
+            "over its matrix products alone (bar: 1.3 or less)",
+            "times",
+            (gallery["ranks"] / gallery["products"],),
+        ),
         Figure("its memory (bar: 2 or less)", "GiB", (memory,)),
-        Figure(f"measuring {ITEMS:,} items of {CANDIDATES} candidates", "s", (measured["measure"],)),
+        Figure(
+            f"measuring {ITEMS:,} items of {CANDIDATES} candidates", "s", (measured["measure"],)
+        ),
         Figure("its memory (bar: 2 or less)", "GiB", (most,)),
     ]
 
 
 def alone(task: Callable[[Path], dict[str, float]]) -> tuple[dict[str, float], float]:
     """The result of a task on a folder, and the peak memory of its process in GiB."""
-    with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(1, get_context("spawn")) as process:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ProcessPoolExecutor(1, get_context("spawn")) as process,
+    ):
         found = process.submit(task, Path(folder)).result()
         return found, process.submit(_peak).result()
 
@@ -163,6 +175,8 @@ def processor_seconds(action: Callable[[], object]) -> float:
 
 
 def _measured(folder: Path) -> dict[str, float]:
-    with ProcessPoolExecutor(1, get_context("spawn")) as process:  # so that the memory of writing is not counted
+    with ProcessPoolExecutor(
+        1, get_context("spawn")
+    ) as process:  # so that the memory of writing is not counted
         run = process.submit(write_items, folder / "dataset", ITEMS).result()
     return {"measure": seconds(lambda: measure(run))}

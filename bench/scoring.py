@@ -1,7 +1,9 @@
-"""Scoring with a model of random weights: against the loops of other harnesses, and against its encoders alone.
+"""Scoring with a model of random weights: against the loops of other harnesses, and against its
+encoders alone.
 
-SugarCrepe's evaluation encodes an image and each of its two texts one by one; CLIP_benchmark's retrieval encodes
-batches of images with all their texts. Both encode a text again for every image beside it.
+SugarCrepe's evaluation encodes an image and each of its two texts one by one; CLIP_benchmark's
+retrieval encodes batches of images with all their texts. Both encode a text again for every image
+beside it.
 """
 
 import json
@@ -34,13 +36,20 @@ LOOPED = 60
 # the shape of a small CLIP: its encoders, not the disk, should be what takes time
 SHAPE: dict[str, Any] = {
     "embed_dim": 256,
-    "vision_cfg": {"layers": 6, "width": 256, "head_width": 64, "patch_size": 16, "image_size": 160},
+    "vision_cfg": {
+        "layers": 6,
+        "width": 256,
+        "head_width": 64,
+        "patch_size": 16,
+        "image_size": 160,
+    },
     "text_cfg": {"context_length": 16, "vocab_size": 49408, "width": 256, "heads": 4, "layers": 6},
 }
 
 
 def figures() -> list[Figure]:
-    """Pairs a second of the three ways, ratios, time over that of the encoders alone, similarities a second of a pool.
+    """Pairs a second of the three ways, ratios, time over that of the encoders alone, similarities
+    a second of a pool.
 
     No embedding is cached before.
     """
@@ -54,20 +63,28 @@ def figures() -> list[Figure]:
         encoders = _encoders(model, world, benchmark, needs)
         timed = [(seconds(encoders), seconds(run)) for _ in range(5)]
         loop = repeated(
-            "SugarCrepe's way", "pairs/s", lambda: LOOPED / seconds(lambda: _one_by_one(model, world, benchmark, needs))
+            "SugarCrepe's way",
+            "pairs/s",
+            lambda: LOOPED / seconds(lambda: _one_by_one(model, world, benchmark, needs)),
         )
         batched = repeated(
             "CLIP_benchmark's way",
             "pairs/s",
-            lambda: needs.pairs.shape[1] / seconds(lambda: _batched(model, world, benchmark, needs)),
+            lambda: (
+                needs.pairs.shape[1] / seconds(lambda: _batched(model, world, benchmark, needs))
+            ),
         )
         whole = collect_needs(benchmark, ["retrieval"])
         cells = sum(len(images) * len(texts) for images, texts in whole.pools.values())
         pool = cells / seconds(_scorer(model, world, benchmark, whole, Path(folder)))
     pairs = Figure(
-        f"{needs.pairs.shape[1]:,} pairs, score run", "pairs/s", tuple(needs.pairs.shape[1] / run for _, run in timed)
+        f"{needs.pairs.shape[1]:,} pairs, score run",
+        "pairs/s",
+        tuple(needs.pairs.shape[1] / run for _, run in timed),
     )
-    ratios, over_batched = (tuple(value / other.median for value in pairs.values) for other in (loop, batched))
+    ratios, over_batched = (
+        tuple(value / other.median for value in pairs.values) for other in (loop, batched)
+    )
     over = tuple(100 * (run / alone - 1) for alone, run in timed)
     return [
         pairs,
@@ -81,7 +98,8 @@ def figures() -> list[Figure]:
 
 
 def _ten_texts(benchmark: Benchmark) -> Needs:
-    """Ten captions of the grid an image, neighbours in their order: each caption stands beside several images."""
+    """Ten captions of the grid an image, neighbours in their order: each caption stands beside
+    several images."""
     whole = collect_needs(benchmark, ["binary", "retrieval"])
     images, texts = whole.pools["grid"]
     few = texts[:IMAGES]
@@ -94,27 +112,40 @@ def _ten_texts(benchmark: Benchmark) -> Needs:
 def _model(folder: Path) -> DualEncoder:
     folder.mkdir()
     torch.manual_seed(0)
-    weights = {name: tensor.contiguous() for name, tensor in open_clip.CLIP(**SHAPE).state_dict().items()}
+    weights = {
+        name: tensor.contiguous() for name, tensor in open_clip.CLIP(**SHAPE).state_dict().items()
+    }
     save_file(weights, folder / "open_clip_model.safetensors")
     config = {
         "model_cfg": SHAPE,
-        "preprocess_cfg": {"mean": open_clip.OPENAI_DATASET_MEAN, "std": open_clip.OPENAI_DATASET_STD},
+        "preprocess_cfg": {
+            "mean": open_clip.OPENAI_DATASET_MEAN,
+            "std": open_clip.OPENAI_DATASET_STD,
+        },
     }
     (folder / "open_clip_config.json").write_text(json.dumps(config), encoding="utf-8")
     model: DualEncoder = load_model(f"open_clip:local-dir:{folder}", None)
     return model
 
 
-def _scorer(model: DualEncoder, world: World, benchmark: Benchmark, needs: Needs, folder: Path) -> Callable[[], object]:
+def _scorer(
+    model: DualEncoder, world: World, benchmark: Benchmark, needs: Needs, folder: Path
+) -> Callable[[], object]:
     def run() -> None:
-        with tempfile.TemporaryDirectory(dir=folder) as out, tempfile.TemporaryDirectory(dir=folder) as cache:
+        with (
+            tempfile.TemporaryDirectory(dir=folder) as out,
+            tempfile.TemporaryDirectory(dir=folder) as cache,
+        ):
             score(model, world, benchmark, needs, Path(out), BATCH, Path(cache))
 
     return run
 
 
-def _encoders(model: DualEncoder, world: World, benchmark: Benchmark, needs: Needs) -> Callable[[], object]:
-    """The encoders alone, on the distinct images and texts, in batches of the same size; images are in memory."""
+def _encoders(
+    model: DualEncoder, world: World, benchmark: Benchmark, needs: Needs
+) -> Callable[[], object]:
+    """The encoders alone, on the distinct images and texts, in batches of the same size; images are
+    in memory."""
     pictures = [world.image(image) for image in needs.images.to_pylist()]
     texts = words(benchmark, needs.texts).to_pylist()
 
@@ -140,7 +171,9 @@ def _batched(model: DualEncoder, world: World, benchmark: Benchmark, needs: Need
     images = list(texts_of)
     for start in range(0, len(images), BATCH):
         part = images[start : start + BATCH]
-        pictures = model.encode_images([model.prepare(_opened(world, scene_id)) for scene_id in part])
+        pictures = model.encode_images(
+            [model.prepare(_opened(world, scene_id)) for scene_id in part]
+        )
         for scene_id, picture in zip(part, pictures, strict=True):
             model.encode_texts([benchmark.text_of[text] for text in texts_of[scene_id]]) @ picture
 

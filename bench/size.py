@@ -1,4 +1,5 @@
-"""The size of the project: tokens and files of code, lines that are too long, words of documentation."""
+"""The size of the project: tokens and files of code, lines that are too long, words of
+documentation."""
 
 import subprocess
 import tokenize
@@ -12,29 +13,60 @@ LONGEST = 120
 
 
 def figures() -> list[Figure]:
-    """The tokens and files of code of each package; then style counts, and the words of README and docs."""
+    """The tokens and files of code of each package; then style counts, and the words of README and
+    docs."""
     found = []
     for package in ("generator", "evaluator", "tests", "bench"):
         files = sorted((ROOT / package).rglob("*.py"))
-        entries = [path for path in (ROOT / package).iterdir() if path.name not in ("__pycache__", "__init__.py")]
-        found.append(Figure(f"{package}/: names, operators, numbers and strings", "tokens", (sum(map(tokens, files)),)))
+        entries = [
+            path
+            for path in (ROOT / package).iterdir()
+            if path.name not in ("__pycache__", "__init__.py")
+        ]
+        found.append(
+            Figure(
+                f"{package}/: names, operators, numbers and strings",
+                "tokens",
+                (sum(map(tokens, files)),),
+            )
+        )
         found.append(Figure(f"{package}/: files of code", "files", (len(files),)))
         if package in ("generator", "evaluator"):
             found.append(Figure(f"{package}/: entries", "entries", (len(entries),)))
-    lines = [line for path in tracked("*.py") for line in path.read_text(encoding="utf-8").splitlines()]
-    found.append(Figure(f"lines of over {LONGEST} characters", "lines", (sum(len(line) > LONGEST for line in lines),)))
-    found.append(Figure("lines that the formatter skips", "lines", (sum("fmt: " + "skip" in line for line in lines),)))
-    words = sum(len(path.read_text(encoding="utf-8").split()) for path in (ROOT / "README.md", *ROOT.glob("docs/*.md")))
+    lines = [
+        line for path in tracked("*.py") for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+    found.append(
+        Figure(
+            f"lines of over {LONGEST} characters",
+            "lines",
+            (sum(len(line) > LONGEST for line in lines),),
+        )
+    )
+    found.append(
+        Figure(
+            "lines that the formatter skips",
+            "lines",
+            (sum("fmt: " + "skip" in line for line in lines),),
+        )
+    )
+    words = sum(
+        len(path.read_text(encoding="utf-8").split())
+        for path in (ROOT / "README.md", *ROOT.glob("docs/*.md"))
+    )
     return [*found, Figure("README and docs", "words", (words,))]
 
 
 def tokens(path: Path) -> int:
-    """The names, operators, numbers and strings of a file of Python; comments and line ends do not count."""
+    """The names, operators, numbers and strings of a file of Python; comments and line ends do not
+    count."""
     with path.open("rb") as file:
         return sum(token.type in COUNTED for token in tokenize.tokenize(file.readline))
 
 
 def tracked(pattern: str) -> list[Path]:
     """The files in git of a pattern."""
-    listed = subprocess.run(["git", "ls-files", pattern], cwd=ROOT, capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        ["git", "ls-files", pattern], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     return [ROOT / name for name in listed.stdout.splitlines() if (ROOT / name).exists()]

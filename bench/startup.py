@@ -10,7 +10,8 @@ def figures() -> list[Figure]:
     """Wall time of `--help`, a process of its own each time."""
     modules = {"gen": "generator.cli.main", "score": "evaluator.cli.main"}
     return [
-        repeated(f"{name} --help", "s", lambda module=module: _answer(module), 5) for name, module in modules.items()
+        repeated(f"{name} --help", "s", lambda module=module: _answer(module), 5)
+        for name, module in modules.items()
     ]
 
 

@@ -1,5 +1,5 @@
-"""Reading and checking a large vocabulary: 64 values of one kind, objects of all built-in meshes; CPU time of the one
-process."""
+"""Reading and checking a large vocabulary: 64 values of one kind, objects of all built-in meshes;
+CPU time of the one process."""
 
 import colorsys
 import time
@@ -18,7 +18,8 @@ MESHES = [*SHAPES, *animal_names()]
 
 
 def figures() -> list[Figure]:
-    """CPU seconds, the meshes being those of all shapes and of all built-in animals, which are built before."""
+    """CPU seconds, the meshes being those of all shapes and of all built-in animals, which are
+    built before."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "large.toml"
         path.write_text(large_family(), encoding="utf-8")
@@ -31,15 +32,22 @@ def figures() -> list[Figure]:
                 lambda: cpu_seconds(lambda: read_vocabulary(str(path))),
             ),
             Figure("load and check them, first time in a process", "s of CPU", (first,)),
-            repeated("load and check them again", "s of CPU", lambda: cpu_seconds(lambda: check_family(str(path)))),
+            repeated(
+                "load and check them again",
+                "s of CPU",
+                lambda: cpu_seconds(lambda: check_family(str(path))),
+            ),
         ]
 
 
 def large_family() -> str:
     """A family that extends clevr: 64 colours with synonyms, an object of every mesh there is."""
-    colors = [f'"tint {i}" = {{ srgb = "{_hex(i)}", synonyms = ["hue {i}"] }}' for i in range(VALUES)]
+    colors = [
+        f'"tint {i}" = {{ srgb = "{_hex(i)}", synonyms = ["hue {i}"] }}' for i in range(VALUES)
+    ]
     objects = [
-        f'"body {i}" = {{ mesh = "{mesh}", turn = 40, synonyms = ["form {i}"] }}' for i, mesh in enumerate(MESHES)
+        f'"body {i}" = {{ mesh = "{mesh}", turn = 40, synonyms = ["form {i}"] }}'
+        for i, mesh in enumerate(MESHES)
     ]
     removed = [f"objects.{name}" for name in read_vocabulary("clevr").objects]
     removed += [f"attributes.color.{name}" for name in read_vocabulary("clevr").values("color")]
@@ -48,7 +56,9 @@ def large_family() -> str:
 
 
 def _hex(i: int) -> str:
-    red, green, blue = colorsys.hsv_to_rgb(i % 16 / 16, (0.35, 1.0)[i // 16 % 2], (0.5, 1.0)[i // 32])
+    red, green, blue = colorsys.hsv_to_rgb(
+        i % 16 / 16, (0.35, 1.0)[i // 16 % 2], (0.5, 1.0)[i // 32]
+    )
     return f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
 
 

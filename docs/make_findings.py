@@ -1,4 +1,5 @@
-"""Writes findings.md from findings/page.md and the tables findings/*.csv. Run as `python docs/make_findings.py`."""
+"""Writes findings.md from findings/page.md and the tables findings/*.csv. Run as `python
+docs/make_findings.py`."""
 
 import csv
 import re

@@ -1,7 +1,9 @@
-"""Writes the documentation as a site: `python docs/make_site.py [FOLDER]`, by default into site/. Run by `make docs`.
+"""Writes the documentation as a site: `python docs/make_site.py [FOLDER]`, by default into site/.
+Run by `make docs`.
 
-The pages are README.md, docs/*.md and docs/tour.ipynb; the pages of commands and of Python are made from the code.
-Zensical builds them: it continues MkDocs Material, which stopped in 2026, and reads the same Markdown.
+The pages are README.md, docs/*.md and docs/tour.ipynb; the pages of commands and of Python are made
+from the code. Zensical builds them: it continues MkDocs Material, which stopped in 2026, and reads
+the same Markdown.
 """
 
 import base64
@@ -32,7 +34,10 @@ def write_pages(folder: Path) -> None:
     for name in ("images", "texts", "examples"):
         shutil.copytree(DOCS / name, folder / name)
     for page in DOCS.glob("*.md"):
-        _write(folder / page.name, page.read_text(encoding="utf-8").replace("](../README.md", "](index.md"))
+        _write(
+            folder / page.name,
+            page.read_text(encoding="utf-8").replace("](../README.md", "](index.md"),
+        )
     for source, name in (
         ("README.md", "index.md"),
         ("CHANGELOG.md", "changes.md"),
@@ -44,7 +49,9 @@ def write_pages(folder: Path) -> None:
             .replace("](docs/", "](")
             .replace("](CHANGELOG.md", "](changes.md")
         )
-        text = re.sub(r"^.*img\.shields\.io.*\n\n", "", text, flags=re.MULTILINE)  # the site asks no other host
+        text = re.sub(
+            r"^.*img\.shields\.io.*\n\n", "", text, flags=re.MULTILINE
+        )  # the site asks no other host
         _write(folder / name, text.replace("](CONTRIBUTING.md", "](contributing.md"))
     shutil.copy(ROOT / "CITATION.cff", folder)
     _write(folder / "commands.md", _commands())
@@ -62,7 +69,9 @@ def _commands() -> str:
     parts = ["# Commands\n"]
     for context in commands():
         depth = "#" * (1 + len(context.command_path.split()))
-        parts.append(f"{depth} {context.command_path}\n\n```text\n{context.command.get_help(context)}\n```\n")
+        parts.append(
+            f"{depth} {context.command_path}\n\n```text\n{context.command.get_help(context)}\n```\n"
+        )
     return "\n".join(parts)
 
 
@@ -71,8 +80,12 @@ def commands() -> list[click.Context]:
     return [*_walk(gen, "gen"), *_walk(score, "score")]
 
 
-def _walk(command: click.Command, name: str, parent: click.Context | None = None) -> Iterator[click.Context]:
-    context = click.Context(command, info_name=name, parent=parent, max_content_width=90, **command.context_settings)
+def _walk(
+    command: click.Command, name: str, parent: click.Context | None = None
+) -> Iterator[click.Context]:
+    context = click.Context(
+        command, info_name=name, parent=parent, max_content_width=90, **command.context_settings
+    )
     yield context
     if isinstance(command, click.Group):
         for each in command.list_commands(context):
@@ -96,17 +109,24 @@ def _write_tour(folder: Path) -> None:
     (folder / "tour").mkdir()
     for name, data in resources["outputs"].items():
         (folder / name).write_bytes(data)
-    text = re.sub("<svg.*?</svg>", _picture, text, flags=re.DOTALL)  # which the site's own style would change
+    text = re.sub(
+        "<svg.*?</svg>", _picture, text, flags=re.DOTALL
+    )  # which the site's own style would change
     _write(folder / "tour.md", re.sub("\x1b\\[[0-9;]*m", "", text))  # colours of a terminal
 
 
 def _picture(svg: re.Match[str]) -> str:
-    return f'<img alt="accuracy by split" src="data:image/svg+xml;base64,{base64.b64encode(svg[0].encode()).decode()}">'
+    return (
+        f'<img alt="accuracy by split" '
+        f'src="data:image/svg+xml;base64,{base64.b64encode(svg[0].encode()).decode()}">'
+    )
 
 
 def _index_of_pages(folder: Path) -> str:
     """llms.txt: the pages of the site with a title each, as llmstxt.org has it."""
-    about = re.search(r"^\*\*(.+?)\*\*", (folder / "index.md").read_text(encoding="utf-8"), re.MULTILINE)
+    about = re.search(
+        r"^\*\*(.+?)\*\*", (folder / "index.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
     lines = ["# Jackalope", "", f"> {about[1] if about else ''}"]
     for heading, pages in NAVIGATION["pages"].items():
         lines += ["", f"## {heading}", ""]
@@ -120,10 +140,15 @@ def build(out: Path) -> Path:
     write_pages(out / "pages")
     config = tomllib.loads((DOCS / "site" / "zensical.toml").read_text(encoding="utf-8"))
     config["project"]["nav"] = [
-        {heading: [{title: page} for title, page in pages.items()]} for heading, pages in NAVIGATION["pages"].items()
+        {heading: [{title: page} for title, page in pages.items()]}
+        for heading, pages in NAVIGATION["pages"].items()
     ]
     _write(out / "zensical.toml", tomli_w.dumps(config))
-    subprocess.run([sys.executable, "-m", "zensical", "build", "--strict", "-f", "zensical.toml"], cwd=out, check=True)
+    subprocess.run(
+        [sys.executable, "-m", "zensical", "build", "--strict", "-f", "zensical.toml"],
+        cwd=out,
+        check=True,
+    )
     return out / "html"
 
 

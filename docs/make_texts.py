@@ -1,4 +1,5 @@
-"""Writes texts/: sampled texts of every kind with their scenes. Run as `python docs/make_texts.py`."""
+"""Writes texts/: sampled texts of every kind with their scenes. Run as `python
+docs/make_texts.py`."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -38,14 +39,25 @@ OF_PRESETS: dict[str, Worlds] = {"compass2026": ("clevr-relations", (3, 4))}
 
 
 def pages() -> dict[str, str]:
-    """By file name: a page for each protocol, with the texts written by default, and a page for each preset."""
+    """By file name: a page for each protocol, with the texts written by default, and a page for
+    each preset."""
     found: dict[str, str] = {}
     for protocol, parts in _parts(Request(), MANY).items():
-        found[f"{protocol}.md"] = "\n".join([f"# Texts of the protocol {protocol}", _head(MANY), *parts])
+        found[f"{protocol}.md"] = "\n".join(
+            [f"# Texts of the protocol {protocol}", _head(MANY), *parts]
+        )
     for preset in text_preset_names():
         stated, world = read_text_preset(preset), OF_PRESETS.get(preset, MANY)
-        request = Request(stated.protocols, stated.options, stated.levels, equal_familiarity=stated.equal_familiarity)
-        parts = [f"# {protocol}\n\n" + "\n".join(p) for protocol, p in _parts(request, world, training=False).items()]
+        request = Request(
+            stated.protocols,
+            stated.options,
+            stated.levels,
+            equal_familiarity=stated.equal_familiarity,
+        )
+        parts = [
+            f"# {protocol}\n\n" + "\n".join(p)
+            for protocol, p in _parts(request, world, training=False).items()
+        ]
         found[f"{preset}.md"] = "\n".join([f"# Texts of the preset {preset}", _head(world), *parts])
     return found
 
@@ -88,9 +100,14 @@ def _items(
     }
     protocols = make_protocols(captioner, request, objects[1])
     measured = Request(statistics=parse_statistics("density=0.5,completeness=0.7,saliency=1"))
-    trained = [make_training(captioner, each, objects[1]) for each in (Request(), measured)] if training else []
+    trained = (
+        [make_training(captioner, each, objects[1]) for each in (Request(), measured)]
+        if training
+        else []
+    )
     scenes = [
-        place_scene(each, vocabulary, 0, 0, 320, 240) for each in plan_scenes(vocabulary, plan, counts, 0, objects)
+        place_scene(each, vocabulary, 0, 0, 320, 240)
+        for each in plan_scenes(vocabulary, plan, counts, 0, objects)
     ]
     for survey in (True, False):
         for n, scene in enumerate(scenes):
@@ -125,11 +142,15 @@ def _entry(scene: Scene, item: Item, captioner: Captioner) -> str:
         for thing in scene.objects
     )
     graph = scene_graph(scene, captioner.vocabulary)
-    nearer = {i: sum(bool(graph.edges[i, j, "front"]["holds"]) for j in graph if j != i) for i in graph}
+    nearer = {
+        i: sum(bool(graph.edges[i, j, "front"]["holds"]) for j in graph if j != i) for i in graph
+    }
     depth = " ".join(str(i + 1) for i in sorted(nearer, key=lambda i: -nearer[i]))
     lines = [f"*{objects}; depth {depth}*", ""]
     for candidate in item.candidates:
-        words = captioner.grammar.realise(candidate.text.form, candidate.text.template, dict(candidate.text.wording))
+        words = captioner.grammar.realise(
+            candidate.text.form, candidate.text.template, dict(candidate.text.wording)
+        )
         kind = f" [{candidate.kind}]" if candidate.kind else ""
         slot = f" ({candidate.slot})" if candidate.slot not in ("c", "n") else ""
         lines.append(f"- {'✓' if candidate.truth else '✗'} {words}{slot}{kind}")

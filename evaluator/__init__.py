@@ -1,6 +1,7 @@
 """Score vision-language models on worlds and benchmarks, and say what the scores mean.
 
-`from evaluator import evaluate, Dataset` is the Python API (docs/api.md). Each name is imported when it is first asked
+`from evaluator import evaluate, Dataset` is the Python API (docs/api.md). Each name is imported
+when it is first asked
 for, so that the command line starts quickly.
 """
 

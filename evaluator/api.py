@@ -1,4 +1,5 @@
-"""The Python API: `evaluate` and `ask` do what `score run` and `score ask` do, and return an `Evaluation`."""
+"""The Python API: `evaluate` and `ask` do what `score run` and `score ask` do, and return an
+`Evaluation`."""
 
 import html
 import shutil
@@ -38,9 +39,11 @@ _SHOWN = 4
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """The results of a model on a dataset. Notebooks show its table, a chart of the gap, and images of failures.
+    """The results of a model on a dataset. Notebooks show its table, a chart of the gap, and images
+    of failures.
 
-    folder: the run's folder, which `score report` and `score compare` read. results: the contents of its
+    folder: the run's folder, which `score report` and `score compare` read. results: the contents
+        of its
     results.json, empty in processes other than the main one.
     """
 
@@ -53,13 +56,14 @@ class Evaluation:
         return judge(pool_runs([self.results])[0])
 
     def to_pandas(self) -> pd.DataFrame:
-        """The long table of results (evaluator.protocols.records.Row): a row for each metric, group of items and
-        split or gap."""
+        """The long table of results (evaluator.protocols.records.Row): a row for each metric, group
+        of items and split or gap."""
         return pd.DataFrame(self.results["rows"])
 
     @cached_property
     def items(self) -> pd.DataFrame:
-        """A row for each question with its words, all candidates, scores and margin (evaluator.runs.tables)."""
+        """A row for each question with its words, all candidates, scores and margin
+        (evaluator.runs.tables)."""
         run = open_run(self.folder)
         return pd.DataFrame(item_rows(run, measure_protocols(run)), columns=list(COLUMNS))
 
@@ -70,24 +74,36 @@ class Evaluation:
         """
         known = list(dict.fromkeys(str(row["protocol"]) for row in self.results["rows"]))
         if protocol not in (None, *known):
-            raise UserError(f"The evaluation has no protocol '{protocol}'; {did_you_mean(str(protocol), known)}")
+            raise UserError(
+                f"The evaluation has no protocol '{protocol}'; {did_you_mean(str(protocol), known)}"
+            )
         entries = pool_runs([self.results])
-        table = side_by_side(entries, read_lines(entries, lambda row: protocol in (None, row["protocol"])))
+        table = side_by_side(
+            entries, read_lines(entries, lambda row: protocol in (None, row["protocol"]))
+        )
         letters = table.letters()
         rows = [
-            [*line.labels, *(f"{plain(cell, letters)} {cell.interval}".strip() for cell in line.cells)]
+            [
+                *line.labels,
+                *(f"{plain(cell, letters)} {cell.interval}".strip() for cell in line.cells),
+            ]
             for line in table.lines
         ]
-        return pd.DataFrame(rows, columns=[*table.labels, *(column.head for column in table.columns)])
+        return pd.DataFrame(
+            rows, columns=[*table.labels, *(column.head for column in table.columns)]
+        )
 
     def figure(self, name: str = "gap") -> "altair.ConcatChart":
-        """A figure of the page (evaluator.report.figures) as an Altair chart: `gap`, `gaps`, `split-binary` and so on.
-        Raises UserError for a figure that the results have no numbers for."""
+        """A figure of the page (evaluator.report.figures) as an Altair chart: `gap`, `gaps`,
+        `split-binary` and so on. Raises UserError for a figure that the results have no numbers
+        for."""
         from evaluator.report.figures import figures
 
         found = {each.name: each for each in figures(pool_runs([self.results]))}
         if name not in found:
-            raise UserError(f"The evaluation has no figure '{name}'; {did_you_mean(name, list(found))}")
+            raise UserError(
+                f"The evaluation has no figure '{name}'; {did_you_mean(name, list(found))}"
+            )
         return found[name].chart()
 
     def __repr__(self) -> str:
@@ -105,7 +121,8 @@ class Evaluation:
         return said + self.table().to_html(index=False) + drawn + self._failures()
 
     def _failures(self) -> str:
-        """HTML with a row of wrongly answered images, each with the false text that won; "" if there are none."""
+        """HTML with a row of wrongly answered images, each with the false text that won; "" if
+        there are none."""
         from evaluator.report.gallery import failures
 
         run = open_run(self.folder)
@@ -140,19 +157,25 @@ def evaluate(
     progress: Progress | Callable[[str, int, int | None], object] | None = None,
     **options: Any,
 ) -> Evaluation:
-    """Score a model on the questions of a dataset. Notebooks and terminals (on stderr) show a progress bar.
+    """Score a model on the questions of a dataset. Notebooks and terminals (on stderr) show a
+    progress bar.
 
-    model: a spec such as `open_clip:ViT-B-32@openai`, or your own object (see evaluator.models.python). An object is
+    model: a spec such as `open_clip:ViT-B-32@openai`, or your own object (see
+        evaluator.models.python). An object is
     put in evaluation mode while it is scored, stays on its device, and is called `name`.
-    dataset: a `Dataset`, the folder of a dataset with a single benchmark, or a published benchmark such as
+    dataset: a `Dataset`, the folder of a dataset with a single benchmark, or a published benchmark
+        such as
     `sugarcrepe:FOLDER`. progress: called with (what, done, total) after each batch, or a Progress
-    (generator.base.progress). options: the other fields of evaluator.runs.request.Request, which are the options of
-    `score run`: protocols, limit, within, splits, out, name, batch_size, device, precision, workers, channel, level,
-    full_pools, verify, allow_contaminated. With `out`, a stopped evaluation resumes and `score report` reads the run;
+    (generator.base.progress). options: the other fields of evaluator.runs.request.Request, which
+    are the options of
+    `score run`: protocols, limit, within, splits, out, name, batch_size, device, precision,
+    workers, channel, level,
+    full_pools, verify, allow_contaminated. With `out`, a stopped evaluation resumes and `score
+    report` reads the run;
     without it, the run is in a temporary folder, which is deleted with the returned object.
 
-    Raises UserError for a request that cannot be met, and if the model's methods return an unexpected shape or type.
-    With several processes (torchrun) only the first has results.
+    Raises UserError for a request that cannot be met, and if the model's methods return an
+    unexpected shape or type. With several processes (torchrun) only the first has results.
     """
     from evaluator.runs.run import run
 
@@ -169,8 +192,10 @@ def ask(
 ) -> Evaluation:
     """Ask a model the questions of a dataset in words, as `evaluate` scores one.
 
-    model: a spec of vqa:, api: or python:, an object with a method answer(images, question), or (model, processor) of
-    transformers. options: the fields of evaluator.runs.request.AskRequest, which are the options of `score ask`. Raises
+    model: a spec of vqa:, api: or python:, an object with a method answer(images, question), or
+        (model, processor) of
+    transformers. options: the fields of evaluator.runs.request.AskRequest, which are the options of
+    `score ask`. Raises
     UserError for a request that cannot be met, and if the model stops answering.
     """
     from evaluator.runs.ask import ask as run
@@ -185,13 +210,18 @@ def _evaluated(run: Callable[..., Results | None], request: Request, progress: A
 
     if request.out is None and (count := Process.from_environment().count) > 1:
         raise UserError(
-            f"Expected `out`, the folder that the {count} processes of this run share; give the same folder to each."
+            f"Expected `out`, the folder that the {count} processes of this run share; give the "
+            f"same folder to each."
         )
-    folder = Path(tempfile.mkdtemp(prefix="evaluate-")) if request.out is None else Path(request.out)
+    folder = (
+        Path(tempfile.mkdtemp(prefix="evaluate-")) if request.out is None else Path(request.out)
+    )
     try:
         progress = AutoBar() if progress is None else progress
         with evaluating(request.model):
-            results = run(request, folder, progress if isinstance(progress, Progress) else Callback(progress))
+            results = run(
+                request, folder, progress if isinstance(progress, Progress) else Callback(progress)
+            )
     except BaseException:
         if request.out is None:
             shutil.rmtree(folder)

@@ -1,1 +1,2 @@
-"""Make worlds in which chosen combinations never occur, and texts about them that are proven true or false."""
+"""Make worlds in which chosen combinations never occur, and texts about them that are proven true
+or false."""

@@ -1,11 +1,12 @@
-"""The Python API of `gen plan`, `gen render` and `gen describe`, for notebooks; the commands call it.
+"""The Python API of `gen plan`, `gen render` and `gen describe`, for notebooks; the commands call
+it.
 
     from generator.api import plan, render, describe
     dataset = render(holdout="3x3", scenes=200, resolution="128x128", out="world")
     benchmark = describe("world", protocols=["binary"], name="binary")
 
-Mistakes raise `generator.base.errors.UserError`, with one sentence that says how to correct them. The messages that the
-commands print are logged under the name `generator` at level INFO.
+Mistakes raise `generator.base.errors.UserError`, with one sentence that says how to correct them.
+The messages that the commands print are logged under the name `generator` at level INFO.
 """
 
 import logging
@@ -25,7 +26,13 @@ from generator.base.store import is_url, settle, shown, staging
 from generator.dataset.outputs import parse_outputs
 from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.writer import write_index
-from generator.describe.benchmark import ALREADY, Summary, kept_benchmark, kept_splits, write_benchmarks
+from generator.describe.benchmark import (
+    ALREADY,
+    Summary,
+    kept_benchmark,
+    kept_splits,
+    write_benchmarks,
+)
 from generator.describe.benchmark import describe as describe_scenes
 from generator.describe.request import Request, check_exposed, check_request, read_text_preset
 from generator.describe.statistics import parse_statistics
@@ -40,7 +47,15 @@ from generator.plan.power import sentence
 from generator.plan.store import StoredPlan, is_planned
 from generator.render.farm import Farm, default_workers
 from generator.render.rerender import Changes, default_folder, prepare_rerender, rerender
-from generator.render.run import Rendering, Work, check_space, duration, render_work, seconds_a_scene, work_of
+from generator.render.run import (
+    Rendering,
+    Work,
+    check_space,
+    duration,
+    render_work,
+    seconds_a_scene,
+    work_of,
+)
 from generator.render.settings import DEVICES, check_device, find_device, find_gpus
 from generator.render.shards import ShardScenes, parse_shard
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
@@ -51,9 +66,11 @@ _OPEN: Mapping[str, int] = MappingProxyType({})
 
 
 def plan(out: str | Path | None = None, **content: Any) -> StoredPlan:
-    """Plan a world: what each scene holds, and what training never shows. Takes seconds and needs no Blender.
+    """Plan a world: what each scene holds, and what training never shows. Takes seconds and needs
+    no Blender.
 
-    `out`: the folder to write; by default named after the options. `content`: as `prepare_world`. Planning the same
+    `out`: the folder to write; by default named after the options. `content`: as `prepare_world`.
+    Planning the same
     content again changes nothing. Returns the plan; its `root` is the folder for `render`.
     """
     prepared, name = prepare_world(**content)
@@ -76,15 +93,21 @@ def render(
     progress: Progress = SILENT,
     **content: Any,
 ) -> Dataset:
-    """Render a world and write a benchmark for each holdout. If it was stopped, call it again to continue.
+    """Render a world and write a benchmark for each holdout. If it was stopped, call it again to
+    continue.
 
-    `planned`: a folder made by `plan`; without it, a world is planned from `content` (as `prepare_world`). `out`: a
-    folder or a URL; by default `planned`, or a folder named after the options. The other arguments are options of
-    `gen render`: `outputs` is "masks,depth,normals,boxes" or some of these, `shard` "1/4", `shards` a size such as
+    `planned`: a folder made by `plan`; without it, a world is planned from `content` (as
+    `prepare_world`). `out`: a
+    folder or a URL; by default `planned`, or a folder named after the options. The other arguments
+    are options of
+    `gen render`: `outputs` is "masks,depth,normals,boxes" or some of these, `shard` "1/4", `shards`
+    a size such as
     "256MB". A shard gets no benchmarks; `gen merge` writes them.
     """
     if shard and exposed_negatives:
-        raise UserError("--exposed-negatives is about texts and a shard has none; give it to `gen merge`.")
+        raise UserError(
+            "--exposed-negatives is about texts and a shard has none; give it to `gen merge`."
+        )
     part, tar_bytes = parse_shard(shard), parse_size(shards) if shards else None
     device = find_device(device)
     workers_of = _farm(workers, farm, address, device)
@@ -120,15 +143,20 @@ def render_on_slurm(
 ) -> Dataset | None:
     """Render a world as an array of `jobs` jobs of a Slurm cluster, each with `workers` cores.
 
-    The files equal those of `render`. `partition`, `account`, `time` ("2:00:00") and `memory` ("16GB") apply to each
-    job. Without `wait`, returns None once the jobs are submitted; call it again to continue. Other arguments are as for
+    The files equal those of `render`. `partition`, `account`, `time` ("2:00:00") and `memory`
+    ("16GB") apply to each
+    job. Without `wait`, returns None once the jobs are submitted; call it again to continue. Other
+    arguments are as for
     `render`. Every node must have access to the folder.
     """
     with extras_named():
         from generator.base.slurm import slurm_of
         from generator.render.array import Array
     if device == "auto":
-        raise UserError(f"--device auto looks at this machine, but Slurm's nodes render: give {', '.join(DEVICES)}.")
+        raise UserError(
+            f"--device auto looks at this machine, but Slurm's nodes render: give "
+            f"{', '.join(DEVICES)}."
+        )
     check_device(device)
     tar_bytes = parse_size(shards) if shards else None
     rendering = Rendering(quality, parse_outputs(outputs), device, None, tar_bytes).request
@@ -170,7 +198,8 @@ def slurm_script(
     memory: str | None = None,
     **content: Any,
 ) -> SlurmScript:
-    """Return what `render_on_slurm` would submit with these arguments. Needs no Slurm and writes nothing.
+    """Return what `render_on_slurm` would submit with these arguments. Needs no Slurm and writes
+    nothing.
 
     Raises UserError for impossible arguments, and for a world that cannot be planned.
     """
@@ -189,9 +218,10 @@ def slurm_script(
     n_jobs = min(jobs, scenes)
     core_seconds = scenes * seconds_a_scene({**request, **rendering})
     cost = (
-        f"{scenes:,} images on {n_jobs} job{'s' * (n_jobs > 1)} of {workers} core{'s' * (workers > 1)}: about "
-        f"{duration(core_seconds / n_jobs / workers)} each, {duration(core_seconds)} of one core in all, if nodes are "
-        f"idle and like ours; a job may take {duration(60 * slurm.minutes)} before it is requeued."
+        f"{scenes:,} images on {n_jobs} job{'s' * (n_jobs > 1)} of {workers} "
+        f"core{'s' * (workers > 1)}: about {duration(core_seconds / n_jobs / workers)} each, "
+        f"{duration(core_seconds)} of one core in all, if nodes are idle and like ours; a job may "
+        f"take {duration(60 * slurm.minutes)} before it is requeued."
     )
     if device != "cpu":
         cost = f"{scenes:,} images on {n_jobs} jobs with a GPU each; {device} has not been timed."
@@ -214,7 +244,8 @@ def render_again(
 ) -> Dataset:
     """Render the recorded scenes of a dataset again and copy its benchmarks.
 
-    `out`: a folder or a URL; by default NAME-again-WIDTHxHEIGHT. `resolution`, `quality`, `outputs`: None keeps
+    `out`: a folder or a URL; by default NAME-again-WIDTHxHEIGHT. `resolution`, `quality`,
+    `outputs`: None keeps
     the dataset's. Other arguments are as for `render`; without `shards`, images are separate files.
     """
     opened = Dataset.open(source)
@@ -226,16 +257,23 @@ def render_again(
         parse_size(shards) if shards else None,
     )
     root = _local(out or default_folder(opened, changes))
-    work, workers_of = prepare_rerender(opened, changes), _farm(workers, farm, address, changes.device)
+    work, workers_of = (
+        prepare_rerender(opened, changes),
+        _farm(workers, farm, address, changes.device),
+    )
     _log_work(work, root, changes.device, workers_of)
     rerender(opened, work, root, workers_of, progress)
     return _finished(root, out)
 
 
-def describe(dataset: str | Path, *, name: str | None = None, progress: Progress = SILENT, **texts: Any) -> Benchmark:
-    """Write new texts for a dataset: another benchmark over the same images, holdout and splits. Nothing is rendered.
+def describe(
+    dataset: str | Path, *, name: str | None = None, progress: Progress = SILENT, **texts: Any
+) -> Benchmark:
+    """Write new texts for a dataset: another benchmark over the same images, holdout and splits.
+    Nothing is rendered.
 
-    `dataset`: a folder or a URL. `name`: name of the new benchmark, by default after what is held out. `texts`:
+    `dataset`: a folder or a URL. `name`: name of the new benchmark, by default after what is held
+    out. `texts`:
     as `describe_texts`. If a benchmark of that name was made by the same request, it is kept.
     """
     root = _local(dataset)
@@ -268,16 +306,29 @@ def describe_texts(
 ) -> tuple[str, Summary]:
     """`describe` for a local folder. Returns the benchmark's name and a summary of what it holds.
 
-    The arguments are the options of `gen describe` and mean the same; None is the default, or the value of the preset.
+    The arguments are the options of `gen describe` and mean the same; None is the default, or the
+    value of the preset.
     """
     request, suffix = Request(), "texts"
     if preset is not None:
         stated = read_text_preset(preset)
-        settled = {"protocol": protocols, "level": levels, "complexity": complexity, "template": template}
+        settled = {
+            "protocol": protocols,
+            "level": levels,
+            "complexity": complexity,
+            "template": template,
+        }
         for option, value in settled.items():
             if value is not None:
-                raise UserError(f"--preset {preset} sets --{option} itself; leave one of the two out.")
-        protocols, levels, complexity, template = stated.protocols, stated.levels, stated.complexity, stated.template
+                raise UserError(
+                    f"--preset {preset} sets --{option} itself; leave one of the two out."
+                )
+        protocols, levels, complexity, template = (
+            stated.protocols,
+            stated.levels,
+            stated.complexity,
+            stated.template,
+        )
         request, suffix = replace(request, options=stated.options), Path(preset).stem
         any_familiarity = any_familiarity or not stated.equal_familiarity
     asked = {
@@ -293,7 +344,9 @@ def describe_texts(
         "without": read_ids(Path(without)) if without else None,
     }
     given: dict[str, Any] = {
-        each: tuple(value) if isinstance(value, list) else value for each, value in asked.items() if value
+        each: tuple(value) if isinstance(value, list) else value
+        for each, value in asked.items()
+        if value
     }
     request = replace(
         request,
@@ -304,25 +357,37 @@ def describe_texts(
         seed=seed,
     )
     opened = Dataset.open(root)
-    check_request(request, parse_vocabulary(opened.world.vocabulary_text, "vocabulary.toml").templates)
+    check_request(
+        request, parse_vocabulary(opened.world.vocabulary_text, "vocabulary.toml").templates
+    )
     kept = kept_benchmark(opened, benchmark)
     holdout = Holdout.from_dict(kept.holdout_block())
-    name = check_benchmark_name(name) if name is not None else f"{design_of(holdout).benchmark_name(holdout)}-{suffix}"
+    name = (
+        check_benchmark_name(name)
+        if name is not None
+        else f"{design_of(holdout).benchmark_name(holdout)}-{suffix}"
+    )
     splits = kept_splits(root, kept)
-    done = describe_scenes(root, opened.world, holdout, name, request, splits, progress=progress, replace=replace_old)
+    done = describe_scenes(
+        root, opened.world, holdout, name, request, splits, progress=progress, replace=replace_old
+    )
     if not done.written:
         logger.info(ALREADY.format(name))
     return name, done
 
 
-def write_first_benchmarks(root: Path, exposed_negatives: bool = False, progress: Progress = SILENT) -> None:
+def write_first_benchmarks(
+    root: Path, exposed_negatives: bool = False, progress: Progress = SILENT
+) -> None:
     """Write the benchmark of each holdout of a world that has been rendered or merged."""
     done = write_benchmarks(root, Dataset.open(root).world, exposed_negatives, progress)
     for name, described in done.items():
         counts = ", ".join(f"{split} {n:,}" for split, n in described.scenes.items())
         logger.info(f"{name}: {counts}." if len(done) > 1 else f"Scenes: {counts}.")
         if empty := [split for split, n in described.scenes.items() if not n]:
-            logger.info(f"With this holdout no scene belongs to {', '.join(empty)} (docs/splits.md).")
+            logger.info(
+                f"With this holdout no scene belongs to {', '.join(empty)} (docs/splits.md)."
+            )
 
 
 def log_held_out(planned: StoredPlan) -> None:
@@ -338,14 +403,18 @@ def log_held_out(planned: StoredPlan) -> None:
             logger.info(f"Expect: {sentence(design)}")
 
 
-def turn_counts(holdouts: Sequence[Holdout], vocabulary: Vocabulary, planned: StoredPlan) -> dict[str, dict[str, int]]:
-    """The planned scenes of each split, by benchmark, of holdouts that share all scenes; empty for other designs."""
+def turn_counts(
+    holdouts: Sequence[Holdout], vocabulary: Vocabulary, planned: StoredPlan
+) -> dict[str, dict[str, int]]:
+    """The planned scenes of each split, by benchmark, of holdouts that share all scenes; empty for
+    other designs."""
     design = design_of(holdouts[0])
     if not design.shares_scenes:
         return {}
     scenes = list(planned)
     return {
-        design.benchmark_name(holdout): count_splits(scenes, design.rule(vocabulary, holdout)) for holdout in holdouts
+        design.benchmark_name(holdout): count_splits(scenes, design.rule(vocabulary, holdout))
+        for holdout in holdouts
     }
 
 
@@ -356,7 +425,8 @@ def _planned(
     content: Mapping[str, Any],
     exposed_negatives: bool,
 ) -> tuple[StoredPlan, Path]:
-    """Returns the plan to render (made if it is missing) and the folder to render into. `rendering`: of a Rendering."""
+    """Returns the plan to render (made if it is missing) and the folder to render into.
+    `rendering`: of a Rendering."""
     if planned is not None and content:
         option = next(iter(content)).replace("_", "-")
         raise UserError(f"{planned} is planned already, so --{option} has no effect; leave it out.")
@@ -367,13 +437,17 @@ def _planned(
         if exposed_negatives:
             check_exposed(map(Holdout.from_dict, stored.request["holdouts"]))
         folder = stored.root.resolve()
-        return stored, _local(out or (folder.with_name(folder.name + suffix) if part else stored.root))
+        return stored, _local(
+            out or (folder.with_name(folder.name + suffix) if part else stored.root)
+        )
     prepared, name = prepare_world(**content)
     if exposed_negatives:
         check_exposed(prepared.holdouts)
     root = _local(out or f"{name}{suffix}")
     if not is_planned(root, prepared.request):
-        check_space(root, len(ShardScenes(prepared.planned, part)), {**prepared.request, **rendering})
+        check_space(
+            root, len(ShardScenes(prepared.planned, part)), {**prepared.request, **rendering}
+        )
     return plan_world(prepared, root), root
 
 
@@ -384,9 +458,15 @@ def _farm(workers: int | None, farm: str, address: str | None, device: str) -> F
     return Farm(workers or len(gpus) or default_workers(), farm == "ray", address, gpus)
 
 
-def _log_work(work: Work, root: Path, device: str, farm: Farm, planned_for: Mapping[str, int] = _OPEN) -> None:
+def _log_work(
+    work: Work, root: Path, device: str, farm: Farm, planned_for: Mapping[str, int] = _OPEN
+) -> None:
     least, most = work.request["objects"]
-    each = "" if least == most == 2 else f", {least if least == most else f'{least}..{most}'} objects each"
+    each = (
+        ""
+        if least == most == 2
+        else f", {least if least == most else f'{least}..{most}'} objects each"
+    )
     workers = f"with {farm.workers} worker{'s' * (farm.workers > 1)}"
     seconds = f"about {duration(work.seconds(farm.workers))} {workers} on an idle machine"
     time = seconds if device == "cpu" else f"on {device}, which has not been timed, {workers}"
@@ -395,7 +475,9 @@ def _log_work(work: Work, root: Path, device: str, farm: Farm, planned_for: Mapp
         f"({work.request['quality']['name']}{each}) into {shown(root)}, {time}."
     )
     if planned_for:
-        logger.info(f"Planned for {', '.join(f'{split} {n:,}' for split, n in planned_for.items())}.")
+        logger.info(
+            f"Planned for {', '.join(f'{split} {n:,}' for split, n in planned_for.items())}."
+        )
 
 
 def _local(place: str | Path) -> Path:
@@ -404,7 +486,8 @@ def _local(place: str | Path) -> Path:
 
 
 def _finished(root: Path, out: str | Path | None) -> Dataset:
-    """Write the index and return the dataset; for a URL, remove the local folder, whose files are now at the URL.
+    """Write the index and return the dataset; for a URL, remove the local folder, whose files are
+    now at the URL.
 
     An earlier run may have been stopped just before the index or the copying.
     """

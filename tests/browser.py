@@ -11,7 +11,12 @@ from playwright.sync_api import Browser, Page, sync_playwright
 def chromium() -> Iterator[Browser]:
     """The browser, without a window."""
     with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--headless", "--disable-gpu", "--disable-background-networking"]
+        arguments = [
+            "--no-sandbox",
+            "--headless",
+            "--disable-gpu",
+            "--disable-background-networking",
+        ]
         opened = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=arguments)
         yield opened
         opened.close()

@@ -18,7 +18,8 @@ from hypothesis import settings
 
 from tests.slurm import slurm as slurm
 
-# Tests run in two processes on machines of two cores, where threads of matrix products would only wait for one another.
+# Tests run in two processes on machines of two cores, where threads of matrix products would only
+# wait for one another.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # pytest-xdist says how wide its own terminal is; tables of results would fold to it.
 os.environ.pop("COLUMNS", None)
@@ -37,7 +38,9 @@ FEW = ["--scenes", "train=14,val=2,seen=4,partial=4,unseen=4"]
 FEWEST = ["--scenes", "train=6,val=1,seen=1,partial=1,unseen=1"]
 
 
-def run_command(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run_command(
+    *arguments: str | Path, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run `gen` or `score` in this process; an unforeseen error is an error of the test.
 
     The first argument may be several words, as on a command line.
@@ -58,7 +61,8 @@ def succeed(*arguments: str | Path, cwd: Path | None = None) -> subprocess.Compl
 
 
 def refuse(said: str, *arguments: str | Path, cwd: Path | None = None) -> str:
-    """As run_command, for a command that must be refused: exit code 2, and one sentence that has `said`."""
+    """As run_command, for a command that must be refused: exit code 2, and one sentence that has
+    `said`."""
     done = run_command(*arguments, cwd=cwd)
     assert (done.returncode, done.stdout) == (2, "")
     (error,) = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
@@ -70,11 +74,17 @@ def refuse(said: str, *arguments: str | Path, cwd: Path | None = None) -> str:
 def run_process(
     *arguments: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run `gen` or `score` as a process of its own, as a user would: slower, for what only a process shows."""
+    """Run `gen` or `score` as a process of its own, as a user would: slower, for what only a
+    process shows."""
     name, *rest = map(str, arguments)
     code = f"import sys; sys.argv[0] = {name!r}; from {MODULES[name]} import main; main()"
     return subprocess.run(
-        [sys.executable, "-c", code, *rest], capture_output=True, text=True, cwd=cwd, env=env, check=False
+        [sys.executable, "-c", code, *rest],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=env,
+        check=False,
     )
 
 
@@ -84,7 +94,9 @@ def render_arguments(out: str | Path, *more: str | Path) -> list[str | Path]:
     return ["gen", "render", "--scenes", SCENES, *cheap, "--out", out, *more]
 
 
-def once(tmp_path_factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+def once(
+    tmp_path_factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]
+) -> Path:
     """A folder that is made once a test run, whichever of its processes needs it first."""
     shared = tmp_path_factory.getbasetemp()
     if "popen-gw" in shared.name:

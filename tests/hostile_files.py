@@ -1,5 +1,5 @@
-"""Files that cost far more than their bytes: bombs of Parquet, PNG and NumPy, sparse files; and what reading them
-costs."""
+"""Files that cost far more than their bytes: bombs of Parquet, PNG and NumPy, sparse files; and
+what reading them costs."""
 
 import struct
 import subprocess
@@ -25,7 +25,8 @@ finally:
 
 
 def measured(code: str, *arguments: str, seconds: float = 120) -> tuple[int, str, int]:
-    """Run Python in a process of its own: its exit code, stderr, and the most MiB of memory that it held."""
+    """Run Python in a process of its own: its exit code, stderr, and the most MiB of memory that it
+    held."""
     command = [sys.executable, "-P", "-c", _MEASURED.format(code=code), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
     said, _, peak = done.stderr.rpartition("PEAK ")
@@ -41,14 +42,18 @@ def sparse(path: Path, size: int = 64 << 30) -> Path:
 
 _TEXTS = ["x" * (1 << 20)] * 400
 PARQUET_BOMBS: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
-    "dictionary": (lambda: pa.DictionaryArray.from_arrays(_zeros(1_000_000), pa.array(["x" * 500_000])), {}),
+    "dictionary": (
+        lambda: pa.DictionaryArray.from_arrays(_zeros(1_000_000), pa.array(["x" * 500_000])),
+        {},
+    ),
     "page": (lambda: _TEXTS, {"data_page_size": 1 << 30}),
     "rows": (lambda: pa.nulls(100_000_000, pa.string()), {}),
     "list": (lambda: pa.ListArray.from_arrays([0, 100_000_000], _zeros(100_000_000)), {}),
     "prefix": (lambda: _TEXTS, {"column_encoding": "DELTA_BYTE_ARRAY"}),
 }
-"""Values and options of tables of up to some hundred KB: one text a million times, one page of 400 MiB, a hundred
-million empty cells, a list of as many numbers in one row, and texts that each repeat the one before."""
+"""Values and options of tables of up to some hundred KB: one text a million times, one page of 400
+MiB, a hundred million empty cells, a list of as many numbers in one row, and texts that each repeat
+the one before."""
 
 
 def _zeros(n: int) -> Any:
@@ -69,7 +74,8 @@ def png(width: int, height: int, *chunks: tuple[bytes, bytes], pixels: bytes = b
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     parts = [(b"IHDR", header), *chunks, (b"IDAT", pixels), (b"IEND", b"")]
     return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data)) for name, data in parts
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in parts
     )
 
 
@@ -85,5 +91,9 @@ def text_bombs(mib: int = 512) -> list[bytes]:
     packer = zlib.compressobj(9)
     zeros = b"".join(packer.compress(bytes(1 << 20)) for _ in range(mib)) + packer.flush()
     pixel = zlib.compress(bytes(4))
-    chunks = [(b"zTXt", b"a\0\0" + zeros), (b"iTXt", b"a\0\1\0\0\0" + zeros), (b"iCCP", b"a\0\0" + zeros)]
+    chunks = [
+        (b"zTXt", b"a\0\0" + zeros),
+        (b"iTXt", b"a\0\1\0\0\0" + zeros),
+        (b"iCCP", b"a\0\0" + zeros),
+    ]
     return [png(1, 1, chunk, pixels=pixel) for chunk in chunks]

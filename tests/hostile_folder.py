@@ -10,5 +10,7 @@ def make_hostile(folder: Path) -> Path:
     trace = folder / "trace"
     for name in MODULES:
         (folder / name).mkdir(parents=True)
-        (folder / name / "__init__.py").write_text(f"open({str(trace)!r}, 'a').write({name!r})\nraise SystemExit(3)\n")
+        (folder / name / "__init__.py").write_text(
+            f"open({str(trace)!r}, 'a').write({name!r})\nraise SystemExit(3)\n"
+        )
     return trace

@@ -48,12 +48,16 @@ for pid in pathlib.Path(__file__).parent.glob("pid-*"):
 
 @pytest.fixture
 def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the programs, in which sbatch keeps each script and the process of each task."""
+    """The folder of the programs, in which sbatch keeps each script and the process of each
+    task."""
     folder = tmp_path / "slurm"
     folder.mkdir()
     for name, code in {"sbatch": SBATCH, "srun": SRUN, "sacct": SACCT}.items():
         (folder / f"{name}.py").write_text(code, encoding="utf-8")
-        command = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(folder / name))}.py "$@"\n'
+        command = (
+            f"#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(folder / name))}.py "
+            f'"$@"\n'
+        )
         (folder / name).write_text(command, encoding="utf-8")
         (folder / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")

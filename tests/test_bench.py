@@ -19,8 +19,12 @@ from generator.vocabulary.schema import read_vocabulary
         pytest.param("clevr-many", planning.SCENES, (3, 10), marks=pytest.mark.full),
     ],
 )
-def test_its_worlds_can_be_planned(family: str, scenes: dict[str, int], objects: tuple[int, int]) -> None:
-    assert len(prepare(Job(family, "3x3", scenes, 64, 64, 0, 0, objects)).planned) == sum(scenes.values())
+def test_its_worlds_can_be_planned(
+    family: str, scenes: dict[str, int], objects: tuple[int, int]
+) -> None:
+    assert len(prepare(Job(family, "3x3", scenes, 64, 64, 0, 0, objects)).planned) == sum(
+        scenes.values()
+    )
 
 
 def test_twins_cost_the_gap_of_accuracy_little_precision(monkeypatch: pytest.MonkeyPatch) -> None:

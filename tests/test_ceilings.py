@@ -1,4 +1,5 @@
-"""docs/ceilings.md: an oracle answers every question that has candidates of its own, on every preset and design."""
+"""docs/ceilings.md: an oracle answers every question that has candidates of its own, on every
+preset and design."""
 
 import re
 from pathlib import Path
@@ -44,9 +45,14 @@ def test_the_oracle_answers_all_but_raw_retrieval() -> None:
 
 @pytest.mark.parametrize(
     "setup",
-    [pytest.param(setup, id=setup.name, marks=() if setup.name in QUICK else pytest.mark.full) for setup in setups()],
+    [
+        pytest.param(setup, id=setup.name, marks=() if setup.name in QUICK else pytest.mark.full)
+        for setup in setups()
+    ],
 )
 def test_the_page_is_what_is_measured(setup: Setup, tmp_path: Path) -> None:
     cells: list[Cell] = measure_setup(setup, tmp_path / "world")
     _, text = page({setup.name: cells}).split(f"## {setup.name}\n")
-    assert text.strip() == _sections()[setup.name], "run `python -m bench.ceilings > docs/ceilings.md`"
+    assert text.strip() == _sections()[setup.name], (
+        "run `python -m bench.ceilings > docs/ceilings.md`"
+    )

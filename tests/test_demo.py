@@ -1,5 +1,5 @@
-"""The main job, as `make demo` runs it: the small model has learnt what it has seen, and knows less of what it has
-not."""
+"""The main job, as `make demo` runs it: the small model has learnt what it has seen, and knows less
+of what it has not."""
 
 import json
 import subprocess
@@ -25,7 +25,11 @@ def test_the_demo_shows_the_drop(tmp_path: Path) -> None:
         subprocess.run(line, shell=True, cwd=CHECKOUT, check=True)
     rows = json.loads((tmp_path / "run0" / "results.json").read_text())["rows"]
     binary, retrieval = (
-        {row["split"]: row["value"] for row in rows if row["protocol"] == name and row["is_main"] and not row["is_gap"]}
+        {
+            row["split"]: row["value"]
+            for row in rows
+            if row["protocol"] == name and row["is_main"] and not row["is_gap"]
+        }
         for name in ("binary", "retrieval")
     )
     assert binary["seen"] >= 0.85

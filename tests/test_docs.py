@@ -1,5 +1,5 @@
-"""What the documentation says is so: examples run, tables are complete, links lead somewhere, the commands are as
-listed."""
+"""What the documentation says is so: examples run, tables are complete, links lead somewhere, the
+commands are as listed."""
 
 import importlib.util
 import json
@@ -53,21 +53,27 @@ PAGES = sorted([ROOT / "README.md", *DOCS.glob("*.md")])
 
 def blocks(page: Path, language: str) -> list[str]:
     """The code blocks of a page in that language."""
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    return re.findall(
+        rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
 
 
 def rows(section: str) -> dict[str, list[str]]:
     """The cells of each table row whose first cell names something in code style, by that name."""
-    cells = [re.split(r"(?<!\\)\|", line.strip("|")) for line in section.splitlines() if re.match(r"\| ?`", line)]
+    cells = [
+        re.split(r"(?<!\\)\|", line.strip("|"))
+        for line in section.splitlines()
+        if re.match(r"\| ?`", line)
+    ]
     return {row[0].strip().strip("`"): [cell.strip() for cell in row[1:]] for row in cells}
 
 
 @pytest.mark.full
 def test_the_texts_shown_are_those_that_are_written() -> None:
     pages = script("make_texts").pages()
-    assert pages == {path.name: path.read_text(encoding="utf-8") for path in (DOCS / "texts").iterdir()}, (
-        "run `python docs/make_texts.py`"
-    )
+    assert pages == {
+        path.name: path.read_text(encoding="utf-8") for path in (DOCS / "texts").iterdir()
+    }, "run `python docs/make_texts.py`"
 
 
 def test_the_page_of_findings_is_made_from_the_tables_beside_it() -> None:
@@ -78,7 +84,9 @@ def test_the_page_of_findings_is_made_from_the_tables_beside_it() -> None:
     assert findings.unused_tables() == set()
 
 
-@pytest.mark.parametrize("path", sorted((DOCS / "findings").glob("*.csv")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted((DOCS / "findings").glob("*.csv")), ids=lambda path: path.stem
+)
 def test_every_row_of_a_table_of_findings_has_the_width_of_its_head(path: Path) -> None:
     head, *body = script("make_findings").read_table(path.stem)
     assert body
@@ -124,7 +132,11 @@ def _anchors(page: Path) -> set[str]:
 
 @pytest.mark.parametrize("code", blocks(DOCS / "dataset.md", "python"))
 def test_the_python_examples_run(
-    code: str, rendered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    code: str,
+    rendered: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo" / "world").symlink_to(rendered)
@@ -145,7 +157,9 @@ def test_the_family_of_the_first_five_minutes_is_without_findings(tmp_path: Path
 
 
 @pytest.mark.full
-def test_one_more_thing_takes_a_mesh_and_five_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_more_thing_takes_a_mesh_and_five_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = section(DOCS / "worlds.md", "## Everyday objects")
     (family,) = re.findall("```toml\n(.*?)```", text, re.DOTALL)
     assert len([line for line in family.splitlines() if line]) <= 5
@@ -153,7 +167,10 @@ def test_one_more_thing_takes_a_mesh_and_five_lines(tmp_path: Path, monkeypatch:
     (tmp_path / "docs").symlink_to(DOCS)
     monkeypatch.setenv("JACKALOPE_ASSETS", str(tmp_path / "sets"))
     imported, rendered = re.findall("```sh\n(.*?)```", text, re.DOTALL)[1].splitlines()
-    rendered += " --scenes train=80,val=1,seen=1,partial=1,unseen=1 --resolution 32x32 --quality draft --out world"
+    rendered += (
+        " --scenes train=80,val=1,seen=1,partial=1,unseen=1 --resolution 32x32 --quality draft "
+        "--out world"
+    )
     for command in (imported, rendered):
         succeed(command, cwd=tmp_path)
     manifest = json.loads((tmp_path / "world" / "world" / "manifest.json").read_text("utf-8"))
@@ -215,7 +232,9 @@ PLACE = "## [environments.PLACE"
         ("worlds", f"{PLACE}.photo]", PhotoSpec),
     ],
 )
-def test_every_key_of_a_family_and_of_a_world_is_documented(page: str, heading: str, model: type[Declared]) -> None:
+def test_every_key_of_a_family_and_of_a_world_is_documented(
+    page: str, heading: str, model: type[Declared]
+) -> None:
     keys = {name for name, each in model.model_fields.items() if not each.exclude}
     keys -= TABLES if model is declared.Tables else set()
     assert set(rows(section(DOCS / f"{page}.md", heading))) == keys
@@ -234,7 +253,10 @@ def test_every_pattern_and_prop_is_documented() -> None:
         ("## world/plan.parquet", PLAN),
         ("## world/scenes.parquet", SCENES),
         ("## world/packed.parquet", PACKED),
-        *((f"## benchmarks/NAME/{name}.parquet", schema) for name, schema in BENCHMARK_TABLES.items()),
+        *(
+            (f"## benchmarks/NAME/{name}.parquet", schema)
+            for name, schema in BENCHMARK_TABLES.items()
+        ),
         ("## benchmarks/NAME/truth.parquet", TRUTH),
         ("**scores.parquet**", SCORES),
     ],
@@ -249,16 +271,24 @@ def test_every_column_is_documented_with_its_type(heading: str, schema: pa.Schem
 def section(page: Path, heading: str) -> str:
     """The part of a page from a heading to the next of its kind."""
     text = page.read_text(encoding="utf-8")
-    return re.split(r"^(?:## |\*\*\w)", text[text.index(heading) + len(heading) :], maxsplit=1, flags=re.MULTILINE)[0]
+    return re.split(
+        r"^(?:## |\*\*\w)",
+        text[text.index(heading) + len(heading) :],
+        maxsplit=1,
+        flags=re.MULTILINE,
+    )[0]
 
 
 def columns(schema: pa.Schema) -> list[tuple[str, str]]:
-    """Name and type, in the words of docs/dataset.md, of every column and of the fields of structs."""
+    """Name and type, in the words of docs/dataset.md, of every column and of the fields of
+    structs."""
     found = []
     for column in schema:
         found.append((column.name, words(column.type)))
         if pa.types.is_list(column.type) and pa.types.is_struct(column.type.value_type):
-            found += [(f"{column.name}.{part.name}", words(part.type)) for part in column.type.value_type]
+            found += [
+                (f"{column.name}.{part.name}", words(part.type)) for part in column.type.value_type
+            ]
     return found
 
 
@@ -275,7 +305,8 @@ def words(kind: pa.DataType) -> str:
 
 
 def test_paths_in_the_architecture_are_there() -> None:
-    """The map shows what is there: every path in docs/architecture.md, read from the package it is about."""
+    """The map shows what is there: every path in docs/architecture.md, read from the package it is
+    about."""
     text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`((?:generator|evaluator|blender_assets|tests)/[\w./]+)`", text))
     assert len(named) > 25
@@ -297,7 +328,9 @@ def test_every_table_and_figure_of_a_paper_has_a_row(paper: str) -> None:
     text = (ROOT / "docs/papers.md").read_text(encoding="utf-8")
     (section,) = [part for part in text.split("\n## ") if part.startswith(paper)]
     for word, number in zip(("table", "figure"), PUBLISHED[paper], strict=True):
-        runs = re.findall(rf"{word}s? ([\d, andto]+(?: \([a-z, ]+\)[\d, andto]*)*)", section, re.IGNORECASE)
+        runs = re.findall(
+            rf"{word}s? ([\d, andto]+(?: \([a-z, ]+\)[\d, andto]*)*)", section, re.IGNORECASE
+        )
         pairs = [pair for run in runs for pair in re.findall(r"(\d+)(?: to (\d+))?", run)]
         named = {n for first, last in pairs for n in range(int(first), int(last or first) + 1)}
         assert named >= set(range(1, number + 1)), (word, sorted(set(range(1, number + 1)) - named))
@@ -307,7 +340,11 @@ def items_of_papers() -> list[tuple[str, str, str]]:
     """The item, its state and what is said of it, of every row of docs/papers.md."""
     text = (DOCS / "papers.md").read_text(encoding="utf-8")
     found = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("|")]
-    return [(row[0], row[1], "|".join(row[2:])) for row in found if row[0] not in ("in the paper", "---")]
+    return [
+        (row[0], row[1], "|".join(row[2:]))
+        for row in found
+        if row[0] not in ("in the paper", "---")
+    ]
 
 
 def test_every_item_of_the_papers_works_or_says_what_is_different() -> None:
@@ -315,7 +352,11 @@ def test_every_item_of_the_papers_works_or_says_what_is_different() -> None:
     assert set(states) == {"works", "deviates", "not here"}
     assert len(states) > 163
     assert states.count("works") > 0.8 * len(states)
-    lacking = [item for item, state, told in items_of_papers() if state == "works" and not commands_in(told)]
+    lacking = [
+        item
+        for item, state, told in items_of_papers()
+        if state == "works" and not commands_in(told)
+    ]
     assert set(lacking) == set()
 
 
@@ -334,15 +375,22 @@ NAMED: dict[tuple[str, str], Callable[[str], object]] = {
     ("score run", "protocols"): find_protocol,
     ("score tables", "paper"): find_paper,
     ("score experiment", "experiment"): lambda name: name == "FILE" or find_experiment(name),
-    **{(f"score train {method}", "preset"): presets().__getitem__ for method in ("finetune", "labclip", "dreambooth")},
+    **{
+        (f"score train {method}", "preset"): presets().__getitem__
+        for method in ("finetune", "labclip", "dreambooth")
+    },
 }
 """What reads a parameter of a command, and raises an error for a name that does not exist."""
 
 
-@pytest.mark.parametrize("told", sorted({each for _, _, told in items_of_papers() for each in commands_in(told)}))
+@pytest.mark.parametrize(
+    "told", sorted({each for _, _, told in items_of_papers() for each in commands_in(told)})
+)
 def test_the_commands_of_the_papers_exist(told: str) -> None:
     words = shlex.split(told)
-    context = max((each for each in COMMANDS if words[: len(p := each.command_path.split())] == p), key=depth)
+    context = max(
+        (each for each in COMMANDS if words[: len(p := each.command_path.split())] == p), key=depth
+    )
     given = words[depth(context) :]
     if not given:  # a mention
         return
@@ -354,9 +402,15 @@ def test_the_commands_of_the_papers_exist(told: str) -> None:
         for value in values if isinstance(values, list | tuple) else [values]:
             if isinstance(parameter.type, click.Choice):
                 parameter.type.convert(value, parameter, context)
-            if value is not None and (read := NAMED.get((context.command_path, str(parameter.name)))):
+            if value is not None and (
+                read := NAMED.get((context.command_path, str(parameter.name)))
+            ):
                 read(value)
-    required = [each.name for each in context.command.params if isinstance(each, click.Argument) and each.required]
+    required = [
+        each.name
+        for each in context.command.params
+        if isinstance(each, click.Argument) and each.required
+    ]
     assert all(options.get(name) for name in required), told
 
 
@@ -365,7 +419,9 @@ def depth(context: click.Context) -> int:
 
 
 def test_every_preset_of_texts_is_explained() -> None:
-    language, papers = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("language.md", "papers.md"))
+    language, papers = (
+        (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("language.md", "papers.md")
+    )
     for name in text_preset_names():
         assert f"| `{name}` |" in language
         assert f"gen describe DATASET --preset {name}" in papers

@@ -1,4 +1,5 @@
-"""Every command's help: whole sentences, examples that can be typed, and the datasets and names that there are."""
+"""Every command's help: whole sentences, examples that can be typed, and the datasets and names
+that there are."""
 
 import json
 import shlex
@@ -42,7 +43,9 @@ def test_examples_are_commands(
     for example in command.examples:
         words = shlex.split(example.partition(">>")[0])
         assert " ".join(words).startswith(name)
-        command.make_context(name, words[len(name.split()) :])  # an unknown option or a missing argument is an error
+        command.make_context(
+            name, words[len(name.split()) :]
+        )  # an unknown option or a missing argument is an error
     names = {each.name for each in command.params}
     assert set(command.common) <= names
 
@@ -50,9 +53,15 @@ def test_examples_are_commands(
 @pytest.mark.parametrize("program", ["gen", "score"])
 def test_the_list_of_commands_has_whole_sentences(program: str) -> None:
     said = run_command(program, "--help").stdout
-    assert "..." not in said.split("Commands:")[1].replace("[NAME=]RUN...", "").replace("[LABEL=]RUN...", "")
+    assert "..." not in said.split("Commands:")[1].replace("[NAME=]RUN...", "").replace(
+        "[LABEL=]RUN...", ""
+    )
     main = {"gen": gen, "score": score}[program]
-    lines = [line.split()[0] for line in said.split("Commands:")[1].splitlines() if line[:3].strip() and line[2] != " "]
+    lines = [
+        line.split()[0]
+        for line in said.split("Commands:")[1].splitlines()
+        if line[:3].strip() and line[2] != " "
+    ]
     assert lines == list(main.commands)
 
 

@@ -1,6 +1,8 @@
-"""No command passes on a file that a link in a stranger's dataset leads to, or a file that no manifest lists.
+"""No command passes on a file that a link in a stranger's dataset leads to, or a file that no
+manifest lists.
 
-Every command is either tried here or named as one that reads no dataset, so that a new command cannot be forgotten.
+Every command is either tried here or named as one that reads no dataset, so that a new command
+cannot be forgotten.
 """
 
 import json
@@ -61,15 +63,37 @@ READING = {
     "score familiarity": "{data} --reference {captions} --out {out}",
 }
 """Commands that read a dataset. They never look at files that no manifest lists."""
-READING_IMAGES = {"gen preview", "gen verify", "score run", "score ask", "score train scratch", "score embeddings"}
+READING_IMAGES = {
+    "gen preview",
+    "gen verify",
+    "score run",
+    "score ask",
+    "score train scratch",
+    "score embeddings",
+}
 """Those of READING that read images, and need no weights for that."""
 WITHOUT_DATASET = {
-    *("gen list", "gen plan", "gen completion", "gen vocab check", "gen vocab show", "gen vocab new"),
+    *(
+        "gen list",
+        "gen plan",
+        "gen completion",
+        "gen vocab check",
+        "gen vocab show",
+        "gen vocab new",
+    ),
     *("gen assets list", "gen assets show", "gen assets import", "gen assets install"),
     *("score models", "score completion", "score hard-texts"),
 }
-OF_RUNS = {"score measure", "score report", "score leaderboard", "score tables", "score compare", "score experiment"}
-"""Commands that read runs. tests/evaluator/runs tries links in a run, tests/evaluator/experiments in an experiment."""
+OF_RUNS = {
+    "score measure",
+    "score report",
+    "score leaderboard",
+    "score tables",
+    "score compare",
+    "score experiment",
+}
+"""Commands that read runs. tests/evaluator/runs tries links in a run, tests/evaluator/experiments
+in an experiment."""
 
 
 def commands(group: click.Command, *names: str) -> Iterator[str]:
@@ -140,7 +164,8 @@ def table_replaced(data: Path, secret: Path) -> None:
 
 
 def try_command(command: str, data: Path, out: Path) -> str:
-    """Run a command; returns its error, empty where it succeeds. Nothing that it writes has the secret."""
+    """Run a command; returns its error, empty where it succeeds. Nothing that it writes has the
+    secret."""
     model = data.parent / f"{data.parent.name}.py"  # a name of its own: this process keeps modules
     model.write_text(IMAGE_MODEL)
     files = {"data": data, "out": out, "model": model, "captions": data.parent / "captions.txt"}
@@ -183,7 +208,12 @@ def test_what_reads_a_dataset_follows_no_link(
 
 def test_an_export_has_only_listed_files(data: Path, tmp_path: Path) -> None:
     """What a stranger left beside the files of a dataset is not passed on in the user's name."""
-    for place in ("world/notes.txt", "benchmarks/bench/notes.txt", "benchmarks/other/notes.txt", "notes.txt"):
+    for place in (
+        "world/notes.txt",
+        "benchmarks/bench/notes.txt",
+        "benchmarks/other/notes.txt",
+        "notes.txt",
+    ):
         (data / place).parent.mkdir(exist_ok=True)
         (data / place).write_bytes(SECRET)
     (data / "benchmarks/other/notes.txt").unlink()
@@ -191,7 +221,9 @@ def test_an_export_has_only_listed_files(data: Path, tmp_path: Path) -> None:
     done = run_command("gen export hf", data, "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     exported = tmp_path / "out" / "dataset"
-    copied = {path.relative_to(exported).as_posix() for path in exported.rglob("*") if path.is_file()}
+    copied = {
+        path.relative_to(exported).as_posix() for path in exported.rglob("*") if path.is_file()
+    }
     assert {"dataset.json", "world/manifest.json", "world/images/000003.png"} <= copied
     assert not any("notes" in name for name in copied)
     (exported / "world/notes.txt").write_bytes(SECRET)

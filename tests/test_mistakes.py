@@ -50,16 +50,23 @@ FILES: dict[str, str | bytes] = {
     "void.jsonl": "",
     "lacking.csv": "a,b\n1,2\n",
     "words.csv": "item,protocol,score,slot\nx,binary,high,c\nx,binary,low,n\n",
-    **{f"noise{ending}": NOISE for ending in ("", ".toml", ".json", ".csv", ".parquet", ".jsonl", ".obj", ".py")},
+    **{
+        f"noise{ending}": NOISE
+        for ending in ("", ".toml", ".json", ".csv", ".parquet", ".jsonl", ".obj", ".py")
+    },
 }
 RUN = "score run d --model python:mistakes_model:Model"
 
-# Wrong calls, each with a part of what is said. d is a dataset, p a plan, run and other are runs, empty is a folder.
+# Wrong calls, each with a part of what is said. d is a dataset, p a plan, run and other are runs,
+# empty is a folder.
 CALLS = dict(
     line.replace("RUN ", f"{RUN} ").split(" => ")
     for line in (CHECKOUT / "tests/mistakes.txt").read_text("utf-8").splitlines()
 )
-CALLS |= {f"gen plan --out {'x' * 300}": "file name too long", f"gen plan --scenes {'9' * 5000}": "Expected --scenes"}
+CALLS |= {
+    f"gen plan --out {'x' * 300}": "file name too long",
+    f"gen plan --scenes {'9' * 5000}": "Expected --scenes",
+}
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +110,9 @@ def _stamps(folder: Path) -> dict[Path, int]:
     return {path: 0 if path.is_dir() else path.stat().st_mtime_ns for path in folder.rglob("*")}
 
 
-def test_a_cache_that_cannot_be_made_is_one_sentence(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_that_cannot_be_made_is_one_sentence(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/proc/nowhere")
     refuse("set XDG_CACHE_HOME to another folder", RUN, "--out", folder.parent / "out")

@@ -26,7 +26,8 @@ def commands() -> list[str]:
 
 
 def on_path(home: Path) -> dict[str, str]:
-    """The environment with the commands of this very Python first, and no asset sets but those in `home`."""
+    """The environment with the commands of this very Python first, and no asset sets but those in
+    `home`."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return {**os.environ, "PATH": path, "JACKALOPE_ASSETS": str(home / "assets")}
 
@@ -40,7 +41,9 @@ def test_it_starts_with_the_two_commands_that_make_has() -> None:
 
 def test_its_badges_are_true() -> None:
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    versions = [each.split(" :: ")[-1] for each in project["classifiers"] if " :: Python :: 3." in each]
+    versions = [
+        each.split(" :: ")[-1] for each in project["classifiers"] if " :: Python :: 3." in each
+    ]
     assert f"Python {versions[0]} to {versions[-1]}]" in README
     assert project["license"].startswith("Apache-2.0")
     assert "[![Apache-2.0]" in README
@@ -57,13 +60,17 @@ def each_command(folder: Path) -> list[str]:
 
 SMALLER = {
     "--scenes 400 --resolution 64x64": "--scenes 150 --resolution 64x64 --workers 1",
-    "--scenes 60 --resolution 96x96": "--scenes train=6,val=1,seen=1,partial=1,unseen=1 --resolution 64x64 --workers 1",
+    "--scenes 60 --resolution 96x96": (
+        "--scenes train=6,val=1,seen=1,partial=1,unseen=1 --resolution 64x64 --workers 1"
+    ),
     "--epochs 2": "--epochs 1",
 }
 """What the README's commands ask for, and what is enough to see that they work."""
 
 
-def test_its_commands_run_one_after_another_with_fewer_scenes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_commands_run_one_after_another_with_fewer_scenes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("JACKALOPE_ASSETS", str(tmp_path / "assets"))
     lines = "\n".join(each_command(tmp_path))
     for asked, enough in SMALLER.items():
@@ -78,7 +85,12 @@ def test_its_commands_run_one_after_another_with_fewer_scenes(tmp_path: Path, mo
 def test_its_commands_run_one_after_another_as_they_stand(tmp_path: Path) -> None:
     for line in each_command(tmp_path):
         done = subprocess.run(
-            shlex.split(line), cwd=tmp_path, env=on_path(tmp_path), capture_output=True, text=True, check=False
+            shlex.split(line),
+            cwd=tmp_path,
+            env=on_path(tmp_path),
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 0, f"{line}\n{done.stderr}"
     assert (tmp_path / "report.html").exists()
@@ -93,7 +105,8 @@ TINY = {
 
 
 def first_python(folder: Path, dataset: Path) -> str:
-    """The README's first lines of Python, for an open_clip of random weights on a dataset of another name."""
+    """The README's first lines of Python, for an open_clip of random weights on a dataset of
+    another name."""
     code = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[0]
     assert len([line for line in code.splitlines() if line.strip()]) == 5
     (folder / "tiny.json").write_text(json.dumps(TINY))
@@ -110,7 +123,9 @@ def first_python(folder: Path, dataset: Path) -> str:
 @pytest.mark.full
 def test_its_first_python_scores_a_model_without_blender(rendered: Path, tmp_path: Path) -> None:
     code = f"import sys; sys.modules['bpy'] = None\n{first_python(tmp_path, rendered)}"
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("R@1 (retrieval, grid) of CLIP ")  # the verdict comes first
     assert "\nCLIP on color-shape-3x3-b0 (dataset " in done.stdout
@@ -133,7 +148,8 @@ def test_the_default_render_says_what_it_will_do(tmp_path: Path) -> None:
     process.communicate()
     assert lines[0] == "Planning 3,000 scenes.\n"
     assert re.match(
-        r"3,000 images of 320x240 \(standard\) into clevr-3x3-b0-s0-320x240, about .* with \d+ worker", lines[1]
+        r"3,000 images of 320x240 \(standard\) into clevr-3x3-b0-s0-320x240, about .* with \d+ worker",
+        lines[1],
     )
 
 

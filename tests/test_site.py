@@ -1,4 +1,5 @@
-"""The documentation as a site: it builds without a warning, its links lead somewhere, and its tour runs."""
+"""The documentation as a site: it builds without a warning, its links lead somewhere, and its tour
+runs."""
 
 import os
 import re
@@ -55,8 +56,13 @@ def test_the_site_is_whole(tmp_path: Path) -> None:
             place = place / "index.html" if place.is_dir() else place
             assert place.exists(), f"{page.relative_to(root)}: {link}"
             if target.fragment and place in pages:
-                assert unquote(target.fragment) in pages[place].ids, f"{page.relative_to(root)}: {link}"
-    loaded = re.findall(r'<(?:script|img)[^>]+src="(https?://[^"]+)', (root / "index.html").read_text(encoding="utf-8"))
+                assert unquote(target.fragment) in pages[place].ids, (
+                    f"{page.relative_to(root)}: {link}"
+                )
+    loaded = re.findall(
+        r'<(?:script|img)[^>]+src="(https?://[^"]+)',
+        (root / "index.html").read_text(encoding="utf-8"),
+    )
     assert not loaded
     assert "Does a vision-language model compose" in (root / "llms.txt").read_text(encoding="utf-8")
     commands = (root / "commands" / "index.html").read_text(encoding="utf-8")
@@ -72,7 +78,9 @@ def test_the_tour_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for cell in notebook.cells:
         cell.source = re.sub(r"--epochs \d+", "--epochs 1", cell.source)
     NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    said = "".join(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", []))
+    said = "".join(
+        output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", [])
+    )
     assert "texts: 100%" in said  # a notebook shows how far it is
     asked_why = notebook.cells[-2].outputs
     assert {"image/png"} <= {name for output in asked_why for name in output.get("data", {})}

@@ -36,7 +36,8 @@ one = two = Model
 """
 
 QUICK = shlex.split(
-    "render --scenes train=4,val=1,seen=1,partial=1,unseen=1 --resolution 32x32 --quality draft --workers 1 --out world"
+    "render --scenes train=4,val=1,seen=1,partial=1,unseen=1 --resolution 32x32 --quality draft "
+    "--workers 1 --out world"
 )
 
 
@@ -76,22 +77,32 @@ def test_it_carries_the_declarations_and_nothing_else(wheel: Path) -> None:
         "generator/base/pages/gallery.js",
         "generator/inspection/assets/world.html.jinja",
     } <= set(names)
-    assert {name.split("/")[0].split("-")[0] for name in names} == {"generator", "evaluator", "jackalope"}
+    assert {name.split("/")[0].split("-")[0] for name in names} == {
+        "generator",
+        "evaluator",
+        "jackalope",
+    }
     assert not [name for name in names if "__pycache__" in name]
 
 
 def test_each_file_that_is_not_ours_has_its_licence(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-        (info,) = {name.split("/")[0] for name in names if name.split("/")[0].endswith(".dist-info")}
-        declared = tomllib.loads(archive.read(f"{info}/licenses/REUSE.toml").decode())["annotations"]
+        (info,) = {
+            name.split("/")[0] for name in names if name.split("/")[0].endswith(".dist-info")
+        }
+        declared = tomllib.loads(archive.read(f"{info}/licenses/REUSE.toml").decode())[
+            "annotations"
+        ]
         metadata = archive.read(f"{info}/METADATA").decode()
     others = {
         "generator/_data/blender_assets/panoramas/*.exr": ("CC0-1.0", 16),
         "generator/_data/blender_assets/things/*.npz": ("CC0-1.0", 12),
         "evaluator/report/assets/datatables*": ("MIT", 2),
     }
-    licence = {name: of for pattern, (of, _) in others.items() for name in names if fnmatch(name, pattern)}
+    licence = {
+        name: of for pattern, (of, _) in others.items() for name in names if fnmatch(name, pattern)
+    }
     for name in names:
         path = name.removeprefix("generator/_data/")
         last = [
@@ -111,12 +122,24 @@ def test_each_file_that_is_not_ours_has_its_licence(wheel: Path) -> None:
 def test_the_release_builds_what_is_tested() -> None:
     workflow = yaml.safe_load((CHECKOUT / ".github/workflows/release.yml").read_text("utf-8"))
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]
-    blender = [each for each in project["optional-dependencies"]["render"] if each.startswith("bpy")]
+    blender = [
+        each for each in project["optional-dependencies"]["render"] if each.startswith("bpy")
+    ]
     pythons = workflow["jobs"]["try"]["strategy"]["matrix"]["python"]
     assert len(blender) == 2
-    assert all(f"python_version == '{python}'" in line for python, line in zip(pythons, blender, strict=True))
-    packages = next(step["run"] for step in workflow["jobs"]["try"]["steps"] if "apt-get" in step.get("run", ""))
-    stated = (CHECKOUT / "docs/install.md").read_text("utf-8").partition("apt-get install ")[2].splitlines()[0]
+    assert all(
+        f"python_version == '{python}'" in line
+        for python, line in zip(pythons, blender, strict=True)
+    )
+    packages = next(
+        step["run"] for step in workflow["jobs"]["try"]["steps"] if "apt-get" in step.get("run", "")
+    )
+    stated = (
+        (CHECKOUT / "docs/install.md")
+        .read_text("utf-8")
+        .partition("apt-get install ")[2]
+        .splitlines()[0]
+    )
     assert packages.endswith(stated)
     assert workflow["jobs"]["publish"]["needs"] == "try"
     assert workflow["jobs"]["try"]["needs"] == "build"
@@ -128,7 +151,9 @@ def test_it_renders_and_verifies_outside_the_checkout(wheel: Path, tmp_path: Pat
     run(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", site, wheel)
     env = {**os.environ, "PYTHONPATH": str(site), "PYTHONSAFEPATH": "1"}
     there: dict[str, Any] = {"env": env, "cwd": tmp_path}
-    assert run(sys.executable, "-c", "import generator; print(generator.__file__)", **there).startswith(str(site))
+    assert run(
+        sys.executable, "-c", "import generator; print(generator.__file__)", **there
+    ).startswith(str(site))
     run(sys.executable, site / "bin" / "gen", *QUICK, **there)
     judged = run(sys.executable, site / "bin" / "gen", "verify", "world", **there)
     assert judged.strip() == "color-shape-3x3-b0: clean"
@@ -149,11 +174,24 @@ def python_at_hand(version: str) -> Path:
     return found[0]
 
 
-def environment(folder: Path, python: Path, *requirements: str | Path) -> tuple[Path, dict[str, Any]]:
-    """The programs of a new environment with some packages, and how to run them: its variables, and where."""
+def environment(
+    folder: Path, python: Path, *requirements: str | Path
+) -> tuple[Path, dict[str, Any]]:
+    """The programs of a new environment with some packages, and how to run them: its variables, and
+    where."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     run(sys.executable, "-m", "uv", "venv", "--quiet", "--python", python, folder)
-    run(sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", folder / "bin/python", *requirements)
+    run(
+        sys.executable,
+        "-m",
+        "uv",
+        "pip",
+        "install",
+        "--quiet",
+        "--python",
+        folder / "bin/python",
+        *requirements,
+    )
     return folder / "bin", {"env": env, "cwd": folder.parent}
 
 
@@ -165,7 +203,16 @@ def test_it_scores_with_the_extra_score_alone_beside_numpy_2(
     python = python_at_hand(version)
     bin_, there = environment(tmp_path / "venv", python, f"{wheel}[score]", "numpy>=2")
     (tmp_path / "my_model.py").write_text(MODEL, encoding="utf-8")
-    scoring = ["run", rendered, "--model", "python:my_model:Model", "--device", "cpu", "--json", "--out"]
+    scoring = [
+        "run",
+        rendered,
+        "--model",
+        "python:my_model:Model",
+        "--device",
+        "cpu",
+        "--json",
+        "--out",
+    ]
     found = json.loads(run(bin_ / "score", *scoring, "there", **there))["rows"]
     expected = json.loads(run_process("score", *scoring, "here", cwd=tmp_path).stdout)["rows"]
     assert [row["value"] for row in found] == pytest.approx([row["value"] for row in expected])
@@ -178,17 +225,33 @@ def test_it_scores_with_the_extra_score_alone_beside_numpy_2(
 
 @pytest.mark.full
 @pytest.mark.parametrize("version", ["3.11", "3.13"])
-def test_the_base_alone_reads_and_measures(version: str, wheel: Path, copied: Path, tmp_path: Path) -> None:
+def test_the_base_alone_reads_and_measures(
+    version: str, wheel: Path, copied: Path, tmp_path: Path
+) -> None:
     python = python_at_hand(version)
     (tmp_path / "my_model.py").write_text(MODEL, encoding="utf-8")
     for name in ("one", "two"):  # in a process: this one may know a module of that name
         scored = run_process(
-            "score", "run", copied, "--model", f"python:my_model.py:{name}", "--out", name, cwd=tmp_path
+            "score",
+            "run",
+            copied,
+            "--model",
+            f"python:my_model.py:{name}",
+            "--out",
+            name,
+            cwd=tmp_path,
         )
         assert scored.returncode == 0, scored.stderr
     bin_, there = environment(tmp_path / "venv", python, wheel)
-    listed = run(sys.executable, "-m", "uv", "pip", "list", "--format", "json", "--python", bin_ / "python")
-    assert not {each["name"] for each in json.loads(listed)} & {"torch", "bpy", "transformers", "diffusers"}
+    listed = run(
+        sys.executable, "-m", "uv", "pip", "list", "--format", "json", "--python", bin_ / "python"
+    )
+    assert not {each["name"] for each in json.loads(listed)} & {
+        "torch",
+        "bpy",
+        "transformers",
+        "diffusers",
+    }
     for line in (
         "score measure one",
         "score report one two",
@@ -200,18 +263,40 @@ def test_the_base_alone_reads_and_measures(version: str, wheel: Path, copied: Pa
         name, *rest = line.split()
         run(bin_ / name, *rest, **there)
     model = ["--benchmark", "other", "--model", "open_clip:ViT-B-32@openai", "--out", "run"]
-    assert "pip install 'jackalope[score]'" in refused(bin_ / "score", "run", copied, *model, **there)
+    assert "pip install 'jackalope[score]'" in refused(
+        bin_ / "score", "run", copied, *model, **there
+    )
 
 
 @pytest.mark.full
 @pytest.mark.parametrize(
     "family", ["clevr-original", "clevr", "clevr-many", "clevr-relations", "pug", "photo", "things"]
 )
-def test_it_renders_the_same_with_the_other_blender(family: str, wheel: Path, tmp_path: Path) -> None:
+def test_it_renders_the_same_with_the_other_blender(
+    family: str, wheel: Path, tmp_path: Path
+) -> None:
     version = {(3, 11): "3.13", (3, 13): "3.11"}[sys.version_info[:2]]
     python = python_at_hand(version)
-    scenes = ["--scenes", "train=4,val=1,seen=1,partial=1,unseen=1", "--holdout", "2x2", "--objects", "2"]
-    quick = ["render", "--family", family, *scenes, "--resolution", "96x72", "--workers", "1", "--device", "cpu"]
+    scenes = [
+        "--scenes",
+        "train=4,val=1,seen=1,partial=1,unseen=1",
+        "--holdout",
+        "2x2",
+        "--objects",
+        "2",
+    ]
+    quick = [
+        "render",
+        "--family",
+        family,
+        *scenes,
+        "--resolution",
+        "96x72",
+        "--workers",
+        "1",
+        "--device",
+        "cpu",
+    ]
     here = run_process("gen", *quick, "--out", "here", cwd=tmp_path)
     assert here.returncode == 0, here.stderr
     bin_, there = environment(tmp_path / "venv", python, f"{wheel}[render]")
@@ -219,17 +304,26 @@ def test_it_renders_the_same_with_the_other_blender(family: str, wheel: Path, tm
     ours, theirs = (Dataset.open(tmp_path / name) for name in ("here", "there"))
     builds = {each.world.manifest["request"]["blender"][:3] for each in (ours, theirs)}
     assert builds == {"4.5", "5.2"}
-    tables = [*ours.world.folder.glob("*.parquet"), *ours.world.folder.parent.glob("benchmarks/*/*.parquet")]
+    tables = [
+        *ours.world.folder.glob("*.parquet"),
+        *ours.world.folder.parent.glob("benchmarks/*/*.parquet"),
+    ]
     assert {"plan", "scenes", "splits", "texts", "items"} <= {table.stem for table in tables}
     for table in tables:
-        assert pq.read_table(table).equals(pq.read_table(tmp_path / "there" / table.relative_to(tmp_path / "here")))
+        assert pq.read_table(table).equals(
+            pq.read_table(tmp_path / "there" / table.relative_to(tmp_path / "here"))
+        )
     errors = [
-        np.square(np.asarray(ours.world.image(name), float) - np.asarray(theirs.world.image(name), float)).mean()
+        np.square(
+            np.asarray(ours.world.image(name), float) - np.asarray(theirs.world.image(name), float)
+        ).mean()
         for name in ours.world.scenes["scene_id"].to_pylist()
     ]
     assert 10 * np.log10(255**2 / np.median(errors)) > (66 if family == "things" else 68)
     assert 10 * np.log10(255**2 / np.max(errors)) > 55
-    assert "holds another world: it has blender = " in refused(bin_ / "gen", *quick, "--out", "here", **there)
+    assert "holds another world: it has blender = " in refused(
+        bin_ / "gen", *quick, "--out", "here", **there
+    )
 
 
 @pytest.mark.full
@@ -237,4 +331,6 @@ def test_it_installs_into_an_empty_environment(wheel: Path, tmp_path: Path) -> N
     bin_, there = environment(tmp_path / "venv", Path(sys.executable), f"{wheel}[all]")
     run(bin_ / "gen", *QUICK, **there)
     run(bin_ / "gen", "verify", "world", **there)
-    assert "render more" in refused(bin_ / "score", *shlex.split("train scratch world --out model --epochs 1"), **there)
+    assert "render more" in refused(
+        bin_ / "score", *shlex.split("train scratch world --out model --epochs 1"), **there
+    )

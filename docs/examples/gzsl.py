@@ -8,7 +8,8 @@ from evaluator.experiments.lab import Experiment, Lab
 
 @dataclass(frozen=True)
 class Scale:
-    """The scenes of each world, how models are trained, and over which tasks, blocks and seeds the loops go."""
+    """The scenes of each world, how models are trained, and over which tasks, blocks and seeds the
+    loops go."""
 
     scenes: int = 4000
     scratch: str = "--epochs 20"
@@ -17,13 +18,18 @@ class Scale:
     seeds: Sequence[int] = (0, 1)
 
 
-SCALES = {"tiny": Scale(), "smoke": Scale(300, "--epochs 1 --batch 4", ("two-object", "relational"), (0,), (0,))}
+SCALES = {
+    "tiny": Scale(),
+    "smoke": Scale(300, "--epochs 1 --batch 4", ("two-object", "relational"), (0,), (0,)),
+}
 
 
 def make(lab: Lab, at: Scale) -> None:
     """A world and its class lists for each block; a model for each seed."""
     for block in at.blocks:
-        plan = lab.stage(f"gen plan --design gzsl --block-seed {block} --scenes {at.scenes} --resolution 64x64")
+        plan = lab.stage(
+            f"gen plan --design gzsl --block-seed {block} --scenes {at.scenes} --resolution 64x64"
+        )
         world = lab.stage(f"gen verify {lab.stage(f'gen render {plan} --quality draft')}")
         for task in at.tasks:
             of_task = f"{world} --benchmark gzsl-{task}-b{block}"
@@ -33,8 +39,8 @@ def make(lab: Lab, at: Scale) -> None:
 
 
 EXPERIMENT = Experiment(
-    "Tables 3, 4, 6 and 7 of Pearson et al. 2025, of a dual encoder from scratch. The scale tiny takes some 35 "
-    "minutes of one core of an AMD EPYC.",
+    "Tables 3, 4, 6 and 7 of Pearson et al. 2025, of a dual encoder from scratch. The scale tiny "
+    "takes some 35 minutes of one core of an AMD EPYC.",
     "pearson2025",
     SCALES,
     make,

@@ -1,5 +1,5 @@
-"""Compares models on the same items: which is better, between which splits the lead changes, and which differences the
-benchmark can detect."""
+"""Compares models on the same items: which is better, between which splits the lead changes, and
+which differences the benchmark can detect."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -46,28 +46,38 @@ Asked = list[tuple[Matched, np.ndarray]]
 
 
 def compare(
-    sources: Sequence[str], detect: float | None = None, progress: Progress = SILENT, metric: str | None = None
+    sources: Sequence[str],
+    detect: float | None = None,
+    progress: Progress = SILENT,
+    metric: str | None = None,
 ) -> Comparison:
-    """Compare the models of runs and tables (see `read_answers`) on the items that all of them answered.
+    """Compare the models of runs and tables (see `read_answers`) on the items that all of them
+    answered.
 
-    detect: a difference (0..1); the rows then say how many items and block seeds it needs. metric: the metric to
-    compare, None for each protocol's main metric, or where it differs between runs for one that all have. Returns
+    detect: a difference (0..1); the rows then say how many items and block seeds it needs. metric:
+        the metric to
+    compare, None for each protocol's main metric, or where it differs between runs for one that all
+    have. Returns
 
-    - `models`: the sources of each model: several if it has several training seeds or runs on several blocks.
+    - `models`: the sources of each model: several if it has several training seeds or runs on
+      several blocks.
     - `marks`: the note beside every number of a model that is contaminated or a stand-in.
     - `items`: numbers of compared and left-out items (see `match`), a dict for each block.
-    - `rows`: a row for each pair of models and each question: a protocol, metric, kind and split, and also each skill
-      of a kind that has several. Shares are 0..1. `difference` is `first` − `second`, both means over trainings and
-      blocks. `low`, `high`, `p` and `detectable` come from one statistical model of the difference
-      (evaluator.statistics.difference) and speak of this vocabulary, as `speaks_of` says in words. `low_wider` and
-      `high_wider` speak of values and objects like these. `q` is p corrected over the pairs of models
-      (Benjamini and Hochberg); `leader` is the better model if q ≤ .05, else None. `p_mcnemar` treats items as
-      independent; None if a model has several runs on a block. `mark` has the marks of both models.
-    - `flips`: pairs of splits between which the lead of a pair of models changes, with the `leaders`, `p_flip` (the
-      larger p of the two splits) and `significant` (the leads on both splits are).
+    - `rows`: a row for each pair of models and each question: a protocol, metric, kind and split,
+      and also each skill of a kind that has several. Shares are 0..1. `difference` is `first` −
+      `second`, both means over trainings and blocks. `low`, `high`, `p` and `detectable` come from
+      one statistical model of the difference (evaluator.statistics.difference) and speak of this
+      vocabulary, as `speaks_of` says in words. `low_wider` and `high_wider` speak of values and
+      objects like these. `q` is p corrected over the pairs of models (Benjamini and Hochberg);
+      `leader` is the better model if q ≤ .05, else None. `p_mcnemar` treats items as independent;
+      None if a model has several runs on a block. `mark` has the marks of both models.
+    - `flips`: pairs of splits between which the lead of a pair of models changes, with the
+      `leaders`, `p_flip` (the larger p of the two splits) and `significant` (the leads on both
+      splits are).
     - `rankings`: the models of each question by rank, with intervals.
 
-    Raises UserError when a source cannot be read, when there are fewer than two models, and as `match_blocks` does.
+    Raises UserError when a source cannot be read, when there are fewer than two models, and as
+    `match_blocks` does.
     """
     unique = {_resolved(source): source for source in sources}
     common = common_metrics(list(unique.values()))
@@ -79,18 +89,24 @@ def compare(
     if len(models) < 2:
         (only,) = models
         raise UserError(
-            f"Expected at least two models, got '{only}' alone; name several runs of it NAME=RUN to compare them."
+            f"Expected at least two models, got '{only}' alone; name several runs of it NAME=RUN "
+            f"to compare them."
         )
     rows: list[Row] = []
     rankings: list[Row] = []
     questions = _questions(blocks)
     for labels, asked in progress.each(questions, "comparing", len(questions)):
         clusters = shared(asked)
-        found = {pair: model_difference(_sides(asked, *pair), clusters) for pair in combinations(models, 2)}
+        found = {
+            pair: model_difference(_sides(asked, *pair), clusters)
+            for pair in combinations(models, 2)
+        }
         rows += _rows(labels, asked, clusters, found, detect)
         rankings.append({**labels, "models": _ranking(labels, list(models), asked, found)})
     for row in rows:
-        row["mark"] = " ".join(f"{name}: {marks[name]}" for name in (row["first"], row["second"]) if name in marks)
+        row["mark"] = " ".join(
+            f"{name}: {marks[name]}" for name in (row["first"], row["second"]) if name in marks
+        )
     return {
         "models": models,
         "marks": marks,
@@ -116,8 +132,9 @@ def _resolved(source: str) -> str:
 
 
 def _questions(blocks: Sequence[Matched]) -> list[tuple[Row, Asked]]:
-    """The labels of each question, None for "", and its items in the blocks that have any; protocols in order of
-    appearance. Partitions also have a question for all of them together, FULL."""
+    """The labels of each question, None for "", and its items in the blocks that have any;
+    protocols in order of appearance. Partitions also have a question for all of them together,
+    FULL."""
     order: dict[str, int] = {}
     asked: dict[Key, Asked] = {}
     for block in blocks:
@@ -143,7 +160,9 @@ def _chosen(block: Matched, key: Key) -> np.ndarray:
     """Mask (n,) of the items of a question."""
     *labels, split = key
     masks = [
-        block.labels[name] == label for name, label in zip(_QUESTION, labels, strict=False) if label or name != "skill"
+        block.labels[name] == label
+        for name, label in zip(_QUESTION, labels, strict=False)
+        if label or name != "skill"
     ]
     of_split = block.labels["split"]
     masks.append(of_split != UNPARSED if block.partitioned and split == FULL else of_split == split)
@@ -153,13 +172,20 @@ def _chosen(block: Matched, key: Key) -> np.ndarray:
 def _sides(asked: Asked, first: str, second: str) -> list[Sides]:
     """The outcomes of two models in each block."""
     return [
-        (block.correct[block.models[first]][:, chosen], block.correct[block.models[second]][:, chosen])
+        (
+            block.correct[block.models[first]][:, chosen],
+            block.correct[block.models[second]][:, chosen],
+        )
         for block, chosen in asked
     ]
 
 
 def _rows(
-    labels: Row, asked: Asked, clusters: Clusters, found: dict[tuple[str, str], Difference], detect: float | None
+    labels: Row,
+    asked: Asked,
+    clusters: Clusters,
+    found: dict[tuple[str, str], Difference],
+    detect: float | None,
 ) -> list[Row]:
     """The row of each pair of models on one question."""
     rows = [
@@ -178,7 +204,9 @@ def _better(labels: Row, value: float) -> float:
     return -value if labels["metric"] in LESS_IS_BETTER else value
 
 
-def _row(sides: Sequence[Sides], clusters: Clusters, found: Difference, detect: float | None) -> Row:
+def _row(
+    sides: Sequence[Sides], clusters: Clusters, found: Difference, detect: float | None
+) -> Row:
     """The numbers of a row: two models on one question."""
     trainings = THESE_TRAININGS if found.of_trainings is None else NEW_TRAININGS
     row: Row = {
@@ -210,7 +238,8 @@ def _row(sides: Sequence[Sides], clusters: Clusters, found: Difference, detect: 
 
 
 def _mcnemar(sides: Sequence[Sides]) -> Row:
-    """McNemar's test over the items of all blocks; None where a model has several runs on a block."""
+    """McNemar's test over the items of all blocks; None where a model has several runs on a
+    block."""
     if any(len(runs) > 1 for side in sides for runs in side):
         return {"only_first": None, "only_second": None, "p_mcnemar": None}
     first = np.concatenate([outcomes[0] for outcomes, _ in sides])
@@ -222,10 +251,16 @@ def _mcnemar(sides: Sequence[Sides]) -> Row:
     }
 
 
-def _ranking(labels: Row, models: Sequence[str], asked: Asked, found: dict[tuple[str, str], Difference]) -> list[Row]:
+def _ranking(
+    labels: Row, models: Sequence[str], asked: Asked, found: dict[tuple[str, str], Difference]
+) -> list[Row]:
     """The models by rank on one question."""
     means = [
-        float(np.mean([block.correct[block.models[name]][:, chosen].mean() for block, chosen in asked]))
+        float(
+            np.mean(
+                [block.correct[block.models[name]][:, chosen].mean() for block, chosen in asked]
+            )
+        )
         for name in models
     ]
     pairs = {
@@ -234,17 +269,25 @@ def _ranking(labels: Row, models: Sequence[str], asked: Asked, found: dict[tuple
     }
     placed = ranks([_better(labels, mean) for mean in means], pairs)
     rows = [
-        {"model": name, "mean": rounded(mean), "rank": each.rank, "low": each.low, "high": each.high}
+        {
+            "model": name,
+            "mean": rounded(mean),
+            "rank": each.rank,
+            "low": each.low,
+            "high": each.high,
+        }
         for name, mean, each in zip(models, means, placed, strict=True)
     ]
     return sorted(rows, key=lambda row: row["rank"])
 
 
 def _flips(rows: Sequence[Row]) -> list[Row]:
-    """Pairs of splits, except val, of one protocol, metric, kind and skill between which the lead of one model over
-    another changes sides."""
+    """Pairs of splits, except val, of one protocol, metric, kind and skill between which the lead
+    of one model over another changes sides."""
     same = (*_QUESTION[:-1], "first", "second")
-    over_splits = by_key((tuple(row[name] for name in same), row) for row in rows if row["split"] != "val")
+    over_splits = by_key(
+        (tuple(row[name] for name in same), row) for row in rows if row["split"] != "val"
+    )
     return [
         {
             **dict(zip(same, labels, strict=True)),

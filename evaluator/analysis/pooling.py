@@ -21,7 +21,20 @@ from evaluator.statistics.intervals import NEW_TRAININGS, Estimate
 from evaluator.statistics.runs import gap_over_runs, mean_over_runs
 
 logger = logging.getLogger(__name__)
-LABELS = ("protocol", "metric", "error", "kind", "skill", "level", "n", *COUNTS, "split", "minus", "unit", "average")
+LABELS = (
+    "protocol",
+    "metric",
+    "error",
+    "kind",
+    "skill",
+    "level",
+    "n",
+    *COUNTS,
+    "split",
+    "minus",
+    "unit",
+    "average",
+)
 """Rows of several runs are pooled if these labels are equal."""
 _SUMS = ("items", "ties", "unscored")
 _BOUNDS = {"share": (0.0, 1.0), "difference": (-1.0, 1.0), "score": (-np.inf, np.inf)}
@@ -62,7 +75,9 @@ def differences(entries: Sequence[Results]) -> list[str]:
     averaged."""
     designs = [entry["factors"]["design"] for entry in entries]
     names = dict.fromkeys(name for design in designs for name in design)
-    found = {name: list(dict.fromkeys(_said(design.get(name)) for design in designs)) for name in names}
+    found = {
+        name: list(dict.fromkeys(_said(design.get(name)) for design in designs)) for name in names
+    }
     return [
         f"Not averaged: {name} is {' or '.join(values)}."
         if max(map(len, values)) <= _LONG
@@ -84,8 +99,8 @@ def spread_notes(entries: Sequence[Results]) -> list[str]:
     if any(entry["runs"] == entry["blocks"] for entry in trained):
         notes.append(
             "Each turn or block has one training: variation between trainings is not measured, and "
-            "intervals about this vocabulary take bindings as a sample, which makes them wider. Train "
-            "with other seeds (--seed) and give all runs to `score report`."
+            "intervals about this vocabulary take bindings as a sample, which makes them wider. "
+            "Train with other seeds (--seed) and give all runs to `score report`."
         )
     return notes
 
@@ -115,7 +130,11 @@ def _names(groups: Sequence[Sequence[Results]]) -> list[str]:
         others = [each for name, each in zip(models, options, strict=True) if name == model]
         differing = [name for name in own if any(own[name] != other.get(name) for other in others)]
         said = {name: _said(own[name]) for name in differing}
-        names.append(", ".join([model, *(f"{name} {text}" for name, text in said.items() if len(text) <= _LONG)]))
+        names.append(
+            ", ".join(
+                [model, *(f"{name} {text}" for name, text in said.items() if len(text) <= _LONG)]
+            )
+        )
     return names
 
 
@@ -205,9 +224,13 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(distinct[:3]) + (f" and {len(distinct) - 3} more" if len(distinct) > 3 else "")
 
 
-def _pooled_rows(runs: Sequence[Results], part: str, tables: Sequence[ItemTable | None]) -> list[Row]:
+def _pooled_rows(
+    runs: Sequence[Results], part: str, tables: Sequence[ItemTable | None]
+) -> list[Row]:
     groups = by_key(
-        (tuple(row.get(name) for name in LABELS), (i, row)) for i, run in enumerate(runs) for row in run[part]
+        (tuple(row.get(name) for name in LABELS), (i, row))
+        for i, run in enumerate(runs)
+        for row in run[part]
     )
     blocks = [_block(run) for run in runs]
     level = runs[0]["rules"]["level"]
@@ -232,7 +255,9 @@ def _counts(scored: Sequence[tuple[str, Row]]) -> dict[str, Any]:
     }
 
 
-def _pooled_row(members: Sequence[tuple[str, Row]], scored: Sequence[tuple[str, Row]], level: float) -> dict[str, Any]:
+def _pooled_row(
+    members: Sequence[tuple[str, Row]], scored: Sequence[tuple[str, Row]], level: float
+) -> dict[str, Any]:
     """What the values of the runs alone give: the mean over blocks, its spread and Student's t over
     blocks."""
     rows: list[Any] = [row for _, row in scored]
@@ -245,7 +270,11 @@ def _pooled_row(members: Sequence[tuple[str, Row]], scored: Sequence[tuple[str, 
     null = 0.0 if first["unit"] == "difference" else chance
     tested = null is not None and all(row["p"] is not None for row in rows)
     # Statistics of one run do not hold for all runs.
-    of_one = {name: None for name in STATISTICS if name in first and name not in ("unit", "blocks", "runs")}
+    of_one = {
+        name: None
+        for name in STATISTICS
+        if name in first and name not in ("unit", "blocks", "runs")
+    }
     totals: dict[str, int | None] = {}
     for name in _SUMS:
         counts = [cast(Any, row)[name] for _, row in members if cast(Any, row)[name] is not None]
@@ -278,7 +307,9 @@ def _of_read_answers(members: Sequence[tuple[str, Row]], scored: Sequence[Row]) 
     }
 
 
-def _analysed(scored: Sequence[tuple[ItemTable | None, Row]], chance: float | None, level: float) -> dict[str, Any]:
+def _analysed(
+    scored: Sequence[tuple[ItemTable | None, Row]], chance: float | None, level: float
+) -> dict[str, Any]:
     """The value and intervals from the items of all runs; {} if some run's items are not at
     hand."""
     tables = [table for table, _ in scored if table is not None]
@@ -299,9 +330,12 @@ def _analysed(scored: Sequence[tuple[ItemTable | None, Row]], chance: float | No
     if len(known) < len(items):
         return {}
     share = first["unit"] == "share"
-    null = 0.0 if first["unit"] == "difference" else np.nan if chance is None or not share else chance
+    null = (
+        0.0 if first["unit"] == "difference" else np.nan if chance is None or not share else chance
+    )
     return _of_estimate(
-        mean_over_runs(known, level=level, vocabulary=vocabulary, share=share, null=null), first["unit"]
+        mean_over_runs(known, level=level, vocabulary=vocabulary, share=share, null=null),
+        first["unit"],
     )
 
 
@@ -320,5 +354,9 @@ def _of_estimate(estimate: Estimate, unit: str) -> dict[str, Any]:
 
 
 def _spread(over: str, found: Spread | None) -> dict[str, float | None]:
-    numbers = (None, None, None) if found is None else map(rounded, (found.sd, found.least, found.greatest))
+    numbers = (
+        (None, None, None)
+        if found is None
+        else map(rounded, (found.sd, found.least, found.greatest))
+    )
     return dict(zip((f"sd_{over}", f"min_{over}", f"max_{over}"), numbers, strict=True))

@@ -42,7 +42,12 @@ class ItemTable:
     def items_of(self, row: Row) -> RunItems | None:
         """The items of a share or score in results; None for a row that is no mean over items of
         this table (over n, over categories, over errors or folds)."""
-        if row["error"] or row["n"] is not None or row["is_gap"] or any(name in row for name in COUNTS):
+        if (
+            row["error"]
+            or row["n"] is not None
+            or row["is_gap"]
+            or any(name in row for name in COUNTS)
+        ):
             return None
         found = self._select(row, row["split"])
         if not len(found.outcome) or row["value"] is None:
@@ -95,14 +100,18 @@ def read_items(results: Results, block: str) -> ItemTable | None:
         return None
     table = read_csv(path, dict.fromkeys((*_COLUMNS, "unscored"), pa.string()))
     columns = {
-        name: strings(table[name]) if name in table.column_names else np.full(table.num_rows, "", dtype=object)
+        name: strings(table[name])
+        if name in table.column_names
+        else np.full(table.num_rows, "", dtype=object)
         for name in (*_COLUMNS, "unscored")
     }
     scored = (columns.pop("unscored") == "") & (columns["value"] != "")
     columns = {name: values[scored] for name, values in columns.items()}
     factors = results["factors"]
     world = str(factors["benchmark"]).rpartition("/")[2]
-    columns["scene_id"] = np.array([f"{world} {scene}" for scene in columns["scene_id"]], dtype=object)
+    columns["scene_id"] = np.array(
+        [f"{world} {scene}" for scene in columns["scene_id"]], dtype=object
+    )
     seed = factors["training_seed"]
     return ItemTable(
         columns=columns,

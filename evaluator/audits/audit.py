@@ -1,4 +1,5 @@
-"""`score audit`: tests whether a text-only model can answer each kind of item, and sums it up in a sentence."""
+"""`score audit`: tests whether a text-only model can answer each kind of item, and sums it up in a
+sentence."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -49,11 +50,15 @@ class Request:
 
 
 def audit(request: Request, progress: Progress = SILENT) -> dict[str, Any]:
-    """Audit a benchmark; returns the results that docs/audit.md describes. Raises UserError for a request that
-    cannot be met."""
+    """Audit a benchmark; returns the results that docs/audit.md describes. Raises UserError for a
+    request that cannot be met."""
     benchmark = Dataset.open(request.dataset).benchmark(request.benchmark)
     samples = draw_samples(benchmark, request.protocols, request.items, request.seed)
-    encoder = SentenceEncoder(request.sentence_encoder, request.device) if request.sentence_encoder else None
+    encoder = (
+        SentenceEncoder(request.sentence_encoder, request.device)
+        if request.sentence_encoder
+        else None
+    )
     model = load_language_model(request.language_model, samples, request.seed, request.device)
     kinds = []
     with progress.track("auditing", len(samples)) as advance:
@@ -62,7 +67,8 @@ def audit(request: Request, progress: Progress = SILENT) -> dict[str, Any]:
             kinds.append(_audit_kind(sample, model, encoder, request.seed))
             advance()
     levels = [
-        _audit_level(sample, model) for sample in draw_levels(benchmark, request.protocols, request.items, request.seed)
+        _audit_level(sample, model)
+        for sample in draw_levels(benchmark, request.protocols, request.items, request.seed)
     ]
     decide(kinds)
     hackable = [kind["name"] for kind in kinds if kind["blind"]["verdict"] == HACKABLE]
@@ -81,8 +87,11 @@ def audit(request: Request, progress: Progress = SILENT) -> dict[str, Any]:
     }
 
 
-def list_similar(benchmark: Benchmark, protocols: Sequence[str], encoder: str, device: str | None) -> list[str]:
-    """The ids of items that COMPASS' filter would drop: `encoder` finds a negative too similar to its caption."""
+def list_similar(
+    benchmark: Benchmark, protocols: Sequence[str], encoder: str, device: str | None
+) -> list[str]:
+    """The ids of items that COMPASS' filter would drop: `encoder` finds a negative too similar to
+    its caption."""
     questions = list(every_question(benchmark, protocols))
     return similar_items(questions, SentenceEncoder(encoder, device)) if questions else []
 
@@ -99,7 +108,8 @@ def decide(kinds: Sequence[dict[str, Any]]) -> None:
 
 
 def decide_kinds(tested: Sequence[tuple[float | None, float | None]]) -> list[bool]:
-    """Whether each kind is above chance: by p corrected over kinds (Holm 1979), and by its interval.
+    """Whether each kind is above chance: by p corrected over kinds (Holm 1979), and by its
+    interval.
 
     tested: (p, lower end of the interval) of each kind; None for a kind that was not tested.
     """
@@ -114,7 +124,9 @@ def decide_kinds(tested: Sequence[tuple[float | None, float | None]]) -> list[bo
     return above
 
 
-def _audit_kind(sample: Sample, model: LanguageModel, encoder: SentenceEncoder | None, seed: int) -> dict[str, Any]:
+def _audit_kind(
+    sample: Sample, model: LanguageModel, encoder: SentenceEncoder | None, seed: int
+) -> dict[str, Any]:
     perplexities = model.judge(sample.questions)
     nearest, measured = _against_hardest(sample, perplexities)
     return {
@@ -129,15 +141,21 @@ def _audit_kind(sample: Sample, model: LanguageModel, encoder: SentenceEncoder |
 
 
 def _audit_level(sample: Sample, model: LanguageModel) -> dict[str, Any]:
-    """Length and perplexity of captions of one level, each against the hardest of all its negatives."""
+    """Length and perplexity of captions of one level, each against the hardest of all its
+    negatives."""
     names = {name: getattr(sample.kind, name) for name in ("protocol", "kind", "skill")}
-    return {**names, "level": sample.level, **_against_hardest(sample, model.judge(sample.questions))[1]}
+    return {
+        **names,
+        "level": sample.level,
+        **_against_hardest(sample, model.judge(sample.questions))[1],
+    }
 
 
 def _against_hardest(
     sample: Sample, perplexities: Sequence[np.ndarray]
 ) -> tuple[list[tuple[str, str]], dict[str, Any]]:
-    """The pairs of a true text and its hardest negative, and the entries that results of kinds and levels share."""
+    """The pairs of a true text and its hardest negative, and the entries that results of kinds and
+    levels share."""
     questions = sample.questions
     hard = np.array([hardest(values) for values in perplexities])
     nearest = [(q.caption, q.texts[place]) for q, place in zip(questions, hard, strict=True)]
@@ -152,7 +170,10 @@ def _against_hardest(
 
 
 def _length(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    measures: dict[str, Callable[[str], int]] = {"words": lambda text: len(words(text)), "characters": len}
+    measures: dict[str, Callable[[str], int]] = {
+        "words": lambda text: len(words(text)),
+        "characters": len,
+    }
     found = {}
     for name, count in measures.items():
         true, false = np.array([[count(text) for text in pair] for pair in pairs], dtype=float).T
@@ -160,7 +181,9 @@ def _length(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
     return found
 
 
-def _compared(true: np.ndarray, false: np.ndarray, middle: Callable[[np.ndarray], float]) -> dict[str, Any]:
+def _compared(
+    true: np.ndarray, false: np.ndarray, middle: Callable[[np.ndarray], float]
+) -> dict[str, Any]:
     r = rank_biserial(true, false)
     return {
         "true": float(middle(true)),
@@ -172,7 +195,8 @@ def _compared(true: np.ndarray, false: np.ndarray, middle: Callable[[np.ndarray]
 
 
 def rank_biserial(true: np.ndarray, false: np.ndarray) -> float:
-    """r = 1 − 2U/(n₁n₂), U = #(true > false) + ½ ties over all n₁·n₂ pairs; −1..1, above 0 if true values are lower.
+    """r = 1 − 2U/(n₁n₂), U = #(true > false) + ½ ties over all n₁·n₂ pairs; −1..1, above 0 if true
+    values are lower.
 
     COMPASS, appendix B.3. Neither array may be empty.
 
@@ -185,7 +209,8 @@ def rank_biserial(true: np.ndarray, false: np.ndarray) -> float:
 
 
 def size_of(r: float) -> str:
-    """COMPASS' name for the size of an effect: |r| below .1 is negligible, below .3 small, else medium or large.
+    """COMPASS' name for the size of an effect: |r| below .1 is negligible, below .3 small, else
+    medium or large.
 
     >>> size_of(-0.05), size_of(0.1), size_of(-0.3)
     ('negligible', 'small', 'medium or large')
@@ -201,12 +226,17 @@ def share_lower(true: np.ndarray, false: np.ndarray) -> float:
 def _difference(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
     return {
         "jaccard": float(np.mean([word_overlap(*pair) for pair in pairs])),
-        "ngrams": {str(n): float(np.mean([ngram_differences(*pair, n) for pair in pairs])) for n in (1, 2, 3)},
+        "ngrams": {
+            str(n): float(np.mean([ngram_differences(*pair, n) for pair in pairs]))
+            for n in (1, 2, 3)
+        },
     }
 
 
 def _perplexity(perplexities: Sequence[np.ndarray], hard: np.ndarray) -> dict[str, Any]:
-    pairs = np.array([(values[0], values[place]) for values, place in zip(perplexities, hard, strict=True)])
+    pairs = np.array(
+        [(values[0], values[place]) for values, place in zip(perplexities, hard, strict=True)]
+    )
     pairs = pairs[np.isfinite(pairs).all(axis=1)]
     counts = {"pairs": len(pairs), "unscored": len(perplexities) - len(pairs)}
     if not len(pairs):
@@ -218,7 +248,10 @@ def _centre(sample: Sample) -> dict[str, Any] | None:
     several = [q.texts for q in sample.questions if len(q.negatives) > 1]
     if not several:
         return None
-    return {"value": centre(several), "chance": float(np.mean([1 / len(texts) for texts in several]))}
+    return {
+        "value": centre(several),
+        "chance": float(np.mean([1 / len(texts) for texts in several])),
+    }
 
 
 def _blind(sample: Sample, perplexities: Sequence[np.ndarray] | None, seed: int) -> dict[str, Any]:
@@ -229,8 +262,12 @@ def _blind(sample: Sample, perplexities: Sequence[np.ndarray] | None, seed: int)
         return {**nothing, "chance": CHANCE, "learners": {}, "verdict": TOO_FEW}
     known = np.full((len(questions), 2), np.nan)
     if perplexities is not None:
-        known = np.array([values[[0, 1 + q.drawn]] for values, q in zip(perplexities, questions, strict=True)])
-    pairs = make_pairs([q.caption for q in questions], [q.negative for q in questions], clusters.tolist(), known)
+        known = np.array(
+            [values[[0, 1 + q.drawn]] for values, q in zip(perplexities, questions, strict=True)]
+        )
+    pairs = make_pairs(
+        [q.caption for q in questions], [q.negative for q in questions], clusters.tolist(), known
+    )
     blind = blind_test(pairs, seed)
     estimate = cluster_mean(blind.outcomes, clusters)
     return {
@@ -246,7 +283,8 @@ def _blind(sample: Sample, perplexities: Sequence[np.ndarray] | None, seed: int)
 
 
 def _examples(sample: Sample, blind: Blind) -> list[dict[str, str]]:
-    """At most EXAMPLES correctly decided pairs, clearest decisions first; no cluster or text repeats."""
+    """At most EXAMPLES correctly decided pairs, clearest decisions first; no cluster or text
+    repeats."""
     found: list[dict[str, str]] = []
     used: set[str] = set()
     for i in np.argsort(-blind.decisions, kind="stable").tolist():
@@ -254,16 +292,24 @@ def _examples(sample: Sample, blind: Blind) -> list[dict[str, str]]:
         if blind.outcomes[i] < 1 or len(found) == EXAMPLES:
             break
         if used.isdisjoint({question.cluster, question.caption, question.negative}):
-            found.append({"item_id": question.item_id, "true": question.caption, "false": question.negative})
+            found.append(
+                {"item_id": question.item_id, "true": question.caption, "false": question.negative}
+            )
             used.update((question.cluster, question.caption, question.negative))
     return found
 
 
 def _sentence(kinds: Sequence[dict[str, Any]], hackable: list[str]) -> str:
     unjudged = [kind["name"] for kind in kinds if kind["blind"]["verdict"] == TOO_FEW]
-    rest = f" Not judged, because they have too few groups: {', '.join(unjudged)}." if unjudged else ""
+    rest = (
+        f" Not judged, because they have too few groups: {', '.join(unjudged)}." if unjudged else ""
+    )
     if hackable:
-        names = ", ".join(f"{k['name']} ({100 * k['blind']['value']:.1f}%)" for k in kinds if k["name"] in hackable)
+        names = ", ".join(
+            f"{k['name']} ({100 * k['blind']['value']:.1f}%)"
+            for k in kinds
+            if k["name"] in hackable
+        )
         return f"Hackable without looking at the image: {names}.{rest}"
     if len(unjudged) == len(kinds):
         return f"Nothing could be judged: every kind has fewer than {FEWEST_CLUSTERS} groups."

@@ -1,5 +1,5 @@
-"""The blind test: a classifier without images learns to tell an item's true text from a false one, by text features
-such as word counts and lengths."""
+"""The blind test: a classifier without images learns to tell an item's true text from a false one,
+by text features such as word counts and lengths."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -21,7 +21,14 @@ _UNDECIDED = 1e-9  # decisions nearer to 0 are undecided
 
 WINDOW = 8
 RAREST = 3
-NUMBERS = ("words", "characters", "capital letters", "punctuation marks", "letters a word", "log perplexity")
+NUMBERS = (
+    "words",
+    "characters",
+    "capital letters",
+    "punctuation marks",
+    "letters a word",
+    "log perplexity",
+)
 
 
 def words(text: str) -> list[str]:
@@ -47,7 +54,8 @@ def word_overlap(a: str, b: str) -> float:
 def ngram_differences(a: str, b: str, n: int) -> int:
     """Number of n-grams in only one of the two texts, with multiplicity.
 
-    >>> [ngram_differences("a red cube and a blue sphere", "a blue cube and a red sphere", n) for n in (1, 2, 3)]
+    >>> [ngram_differences("a red cube and a blue sphere", "a blue cube and a red sphere", n) for n
+    in (1, 2, 3)]
     [0, 4, 8]
     """
     first, second = ngrams(tokens(a), n), ngrams(tokens(b), n)
@@ -58,7 +66,8 @@ def ngram_differences(a: str, b: str, n: int) -> int:
 class Pairs:
     """Pairs of a true and a false text.
 
-    differences: sparse (n, f), feature counts of the true text minus the counts of the false text. names: the f
+    differences: sparse (n, f), feature counts of the true text minus the counts of the false text.
+        names: the f
     features. true, false: float (n, k), the NUMBERS of each text. clusters: int (n,).
     """
 
@@ -70,8 +79,8 @@ class Pairs:
 
 
 def text_features(text: str) -> dict[str, float]:
-    """Counts by feature name: tokens; bigrams and trigrams with start and end marks; "a … b" (0 or 1) for token b 2 to
-    8 places after a; lengths.
+    """Counts by feature name: tokens; bigrams and trigrams with start and end marks; "a … b" (0 or
+    1) for token b 2 to 8 places after a; lengths.
 
     >>> sorted(text_features("Red cube"))[:5]
     ['cube', 'cube ⟨end⟩', 'red', 'red cube', 'red cube ⟨end⟩']
@@ -91,7 +100,9 @@ def text_features(text: str) -> dict[str, float]:
     return {**counts, **lengths}
 
 
-def make_pairs(true: Sequence[str], false: Sequence[str], clusters: Sequence[str], perplexities: np.ndarray) -> Pairs:
+def make_pairs(
+    true: Sequence[str], false: Sequence[str], clusters: Sequence[str], perplexities: np.ndarray
+) -> Pairs:
     """The features of pairs of texts. perplexities: (n, 2), true and false text, nan if unknown.
 
     Drops features that differ in fewer than three pairs.
@@ -102,7 +113,9 @@ def make_pairs(true: Sequence[str], false: Sequence[str], clusters: Sequence[str
     counts = vectorizer.fit_transform([text_features(text) for text in (*true, *false)])
     differences = counts[: len(true)] - counts[len(true) :]
     differences.eliminate_zeros()
-    kept = np.flatnonzero(np.bincount(differences.indices, minlength=differences.shape[1]) >= RAREST)
+    kept = np.flatnonzero(
+        np.bincount(differences.indices, minlength=differences.shape[1]) >= RAREST
+    )
     logs = np.log(perplexities)
     return Pairs(
         differences[:, kept],
@@ -119,7 +132,13 @@ def _numbers(texts: Sequence[str], logs: np.ndarray) -> np.ndarray:
         found = words(text)
         marks = len(tokens(text)) - len(found)
         rows.append(
-            [len(found), len(text), sum(map(str.isupper, text)), marks, sum(map(len, found)) / max(1, len(found))]
+            [
+                len(found),
+                len(text),
+                sum(map(str.isupper, text)),
+                marks,
+                sum(map(len, found)) / max(1, len(found)),
+            ]
         )
     return np.column_stack([np.array(rows, dtype=float).reshape(len(texts), -1), logs])
 
@@ -130,8 +149,8 @@ Learner = Callable[[Pairs, np.ndarray, np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class Blind:
-    """outcomes: (n,) 1 right, 0 wrong, ½ undecided. decisions: (n,) above 0 if right. learners: number of folds that
-    chose each learner."""
+    """outcomes: (n,) 1 right, 0 wrong, ½ undecided. decisions: (n,) above 0 if right. learners:
+    number of folds that chose each learner."""
 
     outcomes: np.ndarray
     decisions: np.ndarray
@@ -141,8 +160,9 @@ class Blind:
 def blind_test(pairs: Pairs, seed: int) -> Blind:
     """Decide every pair by a learner trained on other clusters (5 folds).
 
-    In each fold the learner with the best accuracy on a quarter of the training clusters, held back for the choice, is
-    chosen; test pairs play no part. Learners are antisymmetric: the order of the two texts of a pair does not matter.
+    In each fold the learner with the best accuracy on a quarter of the training clusters, held back
+    for the choice, is chosen; test pairs play no part. Learners are antisymmetric: the order of the
+    two texts of a pair does not matter.
     """
     from sklearn.model_selection import GroupKFold
     from threadpoolctl import threadpool_limits
@@ -151,17 +171,21 @@ def blind_test(pairs: Pairs, seed: int) -> Blind:
     decisions = np.zeros(len(pairs.clusters))
     chosen: Counter[str] = Counter()
     folds = GroupKFold(FOLDS, shuffle=True, random_state=seed)
-    with threadpool_limits(1):  # one thread is faster for small fits and fixes the order of additions
+    with threadpool_limits(
+        1
+    ):  # one thread is faster for small fits and fixes the order of additions
         for train, test in folds.split(decisions, groups=pairs.clusters):
             name = _choose(pairs, train, seed)
             chosen[name] += 1
             decisions[test] = LEARNERS[name](pairs, train, test)
-    return Blind(_outcomes(decisions), decisions, {name: chosen[name] for name in LEARNERS if chosen[name]})
+    return Blind(
+        _outcomes(decisions), decisions, {name: chosen[name] for name in LEARNERS if chosen[name]}
+    )
 
 
 def quick_test(pairs: Pairs, seed: int) -> Blind:
-    """As `blind_test`, with one learner: the strongly regularised logistic regression on words, which is the fastest
-    and seldom the worst."""
+    """As `blind_test`, with one learner: the strongly regularised logistic regression on words,
+    which is the fastest and seldom the worst."""
     from sklearn.model_selection import GroupKFold
     from threadpoolctl import threadpool_limits
 
@@ -174,15 +198,20 @@ def quick_test(pairs: Pairs, seed: int) -> Blind:
 
 
 def p_above(outcomes: np.ndarray, clusters: np.ndarray, chance: float, seed: int = 0) -> float:
-    """p of the mean of outcomes (n,) against `chance`, by a sign-flip test over clusters (n,); 1 if the mean is not
-    above chance.
+    """p of the mean of outcomes (n,) against `chance`, by a sign-flip test over clusters (n,); 1 if
+    the mean is not above chance.
 
-    Each of 10,000 draws flips the sign of each cluster's excess at random. p is the share of draws with
-    |total| ≥ the observed total, or Hoeffding's bound if that is smaller. The test is two-sided because the learners of
-    a cross-validation share most training pairs and find the same chance imbalance: a one-sided test would flag clean
+    Each of 10,000 draws flips the sign of each cluster's excess at random. p is the share of draws
+    with
+    |total| ≥ the observed total, or Hoeffding's bound if that is smaller. The test is two-sided
+    because the learners of
+    a cross-validation share most training pairs and find the same chance imbalance: a one-sided
+    test would flag clean
     benchmarks at twice its level.
     """
-    excess = np.bincount(np.unique(clusters, return_inverse=True)[1].reshape(-1), weights=outcomes - chance)
+    excess = np.bincount(
+        np.unique(clusters, return_inverse=True)[1].reshape(-1), weights=outcomes - chance
+    )
     total = excess.sum()
     if total <= 0:
         return 1.0
@@ -192,14 +221,18 @@ def p_above(outcomes: np.ndarray, clusters: np.ndarray, chance: float, seed: int
     for start in range(0, DRAWS, rows):
         signs = rng.integers(0, 2, (min(rows, DRAWS - start), len(excess)), dtype=np.int8) * 2 - 1
         reached += int((np.abs(signs @ excess) >= total - 1e-9).sum())
-    bound = float(2 * np.exp(-(total**2) / (2 * excess @ excess)))  # below what 10,000 draws can show
+    bound = float(
+        2 * np.exp(-(total**2) / (2 * excess @ excess))
+    )  # below what 10,000 draws can show
     return min((reached + 1) / (DRAWS + 1), bound)
 
 
 def give_aways(pairs: Pairs) -> list[dict[str, Any]]:
-    """The SHOWN features with the largest mean effect on the decision of a logistic regression on all pairs.
+    """The SHOWN features with the largest mean effect on the decision of a logistic regression on
+    all pairs.
 
-    weight: above 0 for features of true texts. pairs: how many pairs differ in the feature. in_truth: the share of
+    weight: above 0 for features of true texts. pairs: how many pairs differ in the feature.
+        in_truth: the share of
     these pairs whose true text has more of it.
     """
     if not pairs.names:
@@ -219,15 +252,18 @@ def give_aways(pairs: Pairs) -> list[dict[str, Any]]:
 
 
 def centre(questions: Sequence[Sequence[str]]) -> float:
-    """Share of questions whose true text, the first, is most similar to the other texts (summed Jaccard index of words
-    and bigrams); ties are divided. Chance is 1/(1 + negatives). It is 1 if every negative is one edit of the truth.
+    """Share of questions whose true text, the first, is most similar to the other texts (summed
+    Jaccard index of words and bigrams); ties are divided. Chance is 1/(1 + negatives). It is 1 if
+    every negative is one edit of the truth.
     """
     return float(np.mean([_centre(texts) for texts in questions]))
 
 
 def _centre(texts: Sequence[str]) -> float:
     bags = [ngrams(found, 1) + ngrams(found, 2) for found in map(tokens, texts)]
-    shared = [sum((a & b).total() / max(1, (a | b).total()) for b in bags if b is not a) for a in bags]
+    shared = [
+        sum((a & b).total() / max(1, (a | b).total()) for b in bags if b is not a) for a in bags
+    ]
     best = [abs(value - max(shared)) < _UNDECIDED for value in shared]
     return best[0] / sum(best)
 
@@ -261,7 +297,9 @@ def _fit_words(pairs: Pairs, train: np.ndarray, strength: float) -> Any:
 
     forward = pairs.differences[train]
     both, truth = vstack([forward, -forward]).tocsr(), np.repeat([1, 0], len(train))
-    return LogisticRegression(C=strength, fit_intercept=False, max_iter=300, tol=1e-3).fit(both, truth)
+    return LogisticRegression(C=strength, fit_intercept=False, max_iter=300, tol=1e-3).fit(
+        both, truth
+    )
 
 
 def _trees(pairs: Pairs, train: np.ndarray, test: np.ndarray) -> np.ndarray:
@@ -269,7 +307,8 @@ def _trees(pairs: Pairs, train: np.ndarray, test: np.ndarray) -> np.ndarray:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     frequent = np.argsort(
-        -np.bincount(pairs.differences[train].nonzero()[1], minlength=len(pairs.names)), kind="stable"
+        -np.bincount(pairs.differences[train].nonzero()[1], minlength=len(pairs.names)),
+        kind="stable",
     )
     columns = np.sort(frequent[:_FREQUENT])
     forward, backward = _both_orders(pairs, train, columns)
@@ -281,12 +320,16 @@ def _trees(pairs: Pairs, train: np.ndarray, test: np.ndarray) -> np.ndarray:
     return np.asarray(trees.decision_function(forward) - trees.decision_function(backward))
 
 
-def _both_orders(pairs: Pairs, rows: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _both_orders(
+    pairs: Pairs, rows: np.ndarray, columns: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Inputs of the trees with the true text first, and with the false text first."""
     known = ~np.isnan(pairs.true).all(axis=0)
     true, false = pairs.true[rows][:, known], pairs.false[rows][:, known]
     named = pairs.differences[rows][:, columns].toarray()
-    return np.hstack([true, false, true - false, named]), np.hstack([false, true, false - true, -named])
+    return np.hstack([true, false, true - false, named]), np.hstack(
+        [false, true, false - true, -named]
+    )
 
 
 QUICK = "words"

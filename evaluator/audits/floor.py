@@ -1,4 +1,5 @@
-"""`score audit --quick`: which kinds of questions texts alone answer, by one learner on a sample of each kind."""
+"""`score audit --quick`: which kinds of questions texts alone answer, by one learner on a sample of
+each kind."""
 
 from typing import Any
 
@@ -13,9 +14,11 @@ from generator.dataset.floor import FloorKind
 from generator.dataset.reader import Benchmark
 
 QUICK_ITEMS = 1000
-"""Items of a kind that are drawn at most: enough to show 55% against 50%, and audited in about a second."""
+"""Items of a kind that are drawn at most: enough to show 55% against 50%, and audited in about a
+second."""
 FEWEST_ITEMS = 300
-"""Kinds with fewer items are not judged: their interval is wider than the leaks that balanced texts still have."""
+"""Kinds with fewer items are not judged: their interval is wider than the leaks that balanced texts
+still have."""
 
 
 def find_floor(
@@ -35,8 +38,12 @@ def find_floor(
     Raises:
         UserError: if no evaluation item has a false text.
     """
-    samples = [each for each in draw_samples(benchmark, (), items, seed) if each.available >= FEWEST_ITEMS]
-    tested = [_test_kind(each, seed) for each in progress.each(samples, "texts alone", len(samples))]
+    samples = [
+        each for each in draw_samples(benchmark, (), items, seed) if each.available >= FEWEST_ITEMS
+    ]
+    tested = [
+        _test_kind(each, seed) for each in progress.each(samples, "texts alone", len(samples))
+    ]
     revealed = decide_kinds([(result["p"], result["low"]) for result in tested])
     return [
         FloorKind(
@@ -53,14 +60,18 @@ def find_floor(
 
 
 def _test_kind(sample: Sample, seed: int) -> dict[str, Any]:
-    """The share of pairs that a learner tells apart, its interval, and p against chance; None for too few groups."""
+    """The share of pairs that a learner tells apart, its interval, and p against chance; None for
+    too few groups."""
     questions = sample.questions
     clusters = np.array([question.cluster for question in questions])
     if len(set(clusters)) < FEWEST_CLUSTERS:
         return dict.fromkeys(("value", "low", "high", "p"))
-    # Perplexities are left out: the trigram would be fitted on these texts, and a language model takes minutes.
+    # Perplexities are left out: the trigram would be fitted on these texts, and a language model
+    # takes minutes.
     unknown = np.full((len(questions), 2), np.nan)
-    captions, foils = ([getattr(each, name) for each in questions] for name in ("caption", "negative"))
+    captions, foils = (
+        [getattr(each, name) for each in questions] for name in ("caption", "negative")
+    )
     outcomes = quick_test(make_pairs(captions, foils, clusters.tolist(), unknown), seed).outcomes
     estimate = cluster_mean(outcomes, clusters)
     shares = {name: round(float(getattr(estimate, name)), 6) for name in ("value", "low", "high")}

@@ -1,5 +1,5 @@
-"""Draws images for captions of a benchmark with diffusion models, and a sheet that shows all images (Pearson et al.
-2025, figure 5)."""
+"""Draws images for captions of a benchmark with diffusion models, and a sheet that shows all images
+(Pearson et al. 2025, figure 5)."""
 
 import hashlib
 import io
@@ -37,8 +37,8 @@ _SIDE, _LETTERS = 2.2, 32
 
 @dataclass(frozen=True)
 class Drawing:
-    """Options of `draw_captions`. splits: empty for the default of `choose_prompts`. captions: at most this many of
-    each split. guidance, steps: see `draw_image`."""
+    """Options of `draw_captions`. splits: empty for the default of `choose_prompts`. captions: at
+    most this many of each split. guidance, steps: see `draw_image`."""
 
     models: tuple[str, ...]
     splits: tuple[str, ...] = ()
@@ -58,46 +58,67 @@ def draw_captions(
 ) -> Path:
     """Draw images of captions into the folder `out`; returns the path of the sheet.
 
-    Each model is a spec, or NAME=SPEC to name it. Writes a PNG of each caption and model, a PNG of the true image as
-    the model sees it, drawings.json and sheet.png. Skips images that were already drawn with the same model and
-    options. Raises UserError for a model that draws no images.
+    Each model is a spec, or NAME=SPEC to name it. Writes a PNG of each caption and model, a PNG of
+    the true image as the model sees it, drawings.json and sheet.png. Skips images that were already
+    drawn with the same model and options. Raises UserError for a model that draws no images.
     """
     prompts = choose_prompts(benchmark, asked.splits, asked.captions, asked.seed)
-    captions = [{**asdict(prompt), "seed": _seed(asked, prompt), "images": {}} for prompt in prompts]
+    captions = [
+        {**asdict(prompt), "seed": _seed(asked, prompt), "images": {}} for prompt in prompts
+    ]
     models: dict[str, Any] = {}
-    rows = [SheetRow(f"{each.split}: {each.text}", [world.image(each.scene_id)]) for each in prompts]
+    rows = [
+        SheetRow(f"{each.split}: {each.text}", [world.image(each.scene_id)]) for each in prompts
+    ]
     heads = ["true image"]
     notes = [
-        f"{benchmark.name}. Drawn with guidance {asked.guidance:g} in {asked.steps} steps, seed {asked.seed}. Sees: "
-        f"the true image as the classifier gets it, resized and through the autoencoder, before noise is added."
+        f"{benchmark.name}. Drawn with guidance {asked.guidance:g} in {asked.steps} steps, seed "
+        f"{asked.seed}. Sees: the true image as the classifier gets it, resized and through the "
+        f"autoencoder, before noise is added."
     ]
     held_out = [prompt.scene_id for prompt in prompts if prompt.split != "train"]
     for name, model, models[name] in models_shown(asked.models, world, benchmark, held_out, device):
         if not isinstance(model, DiffusionClassifier):
             raise UserError(
-                f"'{models[name]['model']}' draws no images; give a diffusion: model, or a jackalope: diffusion model."
+                f"'{models[name]['model']}' draws no images; give a diffusion: model, or a "
+                f"jackalope: diffusion model."
             )
         _log_cuts(model, [prompt.text for prompt in prompts])
         (out / folder_name(name)).mkdir(parents=True, exist_ok=True)
         notes += [f"{name}: {said}" for said in [mark_of(models[name])] if said]
         heads += [f"{name} draws", f"{name} sees"]
         for number in progress.each(range(len(prompts)), "drawing images", len(prompts)):
-            paths = _draw(model, asked, world, prompts[number], out / folder_name(name) / f"{number:03d}")
-            captions[number]["images"][name] = {what: str(path.relative_to(out)) for what, path in paths.items()}
-            rows[number].images.extend(read_png(read_bytes(path, MOST_IN_SCENE)) for path in paths.values())
+            paths = _draw(
+                model, asked, world, prompts[number], out / folder_name(name) / f"{number:03d}"
+            )
+            captions[number]["images"][name] = {
+                what: str(path.relative_to(out)) for what, path in paths.items()
+            }
+            rows[number].images.extend(
+                read_png(read_bytes(path, MOST_IN_SCENE)) for path in paths.values()
+            )
     write_bytes(out / SHEET, draw_sheet(heads, rows, notes))
     request = {"benchmark": benchmark.digest, "world": world.digest, **asdict(asked)}
-    write_json(out / RECORD, {"request": request, "name": benchmark.name, "models": models, "captions": captions})
+    write_json(
+        out / RECORD,
+        {"request": request, "name": benchmark.name, "models": models, "captions": captions},
+    )
     return out / SHEET
 
 
-def _draw(model: DiffusionClassifier, asked: Drawing, world: World, prompt: Prompt, place: Path) -> dict[str, Path]:
-    """Write PNGs of the image that a model draws for a prompt and of the true image as it sees it, unless they exist;
-    returns their paths."""
+def _draw(
+    model: DiffusionClassifier, asked: Drawing, world: World, prompt: Prompt, place: Path
+) -> dict[str, Path]:
+    """Write PNGs of the image that a model draws for a prompt and of the true image as it sees it,
+    unless they exist; returns their paths."""
     seed = _seed(asked, prompt)
-    about = json.dumps([model.key, prompt.text, prompt.scene_id, world.digest, seed, asked.guidance, asked.steps])
+    about = json.dumps(
+        [model.key, prompt.text, prompt.scene_id, world.digest, seed, asked.guidance, asked.steps]
+    )
     digest = hashlib.sha256(about.encode()).hexdigest()[:12]
-    drawn = place.with_name(f"{place.name}-{prompt.split}-{folder_name(prompt.text)[:_LONGEST]}-{digest}.png")
+    drawn = place.with_name(
+        f"{place.name}-{prompt.split}-{folder_name(prompt.text)[:_LONGEST]}-{digest}.png"
+    )
     seen = drawn.with_name(f"{drawn.stem}-seen.png")
     if not drawn.exists():
         write_bytes(drawn, _png(draw_image(model, prompt.text, seed, asked.guidance, asked.steps)))
@@ -108,9 +129,13 @@ def _draw(model: DiffusionClassifier, asked: Drawing, world: World, prompt: Prom
 
 def _log_cuts(model: DiffusionClassifier, texts: Sequence[str]) -> None:
     longest = int(model.info["text_length"])
-    cut = [text for text, n in zip(texts, model.token_counts(list(texts)), strict=True) if n > longest]
+    cut = [
+        text for text, n in zip(texts, model.token_counts(list(texts)), strict=True) if n > longest
+    ]
     if cut:
-        logger.info(f"The model reads {longest} tokens; it cuts {len(cut)} captions, such as '{cut[0]}'.")
+        logger.info(
+            f"The model reads {longest} tokens; it cuts {len(cut)} captions, such as '{cut[0]}'."
+        )
 
 
 def _seed(asked: Drawing, prompt: Prompt) -> int:
@@ -125,11 +150,15 @@ def _png(image: Image.Image) -> bytes:
 
 
 @torch.inference_mode()
-def draw_image(model: DiffusionClassifier, text: str, seed: int, guidance: float, steps: int) -> Image.Image:
+def draw_image(
+    model: DiffusionClassifier, text: str, seed: int, guidance: float, steps: int
+) -> Image.Image:
     """Draw a text with the model's own pipeline: a square RGB image of the network's native size.
 
-    seed: of the initial noise, drawn on the CPU so that models with latents of equal shape start from equal noise.
-    guidance: the scale of classifier-free guidance (Ho & Salimans 2022). steps: of the pipeline's scheduler.
+    seed: of the initial noise, drawn on the CPU so that models with latents of equal shape start
+        from equal noise.
+    guidance: the scale of classifier-free guidance (Ho & Salimans 2022). steps: of the pipeline's
+        scheduler.
     """
     pipe, side = model.adapter.pipe, model.adapter.side
     pipe.set_progress_bar_config(disable=True)
@@ -147,8 +176,8 @@ def draw_image(model: DiffusionClassifier, text: str, seed: int, guidance: float
 
 @torch.inference_mode()
 def seen_image(model: DiffusionClassifier, image: Image.Image) -> Image.Image:
-    """An RGB image as the classifier sees it before noise is added: resized or cropped by its preset, then encoded and
-    decoded by its autoencoder."""
+    """An RGB image as the classifier sees it before noise is added: resized or cropped by its
+    preset, then encoded and decoded by its autoencoder."""
     return decode_latent(model.adapter.pipe, model.latent(image))
 
 
@@ -161,16 +190,25 @@ class SheetRow:
 
 
 def draw_sheet(heads: Sequence[str], rows: Sequence[SheetRow], notes: Sequence[str]) -> bytes:
-    """A PNG: a caption above each row, the column's head below each image. notes: sentences at the bottom."""
-    figure = Figure(figsize=(_SIDE * len(heads), 1.2 * _SIDE * (len(rows) + 0.3)), layout="constrained")
-    *parts, last = figure.subfigures(len(rows) + 1, squeeze=False, height_ratios=[*[1.0] * len(rows), 0.3])[:, 0]
+    """A PNG: a caption above each row, the column's head below each image. notes: sentences at the
+    bottom."""
+    figure = Figure(
+        figsize=(_SIDE * len(heads), 1.2 * _SIDE * (len(rows) + 0.3)), layout="constrained"
+    )
+    *parts, last = figure.subfigures(
+        len(rows) + 1, squeeze=False, height_ratios=[*[1.0] * len(rows), 0.3]
+    )[:, 0]
     for row, part in zip(rows, parts, strict=True):
         part.suptitle(fill(row.caption, _LETTERS * len(heads)), x=0.01, ha="left", fontsize=9)
-        for head, image, axes in zip(heads, row.images, part.subplots(1, len(heads), squeeze=False)[0], strict=True):
+        for head, image, axes in zip(
+            heads, row.images, part.subplots(1, len(heads), squeeze=False)[0], strict=True
+        ):
             axes.imshow(image)
             axes.set(xticks=[], yticks=[])
             axes.set_xlabel(fill(head, _LETTERS * 2 // 3), fontsize=7)
-    last.suptitle("\n".join(fill(note, 40 * len(heads)) for note in notes), x=0.01, ha="left", fontsize=7)
+    last.suptitle(
+        "\n".join(fill(note, 40 * len(heads)) for note in notes), x=0.01, ha="left", fontsize=7
+    )
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=110, metadata={"Software": None})
     return file.getvalue()

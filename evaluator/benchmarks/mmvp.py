@@ -1,5 +1,5 @@
-"""Reads MMVP-VLM (Tong et al. 2024): Questions.csv has a statement in each row; two rows are two images that CLIP
-confuses."""
+"""Reads MMVP-VLM (Tong et al. 2024): Questions.csv has a statement in each row; two rows are two
+images that CLIP confuses."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,14 +12,14 @@ _NUMBER, _PATTERN, _STATEMENT = "Question ID", "Type", "Statement"
 
 
 def read_mmvp(path: Path) -> Iterator[Question]:
-    """Yields two images with a statement each, after "a photo of " as in the authors' code. The kind is the visual
-    pattern. Raises UserError for a statement without its partner."""
+    """Yields two images with a statement each, after "a photo of " as in the authors' code. The
+    kind is the visual pattern. Raises UserError for a statement without its partner."""
     rows = list(read_records(path))
     for first, second in zip(rows[::2], [*rows[1::2], None], strict=False):
         if second is None or first.text(_PATTERN) != second.text(_PATTERN):
             raise UserError(
-                f"{first.place} is not followed by a row with the same '{_PATTERN}'; give the file that the "
-                f"authors publish."
+                f"{first.place} is not followed by a row with the same '{_PATTERN}'; give the file "
+                f"that the authors publish."
             )
         pattern = first.text(_PATTERN)
         yield Question(

@@ -1,5 +1,5 @@
-"""Reads the yes–no questions of NaturalBench (Li et al. 2024): two images and two questions; for each image, the answer
-to one question is yes."""
+"""Reads the yes–no questions of NaturalBench (Li et al. 2024): two images and two questions; for
+each image, the answer to one question is yes."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,10 +14,11 @@ _ANSWERS = {"yes": True, "no": False}
 
 
 def read_yes_no(path: Path) -> Iterator[Question]:
-    """Yields two images with a question each; its answer is yes only for its own image. The kind is the `Source`.
+    """Yields two images with a question each; its answer is yes only for its own image. The kind is
+    the `Source`.
 
-    Excludes multiple-choice questions, and questions with the same answer for both images. Raises UserError for rows of
-    another form.
+    Excludes multiple-choice questions, and questions with the same answer for both images. Raises
+    UserError for rows of another form.
     """
     for record in read_records(path):
         question = _ROW.question(record)

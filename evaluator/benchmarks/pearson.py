@@ -1,4 +1,5 @@
-"""Reads Pearson et al. 2025: a CSV file of prompts for each label, and a folder of images for each label."""
+"""Reads Pearson et al. 2025: a CSV file of prompts for each label, and a folder of images for each
+label."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,8 +15,8 @@ _OPPOSITE = {"left": "right", "right": "left"}
 
 @dataclass(frozen=True)
 class _Label:
-    """The true label of some images. also_true: other labels that are true of these images. hard: hard negative → its
-    kind of error."""
+    """The true label of some images. also_true: other labels that are true of these images. hard:
+    hard negative → its kind of error."""
 
     name: str
     kind: str
@@ -25,9 +26,10 @@ class _Label:
 
 
 def read_pearson(path: Path) -> Iterator[Question]:
-    """Yields a question for each label, to be asked of each image in its folders: "a photo of a red cube" against the
-    other prompts of its file. File names give the label, such as red_cube_blue_sphere.csv or cube_left_sphere.csv; one
-    file has all single objects. Drops other true prompts. Scenes of the same objects are one cluster.
+    """Yields a question for each label, to be asked of each image in its folders: "a photo of a red
+    cube" against the other prompts of its file. File names give the label, such as
+    red_cube_blue_sphere.csv or cube_left_sphere.csv; one file has all single objects. Drops other
+    true prompts. Scenes of the same objects are one cluster.
 
     Raises UserError for a file without the column class_name.
     """
@@ -42,13 +44,21 @@ def _labels(stem: str, names: list[str]) -> list[_Label]:
         case [color, shape, color2, shape2]:
             hard = {f"{color2} {shape}": "color", f"{color} {shape2}": "shape"}
             cluster = " ".join([*sorted((color, color2)), *sorted((shape, shape2))])
-            return [_Label(f"{color} {shape}", "two-object", cluster, (f"{color2} {shape2}",), hard)]
+            return [
+                _Label(f"{color} {shape}", "two-object", cluster, (f"{color2} {shape2}",), hard)
+            ]
         case [shape, ("left" | "right") as relation, other]:
             opposite = _OPPOSITE[relation]
             hard = {f"{shape} {opposite} {other}": "flip", f"{other} {relation} {shape}": "order"}
             converse = f"{other} {opposite} {shape}"
             return [
-                _Label(f"{shape} {relation} {other}", "relational", " ".join(sorted((shape, other))), (converse,), hard)
+                _Label(
+                    f"{shape} {relation} {other}",
+                    "relational",
+                    " ".join(sorted((shape, other))),
+                    (converse,),
+                    hard,
+                )
             ]
     return [_Label(name, "single", name, (), dict.fromkeys(names, "label")) for name in names]
 

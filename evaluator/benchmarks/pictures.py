@@ -1,4 +1,5 @@
-"""Finds and reads the images of a published benchmark: files, cells of Parquet files, or boxes inside images."""
+"""Finds and reads the images of a published benchmark: files, cells of Parquet files, or boxes
+inside images."""
 
 import hashlib
 import io
@@ -38,20 +39,24 @@ class Picture:
 
 
 class Pictures:
-    """The images of a benchmark by id, from `folder`. Scoring reads them like the images of a world."""
+    """The images of a benchmark by id, from `folder`. Scoring reads them like the images of a
+    world."""
 
     def __init__(self, folder: Path, of: Mapping[str, Picture]):
         self.folder, self.of = folder, of
         self._digests: dict[str, str] = {}
         self._has_said_turned = False
         self._starts = lru_cache(_starts)
-        self._row_group = lru_cache(maxsize=4)(_row_group)  # images are read in the order of the questions
+        self._row_group = lru_cache(maxsize=4)(
+            _row_group
+        )  # images are read in the order of the questions
 
     def image(self, image_id: str) -> Image.Image:
-        """An 8-bit RGB image as it is stored. Logs once if an EXIF orientation says to turn it: published code ignores
-        that, so its numbers are of images as they are stored.
+        """An 8-bit RGB image as it is stored. Logs once if an EXIF orientation says to turn it:
+        published code ignores that, so its numbers are of images as they are stored.
 
-        Raises UserError if it is missing, is not in one of FORMATS, or has more than MOST_PIXELS pixels.
+        Raises UserError if it is missing, is not in one of FORMATS, or has more than MOST_PIXELS
+        pixels.
         """
         picture = self.of[image_id]
         try:
@@ -60,7 +65,8 @@ class Pictures:
                 with Image.open(io.BytesIO(self._read(image_id)), formats=FORMATS) as image:
                     if image.width * image.height > MOST_PIXELS:
                         raise UserError(
-                            f"The image {image_id} of {self.folder} has {image.width}x{image.height} pixels, expected "
+                            f"The image {image_id} of {self.folder} has "
+                            f"{image.width}x{image.height} pixels, expected "
                             f"at most {MOST_PIXELS:,}; make it smaller."
                         )
                     self._say_turned(image_id, image)
@@ -76,13 +82,17 @@ class Pictures:
             return
         try:
             orientation = image.getexif().get(ExifTags.Base.Orientation, _UPRIGHT)
-        except Exception:  # damaged EXIF can raise nearly anything, and does not matter to the pixels
+        except (
+            Exception
+        ):  # damaged EXIF can raise nearly anything, and does not matter to the pixels
             return
         if orientation != _UPRIGHT:
             self._has_said_turned = True
             logger.warning(
-                f"The image {image_id} of {self.folder} is stored turned (EXIF orientation {orientation}). It is "
-                "scored as it is stored, and so are others like it; turn the files themselves to score them upright."
+                f"The image {image_id} of {self.folder} is stored turned (EXIF orientation "
+                f"{orientation}). It is "
+                "scored as it is stored, and so are others like it; turn the files themselves to "
+                "score them upright."
             )
 
     def image_digest(self, image_id: str) -> str:
@@ -108,12 +118,14 @@ class Pictures:
                 return read_bytes(source, MOST_IN_SCENE)
             starts = self._starts(source.file)
             group = bisect_right(starts, source.row) - 1
-            image: bytes = self._row_group(source.file, group, source.column)[source.row - starts[group]].as_py()
+            image: bytes = self._row_group(source.file, group, source.column)[
+                source.row - starts[group]
+            ].as_py()
             return image
         except OSError as error:
             raise UserError(
-                f"The image {image_id} of {self.folder} cannot be read ({error.strerror}); fetch it, or name its "
-                f"folder with --images."
+                f"The image {image_id} of {self.folder} cannot be read ({error.strerror}); fetch "
+                f"it, or name its folder with --images."
             ) from None
 
 
@@ -125,23 +137,30 @@ def _starts(file: Path) -> list[int]:
 
 
 def _row_group(file: Path, group: int, column: str) -> pa.Array:
-    """The images of a row group, as Hugging Face's datasets store them: `bytes` in columns of structs."""
+    """The images of a row group, as Hugging Face's datasets store them: `bytes` in columns of
+    structs."""
     with pq.ParquetFile(file) as opened:
-        return opened.read_row_group(group, columns=[f"{column}.bytes"])[column].combine_chunks().field("bytes")
+        return (
+            opened.read_row_group(group, columns=[f"{column}.bytes"])[column]
+            .combine_chunks()
+            .field("bytes")
+        )
 
 
 _SUFFIXES = (".jpg", ".jpeg", ".png", ".webp")
 
 
 class Finder:
-    """Finds image files. folder: `images` if given, else `images` beside the questions, else the questions' folder."""
+    """Finds image files. folder: `images` if given, else `images` beside the questions, else the
+    questions' folder."""
 
     def __init__(self, path: Path, images: Path | None):
         beside = path if path.is_dir() else path.parent
         self.folder = images or (beside / "images" if (beside / "images").is_dir() else beside)
 
     def find(self, shown: Shown) -> Picture | None:
-        """An image; None if no file has one of its names. Raises UserError for a path outside the folder."""
+        """An image; None if no file has one of its names. Raises UserError for a path outside the
+        folder."""
         if shown.cell is not None:
             return Picture(shown.cell, shown.box)
         for name in shown.names:
@@ -152,10 +171,15 @@ class Finder:
         return None
 
     def images_in(self, names: Sequence[str]) -> list[str]:
-        """The images of the first of these folders that has any, as sorted paths relative to `folder`."""
+        """The images of the first of these folders that has any, as sorted paths relative to
+        `folder`."""
         for name in names:
             place = folder_in(self.folder, name)
-            found = sorted(each.name for each in place.iterdir() if _is_image(each)) if place.is_dir() else []
+            found = (
+                sorted(each.name for each in place.iterdir() if _is_image(each))
+                if place.is_dir()
+                else []
+            )
             if found:
                 return [f"{name}/{each}" for each in found]
         return []
@@ -166,7 +190,8 @@ def _is_image(path: Path) -> bool:
 
 
 def _spellings(name: str) -> Iterator[str]:
-    """Yields a path, then the path without its first folder, and so on; without an image suffix, also with each."""
+    """Yields a path, then the path without its first folder, and so on; without an image suffix,
+    also with each."""
     parts = name.split("/")
     for each in ("/".join(parts[i:]) for i in range(len(parts))):
         yield each
@@ -176,8 +201,8 @@ def _spellings(name: str) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class External:
-    """A published benchmark. table: a row for each candidate (`candidates_of`). about: the entry READING of its results
-    (evaluator.benchmarks.reading)."""
+    """A published benchmark. table: a row for each candidate (`candidates_of`). about: the entry
+    READING of its results (evaluator.benchmarks.reading)."""
 
     table: pa.Table
     pictures: Pictures

@@ -1,4 +1,5 @@
-"""Reads PUG:SPARE (Koishigarina et al. 2026): labels of images with two animals, each of one colour."""
+"""Reads PUG:SPARE (Koishigarina et al. 2026): labels of images with two animals, each of one
+colour."""
 
 import re
 from collections.abc import Iterator
@@ -13,9 +14,9 @@ _COLUMNS = ("character_texture", "character_name", "character2_texture", "charac
 
 
 def read_pug_spare(path: Path) -> Iterator[Question]:
-    """Yields a question for each row of labels.csv or PUG_SPARE.csv: "red deer stag and blue fox" against the exchanged
-    colours. Questions of the same two animals with the same two colours, in any order, are one cluster. Raises
-    UserError for missing columns.
+    """Yields a question for each row of labels.csv or PUG_SPARE.csv: "red deer stag and blue fox"
+    against the exchanged colours. Questions of the same two animals with the same two colours, in
+    any order, are one cluster. Raises UserError for missing columns.
     """
     for record in read_records(path):
         first, one, second, other = (_words(record.text(name)) for name in _COLUMNS)

@@ -1,4 +1,5 @@
-"""A question of a published benchmark: its images, its texts, and which texts are true of which images."""
+"""A question of a published benchmark: its images, its texts, and which texts are true of which
+images."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,8 @@ Box = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class Cell:
-    """An image in a cell of a Parquet file: its row, from 0, its column, and the SHA-256 of its bytes."""
+    """An image in a cell of a Parquet file: its row, from 0, its column, and the SHA-256 of its
+    bytes."""
 
     file: Path
     row: int
@@ -26,8 +28,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Shown:
-    """An image that a question names. cell: in a Parquet file. names: else, names that its file may have, likeliest
-    first. box: the part that is shown."""
+    """An image that a question names. cell: in a Parquet file. names: else, names that its file may
+    have, likeliest first. box: the part that is shown."""
 
     names: tuple[str, ...] = ()
     cell: Cell | None = None
@@ -48,17 +50,22 @@ class Shown:
 class Question:
     """Images, texts, and for each image which texts are true of it.
 
-    One image with true and false texts is asked as `protocol`; two images with two texts, text k true only of image k,
-    as `pairs`. item: an id. truth: for each image, whether each text is true; empty: text k is true only of image k.
-    place, file: the source, for messages. cluster: equal for questions that are not independent; None: equal for the
-    same first image. kind, skill: results have rows for each.
+    One image with true and false texts is asked as `protocol`; two images with two texts, text k
+    true only of image k, as `pairs`. item: an id. truth: for each image, whether each text is true;
+    empty: text k is true only of image k. place, file: the source, for messages. cluster: equal for
+    questions that are not independent; None: equal for the same first image. kind, skill: results
+    have rows for each.
 
-    slots: the slot of each text; empty: `c` for true texts, `n` for false texts. candidate_kinds: the kind of error of
-    each text. level, counts: of the caption `c`; counts of its objects, attributes and relations, None if unknown.
+    slots: the slot of each text; empty: `c` for true texts, `n` for false texts. candidate_kinds:
+        the kind of error of
+    each text. level, counts: of the caption `c`; counts of its objects, attributes and relations,
+    None if unknown.
     again: its texts duplicate texts of other questions, which an audit of texts counts instead.
 
-    labels: values that filters test. excluded: why it cannot be asked, "" if it can. lacking: a reason for each text of
-    the file that was dropped. folders: possible names of an image folder; the question is asked of each of its images,
+    labels: values that filters test. excluded: why it cannot be asked, "" if it can. lacking: a
+        reason for each text of
+    the file that was dropped. folders: possible names of an image folder; the question is asked of
+    each of its images,
     in place of `images`.
     """
 
@@ -97,17 +104,23 @@ class Question:
 
     @property
     def truths(self) -> tuple[tuple[bool, ...], ...]:
-        """For each image, whether each text is true of it; for a folder, one entry for all its images."""
+        """For each image, whether each text is true of it; for a folder, one entry for all its
+        images."""
         own = range(max(1, len(self.images)))
-        return self.truth or tuple(tuple(text == image for text in range(len(self.texts))) for image in own)
+        return self.truth or tuple(
+            tuple(text == image for text in range(len(self.texts))) for image in own
+        )
 
     def of(self, image: str) -> "Question":
         """The question, asked of one image of its folder."""
-        return replace(self, item=f"{self.item}/{Path(image).stem}", images=(Shown((image,)),), folders=())
+        return replace(
+            self, item=f"{self.item}/{Path(image).stem}", images=(Shown((image,)),), folders=()
+        )
 
 
 def candidates_of(questions: Iterable[Question], source: Path) -> pa.Table:
-    """Convert questions to a table with a row for each candidate (evaluator.benchmarks.candidates.COLUMNS, no scores).
+    """Convert questions to a table with a row for each candidate
+    (evaluator.benchmarks.candidates.COLUMNS, no scores).
 
     Raises UserError if there are no questions, or for a question that no protocol can ask.
     """
@@ -115,18 +128,20 @@ def candidates_of(questions: Iterable[Question], source: Path) -> pa.Table:
     if not rows:
         raise UserError(f"{source} has no questions; give the files that its authors publish.")
     types = dict.fromkeys(COUNTS, pa.int64())
-    return pa.table({name: pa.array([row[name] for row in rows], types.get(name)) for name in rows[0]})
+    return pa.table(
+        {name: pa.array([row[name] for row in rows], types.get(name)) for name in rows[0]}
+    )
 
 
 def _rows(question: Question, source: Path) -> list[dict[str, Any]]:
-    """The rows of a question's candidates. Only the caption `c`, or both captions of two images, get level and
-    counts."""
+    """The rows of a question's candidates. Only the caption `c`, or both captions of two images,
+    get level and counts."""
     pairs = question.truths == ((True, False), (False, True))
     if not pairs and not (len(question.images) == 1 and {True, False} == set(question.truths[0])):
         raise UserError(
-            f"Question {question.item} of {source} has {len(question.images)} images and {len(question.texts)} texts "
-            f"with the "
-            f"truths {question.truths}; expected one image with true and false texts, or two images with a text each."
+            f"Question {question.item} of {source} has {len(question.images)} images and "
+            f"{len(question.texts)} texts with the truths {question.truths}; expected one image "
+            f"with true and false texts, or two images with a text each."
         )
     described = {"level": question.level, **dict(zip(COUNTS, question.counts, strict=True))}
     of_others = {"level": "", **dict.fromkeys(COUNTS)}
@@ -144,5 +159,7 @@ def _rows(question: Question, source: Path) -> list[dict[str, Any]]:
             **(described if pairs or slot == "c" else of_others),
         }
         for image, truths in zip(question.images, question.truths, strict=True)
-        for text, true, slot, kind in zip(question.texts, truths, question.slot_of, kinds, strict=True)
+        for text, true, slot, kind in zip(
+            question.texts, truths, question.slot_of, kinds, strict=True
+        )
     ]

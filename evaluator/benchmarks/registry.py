@@ -1,4 +1,5 @@
-"""Opens published benchmarks by name: built-in layouts, tables, and benchmarks that installed packages add."""
+"""Opens published benchmarks by name: built-in layouts, tables, and benchmarks that installed
+packages add."""
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -31,13 +32,20 @@ from generator.dataset.records import BENCHMARK_TABLES
 from generator.dataset.writer import write_benchmark
 
 PLUGINS = "jackalope.benchmarks"
-"""Group of entry points through which other packages add benchmarks: functions of the type Reader."""
+"""Group of entry points through which other packages add benchmarks: functions of the type
+Reader."""
 TABLE = "table"
 Reader = Callable[[Path, Path | None], External]
 """(file or folder, folder of images or None) → the benchmark."""
 
 
-_SUGARCREPE = {"replace_att": 788, "replace_obj": 1652, "replace_rel": 1406, "swap_att": 666, "swap_obj": 245}
+_SUGARCREPE = {
+    "replace_att": 788,
+    "replace_obj": 1652,
+    "replace_rel": 1406,
+    "swap_att": 666,
+    "swap_obj": 245,
+}
 
 LAYOUTS = {
     "sugarcrepe": Layout(
@@ -60,7 +68,11 @@ LAYOUTS = {
     "vl_checklist": Layout(read_vl_checklist, averages=True),
     "hard_positives": Layout(
         read_hard_positives,
-        sizes={"vl_checklist_attributes": 10575, "vl_checklist_relations": 16868, "visual_genome_attribution": 28748},
+        sizes={
+            "vl_checklist_attributes": 10575,
+            "vl_checklist_relations": 16868,
+            "visual_genome_attribution": 28748,
+        },
     ),
     "compass": Layout(read_compass, labels=(COMPLETE,)),
     "pearson2025": Layout(read_pearson),
@@ -69,8 +81,12 @@ LAYOUTS = {
         Columns(("image_path",), ("true_caption", "false_caption"), boxed=True),
         sizes={"visual_genome_attribution": 28748},
     ),
-    "winoground": Layout(Columns(("image_0", "image_1"), ("caption_0", "caption_1"), ("collapsed_tag",), "id")),
-    "bivlc": Layout(Columns(("image", "negative_image"), ("caption", "negative_caption"), ("type", "subtype"))),
+    "winoground": Layout(
+        Columns(("image_0", "image_1"), ("caption_0", "caption_1"), ("collapsed_tag",), "id")
+    ),
+    "bivlc": Layout(
+        Columns(("image", "negative_image"), ("caption", "negative_caption"), ("type", "subtype"))
+    ),
     "vismin": Layout(Columns(("image_0", "image_1"), ("text_0", "text_1"), ("category",), "id")),
     "aro_order": Layout(read_choices),
     "whatsup": Layout(read_choices),
@@ -79,10 +95,14 @@ LAYOUTS = {
     "vsr": Layout(read_vsr),
     "cola": Layout(
         Columns(
-            ("image_1", "image_2"), ("caption_1", "caption_2"), listed=("image_1", "caption_1", "image_2", "caption_2")
+            ("image_1", "image_2"),
+            ("caption_1", "caption_2"),
+            listed=("image_1", "caption_1", "image_2", "caption_2"),
         )
     ),
-    "colorswap": Layout(Columns(("image_1", "image_2"), ("caption_1", "caption_2"), ("caption_source",))),
+    "colorswap": Layout(
+        Columns(("image_1", "image_2"), ("caption_1", "caption_2"), ("caption_source",))
+    ),
     "naturalbench": Layout(Columns(("image_0", "image_1"), ("caption_0", "caption_1"))),
     "naturalbench_vqa": Layout(read_yes_no),
     "eqben": Layout(Columns(("image0", "image1"), ("caption0", "caption1"))),
@@ -92,8 +112,9 @@ LAYOUTS = {
 
 @dataclass(frozen=True)
 class Source:
-    """A dataset's folder, or with a `name` the files of a published benchmark. images: the folder of its images, None:
-    see `Finder`. filters: leave out questions (evaluator.benchmarks.reading)."""
+    """A dataset's folder, or with a `name` the files of a published benchmark. images: the folder
+    of its images, None: see `Finder`. filters: leave out questions
+    (evaluator.benchmarks.reading)."""
 
     path: Path
     name: str | None = None
@@ -109,13 +130,18 @@ class Source:
         if self.name is None:
             return {"dataset": path, "external": None}
         images = None if self.images is None else str(self.images.resolve())
-        external = {"name": self.name, "path": path, "images": images, "filters": list(self.filters)}
+        external = {
+            "name": self.name,
+            "path": path,
+            "images": images,
+            "filters": list(self.filters),
+        }
         return {"dataset": None, "external": external}
 
 
 def external_source(text: str, images: Path | None, filters: Sequence[str] = ()) -> Source | None:
-    """The published benchmark that NAME:PATH names; None for a folder or a URL. Raises UserError for an unknown
-    NAME."""
+    """The published benchmark that NAME:PATH names; None for a folder or a URL. Raises UserError
+    for an unknown NAME."""
     name, colon, path = text.partition(":")
     if not colon or not path or Path(text).exists() or path.startswith("//") or "/" in name:
         return None
@@ -139,24 +165,32 @@ def open_external(source: Source) -> tuple[Pictures, Benchmark]:
 
 
 def read_external(source: Source) -> External:
-    """The candidates and the images of a published benchmark. Raises UserError as `open_external`."""
+    """The candidates and the images of a published benchmark. Raises UserError as
+    `open_external`."""
     if not source.path.exists():
         raise UserError(
-            f"There is no {source.path}; give the file or folder of {source.name} that its authors publish."
+            f"There is no {source.path}; give the file or folder of {source.name} that its authors "
+            f"publish."
         )
     if source.images is not None and not source.images.is_dir():
-        raise UserError(f"There is no folder {source.images}; give the folder of the images with --images.")
+        raise UserError(
+            f"There is no folder {source.images}; give the folder of the images with --images."
+        )
     name = str(source.name)
     if name in LAYOUTS:
         return read_layout(name, source.path, source.images, source.filters)
     if source.filters:
-        raise UserError(f"'{name}' has no filters ({', '.join(source.filters)}); leave --filter out.")
+        raise UserError(
+            f"'{name}' has no filters ({', '.join(source.filters)}); leave --filter out."
+        )
     return _reader(name)(source.path, source.images)
 
 
-def write_questions(root: Path, name: str, tables: Mapping[str, Any], about: Mapping[str, Any] | None = None) -> Path:
-    """Write the items, candidates and texts of a published benchmark into `root`/benchmarks/`name`; returns that
-    folder.
+def write_questions(
+    root: Path, name: str, tables: Mapping[str, Any], about: Mapping[str, Any] | None = None
+) -> Path:
+    """Write the items, candidates and texts of a published benchmark into `root`/benchmarks/`name`;
+    returns that folder.
 
     about: the entry READING of its manifest.
     """
@@ -177,30 +211,39 @@ def _reader(name: str) -> Reader:
     (entry, *others) = entry_points(group=PLUGINS, name=name)
     if others:
         packages = ", ".join(str(each.dist.name) for each in (entry, *others) if each.dist)
-        raise UserError(f"The benchmark '{name}' is offered by several packages ({packages}); uninstall all but one.")
+        raise UserError(
+            f"The benchmark '{name}' is offered by several packages ({packages}); uninstall all "
+            f"but one."
+        )
     try:
         reader: Reader = resolve_name(entry.value)
     except (ImportError, AttributeError) as error:
         raise UserError(
-            f"The benchmark '{name}' cannot be read with {entry.value} ({error}); mend or uninstall its package."
+            f"The benchmark '{name}' cannot be read with {entry.value} ({error}); mend or "
+            f"uninstall its package."
         ) from None
     return reader
 
 
-def read_layout(name: str, path: Path, images: Path | None, filters: Sequence[str] = ()) -> External:
-    """Read a benchmark by the name of its layout. path: one of its files, or their folder. images: the folder of
-    images; None: see `Finder`. filters: NAME or NAME=VALUE.
+def read_layout(
+    name: str, path: Path, images: Path | None, filters: Sequence[str] = ()
+) -> External:
+    """Read a benchmark by the name of its layout. path: one of its files, or their folder. images:
+    the folder of images; None: see `Finder`. filters: NAME or NAME=VALUE.
 
-    Raises UserError for unreadable files, missing columns and images, duplicate ids, and invalid filters.
+    Raises UserError for unreadable files, missing columns and images, duplicate ids, and invalid
+    filters.
     """
     finder = Finder(path, images)
     questions, pictures, about = _read(name, path, filters, finder)
     return External(candidates_of(questions, path), Pictures(finder.folder, pictures), about)
 
 
-def read_texts(name: str, path: Path, filters: Sequence[str] = ()) -> tuple[list[Question], dict[str, Any]]:
-    """The questions of a benchmark by the name of its layout, and the entry READING; does not read images. Raises
-    UserError as `read_layout`, and for the filter `present`."""
+def read_texts(
+    name: str, path: Path, filters: Sequence[str] = ()
+) -> tuple[list[Question], dict[str, Any]]:
+    """The questions of a benchmark by the name of its layout, and the entry READING; does not read
+    images. Raises UserError as `read_layout`, and for the filter `present`."""
     questions, _, about = _read(name, path, filters, None)
     return questions, about
 
@@ -211,14 +254,17 @@ def _read(
     layout = LAYOUTS[name]
     parsed = parse_filters(filters, layout.labels, name)
     if PRESENT in parsed and finder is None:
-        raise UserError("The filter 'present' looks for images, which are not read here; leave it out.")
+        raise UserError(
+            "The filter 'present' looks for images, which are not read here; leave it out."
+        )
     return read_questions(layout, path, parsed, finder)
 
 
 def read_own_table(path: Path, images: Path | None) -> External:
     """Read a table with the columns of docs/models.md, "Scores from elsewhere", without scores.
 
-    `image` is a path relative to `images`, or to the table's folder if `images` is None. Raises UserError for missing
+    `image` is a path relative to `images`, or to the table's folder if `images` is None. Raises
+    UserError for missing
     columns and images.
     """
     table = read_table(path)
@@ -231,8 +277,8 @@ def read_own_table(path: Path, images: Path | None) -> External:
         found = file_in(folder, name)
         if not found.is_file():
             raise UserError(
-                f"Row {row} of {path} names the image '{name}', which is not in {folder}; give the folder of the "
-                f"images with --images."
+                f"Row {row} of {path} names the image '{name}', which is not in {folder}; give the "
+                f"folder of the images with --images."
             )
         pictures[name] = Picture(found)
     return External(table, Pictures(folder, pictures))

@@ -1,4 +1,5 @@
-"""Reads a table of scores from CSV, JSONL or Parquet, and its columns as strings, numbers and truths."""
+"""Reads a table of scores from CSV, JSONL or Parquet, and its columns as strings, numbers and
+truths."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -24,26 +25,32 @@ _TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.
 _MANY, _NEAR = 0.02, 1e-3
 """Warn if more than this share of scores is this near to 0 or 1: many such probabilities tie."""
 _LIMIT = 745.0
-"""Stands for the log-odds of 1, and negated for those of 0; larger in magnitude than the log-odds of every other
-float64."""
+"""Stands for the log-odds of 1, and negated for those of 0; larger in magnitude than the log-odds
+of every other float64."""
 
 
 def read_table(path: Path) -> pa.Table:
-    """Read a .csv, .tsv, .json, .jsonl or .parquet file. Columns of CSV and TSV are strings; JSON is a list of objects.
+    """Read a .csv, .tsv, .json, .jsonl or .parquet file. Columns of CSV and TSV are strings; JSON
+    is a list of objects.
 
-    Raises UserError for another suffix, and if the file is missing, unreadable, without rows, or names a column twice.
+    Raises UserError for another suffix, and if the file is missing, unreadable, without rows, or
+    names a column twice.
     """
     readers = (_csv, _csv, _json, _json_lines, tables.read_table)
     read = dict(zip(TABLES, readers, strict=True)).get(path.suffix.lower())
     if read is None:
-        raise UserError(f"Expected a file of scores that ends in {', '.join(TABLES)}, got '{path}'.")
+        raise UserError(
+            f"Expected a file of scores that ends in {', '.join(TABLES)}, got '{path}'."
+        )
     if not path.is_file():
         raise UserError(f"There is no file {path}; give a table of scores with --items.")
     check_file(path, None if read is tables.read_table else MOST_LIST)
     try:
         table = read(path)
     except (pa.ArrowException, ValueError, RecursionError) as error:
-        raise UserError(f"{path} cannot be read as {path.suffix[1:]}: {tables.reason_of_csv(error)}.") from error
+        raise UserError(
+            f"{path} cannot be read as {path.suffix[1:]}: {tables.reason_of_csv(error)}."
+        ) from error
     tables.check_columns_once(table.column_names, path)
     if not table.num_rows:
         raise UserError(f"{path} has no rows; expected a row for each candidate.")
@@ -69,11 +76,14 @@ def texts(table: pa.Table, name: str) -> np.ndarray:
     try:
         return strings(table[name].cast(pa.string()))
     except pa.ArrowException as error:
-        raise UserError(f"Expected texts in the column '{name}', got {table[name].type} ({error}).") from None
+        raise UserError(
+            f"Expected texts in the column '{name}', got {table[name].type} ({error})."
+        ) from None
 
 
 def numbers(table: pa.Table, name: str, path: Path) -> np.ndarray:
-    """A column as float64 (rows,); nan for empty cells and for a missing column. Raises UserError for other values."""
+    """A column as float64 (rows,); nan for empty cells and for a missing column. Raises UserError
+    for other values."""
     if name not in table.column_names:
         return np.full(table.num_rows, np.nan)
     column = table[name]
@@ -90,8 +100,8 @@ def numbers(table: pa.Table, name: str, path: Path) -> np.ndarray:
 
 
 def truths(table: pa.Table, name: str, path: Path) -> np.ndarray:
-    """A column of truths as an object array of True, False, or None for empty cells and for a missing column. Raises
-    UserError for other values."""
+    """A column of truths as an object array of True, False, or None for empty cells and for a
+    missing column. Raises UserError for other values."""
     if name in table.column_names and pa.types.is_boolean(table[name].type):
         return np.array(table[name].to_pylist(), dtype=object)
     found = np.full(table.num_rows, None, dtype=object)
@@ -99,15 +109,16 @@ def truths(table: pa.Table, name: str, path: Path) -> np.ndarray:
         if word:
             if word.strip().lower() not in _TRUTHS:
                 raise UserError(
-                    f"Expected true, false, 1 or 0 in the column '{name}' of {path}, got '{word}' in row {row + 1}."
+                    f"Expected true, false, 1 or 0 in the column '{name}' of {path}, got '{word}' "
+                    f"in row {row + 1}."
                 )
             found[row] = _TRUTHS[word.strip().lower()]
     return found
 
 
 def scores(table: pa.Table, path: Path, probabilities: bool) -> np.ndarray:
-    """The column `score`, float64 (rows,), nan if empty or missing; probabilities become log-odds. Raises UserError for
-    other values."""
+    """The column `score`, float64 (rows,), nan if empty or missing; probabilities become log-odds.
+    Raises UserError for other values."""
     values = numbers(table, "score", path)
     if not probabilities:
         _hint_at_probabilities(values, path)
@@ -115,8 +126,8 @@ def scores(table: pa.Table, path: Path, probabilities: bool) -> np.ndarray:
     outside = np.flatnonzero((values < 0) | (values > 1))
     if len(outside):
         raise UserError(
-            f"Expected probabilities from 0 to 1 in the column 'score' of {path}, got {values[outside[0]]:g} in row "
-            f"{outside[0] + 1}; leave --probabilities out."
+            f"Expected probabilities from 0 to 1 in the column 'score' of {path}, got "
+            f"{values[outside[0]]:g} in row {outside[0] + 1}; leave --probabilities out."
         )
     return log_odds(values)
 
@@ -127,8 +138,10 @@ def _hint_at_probabilities(values: np.ndarray, path: Path) -> None:
     near = (known <= _NEAR) | (known >= 1 - _NEAR)
     if len(known) and known.min() >= 0 and known.max() <= 1 and near.mean() > _MANY:
         logger.warning(
-            f"{near.sum():,} of the {len(known):,} scores of {path.name} are within {_NEAR:g} of 0 or 1, and all are "
-            "within 0 and 1: if they are probabilities, give --probabilities, which compares their log-odds; "
+            f"{near.sum():,} of the {len(known):,} scores of {path.name} are within {_NEAR:g} of 0 "
+            f"or 1, and all are "
+            "within 0 and 1: if they are probabilities, give --probabilities, which compares their "
+            "log-odds; "
             "otherwise many of them tie."
         )
 
@@ -147,7 +160,8 @@ def require(table: pa.Table, names: Sequence[str], path: Path) -> None:
     missing = [name for name in names if name not in table.column_names]
     if missing:
         raise UserError(
-            f"{path} has no column '{missing[0]}' (it has {', '.join(table.column_names)}); docs/models.md, Scores "
+            f"{path} has no column '{missing[0]}' (it has {', '.join(table.column_names)}); "
+            f"docs/models.md, Scores "
             "from elsewhere, lists the columns."
         )
 
@@ -156,11 +170,15 @@ def _csv(path: Path) -> pa.Table:
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
     parsing = pa.csv.ParseOptions(newlines_in_values=True, delimiter=delimiter)
     with path.open(encoding="utf-8-sig", newline="") as file:
-        names = pa.csv.read_csv(pa.BufferReader(file.readline().encode()), parse_options=parsing).column_names
+        names = pa.csv.read_csv(
+            pa.BufferReader(file.readline().encode()), parse_options=parsing
+        ).column_names
     tables.check_columns_once(names, path)
     options = pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
     reading = pa.csv.ReadOptions(block_size=tables.MOST_ROW)
-    return pa.csv.read_csv(path, read_options=reading, parse_options=parsing, convert_options=options)
+    return pa.csv.read_csv(
+        path, read_options=reading, parse_options=parsing, convert_options=options
+    )
 
 
 def _json(path: Path) -> pa.Table:
@@ -188,7 +206,11 @@ def _typed(values: list[Any]) -> pa.Array:
     """An array of the values' common type; of strings if they have none."""
     try:
         return pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):  # the last for integers of more than 64 bits
+    except (
+        pa.ArrowInvalid,
+        pa.ArrowTypeError,
+        OverflowError,
+    ):  # the last for integers of more than 64 bits
         return pa.array([None if value is None else str(value) for value in values], pa.string())
 
 

@@ -1,5 +1,5 @@
-"""Reads VL-CheckList (Zhao et al. 2022): JSON lists of an image's name and its true and false captions, in a folder for
-each capability."""
+"""Reads VL-CheckList (Zhao et al. 2022): JSON lists of an image's name and its true and false
+captions, in a folder for each capability."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,9 +16,10 @@ _IMAGES = {"vaw": "vg"}
 
 
 def read_vl_checklist(path: Path) -> Iterator[Question]:
-    """Yields the questions of a file, or of all files below a folder such as `data`. kind: one of the 13 capabilities.
-    skill: the corpus, and for objects with several roles the role. A file without rows (three published files) counts
-    as an excluded question. Raises UserError for rows of another form and files outside the capabilities' folders.
+    """Yields the questions of a file, or of all files below a folder such as `data`. kind: one of
+    the 13 capabilities. skill: the corpus, and for objects with several roles the role. A file
+    without rows (three published files) counts as an excluded question. Raises UserError for rows
+    of another form and files outside the capabilities' folders.
     """
     for file in files_under(path.resolve(), (".json",)):
         kind, skill = _capability(file)
@@ -38,7 +39,8 @@ def _question(file: Path, key: str, row: Any, kind: str, skill: str) -> Question
             pass
         case _:
             raise UserError(
-                f'Expected [image, {{"POS": [texts], "NEG": [texts]}}] as row {key} of {file}, got {row!r:.80}; give '
+                f'Expected [image, {{"POS": [texts], "NEG": [texts]}}] as row {key} of {file}, got '
+                f"{row!r:.80}; give "
                 f"the files that the "
                 "authors publish."
             )
@@ -57,15 +59,18 @@ def _question(file: Path, key: str, row: Any, kind: str, skill: str) -> Question
 
 
 def _capability(file: Path) -> tuple[str, str]:
-    """The capability and the corpus of a file, from its name and folders: data/Attribute/vg/color.json,
-    data/Object/Size/swig_size/swig_agent/swig_agent_large.json, data/Relation/swig_action.json."""
-    aspect = next((name for name in ("Attribute", "Object", "Relation") if name in file.parts), None)
+    """The capability and the corpus of a file, from its name and folders:
+    data/Attribute/vg/color.json, data/Object/Size/swig_size/swig_agent/swig_agent_large.json,
+    data/Relation/swig_action.json."""
+    aspect = next(
+        (name for name in ("Attribute", "Object", "Relation") if name in file.parts), None
+    )
     words = file.stem.split("_")
     corpus = next((name for name in _CORPORA if name in (words[0], file.parent.name)), None)
     if aspect is None or corpus is None:
         raise UserError(
-            f"{file} is no file of VL-CheckList: expected one below Attribute, Object or Relation, in a folder or with "
-            f"a name of {', '.join(_CORPORA)}."
+            f"{file} is no file of VL-CheckList: expected one below Attribute, Object or Relation, "
+            f"in a folder or with a name of {', '.join(_CORPORA)}."
         )
     if aspect != "Object":
         return f"{aspect} {words[-1]}", corpus

@@ -21,26 +21,29 @@ _WIDTH = 140  # columns, if stdout is not a terminal
     "--protocol",
     "protocols",
     multiple=True,
-    help="Protocol to audit, or train for training texts. Repeat for several.  [default: all but train]",
+    help=(
+        "Protocol to audit, or train for training texts. Repeat for several.  [default: all but "
+        "train]"
+    ),
 )
 @click.option(
     "--language-model",
     metavar="ngram|NAME|FOLDER",
     default="ngram",
-    help="Language model for perplexity: ngram, a trigram model fitted on the benchmark's own texts, or a causal "
-    "language model of the Hugging Face Hub.",
+    help="Language model for perplexity: ngram, a trigram model fitted on the benchmark's own "
+    "texts, or a causal language model of the Hugging Face Hub.",
 )
 @click.option(
     "--sentence-encoder",
     metavar="NAME|FOLDER",
-    help="Also measure COMPASS' similarity filter with this encoder, such as all-MiniLM-L6-v2 (of the extra "
-    "[language]).",
+    help="Also measure COMPASS' similarity filter with this encoder, such as all-MiniLM-L6-v2 (of "
+    "the extra [language]).",
 )
 @click.option(
     "--similar",
     type=NEW_FILE,
-    help="File for the ids of the items that the filter would drop, for gen describe --without; needs "
-    "--sentence-encoder.",
+    help="File for the ids of the items that the filter would drop, for gen describe --without; "
+    "needs --sentence-encoder.",
 )
 @click.option(
     "--items",
@@ -51,8 +54,9 @@ _WIDTH = 140  # columns, if stdout is not a terminal
 @click.option(
     "--quick",
     is_flag=True,
-    help="Only the blind test, with one learner, on 1,000 items of each kind that has 300 or more. Writes floor.json "
-    "into the benchmark: certificate, card and tables then declare what texts alone reveal. gen describe does it too.",
+    help="Only the blind test, with one learner, on 1,000 items of each kind that has 300 or more. "
+    "Writes floor.json into the benchmark: certificate, card and tables then declare what texts "
+    "alone reveal. gen describe does it too.",
 )
 @click.option("--seed", type=SEED, default=0, help="Seed of items, negatives, folds and intervals.")
 @click.option("--out", type=NEW_FILE, help="JSON file to write the results to.")
@@ -60,9 +64,15 @@ _WIDTH = 140  # columns, if stdout is not a terminal
 @JSON
 @click.pass_context
 def audit(
-    context: click.Context, similar: Path | None, out: Path | None, quick: bool, as_json: bool, **asked: Any
+    context: click.Context,
+    similar: Path | None,
+    out: Path | None,
+    quick: bool,
+    as_json: bool,
+    **asked: Any,
 ) -> None:
-    """Test how well a text-only model can answer the items of DATASET: by length, by perplexity and with a classifier.
+    """Test how well a text-only model can answer the items of DATASET: by length, by perplexity and
+    with a classifier.
 
     Prints one row for each kind of negative.
     """
@@ -74,14 +84,16 @@ def audit(
     if quick:
         if others := sorted(_given(context) - _OF_QUICK):
             raise UserError(
-                f"--quick takes only --benchmark, --seed and --json, got {', '.join(others)}; leave them out."
+                f"--quick takes only --benchmark, --seed and --json, got {', '.join(others)}; "
+                f"leave them out."
             )
         _audit_quickly(asked["dataset"], asked["benchmark"], asked["seed"], as_json)
         return
     request = Request(**asked)
     if similar and request.sentence_encoder is None:
         raise UserError(
-            "--similar needs the encoder that measures similarity; add --sentence-encoder all-MiniLM-L6-v2."
+            "--similar needs the encoder that measures similarity; add --sentence-encoder "
+            "all-MiniLM-L6-v2."
         )
     results = compute(request, Bar())
     if out:
@@ -91,7 +103,10 @@ def audit(
         benchmark = Dataset.open(request.dataset).benchmark(request.benchmark)
         ids = list_similar(benchmark, request.protocols, request.sentence_encoder, request.device)
         write_text(similar, "".join(f"{item}\n" for item in ids))
-        say(f"{len(ids):,} items have a negative that is too similar; {similar} lists them for gen describe --without.")
+        say(
+            f"{len(ids):,} items have a negative that is too similar; {similar} lists them for gen "
+            f"describe --without."
+        )
     if as_json:
         result(results, True, "")
     else:
@@ -122,13 +137,16 @@ def _audit_quickly(root: Path, name: str | None, seed: int, as_json: bool) -> No
     write_floor(benchmark.folder, benchmark.digest, kinds)
     write_index(root)  # the card declares what the texts reveal
     declared = declared_floor(benchmark.folder, benchmark.digest)
-    lines = declared or [f"no kind is above chance, of {len(kinds)} with at least {FEWEST_ITEMS} items"]
+    lines = declared or [
+        f"no kind is above chance, of {len(kinds)} with at least {FEWEST_ITEMS} items"
+    ]
     text = "\n".join(f"{benchmark.name}: {line}" for line in lines)
     result({"benchmark": benchmark.name, "kinds": kinds, "declared": declared}, as_json, text)
 
 
 def print_audit(results: dict[str, Any]) -> None:
-    """Print an audit to stdout: a row for each kind, the give-aways of hackable kinds, and the closing sentence."""
+    """Print an audit to stdout: a row for each kind, the give-aways of hackable kinds, and the
+    closing sentence."""
     print_line(f"{results['benchmark']}: what a text-only model can tell", "bold")
     print_table(_kinds(results), _WIDTH)
     if results["levels"]:
@@ -138,7 +156,8 @@ def print_audit(results: dict[str, Any]) -> None:
         if kind["name"] in results["hackable"]:
             _print_give_aways(kind)
     print_line(
-        "r: rank-biserial correlation, above 0 where the truth is shorter, or has lower perplexity (ppl). Blind: a "
+        "r: rank-biserial correlation, above 0 where the truth is shorter, or has lower perplexity "
+        "(ppl). Blind: a "
         "classifier chooses between a true and a false text; chance 50, intervals by group.",
         "dim",
     )
@@ -150,7 +169,14 @@ def _kinds(results: dict[str, Any]) -> Any:
 
     verdicts = {HACKABLE: HACKABLE, CLEAN: "–", TOO_FEW: "few groups"}
     filtered = results["sentence_encoder"] is not None
-    numbers = ["items", "groups", "r words", "r ppl", "overlap %", *(["similar %"] if filtered else [])]
+    numbers = [
+        "items",
+        "groups",
+        "r words",
+        "r ppl",
+        "overlap %",
+        *(["similar %"] if filtered else []),
+    ]
     table = new_table(["kind"], [*numbers, "blind %", "95% interval"], folds=True)
     table.add_column("verdict")
     for kind in results["kinds"]:
@@ -171,7 +197,9 @@ def _kinds(results: dict[str, Any]) -> Any:
 
 
 def _levels(results: dict[str, Any]) -> Any:
-    table = new_table(["kind", "skill", "level"], ["items", "groups", "negatives", "r words", "r ppl"], folds=True)
+    table = new_table(
+        ["kind", "skill", "level"], ["items", "groups", "negatives", "r words", "r ppl"], folds=True
+    )
     table.add_column("effect")
     for row in results["levels"]:
         table.add_row(
@@ -190,11 +218,15 @@ def _levels(results: dict[str, Any]) -> Any:
 
 def _print_give_aways(kind: dict[str, Any]) -> None:
     features = [
-        f"'{found['feature']}' (more in the {'truth' if found['in_truth'] >= 0.5 else 'negative'} in "
-        f"{max(found['in_truth'], 1 - found['in_truth']):.0%} of {found['pairs']:,} pairs)"
+        f"'{found['feature']}' (more in the {'truth' if found['in_truth'] >= 0.5 else 'negative'} "
+        f"in {max(found['in_truth'], 1 - found['in_truth']):.0%} of {found['pairs']:,} pairs)"
         for found in kind["blind"]["give_aways"][:3]
     ]
-    line = f"{kind['name']} is given away by {'; '.join(features)}" if features else f"{kind['name']} is given away"
+    line = (
+        f"{kind['name']} is given away by {'; '.join(features)}"
+        if features
+        else f"{kind['name']} is given away"
+    )
     print_line(line)
     for pair in kind["blind"]["examples"]:
         print_line(f"  true: {pair['true']}\n  false: {pair['false']}")

@@ -24,20 +24,31 @@ Row = dict[str, Any]
     "--detect",
     type=Number(min=0, max=100, min_open=True),
     metavar="POINTS",
-    help="Also print how many block seeds or items are needed to detect a difference of POINTS percentage points.",
+    help=(
+        "Also print how many block seeds or items are needed to detect a difference of POINTS "
+        "percentage points."
+    ),
 )
-@click.option("--metric", help="Compare this metric, such as 'brittleness'.  [default: each protocol's main metric]")
+@click.option(
+    "--metric",
+    help="Compare this metric, such as 'brittleness'.  [default: each protocol's main metric]",
+)
 @click.option("--full", is_flag=True, help="Print every row, and the rankings of two models too.")
 @click.option("--out", type=NEW_FILE, help="CSV file to write all rows to.")
 @JSON
 def compare(
-    runs: tuple[str, ...], detect: float | None, metric: str | None, full: bool, out: Path | None, as_json: bool
+    runs: tuple[str, ...],
+    detect: float | None,
+    metric: str | None,
+    full: bool,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
     """Compare models on the same items and report which differences are significant.
 
-    Each of RUNS is a folder written by `score run`, or a table (.csv, .tsv, .json, .jsonl or .parquet) with the columns
-    item, correct and cluster, and split and model where there are several. NAME=RUN names the model; runs of the same
-    name are training seeds of one model.
+    Each of RUNS is a folder written by `score run`, or a table (.csv, .tsv, .json, .jsonl or
+    .parquet) with the columns item, correct and cluster, and split and model where there are
+    several. NAME=RUN names the model; runs of the same name are training seeds of one model.
     """
     from evaluator.analysis.comparison import compare as compute
     from evaluator.analysis.comparison import write_rows
@@ -53,9 +64,11 @@ def compare(
 
 
 def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
-    """Print a comparison to stdout: items, rows, flips, and rankings if there are more than two models.
+    """Print a comparison to stdout: items, rows, flips, and rankings if there are more than two
+    models.
 
-    Prints the ten rows with the smallest q, without the split `val`; with `full` every row and ranking.
+    Prints the ten rows with the smallest q, without the split `val`; with `full` every row and
+    ranking.
     """
     from evaluator.report.table import population
 
@@ -75,7 +88,11 @@ def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
         print_line(_flip(flip, letters), "bold")
     if full or len(letters) > 2:
         asked = [tuple(row[name] for name in _LABELS) for row in shown]
-        rankings = [each for each in comparison["rankings"] if tuple(each[name] for name in _LABELS) in asked]
+        rankings = [
+            each
+            for each in comparison["rankings"]
+            if tuple(each[name] for name in _LABELS) in asked
+        ]
         print_table(_rankings_table(rankings, letters))
     certain = sum(row["leader"] is not None for row in rows)
     more = "" if len(shown) == len(rows) else f" {len(shown)} rows are shown; --full shows all."
@@ -86,9 +103,12 @@ def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
     for line in _cautions(shown):
         print_line(line)
     print_line(
-        f"Differences in points with 95% intervals, which cover {population(shown)}. p comes from the same model. "
-        f"q: p after Benjamini and Hochberg over pairs of models, * q ≤ {comparison['q']:g}. McNemar: mid-p, items "
-        "taken as independent. detectable: the smallest true difference that is shown in 80% of cases.",
+        f"Differences in points with 95% intervals, which cover {population(shown)}. p comes from "
+        f"the same model. "
+        f"q: p after Benjamini and Hochberg over pairs of models, * q ≤ {comparison['q']:g}. "
+        f"McNemar: mid-p, items "
+        "taken as independent. detectable: the smallest true difference that is shown in 80% of "
+        "cases.",
         "dim",
     )
 
@@ -102,11 +122,16 @@ def _cautions(rows: Sequence[Row]) -> list[str]:
     return [
         *["A single item or group says nothing about others; compare more of them."] * alone,
         *[
-            "If no item tells the models apart, or all items do so equally, the difference does not vary: nothing is "
+            "If no item tells the models apart, or all items do so equally, the difference does "
+            "not vary: nothing is "
             "detectable, and the interval is combined from the intervals of both models."
         ]
         * constant,
-        *["Where nothing is detectable, there are too few groups to show any difference; compare more of them."] * few,
+        *[
+            "Where nothing is detectable, there are too few groups to show any difference; compare "
+            "more of them."
+        ]
+        * few,
     ]
 
 
@@ -125,7 +150,10 @@ def _left_out(items: Row) -> list[str]:
 def _some(found: Row) -> str:
     """The number of items and the first names, such as "12 items (a, b, …)"."""
     more = ", …" if found["items"] > len(found["first"]) else ""
-    return f"{found['items']:,} item{'s' if found['items'] > 1 else ''} ({', '.join(found['first'])}{more})"
+    return (
+        f"{found['items']:,} item{'s' if found['items'] > 1 else ''} "
+        f"({', '.join(found['first'])}{more})"
+    )
 
 
 def _shortest(rows: Sequence[Row]) -> list[Row]:
@@ -138,12 +166,18 @@ def _rows_table(rows: Sequence[Row], letters: dict[str, str], detect: float | No
     from evaluator.report.table import number
 
     labels = [name for name in _LABELS if any(row[name] for row in rows)]
-    needed = [] if detect is None else [f"block seeds for {100 * detect:g}", f"items for {100 * detect:g}"]
+    needed = (
+        []
+        if detect is None
+        else [f"block seeds for {100 * detect:g}", f"items for {100 * detect:g}"]
+    )
     shares = ["first %", "second %", "difference", "95% interval", "items", "groups"]
     table = new_table([*labels, "models"], [*shares, "p", "q", "McNemar", "detectable", *needed])
     for row in rows:
         gap, low, high = (number(row[name], "difference") for name in ("difference", "low", "high"))
-        numbers = [_or_never(row["block_seeds_needed"]), _or_never(row["items_needed"])] if needed else []
+        numbers = (
+            [_or_never(row["block_seeds_needed"]), _or_never(row["items_needed"])] if needed else []
+        )
         table.add_row(
             *(row[name] or "" for name in labels),
             f"{letters[row['first']]} − {letters[row['second']]}",
@@ -166,17 +200,26 @@ def _rankings_table(rankings: Sequence[Row], letters: dict[str, str]) -> "Table"
     labels = [name for name in _LABELS if any(each[name] for each in rankings)]
     table = new_table(labels, list(letters.values()), "Ranks, with 95% intervals")
     for each in rankings:
-        rank_of = {row["model"]: f"{row['rank']} ({row['low']} – {row['high']})" for row in each["models"]}
-        table.add_row(*(each[name] or "" for name in labels), *(rank_of[model] for model in letters))
+        rank_of = {
+            row["model"]: f"{row['rank']} ({row['low']} – {row['high']})" for row in each["models"]
+        }
+        table.add_row(
+            *(each[name] or "" for name in labels), *(rank_of[model] for model in letters)
+        )
     return table
 
 
 def _flip(flip: Row, letters: dict[str, str]) -> str:
     """A sentence on a flip."""
     found = zip(flip["leaders"], flip["splits"], flip["differences"], strict=True)
-    leads = [f"{letters[leader]} leads on {split} by {100 * abs(points):.1f}" for leader, split, points in found]
+    leads = [
+        f"{letters[leader]} leads on {split} by {100 * abs(points):.1f}"
+        for leader, split, points in found
+    ]
     where = ", ".join(flip[name] for name in _LABELS[:-1] if flip[name])
-    return f"Flip{f' in {where}' if where else ''}: {', '.join(leads)}; p_flip {_p(flip['p_flip'])}."
+    return (
+        f"Flip{f' in {where}' if where else ''}: {', '.join(leads)}; p_flip {_p(flip['p_flip'])}."
+    )
 
 
 def _p(p: float) -> str:

@@ -1,5 +1,5 @@
-"""Prints tables and lines to stdout literally: Rich's markup, emoji codes and highlighting are off, and control
-characters are escaped."""
+"""Prints tables and lines to stdout literally: Rich's markup, emoji codes and highlighting are off,
+and control characters are escaped."""
 
 import os
 import sys
@@ -21,12 +21,21 @@ def print_line(line: str, style: str | None = None) -> None:
     _console().print(line, style=style, soft_wrap=True)
 
 
-def new_table(labels: Sequence[str], numbers: Sequence[str], title: str = "", folds: bool = False) -> "Table":
-    """An empty table with columns of words (`labels`), which wrap if `folds`, and columns of numbers."""
+def new_table(
+    labels: Sequence[str], numbers: Sequence[str], title: str = "", folds: bool = False
+) -> "Table":
+    """An empty table with columns of words (`labels`), which wrap if `folds`, and columns of
+    numbers."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, title=title or None, title_justify="left")
+    table = Table(
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+        title=title or None,
+        title_justify="left",
+    )
     for label in labels:
         table.add_column(label, no_wrap=not folds, overflow="fold" if folds else "ellipsis")
     for number in numbers:
@@ -46,7 +55,8 @@ def print_table(table: "Table", width: int | None = None) -> None:
 
 
 def fits(table: "Table") -> bool:
-    """Whether a table fits the width of the terminal or of COLUMNS; always true for a pipe without COLUMNS."""
+    """Whether a table fits the width of the terminal or of COLUMNS; always true for a pipe without
+    COLUMNS."""
     known = sys.stdout.isatty() or "COLUMNS" in os.environ
     return not known or _wide(table) <= _console().width
 
@@ -56,16 +66,21 @@ def _wide(table: "Table") -> int:
 
     console = _console()
     folds = any(column.overflow == "fold" for column in table.columns)
-    return Measurement.get(console, console.options.update(max_width=_MOST if folds else sys.maxsize), table).maximum
+    return Measurement.get(
+        console, console.options.update(max_width=_MOST if folds else sys.maxsize), table
+    ).maximum
 
 
 def _console(width: int | None = None) -> "Console":
-    """A Rich console that escapes control characters in text: only Rich's own styles control the terminal."""
+    """A Rich console that escapes control characters in text: only Rich's own styles control the
+    terminal."""
     from rich.console import Console
     from rich.segment import Segment
 
     class Plain(Console):
-        def render(self, renderable: "RenderableType", options: "ConsoleOptions | None" = None) -> Iterable["Segment"]:
+        def render(
+            self, renderable: "RenderableType", options: "ConsoleOptions | None" = None
+        ) -> Iterable["Segment"]:
             for segment in super().render(renderable, options):
                 yield segment if segment.control else Segment(visible(segment.text), segment.style)
 

@@ -28,10 +28,15 @@ if TYPE_CHECKING:
     "--scale",
     default="tiny",
     show_default=True,
-    help="Size: smoke (minutes), tiny (a CPU), small (a GPU), paper (the published numbers), or a scale of your file.",
+    help=(
+        "Size: smoke (minutes), tiny (a CPU), small (a GPU), paper (the published numbers), or a "
+        "scale of your file."
+    ),
 )
 @click.option(
-    "--models", type=FILE, help="TOML file of models to start from, in place of stand-ins (docs/experiments.md)."
+    "--models",
+    type=FILE,
+    help="TOML file of models to start from, in place of stand-ins (docs/experiments.md).",
 )
 @click.option(
     "--out",
@@ -40,7 +45,11 @@ if TYPE_CHECKING:
     show_default=True,
     help="Folder of all stages. Experiments with the same folder share stages.",
 )
-@click.option("--allow-code", is_flag=True, help="Let --models name code (python:) and hosts (api:). Read it first.")
+@click.option(
+    "--allow-code",
+    is_flag=True,
+    help="Let --models name code (python:) and hosts (api:). Read it first.",
+)
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
@@ -66,9 +75,10 @@ def experiment(
 ) -> None:
     """Make the tables of a paper from scratch: render, verify, train, score.
 
-    NAME|FILE.py is bindsplit2026, hard-positives2024, crepe2023, compass2026, pearson2025 or pearson2025-clean, or your
-    own recipe in Python; its code is run (docs/experiments.md). Finished stages are skipped. If the command is stopped,
-    run it again to continue. With --farm slurm each stage is a job, submitted when the stages that it reads have ended.
+    NAME|FILE.py is bindsplit2026, hard-positives2024, crepe2023, compass2026, pearson2025 or
+    pearson2025-clean, or your own recipe in Python; its code is run (docs/experiments.md). Finished
+    stages are skipped. If the command is stopped, run it again to continue. With --farm slurm each
+    stage is a job, submitted when the stages that it reads have ended.
     """
     from evaluator.experiments.lab import Lab, find_experiment, read_models
     from evaluator.experiments.stages import Place, is_done, run_stages
@@ -129,10 +139,13 @@ def _check_commands(root: click.Context, stages: Sequence["Stage"], out: Path) -
         try:
             names = stage.command.split()[1:]
             for name in names:
-                found = command.get_command(root, name) if isinstance(command, click.Group) else None
+                found = (
+                    command.get_command(root, name) if isinstance(command, click.Group) else None
+                )
                 if found is None:
                     raise UserError(
-                        f"`{_command(stage, out)}`: `score` has no such command; `score --help` lists them."
+                        f"`{_command(stage, out)}`: `score` has no such command; `score --help` "
+                        f"lists them."
                     )
                 command = found
             command.make_context(stage.command, words[1 + len(names) :], parent=root).close()
@@ -144,4 +157,7 @@ def _tell_failures(failures: Mapping[str, "Failure"], out: Path) -> None:
     for failure in failures.values():
         say(f"Failed with exit code {failure.code}: {_command(failure.stage, out)}")
         say(failure.said)
-        say(f"Its log is {failure.log}. Finished work is kept: mend this and run the same command again.")
+        say(
+            f"Its log is {failure.log}. Finished work is kept: mend this and run the same command "
+            f"again."
+        )

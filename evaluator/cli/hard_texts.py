@@ -11,12 +11,21 @@ from generator.base.errors import UserError
 
 @click.command("hard-texts", cls=Command, examples=["hard-texts captions.jsonl --out hard.jsonl"])
 @click.argument("corpus", type=FILE)
-@click.option("--out", type=NEW_FILE, required=True, help="File of JSON lines to write, for score train.")
-@click.option("--seed", type=SEED, default=0, help="Seed of the choice among several possible texts of a caption.")
+@click.option(
+    "--out", type=NEW_FILE, required=True, help="File of JSON lines to write, for score train."
+)
+@click.option(
+    "--seed",
+    type=SEED,
+    default=0,
+    help="Seed of the choice among several possible texts of a caption.",
+)
 def hard_texts(corpus: Path, out: Path, seed: int) -> None:
-    """Add hard negatives and positives to the captions of CORPUS, a file of JSON lines with `image` and `caption`.
+    """Add hard negatives and positives to the captions of CORPUS, a file of JSON lines with `image`
+    and `caption`.
 
-    Exchanges or replaces whole words of noun phrases. Whether a negative is false of its image is not known.
+    Exchanges or replaces whole words of noun phrases. Whether a negative is false of its image is
+    not known.
     """
     from evaluator.training.hard_texts import add_hard_texts
     from generator.base.extras import check_installed
@@ -31,9 +40,11 @@ def hard_texts(corpus: Path, out: Path, seed: int) -> None:
     written = add_hard_texts(text.split("\n"), corpus=str(corpus), seed=seed)
     write_text(out, "".join(f"{line}\n" for line in written))
     with_negative, with_positive = (
-        sum(f'"{name}": {{}}' not in line for line in written) for name in ("negatives", "positives")
+        sum(f'"{name}": {{}}' not in line for line in written)
+        for name in ("negatives", "positives")
     )
     say(
-        f"{out}: {len(written):,} captions, {with_negative:,} with a negative and {with_positive:,} with a positive. "
+        f"{out}: {len(written):,} captions, {with_negative:,} with a negative and "
+        f"{with_positive:,} with a positive. "
         "The images must lie beside it."
     )

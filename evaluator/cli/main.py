@@ -15,7 +15,9 @@ from evaluator.cli.train import train
 from generator.base.commands import Command, Commands, completion, result
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+@click.group(
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
+)
 @click.version_option(package_name="jackalope", prog_name="score")
 def main() -> None:
     """Score vision-language models on held-out combinations and report the results."""
@@ -28,7 +30,11 @@ def models(as_json: bool) -> None:
     from evaluator.models.registry import families
 
     usages = {name: family.usage for name, family in families().items()}
-    result({"families": usages}, as_json, "\n".join(f"{name:12} {usage}" for name, usage in usages.items()))
+    result(
+        {"families": usages},
+        as_json,
+        "\n".join(f"{name:12} {usage}" for name, usage in usages.items()),
+    )
 
 
 for command in (

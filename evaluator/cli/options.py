@@ -12,7 +12,15 @@ import click
 from click.core import ParameterSource
 
 from evaluator.runs.request import Request
-from generator.base.commands import WORDS, DatasetFolder, LocalFolder, Number, OutFile, say, slurm_options
+from generator.base.commands import (
+    WORDS,
+    DatasetFolder,
+    LocalFolder,
+    Number,
+    OutFile,
+    say,
+    slurm_options,
+)
 from generator.base.errors import UserError
 from generator.base.extras import check_installed, extras_named
 
@@ -26,11 +34,14 @@ NEW_FILE = OutFile()
 
 
 class Questions(DatasetFolder):
-    """Parameter type, a string: the folder or URL of a dataset, or a published benchmark as NAME:PATH."""
+    """Parameter type, a string: the folder or URL of a dataset, or a published benchmark as
+    NAME:PATH."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Returns the string. Raises UserError for an unknown NAME and for a path that is not a folder."""
-        # The name of a published benchmark stands before a colon; without one, its registry need not be loaded.
+        """Returns the string. Raises UserError for an unknown NAME and for a path that is not a
+        folder."""
+        # The name of a published benchmark stands before a colon; without one, its registry need
+        # not be loaded.
         if ":" not in str(value):
             return str(super().convert(value, param, ctx))
         from evaluator.benchmarks.registry import external_source
@@ -48,25 +59,39 @@ def job_options(command: Any) -> Any:
         help="Where to run: here, or in jobs of a Slurm cluster.",
     )
     cores = click.option(
-        "--cores", type=click.IntRange(min=1), default=8, show_default=True, help="Slurm: cores of a job."
+        "--cores",
+        type=click.IntRange(min=1),
+        default=8,
+        show_default=True,
+        help="Slurm: cores of a job.",
     )
     gpus = click.option(
-        "--gpus", type=click.IntRange(min=0), default=0, show_default=True, help="Slurm: GPUs of a job."
+        "--gpus",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        help="Slurm: GPUs of a job.",
     )
     return farm(cores(gpus(slurm_options(command))))
 
 
 def take_slurm(options: dict[str, Any]) -> "Slurm | None":
-    """Remove the options of job_options from `options`; returns the resources of a job, or None to run here.
+    """Remove the options of job_options from `options`; returns the resources of a job, or None to
+    run here.
 
     Raises UserError as slurm_of does, and for resources of a job without `--farm slurm`.
     """
     given = click.get_current_context().get_parameter_source
     typed = [name for name in options if given(name) is ParameterSource.COMMANDLINE]
-    taken = {name: options.pop(name) for name in ("cores", "gpus", "partition", "account", "time", "memory")}
+    taken = {
+        name: options.pop(name)
+        for name in ("cores", "gpus", "partition", "account", "time", "memory")
+    }
     if options.pop("farm") == "local":
         if "farm" not in typed and (lost := [name for name in taken if name in typed]):
-            raise UserError(f"--{lost[0]} is about jobs of Slurm; add --farm slurm, or leave it out.")
+            raise UserError(
+                f"--{lost[0]} is about jobs of Slurm; add --farm slurm, or leave it out."
+            )
         return None
     with extras_named():
         from generator.base.slurm import slurm_of
@@ -74,15 +99,21 @@ def take_slurm(options: dict[str, Any]) -> "Slurm | None":
 
 
 def show_job(context: click.Context, slurm: "Slurm") -> None:
-    """Print the script of the job that `run_as_job` would submit. Nothing is submitted or written."""
-    say(f"One job of {slurm.cores} cores and {slurm.gpus} GPUs, of at most {slurm.minutes / 60:g} hours.")
+    """Print the script of the job that `run_as_job` would submit. Nothing is submitted or
+    written."""
+    say(
+        f"One job of {slurm.cores} cores and {slurm.gpus} GPUs, of at most {slurm.minutes / 60:g} "
+        f"hours."
+    )
     click.echo(slurm.script(Path(f"score-{context.info_name}.slurm").resolve() / "jobs"))
 
 
 def run_as_job(context: click.Context, slurm: "Slurm") -> None:
-    """Run the command of a context in a job, wait for it, and print its output. The same command again resumes.
+    """Run the command of a context in a job, wait for it, and print its output. The same command
+    again resumes.
 
-    Log and output are in a local folder named after the words of the command. Raises UserError if the job fails.
+    Log and output are in a local folder named after the words of the command. Raises UserError if
+    the job fails.
     """
     from generator.base.slurm import run_job
 
@@ -92,11 +123,20 @@ def run_as_job(context: click.Context, slurm: "Slurm") -> None:
     folder = Path(f"score-{context.info_name}-{digest}.slurm")
     folder.mkdir(exist_ok=True)
     log, printed = folder / "log.txt", folder / "printed.txt"
-    say(f"The job writes its log to {log}. It goes on if you stop waiting; run the same command again to continue.")
+    say(
+        f"The job writes its log to {log}. It goes on if you stop waiting; run the same command "
+        f"again to continue."
+    )
     main = "from evaluator.cli.main import main; main(prog_name='score')"
     if run_job(["-c", main, *words], log, slurm, printed):
-        last = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()][-1:]
-        raise UserError(f"The job failed ({''.join(last)}); mend that and run the same command again.")
+        last = [
+            line
+            for line in log.read_text(encoding="utf-8", errors="replace").splitlines()
+            if line.strip()
+        ][-1:]
+        raise UserError(
+            f"The job failed ({''.join(last)}); mend that and run the same command again."
+        )
     click.echo(printed.read_text(encoding="utf-8"), nl=False)
     shutil.rmtree(folder)
 
@@ -108,12 +148,14 @@ FILTERS = click.option(
     "filters",
     multiple=True,
     metavar="NAME[=VALUE]",
-    help="Leave out questions of a published benchmark, such as first=1000 (docs/external.md lists all); the results "
-    "say so. Repeat for several.",
+    help="Leave out questions of a published benchmark, such as first=1000 (docs/external.md lists "
+    "all); the results say so. Repeat for several.",
 )
 
 
-def _checked(ctx: click.Context, param: click.Parameter, trackers: "tuple[Tracker, ...]") -> "tuple[Tracker, ...]":
+def _checked(
+    ctx: click.Context, param: click.Parameter, trackers: "tuple[Tracker, ...]"
+) -> "tuple[Tracker, ...]":
     for tracker in trackers:
         check_installed(tracker)
     return trackers
@@ -123,24 +165,36 @@ def log_option(about: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     """The option `--log`. about: what is logged and where, for its help."""
     choices = click.Choice(["tensorboard", "wandb"])
     more = f"{about} It needs the extra [log]."
-    return click.option("--log", "trackers", type=choices, multiple=True, callback=_checked, help=more)
+    return click.option(
+        "--log", "trackers", type=choices, multiple=True, callback=_checked, help=more
+    )
 
 
 FULL = click.option(
-    "--full", is_flag=True, help="Print every row of the results instead of the ten lines that matter most."
+    "--full",
+    is_flag=True,
+    help="Print every row of the results instead of the ten lines that matter most.",
 )
 JSONL = click.option(
-    "--jsonl", is_flag=True, help="Also write items.jsonl: a line for each item with its words, candidates and scores."
+    "--jsonl",
+    is_flag=True,
+    help="Also write items.jsonl: a line for each item with its words, candidates and scores.",
 )
 BENCHMARK = click.option("--benchmark", help="Name of the benchmark, if DATASET has several.")
 
 
-def options_of(declared: type, *names: str, default: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: adds the options that a dataclass declares (evaluator.runs.request), all of them or the named ones.
+def options_of(
+    declared: type, *names: str, default: str = ""
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator: adds the options that a dataclass declares (evaluator.runs.request), all of them
+    or the named ones.
 
-    The type of a field decides what the option takes: a flag for bool, a choice for Literal. Its metadata may hold
-    `flag`, if the option's name differs from the field's; `least` and `most`, the range of a number; `written`, for a
-    folder to write; `file`, for a file to read; `several`, for an option that is repeated; and `metavar`. default: if
+    The type of a field decides what the option takes: a flag for bool, a choice for Literal. Its
+        metadata may hold
+    `flag`, if the option's name differs from the field's; `least` and `most`, the range of a
+    number; `written`, for a
+    folder to write; `file`, for a file to read; `several`, for an option that is repeated; and
+    `metavar`. default: if
     given, options default to None, and help texts name `default` before the field's own default.
     """
     known = {each.name: each for each in fields(declared) if "help" in each.metadata}
@@ -154,13 +208,23 @@ def options_of(declared: type, *names: str, default: str = "") -> Callable[[Call
     return decorate
 
 
-def _option(declared: "Field[Any]", default: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _option(
+    declared: "Field[Any]", default: str
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     about, types = declared.metadata, [declared.type, *get_args(declared.type)]
     choices = [get_args(each) for each in types if get_origin(each) is Literal]
     flag = about.get("flag", f"--{declared.name.replace('_', '-')}")
-    more: dict[str, Any] = {"help": about["help"], "metavar": about.get("metavar"), "default": declared.default}
+    more: dict[str, Any] = {
+        "help": about["help"],
+        "metavar": about.get("metavar"),
+        "default": declared.default,
+    }
     if default:
-        said = "" if "[default:" in about["help"] else f"  [default: {default}, else {declared.default}]"
+        said = (
+            ""
+            if "[default:" in about["help"]
+            else f"  [default: {default}, else {declared.default}]"
+        )
         more |= {"default": None, "help": about["help"] + said}
     if bool in types:
         more |= {"is_flag": True}
@@ -171,7 +235,9 @@ def _option(declared: "Field[Any]", default: str) -> Callable[[Callable[..., Any
     elif float in types:
         more |= {"type": float if "least" not in about else Number(min=about["least"])}
     elif Path in types:
-        more |= {"type": NEW_FOLDER if about.get("written") else FILE if about.get("file") else FOLDER}
+        more |= {
+            "type": NEW_FOLDER if about.get("written") else FILE if about.get("file") else FOLDER
+        }
     elif about.get("several"):
         more |= {"multiple": True, "default": ()}
     return click.option(flag, declared.name, **more)

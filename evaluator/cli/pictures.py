@@ -1,4 +1,5 @@
-"""The commands that visualise and probe models: `score generate`, `score embeddings`, `score probe`."""
+"""The commands that visualise and probe models: `score generate`, `score embeddings`, `score
+probe`."""
 
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,9 @@ _SPLITS = click.option(
     "splits",
     multiple=True,
     metavar="NAME",
-    help="Split whose captions are shown. Repeat for several.  [default: all but validation splits]",
+    help=(
+        "Split whose captions are shown. Repeat for several.  [default: all but validation splits]"
+    ),
 )
 _SEED = click.option("--seed", type=SEED, default=0, help="Seed of all random choices.")
 
@@ -32,39 +35,77 @@ _SEED = click.option("--seed", type=SEED, default=0, help="Seed of all random ch
 @click.command(cls=Command, examples=["generate small --model diffusion:FOLDER --out drawn"])
 @_DATASET
 @_MODELS
-@click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write: sheet.png, drawings.json and the images.")
+@click.option(
+    "--out",
+    type=NEW_FOLDER,
+    required=True,
+    help="Folder to write: sheet.png, drawings.json and the images.",
+)
 @BENCHMARK
 @_SPLITS
-@click.option("--captions", type=click.IntRange(min=1), default=2, help="Captions of each split, drawn by seed.")
+@click.option(
+    "--captions",
+    type=click.IntRange(min=1),
+    default=2,
+    help="Captions of each split, drawn by seed.",
+)
 @_SEED
-@click.option("--guidance", type=click.FloatRange(min=0), default=7.0, help="Scale of classifier-free guidance.")
-@click.option("--steps", type=click.IntRange(min=1), default=50, help="Steps of the model's sampler.")
+@click.option(
+    "--guidance",
+    type=click.FloatRange(min=0),
+    default=7.0,
+    help="Scale of classifier-free guidance.",
+)
+@click.option(
+    "--steps", type=click.IntRange(min=1), default=50, help="Steps of the model's sampler."
+)
 @DEVICE
 @JSON
-def generate(dataset: Path, out: Path, benchmark: str | None, device: str | None, as_json: bool, **asked: Any) -> None:
-    """Draw images for captions of DATASET with diffusion models: one sheet, beside the true images, split by split.
+def generate(
+    dataset: Path, out: Path, benchmark: str | None, device: str | None, as_json: bool, **asked: Any
+) -> None:
+    """Draw images for captions of DATASET with diffusion models: one sheet, beside the true images,
+    split by split.
 
-    MODEL is a diffusion: model, or a jackalope: one of that kind. All models start from the same noise. The sheet also
-    has the true image as each model gets it as a classifier. Existing images are not drawn again.
+    MODEL is a diffusion: model, or a jackalope: one of that kind. All models start from the same
+    noise. The sheet also has the true image as each model gets it as a classifier. Existing images
+    are not drawn again.
     """
     from evaluator.audits.generation import Drawing, draw_captions
     from generator.dataset.reader import Dataset
 
     opened = Dataset.open(dataset)
-    sheet = draw_captions(Drawing(**asked), opened.world, opened.benchmark(benchmark), out, device, Bar())
+    sheet = draw_captions(
+        Drawing(**asked), opened.world, opened.benchmark(benchmark), out, device, Bar()
+    )
     say(f"Captions, seeds and models are in {out / 'drawings.json'}.")
     result({"sheet": str(sheet), "out": str(out)}, as_json, str(sheet))
 
 
-@click.command(cls=Command, examples=["embeddings small --model open_clip:ViT-B-32@openai --out map"])
+@click.command(
+    cls=Command, examples=["embeddings small --model open_clip:ViT-B-32@openai --out map"]
+)
 @_DATASET
 @_MODELS
-@click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write: texts.svg, images.svg, embeddings.json.")
+@click.option(
+    "--out",
+    type=NEW_FOLDER,
+    required=True,
+    help="Folder to write: texts.svg, images.svg, embeddings.json.",
+)
 @BENCHMARK
 @_SPLITS
-@click.option("--captions", type=click.IntRange(min=4), default=24, help="Maximum number of captions, drawn by seed.")
 @click.option(
-    "--images", type=click.IntRange(min=1), default=5, help="Maximum number of images of each caption, drawn by seed."
+    "--captions",
+    type=click.IntRange(min=4),
+    default=24,
+    help="Maximum number of captions, drawn by seed.",
+)
+@click.option(
+    "--images",
+    type=click.IntRange(min=1),
+    default=5,
+    help="Maximum number of images of each caption, drawn by seed.",
 )
 @_SEED
 @DEVICE
@@ -74,8 +115,8 @@ def embeddings(
 ) -> None:
     """Plot how dual encoders embed captions and images of DATASET: t-SNE of their embeddings.
 
-    Each model has a panel. A caption whose images all belong to an earlier caption, such as the converse of a relation,
-    is drawn without images.
+    Each model has a panel. A caption whose images all belong to an earlier caption, such as the
+    converse of a relation, is drawn without images.
     """
     from evaluator.audits.embeddings import RECORD, Asked, draw_maps
     from generator.base.files import read_json
@@ -85,27 +126,43 @@ def embeddings(
     maps = draw_maps(Asked(**asked), opened.world, opened.benchmark(benchmark), out, device, Bar())
     figures, cosines = [str(path) for path in maps], read_json(out / RECORD)["cosines"]
     told = [
-        f"Mean cosine of {what}, {model}: {', '.join(f'{how} {value:.3f}' for how, value in found.items())}."
+        f"Mean cosine of {what}, {model}: "
+        f"{', '.join(f'{how} {value:.3f}' for how, value in found.items())}."
         for what, of in cosines.items()
         for model, found in of.items()
         if found
     ]
-    result({"figures": figures, "cosines": cosines, "out": str(out)}, as_json, "\n".join([*figures, *told]))
+    result(
+        {"figures": figures, "cosines": cosines, "out": str(out)},
+        as_json,
+        "\n".join([*figures, *told]),
+    )
 
 
 @click.command(cls=Command, examples=["probe small --model open_clip:ViT-B-32@openai --out probe"])
-@click.argument("source", metavar="RUN|DATASET", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument(
+    "source", metavar="RUN|DATASET", type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
 @click.option(
     "--model",
     "models",
     multiple=True,
     metavar="[NAME=]MODEL",
-    help="Dual encoder, as for `score run`, and its name. Repeat for several.  [default: the model of RUN]",
+    help=(
+        "Dual encoder, as for `score run`, and its name. Repeat for several.  [default: the model "
+        "of RUN]"
+    ),
 )
-@click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write: probe.json and probe.svg.")
+@click.option(
+    "--out", type=NEW_FOLDER, required=True, help="Folder to write: probe.json and probe.svg."
+)
 @BENCHMARK
-@click.option("--fit", default="seen", metavar="SPLIT", help="Split whose questions the probes learn from.")
-@click.option("--seed", type=SEED, default=0, help="Seed that draws the alternatives of a question.")
+@click.option(
+    "--fit", default="seen", metavar="SPLIT", help="Split whose questions the probes learn from."
+)
+@click.option(
+    "--seed", type=SEED, default=0, help="Seed that draws the alternatives of a question."
+)
 @DEVICE
 @JSON
 def probe(
@@ -122,8 +179,8 @@ def probe(
 
     RUN|DATASET is a folder of `score run`, whose questions and model are used, or a dataset.
 
-    Linear probes on frozen embeddings of two-object scenes and of their captions predict the value of an object, its
-    category, and which object has which value.
+    Linear probes on frozen embeddings of two-object scenes and of their captions predict the value
+    of an object, its category, and which object has which value.
     """
     from evaluator.audits.probe.audit import Asked, probe_models
     from evaluator.runs.folder import open_run
@@ -131,10 +188,16 @@ def probe(
 
     if (source / "run.json").exists():
         if benchmark:
-            raise UserError("--benchmark belongs to a dataset; a run has its own benchmark, leave --benchmark out.")
+            raise UserError(
+                "--benchmark belongs to a dataset; a run has its own benchmark, leave --benchmark "
+                "out."
+            )
         run = open_run(source)
         if run.world is None:
-            raise UserError(f"{source} is a run on questions of others, whose objects are not known; give a dataset.")
+            raise UserError(
+                f"{source} is a run on questions of others, whose objects are not known; give a "
+                f"dataset."
+            )
         world, questions = run.world, run.benchmark
         models = models or (str(run.record["model"]),)
     else:
@@ -153,25 +216,39 @@ def probe(
 
 def _print(name: str, found: dict[str, Any], fit: str) -> None:
     table = new_table(
-        ["split", "factor"], ["image", "text", "aligned", "image moves", "text moves", "questions"], title=name
+        ["split", "factor"],
+        ["image", "text", "aligned", "image moves", "text moves", "questions"],
+        title=name,
     )
     table.add_column("lost in")
     for row in found["rows"][::3]:
-        own = [each for each in found["rows"] if (each["split"], each["factor"]) == (row["split"], row["factor"])]
-        moved = [each for each in found["moves"] if (each["split"], each["factor"]) == (row["split"], row["factor"])]
-        cells = [_with_interval(each, 100, ".1f") for each in own] + [_with_interval(each, 1, ".2f") for each in moved]
+        own = [
+            each
+            for each in found["rows"]
+            if (each["split"], each["factor"]) == (row["split"], row["factor"])
+        ]
+        moved = [
+            each
+            for each in found["moves"]
+            if (each["split"], each["factor"]) == (row["split"], row["factor"])
+        ]
+        cells = [_with_interval(each, 100, ".1f") for each in own] + [
+            _with_interval(each, 1, ".2f") for each in moved
+        ]
         table.add_row(row["split"], row["factor"], *cells, f"{row['items']:,}", row["lost"] or "–")
     print_table(table)
     for place, shape in found["geometry"].items():
         shares = ", ".join(f"{split} {r2:.2f}" for split, r2 in shape["r2"].items())
         print_line(
-            f"{place}: a sum of vectors learnt on {fit} explains R² {shares}; {shape['angle']:.0f}° between values and "
-            f"categories, of {shape['ranks']['attribute']} and {shape['ranks']['object']} directions."
+            f"{place}: a sum of vectors learnt on {fit} explains R² {shares}; "
+            f"{shape['angle']:.0f}° between values and categories, of "
+            f"{shape['ranks']['attribute']} and {shape['ranks']['object']} directions."
         )
 
 
 def _with_interval(row: dict[str, Any], scale: float, form: str) -> str:
     value, low, high = (
-        None if row[name] is None else f"{scale * row[name]:{form}}" for name in ("value", "low", "high")
+        None if row[name] is None else f"{scale * row[name]:{form}}"
+        for name in ("value", "low", "high")
     )
     return "–" if value is None else value if low is None else f"{value} [{low}, {high}]"

@@ -10,23 +10,46 @@ from generator.base.errors import UserError
 
 
 @click.command(
-    cls=Command, examples=["report run", "report CLIP=run-a SigLIP=run-b --out report.html --figures figures"]
+    cls=Command,
+    examples=["report run", "report CLIP=run-a SigLIP=run-b --out report.html --figures figures"],
 )
 @click.argument("runs", nargs=-1, required=True, metavar="[NAME=]RUN...")
-@click.option("--out", type=OutFile(".html"), help="HTML file to write.  [default: report.html beside the first run]")
-@click.option("--figures", "drawn", type=NEW_FOLDER, help="Folder to write each figure to, as SVG, PDF and PNG.")
-@click.option("--dataset", "moved", type=FOLDER, multiple=True, help="Folder of a moved dataset. Can be repeated.")
-@click.option("--inline", is_flag=True, help="Embed images of up to 512 pixels in place of thumbnails, for few items.")
+@click.option(
+    "--out",
+    type=OutFile(".html"),
+    help="HTML file to write.  [default: report.html beside the first run]",
+)
+@click.option(
+    "--figures",
+    "drawn",
+    type=NEW_FOLDER,
+    help="Folder to write each figure to, as SVG, PDF and PNG.",
+)
+@click.option(
+    "--dataset",
+    "moved",
+    type=FOLDER,
+    multiple=True,
+    help="Folder of a moved dataset. Can be repeated.",
+)
+@click.option(
+    "--inline",
+    is_flag=True,
+    help="Embed images of up to 512 pixels in place of thumbnails, for few items.",
+)
 @click.option(
     "--hub",
     type=NEW_FOLDER,
-    help="Folder of a model's repository on the Hugging Face Hub: write the main results into the metadata "
-    "(model-index) of its README.md, whose text is kept.",
+    help="Folder of a model's repository on the Hugging Face Hub: write the main results into the "
+    "metadata (model-index) of its README.md, whose text is kept.",
 )
 @click.option(
     "--hub-dataset",
     metavar="OWNER/NAME",
-    help="With --hub, also write .eval_results/NAME.yaml for the benchmark in this dataset of the Hub.",
+    help=(
+        "With --hub, also write .eval_results/NAME.yaml for the benchmark in this dataset of the "
+        "Hub."
+    ),
 )
 @FULL
 @JSON
@@ -41,11 +64,13 @@ def report(
     full: bool,
     as_json: bool,
 ) -> None:
-    """Print the results of [NAME=]RUN... and write them to one HTML page with figures and all items, and as CSV,
-    Markdown and LaTeX beside it.
+    """Print the results of [NAME=]RUN... and write them to one HTML page with figures and all
+    items, and as CSV, Markdown and LaTeX beside it.
 
-    Runs of one model are pooled over block seeds and training seeds (docs/statistics.md). NAME=RUN names the model of a
-    run; runs with the same name are pooled. RUN can also be a folder of `score familiarity`, `score probe` or
+    Runs of one model are pooled over block seeds and training seeds (docs/statistics.md). NAME=RUN
+    names the model of a
+    run; runs with the same name are pooled. RUN can also be a folder of `score familiarity`, `score
+    probe` or
     `score embeddings` or the JSON of `score compare`: the page shows its figures.
     """
     from evaluator.analysis.pooling import pool_runs
@@ -56,7 +81,9 @@ def report(
     from evaluator.runs.folder import as_written, is_unfinished, read_named
 
     if hub_dataset and not hub:
-        raise UserError("--hub-dataset belongs to --hub; give the folder of the model's repository with --hub.")
+        raise UserError(
+            "--hub-dataset belongs to --hub; give the folder of the model's repository with --hub."
+        )
     audits = {run: audit for run in runs if (audit := read_audit(run)) is not None}
     for audit in audits.values():
         if audit.command not in DRAWN:
@@ -64,9 +91,13 @@ def report(
     unfinished = [run for run in runs if is_unfinished(run)]
     named = [read_named(run, moved) for run in runs if run not in audits and run not in unfinished]
     if not named:
-        raise UserError("Expected one finished RUN or more; run the same `score run` again to finish one.")
+        raise UserError(
+            "Expected one finished RUN or more; run the same `score run` again to finish one."
+        )
     path = out or named[0].run.folder.resolve().parent / "report.html"
-    results, made = write_page(named, path, figures_of_audits(list(audits.values())), unfinished, inline)
+    results, made = write_page(
+        named, path, figures_of_audits(list(audits.values())), unfinished, inline
+    )
     for run in unfinished:
         say(f"{run} is unfinished; the page says so and leaves its results out.")
     if drawn:
@@ -74,23 +105,35 @@ def report(
     if hub:
         from evaluator.report.files import write_hub
 
-        say(f"Results for the Hub are in {', '.join(map(str, write_hub(pool_runs(results), hub, hub_dataset)))}.")
+        say(
+            f"Results for the Hub are in "
+            f"{', '.join(map(str, write_hub(pool_runs(results), hub, hub_dataset)))}."
+        )
     if not as_json:
         print_results(results, full, as_json)
     written = [as_written(each) for each in results]
-    result({"report": str(path), "results": written, "pooled": pool_runs(results)}, as_json, str(path))
+    result(
+        {"report": str(path), "results": written, "pooled": pool_runs(results)}, as_json, str(path)
+    )
 
 
 @click.command(cls=Command, examples=["leaderboard run-a run-b --out site"])
 @click.argument("runs", nargs=-1, required=True, metavar="[NAME=]RUN...")
 @click.option("--out", type=NEW_FOLDER, required=True, help="Folder to write the site to.")
-@click.option("--dataset", "moved", type=FOLDER, multiple=True, help="Folder of a moved dataset. Can be repeated.")
+@click.option(
+    "--dataset",
+    "moved",
+    type=FOLDER,
+    multiple=True,
+    help="Folder of a moved dataset. Can be repeated.",
+)
 @JSON
 def leaderboard(runs: tuple[str, ...], out: Path, moved: tuple[Path, ...], as_json: bool) -> None:
     """Make a static site that compares many models on one benchmark, with a page for each model.
 
-    Each of [NAME=]RUN... is the folder of a run, yours or from someone else. Its results are computed again from its
-    scores. Runs of one model are pooled over block seeds and training seeds.
+    Each of [NAME=]RUN... is the folder of a run, yours or from someone else. Its results are
+    computed again from its scores. Runs of one model are pooled over block seeds and training
+    seeds.
     """
     from evaluator.report.site import write_site
 
@@ -111,15 +154,23 @@ def leaderboard(runs: tuple[str, ...], out: Path, moved: tuple[Path, ...], as_js
     "--before",
     multiple=True,
     metavar="LABEL=RUN",
-    help="Run of the model before its training, on a benchmark that it was not trained for. Can be repeated.",
+    help=(
+        "Run of the model before its training, on a benchmark that it was not trained for. Can be "
+        "repeated."
+    ),
 )
 @click.option(
     "--after",
     multiple=True,
     metavar="LABEL=RUN",
-    help="Run of the trained model on the same benchmark, to show what training changed elsewhere. Can be repeated.",
+    help=(
+        "Run of the trained model on the same benchmark, to show what training changed elsewhere. "
+        "Can be repeated."
+    ),
 )
-@click.option("--out", type=NEW_FOLDER, help="Folder to write tableN.csv, .md and .tex to, and figureN.svg.")
+@click.option(
+    "--out", type=NEW_FOLDER, help="Folder to write tableN.csv, .md and .tex to, and figureN.svg."
+)
 @JSON
 def tables(
     paper: str,
@@ -130,12 +181,12 @@ def tables(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Make the tables of PAPER from [LABEL=]RUN...: bindsplit2026, hard-positives2024, crepe2023, compass2026 or
-    pearson2025.
+    """Make the tables of PAPER from [LABEL=]RUN...: bindsplit2026, hard-positives2024, crepe2023,
+    compass2026 or pearson2025.
 
-    Runs of one label are pooled over block seeds and training seeds. A label can have parts, as in "dual /
-    labclip=RUN". RUN can also be a folder of `score familiarity` or a file of `score audit`. docs/tables.md
-    says what each table shows.
+    Runs of one label are pooled over block seeds and training seeds. A label can have parts, as in
+    "dual / labclip=RUN". RUN can also be a folder of `score familiarity` or a file of `score
+    audit`. docs/tables.md says what each table shows.
     """
     from evaluator.cli.results_table import print_paper_table
     from evaluator.report.papers.given import read_given
@@ -155,7 +206,12 @@ def tables(
         say(f"{len(files)} files are in {out}.")
     if as_json:
         found = {
-            name: {"title": table.title, "cells": csv_rows(table), "notes": table.said(), "mark": table.mark}
+            name: {
+                "title": table.title,
+                "cells": csv_rows(table),
+                "notes": table.said(),
+                "mark": table.mark,
+            }
             for name, table in made.tables.items()
         }
         data = {

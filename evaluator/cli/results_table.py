@@ -24,8 +24,11 @@ LINES = 10
 _DECIMALS = 2
 
 
-def print_results(runs: Sequence[dict[str, Any]], full: bool = False, as_json: bool = False) -> None:
-    """Print the results of runs to stdout: as tables, or as JSON, which for several runs has the pooled results too.
+def print_results(
+    runs: Sequence[dict[str, Any]], full: bool = False, as_json: bool = False
+) -> None:
+    """Print the results of runs to stdout: as tables, or as JSON, which for several runs has the
+    pooled results too.
 
     The JSON of each run, and of each pooled entry, has its `verdict` (evaluator.report.verdict).
     """
@@ -39,25 +42,30 @@ def print_results(runs: Sequence[dict[str, Any]], full: bool = False, as_json: b
 
 
 def _with_verdict(entry: dict[str, Any]) -> dict[str, Any]:
-    """The contents of results.json with the verdict. The folder, which only analyses need, is left out: equal runs
-    print equal results."""
+    """The contents of results.json with the verdict. The folder, which only analyses need, is left
+    out: equal runs print equal results."""
     return {**as_written(entry), "verdict": judge(entry).record()}
 
 
 def _print_for_people(runs: Sequence[dict[str, Any]], full: bool) -> None:
-    """Print pooled runs (evaluator.analysis.pooling): ten lines per model, or with `full` every row except rows by
-    number of atoms, which only the report and tables/summary.csv have.
+    """Print pooled runs (evaluator.analysis.pooling): ten lines per model, or with `full` every row
+    except rows by number of atoms, which only the report and tables/summary.csv have.
 
     A line is a metric of a model on a group of items, with a column for each split.
     """
     entries = pool_runs(runs)
     _print_verdicts(entries)
     for entry in entries:
-        rules = f", {confidence(entry)} intervals, scores tie within {entry['rules']['tie_tolerance']:g}"
+        rules = (
+            f", {confidence(entry)} intervals, scores tie within "
+            f"{entry['rules']['tie_tolerance']:g}"
+        )
         blocks = f"{entry['blocks']} block{'s' * (entry['blocks'] > 1)}"
         runs_said = f", {entry['runs']} runs over {blocks}" if entry["runs"] > 1 else ""
         print_line(
-            f"{entry['model']} on {entry['benchmark']} (dataset {entry['certificate']}){rules}{runs_said}", "bold"
+            f"{entry['model']} on {entry['benchmark']} (dataset "
+            f"{entry['certificate']}){rules}{runs_said}",
+            "bold",
         )
         print_line(training_said(entry), "bold red" if mark_of(entry) else None)
         for protocol in dict.fromkeys(row["protocol"] for row in entry["rows"]) if full else ():
@@ -68,17 +76,25 @@ def _print_for_people(runs: Sequence[dict[str, Any]], full: bool) -> None:
         _print_short(entries)
     for entry in entries:
         limits = limit_said(entry["limit"]) if entry.get("limit") else []
-        for line in (*limits, *splits_said(entry["rules"]), *reading_said(entry.get("reading") or {})):
+        for line in (
+            *limits,
+            *splits_said(entry["rules"]),
+            *reading_said(entry.get("reading") or {}),
+        ):
             print_line(line)
         for what, why in entry.get("not_asked", {}).items():
             print_line(f"Not asked: {what}, since {why}.")
         for protocol, n in entry["unknown_protocols"].items():
-            print_line(f"Not measured: {n:,} items of the protocol '{protocol}', which this version does not know.")
+            print_line(
+                f"Not measured: {n:,} items of the protocol '{protocol}', which this version does "
+                f"not know."
+            )
     for line in (*differences(entries), *spread_notes(entries)):
         print_line(line)
     print_line(
         "Mean over questions. Ties count as wrong. Differences are in points. "
-        f"The intervals cover {population(row for entry in entries for row in entry['rows'])} (docs/statistics.md)."
+        f"The intervals cover {population(row for entry in entries for row in entry['rows'])} "
+        f"(docs/statistics.md)."
         + full
         * " p: of a share against chance, of a difference against 0.",
         "dim",
@@ -113,41 +129,56 @@ def _print_short(entries: Sequence[dict[str, Any]]) -> None:
     _print_fitting(table, warning_of(entries[0]) if len(entries) == 1 else table.mark)
     shown = sum(bool(cell.numbers) for line in table.lines for cell in line.cells)
     if more := sum(len(entry["rows"]) for entry in entries) - shown:
-        print_line(f"{more:,} more rows: --full prints them, tables/summary.csv of each run has them all.", "dim")
+        print_line(
+            f"{more:,} more rows: --full prints them, tables/summary.csv of each run has them all.",
+            "dim",
+        )
 
 
 def _chosen(lines: Sequence[Line]) -> list[Line]:
-    """The lines of at most ten pairs of metric and item group: the first of each protocol, then the second, …"""
+    """The lines of at most ten pairs of metric and item group: the first of each protocol, then the
+    second, …"""
     groups: dict[tuple[str, ...], list[Line]] = {}
     for line in lines:
         groups.setdefault(
-            tuple(line.first[name] for name in ("protocol", "metric", "error", "kind", "skill", "level")), []
+            tuple(
+                line.first[name]
+                for name in ("protocol", "metric", "error", "kind", "skill", "level")
+            ),
+            [],
         ).append(line)
     of_protocol: dict[str, list[tuple[str, ...]]] = {}
     for group in groups:
         of_protocol.setdefault(group[0], []).append(group)
-    in_turn = [group for turn in zip_longest(*of_protocol.values()) for group in turn if group is not None]
+    in_turn = [
+        group for turn in zip_longest(*of_protocol.values()) for group in turn if group is not None
+    ]
     return [line for group in groups if group in in_turn[:LINES] for line in groups[group]]
 
 
 def _print_fitting(table: Table, title: str) -> None:
-    """Print a table; on a narrow terminal, with two lines per row and without all-zero columns (`_narrow`)."""
+    """Print a table; on a narrow terminal, with two lines per row and without all-zero columns
+    (`_narrow`)."""
     wide = _printed(table, title)
     print_wide(wide if fits(wide) else _printed(_narrow(table), title, below="\n"))
 
 
 def _narrow(table: Table) -> Table:
-    """The table with all labels in one column, and without the columns ties and unscored if they are all 0."""
+    """The table with all labels in one column, and without the columns ties and unscored if they
+    are all 0."""
     letters = table.letters()
     kept = [
         i
         for i, column in enumerate(table.columns)
-        if column.head not in ("ties", "unscored") or any(plain(line.cells[i], letters) != "0" for line in table.lines)
+        if column.head not in ("ties", "unscored")
+        or any(plain(line.cells[i], letters) != "0" for line in table.lines)
     ]
     lines = [
         replace(
             line,
-            labels=[f"{' '.join(line.labels[:2])}\n{' '.join(filter(None, line.labels[2:]))}".strip()],
+            labels=[
+                f"{' '.join(line.labels[:2])}\n{' '.join(filter(None, line.labels[2:]))}".strip()
+            ],
             cells=[line.cells[i] for i in kept],
         )
         for line in table.lines
@@ -164,6 +195,9 @@ def _printed(table: Table, title: str = "", below: str = " ") -> Printed:
         heads.append(f"{group}\n" * grouped + column.head)
     made = new_table(["\n" * grouped + label for label in table.labels], heads, title)
     for line, following in zip(table.lines, [*table.lines[1:], None], strict=True):
-        cells = [below.join(part for part in (plain(cell, letters), cell.interval) if part) for cell in line.cells]
+        cells = [
+            below.join(part for part in (plain(cell, letters), cell.interval) if part)
+            for cell in line.cells
+        ]
         made.add_row(*line.labels, *cells, end_section=following is not None and following.rule)
     return made

@@ -39,7 +39,8 @@ from generator.base.commands import DatasetFolder, Number, result
     examples=[
         "run small --model open_clip:ViT-B-32@openai",
         "run small --model jackalope:tiny --out run",
-        "run sugarcrepe:sugar-crepe/data --images val2017 --model hf:google/siglip2-base-patch16-224",
+        "run sugarcrepe:sugar-crepe/data --images val2017 --model "
+        "hf:google/siglip2-base-patch16-224",
     ],
 )
 @click.argument("dataset", type=Questions())
@@ -48,17 +49,18 @@ from generator.base.commands import DatasetFolder, Number, result
     "models",
     required=True,
     multiple=True,
-    help="Model as family:name[@weights], such as open_clip:ViT-B-32@openai, open_clip:ViT-B-32@FILE or "
-    "jackalope:FOLDER; arguments follow after commas, such as vqa:NAME,dtype=bfloat16. `score models` lists the "
-    "families. Repeat for several, which are scored one after another. For a rotation, {turn} stands for the name of "
-    "each turn, as in jackalope:models/{turn}: each turn's model answers the questions of its turn.",
+    help="Model as family:name[@weights], such as open_clip:ViT-B-32@openai, "
+    "open_clip:ViT-B-32@FILE or jackalope:FOLDER; arguments follow after commas, such as "
+    "vqa:NAME,dtype=bfloat16. `score models` lists the families. Repeat for several, which are "
+    "scored one after another. For a rotation, {turn} stands for the name of each turn, as in "
+    "jackalope:models/{turn}: each turn's model answers the questions of its turn.",
 )
 @BENCHMARK
 @click.option(
     "--images",
     type=FOLDER,
-    help="Folder of the images of a published benchmark.  [default: the folder 'images' beside its questions, or "
-    "the questions' folder]",
+    help="Folder of the images of a published benchmark.  [default: the folder 'images' beside its "
+    "questions, or the questions' folder]",
 )
 @FILTERS
 @options_of(Request)
@@ -85,11 +87,11 @@ def run(
 ) -> None:
     """Score each MODEL on DATASET and print the results for each split.
 
-    DATASET is a folder made by `gen render`, or a published benchmark as NAME:PATH, such as sugarcrepe:FOLDER.
-    docs/external.md lists the names; `table` is for a table of your own.
+    DATASET is a folder made by `gen render`, or a published benchmark as NAME:PATH, such as
+    sugarcrepe:FOLDER. docs/external.md lists the names; `table` is for a table of your own.
 
-    Under torchrun or accelerate launch, each process scores its share and the first writes the results. If the command
-    is stopped, run it again to continue.
+    Under torchrun or accelerate launch, each process scores its share and the first writes the
+    results. If the command is stopped, run it again to continue.
     """
     slurm = take_slurm(options)
     if dry_run and slurm is None:
@@ -98,7 +100,10 @@ def run(
         (show_job if dry_run else run_as_job)(context, slurm)
         return
     if options["name"] and len(models) > 1:
-        raise UserError(f"--name is for one model, got {len(models)}; score them one by one, each with its --name.")
+        raise UserError(
+            f"--name is for one model, got {len(models)}; score them one by one, each with its "
+            f"--name."
+        )
     _check_early(options["protocols"], options["out"] if len(models) == 1 else None)
     from evaluator.models.registry import check_model, check_path, read_spec
     from evaluator.runs.turns import asks_for_turns, names_of_turns, of_turn
@@ -116,7 +121,9 @@ def run(
     from evaluator.runs.measure import write_items
     from evaluator.runs.tracking import log_results
 
-    opened_by_turn = {turn: Dataset.open(dataset, turn, images=images, filters=filters) for turn in turns}
+    opened_by_turn = {
+        turn: Dataset.open(dataset, turn, images=images, filters=filters) for turn in turns
+    }
     for turn in turns:
         for model in models:
             check_model(read_spec(of_turn(model, turn)))
@@ -125,7 +132,8 @@ def run(
     names = {model: folder_name(f"{model}{part}") for model in models}
     if len(set(names.values())) < len(names):
         raise UserError(
-            f"Expected models with different folders, got {', '.join(names)}; score them one by one, with --out."
+            f"Expected models with different folders, got {', '.join(names)}; score them one by "
+            f"one, with --out."
         )
     evaluations = []
     for model, name in names.items():
@@ -139,7 +147,9 @@ def run(
                     folder /= name
                 if len(turns) > 1:
                     folder /= opened.benchmark.name
-            evaluation = evaluate(of_turn(model, turn), opened, out=folder, progress=Bar(), **options)
+            evaluation = evaluate(
+                of_turn(model, turn), opened, out=folder, progress=Bar(), **options
+            )
             if evaluation.results:
                 evaluations.append(evaluation)
                 log_results(evaluation.results, evaluation.folder, trackers)
@@ -154,7 +164,8 @@ def run(
 
 
 def _check_early(protocols: Sequence[str], out: Path | None) -> None:
-    """Raise UserError for an unknown protocol or a folder of something else, before models and tables are loaded.
+    """Raise UserError for an unknown protocol or a folder of something else, before models and
+    tables are loaded.
 
     Args:
         protocols: The protocols that the user named.
@@ -163,13 +174,28 @@ def _check_early(protocols: Sequence[str], out: Path | None) -> None:
     for protocol in names(protocols):
         check_protocol(protocol)
     files = {path.name for path in out.iterdir()} if out is not None and out.is_dir() else set()
-    # A finished run has run.json, scores without one are measured again, and a run that begins has only hidden files;
-    # `evaluator.runs.run` checks which run it is.
-    if any(not name.startswith(".") for name in files) and not files & {"run.json", ".begun.json", "scores.parquet"}:
+    # A finished run has run.json, scores without one are measured again, and a run that begins has
+    # only hidden files; `evaluator.runs.run` checks which run it is.
+    if any(not name.startswith(".") for name in files) and not files & {
+        "run.json",
+        ".begun.json",
+        "scores.parquet",
+    }:
         raise UserError(f"{out} is not empty and holds no run; choose another --out.")
 
 
-_ASKED = ("form", "protocols", "prompt", "orders", "samples", "temperature", "max_tokens", "budget", "limit", "out")
+_ASKED = (
+    "form",
+    "protocols",
+    "prompt",
+    "orders",
+    "samples",
+    "temperature",
+    "max_tokens",
+    "budget",
+    "limit",
+    "out",
+)
 _OPTIONS = (*_ASKED, "name", "splits", "level", "verify", "allow_contaminated", "device")
 
 
@@ -186,15 +212,26 @@ _OPTIONS = (*_ASKED, "name", "splits", "level", "verify", "allow_contaminated", 
 @click.option(
     "--model",
     required=True,
-    help="Model that answers in words: vqa:NAME, api:URL@MODEL, or python:FILE.py:FACTORY with a method "
-    "answer(images, question).",
+    help="Model that answers in words: vqa:NAME, api:URL@MODEL, or python:FILE.py:FACTORY with a "
+    "method answer(images, question).",
 )
 @BENCHMARK
 @click.option("--images", type=FOLDER, help="Folder of the images of a published benchmark.")
 @FILTERS
 @options_of(AskRequest, *_OPTIONS)
-@click.option("--to", "batch", type=NEW_FILE, help="Write the questions to this file of OpenAI's batch format instead.")
-@click.option("--from", "answers", type=FILE, multiple=True, help="Read the answers from this result file of a batch.")
+@click.option(
+    "--to",
+    "batch",
+    type=NEW_FILE,
+    help="Write the questions to this file of OpenAI's batch format instead.",
+)
+@click.option(
+    "--from",
+    "answers",
+    type=FILE,
+    multiple=True,
+    help="Read the answers from this result file of a batch.",
+)
 @FULL
 @JSONL
 @JSON
@@ -213,8 +250,8 @@ def ask(
 ) -> None:
     """Ask MODEL the questions of DATASET in words and print the results for each split.
 
-    A choice counts as right only if it is right in every order of the options. If the command is stopped, run it again
-    to continue: no question is asked twice.
+    A choice counts as right only if it is right in every order of the options. If the command is
+    stopped, run it again to continue: no question is asked twice.
     """
     from evaluator.cli.results_table import print_results
     from evaluator.models.registry import check_path, read_spec
@@ -226,7 +263,9 @@ def ask(
     from evaluator.runs.measure import write_items
 
     if batch is not None and answers:
-        raise UserError("--to writes the questions and --from reads their answers; give one of the two.")
+        raise UserError(
+            "--to writes the questions and --from reads their answers; give one of the two."
+        )
     check_path(read_spec(model))
     opened = Dataset.open(dataset, benchmark, images=images, filters=filters)
     limit = options["limit"]
@@ -237,7 +276,10 @@ def ask(
     if batch is not None:
         paths, n = write_questions(request, out, batch)
         named = " ".join(map(str, paths))
-        say(f"{n:,} questions are in {named or 'no file: all have answers'}. Next: the batch, then --from its results.")
+        say(
+            f"{n:,} questions are in {named or 'no file: all have answers'}. Next: the batch, then "
+            f"--from its results."
+        )
         result({"batch": [str(path) for path in paths], "questions": n}, as_json, named)
         return
     results = ask_model(request, out, Bar(), answers)
@@ -260,21 +302,40 @@ def ask(
 @click.option(
     "--items",
     type=FILE,
-    help="Table of scores from elsewhere (.csv, .tsv, .json, .jsonl or .parquet), instead of RUNS, or a log of "
-    "lmms-eval, Inspect or VLMEvalKit on questions of `gen export`. docs/models.md lists the columns.",
+    help="Table of scores from elsewhere (.csv, .tsv, .json, .jsonl or .parquet), instead of RUNS, "
+    "or a log of lmms-eval, Inspect or VLMEvalKit on questions of `gen export`. docs/models.md "
+    "lists the columns.",
 )
-@click.option("--dataset", type=DatasetFolder(), help="Dataset that the table's scene_id and text_id belong to.")
+@click.option(
+    "--dataset",
+    type=DatasetFolder(),
+    help="Dataset that the table's scene_id and text_id belong to.",
+)
 @click.option(
     "--benchmark",
-    help="Benchmark of --dataset, if it has several; without --dataset, a name for the table's benchmark.",
+    help=(
+        "Benchmark of --dataset, if it has several; without --dataset, a name for the table's "
+        "benchmark."
+    ),
 )
-@click.option("--model", help="Name for the model of the table's scores.  [default: the table's name]")
-@click.option("--out", type=NEW_FOLDER, help="Folder to write for --items.  [default: runs/BENCHMARK/MODEL]")
-@click.option("--probabilities", is_flag=True, help="Read the table's scores as probabilities, by their log-odds.")
+@click.option(
+    "--model", help="Name for the model of the table's scores.  [default: the table's name]"
+)
+@click.option(
+    "--out", type=NEW_FOLDER, help="Folder to write for --items.  [default: runs/BENCHMARK/MODEL]"
+)
+@click.option(
+    "--probabilities",
+    is_flag=True,
+    help="Read the table's scores as probabilities, by their log-odds.",
+)
 @click.option(
     "--tolerance",
     type=Number(min=0),
-    help="Scores a and b tie where |a - b| <= TOLERANCE * max(1, |a|, |b|).  [default: the run's, else 1e-5]",
+    help=(
+        "Scores a and b tie where |a - b| <= TOLERANCE * max(1, |a|, |b|).  [default: the run's, "
+        "else 1e-5]"
+    ),
 )
 @options_of(Request, "splits", "level", "channel")
 @FULL
@@ -288,10 +349,11 @@ def measure(
     as_json: bool,
     **given: Any,
 ) -> None:
-    """Recompute the results of RUNS from their scores, without the model, or compute results from a table of scores
-    (--items).
+    """Recompute the results of RUNS from their scores, without the model, or compute results from a
+    table of scores (--items).
 
-    Runs of one model are printed as one, pooled over block seeds and training seeds (docs/statistics.md).
+    Runs of one model are printed as one, pooled over block seeds and training seeds
+    (docs/statistics.md).
     """
     from evaluator.cli.results_table import print_results
     from evaluator.report.files import write_latex
@@ -302,17 +364,23 @@ def measure(
 
     splits, tolerance, level = (given[name] for name in ("splits", "tolerance", "level"))
     if bool(runs) == (given["items"] is not None):
-        raise UserError("Expected RUNS or --items, one of the two; `score measure --help` explains both.")
+        raise UserError(
+            "Expected RUNS or --items, one of the two; `score measure --help` explains both."
+        )
     if not runs:
         if channel is not None:
-            raise UserError("--channel belongs to RUNS; a table of --items has one score, leave --channel out.")
+            raise UserError(
+                "--channel belongs to RUNS; a table of --items has one score, leave --channel out."
+            )
         run, found = measure_items(Source(**given))
         say(f"Scores and results are in {run}. Next: score report {run}")
         runs, results = (run,), [found]
     else:
         of_items = ("dataset", "benchmark", "model", "out", "probabilities")
         if alone := [name for name in of_items if given[name]]:
-            raise UserError(f"--{alone[0]} belongs to --items; leave it out to measure {runs[0]} again.")
+            raise UserError(
+                f"--{alone[0]} belongs to --items; leave it out to measure {runs[0]} again."
+            )
         for run in runs if splits else ():
             split_run(run, splits)
         results = [compute(run, channel, tolerance, level) for run in runs]
@@ -320,4 +388,6 @@ def measure(
         write_latex(found, run)
         if jsonl:
             write_items(run, channel, tolerance, level)
-    print_results([in_folder(found, run) for run, found in zip(runs, results, strict=True)], full, as_json)
+    print_results(
+        [in_folder(found, run) for run, found in zip(runs, results, strict=True)], full, as_json
+    )

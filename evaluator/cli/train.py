@@ -31,22 +31,28 @@ class _Corpus(DatasetFolder):
 
 
 _MODEL = click.option(
-    "--model", required=True, help="Model to start from, as for `score run`, such as open_clip:ViT-B-32@openai."
+    "--model",
+    required=True,
+    help="Model to start from, as for `score run`, such as open_clip:ViT-B-32@openai.",
 )
 _DATASET = click.argument("datasets", metavar="DATASET", type=_Corpus(), nargs=1)
 _DATASETS = click.argument("datasets", nargs=-1, required=True, type=DatasetFolder())
 _OUT = click.option(
-    "--out", type=NEW_FOLDER, required=True, help="Folder to write. Score the model as jackalope:FOLDER."
+    "--out",
+    type=NEW_FOLDER,
+    required=True,
+    help="Folder to write. Score the model as jackalope:FOLDER.",
 )
 _TURNS = click.option(
     "--turns",
     is_flag=True,
-    help="Train a model for each turn of a rotation, into OUT/turn0, OUT/turn1 and so on. Score all of them with "
-    "--model 'jackalope:OUT/{turn}'.",
+    help="Train a model for each turn of a rotation, into OUT/turn0, OUT/turn1 and so on. Score "
+    "all of them with --model 'jackalope:OUT/{turn}'.",
 )
 _PRESET = click.option("--preset", help="Hyperparameters of a paper (docs/training.md).")
 _LOG = log_option(
-    "Log loss, rate, gradient norm and images a second of each step: tensorboard (into OUT.tensorboard) or wandb."
+    "Log loss, rate, gradient norm and images a second of each step: tensorboard (into "
+    "OUT.tensorboard) or wandb."
 )
 
 
@@ -59,14 +65,17 @@ def train(ctx: click.Context) -> None:
     """
     from evaluator.scoring.store import Process
 
-    if not Process.from_environment().is_main:  # only the main process prints; errors of the others are shown
+    if (
+        not Process.from_environment().is_main
+    ):  # only the main process prints; errors of the others are shown
         nowhere = ctx.with_resource(open(os.devnull, "w"))  # noqa: SIM115
         ctx.with_resource(redirect_stdout(nowhere))
         ctx.with_resource(redirect_stderr(nowhere))
 
 
 def _command(method: type[Method]) -> click.Command:
-    """The command of a method: its arguments, an option for each name in `options`, and the options of all methods."""
+    """The command of a method: its arguments, an option for each name in `options`, and the options
+    of all methods."""
 
     def command(**given: Any) -> None:
         _train(method, **given)
@@ -75,13 +84,22 @@ def _command(method: type[Method]) -> click.Command:
     dataset = [_DATASETS] if method.every_split else [_DATASET, _TURNS]
     start = [_MODEL, _PRESET] if method.further else []
     own = options_of(method, *method.options, default="the preset's" if method.further else "")
-    decorators: list[Callable[..., Any]] = [*dataset, *start, _OUT, BENCHMARK, own, _LOG, DEVICE, JSON]
+    decorators: list[Callable[..., Any]] = [
+        *dataset,
+        *start,
+        _OUT,
+        BENCHMARK,
+        own,
+        _LOG,
+        DEVICE,
+        JSON,
+    ]
     for decorator in reversed(decorators):
         command = decorator(command)
     model = " --model open_clip:ViT-B-32@openai" if method.further else ""
-    return click.command(method.name, cls=Command, examples=[f"train {method.name} small{model} --out trained"])(
-        command
-    )
+    return click.command(
+        method.name, cls=Command, examples=[f"train {method.name} small{model} --out trained"]
+    )(command)
 
 
 for _method in METHODS.values():
@@ -121,44 +139,57 @@ def _train(
             record = train(recipe, source, out / name, model, device, Bar(), trackers, origin)
             losses_by_turn[name] = record["losses"]
             say(f"{name}: loss {record['losses'][0]:.2f} → {record['losses'][-1]:.2f}.")
-        scoring = shlex.join(["score", "run", str(folders[0]), "--model", f"jackalope:{out}/{{turn}}"])
+        scoring = shlex.join(
+            ["score", "run", str(folders[0]), "--model", f"jackalope:{out}/{{turn}}"]
+        )
         say(f"Next: {scoring}")
         result({"model": f"{out}/{{turn}}", "losses": losses_by_turn}, as_json, str(out))
         return
-    record = train(recipe, recipe.source(folders, benchmark), out, model, device, Bar(), trackers, origin)
+    record = train(
+        recipe, recipe.source(folders, benchmark), out, model, device, Bar(), trackers, origin
+    )
     losses: Sequence[float] = record["losses"]
-    asked = shlex.join(["score", "run", *_scored_on(method, folders, benchmark), "--model", f"jackalope:{out}"])
+    asked = shlex.join(
+        ["score", "run", *_scored_on(method, folders, benchmark), "--model", f"jackalope:{out}"]
+    )
     say(f"Loss {losses[0]:.2f} → {losses[-1]:.2f}. Next: {asked}")
     result({"model": str(out), "losses": losses}, as_json, str(out))
 
 
 def _turn_names(dataset: Path, benchmark: str | None) -> list[str]:
-    """The turns of a dataset. Raises UserError if it has none, and for options that contradict --turns."""
+    """The turns of a dataset. Raises UserError if it has none, and for options that contradict
+    --turns."""
     from generator.dataset.reader import TURN, Dataset
 
     if benchmark is not None and TURN not in benchmark:
-        raise UserError(f"--turns trains on every turn; leave --benchmark {benchmark} out, or leave --turns out.")
+        raise UserError(
+            f"--turns trains on every turn; leave --benchmark {benchmark} out, or leave --turns "
+            f"out."
+        )
     if dataset.is_file():
         raise UserError(f"{dataset} is a corpus, which has no turns; leave --turns out.")
     return Dataset.open(dataset).turn_names(benchmark)
 
 
 def _is_matching(method: type[Method], model: str, given: dict[str, Any]) -> bool:
-    """Whether a cross encoder is trained. Raises UserError for options that cross encoders do not have."""
+    """Whether a cross encoder is trained. Raises UserError for options that cross encoders do not
+    have."""
     from evaluator.models.jackalope import is_cross_encoder
 
     if not method.matches or not is_cross_encoder(model):
         return False
     if given.keys() & {"negative_loss", "positive_weight"}:
         raise UserError(
-            f"'{model}' is a cross encoder, which has neither --negative-loss nor --positive-weight; leave them out."
+            f"'{model}' is a cross encoder, which has neither --negative-loss nor "
+            f"--positive-weight; leave them out."
         )
     return True
 
 
 def _scored_on(method: type[Method], datasets: Sequence[Path], benchmark: str | None) -> list[str]:
-    """Arguments of `score run` that score a model on the dataset that it was trained for. The placeholder DATASET for
-    a corpus, which has no questions, and for a model that learnt from every split.
+    """Arguments of `score run` that score a model on the dataset that it was trained for. The
+    placeholder DATASET for a corpus, which has no questions, and for a model that learnt from every
+    split.
     """
     if method.every_split or datasets[0].is_file():
         return ["DATASET"]

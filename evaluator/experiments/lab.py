@@ -1,5 +1,5 @@
-"""`Experiment`, a recipe in Python for the tables of a paper, and `Lab`, with which the recipe declares its stages and
-the rows of its tables (docs/experiments.md).
+"""`Experiment`, a recipe in Python for the tables of a paper, and `Lab`, with which the recipe
+declares its stages and the rows of its tables (docs/experiments.md).
 """
 
 import re
@@ -34,22 +34,41 @@ _OBJECT = "EXPERIMENT"
 _OPTIONS = ("run", "train")
 """The fields of `Model` that hold options of a command."""
 _REACHING_SPEC = re.compile(r"\b(python|api):|://")
-"""Matches in the spec of a model that runs code or contacts a host. A spec is one word of a command."""
+"""Matches in the spec of a model that runs code or contacts a host. A spec is one word of a
+command."""
 _HARMLESS_FLAGS = {"--full-pools", "--verify", "--allow-contaminated", "--text-encoder"}
 _HARMLESS_OPTIONS = {
-    *("--batch-size", "--channel", "--device", "--level", "--limit", "--precision", "--protocol", "--workers"),
+    *(
+        "--batch-size",
+        "--channel",
+        "--device",
+        "--level",
+        "--limit",
+        "--precision",
+        "--protocol",
+        "--workers",
+    ),
     *("--architecture", "--batch", "--epochs", "--images-per-class", "--lora", "--negative-loss"),
-    *("--negative-weight", "--negatives", "--positive-weight", "--positives", "--preset", "--rate", "--seed"),
+    *(
+        "--negative-weight",
+        "--negatives",
+        "--positive-weight",
+        "--positives",
+        "--preset",
+        "--rate",
+        "--seed",
+    ),
     *("--size", "--steps", "--texts"),
 }
-"""Options with a value, first of `score run` and then of `score train`, that a file of models may set without
---allow-code. An option that is not here may run code, contact a host, read other files or write elsewhere."""
+"""Options with a value, first of `score run` and then of `score train`, that a file of models may
+set without --allow-code. An option that is not here may run code, contact a host, read other files
+or write elsewhere."""
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """about: a description for people. paper: the PAPER of `score tables`. scales: by name, the second argument of
-    `make`. make: declares stages and rows on a Lab.
+    """about: a description for people. paper: the PAPER of `score tables`. scales: by name, the
+    second argument of `make`. make: declares stages and rows on a Lab.
     """
 
     about: str
@@ -65,8 +84,8 @@ class Experiment:
 
 
 class Model(Declared):
-    """A model that rows start from. run, train: extra options of `score run` and of `score train`. missing: in place of
-    a spec, the reason why there is no model.
+    """A model that rows start from. run, train: extra options of `score run` and of `score train`.
+    missing: in place of a spec, the reason why there is no model.
     """
 
     spec: str = ""
@@ -92,8 +111,8 @@ class _Models(Declared):
 def read_models(path: Path, allow_code: bool = False) -> dict[str, Model]:
     """The models of a user by name, from a TOML file.
 
-    Raises UserError when the file cannot be read, or declares anything else; and unless `allow_code`, when a model can
-    run code, contact a host, or write elsewhere.
+    Raises UserError when the file cannot be read, or declares anything else; and unless
+    `allow_code`, when a model can run code, contact a host, or write elsewhere.
     """
     try:
         models = _Models.model_validate(read_toml(path, "file of models")).models
@@ -102,12 +121,15 @@ def read_models(path: Path, allow_code: bool = False) -> dict[str, Model]:
     for name, model in models.items():
         if not (model.spec or model.missing):
             raise UserError(f"{path}: models.{name}.spec is missing.")
-        words = {option: _split_words(getattr(model, option), f"{path}: models.{name}.{option}") for option in _OPTIONS}
+        words = {
+            option: _split_words(getattr(model, option), f"{path}: models.{name}.{option}")
+            for option in _OPTIONS
+        }
         reaching = None if allow_code else _reaching_word(model.spec, words.values())
         if reaching is not None:
             raise UserError(
-                f"{path}: the model '{name}' has '{reaching}', which can run code, reach a host or write elsewhere; "
-                f"check that you trust it, then add --allow-code."
+                f"{path}: the model '{name}' has '{reaching}', which can run code, reach a host or "
+                f"write elsewhere; check that you trust it, then add --allow-code."
             )
         # Commands are made from the words that were checked, not from the text.
         checked = {option: shlex.join(split) for option, split in words.items()}
@@ -116,15 +138,19 @@ def read_models(path: Path, allow_code: bool = False) -> dict[str, Model]:
 
 
 def _split_words(options: str, place: str) -> list[str]:
-    """The words of options as a shell splits them. Raises UserError for a quote that is not closed."""
+    """The words of options as a shell splits them. Raises UserError for a quote that is not
+    closed."""
     try:
         return shlex.split(options)
     except ValueError as error:
-        raise UserError(f"{place} cannot be split into words ({error}); close its quotes.") from None
+        raise UserError(
+            f"{place} cannot be split into words ({error}); close its quotes."
+        ) from None
 
 
 def _reaching_word(spec: str, options: Iterable[Sequence[str]]) -> str | None:
-    """The first word of a model that may run code, contact a host or write elsewhere; None if there is none.
+    """The first word of a model that may run code, contact a host or write elsewhere; None if there
+    is none.
 
     Args:
         spec: the model, as `--model` takes it.
@@ -152,26 +178,38 @@ def find_experiment(name: str) -> Experiment:
     """
     if name.endswith(".py"):
         if not Path(name).is_file():
-            raise UserError(f"There is no file {name}; give the path of a recipe, or one of {', '.join(RECIPES)}.")
+            raise UserError(
+                f"There is no file {name}; give the path of a recipe, or one of "
+                f"{', '.join(RECIPES)}."
+            )
         found = runpy.run_path(name).get(_OBJECT)
         if not isinstance(found, Experiment):
-            raise UserError(f"{name} has no {_OBJECT}; write {_OBJECT} = Experiment(about, paper, scales, make).")
+            raise UserError(
+                f"{name} has no {_OBJECT}; write {_OBJECT} = Experiment(about, paper, scales, "
+                f"make)."
+            )
         return found
     if name not in RECIPES:
         raise UserError(
-            f"Unknown experiment '{name}'; {did_you_mean(name, list(RECIPES))} A recipe of yours ends in .py."
+            f"Unknown experiment '{name}'; {did_you_mean(name, list(RECIPES))} A recipe of yours "
+            f"ends in .py."
         )
     module, _, attribute = RECIPES[name].partition(":")
-    shipped: Experiment = getattr(import_module(f"evaluator.experiments.recipes.{module}"), attribute)
+    shipped: Experiment = getattr(
+        import_module(f"evaluator.experiments.recipes.{module}"), attribute
+    )
     return shipped
 
 
 @dataclass
 class Lab:
-    """Collects the stages and table rows that a recipe declares. A stage that no row needs is not run.
+    """Collects the stages and table rows that a recipe declares. A stage that no row needs is not
+    run.
 
-    root: the folder of all stages. given: the user's models, which replace the recipe's. dry: run nothing. tell: called
-    before each stage that `best` runs, with its number. place: where stages run. missing, not_shown: reasons by label,
+    root: the folder of all stages. given: the user's models, which replace the recipe's. dry: run
+        nothing. tell: called
+    before each stage that `best` runs, with its number. place: where stages run. missing,
+    not_shown: reasons by label,
     for rows that are not made and for audits that are not shown.
     """
 
@@ -188,7 +226,8 @@ class Lab:
     """The arguments of `score tables`, in order: (option or "", label, stage)."""
 
     def stage(self, command: str) -> Stage:
-        """The stage of a command without `--out`, such as f"gen render {plan}". A stage in it stands for its folder."""
+        """The stage of a command without `--out`, such as f"gen render {plan}". A stage in it
+        stands for its folder."""
         return self._stages.add(command)
 
     def render(self, plan: str, resolution: str, quality: str) -> Stage:
@@ -196,16 +235,21 @@ class Lab:
         planned = self.stage(f"gen plan {plan} --resolution {resolution}")
         return self.stage(f"gen render {planned} --quality {quality}")
 
-    def models(self, known: Mapping[str, Model], chosen: Collection[str] | None = None) -> dict[str, Model]:
-        """The models that rows start from, by name. The user's models replace the recipe's; the recipe's options stay
-        and come first.
+    def models(
+        self, known: Mapping[str, Model], chosen: Collection[str] | None = None
+    ) -> dict[str, Model]:
+        """The models that rows start from, by name. The user's models replace the recipe's; the
+        recipe's options stay and come first.
 
-        chosen: the models of this scale, None for all; other models are `missing`, unless the user gives them. Raises
+        chosen: the models of this scale, None for all; other models are `missing`, unless the user
+            gives them. Raises
         UserError for a user's model whose name the recipe does not know.
         """
         for name in self.given:
             if name not in known:
-                raise UserError(f"The experiment has no model '{name}'; {did_you_mean(name, list(known))}")
+                raise UserError(
+                    f"The experiment has no model '{name}'; {did_you_mean(name, list(known))}"
+                )
         found = {}
         for name, model in known.items():
             if own := self.given.get(name):
@@ -217,13 +261,13 @@ class Lab:
         return found
 
     def row(self, label: str, *commands: str) -> None:
-        """Declare a table row by its commands: `score run`, pooled by label; or `score audit`, `score embeddings` or
-        `score generate`, which are shown beside the runs."""
+        """Declare a table row by its commands: `score run`, pooled by label; or `score audit`,
+        `score embeddings` or `score generate`, which are shown beside the runs."""
         self._name("", label, *commands)
 
     def elsewhere(self, label: str, command: str, model: Model, trained: Stage) -> None:
-        """Show what the training of a row changed elsewhere: run `command`, a `score run` without `--model`, for the
-        model before training and for the trained one.
+        """Show what the training of a row changed elsewhere: run `command`, a `score run` without
+        `--model`, for the model before training and for the trained one.
         """
         for option, each in (("--before", model), ("--after", model.after(trained))):
             self._name(option, label, f"{command} --model {each} {each.run}")
@@ -233,25 +277,31 @@ class Lab:
         self.missing.setdefault(label, reason or self._left_out)
 
     def does_not_show(self, label: str, reason: str = "") -> None:
-        """Declare that an audit is not shown beside the runs. The default reason is that the scale leaves it out."""
+        """Declare that an audit is not shown beside the runs. The default reason is that the scale
+        leaves it out."""
         self.not_shown.setdefault(label, reason or self._left_out)
 
     def best(self, trained: Sequence[Stage], runs: Sequence[Stage], splits: Sequence[str]) -> Stage:
-        """Hyperparameter search: runs the stages and returns the trained model with the best validation score, the
-        first among equals. runs: the `score run` of each model.
+        """Hyperparameter search: runs the stages and returns the trained model with the best
+        validation score, the first among equals. runs: the `score run` of each model.
 
-        The score is the mean over the splits of the mean of the protocols' main metrics, as Pearson et al. 2025 select
-        by ID-val and OOD-val (appendix A). Failed runs are never chosen; if all fail, returns the first model.
+        The score is the mean over the splits of the mean of the protocols' main metrics, as Pearson
+        et al. 2025 select by ID-val and OOD-val (appendix A). Failed runs are never chosen; if all
+        fail, returns the first model.
         """
         if self.dry:
             return trained[0]
         failures = run_stages(in_order(runs), self.root, self.tell, self.place)
-        scores = [-1.0 if run.name in failures else _validated(run.out(self.root), splits) for run in runs]
+        scores = [
+            -1.0 if run.name in failures else _validated(run.out(self.root), splits) for run in runs
+        ]
         return trained[scores.index(max(scores))]
 
-    def best_rate(self, rates: Sequence[str], train: str, run: str, model: Model, splits: Sequence[str]) -> str:
-        """The option `--rate` with which the command `train` makes the `best` model; "" if `rates` is empty or `train`
-        already has the option.
+    def best_rate(
+        self, rates: Sequence[str], train: str, run: str, model: Model, splits: Sequence[str]
+    ) -> str:
+        """The option `--rate` with which the command `train` makes the `best` model; "" if `rates`
+        is empty or `train` already has the option.
 
         run: a `score run` command without `--model`. model: what the training starts from.
         """
@@ -274,7 +324,9 @@ class Lab:
                 missing.setdefault(label, f"`{failures[stage.name].stage.command}` failed")
             else:
                 words += [*([option] if option else []), f"{label}={stage}"]
-        reasons = [word for label, reason in missing.items() for word in ("--missing", f"{label}={reason}")]
+        reasons = [
+            word for label, reason in missing.items() for word in ("--missing", f"{label}={reason}")
+        ]
         return self._stages.add(["score", "tables", paper, *words, *reasons]) if words else None
 
     def _name(self, option: str, label: str, *commands: str) -> None:
@@ -290,10 +342,14 @@ def _validated(run: Path, splits: Sequence[str]) -> float:
     measured = measure_protocols(open_run(run)).values()
     found = []
     for split in splits:
-        of_split = [each.outcomes[0].value[(each.items.split == split) & each.items.scored] for each in measured]
+        of_split = [
+            each.outcomes[0].value[(each.items.split == split) & each.items.scored]
+            for each in measured
+        ]
         if not (means := [values.mean() for values in of_split if len(values)]):
             raise UserError(
-                f"{run} has no items of the split '{split}', by which a search selects; plan scenes for it."
+                f"{run} has no items of the split '{split}', by which a search selects; plan "
+                f"scenes for it."
             )
         found.append(np.mean(means))
     return float(np.mean(found))

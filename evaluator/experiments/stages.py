@@ -1,7 +1,8 @@
-"""Stages of an experiment and their runner. A stage is one command, with the stages that it reads and a folder.
+"""Stages of an experiment and their runner. A stage is one command, with the stages that it reads
+and a folder.
 
-Each stage runs in its own process, or as a job of Slurm, after the stages that it reads. Finished stages are skipped;
-a failure stops only the stages that read the failed one.
+Each stage runs in its own process, or as a job of Slurm, after the stages that it reads. Finished
+stages are skipped; a failure stops only the stages that read the failed one.
 """
 
 import hashlib
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 _AMENDING = ("gen split", "gen describe", "gen verify")
-"""Commands that change the folder in their first argument: the stage works on a copy. All others write `--out`."""
+"""Commands that change the folder in their first argument: the stage works on a copy. All others
+write `--out`."""
 _CODE = {
     "gen": (Path(generator.__path__[0]), resource("scenes"), resource("blender_assets")),
     "score": (Path(evaluator.__path__[0]),),
@@ -60,8 +62,10 @@ _NAME = re.compile(rf"\b(?:gen|score)(?:-[a-z]+)+-[0-9a-f]{{{_DIGITS}}}\b")
 class Stage:
     """One command of `gen` or `score`, without `--out`.
 
-    words: of the command; names of other stages stand for their folders. str(stage) is its name, so that an f-string
-    such as f"score run {world} --model jackalope:{model}" is the command of a stage that reads two others.
+    words: of the command; names of other stages stand for their folders. str(stage) is its name, so
+        that an f-string
+    such as f"score run {world} --model jackalope:{model}" is the command of a stage that reads two
+    others.
     """
 
     words: tuple[str, ...]
@@ -86,7 +90,8 @@ class Stage:
         return root / self.name / ("out.json" if self.command == "score audit" else "out")
 
     def arguments(self, root: Path) -> list[str]:
-        """The words of the command with stage names replaced by folders, from "gen" or "score" on."""
+        """The words of the command with stage names replaced by folders, from "gen" or "score"
+        on."""
         folders = {stage.name: str(stage.out(root)) for stage in self.reads}
         if self.amended:
             folders[self.amended.name] = str(self.out(root))
@@ -103,8 +108,8 @@ class Stages:
     def add(self, command: str | Sequence[str]) -> Stage:
         """The stage of a command, given as a shell line or as words.
 
-        The stage's name contains a digest of the command, of the stages that it reads, of the files that it names, and
-        of the code of its package.
+        The stage's name contains a digest of the command, of the stages that it reads, of the files
+        that it names, and of the code of its package.
         """
         words = tuple(shlex.split(command) if isinstance(command, str) else command)
         named = (name for word in words for name in _NAME.findall(word))
@@ -117,7 +122,8 @@ class Stages:
 
 
 def in_order(stages: Iterable[Stage]) -> list[Stage]:
-    """The stages and all stages that they read, without duplicates; each after the stages that it reads."""
+    """The stages and all stages that they read, without duplicates; each after the stages that it
+    reads."""
     found: dict[str, Stage] = {}
 
     def add(stage: Stage) -> None:
@@ -134,8 +140,15 @@ def in_order(stages: Iterable[Stage]) -> list[Stage]:
 @cache
 def _code_digest(command: str) -> str:
     """A digest of the code and declarations of "gen" or "score"."""
-    files = [path for root in _CODE[command] for path in sorted(root.rglob("*")) if path.suffix in _SUFFIXES]
-    return hashlib.sha256("".join(f"{path.name} {sha256(path)}\n" for path in files).encode()).hexdigest()
+    files = [
+        path
+        for root in _CODE[command]
+        for path in sorted(root.rglob("*"))
+        if path.suffix in _SUFFIXES
+    ]
+    return hashlib.sha256(
+        "".join(f"{path.name} {sha256(path)}\n" for path in files).encode()
+    ).hexdigest()
 
 
 def _command(words: Sequence[str]) -> str:
@@ -143,13 +156,17 @@ def _command(words: Sequence[str]) -> str:
 
 
 def _contents(word: str) -> Iterator[str]:
-    """The digests of the files and folders that a word names, as FILE, NAME=FILE, FAMILY:FILE,ARGUMENT=VALUE or
-    NAME@FILE. A name without "/" and "." counts only after ":"."""
+    """The digests of the files and folders that a word names, as FILE, NAME=FILE,
+    FAMILY:FILE,ARGUMENT=VALUE or NAME@FILE. A name without "/" and "." counts only after ":"."""
     for start in (0, *(mark.end() for mark in re.finditer("[=:@]", word))):
         name = re.split(r",(?=\w+=)", word[start:])[0]
         if ("/" in name or "." in name or word[start - 1 : start] == ":") and os.path.exists(name):
             path = Path(name)
-            files = (path,) if path.is_file() else tuple(sorted(each for each in path.rglob("*") if each.is_file()))
+            files = (
+                (path,)
+                if path.is_file()
+                else tuple(sorted(each for each in path.rglob("*") if each.is_file()))
+            )
             yield _digest(path, files, tuple(each.stat().st_mtime_ns for each in files))
 
 
@@ -170,7 +187,9 @@ class Failure:
     @property
     def said(self) -> str:
         """The last lines of its log."""
-        lines = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-_LINES:]
+        lines = (
+            self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-_LINES:]
+        )
         return "\n".join(lines) or "Its log is empty."
 
 
@@ -182,7 +201,8 @@ def run_stages(
 ) -> dict[str, Failure]:
     """Run the unfinished stages; `tell` is called before each, with its number in `stages` from 1.
 
-    stages: each after the stages that it reads. Independent stages run in parallel, as many as `place` allows. Returns
+    stages: each after the stages that it reads. Independent stages run in parallel, as many as
+        `place` allows. Returns
     failures by stage name: of the stage itself, or of a stage that it reads.
     """
     place = place or Place()
@@ -215,7 +235,8 @@ def run_stages(
 
 @dataclass(frozen=True)
 class Place:
-    """Where stages run: here, `workers` at the same time, sharing the cores; or as jobs of Slurm, without a limit.
+    """Where stages run: here, `workers` at the same time, sharing the cores; or as jobs of Slurm,
+    without a limit.
 
     stopped: if set, no further stage begins and local processes are ended.
     """
@@ -237,9 +258,11 @@ def is_done(stage: Stage, root: Path) -> bool:
 
 
 def run_stage(stage: Stage, root: Path, place: Place | None = None) -> Failure | None:
-    """Run or resume a stage; returns None if it finishes, else its failure. Waits for other processes that run it.
+    """Run or resume a stage; returns None if it finishes, else its failure. Waits for other
+    processes that run it.
 
-    The stage's folder has its output in `log.txt`, and the empty file `done` once the stage has finished.
+    The stage's folder has its output in `log.txt`, and the empty file `done` once the stage has
+    finished.
     """
     folder = root / stage.name
     folder.mkdir(parents=True, exist_ok=True)
@@ -293,7 +316,8 @@ def _run(stage: Stage, root: Path, place: Place) -> int:
 
 
 def _stop(process: "subprocess.Popen[bytes]") -> None:
-    """Wait up to _SECONDS for a process to end, else kill it. Ctrl-C in a terminal has reached it too."""
+    """Wait up to _SECONDS for a process to end, else kill it. Ctrl-C in a terminal has reached it
+    too."""
     try:
         process.wait(_SECONDS)
     except (subprocess.TimeoutExpired, KeyboardInterrupt):

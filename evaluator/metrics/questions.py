@@ -1,7 +1,8 @@
-"""Metrics of questions with a few candidates: from scores, which questions are correct, and which are lost only to
-ties.
+"""Metrics of questions with a few candidates: from scores, which questions are correct, and which
+are lost only to ties.
 
-Scores are float arrays whose first axis is the question; nan is a missing score and is never correct.
+Scores are float arrays whose first axis is the question; nan is a missing score and is never
+correct.
 """
 
 from collections import Counter, defaultdict
@@ -16,10 +17,11 @@ Won = tuple[np.ndarray, np.ndarray]
 
 
 def all_won(pairs: Iterable[tuple[np.ndarray, np.ndarray]], tolerance: float = TOLERANCE) -> Won:
-    """Whether the first score (n,) of every pair beats the second (n,). Lost only to ties: not won, but
-    in no pair does the second beat the first.
+    """Whether the first score (n,) of every pair beats the second (n,). Lost only to ties: not won,
+    but in no pair does the second beat the first.
 
-    >>> [each.tolist() for each in all_won([(np.array([0.3, 0.2, 0.1]), np.array([0.1, 0.2, 0.2]))])]
+    >>> [each.tolist() for each in all_won([(np.array([0.3, 0.2, 0.1]), np.array([0.1, 0.2,
+    0.2]))])]
     [[True, False, False], [False, True, False]]
     """
     pairs = list(pairs)
@@ -30,18 +32,23 @@ def all_won(pairs: Iterable[tuple[np.ndarray, np.ndarray]], tolerance: float = T
 
 
 def text_score(scores: np.ndarray, tolerance: float = TOLERANCE) -> Won:
-    """Whether both images of a pair prefer their own caption (Winoground, Thrush et al. 2022). By chance 1/4.
+    """Whether both images of a pair prefer their own caption (Winoground, Thrush et al. 2022). By
+    chance 1/4.
 
-    scores: (n, 2, 2); [:, i, j] is the score of image i and caption j, and image i belongs to caption i.
+    scores: (n, 2, 2); [:, i, j] is the score of image i and caption j, and image i belongs to
+        caption i.
 
     >>> text_score(np.array([[[0.9, 0.1], [0.2, 0.3]]]))[0].tolist()
     [True]
     """
-    return all_won([(scores[:, 0, 0], scores[:, 0, 1]), (scores[:, 1, 1], scores[:, 1, 0])], tolerance)
+    return all_won(
+        [(scores[:, 0, 0], scores[:, 0, 1]), (scores[:, 1, 1], scores[:, 1, 0])], tolerance
+    )
 
 
 def image_score(scores: np.ndarray, tolerance: float = TOLERANCE) -> Won:
-    """Whether both captions of a pair prefer their own image. scores: (n, 2, 2) as in `text_score`. By chance 1/4.
+    """Whether both captions of a pair prefer their own image. scores: (n, 2, 2) as in `text_score`.
+    By chance 1/4.
 
     >>> image_score(np.array([[[0.9, 0.4], [0.2, 0.3]]]))[0].tolist()
     [False]
@@ -50,14 +57,14 @@ def image_score(scores: np.ndarray, tolerance: float = TOLERANCE) -> Won:
 
 
 def matching_score(scores: np.ndarray, tolerance: float = TOLERANCE) -> Won:
-    """Whether the true assignment of two captions to two images scores more than the exchanged one. By chance 1/2.
+    """Whether the true assignment of two captions to two images scores more than the exchanged one.
+    By chance 1/2.
 
-    A preference for one caption or one image is part of both sums, so it cancels. A model that reads captions alone,
-    or images alone, ties on every pair.
+    A preference for one caption or one image is part of both sums, so it cancels. A model that
+    reads captions alone, or images alone, ties on every pair.
 
-    Args:
-        scores: (n, 2, 2); [:, i, j] is the score of image i and caption j, and image i belongs to caption i.
-        tolerance: how close the two sums tie (`comparison.tied`).
+    Args: scores: (n, 2, 2); [:, i, j] is the score of image i and caption j, and image i belongs to
+        caption i. tolerance: how close the two sums tie (`comparison.tied`).
 
     Returns:
         Which pairs are right, and which are lost only to a tie.
@@ -76,8 +83,8 @@ def matching_score(scores: np.ndarray, tolerance: float = TOLERANCE) -> Won:
 
 
 def both_won(first: Won, second: Won) -> Won:
-    """Whether both of two questions are correct, such as `text_score` and `image_score` of a pair (by chance 1/6).
-    Lost only to ties: neither is lost, but not both are correct.
+    """Whether both of two questions are correct, such as `text_score` and `image_score` of a pair
+    (by chance 1/6). Lost only to ties: neither is lost, but not both are correct.
 
     >>> yes, no = np.array([True]), np.array([False])
     >>> [each.tolist() for each in both_won((yes, no), (no, yes))]
@@ -87,20 +94,24 @@ def both_won(first: Won, second: Won) -> Won:
     return won, kept & ~won
 
 
-def augmented_accuracy(c: np.ndarray, n: np.ndarray, p: np.ndarray, tolerance: float = TOLERANCE) -> Won:
-    """Whether both the caption and its hard positive beat the negative (Kamath et al. 2024, section 4.1). By chance
-    1/3.
+def augmented_accuracy(
+    c: np.ndarray, n: np.ndarray, p: np.ndarray, tolerance: float = TOLERANCE
+) -> Won:
+    """Whether both the caption and its hard positive beat the negative (Kamath et al. 2024, section
+    4.1). By chance 1/3.
 
     c, n, p: scores (n,) of the caption, the hard negative and the hard positive.
 
-    >>> augmented_accuracy(np.array([0.3, 0.3]), np.array([0.2, 0.2]), np.array([0.25, 0.1]))[0].tolist()
+    >>> augmented_accuracy(np.array([0.3, 0.3]), np.array([0.2, 0.2]), np.array([0.25,
+    0.1]))[0].tolist()
     [True, False]
     """
     return all_won([(c, n), (p, n)], tolerance)
 
 
 def brittleness(c: np.ndarray, n: np.ndarray, p: np.ndarray, tolerance: float = TOLERANCE) -> Won:
-    """Whether the negative lies between the caption and its hard positive (Kamath et al. 2024). By chance 1/3.
+    """Whether the negative lies between the caption and its hard positive (Kamath et al. 2024). By
+    chance 1/3.
 
     c, n, p: scores (n,) of the caption, the hard negative and the hard positive.
 
@@ -112,10 +123,14 @@ def brittleness(c: np.ndarray, n: np.ndarray, p: np.ndarray, tolerance: float = 
     return above | below, (above_tie | below_tie) & ~(above | below)
 
 
-def decomposed_recall(true: np.ndarray, false: np.ndarray, asked: np.ndarray, tolerance: float = TOLERANCE) -> Won:
-    """Whether every caption of a scene's single facts beats its own negative (COMPASS, section 5). By chance 1/2 each.
+def decomposed_recall(
+    true: np.ndarray, false: np.ndarray, asked: np.ndarray, tolerance: float = TOLERANCE
+) -> Won:
+    """Whether every caption of a scene's single facts beats its own negative (COMPASS, section 5).
+    By chance 1/2 each.
 
-    true, false: scores (n, k) of at most k captions and their negatives. asked: bool (n, k), False where padded.
+    true, false: scores (n, k) of at most k captions and their negatives. asked: bool (n, k), False
+    where padded.
 
     >>> true, false = np.array([[0.3, 0.4], [0.3, 0.0]]), np.array([[0.1, 0.5], [0.1, 0.0]])
     >>> decomposed_recall(true, false, np.array([[True, True], [True, False]]))[0].tolist()
@@ -130,7 +145,8 @@ def decomposed_recall(true: np.ndarray, false: np.ndarray, asked: np.ndarray, to
 def category_weights(categories: Sequence[tuple[str, ...]]) -> np.ndarray:
     """The weight (n,) of each item in the mean over categories; they sum to 1.
 
-    categories: a path for each item, such as (kind, skill). A category's mean is the unweighted mean of its
+    categories: a path for each item, such as (kind, skill). A category's mean is the unweighted
+        mean of its
     subcategories; the mean of a complete path is the mean of its items.
 
     >>> category_weights([("a",), ("a",), ("b", "x"), ("b", "y")]).tolist()

@@ -1,5 +1,5 @@
-"""Ranks in retrieval pools of any size: scores come from a matrix or from embeddings, a block at a time, to save
-memory."""
+"""Ranks in retrieval pools of any size: scores come from a matrix or from embeddings, a block at a
+time, to save memory."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -44,7 +44,8 @@ class MatrixScores:
 
 
 class CosineScores:
-    """Cosines of embeddings of unit length, float32 (n, d) and (m, d), in memory or mapped from disk."""
+    """Cosines of embeddings of unit length, float32 (n, d) and (m, d), in memory or mapped from
+    disk."""
 
     _AT_ONCE = 65_536
 
@@ -63,7 +64,9 @@ class CosineScores:
         with np.errstate(invalid="ignore"):
             for start in range(0, len(pairs), self._AT_ONCE):
                 image, text = pairs[start : start + self._AT_ONCE].T
-                found[start : start + self._AT_ONCE] = np.einsum("nd,nd->n", self._images[image], self._texts[text])
+                found[start : start + self._AT_ONCE] = np.einsum(
+                    "nd,nd->n", self._images[image], self._texts[text]
+                )
         return found
 
 
@@ -75,18 +78,19 @@ _STRIP = 32
 
 @dataclass(frozen=True)
 class Ranks:
-    """Per query: how many false candidates score at or above its best true candidate, and how many above, int64 (n,).
+    """Per query: how many false candidates score at or above its best true candidate, and how many
+    above, int64 (n,).
 
-    Ties count as at or above, not as above. Both are −1 for a query without a true candidate or with a score that is
-    not finite.
+    Ties count as at or above, not as above. Both are −1 for a query without a true candidate or
+    with a score that is not finite.
     """
 
     at_or_above: np.ndarray
     above: np.ndarray
 
     def recall(self, k: int) -> np.ndarray:
-        """Whether fewer than k false candidates score at or above the best true one, bool (n,); False without a
-        rank."""
+        """Whether fewer than k false candidates score at or above the best true one, bool (n,);
+        False without a rank."""
         return (self.at_or_above >= 0) & (self.at_or_above < k)
 
     def lost_to_ties(self, k: int) -> np.ndarray:
@@ -94,10 +98,13 @@ class Ranks:
         return (self.at_or_above >= k) & (self.above < k)
 
 
-def ranks(scores: PoolScores, truth: np.ndarray, tolerance: float = TOLERANCE) -> tuple[Ranks, Ranks]:
+def ranks(
+    scores: PoolScores, truth: np.ndarray, tolerance: float = TOLERANCE
+) -> tuple[Ranks, Ranks]:
     """The ranks of images among texts, and of texts among images.
 
-    truth: the true pairs without duplicates, int64 (t, 2): (image, text). Comparisons agree exactly with
+    truth: the true pairs without duplicates, int64 (t, 2): (image, text). Comparisons agree exactly
+        with
     `comparison.beats` for scores above −3e38.
     """
     own = scores.of_pairs(truth)
@@ -129,7 +136,8 @@ def ranks(scores: PoolScores, truth: np.ndarray, tolerance: float = TOLERANCE) -
 
 
 class _Side:
-    """Per query of one side, counts of scores that reach two thresholds: for at or above, and for above."""
+    """Per query of one side, counts of scores that reach two thresholds: for at or above, and for
+    above."""
 
     def __init__(self, n: int, query: np.ndarray, own: np.ndarray, tolerance: float):
         best = np.full(n, -np.inf, np.float32)
@@ -140,8 +148,8 @@ class _Side:
         self._counts = np.zeros((2, n), np.int64)
 
     def count(self, strip: np.ndarray, part: slice, axis: int, reached: np.ndarray) -> None:
-        """Add a strip of scores to the counts of the queries `part`. Candidates lie along `axis`. Overwrites
-        `reached`."""
+        """Add a strip of scores to the counts of the queries `part`. Candidates lie along `axis`.
+        Overwrites `reached`."""
         for least, counts in zip(self._least, self._counts, strict=True):
             np.greater_equal(strip, least[part, None] if axis else least[part], out=reached)
             if axis:
@@ -160,17 +168,21 @@ class _Side:
 
 
 def _least(truth: np.ndarray, tolerance: float, strictly: bool) -> np.ndarray:
-    """The smallest float32 (n,) that beats each true score; unless `strictly`, the smallest that the true score does
-    not beat.
+    """The smallest float32 (n,) that beats each true score; unless `strictly`, the smallest that
+    the true score does not beat.
 
     Found by bisection over all float32 numbers, so that the rule is defined in `beats` alone.
     """
-    low, high = (np.full(len(truth), _order(np.array([end], np.float32))[0]) for end in (-np.inf, np.inf))
+    low, high = (
+        np.full(len(truth), _order(np.array([end], np.float32))[0]) for end in (-np.inf, np.inf)
+    )
     with np.errstate(invalid="ignore"):
         while (high - low > 1).any():
             middle = (low + high) // 2
             score = _number(middle)
-            reached = beats(score, truth, tolerance) if strictly else ~beats(truth, score, tolerance)
+            reached = (
+                beats(score, truth, tolerance) if strictly else ~beats(truth, score, tolerance)
+            )
             low, high = np.where(reached, low, middle), np.where(reached, middle, high)
     return _number(high)
 

@@ -1,5 +1,5 @@
-"""`api:` models: a model behind an OpenAI-compatible endpoint, as a PairScorer by log-probabilities or as an
-Answerer in words. Requests run in threads."""
+"""`api:` models: a model behind an OpenAI-compatible endpoint, as a PairScorer by log-probabilities
+or as an Answerer in words. Requests run in threads."""
 
 import base64
 import io
@@ -40,11 +40,13 @@ KEY = "OPENAI_API_KEY"
 """The environment variable with the endpoint's key."""
 RETRIES = 8
 _FIRST_RETRIES = 2
-"""Retries while the endpoint has answered nothing: few, so that one that is down is reported soon."""
+"""Retries while the endpoint has answered nothing: few, so that one that is down is reported
+soon."""
 TIMEOUT = 120
 """Seconds after which a request without an answer is repeated."""
 _SHORTEST_KEY = 8
-"""Shortest key, in characters, that messages hide: a shorter one is a placeholder, and hiding it garbles words."""
+"""Shortest key, in characters, that messages hide: a shorter one is a placeholder, and hiding it
+garbles words."""
 _FOR_ALL = (401, 402, 403, 404, 429)
 """Statuses that all further requests would get too."""
 _BATCH = 128
@@ -53,7 +55,11 @@ _LISTED = 20
 """Number of most likely tokens requested: the maximum of OpenAI and vLLM."""
 _PATIENCE = 16
 """An endpoint counts as broken after more failures in a row than this plus `concurrency`."""
-_OWN = {"preprocessing": "the endpoint's own, from PNG", "precision": "its own", "device": "its own"}
+_OWN = {
+    "preprocessing": "the endpoint's own, from PNG",
+    "precision": "its own",
+    "device": "its own",
+}
 _TRIAL = (320, 240)
 """Size in pixels of the image of the first request."""
 Count = Annotated[int, Field(ge=1, le=1024)]
@@ -65,10 +71,11 @@ class RefusedError(Exception):
 
 
 class Endpoint:
-    """A model at an endpoint. `counts` has the answered requests, their tokens, and counts that scorers add.
+    """A model at an endpoint. `counts` has the answered requests, their tokens, and counts that
+    scorers add.
 
-    The key is read from the environment variable OPENAI_API_KEY and never written to messages or files. Methods are
-    thread-safe.
+    The key is read from the environment variable OPENAI_API_KEY and never written to messages or
+    files. Methods are thread-safe.
     """
 
     def __init__(self, url: str, model: str, timeout: float = TIMEOUT):
@@ -76,19 +83,27 @@ class Endpoint:
 
         self.url, self.model = url, model
         self._key = os.environ.get(KEY) or "none"
-        client = DefaultHttpxClient(follow_redirects=False)  # send images and questions only to the given URL
+        client = DefaultHttpxClient(
+            follow_redirects=False
+        )  # send images and questions only to the given URL
         self._client = OpenAI(
-            base_url=url, api_key=self._key, max_retries=_FIRST_RETRIES, timeout=timeout, http_client=client
+            base_url=url,
+            api_key=self._key,
+            max_retries=_FIRST_RETRIES,
+            timeout=timeout,
+            http_client=client,
         )
         self._streams = False  # whether the server only streams
         self._lock = threading.Lock()
         self.counts = Counter({"requests": 0, "prompt_tokens": 0, "completion_tokens": 0})
 
     def ask(self, images: Sequence[str], question: str, **more: Any) -> Any:
-        """The chat completion for images (data URLs) and a question. `more`: parameters of the request.
+        """The chat completion for images (data URLs) and a question. `more`: parameters of the
+        request.
 
-        Failed connections, rate limits and server errors are retried with growing delays. Raises RefusedError if this
-        request gets no answer, and UserError if no further request would get an answer.
+        Failed connections, rate limits and server errors are retried with growing delays. Raises
+        RefusedError if this request gets no answer, and UserError if no further request would get
+        an answer.
         """
         try:
             found = self._create(images, question, **more)
@@ -115,7 +130,8 @@ class Endpoint:
             try:
                 found = self._client.chat.completions.create(**asked)
             except self._unavailable:
-                # A server that answers with a status is up: a model that it is still loading needs more patience.
+                # A server that answers with a status is up: a model that it is still loading needs
+                # more patience.
                 if self._client.max_retries == RETRIES:
                     raise
                 self.be_patient()
@@ -131,7 +147,8 @@ class Endpoint:
     def broken(self, n: int, reason: str) -> UserError:
         """The error that ends a run after n questions in a row without an answer."""
         return UserError(
-            f"The endpoint {self.url} has stopped answering, {n} questions in a row ({reason}); mend it, then run "
+            f"The endpoint {self.url} has stopped answering, {n} questions in a row ({reason}); "
+            f"mend it, then run "
             "the same command again. Finished work is kept."
         )
 
@@ -149,8 +166,10 @@ class Endpoint:
         except openai.APIStatusError as error:
             if error.status_code in _FOR_ALL:
                 raise UserError(
-                    f"The endpoint {self.url} refuses '{self.model}' ({self._said(error)}); put its key in the "
-                    f"environment variable {KEY}, name a model that it serves, and a URL that ends as documented, such "
+                    f"The endpoint {self.url} refuses '{self.model}' ({self._said(error)}); put "
+                    f"its key in the "
+                    f"environment variable {KEY}, name a model that it serves, and a URL that ends "
+                    f"as documented, such "
                     "as /v1; or run the same command again later. Finished work is kept."
                 ) from None
             raise RefusedError(self._said(error)) from None
@@ -158,7 +177,8 @@ class Endpoint:
             if isinstance(error, openai.APITimeoutError):
                 raise RefusedError(self._said(error)) from None
             raise UserError(
-                f"The endpoint {self.url} does not answer ({self._said(error.__cause__ or error)}); start it or mend "
+                f"The endpoint {self.url} does not answer "
+                f"({self._said(error.__cause__ or error)}); start it or mend "
                 "its URL, then run the same command again. Finished work is kept."
             ) from None
         except (openai.OpenAIError, ValueError) as error:  # ValueError: JSON that cannot be read
@@ -171,10 +191,11 @@ class Endpoint:
 
 
 class ApiScorer(PairScorer):
-    """A model behind an endpoint, asked for yes or no, scored by the log-probabilities of the answer's first token.
+    """A model behind an endpoint, asked for yes or no, scored by the log-probabilities of the
+    answer's first token.
 
-    A pair is NaN if the endpoint refuses it or answers neither yes nor no; later runs ask it again. `counts` also has
-    these pairs, and the pairs whose score is only a bound.
+    A pair is NaN if the endpoint refuses it or answers neither yes nor no; later runs ask it again.
+    `counts` also has these pairs, and the pairs whose score is only a bound.
     """
 
     channels = CHANNELS
@@ -192,14 +213,20 @@ class ApiScorer(PairScorer):
         self.key = cache_key("api", identity, QUESTION)
 
     def describe_cost(self, pairs: int, images: int) -> str:
-        """A sentence with the maximum number of requests for `pairs`, and of tokens if the endpoint counts them."""
-        tokens = f"about {pairs * self._tokens:,} prompt tokens for images of {_TRIAL[0]}×{_TRIAL[1]}, "
+        """A sentence with the maximum number of requests for `pairs`, and of tokens if the endpoint
+        counts them."""
+        tokens = (
+            f"about {pairs * self._tokens:,} prompt tokens for images of {_TRIAL[0]}×{_TRIAL[1]}, "
+        )
         return (
-            f"{pairs:,} pairs of image and text to ask about, one request each, {tokens * bool(self._tokens)}fewer "
+            f"{pairs:,} pairs of image and text to ask about, one request each, "
+            f"{tokens * bool(self._tokens)}fewer "
             "where cached."
         )
 
-    def score_pairs(self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None) -> np.ndarray:
+    def score_pairs(
+        self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None
+    ) -> np.ndarray:
         """As PairScorer.score_pairs. Raises UserError if the endpoint has stopped answering."""
         shown = {image: data_url(images[image]) for image, _ in pairs}
         scores = np.full((len(pairs), len(self.channels)), np.nan, dtype=np.float32)
@@ -223,24 +250,33 @@ class ApiScorer(PairScorer):
         if refusals and len(refusals) == len(pairs) and score((0, "a gray wall")) is None:
             raise self._endpoint.broken(len(pairs), refusals[0])
         unscored = int(np.isnan(scores[:, 0]).sum())
-        self._endpoint.counts.update({"refused": len(refusals), "neither yes nor no": unscored - len(refusals)})
+        self._endpoint.counts.update(
+            {"refused": len(refusals), "neither yes nor no": unscored - len(refusals)}
+        )
         return scores
 
     def _ask(self, image: str, asked: str) -> Any:
         # temperature 1: some endpoints list probabilities after the temperature is applied
-        return self._endpoint.ask([image], asked, max_tokens=1, temperature=1, logprobs=True, top_logprobs=_LISTED)
+        return self._endpoint.ask(
+            [image], asked, max_tokens=1, temperature=1, logprobs=True, top_logprobs=_LISTED
+        )
 
     def _tried(self) -> str | None:
-        """Make a trial request; returns the model name in the reply. Raises UserError without log-probabilities."""
+        """Make a trial request; returns the model name in the reply. Raises UserError without
+        log-probabilities."""
         try:
-            completion = self._ask(data_url(Image.new("RGB", _TRIAL, "gray")), question("a gray wall"))
+            completion = self._ask(
+                data_url(Image.new("RGB", _TRIAL, "gray")), question("a gray wall")
+            )
             refusal = "" if _listed_tokens(completion) else "it lists no tokens"
         except RefusedError as error:
             refusal = str(error)
         if refusal:
             raise UserError(
-                f"The endpoint {self._endpoint.url} gives no log-probabilities of answers about an image with "
-                f"'{self._endpoint.model}' ({refusal}); ask it in words with `score ask`, or name a chat model that "
+                f"The endpoint {self._endpoint.url} gives no log-probabilities of answers about an "
+                f"image with "
+                f"'{self._endpoint.model}' ({refusal}); ask it in words with `score ask`, or name "
+                f"a chat model that "
                 "reads images."
             )
         self._endpoint.be_patient()
@@ -250,7 +286,8 @@ class ApiScorer(PairScorer):
 class ApiAnswerer(Answerer):
     """A model behind an endpoint that answers in words. `counts` has its requests and tokens.
 
-    A request parameter that the endpoint rejects is renamed or omitted; `info["not_taken"]` lists them.
+    A request parameter that the endpoint rejects is renamed or omitted; `info["not_taken"]` lists
+    them.
     """
 
     def __init__(self, endpoint: Endpoint, concurrency: int):
@@ -263,10 +300,17 @@ class ApiAnswerer(Answerer):
     def request(self, chat: Chat, how: How) -> dict[str, Any]:
         """The body of the request for a question."""
         shown = [data_url(image) for image in chat.show()]
-        return {"model": self._endpoint.model, "messages": messages(shown, chat.text), **self._parameters(chat, how)}
+        return {
+            "model": self._endpoint.model,
+            "messages": messages(shown, chat.text),
+            **self._parameters(chat, how),
+        }
 
-    def answer_all(self, chats: Iterable[Chat], how: How, keep: Callable[[Chat, Answer], None]) -> None:
-        """As Answerer.answer_all. When interrupted, requests in progress are still finished and kept."""
+    def answer_all(
+        self, chats: Iterable[Chat], how: How, keep: Callable[[Chat, Answer], None]
+    ) -> None:
+        """As Answerer.answer_all. When interrupted, requests in progress are still finished and
+        kept."""
         failed = 0
 
         def ask(chat: Chat) -> str:
@@ -282,7 +326,10 @@ class ApiAnswerer(Answerer):
         pool = ThreadPoolExecutor(self._concurrency)
         try:
             while True:
-                waiting |= {pool.submit(ask, chat) for chat in islice(source, self._concurrency - len(waiting))}
+                waiting |= {
+                    pool.submit(ask, chat)
+                    for chat in islice(source, self._concurrency - len(waiting))
+                }
                 if not waiting:
                     return
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
@@ -301,7 +348,14 @@ class ApiAnswerer(Answerer):
             found = self._endpoint.ask(shown, chat.text, **asked)
         except RefusedError as refusal:
             # reasoning models use another name for the limit, and only one temperature
-            name = next((each for each in ("max_tokens", "temperature", "seed") if f"'{each}'" in str(refusal)), None)
+            name = next(
+                (
+                    each
+                    for each in ("max_tokens", "temperature", "seed")
+                    if f"'{each}'" in str(refusal)
+                ),
+                None,
+            )
             if name not in asked:
                 raise
             with self._lock:  # other threads may be refused the same parameter meanwhile
@@ -316,7 +370,8 @@ class ApiAnswerer(Answerer):
 
 
 def answer_of(completion: dict[str, Any]) -> Answer:
-    """The answer in a chat completion. Reasoning that an endpoint returns separately is put before it.
+    """The answer in a chat completion. Reasoning that an endpoint returns separately is put before
+    it.
 
     Raises ValueError for anything but a chat completion.
     """
@@ -327,7 +382,9 @@ def answer_of(completion: dict[str, Any]) -> Answer:
         said, thought_in_content = _texts_of(message.get("content"))
         thought = thought or thought_in_content
         return Answer(
-            f"<think>{thought}</think>\n{said}" if thought else said or str(message.get("refusal") or ""),
+            f"<think>{thought}</think>\n{said}"
+            if thought
+            else said or str(message.get("refusal") or ""),
             "refusal" if message.get("refusal") else str(choice.get("finish_reason") or "stop"),
             int(usage.get("prompt_tokens") or 0),
             int(usage.get("completion_tokens") or 0),
@@ -338,7 +395,8 @@ def answer_of(completion: dict[str, Any]) -> Answer:
 
 
 def _texts_of(content: Any) -> tuple[str, str]:
-    """The answer and the reasoning in the content of a message: a text, or a list of parts with a type."""
+    """The answer and the reasoning in the content of a message: a text, or a list of parts with a
+    type."""
     if not isinstance(content, list):
         return str(content or ""), ""
     said, thought = "", ""
@@ -346,14 +404,17 @@ def _texts_of(content: Any) -> tuple[str, str]:
         if not isinstance(part, dict):
             said += str(part)
         elif part.get("type") in ("thinking", "reasoning"):
-            thought += _texts_of(part.get("thinking") or part.get("text") or part.get("reasoning"))[0]
+            thought += _texts_of(part.get("thinking") or part.get("text") or part.get("reasoning"))[
+                0
+            ]
         else:
             said += str(part.get("text") or "")
     return said, thought
 
 
 def completion_of_parts(parts: Iterable[Any]) -> Any:
-    """The chat completion whose parts a server streamed, with the texts of its message and its last usage.
+    """The chat completion whose parts a server streamed, with the texts of its message and its last
+    usage.
 
     Raises RefusedError if the stream has no message.
     """
@@ -363,7 +424,10 @@ def completion_of_parts(parts: Iterable[Any]) -> Any:
     finish, usage, served, logprobs = "", None, "", None
     seen = False
     for part in parts:
-        usage, served = getattr(part, "usage", None) or usage, getattr(part, "model", None) or served
+        usage, served = (
+            getattr(part, "usage", None) or usage,
+            getattr(part, "model", None) or served,
+        )
         for choice in part.choices[:1]:
             seen = True
             delta = choice.delta.model_dump()
@@ -374,9 +438,19 @@ def completion_of_parts(parts: Iterable[Any]) -> Any:
             logprobs = logprobs or choice.logprobs
     if not seen:
         raise RefusedError("its stream has no chat completion")
-    choice = {"index": 0, "message": message, "finish_reason": finish or "stop", "logprobs": logprobs}
+    choice = {
+        "index": 0,
+        "message": message,
+        "finish_reason": finish or "stop",
+        "logprobs": logprobs,
+    }
     return ChatCompletion.model_construct(
-        id="", object="chat.completion", created=0, model=served, choices=[_built(choice)], usage=usage
+        id="",
+        object="chat.completion",
+        created=0,
+        model=served,
+        choices=[_built(choice)],
+        usage=usage,
     )
 
 
@@ -384,12 +458,16 @@ def _built(choice: dict[str, Any]) -> Any:
     from openai.types.chat.chat_completion import Choice
     from openai.types.chat.chat_completion_message import ChatCompletionMessage
 
-    return Choice.model_construct(**{**choice, "message": ChatCompletionMessage.model_construct(**choice["message"])})
+    return Choice.model_construct(
+        **{**choice, "message": ChatCompletionMessage.model_construct(**choice["message"])}
+    )
 
 
 def messages(images: Sequence[str], question: str) -> list[dict[str, Any]]:
     """The messages of a request: images (data URLs), then the question."""
-    shown: list[dict[str, Any]] = [{"type": "image_url", "image_url": {"url": image}} for image in images]
+    shown: list[dict[str, Any]] = [
+        {"type": "image_url", "image_url": {"url": image}} for image in images
+    ]
     return [{"role": "user", "content": [*shown, {"type": "text", "text": question}]}]
 
 
@@ -399,15 +477,18 @@ def parse_place(name: str) -> tuple[str, str]:
     >>> parse_place("http://localhost:8000/v1@Qwen/Qwen3-VL-4B-Instruct")
     ('http://localhost:8000/v1', 'Qwen/Qwen3-VL-4B-Instruct')
 
-    Raises UserError for other forms, and for a URL with a password or a query, because URLs are recorded.
+    Raises UserError for other forms, and for a URL with a password or a query, because URLs are
+    recorded.
     """
     url, _, model = name.partition("@")
     parts = urlsplit(url)
-    plain = re.fullmatch(r"([\w.-]+|\[[\da-f:]+\])(:\d+)?", parts.netloc) and not (parts.query or parts.fragment)
+    plain = re.fullmatch(r"([\w.-]+|\[[\da-f:]+\])(:\d+)?", parts.netloc) and not (
+        parts.query or parts.fragment
+    )
     if not (model and parts.scheme in ("http", "https") and plain):
         raise UserError(
-            "Expected api:URL@MODEL, such as api:http://localhost:8000/v1@MODEL, with the key in OPENAI_API_KEY and "
-            "neither key nor query in the URL."
+            "Expected api:URL@MODEL, such as api:http://localhost:8000/v1@MODEL, with the key in "
+            "OPENAI_API_KEY and neither key nor query in the URL."
         )
     return url.rstrip("/"), model
 
@@ -420,14 +501,17 @@ def data_url(image: Image.Image) -> str:
 
 
 def _listed_tokens(completion: Any) -> list[tuple[str, float]]:
-    """The most likely first tokens of a completion and their log-probabilities; [] if the endpoint gives none."""
+    """The most likely first tokens of a completion and their log-probabilities; [] if the endpoint
+    gives none."""
     logprobs = getattr(completion.choices[0], "logprobs", None)
     content = getattr(logprobs, "content", None) or []
     top = getattr(content[0], "top_logprobs", None) if content else None
     return [(str(each.token), float(each.logprob)) for each in top or []]
 
 
-def load_api(name: str, device: str | None, *, concurrency: Count = 16, timeout: Seconds = TIMEOUT) -> ApiScorer:
+def load_api(
+    name: str, device: str | None, *, concurrency: Count = 16, timeout: Seconds = TIMEOUT
+) -> ApiScorer:
     """The model of `URL@MODEL`, read by log-probabilities.
 
     Args:
@@ -448,14 +532,16 @@ def load_api(name: str, device: str | None, *, concurrency: Count = 16, timeout:
 def load_answering(
     name: str, device: str | None, *, concurrency: Count = 16, timeout: Seconds = TIMEOUT
 ) -> ApiAnswerer:
-    """The model of `URL@MODEL`, asked in words; arguments as of load_api. Makes no request. Raises UserError for a
-    device."""
+    """The model of `URL@MODEL`, asked in words; arguments as of load_api. Makes no request. Raises
+    UserError for a device."""
     return ApiAnswerer(_endpoint(name, device, timeout), concurrency)
 
 
 def _endpoint(name: str, device: str | None, timeout: float) -> Endpoint:
     url, model = parse_place(name)
     if device is not None:
-        raise UserError(f"The model of api: runs at its endpoint and not on '{device}'; leave --device out.")
+        raise UserError(
+            f"The model of api: runs at its endpoint and not on '{device}'; leave --device out."
+        )
     check_installed("openai")
     return Endpoint(url, model, timeout)

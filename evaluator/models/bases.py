@@ -1,4 +1,5 @@
-"""Base classes of torch models: dual encoders with two towers, and cross encoders of image and text."""
+"""Base classes of torch models: dual encoders with two towers, and cross encoders of image and
+text."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,8 @@ class TowerEncoder(DualEncoder, ABC):
 
     @abstractmethod
     def text_features(self, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Embeddings (n, d), not normalised, of the output of `text_inputs`; with gradients if enabled."""
+        """Embeddings (n, d), not normalised, of the output of `text_inputs`; with gradients if
+        enabled."""
 
     @abstractmethod
     def image_features(self, images: Sequence[Any]) -> torch.Tensor:
@@ -46,7 +48,9 @@ class TowerEncoder(DualEncoder, ABC):
     @torch.inference_mode()
     def encode_images(self, images: Sequence[Any]) -> np.ndarray:
         """Unit embeddings, float32 (n, d), of RGB images or of outputs of `prepare`."""
-        ready = [self.prepare(image) if isinstance(image, Image.Image) else image for image in images]
+        ready = [
+            self.prepare(image) if isinstance(image, Image.Image) else image for image in images
+        ]
         return unit(self.image_features(ready))
 
 
@@ -56,7 +60,8 @@ def unit(features: torch.Tensor) -> np.ndarray:
 
 
 class CrossEncoder(PairScorer, ABC):
-    """A PairScorer that computes the features of an image once and keeps them while they are needed.
+    """A PairScorer that computes the features of an image once and keeps them while they are
+    needed.
 
     `batch` is halved when memory runs out.
     """
@@ -84,7 +89,9 @@ class CrossEncoder(PairScorer, ABC):
         """Scores (n, channels) of n pairs of image features and texts."""
 
     @torch.inference_mode()
-    def score_pairs(self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None) -> np.ndarray:
+    def score_pairs(
+        self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None
+    ) -> np.ndarray:
         """As PairScorer.score_pairs."""
         features: dict[int, torch.Tensor] = {}
 
@@ -93,7 +100,9 @@ class CrossEncoder(PairScorer, ABC):
             for finished in [image for image in features if image < used[0]]:
                 del features[finished]
             if new := [image for image in used if image not in features]:
-                features.update(zip(new, self._encode_images([images[image] for image in new]), strict=True))
+                features.update(
+                    zip(new, self._encode_images([images[image] for image in new]), strict=True)
+                )
             scores = self._score([features[pairs[i][0]] for i in part], [pairs[i][1] for i in part])
             return np.asarray(scores.float().cpu().numpy())
 

@@ -1,6 +1,8 @@
-"""`blind:` baselines, which never see the image: a score above chance shows that the texts alone give answers away.
+"""`blind:` baselines, which never see the image: a score above chance shows that the texts alone
+give answers away.
 
-`blind:ngram`, `blind:lm:FOLDER_OR_NAME`, `blind:length`. A text has the same score with every image; for
+`blind:ngram`, `blind:lm:FOLDER_OR_NAME`, `blind:length`. A text has the same score with every
+image; for
 `blind:ngram`, with every image of a group.
 """
 
@@ -44,7 +46,9 @@ class BlindScorer(PairScorer, ABC):
         self.batch = BatchSize(BATCH, "text")
         self.info = info_without_network(weights, **info)
 
-    def score_pairs(self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None) -> np.ndarray:
+    def score_pairs(
+        self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None
+    ) -> np.ndarray:
         """As PairScorer.score_pairs."""
         folds = dict(enumerate(map(self._fold, images)))
         asked = [(folds.get(i), text) for i, text in pairs]
@@ -54,11 +58,14 @@ class BlindScorer(PairScorer, ABC):
                 new[fold].add(text)
         for fold, texts in new.items():
             ordered = sorted(texts)
-            self._known.update(zip([(fold, text) for text in ordered], self._score(ordered, fold), strict=True))
+            self._known.update(
+                zip([(fold, text) for text in ordered], self._score(ordered, fold), strict=True)
+            )
         return np.array([[self._known[each]] for each in asked], dtype=np.float32).reshape(-1, 1)
 
     def _fold(self, image: Any) -> int | None:
-        """The fold of an image, on which scores may depend: a number for each part of the run, or None."""
+        """The fold of an image, on which scores may depend: a number for each part of the run, or
+        None."""
         return None
 
     @abstractmethod
@@ -67,7 +74,8 @@ class BlindScorer(PairScorer, ABC):
 
 
 class LengthScorer(BlindScorer):
-    """Minus the number of characters: the shorter text wins. Below chance if true texts are longer."""
+    """Minus the number of characters: the shorter text wins. Below chance if true texts are
+    longer."""
 
     channels = ("characters_negated",)
 
@@ -83,8 +91,10 @@ class LengthScorer(BlindScorer):
 class NgramScorer(BlindScorer):
     """Mean log-likelihood per token under a word trigram (ngram.py) of the texts of the run.
 
-    `fit_texts` gives the texts, true and false alike. Leave-one-group-out: the model that scores a text is fitted
-    without it and without the texts of the image's group. Otherwise texts that are true of several images of a group
+    `fit_texts` gives the texts, true and false alike. Leave-one-group-out: the model that scores a
+    text is fitted
+    without it and without the texts of the image's group. Otherwise texts that are true of several
+    images of a group
     would count as frequent.
     """
 
@@ -92,7 +102,9 @@ class NgramScorer(BlindScorer):
     fits_texts = True
 
     def __init__(self) -> None:
-        fitted_on = "the texts of the run, true and false alike, without the texts of the image's group"
+        fitted_on = (
+            "the texts of the run, true and false alike, without the texts of the image's group"
+        )
         super().__init__("none", order=ORDER, fitted_on=fitted_on)
         self._model: NgramModel | None = None
         self._group_of: dict[str, int] = {}
@@ -106,7 +118,11 @@ class NgramScorer(BlindScorer):
         self._left_out = [group.texts for group in groups]
         self._model = NgramModel(distinct)
         self.info["fitted_texts"] = len(distinct)
-        self.key = cache_key("ngram", distinct, sorted((sorted(group.images), sorted(group.texts)) for group in groups))
+        self.key = cache_key(
+            "ngram",
+            distinct,
+            sorted((sorted(group.images), sorted(group.texts)) for group in groups),
+        )
 
     def _fold(self, image: Any) -> int | None:
         return self._group_of.get(image) if isinstance(image, str) else None
@@ -124,25 +140,35 @@ class NgramScorer(BlindScorer):
 class LanguageModelScorer(BlindScorer):
     """Mean log-likelihood per token under a causal language model, by folder or name on the Hub.
 
-    Every token is scored. The first one follows the tokenizer's start token, or its end token if it has no start token.
-    Without either, the first token is only context.
+    Every token is scored. The first one follows the tokenizer's start token, or its end token if it
+    has no start token. Without either, the first token is only context.
     """
 
     channels = ("log_likelihood",)
 
-    def __init__(self, name: str, device: str | None, option: str = "blind:lm:", **how: Unpack[Storage]):
-        """option: the prefix or option by which the user named the model, for error messages. Raises UserError as
-        load_pretrained does."""
-        from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as TYPES
+    def __init__(
+        self, name: str, device: str | None, option: str = "blind:lm:", **how: Unpack[Storage]
+    ):
+        """option: the prefix or option by which the user named the model, for error messages.
+        Raises UserError as load_pretrained does."""
+        from transformers.models.auto.modeling_auto import (
+            MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as TYPES,
+        )
 
         classes = dict.fromkeys(TYPES, "AutoModelForCausalLM")
-        loaded = load_pretrained(name, device, Wanted(option, "a causal language model", classes, TOKENIZER), **how)
+        loaded = load_pretrained(
+            name, device, Wanted(option, "a causal language model", classes, TOKENIZER), **how
+        )
         self._model, self._tokenizer, self._device = loaded.model, loaded.tokenizer, loaded.device
         start = self._tokenizer.bos_token_id
         self._start = self._tokenizer.eos_token_id if start is None else start
         self._longest = getattr(self._model.config, "max_position_embeddings", None) or 1_000_000
         super().__init__(name)
-        self.info |= {**loaded.info, "preprocessing": self.info["preprocessing"], "start_token": self._start}
+        self.info |= {
+            **loaded.info,
+            "preprocessing": self.info["preprocessing"],
+            "start_token": self._start,
+        }
         self.batch = BatchSize(LANGUAGE_BATCH, "text")
         self.key = loaded.key("causal-lm")
 
@@ -151,26 +177,38 @@ class LanguageModelScorer(BlindScorer):
         return fingerprints(np.array(row, np.int64).tobytes() for row in self._ids(texts))
 
     def mean_log_likelihoods(self, texts: Sequence[str]) -> np.ndarray:
-        """Mean log-likelihood per token in nats, float64 (n,). NaN for texts without a scored token, and for texts
-        longer than the model's maximum."""
+        """Mean log-likelihood per token in nats, float64 (n,). NaN for texts without a scored
+        token, and for texts longer than the model's maximum."""
         rows = self._ids(texts)
-        usable = sorted((i for i, row in enumerate(rows) if 2 <= len(row) <= self._longest), key=lambda i: len(rows[i]))
+        usable = sorted(
+            (i for i, row in enumerate(rows) if 2 <= len(row) <= self._longest),
+            key=lambda i: len(rows[i]),
+        )
         found = np.full(len(rows), np.nan)
-        for part, means in self.batch.run(lambda part: self._means([rows[i] for i in part]), usable):
+        for part, means in self.batch.run(
+            lambda part: self._means([rows[i] for i in part]), usable
+        ):
             found[part] = means
         return found
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
         start = [] if self._start is None else [self._start]
-        return [start + list(self._tokenizer(text, add_special_tokens=False)["input_ids"]) for text in texts]
+        return [
+            start + list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+            for text in texts
+        ]
 
     def _means(self, rows: Sequence[list[int]]) -> np.ndarray:
         """Mean log-likelihood of the tokens after the first one, float64 (n,)."""
         ids = pad_sequence([torch.tensor(row) for row in rows], batch_first=True).to(self._device)
-        mask = pad_sequence([torch.ones(len(row), dtype=torch.long) for row in rows], batch_first=True).to(self._device)
+        mask = pad_sequence(
+            [torch.ones(len(row), dtype=torch.long) for row in rows], batch_first=True
+        ).to(self._device)
         with torch.inference_mode():
             logits = self._model(input_ids=ids, attention_mask=mask).logits[:, :-1].float()
-            losses = torch.nn.functional.cross_entropy(logits.transpose(1, 2), ids[:, 1:], reduction="none")
+            losses = torch.nn.functional.cross_entropy(
+                logits.transpose(1, 2), ids[:, 1:], reduction="none"
+            )
         kept = mask[:, 1:].cpu()
         return np.asarray((-(losses.cpu().double() * kept).sum(1) / kept.sum(1)).numpy())
 
@@ -179,18 +217,20 @@ class LanguageModelScorer(BlindScorer):
 
 
 def load_blind(name: str, device: str | None, **how: Unpack[Storage]) -> BlindScorer:
-    """Load `ngram`, `length` or `lm:FOLDER_OR_NAME`. Raises UserError for other names and for models that do not
-    exist."""
+    """Load `ngram`, `length` or `lm:FOLDER_OR_NAME`. Raises UserError for other names and for
+    models that do not exist."""
     kind, _, rest = name.partition(":")
     if kind == "lm":
         if not rest:
             raise UserError(
-                "blind:lm names no language model: add : and a folder or a name on the Hub, such as "
-                "blind:lm:openai-community/gpt2."
+                "blind:lm names no language model: add : and a folder or a name on the Hub, such "
+                "as blind:lm:openai-community/gpt2."
             )
         return LanguageModelScorer(rest, device, **how)
     if name not in KINDS:
         raise UserError(f"Unknown blind model '{name}': {did_you_mean(kind, list(KINDS))}")
     if how:
-        raise UserError(f"blind:{name} has no argument '{next(iter(how))}'; leave it out, or take blind:lm:.")
+        raise UserError(
+            f"blind:{name} has no argument '{next(iter(how))}'; leave it out, or take blind:lm:."
+        )
     return NgramScorer() if kind == "ngram" else LengthScorer()

@@ -1,5 +1,5 @@
-"""BLIP (Li et al. 2022, "BLIP: Bootstrapping Language-Image Pre-training") with its heads for retrieval and for
-questions.
+"""BLIP (Li et al. 2022, "BLIP: Bootstrapping Language-Image Pre-training") with its heads for
+retrieval and for questions.
 
 `blip:` models use the retrieval heads, `vqa:` models the question head.
 """
@@ -14,19 +14,29 @@ from torch.nn import functional as F
 
 from evaluator.models.bases import CrossEncoder
 from evaluator.models.contracts import Contests, Pairs
-from evaluator.models.pretrained import TOKENIZER_AND_IMAGES, Precision, Pretrained, Wanted, load_pretrained
+from evaluator.models.pretrained import (
+    TOKENIZER_AND_IMAGES,
+    Precision,
+    Pretrained,
+    Wanted,
+    load_pretrained,
+)
 from evaluator.models.yes_no import CHANNELS, QUESTION, AnswerTokens, question
 from generator.base.errors import UserError
 
 FirstToken = Literal["cls", "enc"]
 ENCODES = "[ENC]"
 _WANTED = Wanted(
-    "blip:", "a BLIP model with retrieval heads", {"blip": "BlipForImageTextRetrieval"}, TOKENIZER_AND_IMAGES
+    "blip:",
+    "a BLIP model with retrieval heads",
+    {"blip": "BlipForImageTextRetrieval"},
+    TOKENIZER_AND_IMAGES,
 )
 
 
 class _Blip(CrossEncoder):
-    """Base class for both heads: the vision encoder runs once per image, and the text encoder attends to its output."""
+    """Base class for both heads: the vision encoder runs once per image, and the text encoder
+    attends to its output."""
 
     def __init__(self, loaded: Pretrained, first_token: FirstToken = "cls"):
         super().__init__(loaded, loaded.model.config.text_config.max_position_embeddings)
@@ -35,30 +45,46 @@ class _Blip(CrossEncoder):
 
     def _encode_images(self, images: Sequence[Image.Image]) -> list[torch.Tensor]:
         """Hidden states (patches, d) of the vision encoder for each image."""
-        inputs = self._loaded.image_processor(list(images), return_tensors="pt").to(self._loaded.device)
+        inputs = self._loaded.image_processor(list(images), return_tensors="pt").to(
+            self._loaded.device
+        )
         pixels = inputs["pixel_values"].to(self._loaded.model.dtype)
         return list(self._loaded.model.vision_model(pixel_values=pixels).last_hidden_state)
 
     def _words(self, texts: Sequence[str], first: int | None = None) -> dict[str, torch.Tensor]:
-        """`input_ids` and `attention_mask`, each (n, longest text). first: the id that replaces the first token."""
-        options = {"padding": True, "truncation": True, "max_length": self._length, "return_token_type_ids": False}
-        words = self._loaded.tokenizer(list(texts), **options, return_tensors="pt").to(self._loaded.device)
+        """`input_ids` and `attention_mask`, each (n, longest text). first: the id that replaces the
+        first token."""
+        options = {
+            "padding": True,
+            "truncation": True,
+            "max_length": self._length,
+            "return_token_type_ids": False,
+        }
+        words = self._loaded.tokenizer(list(texts), **options, return_tensors="pt").to(
+            self._loaded.device
+        )
         if first is not None:
             words["input_ids"][:, 0] = first
         return {"input_ids": words["input_ids"], "attention_mask": words["attention_mask"]}
 
-    def _read(self, states: torch.Tensor, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Hidden states (n, longest, d) of texts that attend to their images' states, and the texts' lengths (n,)."""
+    def _read(
+        self, states: torch.Tensor, texts: Sequence[str]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Hidden states (n, longest, d) of texts that attend to their images' states, and the
+        texts' lengths (n,)."""
         words = self._words(texts, self._first)
         mask = torch.ones(states.shape[:2], dtype=torch.long, device=states.device)
-        read = self._loaded.model.text_encoder(**words, encoder_hidden_states=states, encoder_attention_mask=mask)
+        read = self._loaded.model.text_encoder(
+            **words, encoder_hidden_states=states, encoder_attention_mask=mask
+        )
         return read.last_hidden_state, words["attention_mask"].sum(1)
 
 
 class BlipScorer(_Blip):
     """A BLIP model with retrieval heads as a PairScorer.
 
-    `itm` is the matching head's logit of a match minus its logit of no match, which is the log odds of a match. `itc`
+    `itm` is the matching head's logit of a match minus its logit of no match, which is the log odds
+    of a match. `itc`
     is the cosine of the image's and the text's own embeddings.
     """
 
@@ -69,7 +95,9 @@ class BlipScorer(_Blip):
         self._text_embeddings: dict[str, torch.Tensor] = {}
         self.key = loaded.key("blip", self._length, self._first)
 
-    def score_pairs(self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None) -> np.ndarray:
+    def score_pairs(
+        self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None
+    ) -> np.ndarray:
         """As PairScorer.score_pairs."""
         self._text_embeddings = {}
         return super().score_pairs(images, pairs, contests)
@@ -98,7 +126,11 @@ class BlipVqaScorer(_Blip):
     def __init__(self, loaded: Pretrained, first_token: FirstToken = "cls"):
         super().__init__(loaded, first_token)
         self._answers = AnswerTokens(loaded.tokenizer, loaded.info["weights"])
-        asked: dict[str, Any] = {"question": QUESTION, "chat_template": False, "answers": self._answers.ids}
+        asked: dict[str, Any] = {
+            "question": QUESTION,
+            "chat_template": False,
+            "answers": self._answers.ids,
+        }
         self.info |= asked
         self.key = loaded.key("vqa", asked, self._length, self._first)
 
@@ -111,26 +143,31 @@ class BlipVqaScorer(_Blip):
         return self._answers.scores(self._answer(asked, lengths))
 
     def _answer(self, questions: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-        """Logits (n, vocabulary) of the answer's first token, from states (n, longest, d) of questions of `lengths`.
+        """Logits (n, vocabulary) of the answer's first token, from states (n, longest, d) of
+        questions of `lengths`.
 
-        Questions of equal length are decoded together, because transformers lets the decoder attend to padding.
+        Questions of equal length are decoded together, because transformers lets the decoder attend
+        to padding.
         """
         decoder, start = self._loaded.model.text_decoder, self._loaded.model.decoder_start_token_id
         logits: dict[int, torch.Tensor] = {}
         for length in lengths.unique().tolist():
             rows = (lengths == length).nonzero()[:, 0]
             begin = torch.full((len(rows), 1), start, device=questions.device)
-            found = decoder(input_ids=begin, encoder_hidden_states=questions[rows, :length]).logits[:, -1]
+            found = decoder(input_ids=begin, encoder_hidden_states=questions[rows, :length]).logits[
+                :, -1
+            ]
             logits.update(zip(rows.tolist(), found, strict=True))
         return torch.stack([logits[row] for row in range(len(lengths))])
 
 
 def first_id(loaded: Pretrained, first_token: FirstToken) -> int | None:
-    """The id of the first token of a text that is read together with an image; None for the tokenizer's own, [CLS].
+    """The id of the first token of a text that is read together with an image; None for the
+    tokenizer's own, [CLS].
 
-    The published code adds [DEC] and then [ENC] to BERT's words, and begins these texts with [ENC]. transformers has
-    both embeddings and gives the id of [DEC] in the configuration, but its tokenizers lack [ENC]. Raises UserError for
-    a model without [ENC].
+    The published code adds [DEC] and then [ENC] to BERT's words, and begins these texts with [ENC].
+    transformers has both embeddings and gives the id of [DEC] in the configuration, but its
+    tokenizers lack [ENC]. Raises UserError for a model without [ENC].
     """
     if first_token == "cls":
         return None
@@ -139,14 +176,17 @@ def first_id(loaded: Pretrained, first_token: FirstToken) -> int | None:
         return int(tokenizer.convert_tokens_to_ids(ENCODES))
     if config.bos_token_id == len(tokenizer) == config.vocab_size - 2:
         return int(config.bos_token_id + 1)
-    raise UserError(f"'{loaded.info['weights']}' has no token {ENCODES} after its words; leave first_token=enc out.")
+    raise UserError(
+        f"'{loaded.info['weights']}' has no token {ENCODES} after its words; leave first_token=enc "
+        f"out."
+    )
 
 
 def load_blip(
     name: str, device: str | None, *, first_token: FirstToken = "cls", **how: Unpack[Precision]
 ) -> BlipScorer:
-    """Load a folder or a name on the Hub. first_token: the first token of texts that are read with an image, [CLS]
-    as in transformers or [ENC] as in the published code.
+    """Load a folder or a name on the Hub. first_token: the first token of texts that are read with
+    an image, [CLS] as in transformers or [ENC] as in the published code.
 
     Raises UserError when it is not a BLIP model with retrieval heads, or has no [ENC].
     """

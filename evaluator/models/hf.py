@@ -1,4 +1,5 @@
-"""`hf:` models: dual encoders of transformers. The `model_type` in config.json chooses the class and its conventions.
+"""`hf:` models: dual encoders of transformers. The `model_type` in config.json chooses the class
+and its conventions.
 
 `hf:OWNER/NAME`, `hf:OWNER/NAME@REVISION`, `hf:/path/to/folder`.
 """
@@ -11,7 +12,9 @@ from typing import Any, Unpack
 import numpy as np
 import torch
 from PIL import Image
-from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as ANSWERING
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as ANSWERING,
+)
 from transformers.models.qwen2_vl.image_processing_qwen2_vl import smart_resize
 
 from evaluator.models.bases import TowerEncoder, unit
@@ -30,7 +33,8 @@ from evaluator.models.pretrained import (
 from generator.base.errors import UserError
 
 _LONG = 128
-"""For longer text lengths, `tokens` gives fingerprints, and texts with a mask are padded to the longest of a batch."""
+"""For longer text lengths, `tokens` gives fingerprints, and texts with a mask are padded to the
+longest of a batch."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,8 @@ class Kind:
     masked: bool = True
     """Whether the text tower gets an attention mask. SigLIP was trained without one."""
     longest: int | None = None
-    """Maximum tokens of a text, if the model was trained with fewer than its configuration allows."""
+    """Maximum tokens of a text, if the model was trained with fewer than its configuration
+    allows."""
     readers: tuple[str, ...] = TOKENIZER_AND_IMAGES
     unused: tuple[str, ...] = ()
 
@@ -74,9 +79,12 @@ class HfEncoder(TowerEncoder):
         self.key = loaded.key("hf", kind.model, self._length)
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
-        """Token ids, int64 (n, text_length), or their fingerprints, int64 (n, 4), if texts may be longer than _LONG."""
+        """Token ids, int64 (n, text_length), or their fingerprints, int64 (n, 4), if texts may be
+        longer than _LONG."""
         if self._length > _LONG:
-            ids = self._tokenizer(self._texts_to_read(texts), truncation=True, max_length=self._length)["input_ids"]
+            ids = self._tokenizer(
+                self._texts_to_read(texts), truncation=True, max_length=self._length
+            )["input_ids"]
             return fingerprints(np.array(row, np.int64).tobytes() for row in ids)
         return np.asarray(self._tokenize(texts)["input_ids"].numpy().astype(np.int64))
 
@@ -92,7 +100,8 @@ class HfEncoder(TowerEncoder):
         return [len(row) for row in self._tokenizer(self._texts_to_read(texts))["input_ids"]]
 
     def prepare(self, image: Image.Image) -> Any:
-        """The model's inputs for an RGB image: tensors by name, each with a first dimension of 1."""
+        """The model's inputs for an RGB image: tensors by name, each with a first dimension of
+        1."""
         return self._image_processor(images=[image], return_tensors="pt")
 
     def _texts_to_read(self, texts: Sequence[str]) -> list[str]:
@@ -101,19 +110,30 @@ class HfEncoder(TowerEncoder):
     def _tokenize(self, texts: Sequence[str]) -> Any:
         padding = "longest" if self._length > _LONG and self._kind.masked else "max_length"
         return self._tokenizer(
-            self._texts_to_read(texts), padding=padding, truncation=True, max_length=self._length, return_tensors="pt"
+            self._texts_to_read(texts),
+            padding=padding,
+            truncation=True,
+            max_length=self._length,
+            return_tensors="pt",
         )
 
     def text_features(self, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
         """As TowerEncoder.text_features."""
-        return self._text_features({name: values.to(self.device) for name, values in inputs.items()})
+        return self._text_features(
+            {name: values.to(self.device) for name, values in inputs.items()}
+        )
 
     def image_features(self, images: Sequence[Any]) -> torch.Tensor:
         """As TowerEncoder.image_features."""
-        together = {name: torch.cat([each[name] for each in images]).to(self.device) for name in images[0]}
+        together = {
+            name: torch.cat([each[name] for each in images]).to(self.device) for name in images[0]
+        }
         dtype = self._model.dtype
         return self._image_features(
-            {name: values.to(dtype) if values.is_floating_point() else values for name, values in together.items()}
+            {
+                name: values.to(dtype) if values.is_floating_point() else values
+                for name, values in together.items()
+            }
         )
 
     def _text_features(self, inputs: Any) -> torch.Tensor:
@@ -124,10 +144,13 @@ class HfEncoder(TowerEncoder):
 
 
 class BlipEncoder(HfEncoder):
-    """The contrastive head of BlipForImageTextRetrieval, as the model computes it with `use_itm_head=False`."""
+    """The contrastive head of BlipForImageTextRetrieval, as the model computes it with
+    `use_itm_head=False`."""
 
     def _text_features(self, inputs: Any) -> torch.Tensor:
-        hidden = self._model.text_encoder(inputs["input_ids"], attention_mask=inputs["attention_mask"])
+        hidden = self._model.text_encoder(
+            inputs["input_ids"], attention_mask=inputs["attention_mask"]
+        )
         return self._model.text_proj(hidden.last_hidden_state[:, 0])
 
     def _image_features(self, inputs: Any) -> torch.Tensor:
@@ -135,10 +158,11 @@ class BlipEncoder(HfEncoder):
 
 
 class QwenEncoder(HfEncoder):
-    """Qwen3-VL-Embedding: the hidden state of the last token of a chat with the default instruction.
+    """Qwen3-VL-Embedding: the hidden state of the last token of a chat with the default
+    instruction.
 
-    As published with the weights (Qwen3-VL-Embedding, src/models/qwen3_vl_embedding.py): texts have up to 8,192 tokens,
-    and images are resized to hold 4 to 1,800 squares of two by two patches.
+    As published with the weights (Qwen3-VL-Embedding, src/models/qwen3_vl_embedding.py): texts have
+    up to 8,192 tokens, and images are resized to hold 4 to 1,800 squares of two by two patches.
     """
 
     INSTRUCTION = "Represent the user's input."
@@ -152,8 +176,8 @@ class QwenEncoder(HfEncoder):
         low, high = self._SQUARES
         self.info |= {
             "instruction": self.INSTRUCTION,
-            "preprocessing": f"resize to multiples of {self._square} pixels, {low} to {high} of their squares, "
-            f"bicubic → normalise mean {mean} std {std}",
+            "preprocessing": f"resize to multiples of {self._square} pixels, {low} to {high} of "
+            f"their squares, bicubic → normalise mean {mean} std {std}",
         }
         asked = [self.INSTRUCTION, self._SQUARES, self._processor.chat_template]
         self.key = loaded.key("hf", self._kind.model, self._length, asked)
@@ -167,7 +191,9 @@ class QwenEncoder(HfEncoder):
         """Unit embeddings of RGB images, float32 (n, d)."""
         chats = [self._chat({"type": "image"})] * len(images)
         sized = [self._resized(image) for image in images]
-        inputs = self._processor(text=chats, images=sized, do_resize=False, padding=True, return_tensors="pt")
+        inputs = self._processor(
+            text=chats, images=sized, do_resize=False, padding=True, return_tensors="pt"
+        )
         return unit(self._text_features(inputs.to(self.device)))
 
     def _texts_to_read(self, texts: Sequence[str]) -> list[str]:
@@ -178,7 +204,9 @@ class QwenEncoder(HfEncoder):
             {"role": "system", "content": [{"type": "text", "text": self.INSTRUCTION}]},
             {"role": "user", "content": [content]},
         ]
-        return self._processor.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
+        return self._processor.apply_chat_template(
+            turns, add_generation_prompt=True, tokenize=False
+        )
 
     def _text_features(self, inputs: Any) -> torch.Tensor:
         hidden = self._model(**inputs, use_cache=False).last_hidden_state
@@ -195,8 +223,8 @@ _ENCODERS = {"blip": BlipEncoder, "qwen3_vl": QwenEncoder}
 
 
 def load_hf(name: str, device: str | None, **how: Unpack[Precision]) -> HfEncoder:
-    """Load `OWNER/NAME`, `OWNER/NAME@REVISION` or a folder. Raises UserError when the model is missing or is not a
-    dual encoder."""
+    """Load `OWNER/NAME`, `OWNER/NAME@REVISION` or a folder. Raises UserError when the model is
+    missing or is not a dual encoder."""
     source = find_source(name, "hf:")
     config = read_config(source)
     model_type = str(config.get("model_type"))
@@ -207,7 +235,8 @@ def load_hf(name: str, device: str | None, **how: Unpack[Precision]) -> HfEncode
 
 
 def as_dual_encoder(loaded: Pretrained) -> HfEncoder | None:
-    """The dual encoder of a loaded model; None if its class is not among the dual encoders of this family."""
+    """The dual encoder of a loaded model; None if its class is not among the dual encoders of this
+    family."""
     model_type = loaded.model.config.model_type
     kind = _KINDS.get(model_type)
     if kind is None or kind.model != type(loaded.model).__name__:
@@ -220,17 +249,21 @@ def _check_is_dual_encoder(source: Source, model_type: str, architecture: str) -
     name = source.name
     if model_type == "qwen3_vl" and not _is_embedding(source):
         raise UserError(
-            f"'{name}' is a Qwen3-VL that answers in words, not an embedding model: it has no 1_Pooling/config.json "
-            f"with 'lasttoken'; score it as vqa:{name}."
+            f"'{name}' is a Qwen3-VL that answers in words, not an embedding model: it has no "
+            f"1_Pooling/config.json with 'lasttoken'; score it as vqa:{name}."
         )
     if model_type == "blip" and architecture not in ("", "BlipForImageTextRetrieval"):
         raise UserError(
-            f"'{name}' is a {architecture}, which has no contrastive head; give weights of BlipForImageTextRetrieval, "
-            f"such as Salesforce/blip-itm-base-coco."
+            f"'{name}' is a {architecture}, which has no contrastive head; give weights of "
+            f"BlipForImageTextRetrieval, such as Salesforce/blip-itm-base-coco."
         )
     if model_type not in _KINDS:
         family = "vilt" if model_type == "vilt" else "vqa" * (model_type in ANSWERING)
-        mend = f"score it as {family}:{name}" if family else "a class of your own can score it, see docs/models.md"
+        mend = (
+            f"score it as {family}:{name}"
+            if family
+            else "a class of your own can score it, see docs/models.md"
+        )
         raise UserError(
             f"'{name}' is a model of type '{model_type}', which is not a dual encoder of hf: "
             f"({', '.join(_KINDS)}); {mend}."
@@ -238,8 +271,11 @@ def _check_is_dual_encoder(source: Source, model_type: str, architecture: str) -
 
 
 def _is_embedding(source: Source) -> bool:
-    """Whether a Qwen3-VL is an embedding model: it has "embedding" in its name, or pools the last token."""
-    return "embedding" in Path(source.place).name.lower() or "lasttoken" in str(read_pooling(source))
+    """Whether a Qwen3-VL is an embedding model: it has "embedding" in its name, or pools the last
+    token."""
+    return "embedding" in Path(source.place).name.lower() or "lasttoken" in str(
+        read_pooling(source)
+    )
 
 
 def _text_length(kind: Kind, config: Any, tokenizer: Any) -> int:

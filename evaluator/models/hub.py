@@ -1,5 +1,5 @@
-"""Find a pretrained model (a folder, a file, or a repository of the Hugging Face Hub), check its files, and explain
-loading errors."""
+"""Find a pretrained model (a folder, a file, or a repository of the Hugging Face Hub), check its
+files, and explain loading errors."""
 
 import logging
 import re
@@ -46,7 +46,8 @@ def quiet() -> Iterator[None]:
 class Source:
     """A folder or file, or a repository of the Hub at a revision.
 
-    name: as the user wrote it. place, revision: arguments of `from_pretrained`. mend: the advice at the end of error
+    name: as the user wrote it. place, revision: arguments of `from_pretrained`. mend: the advice at
+        the end of error
     messages, such as "give vilt: a folder that save_pretrained wrote".
     """
 
@@ -64,10 +65,14 @@ class Source:
 def find_source(name: str, option: str, index: str = "config.json") -> Source:
     """Read `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION`. A folder holds the file `index`.
 
-    option: the family or option to which the name was given, such as `vilt:` or `--language-model`. Raises UserError
-    when the folder or its `index` is missing, the folder holds an adapter, or the name cannot be a Hub name.
+    option: the family or option to which the name was given, such as `vilt:` or `--language-model`.
+        Raises UserError
+    when the folder or its `index` is missing, the folder holds an adapter, or the name cannot be a
+    Hub name.
     """
-    mend = f"give {option} a folder that save_pretrained wrote, or OWNER/NAME of the Hugging Face Hub"
+    mend = (
+        f"give {option} a folder that save_pretrained wrote, or OWNER/NAME of the Hugging Face Hub"
+    )
     folder = Path(name).expanduser()
     if folder.is_dir():
         if not (folder / index).exists():
@@ -76,7 +81,8 @@ def find_source(name: str, option: str, index: str = "config.json") -> Source:
             raise UserError(f"The folder '{name}' has no {index}; {mend}.")
         if (folder / "adapter_config.json").exists():
             raise UserError(
-                f"The folder '{name}' holds an adapter of another model; merge it into that model and give the result."
+                f"The folder '{name}' holds an adapter of another model; merge it into that model "
+                f"and give the result."
             )
         check_files(folder)
         return Source(name, str(folder), None, mend)
@@ -111,22 +117,26 @@ def loading(source: Source) -> Iterator[None]:
 def _explained(source: Source, error: Exception) -> str:
     text, reason = str(error), first_line(error)
     if out_of_memory(error):
-        return f"There is not enough memory to load '{source.name}'; choose --device cpu or a smaller model."
+        return (
+            f"There is not enough memory to load '{source.name}'; choose --device cpu or a smaller "
+            f"model."
+        )
     if not source.is_local and (any(sign in text for sign in _OFFLINE) or _not_downloaded(error)):
         return (
-            f"'{source.name}' is not on this machine and cannot be downloaded ({reason}); check the name and the "
-            f"network."
+            f"'{source.name}' is not on this machine and cannot be downloaded ({reason}); check "
+            f"the name and the network."
         )
     if any(sign in text for sign in _UNFIT):
         return (
-            f"The weights of '{source.name}' do not fit its configuration (tensors of other names or shapes); "
-            f"{source.mend}."
+            f"The weights of '{source.name}' do not fit its configuration (tensors of other names "
+            f"or shapes); {source.mend}."
         )
     return f"'{source.name}' cannot be loaded ({reason}); {source.mend}."
 
 
 def _not_downloaded(error: BaseException | None) -> bool:
-    """Whether an error was caused by a file that is not in the Hub's cache and cannot be downloaded."""
+    """Whether an error was caused by a file that is not in the Hub's cache and cannot be
+    downloaded."""
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     while error is not None:
@@ -137,26 +147,36 @@ def _not_downloaded(error: BaseException | None) -> bool:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's message, cut to 160 characters, for use in brackets; the error's type if empty."""
+    """The first line of an error's message, cut to 160 characters, for use in brackets; the error's
+    type if empty."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0][:_LONGEST].rstrip(":. ")
 
 
 def check_files(place: Path) -> None:
-    """Raise UserError if a file of weights, at `place` or in that folder, is not a regular file, is sparse, is a Git
-    LFS pointer, or unpacks to more than twice its size: PyTorch stores tensors uncompressed."""
-    files = sorted(path for path in place.rglob("*") if path.suffix in _SUFFIXES) if place.is_dir() else [place]
+    """Raise UserError if a file of weights, at `place` or in that folder, is not a regular file, is
+    sparse, is a Git LFS pointer, or unpacks to more than twice its size: PyTorch stores tensors
+    uncompressed."""
+    files = (
+        sorted(path for path in place.rglob("*") if path.suffix in _SUFFIXES)
+        if place.is_dir()
+        else [place]
+    )
     for path in files:
         check_file(path)
         with path.open("rb") as file:
             if file.read(len(_POINTER)) == _POINTER:
-                raise UserError(f"{path} is a pointer of Git LFS, not the weights; fetch them with `git lfs pull`.")
+                raise UserError(
+                    f"{path} is a pointer of Git LFS, not the weights; fetch them with `git lfs "
+                    f"pull`."
+                )
         if not zipfile.is_zipfile(path):
             continue
         with zipfile.ZipFile(path) as archive:
             unpacked = sum(member.file_size for member in archive.infolist())
         if unpacked > 2 * path.stat().st_size:
             raise UserError(
-                f"{path} has {path.stat().st_size:,} bytes and unpacks to {unpacked:,}, which no checkpoint does; take "
+                f"{path} has {path.stat().st_size:,} bytes and unpacks to {unpacked:,}, which no "
+                f"checkpoint does; take "
                 "it from someone you trust."
             )

@@ -1,5 +1,5 @@
-"""`jackalope:` models: folders written by `score train`, in the format of other families, with a record of the
-training."""
+"""`jackalope:` models: folders written by `score train`, in the format of other families, with a
+record of the training."""
 
 from pathlib import Path
 
@@ -39,30 +39,45 @@ _OF_DIFFUSERS = {
     "tokenizer",
     "tokenizer_2",
 }
-_FILES = {"diffusion": _OF_DIFFUSERS, "open_clip": _OF_OPEN_CLIP, "hf": _OF_TRANSFORMERS, "vilt": _OF_TRANSFORMERS}
+_FILES = {
+    "diffusion": _OF_DIFFUSERS,
+    "open_clip": _OF_OPEN_CLIP,
+    "hf": _OF_TRANSFORMERS,
+    "vilt": _OF_TRANSFORMERS,
+}
 
 
 def load_jackalope(name: str, device: str | None, **arguments: str) -> Model:
     """Load the folder `name` with the family of its format, which gets the arguments.
 
-    Raises UserError when it does not exist, holds no model trained by `score train`, or holds other files.
+    Raises UserError when it does not exist, holds no model trained by `score train`, or holds other
+    files.
     """
     folder = Path(name).expanduser()
     if not folder.is_dir():
-        raise UserError(f"There is no trained model at '{name}'; give a folder written by `score train`.")
+        raise UserError(
+            f"There is no trained model at '{name}'; give a folder written by `score train`."
+        )
     if not (folder / RECORD).exists():
         raise UserError(
-            f"'{name}' is not a model trained here: it has no {RECORD}; give a folder written by `score train`."
+            f"'{name}' is not a model trained here: it has no {RECORD}; give a folder written by "
+            f"`score train`."
         )
     check_own_files(folder)
     family = family_of(folder)
-    if foreign := sorted(path.name for path in folder.glob("[!.]*") if path.name not in {*_FILES[family], RECORD}):
+    if foreign := sorted(
+        path.name for path in folder.glob("[!.]*") if path.name not in {*_FILES[family], RECORD}
+    ):
         raise UserError(
-            f"'{name}' holds {', '.join(foreign)}, which `score train` does not write; remove it, or train again."
+            f"'{name}' holds {', '.join(foreign)}, which `score train` does not write; remove it, "
+            f"or train again."
         )
     record = read_json(folder / RECORD, most=MOST_LIST)
     if lacking := [key for key in TRAINED_ON if key not in record]:
-        raise UserError(f"{folder / RECORD} is damaged: it lacks {', '.join(lacking)}; restore it or train again.")
+        raise UserError(
+            f"{folder / RECORD} is damaged: it lacks {', '.join(lacking)}; restore it or train "
+            f"again."
+        )
     if (folder / CONFIG).exists():
         check_plain_sizes(read_json(folder / CONFIG).get("model_cfg"), name)
     place = f"local-dir:{folder}" if family == "open_clip" else str(folder.absolute())
@@ -82,7 +97,10 @@ def family_of(folder: Path) -> str:
 
 
 def is_cross_encoder(spec: str) -> bool:
-    """Whether `score train` trains the model that a spec names on image–text matching. Loads no model."""
+    """Whether `score train` trains the model that a spec names on image–text matching. Loads no
+    model."""
     family, _, name = spec.partition(":")
     folder = Path(name).expanduser()
-    return family == "vilt" or (family == "jackalope" and folder.is_dir() and family_of(folder) == "vilt")
+    return family == "vilt" or (
+        family == "jackalope" and folder.is_dir() and family_of(folder) == "vilt"
+    )

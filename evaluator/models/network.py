@@ -1,4 +1,5 @@
-"""Torch networks: choice of device and precision, digests of weights, and descriptions for run.json."""
+"""Torch networks: choice of device and precision, digests of weights, and descriptions for
+run.json."""
 
 import hashlib
 import os
@@ -11,8 +12,8 @@ from generator.base.errors import UserError
 
 
 def best_device(name: str | None) -> torch.device:
-    """The named device. None means the GPU of this process (number LOCAL_RANK, else the first), or the CPU without a
-    GPU.
+    """The named device. None means the GPU of this process (number LOCAL_RANK, else the first), or
+    the CPU without a GPU.
 
     Raises UserError when the named device is not available.
     """
@@ -20,17 +21,24 @@ def best_device(name: str | None) -> torch.device:
         if not torch.cuda.is_available():
             return torch.device("cpu")
         local = os.environ.get("LOCAL_RANK", "")
-        return torch.device("cuda", int(local) % torch.cuda.device_count()) if local.isdigit() else torch.device("cuda")
+        return (
+            torch.device("cuda", int(local) % torch.cuda.device_count())
+            if local.isdigit()
+            else torch.device("cuda")
+        )
     try:
         device = torch.device(name)
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError):
-        raise UserError(f"The device '{name}' is not available; leave --device out to take the best device.") from None
+        raise UserError(
+            f"The device '{name}' is not available; leave --device out to take the best device."
+        ) from None
     return device
 
 
 def training_precision(asked: str, device: torch.device) -> str:
-    """Resolve `auto` to `float32` or `bfloat16` for training on a device; other values are returned unchanged.
+    """Resolve `auto` to `float32` or `bfloat16` for training on a device; other values are returned
+    unchanged.
 
     `auto` is bfloat16 on GPUs and on CPUs with AVX-512 BF16; on other CPUs bfloat16 would be slow.
     """
@@ -41,9 +49,11 @@ def training_precision(asked: str, device: torch.device) -> str:
 
 
 def chosen_precision(asked: str, device: torch.device, is_dual_encoder: bool) -> str:
-    """Resolve `auto` to `float32` or `bfloat16` for a model on a device; other values are returned unchanged.
+    """Resolve `auto` to `float32` or `bfloat16` for a model on a device; other values are returned
+    unchanged.
 
-    `auto` is bfloat16 for the images of a dual encoder on a GPU. Texts and models that read image and text together
+    `auto` is bfloat16 for the images of a dual encoder on a GPU. Texts and models that read image
+    and text together
     stay in float32, because protocols compare texts and rounding would break ties.
     """
     if asked != "auto":
@@ -52,11 +62,14 @@ def chosen_precision(asked: str, device: torch.device, is_dual_encoder: bool) ->
 
 
 def autocast(device: torch.device, precision: str) -> torch.autocast:
-    """Autocast to bfloat16 for `bfloat16`. For `float32` the model computes in its own precision."""
+    """Autocast to bfloat16 for `bfloat16`. For `float32` the model computes in its own
+    precision."""
     return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16")
 
 
-def describe_network(weights: str, network: torch.nn.Module, device: torch.device) -> dict[str, Any]:
+def describe_network(
+    weights: str, network: torch.nn.Module, device: torch.device
+) -> dict[str, Any]:
     """Description for run.json of a network that was loaded as `weights`."""
     parameters = list(network.parameters())
     dtype = next((each.dtype for each in parameters if each.is_floating_point()), torch.float32)
@@ -71,7 +84,8 @@ def describe_network(weights: str, network: torch.nn.Module, device: torch.devic
 
 
 def weights_digest(network: torch.nn.Module) -> str:
-    """SHA-256 (hex) over the names, dtypes, shapes and bytes of all parameters and buffers of the state dict.
+    """SHA-256 (hex) over the names, dtypes, shapes and bytes of all parameters and buffers of the
+    state dict.
 
     The digest does not depend on the file format of the weights.
     """
@@ -79,11 +93,15 @@ def weights_digest(network: torch.nn.Module) -> str:
     for name, tensor in sorted(network.state_dict().items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
         if tensor.numel():
-            digest.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes())
+            digest.update(
+                tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes()
+            )
     return digest.hexdigest()
 
 
 def activations(network: torch.nn.Module) -> str:
     """Class names of the activation functions among a network's modules, such as `QuickGELU`."""
     names = {type(module).__name__ for module in network.modules()}
-    return ", ".join(sorted(name for name in names if re.search("GELU|ReLU|SiLU|Swish|Tanh|Activation", name)))
+    return ", ".join(
+        sorted(name for name in names if re.search("GELU|ReLU|SiLU|Swish|Tanh|Activation", name))
+    )

@@ -1,4 +1,5 @@
-"""A word trigram: a language model that needs no download, fitted on texts without knowing which are true."""
+"""A word trigram: a language model that needs no download, fitted on texts without knowing which
+are true."""
 
 import math
 import re
@@ -23,20 +24,23 @@ def tokens(text: str) -> list[str]:
 
 
 class NgramModel:
-    """Word trigram with Dirichlet smoothing down to the uniform distribution (MacKay and Peto 1995), fitted on texts.
+    """Word trigram with Dirichlet smoothing down to the uniform distribution (MacKay and Peto
+    1995), fitted on texts.
 
-    Each distinct text counts once. Texts can be left out of the counts when scoring, so that no text is scored by a
-    model fitted on it.
+    Each distinct text counts once. Texts can be left out of the counts when scoring, so that no
+    text is scored by a model fitted on it.
     """
 
     def __init__(self, texts: Iterable[str]):
         self._texts = set(texts)
         self._counts = self._count(self._texts)
-        self._words = len({token for text in self._texts for token in tokens(text)}) + 2  # the end, and unknown words
+        self._words = (
+            len({token for text in self._texts for token in tokens(text)}) + 2
+        )  # the end, and unknown words
 
     def perplexities(self, texts: Iterable[str], without: Iterable[str] = ()) -> dict[str, float]:
-        """Perplexity per token of each text under the model of all texts except `without`; the end counts as a
-        token."""
+        """Perplexity per token of each text under the model of all texts except `without`; the end
+        counts as a token."""
         left_out = self._count(set(without) & self._texts)
         return {text: self._perplexity(text, left_out) for text in set(texts)}
 
@@ -56,14 +60,17 @@ class NgramModel:
     def _perplexity(self, text: str, left_out: Counter[Gram]) -> float:
         padded = _padded(text)
         places = range(ORDER - 1, len(padded))
-        return math.exp(-sum(math.log(self._probability(padded, i, left_out)) for i in places) / len(places))
+        return math.exp(
+            -sum(math.log(self._probability(padded, i, left_out)) for i in places) / len(places)
+        )
 
     def _probability(self, padded: list[str], i: int, left_out: Counter[Gram]) -> float:
         probability = 1 / self._words
         for n in range(ORDER):
             context = tuple(padded[i - n : i])
             seen = [
-                self._counts.get(gram, 0) - left_out.get(gram, 0) for gram in ((*context, padded[i]), (*context, ""))
+                self._counts.get(gram, 0) - left_out.get(gram, 0)
+                for gram in ((*context, padded[i]), (*context, ""))
             ]
             probability = (seen[0] + _STRENGTH * probability) / (seen[1] + _STRENGTH)
         return probability

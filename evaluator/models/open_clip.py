@@ -1,6 +1,8 @@
-"""`open_clip:` models: any architecture and weights of open_clip, local checkpoints and folders, and the Hub.
+"""`open_clip:` models: any architecture and weights of open_clip, local checkpoints and folders,
+and the Hub.
 
-`open_clip:ARCHITECTURE@TAG`, `open_clip:ARCHITECTURE@/path/to/checkpoint`, `open_clip:local-dir:/path/to/folder`,
+`open_clip:ARCHITECTURE@TAG`, `open_clip:ARCHITECTURE@/path/to/checkpoint`,
+`open_clip:local-dir:/path/to/folder`,
 `open_clip:hf-hub:owner/name`, `open_clip:hf-hub:owner/name@revision`.
 """
 
@@ -25,7 +27,8 @@ from generator.base.files import read_json
 
 CONFIG = "open_clip_config.json"
 _HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
-# allowed arguments of open_clip's tokenizers; others are passed on to transformers, or name a file to read
+# allowed arguments of open_clip's tokenizers; others are passed on to transformers, or name a file
+# to read
 _TOKENIZER = {"clean", "strip_sep_token", "language", "additional_special_tokens", "reduction_mask"}
 _QUICK = "-quickgelu"
 _FEW = 8
@@ -36,17 +39,26 @@ class OpenClipEncoder(TowerEncoder):
     """A model of open_clip as a DualEncoder, in the precision of its weights."""
 
     def __init__(
-        self, model: Any, preprocess: Any, tokenizer: Any, config: dict[str, Any], weights: str, device: torch.device
+        self,
+        model: Any,
+        preprocess: Any,
+        tokenizer: Any,
+        config: dict[str, Any],
+        weights: str,
+        device: torch.device,
     ):
         self._model = self.network = model.eval()
         self._preprocess, self._tokenizer = preprocess, tokenizer
         self.config, self.device, self._dtype = config, device, next(model.parameters()).dtype
         self.info = describe_network(weights, model, device) | {
-            "preprocessing": " → ".join(_describe(step) for step in getattr(preprocess, "transforms", (preprocess,))),
+            "preprocessing": " → ".join(
+                _describe(step) for step in getattr(preprocess, "transforms", (preprocess,))
+            ),
             "text_length": int(tokenizer.context_length),
         }
         decides = ("weights_sha256", "preprocessing", "activation", "text_length")
-        # with the configuration, since tensors show neither the number of heads nor the tokenizer of training
+        # with the configuration, since tensors show neither the number of heads nor the tokenizer
+        # of training
         self.key = cache_key(config, device.type, [self.info[name] for name in decides])
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
@@ -67,9 +79,12 @@ class OpenClipEncoder(TowerEncoder):
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """As TowerEncoder.token_counts."""
-        read = getattr(self._tokenizer, "tokenizer", None)  # of transformers; open_clip's own omits start and end
+        read = getattr(
+            self._tokenizer, "tokenizer", None
+        )  # of transformers; open_clip's own omits start and end
         return [
-            len(self._tokenizer.encode(text)) + 2 if read is None else len(read(text)["input_ids"]) for text in texts
+            len(self._tokenizer.encode(text)) + 2 if read is None else len(read(text)["input_ids"])
+            for text in texts
         ]
 
     def prepare(self, image: Image.Image) -> torch.Tensor:
@@ -81,8 +96,8 @@ def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
     """Load `ARCHITECTURE@TAG`, `ARCHITECTURE@FILE`, `local-dir:FOLDER`, `hf-hub:OWNER/NAME` or
     `hf-hub:OWNER/NAME@REVISION`.
 
-    Published weights determine GELU or QuickGELU, since their training is known. For a file, the architecture's name
-    decides (`ViT-B-32-quickgelu`). `info["activation"]` records the activation.
+    Published weights determine GELU or QuickGELU, since their training is known. For a file, the
+    architecture's name decides (`ViT-B-32-quickgelu`). `info["activation"]` records the activation.
     Raises UserError when the architecture or the weights do not exist or do not fit each other.
     """
     if name.startswith("local-dir:"):
@@ -91,42 +106,57 @@ def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
         place, _, revision = name.removeprefix("hf-hub:").partition("@")
         if not revision:
             return _load(name, None, False, device, _OWN)
-        with loading(Source(name, place, revision, "name another revision")):  # open_clip itself loads the newest one
+        with loading(
+            Source(name, place, revision, "name another revision")
+        ):  # open_clip itself loads the newest one
             folder = Path(huggingface_hub.snapshot_download(place, revision=revision))
         return _load_folder(folder, name, device)
     architecture, _, weights = name.partition("@")
     if architecture not in (known := open_clip.list_models()):
-        raise UserError(f"Unknown open_clip architecture '{architecture}': {_suggest(architecture, known)}")
+        raise UserError(
+            f"Unknown open_clip architecture '{architecture}': {_suggest(architecture, known)}"
+        )
     tags = open_clip.list_pretrained_tags_by_model(architecture)
     if not weights:
         some = f", or one of {', '.join(tags)}" if tags else ""
-        raise UserError(f"open_clip:{architecture} names no weights: add @ and a checkpoint's path{some}.")
+        raise UserError(
+            f"open_clip:{architecture} names no weights: add @ and a checkpoint's path{some}."
+        )
     quick = architecture.endswith(_QUICK)
     if weights in tags:
         trained_quick = bool(open_clip.get_pretrained_cfg(architecture, weights).get("quick_gelu"))
         if quick and not trained_quick:
             raise UserError(
-                f"The weights '{weights}' were trained with GELU, not QuickGELU: name the architecture "
-                f"{architecture.removesuffix(_QUICK)}."
+                f"The weights '{weights}' were trained with GELU, not QuickGELU: name the "
+                f"architecture {architecture.removesuffix(_QUICK)}."
             )
-        return _load(architecture, weights, trained_quick, device, "as the published weights were trained")
+        return _load(
+            architecture, weights, trained_quick, device, "as the published weights were trained"
+        )
     file = Path(weights).expanduser()
     if not file.exists():
         mend = "give a path that exists." if "/" in weights else _suggest(weights, tags)
         raise UserError(f"There are no weights '{weights}' for {architecture}: {mend}")
     if file.is_dir():
         raise UserError(
-            f"'{weights}' is a folder: give a file in it, or name the folder alone, open_clip:local-dir:{weights}."
+            f"'{weights}' is a folder: give a file in it, or name the folder alone, "
+            f"open_clip:local-dir:{weights}."
         )
     check_files(file)
     as_named = "by the architecture's name; a weights file cannot tell"
-    return _load(architecture, str(file), quick, device, as_named, **_preprocessing(architecture, tags))
+    return _load(
+        architecture, str(file), quick, device, as_named, **_preprocessing(architecture, tags)
+    )
 
 
 def _preprocessing(architecture: str, tags: Sequence[str]) -> dict[str, Any]:
-    """Preprocessing for a weights file: the settings that all published weights of the architecture share."""
+    """Preprocessing for a weights file: the settings that all published weights of the architecture
+    share."""
     known = [open_clip.get_pretrained_cfg(architecture, tag) for tag in tags]
-    settings = {name: {each.get(name) for each in known} for name in ("mean", "std", "interpolation", "resize_mode")}
+    settings = {
+        name: {each.get(name) for each in known}
+        for name in ("mean", "std", "interpolation", "resize_mode")
+    }
     return {f"image_{name}": found.pop() for name, found in settings.items() if len(found) == 1}
 
 
@@ -141,7 +171,9 @@ def _suggest(name: str, known: list[str]) -> str:
 
 def _load_folder(folder: Path, given: str, device: str | None) -> OpenClipEncoder:
     if not (folder / CONFIG).is_file():
-        raise UserError(f"'{folder}' is no folder with {CONFIG}; give a folder that open_clip wrote.")
+        raise UserError(
+            f"'{folder}' is no folder with {CONFIG}; give a folder that open_clip wrote."
+        )
     read_json(folder / CONFIG)  # raises UserError if it is damaged
     check_files(folder)
     encoder = _load(f"local-dir:{folder}", None, False, device, _OWN)
@@ -155,7 +187,11 @@ def _load(
 ) -> OpenClipEncoder:
     target = best_device(device)
     given = weights or name
-    mend = f"give a checkpoint of {name} saved by open_clip" if weights else "give a folder that open_clip wrote"
+    mend = (
+        f"give a checkpoint of {name} saved by open_clip"
+        if weights
+        else "give a folder that open_clip wrote"
+    )
     with loading(Source(given, given.removeprefix("local-dir:"), None, mend)):
         config = open_clip.get_model_config(name)
         check_open_clip_config(config, given)
@@ -163,14 +199,17 @@ def _load(
             name, weights, force_quick_gelu=quick, device=target, precision="fp32", **images
         )
         by_transformers = bool(config["text_cfg"].get("hf_tokenizer_name"))
-        tokenizer = open_clip.get_tokenizer(name, **({"trust_remote_code": False} if by_transformers else {}))
+        tokenizer = open_clip.get_tokenizer(
+            name, **({"trust_remote_code": False} if by_transformers else {})
+        )
     encoder = OpenClipEncoder(model, preprocess, tokenizer, config, given, target)
     encoder.info["activation_chosen"] = activation
     return encoder
 
 
 def _describe(step: Any) -> str:
-    """A step of the preprocessing with its settings, lists as tuples; for a plain function, its name."""
+    """A step of the preprocessing with its settings, lists as tuples; for a plain function, its
+    name."""
     if callable(step) and not isinstance(step, torch.nn.Module):
         return str(getattr(step, "__name__", type(step).__name__))
     return " ".join(str(step).split()).translate(str.maketrans("[]", "()"))
@@ -181,46 +220,62 @@ def check_open_clip_config(config: Any, given: str) -> None:
 
     `config` is the `model_cfg` of open_clip_config.json, `given` the model as the user named it.
     """
-    parts: list[Any] = [config.get(name) for name in ("text_cfg", "vision_cfg")] if isinstance(config, Mapping) else []
+    parts: list[Any] = (
+        [config.get(name) for name in ("text_cfg", "vision_cfg")]
+        if isinstance(config, Mapping)
+        else []
+    )
     if not parts or not all(isinstance(part, Mapping) for part in parts):
         raise UserError(
-            f"The open_clip_config.json of '{given}' has no text_cfg and vision_cfg; give one that open_clip wrote."
+            f"The open_clip_config.json of '{given}' has no text_cfg and vision_cfg; give one that "
+            f"open_clip wrote."
         )
     text, vision = parts
     if foreign := sorted({*(text.get("tokenizer_kwargs") or ())} - _TOKENIZER):
         raise UserError(
-            f"The open_clip_config.json of '{given}' gives the tokenizer {', '.join(foreign)}, which could run code or "
-            f"read other files; take it out of tokenizer_kwargs (allowed: {', '.join(sorted(_TOKENIZER))})."
+            f"The open_clip_config.json of '{given}' gives the tokenizer {', '.join(foreign)}, "
+            f"which could run code or read other files; take it out of tokenizer_kwargs (allowed: "
+            f"{', '.join(sorted(_TOKENIZER))})."
         )
-    for part, key in ((text, "hf_tokenizer_name"), (text, "hf_model_name"), (vision, "timm_model_name")):
+    for part, key in (
+        (text, "hf_tokenizer_name"),
+        (text, "hf_model_name"),
+        (vision, "timm_model_name"),
+    ):
         name = part.get(key)
         if name and not (isinstance(name, str) and _HUB_NAME.fullmatch(name)):
             raise UserError(
-                f"The open_clip_config.json of '{given}' has {key} = {name!r}, expected the plain name of a model; "
-                f"correct it."
+                f"The open_clip_config.json of '{given}' has {key} = {name!r}, expected the plain "
+                f"name of a model; correct it."
             )
     if text.get("hf_model_name"):
         _check_text_model(text["hf_model_name"], given)
 
 
 def _check_text_model(name: str, given: str) -> None:
-    """Refuse a text tower of transformers with its own code, since open_clip has no option against running it."""
+    """Refuse a text tower of transformers with its own code, since open_clip has no option against
+    running it."""
     import transformers
 
     config = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False)
     if getattr(config, "auto_map", None):
         raise UserError(
-            f"The text model '{name}' of '{given}' has code of its own, which is not run; give another model."
+            f"The text model '{name}' of '{given}' has code of its own, which is not run; give "
+            f"another model."
         )
 
 
 def check_plain_sizes(config: Any, given: str) -> None:
-    """Raise UserError if an architecture has values other than numbers. `score train` writes only numbers, no names to
-    look up."""
+    """Raise UserError if an architecture has values other than numbers. `score train` writes only
+    numbers, no names to look up."""
     for name, part in config.items() if isinstance(config, Mapping) else ():
         for key, value in (part if isinstance(part, Mapping) else {name: part}).items():
-            if not all(isinstance(each, int | float) for each in (value if isinstance(value, list) else [value])):
+            if not all(
+                isinstance(each, int | float)
+                for each in (value if isinstance(value, list) else [value])
+            ):
                 raise UserError(
-                    f"The open_clip_config.json of '{given}' has {key} = {value!r}, but `score train` writes only "
+                    f"The open_clip_config.json of '{given}' has {key} = {value!r}, but `score "
+                    f"train` writes only "
                     f"numbers; load it as open_clip:local-dir:{given} if you trust it."
                 )

@@ -1,7 +1,8 @@
-"""`oracle`: scores a text by whether it is true of the scene, as the judge decided (truth.parquet of a benchmark).
+"""`oracle`: scores a text by whether it is true of the scene, as the judge decided (truth.parquet
+of a benchmark).
 
-The oracle sees no pixels, so its results depend on the questions alone. They are the ceiling of a benchmark: where the
-oracle is wrong, no model can be right reliably.
+The oracle sees no pixels, so its results depend on the questions alone. They are the ceiling of a
+benchmark: where the oracle is wrong, no model can be right reliably.
 """
 
 import hashlib
@@ -10,22 +11,31 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.models.contracts import BatchSize, Contests, Pairs, PairScorer, cache_key, info_without_network
+from evaluator.models.contracts import (
+    BatchSize,
+    Contests,
+    Pairs,
+    PairScorer,
+    cache_key,
+    info_without_network,
+)
 from evaluator.provenance.exposure import Exposure
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Images
 from generator.dataset.truth import UNDECIDED, Truths, read_truths
 
 _LEAST_RATE = 0.5
-"""An oracle that is right less often than a coin is the same oracle with true and false exchanged."""
+"""An oracle that is right less often than a coin is the same oracle with true and false
+exchanged."""
 
 
 class Oracle(PairScorer):
     """Scores 1 for a true text, 0 for a false one, and 1/2 for an undecided one.
 
-    With a `rate` below 1 it errs: the truth of each pair of image and text is exchanged with probability 1 - rate, by
-    a seeded stream. Errors of different pairs are independent, so its expected results can be computed: with k false
-    texts against one true text, R@1 is rate to the power k + 1, since ties are never correct.
+    With a `rate` below 1 it errs: the truth of each pair of image and text is exchanged with
+    probability 1 - rate, by a seeded stream. Errors of different pairs are independent, so its
+    expected results can be computed: with k false texts against one true text, R@1 is rate to the
+    power k + 1, since ties are never correct.
     """
 
     channels = ("truth",)
@@ -59,11 +69,15 @@ class Oracle(PairScorer):
         self._truths = read_truths(benchmark, world)
         if self._truths is None:
             raise UserError(
-                f"The oracle reads what the judge decided, and {benchmark.folder} has no truth.parquet for its files; "
-                f"run `gen verify DATASET --benchmark {benchmark.name}`, which writes it for a dataset of `gen render` "
+                f"The oracle reads what the judge decided, and {benchmark.folder} has no "
+                f"truth.parquet for its files; "
+                f"run `gen verify DATASET --benchmark {benchmark.name}`, which writes it for a "
+                f"dataset of `gen render` "
                 "without faults."
             )
-        self._row_of_text = {text: row for row, text in enumerate(benchmark.texts["text"].to_pylist())}
+        self._row_of_text = {
+            text: row for row, text in enumerate(benchmark.texts["text"].to_pylist())
+        }
 
     def scores_of_texts(self, scene_id: str) -> np.ndarray:
         """Score every text of the benchmark against one scene.
@@ -78,14 +92,19 @@ class Oracle(PairScorer):
             raise RuntimeError("call open before scores_of_texts")
         scores = self._truths.scores(scene_id)
         if self.rate < 1:
-            # Seeded by the scene, and drawn for all texts, so that a pair errs alike in every pool and every item.
+            # Seeded by the scene, and drawn for all texts, so that a pair errs alike in every pool
+            # and every item.
             seed = hashlib.sha256(f"oracle/{self.seed}/{scene_id}".encode()).digest()[:8]
-            errs = np.random.default_rng(int.from_bytes(seed, "big")).random(len(scores)) >= self.rate
+            errs = (
+                np.random.default_rng(int.from_bytes(seed, "big")).random(len(scores)) >= self.rate
+            )
             decided = scores != UNDECIDED  # an undecided text has no truth to exchange
             scores = np.where(errs & decided, 1 - scores, scores)
         return scores
 
-    def score_pairs(self, images: Sequence[Any], pairs: Pairs, contests: Contests = None) -> np.ndarray:
+    def score_pairs(
+        self, images: Sequence[Any], pairs: Pairs, contests: Contests = None
+    ) -> np.ndarray:
         """As PairScorer.score_pairs; images are scene_ids."""
         scores_of_image = [self.scores_of_texts(str(image)) for image in images]
         found = [scores_of_image[image][self._row_of_text[text]] for image, text in pairs]
@@ -109,7 +128,7 @@ def load_oracle(name: str, device: str | None, seed: int = 0) -> Oracle:
         rate = float("nan")
     if not _LEAST_RATE <= rate <= 1:
         raise UserError(
-            f"Expected oracle, or oracle:RATE with a rate of right answers from 0.5 to 1, such as oracle:0.9, got "
-            f"'oracle:{name}'."
+            f"Expected oracle, or oracle:RATE with a rate of right answers from 0.5 to 1, such as "
+            f"oracle:0.9, got 'oracle:{name}'."
         )
     return Oracle(rate, seed)

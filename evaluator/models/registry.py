@@ -1,4 +1,5 @@
-"""Load models by SPEC, `family:name[@weights][,argument=value …]`: the families, and the arguments of each.
+"""Load models by SPEC, `family:name[@weights][,argument=value …]`: the families, and the arguments
+of each.
 
 A family's module is imported only when a model of it is asked for.
 """
@@ -25,9 +26,12 @@ from generator.base.errors import UserError, did_you_mean
 class Family:
     """A family of models.
 
-    `loader` is `module:function`; the function takes the name of a model and a device (or None) and returns the model.
-    Its keyword parameters are the arguments that the family takes. `usage` shows the specs of the family.
-    `answering` loads its models for questions in words; "" if they cannot answer. `nameless`: whether the family's own
+    `loader` is `module:function`; the function takes the name of a model and a device (or None) and
+    returns the model.
+    Its keyword parameters are the arguments that the family takes. `usage` shows the specs of the
+    family.
+    `answering` loads its models for questions in words; "" if they cannot answer. `nameless`:
+    whether the family's own
     name is a spec.
     """
 
@@ -44,48 +48,54 @@ FAMILIES = {
         "open_clip:hf-hub:OWNER/NAME[@REVISION]",
     ),
     "jackalope": Family(
-        "evaluator.models.jackalope:load_jackalope", "jackalope:FOLDER, a folder written by `score train`"
+        "evaluator.models.jackalope:load_jackalope",
+        "jackalope:FOLDER, a folder written by `score train`",
     ),
     "hf": Family(
         "evaluator.models.hf:load_hf",
-        "hf:OWNER/NAME[@REVISION], hf:FOLDER, dual encoders of transformers: CLIP, SigLIP, SigLIP 2, ALIGN, AltCLIP, "
-        "BLIP, Qwen3-VL-Embedding",
+        "hf:OWNER/NAME[@REVISION], hf:FOLDER, dual encoders of transformers: CLIP, SigLIP, SigLIP "
+        "2, ALIGN, AltCLIP, BLIP, Qwen3-VL-Embedding",
     ),
     "vilt": Family(
-        "evaluator.models.vilt:load_vilt", "vilt:OWNER/NAME[@REVISION], vilt:FOLDER, ViLT with its retrieval head"
+        "evaluator.models.vilt:load_vilt",
+        "vilt:OWNER/NAME[@REVISION], vilt:FOLDER, ViLT with its retrieval head",
     ),
     "blip": Family(
-        "evaluator.models.blip:load_blip", "blip:OWNER/NAME[@REVISION], blip:FOLDER, BLIP with its matching head"
+        "evaluator.models.blip:load_blip",
+        "blip:OWNER/NAME[@REVISION], blip:FOLDER, BLIP with its matching head",
     ),
     "vqa": Family(
         "evaluator.models.vqa:load_vqa",
-        "vqa:OWNER/NAME[@REVISION], vqa:FOLDER, a generative model asked whether the image shows the text, yes or no; "
-        "or in words (score ask)",
+        "vqa:OWNER/NAME[@REVISION], vqa:FOLDER, a generative model asked whether the image shows "
+        "the text, yes or no; or in words (score ask)",
         "evaluator.models.vqa:load_vqa",
     ),
     "api": Family(
         "evaluator.models.api:load_api",
-        "api:URL@MODEL, a model behind an OpenAI-compatible endpoint, asked for yes or no, or in words (score ask): "
-        "api:http://localhost:8000/v1@MODEL",
+        "api:URL@MODEL, a model behind an OpenAI-compatible endpoint, asked for yes or no, or in "
+        "words (score ask): api:http://localhost:8000/v1@MODEL",
         "evaluator.models.api:load_answering",
     ),
     "blind": Family(
         "evaluator.models.blind:load_blind",
-        "blind:ngram, blind:length, blind:lm:OWNER/NAME[@REVISION], blind:lm:FOLDER, baselines that read the text "
-        "alone",
+        "blind:ngram, blind:length, blind:lm:OWNER/NAME[@REVISION], blind:lm:FOLDER, baselines "
+        "that read the text alone",
     ),
     "oracle": Family(
         "evaluator.models.oracle:load_oracle",
-        "oracle, oracle:RATE, the judge's truth of every pair, wrong at a known rate: what no model can exceed",
+        "oracle, oracle:RATE, the judge's truth of every pair, wrong at a known rate: what no "
+        "model can exceed",
         nameless=True,
     ),
     "diffusion": Family(
         "evaluator.models.diffusion.loading:load_diffusion",
-        "diffusion:OWNER/NAME[@REVISION], diffusion:FOLDER, a text-to-image pipeline of diffusers as a classifier",
+        "diffusion:OWNER/NAME[@REVISION], diffusion:FOLDER, a text-to-image pipeline of diffusers "
+        "as a classifier",
     ),
     "python": Family(
         "evaluator.models.python:load_python",
-        "python:PACKAGE.MODULE:FACTORY, python:FILE.py:FACTORY, a model of your own; see docs/models.md",
+        "python:PACKAGE.MODULE:FACTORY, python:FILE.py:FACTORY, a model of your own; see "
+        "docs/models.md",
         "evaluator.models.python:load_answering",
     ),
 }
@@ -104,8 +114,8 @@ def families() -> dict[str, Family]:
         package = entry.dist.name if entry.dist else "an unnamed package"
         if entry.name in known:
             raise UserError(
-                f"The model family '{entry.name}' is offered by {offered_by[entry.name]} and by {package}; uninstall "
-                f"one of them."
+                f"The model family '{entry.name}' is offered by {offered_by[entry.name]} and by "
+                f"{package}; uninstall one of them."
             )
         known[entry.name] = Family(entry.value, f"{entry.name}:NAME, of the package {package}")
         offered_by[entry.name] = package
@@ -141,8 +151,8 @@ def read_spec(text: str) -> Spec:
     known = families()
     if not name and not (family in known and known[family].nameless):
         raise UserError(
-            f"Expected --model to be family:name or family:name@weights, such as open_clip:ViT-B-32@openai, got "
-            f"'{text}'."
+            f"Expected --model to be family:name or family:name@weights, such as "
+            f"open_clip:ViT-B-32@openai, got '{text}'."
         )
     if family not in known:
         raise UserError(f"Unknown model family '{family}': {did_you_mean(family, list(known))}")
@@ -162,7 +172,8 @@ _OF_REQUESTS = ("concurrency", "timeout")
 def name_of_spec(text: str) -> str:
     """The name of a model in results: its spec without arguments that do not change the model.
 
-    >>> name_of_spec("api:http://localhost/v1@m,concurrency=8,timeout=30"), name_of_spec("diffusion:sd,samples=8")
+    >>> name_of_spec("api:http://localhost/v1@m,concurrency=8,timeout=30"),
+    name_of_spec("diffusion:sd,samples=8")
     ('api:http://localhost/v1@m', 'diffusion:sd,samples=8')
     """
     if not text.startswith("api:"):
@@ -178,7 +189,9 @@ def check_path(spec: Spec) -> None:
     path = re.split(r"@|local-dir:", spec.name)[-1]
     named = spec.family == "jackalope" or path.startswith(("./", "../", "/", "~"))
     if named and spec.family != "python" and not Path(path).expanduser().exists():
-        raise UserError(f"There is no file or folder '{path}', which {spec.text} names; give one that exists.")
+        raise UserError(
+            f"There is no file or folder '{path}', which {spec.text} names; give one that exists."
+        )
 
 
 def name_and_spec(model: str) -> tuple[str, str]:
@@ -196,8 +209,8 @@ def name_and_spec(model: str) -> tuple[str, str]:
 def load_model(spec: str | Spec, device: str | None) -> Model:
     """Load the model that a spec names, on the named device or, for None, on the best one.
 
-    Raises UserError when the family, model or weights do not exist or do not fit one another, and for an argument that
-    the family does not take.
+    Raises UserError when the family, model or weights do not exist or do not fit one another, and
+    for an argument that the family does not take.
     """
     spec = read_spec(spec) if isinstance(spec, str) else spec
     load, arguments = check_model(spec)
@@ -211,17 +224,22 @@ def load_model(spec: str | Spec, device: str | None) -> Model:
 
 
 def load_answering(spec: str, device: str | None) -> Answerer:
-    """Load the model that a spec names for questions in words. Raises UserError as `load_model`, and for a family
-    whose models cannot answer."""
+    """Load the model that a spec names for questions in words. Raises UserError as `load_model`,
+    and for a family whose models cannot answer."""
     asked = read_spec(spec)
     answering = families()[asked.family].answering
     if not answering:
         able = ", ".join(f"{name}:" for name, family in families().items() if family.answering)
-        raise UserError(f"Models of {asked.family}: do not answer in words; name one of {able}, or use `score run`.")
+        raise UserError(
+            f"Models of {asked.family}: do not answer in words; name one of {able}, or use `score "
+            f"run`."
+        )
     load: Callable[..., Any] = resolve_name(answering)
     model = load(asked.name, device, **checked_arguments(load, asked.arguments, f"{asked.family}:"))
     if not hasattr(model, "answer_all"):
-        raise UserError(f"{spec} gives no whole answers; name a model with a chat template, or use `score run`.")
+        raise UserError(
+            f"{spec} gives no whole answers; name a model with a chat template, or use `score run`."
+        )
     return cast("Answerer", model)
 
 
@@ -237,7 +255,8 @@ def _with_history(model: Model) -> Model:
 def check_model(spec: Spec) -> tuple[Callable[..., Any], dict[str, Any]]:
     """The loader of a spec's family, and the arguments converted for the loader. Loads no model.
 
-    Raises UserError for a family of another package that cannot be imported, and for an argument that it does not take.
+    Raises UserError for a family of another package that cannot be imported, and for an argument
+    that it does not take.
     """
     path = families()[spec.family].loader
     try:
@@ -246,7 +265,8 @@ def check_model(spec: Spec) -> tuple[Callable[..., Any], dict[str, Any]]:
         if spec.family in FAMILIES:
             raise
         raise UserError(
-            f"The model family '{spec.family}' cannot be loaded from {path} ({error}); mend or uninstall its package."
+            f"The model family '{spec.family}' cannot be loaded from {path} ({error}); mend or "
+            f"uninstall its package."
         ) from None
     return load, checked_arguments(load, spec.arguments, f"{spec.family}:")
 
@@ -255,11 +275,15 @@ _GIVEN = ("name", "device")
 """Parameters of a loader that are not arguments of the model."""
 
 
-def checked_arguments(load: Callable[..., Any], given: Mapping[str, str], what: str) -> dict[str, Any]:
+def checked_arguments(
+    load: Callable[..., Any], given: Mapping[str, str], what: str
+) -> dict[str, Any]:
     """Convert argument strings to the types of the parameters of `load`, such as int.
 
-    `**arguments: Unpack[...]` takes the arguments that the TypedDict names; other `**arguments` take any arguments
-    unchanged. `what` names the model in errors. Raises UserError for an argument that the function does not have and
+    `**arguments: Unpack[...]` takes the arguments that the TypedDict names; other `**arguments`
+    take any arguments
+    unchanged. `what` names the model in errors. Raises UserError for an argument that the function
+    does not have and
     for a value that does not fit its annotation.
     """
     if not given:
@@ -291,4 +315,6 @@ def _read(annotation: Any, name: str, value: str, what: str) -> Any:
         return TypeAdapter(annotation).validate_python(value)
     except ValidationError as error:
         said = error.errors()[0]["msg"]
-        raise UserError(f"The argument '{name}' of {what} is '{value}'; {said[0].lower()}{said[1:]}.") from None
+        raise UserError(
+            f"The argument '{name}' of {what} is '{value}'; {said[0].lower()}{said[1:]}."
+        ) from None

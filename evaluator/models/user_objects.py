@@ -1,4 +1,5 @@
-"""Adapt objects that users wrote to `DualEncoder`, `PairScorer` or `Answerer`: default attributes, checks of results.
+"""Adapt objects that users wrote to `DualEncoder`, `PairScorer` or `Answerer`: default attributes,
+checks of results.
 
 Later runs reuse their results only if the object has a `key` (docs/models.md).
 """
@@ -41,7 +42,10 @@ from generator.base.errors import UserError
 
 BATCH = 128
 _WANTED = "encode_images and encode_texts, or score_pairs, or score"
-_FOREIGN = [Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+_FOREIGN = [
+    Path(sysconfig.get_path(name)).resolve()
+    for name in ("stdlib", "platstdlib", "purelib", "platlib")
+]
 _FOREIGN += [Path(__file__).resolve().parents[2] / name for name in ("evaluator", "generator")]
 
 
@@ -52,9 +56,9 @@ class _Said(BaseModel):
     key: Annotated[str, Field(min_length=1)] | None = None
     info: dict[str, JsonValue] = {}
     exposure: InstanceOf[Exposure] | None = None
-    channels: Annotated[tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w-]*$")], ...], Field(strict=False)] = (
-        "score",
-    )
+    channels: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9][\w-]*$")], ...], Field(strict=False)
+    ] = ("score",)
     passes: Annotated[int, Field(ge=1)] = 1
     image_channel: str | None = None
     contested: bool = False
@@ -65,24 +69,37 @@ class _Said(BaseModel):
 def adapt(model: Any, spec: str, source: Any, device: str | None) -> Model:
     """The object as a DualEncoder when it has encode_images and encode_texts, else as a PairScorer.
 
-    `source` is the class or function that made the object. Raises UserError when the object has no method to score
+    `source` is the class or function that made the object. Raises UserError when the object has no
+    method to score
     with, or attributes of the wrong kind.
     """
-    encoders = [name for name in ("encode_images", "encode_texts") if callable(getattr(model, name, None))]
+    encoders = [
+        name for name in ("encode_images", "encode_texts") if callable(getattr(model, name, None))
+    ]
     if len(encoders) == 2:
         return UserEncoder(model, spec, source, device)
     if callable(getattr(model, "score_pairs", None)) or callable(getattr(model, "score", None)):
         return UserScorer(model, spec, source, device)
-    lacking = f"has only {encoders[0]}" if encoders else f"({type(model).__name__}) has no method to score with"
-    asked = " (`score ask` takes a model with answer)" if callable(getattr(model, "answer", None)) else ""
+    lacking = (
+        f"has only {encoders[0]}"
+        if encoders
+        else f"({type(model).__name__}) has no method to score with"
+    )
+    asked = (
+        " (`score ask` takes a model with answer)"
+        if callable(getattr(model, "answer", None))
+        else ""
+    )
     raise UserError(f"The model of {spec} {lacking}; give it {_WANTED}{asked}.")
 
 
 class _UserModel:
-    """Base class of the adapters: reads a user's object and supplies defaults for attributes that it lacks."""
+    """Base class of the adapters: reads a user's object and supplies defaults for attributes that
+    it lacks."""
 
     says: tuple[str, ...] = ("key", "info", "exposure")
-    """The attributes of `_Said` that are read from the object; the others may mean anything in it."""
+    """The attributes of `_Said` that are read from the object; the others may mean anything in
+    it."""
     info: dict[str, Any]
     key: str
     reusable: bool
@@ -98,19 +115,29 @@ class _UserModel:
             self.info |= describe_network(spec, torch.nn.ModuleList(networks), best_device(device))
         self._said = said = self._read_said()
         self.info |= {"source_sha256": _source_digest(source), **said.info}
-        self.reusable, self.key, self.exposure = said.key is not None, self._own_key(), said.exposure
-        # an object that inherits from our contracts always has the method; its attribute says whether to call it
+        self.reusable, self.key, self.exposure = (
+            said.key is not None,
+            self._own_key(),
+            said.exposure,
+        )
+        # an object that inherits from our contracts always has the method; its attribute says
+        # whether to call it
         self.fits_texts = bool(self._get("fits_texts", self._has("fit_texts")))
 
     def _own_key(self) -> str:
-        """Cache key from the spec, the source file and the object's key; without a key, weights and device take its
-        place, so that a run can resume."""
+        """Cache key from the spec, the source file and the object's key; without a key, weights and
+        device take its place, so that a run can resume."""
         known = [self.info.get(name) for name in ("weights_sha256", "device")]
-        return cache_key(self._spec, _source_file(self._source), _source_digest(self._source), self._said.key or known)
+        return cache_key(
+            self._spec,
+            _source_file(self._source),
+            _source_digest(self._source),
+            self._said.key or known,
+        )
 
     def fit_texts(self, texts: Sequence[str], groups: Sequence[Group] = ()) -> None:
-        """As in contracts.py, if the object has such a method, which gets `groups` if it has a parameter of that
-        name."""
+        """As in contracts.py, if the object has such a method, which gets `groups` if it has a
+        parameter of that name."""
         wanted = {"groups": groups} if "groups" in parameters_of(self._model.fit_texts) else {}
         with user_code(self._spec, "fit_texts"):
             self._model.fit_texts(list(texts), **wanted)
@@ -142,7 +169,8 @@ class _UserModel:
             first = error.errors()[0]
             name = str(first["loc"][0])
             raise UserError(
-                f"The attribute `{name}` of {self._spec} is {given[name]!r} ({first['msg']}); mend it, or leave it out."
+                f"The attribute `{name}` of {self._spec} is {given[name]!r} ({first['msg']}); mend "
+                f"it, or leave it out."
             ) from None
 
     def _call(self, method: str, *given: Any, **named: Any) -> np.ndarray:
@@ -152,12 +180,14 @@ class _UserModel:
 
     def _wrong(self, method: str, expected: str, got: np.ndarray) -> UserError:
         return UserError(
-            f"Expected {method} of {self._spec} to give {expected}, got {got.dtype} of shape {tuple(got.shape)}."
+            f"Expected {method} of {self._spec} to give {expected}, got {got.dtype} of shape "
+            f"{tuple(got.shape)}."
         )
 
 
 class UserEncoder(_UserModel, DualEncoder):
-    """A user's object with encode_images and encode_texts as a DualEncoder. Embeddings are scaled to unit length."""
+    """A user's object with encode_images and encode_texts as a DualEncoder. Embeddings are scaled
+    to unit length."""
 
     def __init__(self, model: Any, spec: str, source: Any, device: str | None):
         super().__init__(model, spec, source, device)
@@ -171,7 +201,8 @@ class UserEncoder(_UserModel, DualEncoder):
         return self._unit("encode_texts", texts)
 
     def prepare(self, image: Image.Image) -> Any:
-        """The result of the object's own `prepare` for an RGB image; the image itself if it has no `prepare`."""
+        """The result of the object's own `prepare` for an RGB image; the image itself if it has no
+        `prepare`."""
         if not self._prepares:
             return image
         with user_code(self._spec, "prepare"):
@@ -183,10 +214,15 @@ class UserEncoder(_UserModel, DualEncoder):
         return self._unit("encode_images", images)
 
     def _unit(self, method: str, inputs: Sequence[Any]) -> np.ndarray:
-        """Call `method`, check its embeddings and scale them to unit length, float32 (n, d); NaN for embeddings
-        that are not finite."""
+        """Call `method`, check its embeddings and scale them to unit length, float32 (n, d); NaN
+        for embeddings that are not finite."""
         vectors, n = self._call(method, list(inputs)), len(inputs)
-        if vectors.dtype.kind != "f" or vectors.ndim != 2 or len(vectors) != n or vectors.shape[1] == 0:
+        if (
+            vectors.dtype.kind != "f"
+            or vectors.ndim != 2
+            or len(vectors) != n
+            or vectors.shape[1] == 0
+        ):
             raise self._wrong(method, f"floating point embeddings of shape ({n}, width)", vectors)
         if self._width not in (None, vectors.shape[1]):
             raise self._wrong(method, f"embeddings of width {self._width}, as before", vectors)
@@ -197,7 +233,8 @@ class UserEncoder(_UserModel, DualEncoder):
             zero = int(np.argmin(lengths))
             words = f" ('{inputs[zero]}')" if isinstance(inputs[zero], str) else ""
             raise UserError(
-                f"{method} of {self._spec} gave only zeros for input {zero + 1} of {n}{words}; such an "
+                f"{method} of {self._spec} gave only zeros for input {zero + 1} of {n}{words}; "
+                f"such an "
                 "embedding has no cosine."
             )
         return (wide / lengths).astype(np.float32)
@@ -212,29 +249,45 @@ class UserScorer(_UserModel, PairScorer):
         super().__init__(model, spec, source, device)
         self._in_bulk = self._has("score_pairs")
         said = self._said
-        self.channels, self.image_channel, self.passes = said.channels, said.image_channel, said.passes
+        self.channels, self.image_channel, self.passes = (
+            said.channels,
+            said.image_channel,
+            said.passes,
+        )
         self.contested, self.reads_images = said.contested, said.reads_images
         self.tie_tolerance = said.tie_tolerance
         self.batch = BatchSize(BATCH, "pair of image and text")
         if not self.channels or len(set(self.channels)) < len(self.channels):
-            raise UserError(f"The channels of {spec} are {self.channels!r}; give a tuple of different names.")
+            raise UserError(
+                f"The channels of {spec} are {self.channels!r}; give a tuple of different names."
+            )
         if not self._in_bulk and len(self.channels) > 1:
-            raise UserError(f"score of {spec} gives one number for {len(self.channels)} channels; give it score_pairs.")
+            raise UserError(
+                f"score of {spec} gives one number for {len(self.channels)} channels; give it "
+                f"score_pairs."
+            )
         if self.image_channel not in (None, *self.channels):
             raise UserError(
-                f"The image_channel of {spec} is {self.image_channel!r}; give one of its channels, {self.channels}."
+                f"The image_channel of {spec} is {self.image_channel!r}; give one of its channels, "
+                f"{self.channels}."
             )
 
     @torch.no_grad()
-    def score_pairs(self, images: Sequence[Any], pairs: Pairs, contests: Contests = None) -> np.ndarray:
-        """As PairScorer.score_pairs, with the object's score_pairs or, pair by pair, with its score.
+    def score_pairs(
+        self, images: Sequence[Any], pairs: Pairs, contests: Contests = None
+    ) -> np.ndarray:
+        """As PairScorer.score_pairs, with the object's score_pairs or, pair by pair, with its
+        score.
 
-        The object's score_pairs gets at most `batch` pairs per call. If it is contested, it gets all pairs, and
+        The object's score_pairs gets at most `batch` pairs per call. If it is contested, it gets
+        all pairs, and
         `contests` if it has a parameter of that name.
         """
 
         def compute(part: Sequence[int]) -> np.ndarray:
-            shown = {image: place for place, image in enumerate(sorted({pairs[row][0] for row in part}))}
+            shown = {
+                image: place for place, image in enumerate(sorted({pairs[row][0] for row in part}))
+            }
             of_part = [(shown[pairs[row][0]], pairs[row][1]) for row in part]
             return self._scored([images[image] for image in shown], of_part, None)
 
@@ -251,7 +304,10 @@ class UserScorer(_UserModel, PairScorer):
             if scores.shape == expected[:1] and expected[1] == 1:
                 scores = scores[:, None]
         else:
-            method, each = "score", [self._call("score", images[place], text) for place, text in pairs]
+            method, each = (
+                "score",
+                [self._call("score", images[place], text) for place, text in pairs],
+            )
             for one, (_, text) in zip(each, pairs, strict=True):
                 if one.size != 1 or one.dtype.kind not in "fiu":
                     raise self._wrong(method, f"one number for '{text}'", one)
@@ -263,33 +319,47 @@ class UserScorer(_UserModel, PairScorer):
 
 
 class UserAnswerer(_UserModel, Answerer):
-    """A user's object with answer(images, question) as an Answerer; `answer` gets `sample`, `max_tokens` and
-    `temperature` if it has parameters of these names."""
+    """A user's object with answer(images, question) as an Answerer; `answer` gets `sample`,
+    `max_tokens` and `temperature` if it has parameters of these names."""
 
-    def answer_all(self, chats: Iterable[Chat], how: How, keep: Callable[[Chat, Answer], None]) -> None:
+    def answer_all(
+        self, chats: Iterable[Chat], how: How, keep: Callable[[Chat, Answer], None]
+    ) -> None:
         """As Answerer.answer_all, one question after another."""
         for chat in chats:
-            known = {"sample": chat.sample, "max_tokens": how.max_tokens, "temperature": how.temperature}
+            known = {
+                "sample": chat.sample,
+                "max_tokens": how.max_tokens,
+                "temperature": how.temperature,
+            }
             with user_code(self._spec, "answer"), torch.no_grad():
                 taken = parameters_of(self._model.answer)
                 more = {name: value for name, value in known.items() if name in taken}
                 said = self._model.answer(chat.show(), chat.text, **more)
             if not isinstance(said, str):
-                raise UserError(f"Expected answer of {self._spec} to give a string, got {type(said).__name__}.")
+                raise UserError(
+                    f"Expected answer of {self._spec} to give a string, got {type(said).__name__}."
+                )
             keep(chat, Answer(said))
 
 
 def adapt_answering(model: Any, spec: str, source: Any, device: str | None) -> Answerer:
-    """As `adapt`, for questions in words. Raises UserError when the object has no method to answer with."""
+    """As `adapt`, for questions in words. Raises UserError when the object has no method to answer
+    with."""
     if not callable(getattr(model, "answer", None)):
-        raise UserError(f"The model of {spec} ({type(model).__name__}) has no method answer(images, question).")
+        raise UserError(
+            f"The model of {spec} ({type(model).__name__}) has no method answer(images, question)."
+        )
     return UserAnswerer(model, spec, source, device)
 
 
 def networks_of(model: Any) -> list[torch.nn.Module]:
-    """The torch modules that an object is or holds in its attributes and containers, at any depth."""
+    """The torch modules that an object is or holds in its attributes and containers, at any
+    depth."""
     found: list[torch.nn.Module] = []
-    seen: dict[int, Any] = {}  # keeps the objects alive, since the id of a deleted object may be reused
+    seen: dict[
+        int, Any
+    ] = {}  # keeps the objects alive, since the id of a deleted object may be reused
     waiting = [model]
     while waiting:
         each = waiting.pop(0)
@@ -311,8 +381,9 @@ def networks_of(model: Any) -> list[torch.nn.Module]:
 def user_code(spec: str, doing: str) -> Iterator[None]:
     """Context for code of the model `spec`; `doing` names the code, such as "encode_texts".
 
-    All errors, also SystemExit, become a UserError of one sentence, followed by the traceback's lines in the user's own
-    files. Out-of-memory errors are passed on, since batches are then halved.
+    All errors, also SystemExit, become a UserError of one sentence, followed by the traceback's
+    lines in the user's own files. Out-of-memory errors are passed on, since batches are then
+    halved.
     """
     try:
         yield
@@ -322,7 +393,9 @@ def user_code(spec: str, doing: str) -> Iterator[None]:
         if out_of_memory(error):
             raise
         what = " ".join(str(error).split())
-        ended = f"{doing} of {spec} ended with {type(error).__name__}{f': {what}' if what else ''}".removesuffix(".")
+        ended = (
+            f"{doing} of {spec} ended with {type(error).__name__}{f': {what}' if what else ''}"
+        ).removesuffix(".")
         lines = _own_lines(error)
         shown = f"mend it here:\n{lines}" if lines else "correct what it is given."
         raise UserError(f"{ended}; {shown}") from error
@@ -367,7 +440,8 @@ def _source_digest(source: Any) -> str | None:
 
 
 def _array(given: Any) -> np.ndarray:
-    """Convert a result of a user's method to an array: a tensor on any device, an array, or a list of either."""
+    """Convert a result of a user's method to an array: a tensor on any device, an array, or a list
+    of either."""
     if isinstance(given, torch.Tensor):
         given = given.detach().cpu()
         return np.asarray(given.float() if given.is_floating_point() else given)

@@ -1,7 +1,8 @@
-"""`vqa:` models: generative vision-language models, asked yes or no whether an image shows what a text says.
+"""`vqa:` models: generative vision-language models, asked yes or no whether an image shows what a
+text says.
 
-The question comes from VQAScore (Lin et al. 2024, "Evaluating Text-to-Visual Generation with Image-to-Text Generation",
-section 3); the score is the log odds of yes against no.
+The question comes from VQAScore (Lin et al. 2024, "Evaluating Text-to-Visual Generation with
+Image-to-Text Generation", section 3); the score is the log odds of yes against no.
 """
 
 import copy
@@ -16,7 +17,9 @@ import numpy as np
 import torch
 from PIL import Image
 from torch.nn.utils.rnn import pad_sequence
-from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as TYPES
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES as TYPES,
+)
 
 from evaluator.models.bases import PAIR
 from evaluator.models.blip import BlipVqaScorer, FirstToken
@@ -53,17 +56,19 @@ _ROUNDED = 0.1
 
 
 class SharedPrefix:
-    """Prompts about one image, whose common prefix a causal model of transformers computes once and caches.
+    """Prompts about one image, whose common prefix a causal model of transformers computes once and
+    caches.
 
-    The suffixes are padded on the right. In causal attention a token reads only earlier tokens, so padding changes
-    nothing.
+    The suffixes are padded on the right. In causal attention a token reads only earlier tokens, so
+    padding changes nothing.
     """
 
     def __init__(self, model: Any, inputs: Any, prompts: Sequence[list[int]]):
-        """inputs: the processor's output for the first prompt with its image, a batch of 1. prompts: token ids of every
-        prompt, with the image's placeholder not yet expanded.
+        """inputs: the processor's output for the first prompt with its image, a batch of 1.
+        prompts: token ids of every prompt, with the image's placeholder not yet expanded.
 
-        Raises ValueError if the processor's tokens do not end like the first prompt, or the cache has another length.
+        Raises ValueError if the processor's tokens do not end like the first prompt, or the cache
+        has another length.
         """
         self._model = model
         ids = inputs["input_ids"][0]
@@ -72,9 +77,12 @@ class SharedPrefix:
         if n < 1 or ids[n:].tolist() != ends[0]:
             raise ValueError("the processor changes the tokens after the image")
         before = {
-            name: value[:, :n] if value.shape == inputs["input_ids"].shape else value for name, value in inputs.items()
+            name: value[:, :n] if value.shape == inputs["input_ids"].shape else value
+            for name, value in inputs.items()
         }
-        self._cache = "cache" if "cache" in _parameters(model) else "past_key_values"  # until transformers 5.24
+        self._cache = (
+            "cache" if "cache" in _parameters(model) else "past_key_values"
+        )  # until transformers 5.24
         self._past = model(**before, use_cache=True, **_no_logits(model))[self._cache]
         self._length = int(self._past.get_seq_length())
         if self._length != n:
@@ -109,24 +117,26 @@ def _parameters(model: Any) -> Mapping[str, Any]:
 
 
 def _no_logits(model: Any) -> dict[str, int]:
-    """The option to compute a single token's logits, since logits of all tokens of an image take much memory."""
+    """The option to compute a single token's logits, since logits of all tokens of an image take
+    much memory."""
     return {"logits_to_keep": 1} if "logits_to_keep" in _parameters(model) else {}
 
 
 class VqaScorer(PairScorer, Answerer):
-    """A generative vision-language model as an Answerer and as a PairScorer, with one forward pass per pair over the
-    image and the question.
+    """A generative vision-language model as an Answerer and as a PairScorer, with one forward pass
+    per pair over the image and the question.
 
-    The common prefix of an image's prompts, mainly the image, is computed once if the model allows it (SharedPrefix).
-    Prompts are padded on the right, where padding changes neither attention nor positions of the tokens that are read.
-    A text with one of the tokenizer's special tokens, such as the image placeholder, would break the prompt: its score
-    is NaN.
+    The common prefix of an image's prompts, mainly the image, is computed once if the model allows
+    it (SharedPrefix). Prompts are padded on the right, where padding changes neither attention nor
+    positions of the tokens that are read. A text with one of the tokenizer's special tokens, such
+    as the image placeholder, would break the prompt: its score is NaN.
     """
 
     channels = CHANNELS
     passes = 1
     shares_prefix: bool
-    """Whether the common prefix of an image's prompts is computed once; if False, each prompt is computed whole."""
+    """Whether the common prefix of an image's prompts is computed once; if False, each prompt is
+    computed whole."""
 
     def __init__(self, loaded: Pretrained):
         self._loaded, self.batch = loaded, BatchSize(_BATCH, PAIR)
@@ -135,29 +145,49 @@ class VqaScorer(PairScorer, Answerer):
         if tokenizer.pad_token is None:
             tokenizer.pad_token = tokenizer.eos_token
         image_token = getattr(self._processor, "image_token", None)
-        self._special_tokens = {*tokenizer.all_special_tokens, *([str(image_token)] if image_token else [])}
+        self._special_tokens = {
+            *tokenizer.all_special_tokens,
+            *([str(image_token)] if image_token else []),
+        }
         self._answers = AnswerTokens(tokenizer, loaded.info["weights"])
         self._has_template = bool(template := getattr(self._processor, "chat_template", None))
         self._decoder_start = _decoder_start(self._model)
         # a separator would end the prompt that a decoder continues
-        separated = self._decoder_start is None and tokenizer("a")["input_ids"][-1] == tokenizer.sep_token_id
-        self._start = tokenizer.bos_token if template else tokenizer.cls_token if separated else None
+        separated = (
+            self._decoder_start is None
+            and tokenizer("a")["input_ids"][-1] == tokenizer.sep_token_id
+        )
+        self._start = (
+            tokenizer.bos_token if template else tokenizer.cls_token if separated else None
+        )
         self._selects_logits = bool(_no_logits(self._model))
         self._check_image_placeholder()
         self.shares_prefix = self._may_share()
-        asked = {"question": QUESTION, "chat_template": self._has_template, "answers": self._answers.ids}
+        asked = {
+            "question": QUESTION,
+            "chat_template": self._has_template,
+            "answers": self._answers.ids,
+        }
         self.info = (
-            loaded.info | asked | {"image_prefix": "computed once" if self.shares_prefix else "computed for each text"}
+            loaded.info
+            | asked
+            | {"image_prefix": "computed once" if self.shares_prefix else "computed for each text"}
         )
-        generation = getattr(self._model, "generation_config", None)  # affects answers, as does the template
-        self.key = loaded.key("vqa", asked, template, without_incidental(generation and generation.to_dict()))
+        generation = getattr(
+            self._model, "generation_config", None
+        )  # affects answers, as does the template
+        self.key = loaded.key(
+            "vqa", asked, template, without_incidental(generation and generation.to_dict())
+        )
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Fingerprints of the prompt's token ids, int64 (n, 4); prompts are not truncated."""
         return fingerprints(np.array(row, dtype=np.int64).tobytes() for row in self._ids(texts))
 
     @torch.inference_mode()
-    def score_pairs(self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None) -> np.ndarray:
+    def score_pairs(
+        self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None
+    ) -> np.ndarray:
         """As PairScorer.score_pairs."""
 
         def compute(part: Sequence[int]) -> np.ndarray:
@@ -165,8 +195,14 @@ class VqaScorer(PairScorer, Answerer):
                 self._logits([images[pairs[i][0]] for i in part], [pairs[i][1] for i in part])
             ).numpy(force=True)
 
-        askable = [i for i, (_, text) in enumerate(pairs) if not any(sign in text for sign in self._special_tokens)]
-        by_length = sorted(askable, key=lambda i: len(pairs[i][1]))  # so that batches need little padding
+        askable = [
+            i
+            for i, (_, text) in enumerate(pairs)
+            if not any(sign in text for sign in self._special_tokens)
+        ]
+        by_length = sorted(
+            askable, key=lambda i: len(pairs[i][1])
+        )  # so that batches need little padding
         of_image: dict[int, list[int]] = {}
         for i in by_length:
             of_image.setdefault(pairs[i][0], []).append(i)
@@ -179,17 +215,23 @@ class VqaScorer(PairScorer, Answerer):
             compute_prefix = partial(self._prefix, texts=[pairs[i][1] for i in rows])
             ((_, prefix),) = BatchSize(1, "image").run(compute_prefix, [images[pairs[rows[0]][0]]])
             for part, logits in self.batch.run(prefix.last_logits, range(len(rows))):
-                scores[[rows[place] for place in part]] = self._answers.scores(logits).numpy(force=True)
+                scores[[rows[place] for place in part]] = self._answers.scores(logits).numpy(
+                    force=True
+                )
         for part, found in self.batch.run(compute, sorted(rest, key=lambda i: len(pairs[i][1]))):
             scores[part] = found
         return scores
 
-    def answer_all(self, chats: Iterable[Chat], how: How, keep: Callable[[Chat, Answer], None]) -> None:
-        """As Answerer.answer_all, in batches. One by one if answers are sampled, so that each has its own seed, or if
-        an encoder reads the prompt, since padding may change its result."""
+    def answer_all(
+        self, chats: Iterable[Chat], how: How, keep: Callable[[Chat, Answer], None]
+    ) -> None:
+        """As Answerer.answer_all, in batches. One by one if answers are sampled, so that each has
+        its own seed, or if an encoder reads the prompt, since padding may change its result."""
         source, alone = iter(chats), bool(how.temperature) or self._decoder_start is not None
         while part := list(islice(source, 1 if alone else self.batch.size)):
-            askable = [chat for chat in part if not any(sign in chat.text for sign in self._special_tokens)]
+            askable = [
+                chat for chat in part if not any(sign in chat.text for sign in self._special_tokens)
+            ]
             for chat in part:
                 if chat not in askable:
                     keep(chat, Answer("", f"{FAILED}the question has a special token of the model"))
@@ -199,7 +241,9 @@ class VqaScorer(PairScorer, Answerer):
 
     @torch.inference_mode()
     def _generated(self, chats: Sequence[Chat], how: How) -> list[Answer]:
-        inputs = self._inputs([chat.show() for chat in chats], [chat.text for chat in chats], padding_side="left")
+        inputs = self._inputs(
+            [chat.show() for chat in chats], [chat.text for chat in chats], padding_side="left"
+        )
         torch.manual_seed(chats[0].seed)
         greedy = {"temperature": None, "top_p": None, "top_k": None}
         # replaces the sampling settings of published models, such as a top_k of 1
@@ -212,10 +256,17 @@ class VqaScorer(PairScorer, Answerer):
             **(drawn if how.temperature else greedy),
         )
         start, ids = inputs["input_ids"].shape[1], inputs["input_ids"]
-        if self._decoder_start is None and made.shape[1] >= start and torch.equal(made[:, :start], ids):
+        if (
+            self._decoder_start is None
+            and made.shape[1] >= start
+            and torch.equal(made[:, :start], ids)
+        ):
             made = made[:, start:]
         ends = self._model.generation_config.eos_token_id
-        ends = {self._loaded.tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])} - {None}
+        ends = {
+            self._loaded.tokenizer.eos_token_id,
+            *(ends if isinstance(ends, list) else [ends]),
+        } - {None}
         answers, sizes = [], inputs.get("attention_mask", torch.ones_like(ids)).sum(1).tolist()
         for row, asked in zip(made.tolist(), sizes, strict=True):
             n = next((place + 1 for place, token in enumerate(row) if token in ends), len(row))
@@ -226,15 +277,21 @@ class VqaScorer(PairScorer, Answerer):
 
     def _prefix(self, images: Sequence[Image.Image], texts: Sequence[str]) -> SharedPrefix:
         """The shared prefix of the prompts of a single image."""
-        return SharedPrefix(self._model, self._inputs([images], [question(texts[0])]), self._ids(texts))
+        return SharedPrefix(
+            self._model, self._inputs([images], [question(texts[0])]), self._ids(texts)
+        )
 
     def _may_share(self) -> bool:
-        """Whether prompts may share their prefix: tested on a grey image, where both ways must give equal scores.
+        """Whether prompts may share their prefix: tested on a grey image, where both ways must give
+        equal scores.
 
-        They may not if attention is bidirectional, an encoder reads the prompt, or positions are counted differently.
-        Raises UserError if the model cannot read an image and a question.
+        They may not if attention is bidirectional, an encoder reads the prompt, or positions are
+        counted differently. Raises UserError if the model cannot read an image and a question.
         """
-        image, texts = Image.new("RGB", (224, 224), "grey"), ("a red cube", "a large blue sphere and a cone")
+        image, texts = (
+            Image.new("RGB", (224, 224), "grey"),
+            ("a red cube", "a large blue sphere and a cone"),
+        )
         with torch.inference_mode():
             try:
                 whole = self._answers.scores(self._logits([image] * 2, texts))
@@ -245,37 +302,58 @@ class VqaScorer(PairScorer, Answerer):
             try:
                 shared = self._answers.scores(self._prefix([image], texts).last_logits(range(2)))
             except Exception as error:
-                logger.info(f"The image is computed for each text ({type(error).__name__}: {first_line(error)}).")
+                logger.info(
+                    f"The image is computed for each text ({type(error).__name__}: "
+                    f"{first_line(error)})."
+                )
                 return False
-        return bool(torch.allclose(shared, whole, rtol=0, atol=_SAME.get(self._model.dtype, _ROUNDED)))
+        return bool(
+            torch.allclose(shared, whole, rtol=0, atol=_SAME.get(self._model.dtype, _ROUNDED))
+        )
 
     def _prompt(self, asked: str, images: int = 1) -> str:
         """The prompt with a placeholder for each image, by the chat template if there is one."""
         if not self._has_template:
             return f"{self._start or ''}{asked}"
         content = [*[{"type": "image"}] * images, {"type": "text", "text": asked}]
-        return self._processor.apply_chat_template([{"role": "user", "content": content}], add_generation_prompt=True)
+        return self._processor.apply_chat_template(
+            [{"role": "user", "content": content}], add_generation_prompt=True
+        )
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Token ids of the prompts of at least one text, with the image's placeholder not yet expanded."""
+        """Token ids of the prompts of at least one text, with the image's placeholder not yet
+        expanded."""
         prompts = [self._prompt(question(text)) for text in texts]
         return self._loaded.tokenizer(prompts, **self._special(prompts[0]))["input_ids"]
 
     def _special(self, prompt: str) -> dict[str, bool]:
-        """Options of the tokenizer: no special tokens are added to prompts that begin with the start token."""
-        return {"add_special_tokens": False} if self._start and prompt.startswith(self._start) else {}
+        """Options of the tokenizer: no special tokens are added to prompts that begin with the
+        start token."""
+        return (
+            {"add_special_tokens": False} if self._start and prompt.startswith(self._start) else {}
+        )
 
-    def _inputs(self, images: Sequence[Sequence[Image.Image]], asked: Sequence[str], **more: Any) -> Any:
-        """The model's inputs for questions, each with its images. more: options of the processor."""
-        prompts = [self._prompt(each, len(shown)) for each, shown in zip(asked, images, strict=True)]
+    def _inputs(
+        self, images: Sequence[Sequence[Image.Image]], asked: Sequence[str], **more: Any
+    ) -> Any:
+        """The model's inputs for questions, each with its images. more: options of the
+        processor."""
+        prompts = [
+            self._prompt(each, len(shown)) for each, shown in zip(asked, images, strict=True)
+        ]
         if not self._has_template and max(map(len, images)) > 1:
             raise UserError(
-                f"The processor of '{self._loaded.info['weights']}' takes one image per question; leave --protocol "
+                f"The processor of '{self._loaded.info['weights']}' takes one image per question; "
+                f"leave --protocol "
                 "pairs out, or add its chat_template.jinja."
             )
-        shown: list[Any] = [list(each) for each in images] if self._has_template else [each[0] for each in images]
+        shown: list[Any] = (
+            [list(each) for each in images] if self._has_template else [each[0] for each in images]
+        )
         special = self._special(prompts[0])
-        inputs = self._processor(images=shown, text=prompts, padding=True, return_tensors="pt", **special, **more)
+        inputs = self._processor(
+            images=shown, text=prompts, padding=True, return_tensors="pt", **special, **more
+        )
         inputs.pop("labels", None)  # PaliGemma's processor adds these for training
         return inputs.to(self._loaded.device, self._model.dtype)
 
@@ -295,32 +373,42 @@ class VqaScorer(PairScorer, Answerer):
         return logits[torch.arange(len(texts), device=logits.device), last.to(logits.device)]
 
     def _check_image_placeholder(self) -> None:
-        """Raises UserError when the processor leaves the image out of the prompt, as it does without a chat
-        template."""
+        """Raises UserError when the processor leaves the image out of the prompt, as it does
+        without a chat template."""
         config = self._model.config
         placeholder = getattr(config, "image_token_id", getattr(config, "image_token_index", None))
         if placeholder is None:
             return
         reason = "the image has no place in the prompt"
         try:
-            if (self._inputs([[Image.new("RGB", (224, 224))]], [question("a")])["input_ids"] == placeholder).any():
+            if (
+                self._inputs([[Image.new("RGB", (224, 224))]], [question("a")])["input_ids"]
+                == placeholder
+            ).any():
                 return
         except Exception as error:  # processors raise errors of many types
             reason = f"{type(error).__name__}: {first_line(error)}"
         raise self._unfit(reason)
 
     def _unfit(self, reason: str) -> UserError:
-        mend = "name another model" if self._has_template else "it has no chat template: add its chat_template.jinja"
+        mend = (
+            "name another model"
+            if self._has_template
+            else "it has no chat template: add its chat_template.jinja"
+        )
         return UserError(
-            f"The processor of '{self._loaded.info['weights']}' does not take an image and a question ({reason}); "
-            f"{mend}."
+            f"The processor of '{self._loaded.info['weights']}' does not take an image and a "
+            f"question ({reason}); {mend}."
         )
 
 
 def _decoder_start(model: Any) -> int | None:
     """The first token of an encoder-decoder's answer; None for a decoder-only model."""
     texts = model.config.get_text_config()
-    if not (getattr(model.config, "is_encoder_decoder", False) or getattr(texts, "is_encoder_decoder", False)):
+    if not (
+        getattr(model.config, "is_encoder_decoder", False)
+        or getattr(texts, "is_encoder_decoder", False)
+    ):
         return None
     generation = getattr(model.generation_config, "decoder_start_token_id", None)
     start = getattr(texts, "decoder_start_token_id", None) if generation is None else generation
@@ -335,11 +423,16 @@ def load_vqa(
     Raises UserError when the model does not answer questions about an image.
     """
     classes = {**dict.fromkeys(TYPES, "AutoModelForImageTextToText"), **_BLIP}
-    loaded = load_pretrained(name, device, Wanted("vqa:", "a model that answers questions", classes, PROCESSOR), **how)
+    loaded = load_pretrained(
+        name, device, Wanted("vqa:", "a model that answers questions", classes, PROCESSOR), **how
+    )
     if loaded.model.config.model_type in _BLIP:
         return BlipVqaScorer(loaded, first_token)
     if first_token != "cls":
-        raise UserError(f"'{name}' is not a BLIP model, and only those take first_token={first_token}; leave it out.")
+        raise UserError(
+            f"'{name}' is not a BLIP model, and only those take first_token={first_token}; leave "
+            f"it out."
+        )
     return VqaScorer(loaded)
 
 

@@ -1,7 +1,7 @@
 """The yes-or-no question about an image and a text, and its score: from logits or listed tokens.
 
-The question comes from VQAScore (Lin et al. 2024, "Evaluating Text-to-Visual Generation with Image-to-Text Generation",
-section 3).
+The question comes from VQAScore (Lin et al. 2024, "Evaluating Text-to-Visual Generation with
+Image-to-Text Generation", section 3).
 """
 
 import math
@@ -21,7 +21,8 @@ _WORD_STARTS = "Ġ▁ "
 
 
 def question(text: str) -> str:
-    """The question about a text. Phrases and sentences get the same wording, so that only the texts differ.
+    """The question about a text. Phrases and sentences get the same wording, so that only the texts
+    differ.
 
     >>> question("There is a red cube.")
     'Does this figure show "There is a red cube."? Please answer yes or no.'
@@ -39,32 +40,37 @@ def spelled(token: str) -> str:
 
 
 class AnswerTokens:
-    """The ids of tokens that spell yes, and of tokens that spell no, with or without a leading space and capitals.
+    """The ids of tokens that spell yes, and of tokens that spell no, with or without a leading
+    space and capitals.
 
     Raises UserError when the tokenizer has no token for yes or for no.
     """
 
     def __init__(self, tokenizer: Any, name: str):
         self.ids = {
-            answer: sorted(i for token, i in tokenizer.get_vocab().items() if spelled(token) == answer)
+            answer: sorted(
+                i for token, i in tokenizer.get_vocab().items() if spelled(token) == answer
+            )
             for answer in ("yes", "no")
         }
         for answer, ids in self.ids.items():
             if not ids:
                 raise UserError(
-                    f"The tokenizer of '{name}' has no token for '{answer}'; name a model that answers in English."
+                    f"The tokenizer of '{name}' has no token for '{answer}'; name a model that "
+                    f"answers in English."
                 )
 
     def scores(self, logits: torch.Tensor) -> torch.Tensor:
-        """log P(yes) − log P(no) and P(yes), float32 (n, 2), from the logits (n, vocabulary) of the answer's first
-        token."""
+        """log P(yes) − log P(no) and P(yes), float32 (n, 2), from the logits (n, vocabulary) of the
+        answer's first token."""
         logits = logits.float()
         yes, no = (logits[:, ids].logsumexp(1) for ids in self.ids.values())
         return torch.stack([yes - no, (yes - logits.logsumexp(1)).exp()], dim=1)
 
 
 class Score(NamedTuple):
-    """log P(yes) − log P(no) and P(yes). bounded: only one of the two was among the listed tokens."""
+    """log P(yes) − log P(no) and P(yes). bounded: only one of the two was among the listed
+    tokens."""
 
     log_odds: float
     p_yes: float
@@ -72,11 +78,13 @@ class Score(NamedTuple):
 
 
 def score_of_tokens(listed: Sequence[tuple[str, float]]) -> Score | None:
-    """The score from the most likely first tokens and their log-probabilities; None if neither yes nor no is listed.
+    """The score from the most likely first tokens and their log-probabilities; None if neither yes
+    nor no is listed.
 
-    Probabilities are summed over all tokens that spell an answer. An answer that is not listed gets an upper bound: the
-    least listed probability, or 1 minus the listed sum if that is less. The true log odds are at least as far from 0. A
-    token of probability 0 (some endpoints give -9999) counts as not listed.
+    Probabilities are summed over all tokens that spell an answer. An answer that is not listed gets
+    an upper bound: the least listed probability, or 1 minus the listed sum if that is less. The
+    true log odds are at least as far from 0. A token of probability 0 (some endpoints give -9999)
+    counts as not listed.
 
     >>> score_of_tokens([("Yes", math.log(0.75)), ("no", math.log(0.25))]).p_yes
     0.75

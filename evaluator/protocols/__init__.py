@@ -1,5 +1,5 @@
-"""The protocols: each selects the scores that it needs and computes outcomes and rows of results. To add a protocol,
-write a file with a subclass of `Protocol` and register it here."""
+"""The protocols: each selects the scores that it needs and computes outcomes and rows of results.
+To add a protocol, write a file with a subclass of `Protocol` and register it here."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,5 @@
-"""Binary accuracy of the true text against its foil, with minimal captions or with the environment in both captions."""
+"""Binary accuracy of the true text against its foil, with minimal captions or with the environment
+in both captions."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -24,21 +25,24 @@ from evaluator.protocols.results import (
 from evaluator.protocols.scores import Scores, joined_bindings
 
 _MOSTLY_PAIRED = 0.75
-"""Matching is the main metric if at least this share of the items of every reported split has a counterpart.
+"""Matching is the main metric if at least this share of the items of every reported split has a
+counterpart.
 
-Worlds with twins, and grids, have counterparts for nearly all items. Without twins, `seen` has them for about a tenth
-(300 images of 1,308 clusters), so that a gap would compare few items of `seen` with all of `unseen`."""
+Worlds with twins, and grids, have counterparts for nearly all items. Without twins, `seen` has them
+for about a tenth (300 images of 1,308 clusters), so that a gap would compare few items of `seen`
+with all of `unseen`."""
 
 
 class Binary(Protocol):
-    """Accuracy by kind of foil and split, and over all kinds where there are several (Peng et al. 2026, section 3.1).
-    Chance 1/2.
+    """Accuracy by kind of foil and split, and over all kinds where there are several (Peng et al.
+    2026, section 3.1). Chance 1/2.
 
-    Two items with the same two texts, of which each is true of one image, are counterparts. Together they are a
-    question of `matching`, as in `pairs` (protocols, section 14), chance 1/2. It is the main metric if nearly all items
-    of each split have a counterpart.
+    Two items with the same two texts, of which each is true of one image, are counterparts.
+    Together they are a question of `matching`, as in `pairs` (protocols, section 14), chance 1/2.
+    It is the main metric if nearly all items of each split have a counterpart.
 
-    If the benchmark's authors average over categories: also that mean, and accuracy by skill if a kind has several.
+    If the benchmark's authors average over categories: also that mean, and accuracy by skill if a
+    kind has several.
     """
 
     name = "binary"
@@ -53,8 +57,11 @@ class Binary(Protocol):
             rows += category_means(items, [accuracy], categories)
             if len(set(categories)) > len(set(items.kind)):
                 rows += tabulate(items, [accuracy], ["kind", "skill"], gaps=False)
-        # Choices in words are no sums of scores; a model asked in words gets this question from `pairs`.
-        counterparts = find_counterparts(items, scores.twins) if items.graded else np.empty((0, 2), int)
+        # Choices in words are no sums of scores; a model asked in words gets this question from
+        # `pairs`.
+        counterparts = (
+            find_counterparts(items, scores.twins) if items.graded else np.empty((0, 2), int)
+        )
         if not len(counterparts):
             return ProtocolResults(items, [accuracy], rows)
         matched, matching_rows = _match(items, counterparts)
@@ -65,10 +72,12 @@ class Binary(Protocol):
 
 
 def find_counterparts(items: Items, twins: Mapping[str, str]) -> np.ndarray:
-    """Pairs of items of one split and kind that have the same two texts, the true one of each being the other's foil.
+    """Pairs of items of one split and kind that have the same two texts, the true one of each being
+    the other's foil.
 
-    Twins are paired first, since their images differ in nothing else; other items in the order of their scenes. An item
-    is in one pair at most. The pairs depend on the benchmark alone, never on scores.
+    Twins are paired first, since their images differ in nothing else; other items in the order of
+    their scenes. An item is in one pair at most. The pairs depend on the benchmark alone, never on
+    scores.
 
     Args:
         items: any items; those with one true and one false text can have a counterpart.
@@ -78,7 +87,8 @@ def find_counterparts(items: Items, twins: Mapping[str, str]) -> np.ndarray:
         Row numbers (pairs, 2), sorted; in each pair the item that comes first in `items` is first.
     """
     has_two_texts = (items.truth.sum(axis=1) == 1) & (items.false.sum(axis=1) == 1)
-    # For each two texts: the items of which the alphabetically first one is true, and those of which the other is.
+    # For each two texts: the items of which the alphabetically first one is true, and those of
+    # which the other is.
     sides: dict[tuple[str, ...], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for row in np.flatnonzero(has_two_texts).tolist():
         true_text = items.text_id[row, items.truth[row].argmax()]
@@ -101,7 +111,8 @@ def find_counterparts(items: Items, twins: Mapping[str, str]) -> np.ndarray:
 
 
 def _match(items: Items, counterparts: np.ndarray) -> tuple[Outcome, list[Row]]:
-    """The metric `matching` of counterparts: its outcome at the first item of each pair, nan elsewhere, and its rows.
+    """The metric `matching` of counterparts: its outcome at the first item of each pair, nan
+    elsewhere, and its rows.
 
     A row counts pairs as its items. A pair is unscored if one of its items is.
     """
@@ -142,8 +153,8 @@ def _are_mostly_paired(items: Items, counterparts: np.ndarray) -> bool:
 
 
 class Context(Protocol):
-    """Accuracy with minimal captions and with the environment in the captions, and their paired difference, by kind and
-    split."""
+    """Accuracy with minimal captions and with the environment in the captions, and their paired
+    difference, by kind and split."""
 
     name = "context"
 
@@ -151,6 +162,8 @@ class Context(Protocol):
         items = scores.items(self.name)
         items = items.requiring(items.has_slots("n", "context"))
         minimal = recall(items, items.false & (items.slot == "n"), "accuracy, minimal")
-        context = recall(items, items.false & (items.slot == "context"), "accuracy, with context", slot="context")
+        context = recall(
+            items, items.false & (items.slot == "context"), "accuracy, with context", slot="context"
+        )
         outcomes = [minimal, context, difference("context - minimal", context, minimal)]
         return ProtocolResults(items, outcomes, tabulate(items, outcomes, ["kind"]))

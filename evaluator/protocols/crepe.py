@@ -1,5 +1,5 @@
-"""CREPE (protocols, section 3; Ma et al. 2023): compounds seen and unseen in training, captions of growing complexity,
-and raw retrieval between images and their own captions in folds."""
+"""CREPE (protocols, section 3; Ma et al. 2023): compounds seen and unseen in training, captions of
+growing complexity, and raw retrieval between images and their own captions in folds."""
 
 from collections.abc import Sequence
 
@@ -37,14 +37,16 @@ does not reach 100%."""
 
 
 class Systematicity(Protocol):
-    """R@1, R@3 and their mean by kind of negatives (atom, comp, both) and split; raw retrieval by split. Only R@1 if
-    scores are not graded."""
+    """R@1, R@3 and their mean by kind of negatives (atom, comp, both) and split; raw retrieval by
+    split. Only R@1 if scores are not graded."""
 
     name = "systematicity"
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
-        items = items.take(items.kind != RAW)  # they are compared with the captions of their pools only
+        items = items.take(
+            items.kind != RAW
+        )  # they are compared with the captions of their pools only
         first, third = (recall(items, items.false, f"R@{k}", k) for k in (1, 3))
         mean = Outcome(
             "mean of R@1 and R@3",
@@ -63,7 +65,8 @@ class Systematicity(Protocol):
 
 
 class Productivity(Protocol):
-    """R@1 by kind of negatives (atom, swap, neg, all), over all captions and by number of atoms n; raw retrieval by n.
+    """R@1 by kind of negatives (atom, swap, neg, all), over all captions and by number of atoms n;
+    raw retrieval by n.
 
     For CREPE itself, whose authors plot R@1 by n, also the mean over n.
     """
@@ -72,9 +75,13 @@ class Productivity(Protocol):
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
-        items = items.take(items.kind != RAW)  # they are compared with the captions of their pools only
+        items = items.take(
+            items.kind != RAW
+        )  # they are compared with the captions of their pools only
         first = recall(items, items.false)
-        rows = tabulate(items, [first], ["kind"]) + tabulate(items, [first], ["kind", "n"], gaps=False)
+        rows = tabulate(items, [first], ["kind"]) + tabulate(
+            items, [first], ["kind", "n"], gaps=False
+        )
         if scores.averages_categories:
             sizes = [(kind, str(n)) for kind, n in zip(items.kind, atoms(items), strict=True)]
             rows += category_means(items, [first], sizes, overall=False)
@@ -103,13 +110,21 @@ def retrieval_rows(scores: Scores, protocol: str) -> list[Row]:
             if metric in RAW_METRICS and any(fold.truth is None for fold in members):
                 continue
             queries = [_queries(fold, run, metric, to_images) for fold in members]
-            labels = {"kind": RAW, "skill": skill if several_skills else None, "n": n, "split": split}
+            labels = {
+                "kind": RAW,
+                "skill": skill if several_skills else None,
+                "n": n,
+                "split": split,
+            }
             rows.append(_retrieval_row(scores, members, queries, labels))
     return rows
 
 
 def _retrieval_row(
-    scores: Scores, folds: Sequence[Fold], queries: Sequence[tuple[Outcome, np.ndarray]], labels: Labels
+    scores: Scores,
+    folds: Sequence[Fold],
+    queries: Sequence[tuple[Outcome, np.ndarray]],
+    labels: Labels,
 ) -> Row:
     """The row of one metric over the folds of a group. queries: for each fold the outcome, and
     which are scored (N,)."""
@@ -128,7 +143,9 @@ def _retrieval_row(
     means = [float(outcome.value[of_fold].mean()) for outcome, of_fold in queries if of_fold.any()]
     sd = float(np.std(means, ddof=1)) if len(means) > 1 else np.nan
     mean = Mean(estimate, by_chance, sd)
-    return result_row(outcome, labels, mean, "micro (over items)", int(tie.sum()), int((~scored).sum()))
+    return result_row(
+        outcome, labels, mean, "micro (over items)", int(tie.sum()), int((~scored).sum())
+    )
 
 
 def _queries(fold: Fold, run: Scores, metric: str, to_images: bool) -> tuple[Outcome, np.ndarray]:
@@ -149,7 +166,9 @@ def _queries(fold: Fold, run: Scores, metric: str, to_images: bool) -> tuple[Out
 def _ambiguous(fold: Fold, run: Scores, truth: np.ndarray, to_images: bool) -> np.ndarray:
     """Whether the model's input is the same for a text that is true of an image and for one that is
     not, bool (N,): of each image, or with `to_images` of each text. truth: bool (images, texts)."""
-    texts_of_input = by_key((run.indistinct.get(text, text), place) for place, text in enumerate(fold.texts))
+    texts_of_input = by_key(
+        (run.indistinct.get(text, text), place) for place, text in enumerate(fold.texts)
+    )
     found = np.zeros(len(fold.images), dtype=bool)
     for places in texts_of_input.values():
         if len(places) > 1:

@@ -1,6 +1,8 @@
-"""Analysis of wrong choices: whether the chosen text is more familiar than the truth, and which of its atoms are wrong.
+"""Analysis of wrong choices: whether the chosen text is more familiar than the truth, and which of
+its atoms are wrong.
 
-Both follow from the recorded forms of texts: how many held-out combinations they name, and which atoms.
+Both follow from the recorded forms of texts: how many held-out combinations they name, and which
+atoms.
 """
 
 import json
@@ -21,11 +23,14 @@ from generator.dataset.reader import Benchmark
 ATOMS = ("attribute", "object", "relation")
 BY_FAMILIARITY, BY_ATOM = "errors by familiarity", "errors by atom"
 FAMILIARITY = ("more familiar", "as familiar", "less familiar")
-"""Compared with the truth: the chosen text names fewer, equally many or more held-out bindings and triples."""
+"""Compared with the truth: the chosen text names fewer, equally many or more held-out bindings and
+triples."""
 WRONG = tuple(
-    " and ".join(name for i, name in enumerate(ATOMS) if code >> i & 1) or "binding" for code in range(2 ** len(ATOMS))
+    " and ".join(name for i, name in enumerate(ATOMS) if code >> i & 1) or "binding"
+    for code in range(2 ** len(ATOMS))
 )
-"""The atoms that differ from the truth; `binding` if none differs, so that only their assignment is wrong."""
+"""The atoms that differ from the truth; `binding` if none differs, so that only their assignment is
+wrong."""
 N_DIRECTIONS = len(FAMILIARITY) + len(WRONG)
 
 
@@ -33,8 +38,10 @@ N_DIRECTIONS = len(FAMILIARITY) + len(WRONG)
 class Assertions:
     """The content of t texts.
 
-    held_out: number of held-out bindings and relation triples that each text names (t,), None for a benchmark without a
-    holdout. atoms: codes (t, 3), a column for each of ATOMS; texts with equal codes name the same atoms equally often.
+    held_out: number of held-out bindings and relation triples that each text names (t,), None for a
+        benchmark without a
+    holdout. atoms: codes (t, 3), a column for each of ATOMS; texts with equal codes name the same
+    atoms equally often.
     """
 
     held_out: np.ndarray | None
@@ -42,14 +49,19 @@ class Assertions:
 
 
 def error_directions(
-    scores: np.ndarray, truth: np.ndarray, false: np.ndarray, texts: np.ndarray, said: Assertions, tolerance: float
+    scores: np.ndarray,
+    truth: np.ndarray,
+    false: np.ndarray,
+    texts: np.ndarray,
+    said: Assertions,
+    tolerance: float,
 ) -> np.ndarray:
-    """How each item's wrong choice differs from its truth: shares (n, 2, 3 + 8), zeros for items without a wrong
-    choice.
+    """How each item's wrong choice differs from its truth: shares (n, 2, 3 + 8), zeros for items
+    without a wrong choice.
 
-    scores, truth, false: of the candidates (n, m). texts: their rows in `said`, (n, m), or (m,) if all items share
-    them. [:, 0]: the model's choice. [:, 1]: a random false text. The last axis is FAMILIARITY, zeros without a
-    holdout, then WRONG. The truth is an item's first true text.
+    scores, truth, false: of the candidates (n, m). texts: their rows in `said`, (n, m), or (m,) if
+    all items share them. [:, 0]: the model's choice. [:, 1]: a random false text. The last axis is
+    FAMILIARITY, zeros without a holdout, then WRONG. The truth is an item's first true text.
     """
     texts = np.broadcast_to(texts, scores.shape)
     own = texts[np.arange(len(texts)), truth.argmax(axis=1)]
@@ -76,17 +88,23 @@ def candidate_errors(scores: Scores, items: Items) -> list[Row]:
     if said is None or not len(items):
         return []
     rows = texts.reshape(items.text_id.shape) - padded
-    return error_rows(items, error_directions(items.scores, items.truth, items.false, rows, said, items.tolerance))
+    return error_rows(
+        items, error_directions(items.scores, items.truth, items.false, rows, said, items.tolerance)
+    )
 
 
 def error_rows(items: Items, directions: np.ndarray) -> list[Row]:
     """The share of each direction among the wrong choices, with its chance, by kind and split.
 
-    directions: from `error_directions`. There is no row for a direction that no false text has, nor for familiarity if
+    directions: from `error_directions`. There is no row for a direction that no false text has, nor
+        for familiarity if
     all texts are as familiar as the truth.
     """
     wrong = items.scored & (directions[:, 0].sum(axis=1) > 0)
-    names = [*((BY_FAMILIARITY, name) for name in FAMILIARITY), *((BY_ATOM, name) for name in WRONG)]
+    names = [
+        *((BY_FAMILIARITY, name) for name in FAMILIARITY),
+        *((BY_ATOM, name) for name in WRONG),
+    ]
     no_tie = np.zeros(len(items), dtype=bool)
     outcomes = [
         Outcome(metric, directions[:, 0, i], no_tie, directions[:, 1, i], error=name)
@@ -98,7 +116,8 @@ def error_rows(items: Items, directions: np.ndarray) -> list[Row]:
     return [
         row
         for row in rows
-        if (row["chance"] or row["value"]) and (row["metric"] == BY_ATOM or told != {FAMILIARITY[1]})
+        if (row["chance"] or row["value"])
+        and (row["metric"] == BY_ATOM or told != {FAMILIARITY[1]})
     ]
 
 
@@ -111,20 +130,32 @@ def read_assertions(benchmark: Benchmark, text_ids: Sequence[str]) -> Assertions
     forms = [json.loads(form) for form in recorded]
     held_out = None
     if (holdout := benchmark.holdout) is not None:
-        bindings, triples = ({tuple(each) for each in holdout[name]} for name in ("bindings", "triples"))
+        bindings, triples = (
+            {tuple(each) for each in holdout[name]} for name in ("bindings", "triples")
+        )
         kinds = holdout["kind"], holdout["category"]
-        held_out = np.array([_held_out(form, *kinds, bindings, triples) for form in forms], dtype=int)
+        held_out = np.array(
+            [_held_out(form, *kinds, bindings, triples) for form in forms], dtype=int
+        )
     named = [_atoms(form) for form in forms]
     columns = [_codes([atoms[i] for atoms in named]) for i in range(len(ATOMS))]
     return Assertions(held_out, np.stack(columns, axis=1))
 
 
 def _held_out(
-    form: Mapping[str, Any], kind: str, category: str, bindings: set[tuple[str, ...]], triples: set[tuple[str, ...]]
+    form: Mapping[str, Any],
+    kind: str,
+    category: str,
+    bindings: set[tuple[str, ...]],
+    triples: set[tuple[str, ...]],
 ) -> int:
-    """The number of held-out bindings and triples that a form names, as `held_out_positive` in docs/dataset.md."""
+    """The number of held-out bindings and triples that a form names, as `held_out_positive` in
+    docs/dataset.md."""
     objects = form["objects"]
-    related = [(objects[s]["category"], name, objects[o]["category"]) for s, name, o, *_ in form.get("relations", ())]
+    related = [
+        (objects[s]["category"], name, objects[o]["category"])
+        for s, name, o, *_ in form.get("relations", ())
+    ]
     found = sum(triple in triples for triple in related)
     for mention in objects:
         # a denial counts as naming: "a cube that is not red" names (red, cube)
@@ -136,10 +167,15 @@ def _held_out(
 
 
 def _atoms(form: Mapping[str, Any]) -> tuple[list[Any], list[Any], list[Any]]:
-    """The attributes, objects and relations that a form names, each sorted, without their assignment."""
-    mentions = [mention for mention in form["objects"] for _ in range(max(1, mention.get("count", 1)))]
+    """The attributes, objects and relations that a form names, each sorted, without their
+    assignment."""
+    mentions = [
+        mention for mention in form["objects"] for _ in range(max(1, mention.get("count", 1)))
+    ]
     attributes = [pair for mention in mentions for pair in mention["attributes"].items()]
-    attributes += [("not", *pair) for mention in mentions for pair in mention.get("without", {}).items()]
+    attributes += [
+        ("not", *pair) for mention in mentions for pair in mention.get("without", {}).items()
+    ]
     objects = [str(mention["category"]) for mention in mentions]
     relations = [(name, holds) for _, name, *_, holds in form.get("relations", ())]
     return sorted(attributes), sorted(objects), sorted(relations)

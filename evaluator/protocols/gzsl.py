@@ -1,4 +1,5 @@
-"""Choices among several wrong texts: zero-shot questions (GZSL, ZSL) and confusion sets of the same words."""
+"""Choices among several wrong texts: zero-shot questions (GZSL, ZSL) and confusion sets of the same
+words."""
 
 from dataclasses import replace
 
@@ -13,8 +14,9 @@ DISTRACTOR, ZERO_SHOT = "distractor", "zsl"
 
 
 class Gzsl(Protocol):
-    """R@1 against all wrong labels (GZSL) and against the wrong labels of the zero-shot question (ZSL); GZSL errors as
-    shares of all predictions, and their directions (protocols, section 2; Pearson et al. 2025).
+    """R@1 against all wrong labels (GZSL) and against the wrong labels of the zero-shot question
+    (ZSL); GZSL errors as shares of all predictions, and their directions (protocols, section 2;
+    Pearson et al. 2025).
 
     Items without a zero-shot question (single objects) have no ZSL.
     """
@@ -35,13 +37,17 @@ class Gzsl(Protocol):
             part = compared.take(items.kind == kind)
             shares = error_shares(part, "share of predictions", part.truth | part.false)
             rows += tabulate(part, shares, ["kind"], gaps=False)
-        return ProtocolResults(items, [generalised, zero_shot], rows + candidate_errors(scores, compared))
+        return ProtocolResults(
+            items, [generalised, zero_shot], rows + candidate_errors(scores, compared)
+        )
 
 
 class Confusion(Protocol):
-    """R@1 against every other assignment of the same words, chance true/size (protocols, section 5; Auto-Comp, 2026).
+    """R@1 against every other assignment of the same words, chance true/size (protocols, section 5;
+    Auto-Comp, 2026).
 
-    The share of each pattern among the errors, beside its share among the negatives; and the directions of errors.
+    The share of each pattern among the errors, beside its share among the negatives; and the
+    directions of errors.
     """
 
     name = "confusion"
@@ -57,8 +63,8 @@ class Confusion(Protocol):
 
 
 def _zero_shot(items: Items) -> np.ndarray:
-    """Mask (n, m) of the wrong labels of the zero-shot question: the labels in its slot; for items without the slot
-    the distractors, if scores are graded."""
+    """Mask (n, m) of the wrong labels of the zero-shot question: the labels in its slot; for items
+    without the slot the distractors, if scores are graded."""
     own = items.false & (items.slot == ZERO_SHOT)
     distractors = items.false & (items.slot == "n") & (items.candidate_kind == DISTRACTOR)
     if not items.graded:  # a choice among all labels does not tell the choice among a subset

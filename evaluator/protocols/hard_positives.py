@@ -1,4 +1,5 @@
-"""Hard positives: captions with other words and the same meaning (protocols, section 5; Kamath et al. 2024)."""
+"""Hard positives: captions with other words and the same meaning (protocols, section 5; Kamath et
+al. 2024)."""
 
 from dataclasses import replace
 
@@ -23,11 +24,13 @@ BRITTLENESS = "brittleness"
 
 
 class HardPositives(Protocol):
-    """Original and augmented accuracy and their difference, brittleness and mean scores, by kind; also by skill if a
-    kind has several.
+    """Original and augmented accuracy and their difference, brittleness and mean scores, by kind;
+    also by skill if a kind has several.
 
-    `replace` is the mean over items of attributes and relations, as published. Replaced objects are a separate kind,
-    `replace object`. If the benchmark's authors average over categories: also over all kinds and over categories.
+    `replace` is the mean over items of attributes and relations, as published. Replaced objects are
+    a separate kind,
+    `replace object`. If the benchmark's authors average over categories: also over all kinds and
+    over categories.
     """
 
     name = "hard_positives"
@@ -47,18 +50,25 @@ class HardPositives(Protocol):
             right(BRITTLENESS, 1 / 3, brittleness(c, n, p, items.tolerance)),
         ]
         if items.graded:
-            outcomes += [_score(f"mean score {slot}", score) for slot, score in (("c", c), ("n", n), ("p", p))]
+            outcomes += [
+                _score(f"mean score {slot}", score)
+                for slot, score in (("c", c), ("n", n), ("p", p))
+            ]
         rows = tabulate(items, outcomes, ["kind"])
         for kind in sorted(set(items.kind.tolist())):
             inside = items.kind == kind
             if len(set(items.skill[inside])) > 1:
                 rows += tabulate(items, outcomes, ["kind", "skill"], gaps=False, where=inside)
         if scores.averages_categories:
-            rows += tabulate(items, outcomes) + category_means(items, outcomes, kinds_and_skills(items))
+            rows += tabulate(items, outcomes) + category_means(
+                items, outcomes, kinds_and_skills(items)
+            )
         return ProtocolResults(items, outcomes, rows)
 
 
 def _score(metric: str, scores: np.ndarray) -> Outcome:
     """The outcome of scores (n,): any numbers, without ties or chance."""
     n = len(scores)
-    return Outcome(metric, scores.astype(float), np.zeros(n, dtype=bool), np.full(n, np.nan), "score")
+    return Outcome(
+        metric, scores.astype(float), np.zeros(n, dtype=bool), np.full(n, np.nan), "score"
+    )

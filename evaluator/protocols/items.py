@@ -20,17 +20,19 @@ INCOMPLETE = "it lacks a true or a false text"
 MISSING = "the run has no score of one of its texts"
 FULL, MIXED, EXCLUDED, UNPARSED = "full", "mixed", "excluded", "unparsed"
 PARTITIONS = ("seen", MIXED, "unseen")
-"""The splits of partitioned items (evaluator.runs.parts). FULL holds these and EXCLUDED, but not UNPARSED."""
+"""The splits of partitioned items (evaluator.runs.parts). FULL holds these and EXCLUDED, but not
+UNPARSED."""
 ASYMMETRIC = ("asymmetric_seen", "asymmetric_unseen")
-"""Splits in which only the foil names something held out (`asymmetric_seen`), or only the true text does
-(`asymmetric_unseen`)."""
+"""Splits in which only the foil names something held out (`asymmetric_seen`), or only the true text
+does (`asymmetric_unseen`)."""
 SPLITS = (FULL, "seen", "partial", MIXED, "unseen", *ASYMMETRIC)
 """The splits that are reported, in order, of all designs and of tables of others."""
 SPLIT_ORDER = ("val", *SPLITS)
 _LEFT_OUT = ("val", EXCLUDED, UNPARSED)
 """Splits that are measured but left out of figures and papers' tables."""
 COMPARED = ("c", "n", "p", "0", "1")
-"""Slots whose candidates are compared with one another; candidates of any other slot are compared only within it."""
+"""Slots whose candidates are compared with one another; candidates of any other slot are compared
+only within it."""
 COUNTS = ("n_objects", "n_attributes", "n_relations")
 TOP = 3
 """Number of best texts of an item that are recorded."""
@@ -38,12 +40,17 @@ TOP = 3
 
 @dataclass(frozen=True)
 class Items:
-    """n items of one protocol with at most m candidates each. Strings are object arrays, "" where there is none.
+    """n items of one protocol with at most m candidates each. Strings are object arrays, "" where
+    there is none.
 
-    counts: objects, attributes and relations of the caption c, −1 where unknown. scores: float32, nan where padded or
-    unscored. truth, false: bool, both False where padded. unscored: the reason, "" for a scored item. tolerance: how
-    close scores tie (comparison.tied). confidence: the level of intervals, 0..1. intervals: whether to compute them; a
-    ceiling needs only means. partitioned: the splits are partitions by familiarity. graded: scores have degrees; else
+    counts: objects, attributes and relations of the caption c, −1 where unknown. scores: float32,
+        nan where padded or
+    unscored. truth, false: bool, both False where padded. unscored: the reason, "" for a scored
+    item. tolerance: how
+    close scores tie (comparison.tied). confidence: the level of intervals, 0..1. intervals: whether
+    to compute them; a
+    ceiling needs only means. partitioned: the splits are partitions by familiarity. graded: scores
+    have degrees; else
     they only mark the candidates that win. samples: number of consecutive rows of each item.
     """
 
@@ -62,7 +69,9 @@ class Items:
     candidate_kind: np.ndarray  # (n, m)
     text_id: np.ndarray  # (n, m)
     unscored: np.ndarray  # (n,)
-    unread: np.ndarray | None = None  # (n,) why an item is wrong without a label of the model, "" if it has labels
+    unread: np.ndarray | None = (
+        None  # (n,) why an item is wrong without a label of the model, "" if it has labels
+    )
     bindings: np.ndarray | None = None  # (n,) of the scene, joined by ";"; None if unknown
     tolerance: float = TOLERANCE
     confidence: float = LEVEL
@@ -70,16 +79,21 @@ class Items:
     partitioned: bool = False
     graded: bool = True
     samples: int = 1
-    vocabulary: tuple[int, int] | None = None  # the world's number of values and of objects; None: those of the items
+    vocabulary: tuple[int, int] | None = (
+        None  # the world's number of values and of objects; None: those of the items
+    )
 
     @classmethod
     def interleaved(cls, samples: "Sequence[Items]") -> "Items":
-        """Several samples of the same items as one object; the samples of an item are consecutive rows."""
+        """Several samples of the same items as one object; the samples of an item are consecutive
+        rows."""
         first = samples[0]
         if len(samples) == 1:
             return first
         columns = {
-            field.name: np.stack([getattr(each, field.name) for each in samples], axis=1).reshape(-1, *column.shape[1:])
+            field.name: np.stack([getattr(each, field.name) for each in samples], axis=1).reshape(
+                -1, *column.shape[1:]
+            )
             for field in fields(cls)
             if isinstance(column := getattr(first, field.name), np.ndarray)
         }
@@ -91,7 +105,10 @@ class Items:
     def take(self, mask: np.ndarray) -> "Items":
         """The items where the mask (n,) is true."""
         columns = {field.name: getattr(self, field.name) for field in fields(self)}
-        return replace(self, **{name: each[mask] for name, each in columns.items() if isinstance(each, np.ndarray)})
+        return replace(
+            self,
+            **{name: each[mask] for name, each in columns.items() if isinstance(each, np.ndarray)},
+        )
 
     def requiring(self, complete: np.ndarray) -> "Items":
         """The items, with incomplete items unscored. complete: bool (n,)."""
@@ -102,16 +119,17 @@ class Items:
         return np.all([(self.slot == slot).any(axis=1) for slot in slots], axis=0)
 
     def of_slots(self, *slots: str) -> "Items":
-        """The items with only the candidates of these slots; other candidates count as neither true nor false."""
+        """The items with only the candidates of these slots; other candidates count as neither true
+        nor false."""
         inside = np.isin(self.slot, slots)
         return replace(self, truth=self.truth & inside, false=self.false & inside)
 
     def best_candidates(self) -> dict[str, np.ndarray]:
-        """The best true and the best false candidate of the first image: arrays (n,) true, true_text, false,
-        false_text.
+        """The best true and the best false candidate of the first image: arrays (n,) true,
+        true_text, false, false_text.
 
-        true and false are scores, nan if scores are not graded; true_text and false_text are text ids. Compares slot c
-        with n; for a pair of images, slot 0 with 1.
+        true and false are scores, nan if scores are not graded; true_text and false_text are text
+        ids. Compares slot c with n; for a pair of images, slot 0 with 1.
         """
         rows = np.arange(len(self))
         columns: dict[str, np.ndarray] = {}
@@ -132,7 +150,11 @@ class Items:
     @property
     def read(self) -> np.ndarray:
         """Whether each item's outcome follows from labels that the model gave, bool (n,)."""
-        return self.unscored == "" if self.unread is None else (self.unscored == "") & (self.unread == "")
+        return (
+            self.unscored == ""
+            if self.unread is None
+            else (self.unscored == "") & (self.unread == "")
+        )
 
     @property
     def scored(self) -> np.ndarray:
@@ -141,13 +163,20 @@ class Items:
 
 
 def sorted_rows(benchmark: Benchmark, protocol: str) -> np.ndarray:
-    """The rows of a protocol's items, by split (in the order of SPLIT_ORDER, others last) and item_id."""
-    chosen = np.flatnonzero(pc.fill_null(pc.equal(benchmark.items["protocol"], protocol), False).to_numpy())
+    """The rows of a protocol's items, by split (in the order of SPLIT_ORDER, others last) and
+    item_id."""
+    chosen = np.flatnonzero(
+        pc.fill_null(pc.equal(benchmark.items["protocol"], protocol), False).to_numpy()
+    )
     found = benchmark.items.select(["split", "item_id"]).take(pa.array(chosen))
     code, names = pd.factorize(strings(found["split"]))
     rank = np.argsort(sorted(range(len(names)), key=lambda i: split_rank(str(names[i]))))
-    keys = pa.table({"rank": rank[code], "item_id": found["item_id"], "row": np.arange(len(chosen))})
-    return chosen[pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names]).to_numpy()]
+    keys = pa.table(
+        {"rank": rank[code], "item_id": found["item_id"], "row": np.arange(len(chosen))}
+    )
+    return chosen[
+        pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names]).to_numpy()
+    ]
 
 
 def split_rank(split: str) -> tuple[int, str]:
@@ -166,7 +195,13 @@ def reported_splits(splits: Iterable[str]) -> list[str]:
 
 def item_columns(table: pa.Table) -> dict[str, Any]:
     """The fields of Items that are columns of the table of items."""
-    columns = {"item_id": "item_id", "cluster": "cluster_id", "kind": "kind", "skill": "skill", "split": "split"}
+    columns = {
+        "item_id": "item_id",
+        "cluster": "cluster_id",
+        "kind": "kind",
+        "skill": "skill",
+        "split": "split",
+    }
     return {name: strings(table[column]) for name, column in columns.items()}
 
 
@@ -181,4 +216,8 @@ def strings(column: pa.ChunkedArray) -> np.ndarray:
 
 def positions(values: pa.ChunkedArray, among: pa.ChunkedArray) -> np.ndarray:
     """The row of each value in the column `among`, int64, −1 if it is missing."""
-    return pc.fill_null(pc.index_in(values, value_set=among.combine_chunks()), -1).to_numpy().astype(np.int64)
+    return (
+        pc.fill_null(pc.index_in(values, value_set=among.combine_chunks()), -1)
+        .to_numpy()
+        .astype(np.int64)
+    )

@@ -1,5 +1,5 @@
-"""Pools of texts that images are scored against: pools of items, samples of pools that are too large to score whole,
-and the folds of raw retrieval (CREPE, Ma et al. 2023)."""
+"""Pools of texts that images are scored against: pools of items, samples of pools that are too
+large to score whole, and the folds of raw retrieval (CREPE, Ma et al. 2023)."""
 
 import hashlib
 from collections.abc import Sequence
@@ -25,8 +25,8 @@ def has_item_pools(benchmark: Benchmark, protocol: str) -> bool:
 
 @dataclass(frozen=True)
 class Pool:
-    """Images that are scored against the same texts. sample: number of false texts drawn for each image, None for the
-    whole pool."""
+    """Images that are scored against the same texts. sample: number of false texts drawn for each
+    image, None for the whole pool."""
 
     name: str
     images: list[str]
@@ -36,7 +36,8 @@ class Pool:
 
 @dataclass(frozen=True, kw_only=True)
 class Fold(Pool):
-    """A pool of raw retrieval: N images of one split and N distinct captions; caption i belongs to image i."""
+    """A pool of raw retrieval: N images of one split and N distinct captions; caption i belongs to
+    image i."""
 
     split: str
     n: int | None
@@ -49,7 +50,9 @@ class Fold(Pool):
     true."""
 
 
-def item_pools(benchmark: Benchmark, protocols: Sequence[str], samples: dict[str, int] | None = None) -> list[Pool]:
+def item_pools(
+    benchmark: Benchmark, protocols: Sequence[str], samples: dict[str, int] | None = None
+) -> list[Pool]:
     """The pools of the protocols' items, sorted by name. Their images are the sorted scenes of the
     items.
 
@@ -57,8 +60,15 @@ def item_pools(benchmark: Benchmark, protocols: Sequence[str], samples: dict[str
     """
     wanted = pc.field("protocol").isin(list(protocols)) & _IN_A_POOL
     pool_of = benchmark.items.filter(wanted).select(["item_id", "pool_id"])
-    rows = benchmark.candidates.select(["item_id", "scene_id"]).join(pool_of, "item_id", join_type="inner").to_pandas()
-    texts = {name: list(of) for name, of in benchmark.pools.to_pandas().groupby("pool_id", sort=False)["text_id"]}
+    rows = (
+        benchmark.candidates.select(["item_id", "scene_id"])
+        .join(pool_of, "item_id", join_type="inner")
+        .to_pandas()
+    )
+    texts = {
+        name: list(of)
+        for name, of in benchmark.pools.to_pandas().groupby("pool_id", sort=False)["text_id"]
+    }
     return [
         Pool(str(name), sorted(set(images)), texts.get(name, []), (samples or {}).get(str(name)))
         for name, images in rows.groupby("pool_id")["scene_id"]
@@ -66,16 +76,19 @@ def item_pools(benchmark: Benchmark, protocols: Sequence[str], samples: dict[str
 
 
 def sampled_columns(pool: Pool, image: str, true: set[str], n: int) -> list[int]:
-    """The columns of an image's true texts and of n random false texts, sorted. The seed is a hash of the names of
-    pool and image."""
+    """The columns of an image's true texts and of n random false texts, sorted. The seed is a hash
+    of the names of pool and image."""
     seed = int.from_bytes(hashlib.sha256(f"{pool.name}/{image}".encode()).digest()[:8], "big")
     false = np.array([column for column, text in enumerate(pool.texts) if text not in true])
     drawn = np.random.default_rng(seed).choice(false, min(n, len(false)), replace=False)
-    return sorted([*drawn.tolist(), *(column for column, text in enumerate(pool.texts) if text in true)])
+    return sorted(
+        [*drawn.tolist(), *(column for column, text in enumerate(pool.texts) if text in true)]
+    )
 
 
 def sample_mask(pool: Pool, true: dict[str, set[str]]) -> np.ndarray:
-    """Mask of the texts that each image is scored with, bool (images, texts). true: the true texts of each image."""
+    """Mask of the texts that each image is scored with, bool (images, texts). true: the true texts
+    of each image."""
     mask = np.ones((len(pool.images), len(pool.texts)), dtype=bool)
     if pool.sample is not None:
         mask[:] = False
@@ -99,7 +112,9 @@ def make_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[Fold
     Benchmarks made elsewhere have none, since they do not say which captions are true of which
     other images.
     """
-    return _written_folds(benchmark, protocol, by_atoms) or _drawn_folds(benchmark, protocol, by_atoms)
+    return _written_folds(benchmark, protocol, by_atoms) or _drawn_folds(
+        benchmark, protocol, by_atoms
+    )
 
 
 def _written_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[Fold]:
@@ -117,7 +132,9 @@ def _written_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[
     for pool_id, members in rows.groupby("pool_id"):
         own = members[members["slot"] == "c"].sort_values("item_id")
         images, texts = own["scene_id"].tolist(), own["text_id"].tolist()
-        image_of, text_of = ({name: place for place, name in enumerate(names)} for names in (images, texts))
+        image_of, text_of = (
+            {name: place for place, name in enumerate(names)} for names in (images, texts)
+        )
         pairs = [
             (image_of[image], text_of[text])
             for image, text in zip(members["scene_id"], members["text_id"], strict=True)
@@ -135,7 +152,9 @@ def _written_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[
                 truth=np.array(sorted(pairs), dtype=np.int64),
             )
         )
-    return sorted(folds, key=lambda fold: (fold.skill, split_rank(fold.split), fold.n or 0, fold.name))
+    return sorted(
+        folds, key=lambda fold: (fold.skill, split_rank(fold.split), fold.n or 0, fold.name)
+    )
 
 
 def _drawn_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[Fold]:
@@ -143,35 +162,54 @@ def _drawn_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[Fo
     size of the smallest group, or with `by_atoms` of the smallest group of the same split (CREPE,
     appendix B.2).
 
-    A group is a split (CREPE's SC, UC and UA, not `partial` or `val`), or with `by_atoms` a split and number of atoms.
-    In a group each image has one caption and each caption one image, ordered by a hash of the images' names.
+    A group is a split (CREPE's SC, UC and UA, not `partial` or `val`), or with `by_atoms` a split
+    and number of atoms. In a group each image has one caption and each caption one image, ordered
+    by a hash of the images' names.
     """
     groups = _groups(benchmark, protocol, by_atoms)
     folds = []
     for (split, n), members in groups.items():
         size = min(len(each) for group, each in groups.items() if not by_atoms or group[0] == split)
         for k in range(min(MOST, len(members) // size) if size > 1 else 0):
-            images, texts, clusters = (list(column) for column in zip(*members[k * size : (k + 1) * size], strict=True))
+            images, texts, clusters = (
+                list(column) for column in zip(*members[k * size : (k + 1) * size], strict=True)
+            )
             name = f"raw-{protocol}-{split}{'' if n is None else f'-{n}'}-{k}"
-            folds.append(Fold(name, images, texts, split=split, n=n, clusters=np.array(clusters, dtype=object)))
+            folds.append(
+                Fold(
+                    name, images, texts, split=split, n=n, clusters=np.array(clusters, dtype=object)
+                )
+            )
     return folds
 
 
-def _groups(benchmark: Benchmark, protocol: str, by_atoms: bool) -> dict[tuple[str, int | None], list[Sequence[str]]]:
-    """The members (image, caption, cluster) of each split, or with `by_atoms` of each split and number of atoms."""
+def _groups(
+    benchmark: Benchmark, protocol: str, by_atoms: bool
+) -> dict[tuple[str, int | None], list[Sequence[str]]]:
+    """The members (image, caption, cluster) of each split, or with `by_atoms` of each split and
+    number of atoms."""
     captions = benchmark.candidates.filter((pc.field("slot") == "c") & pc.field("truth"))
     items = benchmark.items_of(protocol).select(["item_id", "split", "cluster_id"]).to_pandas()
     counts = benchmark.texts.select(["text_id", *COUNTS]).to_pandas()
-    rows = captions.select(["item_id", "scene_id", "text_id"]).to_pandas().merge(items, on="item_id")
+    rows = (
+        captions.select(["item_id", "scene_id", "text_id"]).to_pandas().merge(items, on="item_id")
+    )
     rows = rows[~rows["split"].isin(_NO_PART)].merge(counts, on="text_id", how="left")
     rows["n"] = rows[list(COUNTS)].fillna(0).sum(axis=1).astype(int) if by_atoms else -1
     rows["order"] = [hashlib.sha256(scene.encode()).hexdigest() for scene in rows["scene_id"]]
     groups: dict[tuple[str, int | None], list[Sequence[str]]] = {}
-    for (split, n), members in rows.sort_values(["order", "scene_id", "text_id"]).groupby(["split", "n"]):
+    for (split, n), members in rows.sort_values(["order", "scene_id", "text_id"]).groupby(
+        ["split", "n"]
+    ):
         taken: set[str] = set()
         kept = groups[str(split), int(n) if by_atoms else None] = []
-        for member in members[["scene_id", "text_id", "cluster_id"]].itertuples(index=False, name=None):
+        for member in members[["scene_id", "text_id", "cluster_id"]].itertuples(
+            index=False, name=None
+        ):
             if not taken & {*member[:2]}:
                 taken |= {*member[:2]}
                 kept.append(member)
-    return {group: groups[group] for group in sorted(groups, key=lambda each: (split_rank(each[0]), each[1] or 0))}
+    return {
+        group: groups[group]
+        for group in sorted(groups, key=lambda each: (split_rank(each[0]), each[1] or 0))
+    }

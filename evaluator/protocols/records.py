@@ -1,4 +1,5 @@
-"""Types of the contents of run.json and results.json: the long table of results and the records beside it."""
+"""Types of the contents of run.json and results.json: the long table of results and the records
+beside it."""
 
 from collections.abc import Iterable
 from math import isnan
@@ -10,11 +11,13 @@ from typing_extensions import TypedDict  # pydantic needs this one before Python
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 Count = Annotated[int, Field(ge=0, lt=1 << 63)]
-"""A number of items or the like. Python's integers have no end, NumPy's and Arrow's have 64 bits."""
+"""A number of items or the like. Python's integers have no end, NumPy's and Arrow's have 64
+bits."""
 
 
 class LimitRecord(TypedDict):
-    """`--limit` of a run. items: maximum per protocol. of: all items per protocol. empty: splits left empty."""
+    """`--limit` of a run. items: maximum per protocol. of: all items per protocol. empty: splits
+    left empty."""
 
     items: Count
     of: dict[str, Count]
@@ -31,9 +34,9 @@ class ExternalRecord(TypedDict):
 
 
 class ReadingRecord(TypedDict, total=False):
-    """How a published benchmark was read (evaluator.benchmarks.reading): filters by name, numbers left out by reason, a
-    sentence for each file of another version, and whether its authors average over categories. Empty for other
-    benchmarks."""
+    """How a published benchmark was read (evaluator.benchmarks.reading): filters by name, numbers
+    left out by reason, a sentence for each file of another version, and whether its authors average
+    over categories. Empty for other benchmarks."""
 
     averages: bool
     filters: dict[str, str]
@@ -42,9 +45,9 @@ class ReadingRecord(TypedDict, total=False):
 
 
 class WordsRecord(TypedDict):
-    """How a run was asked in words (evaluator.runs.ask). prompt: in run.json the prompt, in results.json its digest.
-    orders: number of orders of a choice, None for all cyclic orders. temperature, max_tokens: None if another tool
-    asked."""
+    """How a run was asked in words (evaluator.runs.ask). prompt: in run.json the prompt, in
+    results.json its digest. orders: number of orders of a choice, None for all cyclic orders.
+    temperature, max_tokens: None if another tool asked."""
 
     form: str
     prompt: dict[str, Any] | str
@@ -56,7 +59,8 @@ class WordsRecord(TypedDict):
 
 
 class PositionRecord(TypedDict):
-    """How often a label is chosen, and is right, in questions with `options` options: shares of `answers`."""
+    """How often a label is chosen, and is right, in questions with `options` options: shares of
+    `answers`."""
 
     form: str
     options: Count
@@ -67,7 +71,8 @@ class PositionRecord(TypedDict):
 
 
 class AnswersRecord(TypedDict):
-    """Counts of a run's answers (evaluator.scoring.words.answers), and of unusable answers by reason."""
+    """Counts of a run's answers (evaluator.scoring.words.answers), and of unusable answers by
+    reason."""
 
     answers: Count
     refused: Count
@@ -110,9 +115,11 @@ class RunRecord(TypedDict, total=False):
 
 
 class Row(TypedDict):
-    """A row of the long table of results: a metric of a protocol over a group of items, in one split or between two.
+    """A row of the long table of results: a metric of a protocol over a group of items, in one
+    split or between two.
 
-    Columns without a meaning for the row are None. Shares are in 0..1, not in percent; differences are of such shares.
+    Columns without a meaning for the row are None. Shares are in 0..1, not in percent; differences
+    are of such shares.
     """
 
     model: str
@@ -154,15 +161,16 @@ class Row(TypedDict):
     speaks_of: str
     """What `low` and `high` speak of, in words."""
     p: float | None
-    """Two-sided p of the claim about this vocabulary: of a share against its chance, of a gap against 0."""
+    """Two-sided p of the claim about this vocabulary: of a share against its chance, of a gap
+    against 0."""
     items: Count
     clusters: Count
     ties: Count | None
     unscored: Count | None
     chance: float | None
     ceiling: float | None
-    """The oracle's value: what a model that knows the truth of every text reaches under the same rules. None if the
-    judge's truths are missing, and for metrics without a best value."""
+    """The oracle's value: what a model that knows the truth of every text reaches under the same
+    rules. None if the judge's truths are missing, and for metrics without a best value."""
     unread: NotRequired[Count | None]
     """Of a run in words: items that are wrong because an answer is unread, refused or cut off."""
     value_read: NotRequired[float | None]
@@ -170,14 +178,16 @@ class Row(TypedDict):
     blocks: NotRequired[Count]
     runs: NotRequired[Count]
     same_images: NotRequired[bool]
-    """For a gap over several runs: whether it is over the same images, unseen in one turn and seen in others."""
+    """For a gap over several runs: whether it is over the same images, unseen in one turn and seen
+    in others."""
     sd_blocks: NotRequired[float | None]
     min_blocks: NotRequired[float | None]
     max_blocks: NotRequired[float | None]
     sd_runs: NotRequired[float | None]
     min_runs: NotRequired[float | None]
     max_runs: NotRequired[float | None]
-    """For rows pooled over blocks and runs (evaluator.analysis.pooling): their numbers and spread."""
+    """For rows pooled over blocks and runs (evaluator.analysis.pooling): their numbers and
+    spread."""
 
 
 class RulesRecord(TypedDict, total=False):
@@ -194,11 +204,15 @@ class RulesRecord(TypedDict, total=False):
 
 
 class FactorsRecord(TypedDict, total=False):
-    """The identity of a run. Runs that differ only in block or training seed belong to one experiment.
+    """The identity of a run. Runs that differ only in block or training seed belong to one
+    experiment.
 
-    model: its spec, or for a model from `score train` its method and base. treatment: the training recipe without its
-    seed; also training status, channel and tie tolerance. design: settings of world, benchmark and rules, without seeds
-    and machine. block: digest of the benchmark's holdout, None if it has none. benchmark: digests of benchmark and
+    model: its spec, or for a model from `score train` its method and base. treatment: the training
+        recipe without its
+    seed; also training status, channel and tie tolerance. design: settings of world, benchmark and
+    rules, without seeds
+    and machine. block: digest of the benchmark's holdout, None if it has none. benchmark: digests
+    of benchmark and
     world.
     """
 
@@ -241,7 +255,8 @@ class ResultsRecord(TypedDict, total=False):
 
 
 Results = dict[str, Any]
-"""The contents of results.json (ResultsRecord), or pooled results of several runs (evaluator.analysis.pooling)."""
+"""The contents of results.json (ResultsRecord), or pooled results of several runs
+(evaluator.analysis.pooling)."""
 LABELS = ("protocol", "metric", "error", "kind", "skill", "level")
 """The columns that name a line of a table, whose cells are splits and gaps."""
 STATISTICS = tuple(Row.__annotations__)[tuple(Row.__annotations__).index("unit") :]

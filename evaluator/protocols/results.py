@@ -1,4 +1,5 @@
-"""Base class of protocols; outcomes of items under a metric, and their aggregation to rows of the table of results."""
+"""Base class of protocols; outcomes of items under a metric, and their aggregation to rows of the
+table of results."""
 
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -12,7 +13,16 @@ import pandas as pd
 
 from evaluator.metrics.comparison import chance, recall_at_k, wrong_choices
 from evaluator.metrics.questions import Won, category_weights
-from evaluator.protocols.items import ASYMMETRIC, COUNTS, FULL, MIXED, PARTITIONS, UNPARSED, Items, split_rank
+from evaluator.protocols.items import (
+    ASYMMETRIC,
+    COUNTS,
+    FULL,
+    MIXED,
+    PARTITIONS,
+    UNPARSED,
+    Items,
+    split_rank,
+)
 from evaluator.protocols.pools import Fold
 from evaluator.protocols.records import Row, rounded
 from evaluator.protocols.scores import Scores
@@ -46,10 +56,13 @@ Labels = dict[str, Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """A metric on n items: its value (n,), whether a tie decided it (n,), and its value by chance (n,), nan for none.
+    """A metric on n items: its value (n,), whether a tie decided it (n,), and its value by chance
+    (n,), nan for none.
 
-    unit: `share` (0..1), `difference` of two shares (`parts`), or `score`, any number. error: for metrics that count
-    mistakes, the kind of mistake; else "". bindings: of all images that each item's outcome compares, joined by ";";
+    unit: `share` (0..1), `difference` of two shares (`parts`), or `score`, any number. error: for
+        metrics that count
+    mistakes, the kind of mistake; else "". bindings: of all images that each item's outcome
+    compares, joined by ";";
     None if the outcome is about the item's own images.
     """
 
@@ -91,7 +104,8 @@ class ProtocolResults:
     cells: list[Row] = field(default_factory=list)
     """Rows by every combination of counts."""
     main: str | None = None
-    """The main metric, for tables, figures and comparisons; None: the metric of the first outcome."""
+    """The main metric, for tables, figures and comparisons; None: the metric of the first
+    outcome."""
 
     def __post_init__(self) -> None:
         items, outcomes = per_item(self.items, self.outcomes)
@@ -104,20 +118,23 @@ class ProtocolResults:
         return self.main or self.outcomes[0].metric
 
     def parts(self, size: int) -> Iterator[tuple[Items, list[Outcome]]]:
-        """The items and outcomes in parts of at most `size` items; one empty part if there are no items."""
+        """The items and outcomes in parts of at most `size` items; one empty part if there are no
+        items."""
         for start in range(0, max(1, len(self.items)), size):
             rows = np.arange(start, min(start + size, len(self.items)))
             yield self.items.take(rows), [outcome.take(rows) for outcome in self.outcomes]
 
 
 class Protocol(ABC):
-    """Computes results from the scores of a benchmark's items. To add a protocol, write it in a file and register it in
-    `__init__.py`. Its tables and figures follow from its rows (evaluator.report)."""
+    """Computes results from the scores of a benchmark's items. To add a protocol, write it in a
+    file and register it in `__init__.py`. Its tables and figures follow from its rows
+    (evaluator.report)."""
 
     name: ClassVar[str]
     """The protocol's name in the benchmark's items."""
     compares_images: ClassVar[bool] = False
-    """Whether scores of different images are compared; a model may have a separate channel for this."""
+    """Whether scores of different images are compared; a model may have a separate channel for
+    this."""
 
     @abstractmethod
     def measure(self, scores: Scores) -> ProtocolResults:
@@ -129,12 +146,17 @@ class Protocol(ABC):
 
 
 def right(metric: str, by_chance: float | np.ndarray, won: Won) -> Outcome:
-    """The outcome of a right/wrong metric. won: which questions are right, and which are wrong only because of ties."""
+    """The outcome of a right/wrong metric. won: which questions are right, and which are wrong only
+    because of ties."""
     value, tie = won
-    return Outcome(metric, value.astype(float), tie, np.broadcast_to(by_chance, value.shape).astype(float))
+    return Outcome(
+        metric, value.astype(float), tie, np.broadcast_to(by_chance, value.shape).astype(float)
+    )
 
 
-def recall(items: Items, false: np.ndarray, metric: str = "R@1", k: int = 1, slot: str = "c") -> Outcome:
+def recall(
+    items: Items, false: np.ndarray, metric: str = "R@1", k: int = 1, slot: str = "c"
+) -> Outcome:
     """R@k of the true texts of a slot against the false texts of a mask (n, m)."""
     true = items.truth & (items.slot == slot)
     won = recall_at_k(items.scores, true, false, k, items.tolerance)
@@ -142,12 +164,12 @@ def recall(items: Items, false: np.ndarray, metric: str = "R@1", k: int = 1, slo
 
 
 def per_item(items: Items, outcomes: Sequence[Outcome]) -> tuple[Items, list[Outcome]]:
-    """Merge the samples of each item to one row with the outcomes of the majority answer. Each right/wrong metric also
-    gets its mean over the samples, and whether all samples are right.
+    """Merge the samples of each item to one row with the outcomes of the majority answer. Each
+    right/wrong metric also gets its mean over the samples, and whether all samples are right.
 
-    A sample with an answer that cannot be read is wrong. Both leave out samples with a failed request. An item without
-    any complete sample is unscored.
-    Intervals are over items, so the samples of an item never count separately.
+    A sample with an answer that cannot be read is wrong. Both leave out samples with a failed
+    request. An item without any complete sample is unscored. Intervals are over items, so the
+    samples of an item never count separately.
     """
     n = items.samples
     if n == 1:
@@ -165,20 +187,25 @@ def per_item(items: Items, outcomes: Sequence[Outcome]) -> tuple[Items, list[Out
     none = ~read.any(axis=1)
     first = items.unscored.reshape(-1, n)[:, 0]
     whole = items.take(last)
-    return replace(whole, unscored=np.where((whole.unscored == "") & none, first, whole.unscored), samples=1), found
+    return replace(
+        whole, unscored=np.where((whole.unscored == "") & none, first, whole.unscored), samples=1
+    ), found
 
 
 def difference(metric: str, first: Outcome, second: Outcome) -> Outcome:
     """first − second, item by item."""
     value, by_chance = first.value - second.value, first.chance - second.chance
-    return Outcome(metric, value, first.tie | second.tie, by_chance, "difference", (first.value, second.value))
+    return Outcome(
+        metric, value, first.tie | second.tie, by_chance, "difference", (first.value, second.value)
+    )
 
 
 def error_shares(items: Items, metric: str, among: np.ndarray) -> list[Outcome]:
     """For each kind of false text, and for ties, the share (n,) of each item's prediction.
 
-    The prediction is the text with the best score. False texts that tie for it share it evenly; if a true text ties
-    with them, the prediction counts as `tie`. By chance all texts of the mask `among` (n, m) are equally likely.
+    The prediction is the text with the best score. False texts that tie for it share it evenly; if
+    a true text ties with them, the prediction counts as `tie`. By chance all texts of the mask
+    `among` (n, m) are equally likely.
     """
     shares, tie = wrong_choices(items.scores, items.truth, items.false, items.tolerance)
     tie &= items.read | ~items.scored  # an answer without a label chooses no text
@@ -191,13 +218,16 @@ def error_shares(items: Items, metric: str, among: np.ndarray) -> list[Outcome]:
     none = np.full(len(items), np.nan)
     outcomes.append(Outcome(metric, tie.astype(float), tie, none, error=TIE))
     if items.unread is not None:
-        outcomes.append(Outcome(metric, (items.unread != "").astype(float), no_tie, none, error=UNREAD))
+        outcomes.append(
+            Outcome(metric, (items.unread != "").astype(float), no_tie, none, error=UNREAD)
+        )
     return outcomes
 
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean of an outcome over some items, and its chance. sd: over n, categories or folds. nan for none."""
+    """The mean of an outcome over some items, and its chance. sd: over n, categories or folds. nan
+    for none."""
 
     estimate: Estimate
     chance: float = np.nan
@@ -206,7 +236,8 @@ class Mean:
 
 @dataclass(frozen=True)
 class Categories:
-    """Categories with equal weights in a macro mean: a name, and each item's path (n,) for `category_weights`."""
+    """Categories with equal weights in a macro mean: a name, and each item's path (n,) for
+    `category_weights`."""
 
     name: str
     paths: Sequence[tuple[str, ...]]
@@ -218,12 +249,18 @@ def over_n(items: Items) -> Categories:
 
 
 def _means(
-    outcomes: Sequence[Outcome], kept: np.ndarray, clusters: Clusters, level: float | None, over: Categories | None
+    outcomes: Sequence[Outcome],
+    kept: np.ndarray,
+    clusters: Clusters,
+    level: float | None,
+    over: Categories | None,
 ) -> list[Mean]:
-    """The mean of each outcome over the items with row numbers `kept`; or over categories, with the standard deviation
-    over the first names of their paths. level: of the intervals, None for no intervals.
+    """The mean of each outcome over the items with row numbers `kept`; or over categories, with the
+    standard deviation over the first names of their paths. level: of the intervals, None for no
+    intervals.
 
-    If the differences of items give no interval, it is combined from the intervals of the two means.
+    If the differences of items give no interval, it is combined from the intervals of the two
+    means.
     """
     if not len(kept):
         return [Mean(NOTHING)] * len(outcomes)
@@ -241,7 +278,9 @@ def _means(
 
     found = []
     shares = [outcome.unit == "share" for outcome in outcomes]
-    each_found = zip(outcomes, estimates([each.value for each in outcomes], shares), chances, strict=True)
+    each_found = zip(
+        outcomes, estimates([each.value for each in outcomes], shares), chances, strict=True
+    )
     for outcome, estimate, by_chance in each_found:
         if outcome.unit == "score":
             estimate = replace(estimate, p=np.nan)  # scores have no chance value
@@ -257,7 +296,8 @@ def _without_interval(value: float, n_items: int) -> Estimate:
 
 
 def _deviation(values: np.ndarray, paths: Sequence[tuple[str, ...]]) -> float:
-    """The standard deviation of the means of values (n,) by first name of their paths; nan for fewer than two names."""
+    """The standard deviation of the means of values (n,) by first name of their paths; nan for
+    fewer than two names."""
     if not paths:
         return np.nan
     means = pd.Series(values).groupby([path[0] for path in paths]).mean()
@@ -265,14 +305,24 @@ def _deviation(values: np.ndarray, paths: Sequence[tuple[str, ...]]) -> float:
 
 
 def category_means(
-    items: Items, outcomes: Sequence[Outcome], categories: Sequence[tuple[str, ...]], overall: bool = True
+    items: Items,
+    outcomes: Sequence[Outcome],
+    categories: Sequence[tuple[str, ...]],
+    overall: bool = True,
 ) -> list[Row]:
-    """For each share, the mean over categories: of each kind with several categories, and with `overall` of all kinds.
+    """For each share, the mean over categories: of each kind with several categories, and with
+    `overall` of all kinds.
 
     categories (n,): a path for each item, its kind first. Means leave out unscored items.
     """
-    shares = [replace(each, metric=f"{each.metric}, mean of categories") for each in outcomes if each.unit == "share"]
-    several = {kind for kind, paths in Counter(path[0] for path in set(categories)).items() if paths > 1}
+    shares = [
+        replace(each, metric=f"{each.metric}, mean of categories")
+        for each in outcomes
+        if each.unit == "share"
+    ]
+    several = {
+        kind for kind, paths in Counter(path[0] for path in set(categories)).items() if paths > 1
+    }
     rows = []
     if overall and len({path[0] for path in categories}) > 1:
         rows += tabulate(items, shares, gaps=False, over=Categories(OVER_CATEGORIES, categories))
@@ -283,8 +333,12 @@ def category_means(
 
 
 def kinds_and_skills(items: Items) -> list[tuple[str, ...]]:
-    """The category (n,) of each item: its kind, then the parts of its skill, which "/" separates."""
-    return [(kind, *(skill.split("/") if skill else ())) for kind, skill in zip(items.kind, items.skill, strict=True)]
+    """The category (n,) of each item: its kind, then the parts of its skill, which "/"
+    separates."""
+    return [
+        (kind, *(skill.split("/") if skill else ()))
+        for kind, skill in zip(items.kind, items.skill, strict=True)
+    ]
 
 
 def tabulate(
@@ -295,11 +349,15 @@ def tabulate(
     over: Categories | None = None,
     where: np.ndarray | None = None,
 ) -> list[Row]:
-    """A row for each outcome, group of items and split; then, with `gaps`, the differences between splits.
+    """A row for each outcome, group of items and split; then, with `gaps`, the differences between
+    splits.
 
-    `by` names the labels that group items: kind, skill, level, n (atoms of the caption) or one of its three counts.
-    over: the categories of a macro mean; by default the mean is over items. where: mask (n,) of the items to use.
-    Unscored items are counted, but left out of means. Partitioned items have a row FULL for all items, and a row for
+    `by` names the labels that group items: kind, skill, level, n (atoms of the caption) or one of
+    its three counts.
+    over: the categories of a macro mean; by default the mean is over items. where: mask (n,) of the
+        items to use.
+    Unscored items are counted, but left out of means. Partitioned items have a row FULL for all
+    items, and a row for
     each partition, without a mean if the partition is empty.
     """
     if items.samples > 1:
@@ -315,7 +373,9 @@ def tabulate(
     def means(kept: np.ndarray) -> list[Mean]:
         return _means(outcomes, kept, clusters.take(kept), level, over)
 
-    for labels, members in groupby(_groups(items, [*by, "split"], where), lambda group: {**group[0], "split": None}):
+    for labels, members in groupby(
+        _groups(items, [*by, "split"], where), lambda group: {**group[0], "split": None}
+    ):
         chosen_of = {named["split"]: chosen for named, chosen in members}
         if items.partitioned:
             chosen_of = _with_full(chosen_of)
@@ -329,14 +389,21 @@ def tabulate(
                 ties = int((outcome.tie & items.read)[kept].sum())
                 unscored = len(chosen) - len(kept)
                 row = result_row(outcome, {**labels, "split": split}, mean, average, ties, unscored)
-                if items.unread is not None and outcome.unit == "share" and not outcome.error and over is None:
+                if (
+                    items.unread is not None
+                    and outcome.unit == "share"
+                    and not outcome.error
+                    and over is None
+                ):
                     row = cast(Row, {**row, **_of_read(outcome, items, kept)})
                 rows[i].append(row)
         for first, second in GAPS if gaps else ():
             if len(kept_of.get(first, ())) and len(kept_of.get(second, ())):
                 found = _difference(first, second, kept_of, means_of, means, level)
                 if over is None and level is not None:
-                    found = _paired(found, outcomes, clusters, kept_of[first], kept_of[second], level)
+                    found = _paired(
+                        found, outcomes, clusters, kept_of[first], kept_of[second], level
+                    )
                 of = {**labels, "split": first, "minus": second}
                 for i, outcome in enumerate(outcomes):
                     if outcome.unit == "share":
@@ -353,17 +420,23 @@ class OfRead(TypedDict):
 
 
 def _of_read(outcome: Outcome, items: Items, kept: np.ndarray) -> OfRead:
-    """How many of the items `kept` are wrong without a label of the model, and the share right of the others."""
+    """How many of the items `kept` are wrong without a label of the model, and the share right of
+    the others."""
     read = kept[items.read[kept]]
     share = rounded(float(outcome.value[read].mean())) if len(read) else None
     return {"unread": len(kept) - len(read), "value_read": share}
 
 
 def result_row(
-    outcome: Outcome, labels: Labels, mean: Mean, average: str, ties: int | None = None, unscored: int | None = None
+    outcome: Outcome,
+    labels: Labels,
+    mean: Mean,
+    average: str,
+    ties: int | None = None,
+    unscored: int | None = None,
 ) -> Row:
-    """A row of results from a mean; `measure` adds the model, the benchmark, the protocol, whether the metric is the
-    main one, and the ceiling."""
+    """A row of results from a mean; `measure` adds the model, the benchmark, the protocol, whether
+    the metric is the main one, and the ceiling."""
     found = mean.estimate
     if outcome.unit == "difference":
         found = found.moved(lambda low, high: (max(low, -1.0), min(high, 1.0)))
@@ -397,8 +470,11 @@ def atoms(items: Items) -> np.ndarray:
     return np.maximum(items.counts, 0).sum(axis=1)
 
 
-def _groups(items: Items, by: Sequence[str], where: np.ndarray | None) -> Iterator[tuple[Labels, np.ndarray]]:
-    """The labels and the row numbers of each group of items, in the order of the labels; None for ""."""
+def _groups(
+    items: Items, by: Sequence[str], where: np.ndarray | None
+) -> Iterator[tuple[Labels, np.ndarray]]:
+    """The labels and the row numbers of each group of items, in the order of the labels; None for
+    ""."""
     columns: dict[str, Any] = {}
     for name in by:
         if name in ("n", *COUNTS):
@@ -410,15 +486,21 @@ def _groups(items: Items, by: Sequence[str], where: np.ndarray | None) -> Iterat
 
     def rank(key: tuple[Any, ...]) -> list[Any]:
         ranks = {"split": split_rank, "level": lambda level: (len(level), level)}
-        return [ranks[name](label) if name in ranks else label for name, label in zip(by, key, strict=True)]
+        return [
+            ranks[name](label) if name in ranks else label
+            for name, label in zip(by, key, strict=True)
+        ]
 
-    for key, rows in sorted(((key, rows.index.to_numpy()) for key, rows in found), key=lambda group: rank(group[0])):
+    for key, rows in sorted(
+        ((key, rows.index.to_numpy()) for key, rows in found), key=lambda group: rank(group[0])
+    ):
         labels = [None if label == "" else label for label in key]
         yield dict(zip(by, labels, strict=True)), rows
 
 
 def _with_full(chosen_of: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Row numbers by split: of all audited items as FULL, of each partition, even if empty, and of other splits."""
+    """Row numbers by split: of all audited items as FULL, of each partition, even if empty, and of
+    other splits."""
     nothing = np.empty(0, dtype=np.int64)
     found = {**dict.fromkeys(PARTITIONS, nothing), **chosen_of}
     full = np.concatenate([chosen for split, chosen in found.items() if split != UNPARSED])
@@ -433,14 +515,20 @@ def _paired(
     second: np.ndarray,
     level: float,
 ) -> list[Estimate]:
-    """The differences between two splits, given by row numbers. Paired if the splits share clusters (partitions of a
-    benchmark share images) and the paired interval exists; else the `independent` differences."""
+    """The differences between two splits, given by row numbers. Paired if the splits share clusters
+    (partitions of a benchmark share images) and the paired interval exists; else the `independent`
+    differences."""
     if not np.isin(clusters.codes[first], clusters.codes[second]).any():
         return list(independent)
     rows = np.union1d(first, second)
     parts, inside = (np.isin(rows, first), np.isin(rows, second)), clusters.take(rows)
-    found = parts_differences(np.stack([each.value[rows] for each in outcomes], axis=1), *parts, inside, level)
-    return [paired if np.isfinite(paired.low) else alone for paired, alone in zip(found, independent, strict=True)]
+    found = parts_differences(
+        np.stack([each.value[rows] for each in outcomes], axis=1), *parts, inside, level
+    )
+    return [
+        paired if np.isfinite(paired.low) else alone
+        for paired, alone in zip(found, independent, strict=True)
+    ]
 
 
 def _difference(
@@ -451,14 +539,19 @@ def _difference(
     means: Callable[[np.ndarray], list[Mean]],
     level: float | None,
 ) -> list[Estimate]:
-    """The difference between two splits for each outcome. level: of the intervals, None for no intervals.
+    """The difference between two splits for each outcome. level: of the intervals, None for no
+    intervals.
 
-    FULL contains the second split, so: mean(FULL) − mean(part) = share(rest) · (mean(rest) − mean(part)).
+    FULL contains the second split, so: mean(FULL) − mean(part) = share(rest) · (mean(rest) −
+    mean(part)).
     """
     share, mine = 1.0, means_of[first]
     if level is None:
         pairs = zip(mine, means_of[second], strict=True)
-        return [_without_interval(a.estimate.value - b.estimate.value, a.estimate.n_items) for a, b in pairs]
+        return [
+            _without_interval(a.estimate.value - b.estimate.value, a.estimate.n_items)
+            for a, b in pairs
+        ]
     if first == FULL:
         rest = np.setdiff1d(kept_of[first], kept_of[second])
         share, mine = len(rest) / len(kept_of[first]), means(rest) if len(rest) else mine

@@ -1,4 +1,5 @@
-"""Extract attribute–object bindings from captions; match nouns by their singular, and words by synonyms."""
+"""Extract attribute–object bindings from captions; match nouns by their singular, and words by
+synonyms."""
 
 import logging
 import re
@@ -18,10 +19,12 @@ logger = logging.getLogger(__name__)
 Binding = tuple[str, str]
 """An attribute and an object, in lower case and ASCII."""
 STRICT, FREE = "strict", "free"
-"""Form of a caption: exactly "the a1 o1 and the a2 o2", or any text, which is read by its noun phrases."""
+"""Form of a caption: exactly "the a1 o1 and the a2 o2", or any text, which is read by its noun
+phrases."""
 RULES, SPACY = "rules", "spacy:"
 LEMMAS, EXACT = "lemmas", "exact"
-"""Match nouns in the singular, as BindSplit does (appendix B.3), or unchanged. Attributes are never changed."""
+"""Match nouns in the singular, as BindSplit does (appendix B.3), or unchanged. Attributes are never
+changed."""
 _STRICT = re.compile(r"the (\S+) (\S+) and the (\S+) (\S+)")
 _LONGEST = 1 << 16
 """Maximum characters of a phrase or caption; the rest is ignored."""
@@ -44,7 +47,8 @@ def unique(bindings: Iterable[Binding]) -> list[Binding]:
 
 @dataclass(frozen=True)
 class Reading:
-    """How captions are read. extractor: RULES, or SPACY and the name of an installed pipeline. match: LEMMAS or EXACT.
+    """How captions are read. extractor: RULES, or SPACY and the name of an installed pipeline.
+    match: LEMMAS or EXACT.
 
     Raises UserError at the first use of an unknown extractor.
     """
@@ -66,10 +70,11 @@ class Reading:
         return _extractor(self.extractor)(caption)
 
     def of_phrase(self, phrase: str) -> list[Binding]:
-        """The bindings of a phrase: each attribute with the object, which is the last word. Duplicates are kept,
-        because the number of attributes decides the match.
+        """The bindings of a phrase: each attribute with the object, which is the last word.
+        Duplicates are kept, because the number of attributes decides the match.
 
-        A single binding is a perfect match, several are close matches, a bare noun gives [] (appendix B.5).
+        A single binding is a perfect match, several are close matches, a bare noun gives []
+        (appendix B.5).
 
         >>> Reading().of_phrase("small white dogs"), Reading().of_phrase("chairs")
         ([('small', 'dog'), ('white', 'dog')], [])
@@ -79,14 +84,16 @@ class Reading:
         return [(attribute, noun) for attribute in attributes]
 
     def of_caption(self, caption: str, form: str = FREE) -> list[Binding]:
-        """The bindings of a caption. FREE: the distinct bindings of its noun phrases. STRICT: the two bindings of "the
-        a1 o1 and the a2 o2"; [] for any other caption (appendix B.4).
+        """The bindings of a caption. FREE: the distinct bindings of its noun phrases. STRICT: the
+        two bindings of "the a1 o1 and the a2 o2"; [] for any other caption (appendix B.4).
 
         >>> Reading().of_caption("the open door and the crouched men", STRICT)
         [('open', 'door'), ('crouched', 'man')]
         """
         if form == FREE:
-            return unique(binding for phrase in self.phrases(caption) for binding in self.of_phrase(phrase))
+            return unique(
+                binding for phrase in self.phrases(caption) for binding in self.of_phrase(phrase)
+            )
         found = _STRICT.fullmatch(normalised(caption))
         return [(found[1], self.noun(found[2])), (found[3], self.noun(found[4]))] if found else []
 
@@ -101,7 +108,8 @@ def _extractor(name: str) -> NounPhrases | SpacyPhrases:
     if name.startswith(SPACY) and name != SPACY:
         return SpacyPhrases(name.removeprefix(SPACY))
     raise UserError(
-        f"Expected the extractor {RULES} or {SPACY}MODEL, got '{name}'; write for example {SPACY}en_core_web_sm."
+        f"Expected the extractor {RULES} or {SPACY}MODEL, got '{name}'; write for example "
+        f"{SPACY}en_core_web_sm."
     )
 
 
@@ -116,9 +124,11 @@ _SINGULAR_IS, _PLURAL_US, _PLURAL_USES = (
 
 @lru_cache(maxsize=1 << 17)
 def singular(noun: str) -> str:
-    """The singular of a lower-case noun; singular nouns are returned unchanged (BindSplit, appendix B.3).
+    """The singular of a lower-case noun; singular nouns are returned unchanged (BindSplit, appendix
+    B.3).
 
-    >>> nouns = "cars", "children", "glasses", "boxes", "cherries", "grass", "skis", "tennis", "t-shirts"
+    >>> nouns = "cars", "children", "glasses", "boxes", "cherries", "grass", "skis", "tennis",
+    "t-shirts"
     >>> [singular(noun) for noun in nouns]
     ['car', 'child', 'glasses', 'box', 'cherry', 'grass', 'ski', 'tennis', 't-shirt']
     """
@@ -148,7 +158,11 @@ def _without_s(noun: str) -> str:
         return noun[:-2]
     if noun.endswith("es") and (noun[:-2] in KEPT or noun[:-2] in _SINGULAR_IS):
         return noun[:-2]
-    if noun.endswith("uses") and not noun.endswith(("auses", "euses", "ouses")) and noun not in _PLURAL_USES:
+    if (
+        noun.endswith("uses")
+        and not noun.endswith(("auses", "euses", "ouses"))
+        and noun not in _PLURAL_USES
+    ):
         return noun[:-2]
     return noun[:-1]
 
@@ -164,8 +178,8 @@ def _is_plural(noun: str) -> bool:
 
 @dataclass(frozen=True)
 class Synonyms:
-    """Maps each word to the words of all its groups, itself included; nouns in the form that `reading` matches.
-    groups: the number of groups."""
+    """Maps each word to the words of all its groups, itself included; nouns in the form that
+    `reading` matches. groups: the number of groups."""
 
     attributes: Mapping[str, set[str]]
     objects: Mapping[str, set[str]]
@@ -188,16 +202,19 @@ class Synonyms:
 
 
 def read_synonyms(path: Path, reading: Reading) -> Synonyms:
-    """Read groups of words from a text file: a group per line, separated by commas; lines starting with # are comments.
+    """Read groups of words from a text file: a group per line, separated by commas; lines starting
+    with # are comments.
 
-    A word may be in several groups; it matches the words of each. Raises UserError for a line with less than two words,
-    and for a file that cannot be read. Multi-word names match nothing, since an object is one word; their number is
-    logged.
+    A word may be in several groups; it matches the words of each. Raises UserError for a line with
+    less than two words, and for a file that cannot be read. Multi-word names match nothing, since
+    an object is one word; their number is logged.
     """
     try:
         lines = read_text(path, MOST_LIST).splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} cannot be read ({error}); give a text file with a group of words per line.") from None
+        raise UserError(
+            f"{path} cannot be read ({error}); give a text file with a group of words per line."
+        ) from None
     attributes: dict[str, set[str]] = defaultdict(set)
     objects: dict[str, set[str]] = defaultdict(set)
     groups = several = 0
@@ -206,7 +223,10 @@ def read_synonyms(path: Path, reading: Reading) -> Synonyms:
             continue
         words = {normalised(word) for word in line.split(",")} - {""}
         if len(words) < 2:
-            raise UserError(f"{path}, line {number}: expected words separated by commas, got '{line.strip():.60}'.")
+            raise UserError(
+                f"{path}, line {number}: expected words separated by commas, got "
+                f"'{line.strip():.60}'."
+            )
         single = {word for word in words if " " not in word}
         several += len(words) - len(single)
         groups += 1
@@ -216,5 +236,8 @@ def read_synonyms(path: Path, reading: Reading) -> Synonyms:
         for noun in nouns:
             objects[noun] |= nouns
     if several:
-        logger.info(f"{several:,} multi-word names in {path} match nothing: an object or attribute is one word.")
+        logger.info(
+            f"{several:,} multi-word names in {path} match nothing: an object or attribute is one "
+            f"word."
+        )
     return Synonyms(dict(attributes), dict(objects), groups)

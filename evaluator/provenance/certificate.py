@@ -9,16 +9,30 @@ from generator.dataset.reader import STATUSES, Benchmark, Images, World, covers
 
 
 def verified_now(benchmark: Benchmark, world: Images) -> str:
-    """Run `gen verify` on the benchmark in a subprocess; returns its status with ", verified for this run".
+    """Run `gen verify` on the benchmark in a subprocess; returns its status with ", verified for
+    this run".
 
     Raises UserError when the benchmark fails, has changed meanwhile, or cannot be judged.
     """
     if not isinstance(world, World):
-        raise UserError(f"`gen verify` judges datasets of `gen render`; leave --verify out to score {benchmark.name}.")
+        raise UserError(
+            f"`gen verify` judges datasets of `gen render`; leave --verify out to score "
+            f"{benchmark.name}."
+        )
     root = world.folder.parent
     verify = "from generator.cli.main import main; main()"
     done = subprocess.run(
-        [sys.executable, "-P", "-c", verify, "verify", str(root), "--benchmark", benchmark.name, "--json"],
+        [
+            sys.executable,
+            "-P",
+            "-c",
+            verify,
+            "verify",
+            str(root),
+            "--benchmark",
+            benchmark.name,
+            "--json",
+        ],
         capture_output=True,
         text=True,
         check=False,
@@ -30,9 +44,12 @@ def verified_now(benchmark: Benchmark, world: Images) -> str:
         raise UserError(f"`gen verify {root}` could not judge the benchmark: {said}") from None
     if certificate["status"] not in STATUSES[:2] or done.returncode:
         raise UserError(
-            f"{benchmark.folder} is not scored, because it did not pass `gen verify`: {certificate['sentence']} "
+            f"{benchmark.folder} is not scored, because it did not pass `gen verify`: "
+            f"{certificate['sentence']} "
             f"`gen verify {root}` names the rows; leave --verify out to score it anyway."
         )
     if not covers(certificate, benchmark, world):
-        raise UserError(f"{benchmark.folder} changed while it was verified; run the same command again.")
+        raise UserError(
+            f"{benchmark.folder} changed while it was verified; run the same command again."
+        )
     return f"{certificate['status']}, verified for this run"

@@ -1,4 +1,5 @@
-"""Contamination: whether training of a model included held-out combinations or scored images of a benchmark."""
+"""Contamination: whether training of a model included held-out combinations or scored images of a
+benchmark."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -8,7 +9,12 @@ from evaluator.provenance.captions import normalised, singular
 from evaluator.provenance.exposure import Exposure, is_of_stand_in, scene_names
 from generator.dataset.reader import Benchmark, Images
 
-CONTAMINATED, CLEAN, UNKNOWN, FITTED = "contaminated", "clean", "unknown", "fitted on the run's texts"
+CONTAMINATED, CLEAN, UNKNOWN, FITTED = (
+    "contaminated",
+    "clean",
+    "unknown",
+    "fitted on the run's texts",
+)
 _BINDINGS, _TRIPLES, _ATOMS, _IMAGES = (
     "held-out bindings",
     "held-out relation triples",
@@ -21,7 +27,8 @@ _STAND_IN = "stand-in"
 
 @dataclass(frozen=True)
 class Overlap:
-    """How many held-out or scored things of one sort were in training: n of `of`. what: the sort, in the plural."""
+    """How many held-out or scored things of one sort were in training: n of `of`. what: the sort,
+    in the plural."""
 
     what: str
     n: int
@@ -29,19 +36,23 @@ class Overlap:
 
 
 class Trained(Protocol):
-    """What is known of a model's training. exposure: what training showed, None if unknown. fits_texts: whether the
-    run fits the model on its own texts. info: `trained_on` describes the training."""
+    """What is known of a model's training. exposure: what training showed, None if unknown.
+    fits_texts: whether the run fits the model on its own texts. info: `trained_on` describes the
+    training."""
 
     info: dict[str, Any]
     exposure: Exposure | None
     fits_texts: bool
 
 
-def training_of(model: Trained, world: Images, benchmark: Benchmark, images: Collection[str]) -> dict[str, Any]:
-    """The record of a model's training for run.json: `status`, `overlaps`, a sentence `said`, and `stand_in`, whether
-    the model stems from a stand-in of this project for a published model.
+def training_of(
+    model: Trained, world: Images, benchmark: Benchmark, images: Collection[str]
+) -> dict[str, Any]:
+    """The record of a model's training for run.json: `status`, `overlaps`, a sentence `said`, and
+    `stand_in`, whether the model stems from a stand-in of this project for a published model.
 
-    The status is `contaminated`, `clean`, `unknown`, or `fitted on the run's texts`. images: the scored scene_ids.
+    The status is `contaminated`, `clean`, `unknown`, or `fitted on the run's texts`. images: the
+    scored scene_ids.
     """
     if model.fits_texts:
         said = "This baseline was not trained before the run: it is fitted on the texts of the run."
@@ -63,7 +74,9 @@ def _exposed(exposure: Exposure, found: list[Overlap]) -> dict[str, Any]:
     parts = " and ".join(f"none of the {each.of:,} {each.what}" for each in overlaps)
     if not exposure.complete:
         before = "The earlier training of this model is unknown: it may have seen them."
-        return _record(UNKNOWN, overlaps, f"{parts[:1].upper()}{parts[1:]} were in its training here. {before}")
+        return _record(
+            UNKNOWN, overlaps, f"{parts[:1].upper()}{parts[1:]} were in its training here. {before}"
+        )
     return _record(CLEAN, overlaps, f"{parts[:1].upper()}{parts[1:]} were in training.")
 
 
@@ -72,14 +85,19 @@ def unknown_training() -> dict[str, Any]:
     return _record(
         UNKNOWN,
         [],
-        "The training data of this model is unknown: it may have seen the held-out combinations, or these images.",
+        "The training data of this model is unknown: it may have seen the held-out combinations, "
+        "or these images.",
     )
 
 
-def find_overlaps(exposure: Exposure, world: Images, benchmark: Benchmark, images: Collection[str]) -> list[Overlap]:
-    """Count the held-out bindings, triples and atoms that training showed or named, and the scored images it had.
+def find_overlaps(
+    exposure: Exposure, world: Images, benchmark: Benchmark, images: Collection[str]
+) -> list[Overlap]:
+    """Count the held-out bindings, triples and atoms that training showed or named, and the scored
+    images it had.
 
-    Captions that were made elsewhere name a binding in words. They are not read for triples, which then count 0 of 0.
+    Captions that were made elsewhere name a binding in words. They are not read for triples, which
+    then count 0 of 0.
     """
     held = benchmark.holdout or {}
     kind = held.get("kind")
@@ -96,32 +114,46 @@ def find_overlaps(exposure: Exposure, world: Images, benchmark: Benchmark, image
     seen = sum(each in shown or _named(" ".join(each), named) for each in bindings)
     atoms = {("value", value) for value, _ in shown | named}
     atoms |= {("object", thing) for _, _, thing in exposure.objects if thing}
-    atoms |= {("object", thing) for which, thing in absent if which == "object" and _named(thing, named)}
+    atoms |= {
+        ("object", thing) for which, thing in absent if which == "object" and _named(thing, named)
+    }
     names = scene_names(world, images)
     return [
         Overlap(_BINDINGS, seen, len(bindings)),
         Overlap(_TRIPLES, related, len(triples) if exposure.described or related else 0),
         Overlap(_ATOMS, len(atoms.intersection(absent)), len(absent)),
-        Overlap(_IMAGES, sum(not exposure.scenes.isdisjoint(each) for each in names.values()), len(names)),
+        Overlap(
+            _IMAGES,
+            sum(not exposure.scenes.isdisjoint(each) for each in names.values()),
+            len(names),
+        ),
     ]
 
 
 def _named(binding: str, named: Collection[tuple[str | None, str | None]]) -> bool:
-    """Whether noun phrases name a binding or a multi-word object: each word before the last must be an attribute of
-    the last."""
+    """Whether noun phrases name a binding or a multi-word object: each word before the last must be
+    an attribute of the last."""
     *attributes, noun = normalised(binding.replace("_", " ")).split()
-    return bool(attributes) and all((attribute, singular(noun)) in named for attribute in attributes)
+    return bool(attributes) and all(
+        (attribute, singular(noun)) in named for attribute in attributes
+    )
 
 
 def _said_of_captions(overlaps: list[Overlap]) -> str:
-    """The sentence for a corpus whose captions name nothing held out and whose files include no scored image."""
+    """The sentence for a corpus whose captions name nothing held out and whose files include no
+    scored image."""
     of = {each.what: f"{each.of:,} {each.what}" for each in overlaps}
     found = [
-        f"no noun phrase of the captions names any of the {of[what]}" for what in (_BINDINGS, _ATOMS) if what in of
+        f"no noun phrase of the captions names any of the {of[what]}"
+        for what in (_BINDINGS, _ATOMS)
+        if what in of
     ]
     found += [f"none of the {of[_IMAGES]} is among the files"] if _IMAGES in of else []
     known = f"In its training here, {' and '.join(found)}. " if found else ""
-    return f"{known}The content of its images and its earlier training are unknown: it may have seen them."
+    return (
+        f"{known}The content of its images and its earlier training are unknown: it may have seen "
+        f"them."
+    )
 
 
 def mark_of(results: Mapping[str, Any]) -> str:
@@ -138,7 +170,8 @@ def warning_of(results: Mapping[str, Any]) -> str:
 
 
 def is_stand_in(results: Mapping[str, Any]) -> bool:
-    """Whether the results are of a stand-in for a published model (`score train pretrain`), whatever its name."""
+    """Whether the results are of a stand-in for a published model (`score train pretrain`),
+    whatever its name."""
     return bool((results.get("training") or {}).get("stand_in"))
 
 

@@ -1,5 +1,6 @@
-"""The exposure of a model: objects, relations and scenes of its training. `score train` records it in the model's
-folder, and in the user's cache by the digest of the weights, so that copies are recognised."""
+"""The exposure of a model: objects, relations and scenes of its training. `score train` records it
+in the model's folder, and in the user's cache by the digest of the weights, so that copies are
+recognised."""
 
 import hashlib
 import json
@@ -25,8 +26,8 @@ _ALSO = ("base", "certificate")
 _DIGITS = 16
 
 Seen = tuple[str | None, str | None, str | None]
-"""(attribute kind, value, category) of an object in an image or a text; None for parts that a text does not name.
-Captions made elsewhere give (None, attribute, noun), since the kind is unknown."""
+"""(attribute kind, value, category) of an object in an image or a text; None for parts that a text
+does not name. Captions made elsewhere give (None, attribute, noun), since the kind is unknown."""
 Triple = tuple[str, str, str]
 
 
@@ -34,10 +35,14 @@ Triple = tuple[str, str, str]
 class Exposure:
     """What training images showed and training texts named.
 
-    objects: an entry for each value of each object. triples: subject, relation and object of relations, by category.
-    scenes: names of the training scenes by content (`scene_names`), so that copies in other datasets are recognised.
-    described: whether the content of all images is known; False for a corpus, whose captions alone are read.
-    complete: whether this is the model's whole training; False after fine-tuning a model of unknown training.
+    objects: an entry for each value of each object. triples: subject, relation and object of
+        relations, by category.
+    scenes: names of the training scenes by content (`scene_names`), so that copies in other
+        datasets are recognised.
+    described: whether the content of all images is known; False for a corpus, whose captions alone
+        are read.
+    complete: whether this is the model's whole training; False after fine-tuning a model of unknown
+        training.
     """
 
     objects: frozenset[Seen] = frozenset()
@@ -70,7 +75,9 @@ class Exposure:
     def from_dict(cls, data: Mapping[str, Any]) -> "Exposure":
         """The inverse of `to_dict`. Raises KeyError, TypeError or ValueError for anything else."""
         objects = frozenset((kind, value, category) for kind, value, category in data["objects"])
-        triples = frozenset((subject, relation, thing) for subject, relation, thing in data["triples"])
+        triples = frozenset(
+            (subject, relation, thing) for subject, relation, thing in data["triples"]
+        )
         flags = (bool(data.get(name, True)) for name in ("described", "complete"))
         return cls(objects, triples, frozenset(data["scenes"]), *flags)
 
@@ -80,7 +87,8 @@ def read_exposure(
 ) -> Exposure | None:
     """The exposure to scenes and texts, given by scene_id and text_id.
 
-    None if a scene has no recorded objects or a text has no form, as in datasets that were made elsewhere.
+    None if a scene has no recorded objects or a text has no form, as in datasets that were made
+    elsewhere.
     """
     objects: set[Seen] = set()
     triples: set[Triple] = set()
@@ -88,31 +96,47 @@ def read_exposure(
         shown = row["objects"]
         if not shown:
             return None
-        objects.update((kind, value, thing["category"]) for thing in shown for kind, value in thing["attributes"])
+        objects.update(
+            (kind, value, thing["category"])
+            for thing in shown
+            for kind, value in thing["attributes"]
+        )
         objects.update((None, None, thing["category"]) for thing in shown)
         triples.update(
-            (shown[each["subject"]]["category"], each["relation"], shown[each["object"]]["category"])
+            (
+                shown[each["subject"]]["category"],
+                each["relation"],
+                shown[each["object"]]["category"],
+            )
             for each in row["relations"] or ()
         )
-    form_of = dict(zip(benchmark.texts["text_id"].to_pylist(), benchmark.texts["form"].to_pylist(), strict=True))
+    form_of = dict(
+        zip(
+            benchmark.texts["text_id"].to_pylist(), benchmark.texts["form"].to_pylist(), strict=True
+        )
+    )
     for text in texts:
         if form_of[text] is None:
             return None
         form = json.loads(form_of[text])
         for mention in form["objects"]:
             named = [*mention["attributes"].items(), *mention.get("without", {}).items()]
-            objects.update((kind, value, mention["category"]) for kind, value in [*named, (None, None)])
+            objects.update(
+                (kind, value, mention["category"]) for kind, value in [*named, (None, None)]
+            )
         ends = [mention["category"] for mention in form["objects"]]
         triples.update(
-            (ends[s], relation, ends[o]) for s, relation, o, *_ in form.get("relations", ()) if ends[s] and ends[o]
+            (ends[s], relation, ends[o])
+            for s, relation, o, *_ in form.get("relations", ())
+            if ends[s] and ends[o]
         )
     names = scene_names(world, scenes)
     return Exposure(frozenset(objects), frozenset(triples), frozenset().union(*names.values()))
 
 
 def recorded_exposure(folder: Path) -> Exposure | None:
-    """The recorded exposure of the model in a folder; None without a record. Raises UserError when the record is
-    damaged."""
+    """The recorded exposure of the model in a folder; None without a record. Raises UserError when
+    the record is damaged."""
     return _read_exposure(folder / RECORD)
 
 
@@ -138,10 +162,14 @@ def remember(digest: str, record: Mapping[str, Any]) -> None:
 
 
 def known_training(digest: str) -> tuple[dict[str, Any], Exposure | None]:
-    """The stored `trained_on` and exposure of weights, by their digest; ({}, None) if unknown. Raises UserError when
-    the record is damaged."""
+    """The stored `trained_on` and exposure of weights, by their digest; ({}, None) if unknown.
+    Raises UserError when the record is damaged."""
     path = _remembered(digest)
-    return (trained_on(read_json(path, most=MOST_LIST)), _read_exposure(path)) if path.exists() else ({}, None)
+    return (
+        (trained_on(read_json(path, most=MOST_LIST)), _read_exposure(path))
+        if path.exists()
+        else ({}, None)
+    )
 
 
 def _remembered(digest: str) -> Path:
@@ -155,12 +183,14 @@ def _read_exposure(path: Path) -> Exposure | None:
     try:
         return Exposure.from_dict(recorded)
     except (KeyError, TypeError, ValueError):
-        raise UserError(f"{path} is damaged: its `exposure` cannot be read; restore it or train again.") from None
+        raise UserError(
+            f"{path} is damaged: its `exposure` cannot be read; restore it or train again."
+        ) from None
 
 
 def scene_names(world: Images, scenes: Collection[str]) -> dict[str, frozenset[str]]:
-    """Names of each scene by content: digests of its image and of its description, which renders of other sizes or
-    qualities share."""
+    """Names of each scene by content: digests of its image and of its description, which renders of
+    other sizes or qualities share."""
     names = {scene: {world.image_digest(scene)} for scene in scenes}
     for row in _rows(world, scenes, ["scene"]) if isinstance(world, World) else ():
         if row["scene"] and json.loads(row["scene"]):

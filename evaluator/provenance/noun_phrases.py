@@ -1,9 +1,9 @@
-"""Noun phrases of captions by rules over a lexicon: "a small white dog on a red couch" has "small white dog" and "red
-couch".
+"""Noun phrases of captions by rules over a lexicon: "a small white dog on a red couch" has "small
+white dog" and "red couch".
 
-A phrase is a noun and the adjectives, participles and nouns before it. Articles, possessives, quantities and adverbs
-are left out, and so is the "and" between two adjectives (BindSplit, appendix B.2; the published extractor is a language
-model).
+A phrase is a noun and the adjectives, participles and nouns before it. Articles, possessives,
+quantities and adverbs are left out, and so is the "and" between two adjectives (BindSplit, appendix
+B.2; the published extractor is a language model).
 """
 
 import re
@@ -25,8 +25,9 @@ _FILE = "en/en-lexicon.txt"
 def parts_of_speech() -> dict[str, str]:
     """Penn Treebank tags by lower-case word. A lower-case entry wins over a capitalised one.
 
-    The lexicon is that of Brill's tagger (Brill 1992; Brown corpus and Penn Treebank), MIT licence. Raises UserError
-    if textblob is not installed. The package is not imported: only its file is read.
+    The lexicon is that of Brill's tagger (Brill 1992; Brown corpus and Penn Treebank), MIT licence.
+    Raises UserError if textblob is not installed. The package is not imported: only its file is
+    read.
     """
     check_installed("textblob")
     spec = find_spec("textblob")
@@ -44,12 +45,16 @@ def parts_of_speech() -> dict[str, str]:
 
 _TOKEN = re.compile(r"'s\b|[^\W_]+(?:[-'’](?!s\b)[^\W_]+)*|[^\s\w]")
 _COMPLEX = re.compile(
-    r"\b(?:in front|on top|on the top|at the top|in back) of\b|\bnext to\b|\b(?:a|the) (?:lot|number) of\b"
+    r"\b(?:in front|on top|on the top|at the top|in back) of\b"
+    r"|\bnext to\b|\b(?:a|the) (?:lot|number) of\b"
 )
 
-# Classes of words: determiner, quantity, adjective, noun, -ing, past participle, other verb, preposition, word before
-# a verb, conjunction, comma, adverb, end of any phrase. Classes that can join modifiers are symbols, not letters.
-_DET, _QUANTITY, _ADJ, _NOUN, _ING, _PAST, _VERB, _PREP, _LINK, _AND, _COMMA, _ADV, _END = "dqangpvil&,~."
+# Classes of words: determiner, quantity, adjective, noun, -ing, past participle, other verb,
+# preposition, word before a verb, conjunction, comma, adverb, end of any phrase. Classes that can
+# join modifiers are symbols, not letters.
+_DET, _QUANTITY, _ADJ, _NOUN, _ING, _PAST, _VERB, _PREP, _LINK, _AND, _COMMA, _ADV, _END = (
+    "dqangpvil&,~."
+)
 _OPENS = frozenset((_DET, _QUANTITY, _ADJ))
 _TAGS = {
     _DET: "DT PRP$",
@@ -66,8 +71,8 @@ _TAGS = {
     _ADV: "RB RBR RBS",
 }
 _PENN = {tag: own for own, tags in _TAGS.items() for tag in tags.split()}
-# Modifiers, which may be joined ("black and white", "small, old", "big, very old"), up to the last noun; later
-# modifiers belong to no phrase.
+# Modifiers, which may be joined ("black and white", "small, old", "big, very old"), up to the last
+# noun; later modifiers belong to no phrase.
 _PHRASE = re.compile("((?:[agp](?:[&,~]{1,3}(?=[ap]))?)*n(?:[agpn]*n)?)[agp]*")
 
 
@@ -79,10 +84,13 @@ class NounPhrases:
 
     def __init__(self) -> None:
         own = {word: tag for tag, words in ENGLISH["tags"].items() for word in words.split()}
-        self._classes = {word: _PENN.get(tag, _END) for word, tag in (parts_of_speech() | own).items()}
+        self._classes = {
+            word: _PENN.get(tag, _END) for word, tag in (parts_of_speech() | own).items()
+        }
 
     def __call__(self, caption: str) -> list[str]:
-        """The noun phrases of a caption in order, in lower case, words separated by single spaces."""
+        """The noun phrases of a caption in order, in lower case, words separated by single
+        spaces."""
         words = _TOKEN.findall(_COMPLEX.sub(" of ", caption.lower().replace("’", "'")))
         classes = "".join(_resolved(words, [self._class(word) for word in words]))
         phrases = []
@@ -113,8 +121,8 @@ def _guess(word: str) -> str:
 
 
 def _resolved(words: Sequence[str], classes: Sequence[str]) -> list[str]:
-    """Correct the words' classes by their neighbours: a verb form can be a modifier or noun, a noun can be a verb, an
-    adjective can be a noun."""
+    """Correct the words' classes by their neighbours: a verb form can be a modifier or noun, a noun
+    can be a verb, an adjective can be a noun."""
     found: list[str] = []
     before = _END
     for place, own in enumerate(classes):
@@ -123,9 +131,18 @@ def _resolved(words: Sequence[str], classes: Sequence[str]) -> list[str]:
             own = _participle(own, before, after, found)
         elif own == _VERB:
             own = _verb(before, after)
-        elif own == _NOUN and before == _NOUN and after == _DET and words[place].endswith(("s", "ing")):
+        elif (
+            own == _NOUN
+            and before == _NOUN
+            and after == _DET
+            and words[place].endswith(("s", "ing"))
+        ):
             own = _VERB
-        elif own == _ADJ and before in (_DET, _ADJ) and after not in (_ADJ, _ING, _PAST, _NOUN, _AND, _COMMA, _VERB):
+        elif (
+            own == _ADJ
+            and before in (_DET, _ADJ)
+            and after not in (_ADJ, _ING, _PAST, _NOUN, _AND, _COMMA, _VERB)
+        ):
             own = _NOUN if _opened(found) else own
         found.append(own)
         before = own
@@ -136,17 +153,33 @@ def _participle(own: str, before: str, after: str, found: Sequence[str]) -> str:
     """ "a smiling woman", "a horse drawn carriage", "the left"; but "a man riding a horse"."""
     nominal = after in (_NOUN, _ADJ)
     if before in _OPENS:
-        return own if nominal or after in (_ING, _PAST, _VERB) else _NOUN if before == _DET else _VERB
-    if before == _NOUN and own == _PAST and after == _NOUN and len(found) > 1 and found[-2] in _OPENS:
+        return (
+            own if nominal or after in (_ING, _PAST, _VERB) else _NOUN if before == _DET else _VERB
+        )
+    if (
+        before == _NOUN
+        and own == _PAST
+        and after == _NOUN
+        and len(found) > 1
+        and found[-2] in _OPENS
+    ):
         return own
-    if before in (_PREP, _END, _ADV) or (before == _COMMA and own == _PAST) or (before == _AND and own == _PAST):
+    if (
+        before in (_PREP, _END, _ADV)
+        or (before == _COMMA and own == _PAST)
+        or (before == _AND and own == _PAST)
+    ):
         return own if nominal else _VERB
     return _VERB
 
 
 def _verb(before: str, after: str) -> str:
     """ "the stands", "of play"; but "a man stands", "to play"."""
-    return _NOUN if before in (_DET, _ADJ, _ING, _PAST, _PREP) or (before == _QUANTITY and after != _DET) else _VERB
+    return (
+        _NOUN
+        if before in (_DET, _ADJ, _ING, _PAST, _PREP) or (before == _QUANTITY and after != _DET)
+        else _VERB
+    )
 
 
 def _opened(found: Sequence[str]) -> bool:
@@ -160,12 +193,12 @@ _UNUSED = ("ner", "lemmatizer")
 
 
 class SpacyPhrases:
-    """Extractor by spaCy: its noun chunks up to the head, without determiners, numbers, adverbs and conjunctions.
-    version: the pipeline and spaCy with their versions."""
+    """Extractor by spaCy: its noun chunks up to the head, without determiners, numbers, adverbs and
+    conjunctions. version: the pipeline and spaCy with their versions."""
 
     def __init__(self, model: str) -> None:
-        """model: the name of an installed pipeline, or its folder. Raises UserError if it cannot be loaded, or has no
-        parser or no part-of-speech tags."""
+        """model: the name of an installed pipeline, or its folder. Raises UserError if it cannot be
+        loaded, or has no parser or no part-of-speech tags."""
         check_installed("spacy")
         import spacy
 
@@ -176,11 +209,18 @@ class SpacyPhrases:
         except (OSError, ValueError, ImportError, NotImplementedError) as error:
             reason = str(error).splitlines()[0].rstrip(".")
             raise UserError(
-                f"spaCy cannot find noun phrases with '{model}' ({reason}); name a pipeline that is installed."
+                f"spaCy cannot find noun phrases with '{model}' ({reason}); name a pipeline that "
+                f"is installed."
             ) from None
         if not doc.has_annotation("POS"):
-            raise UserError(f"The spaCy pipeline '{model}' gives no part-of-speech tags; name one with a tagger.")
-        self.version = f"{self._pipeline.meta['name']} {self._pipeline.meta['version']}, spaCy {spacy.__version__}"
+            raise UserError(
+                f"The spaCy pipeline '{model}' gives no part-of-speech tags; name one with a "
+                f"tagger."
+            )
+        self.version = (
+            f"{self._pipeline.meta['name']} {self._pipeline.meta['version']}, spaCy "
+            f"{spacy.__version__}"
+        )
 
     def __call__(self, caption: str) -> list[str]:
         """As NounPhrases.__call__."""

@@ -1,7 +1,9 @@
 """Figures of results as Vega-Lite specifications, for the page, notebooks and papers.
 
-charts/*.json hold a template for each kind of panel; this module selects a panel's records. Specifications are plain
-dictionaries: Altair's objects copy and validate their data at each step, which took most of a page's time.
+charts/*.json hold a template for each kind of panel; this module selects a panel's records.
+Specifications are plain
+dictionaries: Altair's objects copy and validate their data at each step, which took most of a
+    page's time.
 """
 
 import json
@@ -36,7 +38,8 @@ _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 
 def _shown(part: Any) -> Any:
-    """Escapes control characters in a part of a specification: the chart converter aborts at them."""
+    """Escapes control characters in a part of a specification: the chart converter aborts at
+    them."""
     if isinstance(part, dict):
         return {name: _shown(value) for name, value in part.items()}
     if isinstance(part, list):
@@ -46,8 +49,9 @@ def _shown(part: Any) -> Any:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure. name: used for its files and its link. about: its caption, which screen readers read too. kind:
-    the template of its panels, a file of charts/. encoding: overrides parts of the template's encoding."""
+    """A figure. name: used for its files and its link. about: its caption, which screen readers
+    read too. kind: the template of its panels, a file of charts/. encoding: overrides parts of the
+    template's encoding."""
 
     name: str
     title: str
@@ -57,8 +61,8 @@ class Figure:
     encoding: Spec
 
     def spec(self) -> Spec:
-        """The Vega-Lite specification, with at most three panels side by side. As wide as a paper's column for one
-        panel, else as a paper's text."""
+        """The Vega-Lite specification, with at most three panels side by side. As wide as a paper's
+        column for one panel, else as a paper's text."""
         columns = min(3, len(self.panels))
         room = COLUMN if columns == 1 else TEXT
         width = room / columns - 45
@@ -71,7 +75,9 @@ class Figure:
         ]
         longest = max((len(str(record.get("series"))) for record in together), default=0)
         config = _chart("config")
-        legend = config["legend"] | {"columns": max(1, min(3, int(room / (_MARK + _LETTER * longest))))}
+        legend = config["legend"] | {
+            "columns": max(1, min(3, int(room / (_MARK + _LETTER * longest))))
+        }
         config = config | {"legend": legend}
         whole = {"config": config, "columns": columns, "spacing": 14, "concat": panels}
         return {"$schema": _SCHEMA, **_shown(whole)}
@@ -103,13 +109,15 @@ class Figure:
 
 @cache
 def _chart(name: str) -> Spec:
-    found: Spec = json.loads((files("evaluator.report") / "charts" / f"{name}.json").read_text(encoding="utf-8"))
+    found: Spec = json.loads(
+        (files("evaluator.report") / "charts" / f"{name}.json").read_text(encoding="utf-8")
+    )
     return found
 
 
 def _filled(part: Any, records: Sequence[Mapping[str, Any]]) -> Any:
-    """Replace a `sort` or `domain` of "values" in a part of a chart with the values of its field in the records, in
-    their order."""
+    """Replace a `sort` or `domain` of "values" in a part of a chart with the values of its field in
+    the records, in their order."""
     if isinstance(part, list):
         return [_filled(each, records) for each in part]
     if not isinstance(part, dict):
@@ -136,8 +144,8 @@ def write_figures(made: Sequence[Figure], folder: Path) -> list[Path]:
 
 
 def figures(entries: Sequence[Results]) -> list[Figure]:
-    """All figures for which pooled results (evaluator.analysis.pooling) have numbers. Model names include
-    their marks."""
+    """All figures for which pooled results (evaluator.analysis.pooling) have numbers. Model names
+    include their marks."""
     named = [{**each, "model": marked(each["model"], each)} for each in entries]
     protocols = dict.fromkeys(row["protocol"] for entry in named for row in entry["rows"])
     draws: tuple[Callable[[Sequence[Results], str], list[Figure]], ...] = (
@@ -147,11 +155,16 @@ def figures(entries: Sequence[Results]) -> list[Figure]:
         by_error,
         by_rewording,
     )
-    return [*gap(named), *gaps(named), *(each for draw in draws for name in protocols for each in draw(named, name))]
+    return [
+        *gap(named),
+        *gaps(named),
+        *(each for draw in draws for name in protocols for each in draw(named, name)),
+    ]
 
 
 def numbered(made: Sequence[Figure]) -> list[Figure]:
-    """Make the names and files of figures distinct: append a number to a repeated name and its title."""
+    """Make the names and files of figures distinct: append a number to a repeated name and its
+    title."""
     found: dict[str, Figure] = {}
     for each in made:
         name, title, n = each.name, each.title, 1
@@ -169,19 +182,24 @@ def _benchmark(entries: Sequence[Results]) -> list[str]:
 
 
 def gap(entries: Sequence[Results]) -> list[Figure]:
-    """The first main metric of each protocol by split, a panel for each protocol and a line for each model."""
+    """The first main metric of each protocol by split, a panel for each protocol and a line for
+    each model."""
     firsts: dict[str, list[Any]] = {}
     lines = [line for line in main_lines(entries) if {"seen", "unseen"} <= set(line.rows)]
     for line in lines:
         firsts.setdefault(line.first["protocol"], [line.first[name] for name in LABELS])
     chosen = [line for line in lines if [line.first[name] for name in LABELS] in firsts.values()]
     return _of_splits(
-        "gap", "Seen against unseen combinations", chosen, (*_benchmark(entries), "protocol", "metric", "kind")
+        "gap",
+        "Seen against unseen combinations",
+        chosen,
+        (*_benchmark(entries), "protocol", "metric", "kind"),
     )
 
 
 def by_split(entries: Sequence[Results], protocol: str) -> list[Figure]:
-    """The main metric by split: a panel for each group of items, a line for each model (BindSplit, figures 2 and 4)."""
+    """The main metric by split: a panel for each group of items, a line for each model (BindSplit,
+    figures 2 and 4)."""
     lines = [line for line in main_lines(entries) if line.first["protocol"] == protocol]
     labels = varying((line.first for line in lines), ("metric", "kind", "skill", "level"))
     labels = [*_benchmark(entries), *labels]
@@ -194,39 +212,56 @@ def _of_splits(name: str, title: str, lines: Sequence[Line], labels: Sequence[st
     for line in lines if len(splits) > 1 else ():
         panel = ", ".join(str(line.first[label]) for label in labels if line.first[label]) or "all"
         rows = (line.rows[split] for split in splits if split in line.rows)
-        panels.setdefault(panel, []).extend(_record(row, line.entry["model"], row["split"]) for row in rows)
-    several_runs = any(record["least"] is not None for records in panels.values() for record in records)
-    ribbon = "Ribbon: range over blocks, or over the trainings of one block. " if several_runs else ""
+        panels.setdefault(panel, []).extend(
+            _record(row, line.entry["model"], row["split"]) for row in rows
+        )
+    several_runs = any(
+        record["least"] is not None for records in panels.values() for record in records
+    )
+    ribbon = (
+        "Ribbon: range over blocks, or over the trainings of one block. " if several_runs else ""
+    )
     about = f"By split, with intervals. {ribbon}Dashed: chance."
     return _some(name, title, about, "splits", panels)
 
 
 def by_complexity(entries: Sequence[Results], protocol: str) -> list[Figure]:
-    """Every share by the number of atoms n: a panel for each kind or level and split, a line for each model and
-    metric (CREPE, COMPASS)."""
+    """Every share by the number of atoms n: a panel for each kind or level and split, a line for
+    each model and metric (CREPE, COMPASS)."""
     of = _benchmark(entries)
     panels = by_key(
         (
-            ", ".join(filter(None, (*(row[name] for name in of), row["kind"] or row["level"], row["split"]))),
+            ", ".join(
+                filter(
+                    None, (*(row[name] for name in of), row["kind"] or row["level"], row["split"])
+                )
+            ),
             _record(row, entry["model"], row["n"], row["metric"]),
         )
         for entry in entries
         for row in entry["rows"]
-        if (row["protocol"], row["unit"]) == (protocol, "share") and row["n"] is not None and _reported(row)
+        if (row["protocol"], row["unit"]) == (protocol, "share")
+        and row["n"] is not None
+        and _reported(row)
     )
-    about = "By the number of atoms (objects, attributes, relations) of a caption; dashes tell metrics apart."
-    return _some(f"complexity-{protocol}", f"{protocol} by complexity", about, "splits", panels, _ATOMS)
+    about = (
+        "By the number of atoms (objects, attributes, relations) of a caption; dashes tell metrics "
+        "apart."
+    )
+    return _some(
+        f"complexity-{protocol}", f"{protocol} by complexity", about, "splits", panels, _ATOMS
+    )
 
 
 _ATOMS = {"x": {"field": "x", "type": "ordinal", "title": "atoms", "axis": {"labelAngle": 0}}}
 
 
 def by_count(entries: Sequence[Results], protocol: str) -> list[Figure]:
-    """A figure for each model: R@1 by one count. A panel for each skill, level and pair of counts; a line for each
-    value of the other count.
+    """A figure for each model: R@1 by one count. A panel for each skill, level and pair of counts;
+    a line for each value of the other count.
 
-    A panel's title gives the slope β of its count for each split: the skill load, in points per atom (COMPASS, section
-    E).
+    A panel's title gives the slope β of its count for each split: the skill load, in points per
+    atom (COMPASS, section E).
     """
     of = ["model", *_benchmark(entries)]
     return [
@@ -238,7 +273,11 @@ def by_count(entries: Sequence[Results], protocol: str) -> list[Figure]:
 
 def _by_count(entry: Results, protocol: str, place: str, named: str) -> list[Figure]:
     panels: dict[str, list[Spec]] = {}
-    cells = [each for each in entry["cells"] if each["protocol"] == protocol and each["value"] is not None]
+    cells = [
+        each
+        for each in entry["cells"]
+        if each["protocol"] == protocol and each["value"] is not None
+    ]
     cells = [each for each in cells if _reported(each)]
     for skill, level in dict.fromkeys((cell["skill"], cell["level"]) for cell in cells):
         part = [cell for cell in cells if (cell["skill"], cell["level"]) == (skill, level)]
@@ -252,48 +291,82 @@ def _by_count(entry: Results, protocol: str, place: str, named: str) -> list[Fig
                 chosen = [cell for cell in part if (cell[by], cell[x]) == (value, place_)]
                 panels.setdefault(panel, []).append(_record(_mean(chosen), str(value), place_))
     about = "R@1 by the atoms of a caption. β: points per atom; * p < .005, ** p < .001."
-    return _some(f"load-{protocol}-{place}", f"Skill loads of {protocol}, {named}", about, "splits", panels, _ATOMS)
+    return _some(
+        f"load-{protocol}-{place}",
+        f"Skill loads of {protocol}, {named}",
+        about,
+        "splits",
+        panels,
+        _ATOMS,
+    )
 
 
 def _slopes(fits: Sequence[Row], count: str) -> str:
     """The slopes of a count by split, with corrected stars; "" if no fit has the count."""
-    slopes = {fit["split"]: fit["coefficients"][count] for fit in fits if count in fit["coefficients"]}
-    found = [f"{name} {slopes[name]['beta']:+.2f}{slopes[name]['stars_corrected']}" for name in reported_splits(slopes)]
+    slopes = {
+        fit["split"]: fit["coefficients"][count] for fit in fits if count in fit["coefficients"]
+    }
+    found = [
+        f"{name} {slopes[name]['beta']:+.2f}{slopes[name]['stars_corrected']}"
+        for name in reported_splits(slopes)
+    ]
     return f"\nβ: {', '.join(found)}" if found else ""
 
 
 def _mean(cells: Sequence[Row]) -> Row:
     """The mean of cells, weighted by their items, as a row."""
     items = sum(cell["items"] for cell in cells)
-    return {"value": sum(cell["value"] * cell["items"] for cell in cells) / items, "unit": "share", "items": items}
+    return {
+        "value": sum(cell["value"] * cell["items"] for cell in cells) / items,
+        "unit": "share",
+        "items": items,
+    }
 
 
 def by_error(entries: Sequence[Results], protocol: str) -> list[Figure]:
-    """The share of each kind of error by split, a panel for each model and group of items (Pearson)."""
+    """The share of each kind of error by split, a panel for each model and group of items
+    (Pearson)."""
     panels: dict[str, list[Spec]] = {}
     for entry in entries:
-        rows = [row for row in entry["rows"] if row["protocol"] == protocol and row["error"] and row["n"] is None]
-        rows = [row for row in rows if not row["is_gap"] and row["value"] is not None and _reported(row)]
+        rows = [
+            row
+            for row in entry["rows"]
+            if row["protocol"] == protocol and row["error"] and row["n"] is None
+        ]
+        rows = [
+            row for row in rows if not row["is_gap"] and row["value"] is not None and _reported(row)
+        ]
         several = ["metric", *_benchmark(entries), *varying(rows, LABELS[3:])]
         for row in rows:
             panel = ", ".join([entry["model"], *(str(row[name]) for name in several if row[name])])
             panels.setdefault(panel, []).append(_record(row, row["error"], row["split"]))
-    about = "Kinds of chosen false texts. Shares of predictions are of all answers, other shares of wrong answers."
+    about = (
+        "Kinds of chosen false texts. Shares of predictions are of all answers, other shares of "
+        "wrong answers."
+    )
     return _some(f"errors-{protocol}", f"Kinds of errors of {protocol}", about, "errors", panels)
 
 
 def by_rewording(entries: Sequence[Results], protocol: str) -> list[Figure]:
-    """Brittleness against augmented accuracy, a point for each model, kind and split (Hard Positives)."""
+    """Brittleness against augmented accuracy, a point for each model, kind and split (Hard
+    Positives)."""
     axes = {"augmented accuracy": "x", "brittleness": "y"}
     points: dict[Any, Spec] = {}
     for entry in entries:
         panel = ", ".join(entry[name] for name in _benchmark(entries))
         for row in entry["rows"]:
-            if row["protocol"] == protocol and row["metric"] in axes and _reported(row) and not row["is_gap"]:
+            if (
+                row["protocol"] == protocol
+                and row["metric"] in axes
+                and _reported(row)
+                and not row["is_gap"]
+            ):
                 labels = (panel, entry["model"], row["kind"], row["skill"], row["split"])
                 point = points.setdefault(labels, {"series": entry["model"], "group": row["split"]})
                 point[axes[row["metric"]]] = None if row["value"] is None else 100 * row["value"]
-    panels = by_key((panel, point) for (panel, *_), point in points.items() if {"x", "y"} <= set(point))
+    panels = by_key(
+        (panel, point) for (panel, *_), point in points.items() if {"x", "y"} <= set(point)
+    )
     encoding = {axis: _percent(title) for title, axis in axes.items()}
     about = "Models at the lower right answer correctly, however a caption is worded."
     title = "Brittleness against augmented accuracy"
@@ -301,32 +374,55 @@ def by_rewording(entries: Sequence[Results], protocol: str) -> list[Figure]:
 
 
 def gaps(entries: Sequence[Results]) -> list[Figure]:
-    """The gaps between splits of every main metric, a panel for each gap (BindSplit, tables 3 and 6)."""
+    """The gaps between splits of every main metric, a panel for each gap (BindSplit, tables 3 and
+    6)."""
     panels: dict[str, list[Spec]] = {}
     labels = (*_benchmark(entries), "protocol", *LABELS[2:])
     for line in main_lines(entries):
         question = ", ".join(str(line.first[name]) for name in labels if line.first[name])
         for row in line.gaps.values():
             if row["value"] is not None:
-                panels.setdefault(split_of(row), []).append(_record(row, line.entry["model"], question))
-    return _some("gaps", "Gaps between splits", "Differences in points, with intervals.", "differences", panels)
+                panels.setdefault(split_of(row), []).append(
+                    _record(row, line.entry["model"], question)
+                )
+    return _some(
+        "gaps",
+        "Gaps between splits",
+        "Differences in points, with intervals.",
+        "differences",
+        panels,
+    )
 
 
 def differences(comparison: Mapping[str, Any]) -> list[Figure]:
-    """Two figures of `score compare`: the paired differences, a panel for each split; and changes of the lead, a panel
-    for each pair of models and question, by split."""
+    """Two figures of `score compare`: the paired differences, a panel for each split; and changes
+    of the lead, a panel for each pair of models and question, by split."""
     of_splits: dict[str, list[Spec]] = {}
     of_flips: dict[str, list[Spec]] = {}
     same = ("protocol", "metric", "kind", "skill", "first", "second")
-    flipped = {tuple(flip.get(name) for name in same) for flip in comparison.get("flips", ()) if flip["significant"]}
+    flipped = {
+        tuple(flip.get(name) for name in same)
+        for flip in comparison.get("flips", ())
+        if flip["significant"]
+    }
     for row in comparison["rows"]:
-        question = ", ".join(str(row[name]) for name in ("protocol", "kind", "skill") if row.get(name))
-        told, pair = {**row, "value": row["difference"], "unit": "difference"}, f"{row['first']} − {row['second']}"
+        question = ", ".join(
+            str(row[name]) for name in ("protocol", "kind", "skill") if row.get(name)
+        )
+        told, pair = (
+            {**row, "value": row["difference"], "unit": "difference"},
+            f"{row['first']} − {row['second']}",
+        )
         of_splits.setdefault(row["split"] or "all items", []).append(_record(told, pair, question))
         if row["split"] != "val" and tuple(row.get(name) for name in same) in flipped:
             of_flips.setdefault(f"{pair}: {question}", []).append(_record(told, pair, row["split"]))
-    about = "Differences of two models on the same items, first − second, in points, with intervals."
-    turned = "Which model leads depends on the split: differences in points, first − second, with intervals."
+    about = (
+        "Differences of two models on the same items, first − second, in points, with intervals."
+    )
+    turned = (
+        "Which model leads depends on the split: differences in points, first − second, with "
+        "intervals."
+    )
     return [
         *_some("differences", "Paired differences", about, "differences", of_splits),
         *_some("differences-flips", "Where the lead changes", turned, "differences", of_flips),
@@ -338,17 +434,29 @@ def grid(title: str, cells: Sequence[Mapping[str, Any]]) -> list[Figure]:
 
     cells: dictionaries with `model`, `value`, `object`, `share` (0..1), `items` and `held_out`.
     """
-    panels = by_key((cell["model"], {**cell, "percent": round(100 * cell["share"])}) for cell in cells)
-    about = "Percent of right answers on items whose scene shows the value on the object. Framed: held out of training."
+    panels = by_key(
+        (cell["model"], {**cell, "percent": round(100 * cell["share"])}) for cell in cells
+    )
+    about = (
+        "Percent of right answers on items whose scene shows the value on the object. Framed: held "
+        "out of training."
+    )
     return _some(f"grid-{title}", f"Values and objects, {title}", about, "grid", panels)
 
 
-def by_frequency(title: str, atoms: Sequence[Mapping[str, Any]], splits: Sequence[str]) -> list[Figure]:
-    """How many captions of training and of each split name each of `atoms` (generator.dataset.counts), a panel for
-    each split."""
+def by_frequency(
+    title: str, atoms: Sequence[Mapping[str, Any]], splits: Sequence[str]
+) -> list[Figure]:
+    """How many captions of training and of each split name each of `atoms`
+    (generator.dataset.counts), a panel for each split."""
     panels = {
         split: [
-            {"series": atom["atom"].split()[0], "group": atom["atom"], "x": of.get("train", 0), "y": of[split]}
+            {
+                "series": atom["atom"].split()[0],
+                "group": atom["atom"],
+                "x": of.get("train", 0),
+                "y": of[split],
+            }
             for atom in atoms
             if (of := atom["captions"]).get(split)
         ]
@@ -361,14 +469,19 @@ def by_frequency(title: str, atoms: Sequence[Mapping[str, Any]], splits: Sequenc
         "axis": {"labelOverlap": "greedy", "labelSeparation": 6},
     }
     encoding = {"x": {"field": "x", "title": "captions of train", **symlog}}
-    encoding |= {"y": {"field": "y", "title": "captions of the split", **symlog}, "shape": {"value": "circle"}}
+    encoding |= {
+        "y": {"field": "y", "title": "captions of the split", **symlog},
+        "shape": {"value": "circle"},
+    }
     about = "How often the captions of training and of a split name each atom."
     return _some("frequency", title, about, "points", panels, encoding)
 
 
-def by_overlap(title: str, panels: Mapping[str, Mapping[str, Mapping[str, float | None]]]) -> list[Figure]:
-    """Percent of the bindings in true and in false captions that a corpus shows: a panel for each set of samples.
-    panels: {set: its shares, 0..1} (evaluator.audits.familiarity.audit.shares)."""
+def by_overlap(
+    title: str, panels: Mapping[str, Mapping[str, Mapping[str, float | None]]]
+) -> list[Figure]:
+    """Percent of the bindings in true and in false captions that a corpus shows: a panel for each
+    set of samples. panels: {set: its shares, 0..1} (evaluator.audits.familiarity.audit.shares)."""
     made = {
         name: [
             {"x": side, "series": match, "order": i, "value": 100 * (sides[side][match] or 0)}
@@ -377,16 +490,22 @@ def by_overlap(title: str, panels: Mapping[str, Mapping[str, Mapping[str, float 
         ]
         for name, sides in panels.items()
     }
-    about = "Bindings of true (positive) and false (negative) captions that the corpus shows, shows closely, or lacks."
+    about = (
+        "Bindings of true (positive) and false (negative) captions that the corpus shows, shows "
+        "closely, or lacks."
+    )
     return _some(f"familiarity-{title}", f"Familiarity, {title}", about, "overlap", made)
 
 
 def embedding_maps(title: str, record: Mapping[str, Any]) -> list[Figure]:
-    """Maps of embeddings from `score embeddings` (embeddings.json): a figure of texts and a figure of images, with a
-    panel for each model."""
+    """Maps of embeddings from `score embeddings` (embeddings.json): a figure of texts and a figure
+    of images, with a panel for each model."""
     classes = {each["caption"]: each["split"] for each in record["texts"]}
     names = dict(zip(classes, short_captions(list(classes)), strict=True))
-    about = "Close points have similar embeddings (t-SNE by cosine). Shapes: the first split of a caption."
+    about = (
+        "Close points have similar embeddings (t-SNE by cosine). Shapes: the first split of a "
+        "caption."
+    )
     made = []
     for what in ("texts", "images"):
         captions = [each["caption"] for each in record[what]]
@@ -402,14 +521,17 @@ def embedding_maps(title: str, record: Mapping[str, Any]) -> list[Figure]:
 
 
 def by_probe(record: Mapping[str, Any]) -> list[Figure]:
-    """Probe accuracy from images, texts and their alignment, by split (probe.json of `score probe`): a panel for each
-    factor and model."""
+    """Probe accuracy from images, texts and their alignment, by split (probe.json of `score
+    probe`): a panel for each factor and model."""
     panels = by_key(
         (f"{row['factor']}, {model}", _record({**row, "unit": "share"}, row["place"], row["split"]))
         for model, found in record["models"].items()
         for row in found["rows"]
     )
-    about = "Accuracy of a linear probe on each tower, and of the alignment of both, for each factor. Dashed: chance."
+    about = (
+        "Accuracy of a linear probe on each tower, and of the alignment of both, for each factor. "
+        "Dashed: chance."
+    )
     return _some("probe", f"Probes, {record['name']}", about, "splits", panels)
 
 
@@ -426,24 +548,41 @@ def short_captions(captions: Sequence[str]) -> list[str]:
 
 
 def _record(row: Row, series: str, x: Any, group: str = "") -> Spec:
-    """A record for one mark of a chart: numbers in percent, None if missing, and the value as text, as in tables."""
+    """A record for one mark of a chart: numbers in percent, None if missing, and the value as text,
+    as in tables."""
     columns = {"value": "value", "low": "low", "high": "high", "chance": "chance"}
     over = "blocks" if row.get("min_blocks") is not None else "runs"
     columns |= {"least": f"min_{over}", "most": f"max_{over}"}
     numbers = {name: row.get(column) for name, column in columns.items()}
     said = f"{number(row['value'], row['unit'])} {interval({'low': None, **row})}".strip()
-    of = {"x": x, "series": series, "group": group, "said": said, "items": row["items"], "speaks": row.get("speaks_of")}
-    return of | {name: None if each is None else round(100 * each, 4) for name, each in numbers.items()}
+    of = {
+        "x": x,
+        "series": series,
+        "group": group,
+        "said": said,
+        "items": row["items"],
+        "speaks": row.get("speaks_of"),
+    }
+    return of | {
+        name: None if each is None else round(100 * each, 4) for name, each in numbers.items()
+    }
 
 
 def _percent(title: str) -> Spec:
     axis = "x" if title == "augmented accuracy" else "y"
-    return {"field": axis, "type": "quantitative", "title": f"{title}, %", "scale": {"domain": [0, 100]}}
+    return {
+        "field": axis,
+        "type": "quantitative",
+        "title": f"{title}, %",
+        "scale": {"domain": [0, 100]},
+    }
 
 
 def _reported(row: Row) -> bool:
     return row["split"] is None or row["split"] in reported_splits([row["split"]])
 
 
-def _some(name: str, title: str, about: str, kind: str, panels: Panels, encoding: Spec | None = None) -> list[Figure]:
+def _some(
+    name: str, title: str, about: str, kind: str, panels: Panels, encoding: Spec | None = None
+) -> list[Figure]:
     return [Figure(name, title, about, kind, panels, encoding or {})] if panels else []

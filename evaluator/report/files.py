@@ -1,5 +1,5 @@
-"""Write results as files: LaTeX tables in a run's folder; CSV, LaTeX and Markdown beside a page; and the metadata of a
-model card (Hugging Face's `model-index`)."""
+"""Write results as files: LaTeX tables in a run's folder; CSV, LaTeX and Markdown beside a page;
+and the metadata of a model card (Hugging Face's `model-index`)."""
 
 import re
 from collections.abc import Sequence
@@ -35,8 +35,8 @@ _ARGUMENTS = (
     "clusters",
     "unscored",
 )
-"""Columns written with a value: its labels, its interval (0..1) and the population that the interval speaks of, its
-chance level, its ceiling and its numbers of items."""
+"""Columns written with a value: its labels, its interval (0..1) and the population that the
+interval speaks of, its chance level, its ceiling and its numbers of items."""
 
 
 def write_latex(results: Results, folder: Path) -> None:
@@ -47,12 +47,15 @@ def write_latex(results: Results, folder: Path) -> None:
 
 def latex_tables(results: Results) -> dict[str, str]:
     """{protocol: text of its .tex file} for each protocol in the results."""
-    return {name: _document(results, name) for name in dict.fromkeys(row["protocol"] for row in results["rows"])}
+    return {
+        name: _document(results, name)
+        for name in dict.fromkeys(row["protocol"] for row in results["rows"])
+    }
 
 
 def write_pooled(entries: Sequence[Results], page: Path) -> tuple[Path, Path]:
-    """Write the rows of pooled entries (evaluator.analysis.pooling) beside `page` as .csv, and their tables as .tex and
-    .md; returns the paths of the .csv and the .tex file."""
+    """Write the rows of pooled entries (evaluator.analysis.pooling) beside `page` as .csv, and
+    their tables as .tex and .md; returns the paths of the .csv and the .tex file."""
     marked = any(mark_of(entry) for entry in entries)
     columns = ("model", "benchmark", *LABELS)
     rows = [
@@ -64,11 +67,16 @@ def write_pooled(entries: Sequence[Results], page: Path) -> tuple[Path, Path]:
     write_csv(table, pa.Table.from_pylist(rows))
     overview = side_by_side(entries, main_lines(entries))
     full = [
-        every_row(entry, name) for entry in entries for name in dict.fromkeys(row["protocol"] for row in entry["rows"])
+        every_row(entry, name)
+        for entry in entries
+        for name in dict.fromkeys(row["protocol"] for row in entry["rows"])
     ]
     write_text(page.with_suffix(".md"), "\n".join(markdown(table) for table in [overview, *full]))
     first = environment([overview], " ".join([*overview.said(), overview.mark]), overview.mark)
-    write_text(tex, "\n".join([first, *(text for entry in entries for text in latex_tables(entry).values())]))
+    write_text(
+        tex,
+        "\n".join([first, *(text for entry in entries for text in latex_tables(entry).values())]),
+    )
     return table, tex
 
 
@@ -87,24 +95,32 @@ def _document(results: Results, name: str) -> str:
 
 
 def write_model_card(entries: Sequence[Results], path: Path) -> int:
-    """Write the results of one model into the metadata of the model card `path`; returns how many values.
+    """Write the results of one model into the metadata of the model card `path`; returns how many
+    values.
 
-    A card that exists keeps its text and its other metadata; earlier values of the same benchmarks are replaced.
-    Writes the values of each protocol's main metric. Raises UserError for results of several models, or of several
-    designs of a benchmark, and for a file that is not a model card.
+    A card that exists keeps its text and its other metadata; earlier values of the same benchmarks
+    are replaced. Writes the values of each protocol's main metric. Raises UserError for results of
+    several models, or of several designs of a benchmark, and for a file that is not a model card.
     """
     from huggingface_hub import ModelCard, ModelCardData
 
-    trained = {dumps([entry["factors"][name] for name in ("model", "treatment")], sort_keys=True) for entry in entries}
+    trained = {
+        dumps([entry["factors"][name] for name in ("model", "treatment")], sort_keys=True)
+        for entry in entries
+    }
     if len(trained) > 1 or len({entry["benchmark"] for entry in entries}) < len(entries):
         models = ", ".join(dict.fromkeys(entry["model"] for entry in entries))
-        raise UserError(f"Expected runs of one model for a model card, got {models}; write one card per model.")
+        raise UserError(
+            f"Expected runs of one model for a model card, got {models}; write one card per model."
+        )
     try:
-        card: Any = ModelCard.load(path) if path.exists() else ModelCard(f"---\n{ModelCardData()}\n---\n")
+        card: Any = (
+            ModelCard.load(path) if path.exists() else ModelCard(f"---\n{ModelCardData()}\n---\n")
+        )
     except Exception as error:  # its parsers raise their own errors
         raise UserError(
-            f"{path} is not a model card with readable metadata ({str(error).splitlines()[0]}); mend it or name "
-            f"another file."
+            f"{path} is not a model card with readable metadata ({str(error).splitlines()[0]}); "
+            f"mend it or name another file."
         ) from None
     found = [each for entry in entries for each in _values(entry)]
     measured = {each.dataset_type for each in found}
@@ -116,10 +132,12 @@ def write_model_card(entries: Sequence[Results], path: Path) -> int:
 
 
 def write_hub(entries: Sequence[Results], folder: Path, dataset: str | None) -> list[Path]:
-    """Write the results of one model into the folder of its Hub repository: README.md (`write_model_card`) and, if
-    `dataset` (the benchmark's OWNER/NAME on the Hub) is given, .eval_results/NAME.yaml; returns these files.
+    """Write the results of one model into the folder of its Hub repository: README.md
+    (`write_model_card`) and, if `dataset` (the benchmark's OWNER/NAME on the Hub) is given,
+    .eval_results/NAME.yaml; returns these files.
 
-    Raises UserError as `write_model_card`, for a malformed `dataset`, and for several benchmarks with a `dataset`.
+    Raises UserError as `write_model_card`, for a malformed `dataset`, and for several benchmarks
+    with a `dataset`.
     """
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
     from huggingface_hub.utils import yaml_dump
@@ -128,15 +146,22 @@ def write_hub(entries: Sequence[Results], folder: Path, dataset: str | None) -> 
         raise UserError(f"Expected a dataset of the Hub as OWNER/NAME, got '{dataset}'.")
     if dataset is not None and len(entries) > 1:
         names = ", ".join(entry["benchmark"] for entry in entries)
-        raise UserError(f"--hub-dataset takes the results of one benchmark, got {names}; give the runs of one.")
+        raise UserError(
+            f"--hub-dataset takes the results of one benchmark, got {names}; give the runs of one."
+        )
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / "README.md"]
     write_model_card(entries, paths[0])
     if dataset is not None:
         found = []
         for each in (value for entry in entries for value in _values(entry)):
-            task = f"{each.dataset_config}-{each.dataset_split}-{each.metric_config}".replace(" ", "-")
-            notes = ", ".join(f"{name} {value}" for name, value in {"of": each.metric_name, **each.metric_args}.items())
+            task = f"{each.dataset_config}-{each.dataset_split}-{each.metric_config}".replace(
+                " ", "-"
+            )
+            notes = ", ".join(
+                f"{name} {value}"
+                for name, value in {"of": each.metric_name, **each.metric_args}.items()
+            )
             found.append(EvalResultEntry(dataset, task, each.metric_value, notes=notes))
         paths.append(folder / ".eval_results" / f"{dataset.partition('/')[2]}.yaml")
         paths[1].parent.mkdir(exist_ok=True)
@@ -145,7 +170,8 @@ def write_hub(entries: Sequence[Results], folder: Path, dataset: str | None) -> 
 
 
 def _values(entry: Results) -> list[Any]:
-    """An EvalResult for each line and split of the protocols' main metrics: the shares that have a value."""
+    """An EvalResult for each line and split of the protocols' main metrics: the shares that have a
+    value."""
     from huggingface_hub import EvalResult
 
     level = entry["rules"].get("level")
@@ -176,5 +202,8 @@ def _values(entry: Results) -> list[Any]:
 def _name(row: Any) -> str:
     """The metric with its kind, skill and level, such as `R@1 swap`."""
     return " ".join(
-        [row["metric"], *(str(row[name]) for name in ("kind", "skill", "level") if row.get(name) is not None)]
+        [
+            row["metric"],
+            *(str(row[name]) for name in ("kind", "skill", "level") if row.get(name) is not None),
+        ]
     )

@@ -1,4 +1,5 @@
-"""One self-contained HTML page of measured runs: the main finding, a leaderboard, figures, all items and all rows."""
+"""One self-contained HTML page of measured runs: the main finding, a leaderboard, figures, all
+items and all rows."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -12,11 +13,27 @@ import vl_convert
 from evaluator.analysis.pooling import pool_runs
 from evaluator.protocols.records import LABELS, Results, by_key
 from evaluator.provenance.contamination import CLEAN, mark_of, marked, training_said, warning_of
-from evaluator.report.figures import Figure, by_overlap, by_probe, differences, embedding_maps, figures, grid, numbered
+from evaluator.report.figures import (
+    Figure,
+    by_overlap,
+    by_probe,
+    differences,
+    embedding_maps,
+    figures,
+    grid,
+    numbered,
+)
 from evaluator.report.files import write_pooled
 from evaluator.report.gallery import benchmark_items, grid_cells, wrong_unseen
 from evaluator.report.overview import every_row, main_lines, side_by_side
-from evaluator.report.papers.given import COMPARISON, FAMILIARITY, MAPS, PROBES, Audit, overlap_panels
+from evaluator.report.papers.given import (
+    COMPARISON,
+    FAMILIARITY,
+    MAPS,
+    PROBES,
+    Audit,
+    overlap_panels,
+)
 from evaluator.report.table import Cell, Column, Line, Table, loads, population
 from evaluator.report.verdict import best_entry, headline, other_verdicts
 from evaluator.runs.folder import NamedRun, Run
@@ -37,12 +54,13 @@ def write_page(
     unfinished: Sequence[str] = (),
     inline: bool = False,
 ) -> tuple[list[Results], list[Figure]]:
-    """Write the page `out`, and beside it the pooled results as .csv, .md and .tex; returns the results of the runs
-    and the figures.
+    """Write the page `out`, and beside it the pooled results as .csv, .md and .tex; returns the
+    results of the runs and the figures.
 
-    Runs of one model are pooled (evaluator.analysis.pooling). Measures nothing and changes no run. more: figures of
-    other commands' results. unfinished: folders of unfinished runs, which the page lists. inline: embed images of up
-    to 512 pixels instead of thumbnails. Raises UserError when a folder has no results.
+    Runs of one model are pooled (evaluator.analysis.pooling). Measures nothing and changes no run.
+    more: figures of other commands' results. unfinished: folders of unfinished runs, which the page
+    lists. inline: embed images of up to 512 pixels instead of thumbnails. Raises UserError when a
+    folder has no results.
     """
     results = [each.results for each in runs]
     entries = [{**each, "model": visible(each["model"])} for each in pool_runs(results)]
@@ -71,11 +89,15 @@ def write_page(
 
 
 def render(
-    entries: Sequence[Results], made: Sequence[Figure], links: Mapping[str, str] = _NO_LINKS, **more: Any
+    entries: Sequence[Results],
+    made: Sequence[Figure],
+    links: Mapping[str, str] = _NO_LINKS,
+    **more: Any,
 ) -> str:
     """The HTML page of pooled entries, whose model names include their marks, and of their figures.
 
-    links: {model: its page}. more: optional `galleries`, `sentences`, `runs`, `unfinished`, `home`, and
+    links: {model: its page}. more: optional `galleries`, `sentences`, `runs`, `unfinished`, `home`,
+        and
     an `example` of a wrong answer of the model `best`.
     """
     lines = main_lines(entries)
@@ -91,8 +113,14 @@ def render(
         title="Does it compose, or remember?",
         headline=headline(entries),
         other_verdicts=other_verdicts(entries),
-        held_out=[each for each in dict.fromkeys(entry.get("held_out", "") for entry in entries) if each],
-        marks=list(dict.fromkeys(f"{each['model']}: {warning_of(each)}" for each in entries if warning_of(each))),
+        held_out=[
+            each for each in dict.fromkeys(entry.get("held_out", "") for entry in entries) if each
+        ],
+        marks=list(
+            dict.fromkeys(
+                f"{each['model']}: {warning_of(each)}" for each in entries if warning_of(each)
+            )
+        ),
         figures=made,
         folded=_sections([each for each in made if each.name != "gap"]),
         board=board,
@@ -115,7 +143,8 @@ def render(
 
 @cache
 def _vega() -> str:
-    """The JavaScript of Vega-Embed, Vega-Lite and Vega, inside a function that keeps its names local."""
+    """The JavaScript of Vega-Embed, Vega-Lite and Vega, inside a function that keeps its names
+    local."""
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return f"(() => {{{bundle}}})();".replace("</script", r"<\/script")
 
@@ -139,13 +168,19 @@ def figures_of_audits(audits: Sequence[Audit]) -> list[Figure]:
 def _galleries(
     runs: Sequence[NamedRun], entries: Sequence[Results], out: Path, inline: bool
 ) -> tuple[list[dict[str, Any]], list[Figure]]:
-    """The gallery data of each benchmark (`benchmark_items`), and its grids of values and objects."""
+    """The gallery data of each benchmark (`benchmark_items`), and its grids of values and
+    objects."""
     named = []
     for entry in entries:
         for i, place in enumerate(entry["members"]):
-            label = entry["model"] if len(entry["members"]) == 1 else f"{entry['model']}, run {i + 1}"
+            label = (
+                entry["model"] if len(entry["members"]) == 1 else f"{entry['model']}, run {i + 1}"
+            )
             each = runs[place]
-            key = (each.results["benchmark"], f"{each.run.benchmark.digest} {each.run.record['world']}")
+            key = (
+                each.results["benchmark"],
+                f"{each.run.benchmark.digest} {each.run.record['world']}",
+            )
             named.append((key, (label, each, entry["model"])))
     of_benchmark = by_key(named)
     galleries, grids = [], []
@@ -161,7 +196,8 @@ def _galleries(
 
 
 def _answers(runs: Iterable[tuple[Run, Results]]) -> list[tuple[str, list[str], Table]]:
-    """For each run in words: its model, a sentence on its answers, and a table of how often it chooses each label."""
+    """For each run in words: its model, a sentence on its answers, and a table of how often it
+    chooses each label."""
     found = []
     for _, results in runs:
         if answers := results.get("answers"):
@@ -172,8 +208,12 @@ def _answers(runs: Iterable[tuple[Run, Results]]) -> list[tuple[str, list[str], 
                 )
                 for each in answers["positions"]
             ]
-            table = Table(("question", "options", "label"), (Column("chosen %"), Column("right %")), lines)
-            found.append((marked(visible(results["model"]), results), position_lines(answers)[:1], table))
+            table = Table(
+                ("question", "options", "label"), (Column("chosen %"), Column("right %")), lines
+            )
+            found.append(
+                (marked(visible(results["model"]), results), position_lines(answers)[:1], table)
+            )
     return found
 
 
@@ -194,8 +234,8 @@ _SECTIONS = {
 
 
 def _sections(made: Sequence[Figure]) -> list[tuple[str, str, list[Figure]]]:
-    """The name, title and figures of each section below the gallery. Sections of unknown names come last; each has the
-    title of its first figure."""
+    """The name, title and figures of each section below the gallery. Sections of unknown names come
+    last; each has the title of its first figure."""
     of_section: dict[str, list[Figure]] = {name: [] for name in _SECTIONS}
     for each in made:
         of_section.setdefault(each.name.split("-")[0], []).append(each)
@@ -214,7 +254,11 @@ def _tables(entry: Results) -> list[Table]:
     made = [every_row(entry, protocol) for protocol in protocols]
     for protocol in protocols:
         if fits := [fit for fit in entry["fits"] if fit["protocol"] == protocol]:
-            made.append(replace(loads(fits), title=f"{protocol}, load of each count", mark=warning_of(entry)))
+            made.append(
+                replace(
+                    loads(fits), title=f"{protocol}, load of each count", mark=warning_of(entry)
+                )
+            )
     return made
 
 
@@ -225,22 +269,34 @@ _CLASSES = "gzsl"
 def about_splits(benchmarks: Sequence[Benchmark], never_shown: bool) -> list[str]:
     """Distinct sentences that explain the splits of benchmarks.
 
-    `never_shown`: whether the models' training is known to show nothing held out. A benchmark without a holdout, such
+    `never_shown`: whether the models' training is known to show nothing held out. A benchmark
+    without a holdout, such
     as a benchmark made from a file of scores, gets no sentence.
     """
-    return list(dict.fromkeys(sentence for each in benchmarks for sentence in _about_benchmark(each, never_shown)))
+    return list(
+        dict.fromkeys(
+            sentence for each in benchmarks for sentence in _about_benchmark(each, never_shown)
+        )
+    )
 
 
 def _about_benchmark(benchmark: Benchmark, never_shown: bool) -> list[str]:
     holdout = benchmark.holdout
     if not holdout:
         return []
-    lacking = "that no training image or text contains" if never_shown else "that the train split holds out"
+    lacking = (
+        "that no training image or text contains"
+        if never_shown
+        else "that the train split holds out"
+    )
     if holdout.get("design") == _CLASSES:
-        splits = f"Labels of id_val and id_test are labels of training; ood_val and ood_test have labels {lacking}."
+        splits = (
+            f"Labels of id_val and id_test are labels of training; ood_val and ood_test have "
+            f"labels {lacking}."
+        )
         told = (
-            "ZSL compares unseen labels with one another. GZSL compares them with labels of training too, so its wrong "
-            "labels may be more familiar than the true one."
+            "ZSL compares unseen labels with one another. GZSL compares them with labels of "
+            "training too, so its wrong labels may be more familiar than the true one."
         )
     else:
         of = {
@@ -248,7 +304,10 @@ def _about_benchmark(benchmark: Benchmark, never_shown: bool) -> list[str]:
             "relations between two objects": holdout.get("triples"),
         }
         what = " and ".join(name for name, found in of.items() if found)
-        splits = f"Seen, partial and unseen scenes differ in how many objects show {what} {lacking}: none, some, all."
+        splits = (
+            f"Seen, partial and unseen scenes differ in how many objects show {what} {lacking}: "
+            f"none, some, all."
+        )
         if not what:
             splits = "Nothing is held out: all scenes are of one split."
         equal = benchmark.manifest.get("equal_familiarity") is not False

@@ -1,4 +1,5 @@
-"""Write a static site that compares models on one benchmark, from runs, which others may have sent."""
+"""Write a static site that compares models on one benchmark, from runs, which others may have
+sent."""
 
 import json
 from collections.abc import Sequence
@@ -22,7 +23,8 @@ _CLAIMED = " (claimed by the sender of the run)"
 
 
 def read_results_of(source: str, moved: Sequence[Path] = ()) -> Results:
-    """The results of the run in [NAME=]FOLDER, computed from its scores; NAME replaces the model's name.
+    """The results of the run in [NAME=]FOLDER, computed from its scores; NAME replaces the model's
+    name.
 
     What only the sender of a run can know, such as the model's training, is marked as claimed.
 
@@ -30,24 +32,27 @@ def read_results_of(source: str, moved: Sequence[Path] = ()) -> Results:
         source: the folder of a run, with a name or without one.
         moved: folders of datasets that were moved, as in `open_run`.
 
-    Raises:
-        UserError: there is no run, or the benchmark that it names is not there. A results.json is refused: anyone can
-            write one, and its numbers cannot be checked without the scores.
+    Raises: UserError: there is no run, or the benchmark that it names is not there. A results.json
+        is refused: anyone can write one, and its numbers cannot be checked without the scores.
     """
     name, path = split_name(source)
     if path.is_file():
         raise UserError(
-            f"{path} is a file, whose numbers cannot be checked; give the folder of the run, with its scores."
+            f"{path} is a file, whose numbers cannot be checked; give the folder of the run, with "
+            f"its scores."
         )
     run = open_run(path, moved)
     results = recompute(run)
-    certificate = "not verified" if run.world is None else found_certificate(run.benchmark, run.world)
+    certificate = (
+        "not verified" if run.world is None else found_certificate(run.benchmark, run.world)
+    )
     training = {**results["training"], "said": f"{results['training']['said']}{_CLAIMED}"}
     return named_results({**results, "certificate": certificate, "training": training}, name)
 
 
 def _check_same_content(sources: Sequence[str], results: Sequence[Results]) -> None:
-    """Raise UserError if two runs claim to be the same and differ, or if benchmarks of one block differ.
+    """Raise UserError if two runs claim to be the same and differ, or if benchmarks of one block
+    differ.
 
     Otherwise the run that is given first would silently stand for both.
     """
@@ -58,31 +63,38 @@ def _check_same_content(sources: Sequence[str], results: Sequence[Results]) -> N
         same_block = first_of_block.setdefault(factors["block"], place)
         if results[same_block]["factors"]["benchmark"] != factors["benchmark"]:
             raise UserError(
-                f"{sources[same_block]} and {sources[place]} were scored on different benchmarks of the same held-out "
+                f"{sources[same_block]} and {sources[place]} were scored on different benchmarks "
+                f"of the same held-out "
                 "block; write a separate site for each."
             )
         named = {key: factors[key] for key in ("model", "treatment", "training_seed", "benchmark")}
         same_run = first_of_run.setdefault(json.dumps(named, sort_keys=True), place)
         if results[same_run]["rows"] != one["rows"]:
             raise UserError(
-                f"{sources[same_run]} and {sources[place]} say that they are the same run of {one['model']}, and have "
+                f"{sources[same_run]} and {sources[place]} say that they are the same run of "
+                f"{one['model']}, and have "
                 "different scores; leave one out, or name them NAME=FOLDER."
             )
 
 
 def write_site(sources: Sequence[str], out: Path, moved: Sequence[Path] = ()) -> list[Path]:
-    """Write index.html with all models, and a page for each model, into the folder `out`; returns the pages.
+    """Write index.html with all models, and a page for each model, into the folder `out`; returns
+    the pages.
 
-    Runs of one model are pooled. Raises UserError for results of several benchmarks, for runs that claim to be the same
-    and differ, and as `read_results_of`.
+    Runs of one model are pooled. Raises UserError for results of several benchmarks, for runs that
+    claim to be the same and differ, and as `read_results_of`.
     """
     results = [read_results_of(source, moved) for source in sources]
     _check_same_content(sources, results)
     entries = [{**each, "model": visible(each["model"])} for each in pool_runs(results)]
     if other := differences(entries):
-        raise UserError(f"Expected results of one benchmark. {other[0]} Write a separate site for each benchmark.")
+        raise UserError(
+            f"Expected results of one benchmark. {other[0]} Write a separate site for each "
+            f"benchmark."
+        )
     links = {
-        marked(each["model"], each): f"{i + 1}-{folder_name(each['model'])}.html" for i, each in enumerate(entries)
+        marked(each["model"], each): f"{i + 1}-{folder_name(each['model'])}.html"
+        for i, each in enumerate(entries)
     }
     named = [{**each, "model": model} for each, model in zip(entries, links, strict=True)]
     out.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
-"""The table that all reports use (labels, grouped heads, cells with a value or the reason why it is missing), and the
-formatting of its numbers."""
+"""The table that all reports use (labels, grouped heads, cells with a value or the reason why it is
+missing), and the formatting of its numbers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,14 +12,17 @@ from evaluator.statistics.intervals import LEVEL
 
 NOTHING = "–"
 Row = Any
-"""A row of results (evaluator.protocols.records.Row), or of a paper's other numbers (evaluator.report.papers)."""
+"""A row of results (evaluator.protocols.records.Row), or of a paper's other numbers
+(evaluator.report.papers)."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell: `text` with its `stars`, and an `interval` in small print; or the `reason` why it is empty.
+    """A cell: `text` with its `stars`, and an `interval` in small print; or the `reason` why it is
+    empty.
 
-    strong: bold, where the format allows it. numbers: the unrounded row of results that it shows, for CSV and JSON.
+    strong: bold, where the format allows it. numbers: the unrounded row of results that it shows,
+        for CSV and JSON.
     of: the results that contain the row.
     """
 
@@ -51,8 +54,8 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """Lines under heads. labels: the heads of the label columns. name: such as "Table 2". mark: the warning on every
-    table of contaminated results. notes: sentences below the table."""
+    """Lines under heads. labels: the heads of the label columns. name: such as "Table 2". mark: the
+    warning on every table of contaminated results. notes: sentences below the table."""
 
     labels: Sequence[str]
     columns: Sequence[Column]
@@ -66,15 +69,27 @@ class Table:
         """{reason why a cell is empty: its letter}, in the order of the cells.
 
         >>> no_run = Cell(reason="no run")
-        >>> Table(["model"], [Column("R@1")], [Line(["a"], [no_run]), Line(["b"], [no_run])]).letters()
+        >>> Table(["model"], [Column("R@1")], [Line(["a"], [no_run]), Line(["b"],
+        [no_run])]).letters()
         {'no run': 'a'}
         """
-        reasons = dict.fromkeys(cell.reason for line in self.lines for cell in line.cells if cell.reason)
-        return dict(zip(reasons, chain(ascii_lowercase, map(str, count(len(ascii_lowercase) + 1))), strict=False))
+        reasons = dict.fromkeys(
+            cell.reason for line in self.lines for cell in line.cells if cell.reason
+        )
+        return dict(
+            zip(
+                reasons,
+                chain(ascii_lowercase, map(str, count(len(ascii_lowercase) + 1))),
+                strict=False,
+            )
+        )
 
     def said(self) -> list[str]:
         """The notes, and what each letter means."""
-        return [*self.notes, *(f"({letter}) {reason}." for reason, letter in self.letters().items())]
+        return [
+            *self.notes,
+            *(f"({letter}) {reason}." for reason, letter in self.letters().items()),
+        ]
 
 
 def plain(cell: Cell, letters: Mapping[str, str]) -> str:
@@ -85,12 +100,16 @@ def plain(cell: Cell, letters: Mapping[str, str]) -> str:
 
 
 def result_cell(row: Row | None, of: Mapping[str, Any] | None = None, decimals: int = 1) -> Cell:
-    """A value with its interval and, if it has one, its standard deviation: over n or folds, else over blocks or
-    runs."""
+    """A value with its interval and, if it has one, its standard deviation: over n or folds, else
+    over blocks or runs."""
     if row is None:
         return Cell(NOTHING)
     if row["value"] is None:
-        lacking = f"none of {row['unscored']:,} items has a score" if row.get("unscored") else "this split has no items"
+        lacking = (
+            f"none of {row['unscored']:,} items has a score"
+            if row.get("unscored")
+            else "this split has no items"
+        )
         return Cell(reason=row.get("reason") or lacking, numbers=row, of=of or {})
     text = value_text(row, ("sd", "sd_blocks", "sd_runs"), decimals)
     return Cell(text, interval(row, decimals), numbers=row, of=of or {})
@@ -111,11 +130,15 @@ def interval(row: Row, decimals: int = 1) -> str:
     """The interval of a row, in its unit; "" if it has none."""
     if row["low"] is None:
         return ""
-    return f"[{number(row['low'], row['unit'], decimals)}, {number(row['high'], row['unit'], decimals)}]"
+    return (
+        f"[{number(row['low'], row['unit'], decimals)}, "
+        f"{number(row['high'], row['unit'], decimals)}]"
+    )
 
 
 def spread(row: Row, over: str, decimals: int = 1) -> str:
-    """The spread over pooled `blocks` or `runs`: standard deviation [minimum, maximum]; "" for a single one.
+    """The spread over pooled `blocks` or `runs`: standard deviation [minimum, maximum]; "" for a
+    single one.
 
     >>> spread({"unit": "share", "sd_runs": 0.05, "min_runs": 0.4, "max_runs": 0.5}, "runs")
     '± 5.0 [40.0, 50.0]'
@@ -123,25 +146,30 @@ def spread(row: Row, over: str, decimals: int = 1) -> str:
     sd, least, most = (row.get(f"{name}_{over}") for name in ("sd", "min", "max"))
     if sd is None:
         return ""
-    return f"± {_deviation(sd, row, decimals)} {interval({**row, 'low': least, 'high': most}, decimals)}"
+    return (
+        f"± {_deviation(sd, row, decimals)} "
+        f"{interval({**row, 'low': least, 'high': most}, decimals)}"
+    )
 
 
 def chance_cell(rows: Sequence[Row]) -> Cell:
     """The chance level of rows, as minimum–maximum if it differs."""
-    known = sorted((row for row in rows if row.get("chance") is not None), key=lambda row: row["chance"])
+    known = sorted(
+        (row for row in rows if row.get("chance") is not None), key=lambda row: row["chance"]
+    )
     return Cell(_between([number(row["chance"], row["unit"]) for row in known]))
 
 
 CEILING = (
-    "Ceiling: the value of an oracle that knows which texts are true. Below 100% some questions have several right "
-    "answers; splits with different ceilings are not comparable."
+    "Ceiling: the value of an oracle that knows which texts are true. Below 100% some questions "
+    "have several right answers; splits with different ceilings are not comparable."
 )
 """The note below tables with ceilings."""
 
 
 def ceiling_cell(rows: Sequence[Row]) -> Cell:
-    """The ceiling of rows, by split if splits differ, as minimum–maximum if rows of a split differ; empty if all reach
-    100% or none is known.
+    """The ceiling of rows, by split if splits differ, as minimum–maximum if rows of a split differ;
+    empty if all reach 100% or none is known.
 
     >>> ceiling_cell([{"ceiling": 0.5, "split": "seen"}, {"ceiling": 0.05, "split": "unseen"}]).text
     'seen 50.0, unseen 5.0'
@@ -152,7 +180,10 @@ def ceiling_cell(rows: Sequence[Row]) -> Cell:
     for row in rows:
         if row.get("ceiling") is not None:
             of_split.setdefault(row["split"], []).append(row["ceiling"])
-    texts = {split: _between([number(each, "share") for each in sorted(of)]) for split, of in of_split.items()}
+    texts = {
+        split: _between([number(each, "share") for each in sorted(of)])
+        for split, of in of_split.items()
+    }
     if len(set(texts.values())) == 1:
         return Cell(next(iter(texts.values())))
     return Cell(", ".join(f"{split} {text}" for split, text in texts.items()))
@@ -164,13 +195,16 @@ def has_low_ceiling(row: Row) -> bool:
 
 
 def count_cell(rows: Sequence[Row], name: str) -> Cell:
-    """The `items`, `clusters`, `ties` or `unscored` (`name`) of rows, as minimum–maximum if they differ."""
-    return Cell(_between([f"{n:,}" for n in sorted(row[name] for row in rows if row.get(name) is not None)]))
+    """The `items`, `clusters`, `ties` or `unscored` (`name`) of rows, as minimum–maximum if they
+    differ."""
+    return Cell(
+        _between([f"{n:,}" for n in sorted(row[name] for row in rows if row.get(name) is not None)])
+    )
 
 
 def load_cell(coefficient: Mapping[str, Any] | None, of: Mapping[str, Any] | None = None) -> Cell:
-    """A skill load in points per atom with corrected stars; its standard error and p in small print; a self-load in
-    bold."""
+    """A skill load in points per atom with corrected stars; its standard error and p in small
+    print; a self-load in bold."""
     if coefficient is None:
         return Cell(NOTHING)
     small = f"({coefficient['error']:.2f}, {p_value(coefficient['p'])})"
@@ -180,15 +214,18 @@ def load_cell(coefficient: Mapping[str, Any] | None, of: Mapping[str, Any] | Non
 
 
 def loads(fits: Sequence[Mapping[str, Any]]) -> Table:
-    """A table of skill loads (COMPASS): for each fit a line with the load β of each count in points per atom, its
-    standard error, p and corrected stars."""
+    """A table of skill loads (COMPASS): for each fit a line with the load β of each count in points
+    per atom, its standard error, p and corrected stars."""
     lines = []
     for fit in fits:
         cells = [load_cell(fit["coefficients"].get(count)) for count in COUNTS]
         sizes = Cell(f"{fit['items']}/{fit['clusters']}")
-        lines.append(Line([fit[name] or "" for name in ("level", "skill", "split")], [*cells, sizes]))
+        lines.append(
+            Line([fit[name] or "" for name in ("level", "skill", "split")], [*cells, sizes])
+        )
     notes = [
-        "Loads: standard error and p in brackets, p without correction; * p < .005, ** p < .001 after "
+        "Loads: standard error and p in brackets, p without correction; * p < .005, ** p < .001 "
+        "after "
         f"{fit['correction']} over the table."
         for fit in fits[:1]
     ]
@@ -197,10 +234,11 @@ def loads(fits: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def number(value: Any, unit: str, decimals: int = 1) -> str:
-    """Format a number by its unit: a share in percent (tiny ones with two significant digits), a difference in signed
-    points, a count or a score; a dash for None.
+    """Format a number by its unit: a share in percent (tiny ones with two significant digits), a
+    difference in signed points, a count or a score; a dash for None.
 
-    >>> number(0.5, "share"), number(2 / 7392, "share"), number(-0.1, "difference"), number(1200, "count")
+    >>> number(0.5, "share"), number(2 / 7392, "share"), number(-0.1, "difference"), number(1200,
+    "count")
     ('50.0', '0.027', '-10.0', '1,200')
     >>> number(0.21, "score"), number(-0.010234, "score"), number(None, "share")
     ('0.210', '-0.01023', '–')
@@ -209,7 +247,11 @@ def number(value: Any, unit: str, decimals: int = 1) -> str:
         return NOTHING
     if unit == "share":
         percent = 100 * value
-        return f"{percent:.{decimals}f}" if percent == 0 or percent >= 10**-decimals else f"{percent:.2g}"
+        return (
+            f"{percent:.{decimals}f}"
+            if percent == 0 or percent >= 10**-decimals
+            else f"{percent:.2g}"
+        )
     if unit == "difference":
         return f"{100 * value:+.{decimals}f}"
     if unit == "count":
@@ -240,7 +282,8 @@ def confidence(results: Mapping[str, Any]) -> str:
 
 
 def population(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The population that the intervals of rows cover, with the splits if it differs; ignores gaps and `val`.
+    """The population that the intervals of rows cover, with the splits if it differs; ignores gaps
+    and `val`.
 
     >>> population([{"split": "seen", "speaks_of": "a"}, {"split": "unseen", "speaks_of": "b"}])
     'a (on seen); b (on unseen)'

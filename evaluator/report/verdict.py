@@ -128,7 +128,8 @@ class _Question:
 
     @property
     def above_chance(self) -> bool:
-        """Whether the interval of seen lies above chance; true if interval or chance is not known."""
+        """Whether the interval of seen lies above chance; true if interval or chance is not
+        known."""
         seen = self.seen
         if seen is None:
             return False
@@ -184,7 +185,11 @@ def headline(entries: Sequence[Results]) -> str:
         return judge(entries[0]).sentence
     best = ranked[0]
     verdict = judge(best.line.entry)
-    following = [_explanation(best) if verdict.kind == FALLS else "", _lead(ranked), _tax(best.line.entry)]
+    following = [
+        _explanation(best) if verdict.kind == FALLS else "",
+        _lead(ranked),
+        _tax(best.line.entry),
+    ]
     return " ".join([verdict.sentence, *filter(None, following)])
 
 
@@ -246,7 +251,8 @@ def _one_sided(question: _Question, entry: Results) -> Verdict:
         return Verdict(
             ONLY_UNSEEN,
             f"{question.name} is {_with_interval(unseen, entry)} on unseen combinations: "
-            "whether this is a fall is open, because no question about seen combinations was scored.",
+            "whether this is a fall is open, because no question about seen combinations was "
+            "scored.",
         )
     return Verdict(
         OTHER_SPLITS,
@@ -286,19 +292,24 @@ def _rises(question: _Question, entry: Results, seen: Row, unseen: Row, gap: Row
     )
 
 
-def _does_not_fall(question: _Question, entry: Results, seen: Row, unseen: Row, gap: Row) -> Verdict:
+def _does_not_fall(
+    question: _Question, entry: Results, seen: Row, unseen: Row, gap: Row
+) -> Verdict:
     most = _points(max(gap["high"], 0.0))
     return Verdict(
         DOES_NOT_FALL,
         f"{question.name} does not fall by more than {most} points {_from_to(seen, unseen)}; the "
-        f"difference is {number(gap['value'], 'difference')} {_bracketed(gap, entry)}.{_doubt(entry)}",
+        f"difference is {number(gap['value'], 'difference')} "
+        f"{_bracketed(gap, entry)}.{_doubt(entry)}",
     )
 
 
 def _open(question: _Question, entry: Results, seen: Row, unseen: Row, gap: Row) -> Verdict:
     more = "more blocks or trainings" if entry.get("blocks", 1) > 1 else "a rotation or more blocks"
     advice = f"use {more} (docs/splits.md#rotation)"
-    change = f"{question.name} is {_value(seen)} on seen and {_value(unseen)} on unseen combinations"
+    change = (
+        f"{question.name} is {_value(seen)} on seen and {_value(unseen)} on unseen combinations"
+    )
     if gap["low"] is None:
         return Verdict(OPEN, f"{change}: open, because the difference has no interval; {advice}.")
     half_width = number((gap["high"] - gap["low"]) / 2, "share")
@@ -322,13 +333,17 @@ def _labels(line: Line) -> tuple[Any, ...]:
 
 
 def _explanation(question: _Question) -> str:
-    """A sentence on the wrong answers on unseen combinations; "" if they are as random texts would be.
+    """A sentence on the wrong answers on unseen combinations; "" if they are as random texts would
+    be.
 
     A kind of error is told only if the whole interval of its share is above the share of random
     texts. Familiarity comes first, because it is a reason and not a description.
     """
     first = question.line.first
-    labels = {name: first[name] for name in ("protocol", "kind", "skill", "level")} | {"split": _UNSEEN, "n": None}
+    labels = {name: first[name] for name in ("protocol", "kind", "skill", "level")} | {
+        "split": _UNSEEN,
+        "n": None,
+    }
     more_than_random = [
         row
         for row in question.line.entry["rows"]
@@ -380,8 +395,8 @@ def _lead(ranked: Sequence[_Question]) -> str:
 
 
 def _tax(entry: Results) -> str:
-    """A sentence on what a model gains when the true text is more familiar than its foil; "" if this
-    was not asked or may be chance."""
+    """A sentence on what a model gains when the true text is more familiar than its foil; "" if
+    this was not asked or may be chance."""
     line = next((line for line in main_lines([entry]) if ASYMMETRIC in line.gaps), None)
     if line is None:
         return ""
@@ -397,7 +412,8 @@ def _tax(entry: Results) -> str:
 
 
 def _doubt(entry: Results) -> str:
-    """What a result without a fall cannot exclude: a model of unknown training may have seen it all."""
+    """What a result without a fall cannot exclude: a model of unknown training may have seen it
+    all."""
     if (entry.get("training") or {}).get("status") != UNKNOWN:
         return ""
     return " Its training is unknown, so it may have seen the held-out combinations."

@@ -54,9 +54,10 @@ _SHRUNK = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 
 
 def csv_rows(table: Table) -> list[dict[str, Any]]:
-    """A row for each cell of a table: the labels of its line, `group`, `column`, the `text` of text cells, the
-    unrounded numbers (evaluator.protocols.records.STATISTICS; shares in 0..1, loads in points) and `reason`. The first
-    column is `mark`, the warning for contaminated models and stand-ins, if the table has one.
+    """A row for each cell of a table: the labels of its line, `group`, `column`, the `text` of text
+    cells, the unrounded numbers (evaluator.protocols.records.STATISTICS; shares in 0..1, loads in
+    points) and `reason`. The first column is `mark`, the warning for contaminated models and
+    stand-ins, if the table has one.
 
     Skips cells of chance levels and sizes: the numbers include them.
     """
@@ -89,18 +90,29 @@ def markdown(table: Table) -> str:
     letters = table.letters()
     heads = [
         *table.labels,
-        *(f"{column.group}: {column.head}" if column.group else column.head for column in table.columns),
+        *(
+            f"{column.group}: {column.head}" if column.group else column.head
+            for column in table.columns
+        ),
     ]
     marks = ["---"] * len(table.labels) + ["---:"] * len(table.columns)
     rows = [
         [
             *map(escape_markdown, line.labels),
-            *(escape_markdown(f"{plain(cell, letters)} {cell.interval}".strip()) for cell in line.cells),
+            *(
+                escape_markdown(f"{plain(cell, letters)} {cell.interval}".strip())
+                for cell in line.cells
+            ),
         ]
         for line in table.lines
     ]
-    lines = [_markdown_line(map(escape_markdown, heads)), _markdown_line(marks), *map(_markdown_line, rows)]
-    title = f"**{escape_markdown(table.name)}{'. ' if table.name else ''}{escape_markdown(table.title)}**"
+    lines = [
+        _markdown_line(map(escape_markdown, heads)),
+        _markdown_line(marks),
+        *map(_markdown_line, rows),
+    ]
+    number = f"{escape_markdown(table.name)}. " if table.name else ""
+    title = f"**{number}{escape_markdown(table.title)}**"
     above = [title, *([f"**{escape_markdown(table.mark)}**"] if table.mark else [])]
     return "\n\n".join([*above, "\n".join(lines), *map(escape_markdown, table.said())]) + "\n"
 
@@ -111,7 +123,9 @@ def escape_markdown(text: str) -> str:
     >>> escape_markdown("a_b | 5*")
     'a\\\\_b \\\\| 5\\\\*'
     """
-    return "<br>".join(_SPECIAL.sub(r"\\\1", visible(line)) for line in re.split(r"\r\n|\r|\n", text))
+    return "<br>".join(
+        _SPECIAL.sub(r"\\\1", visible(line)) for line in re.split(r"\r\n|\r|\n", text)
+    )
 
 
 def _markdown_line(cells: Iterable[str]) -> str:
@@ -134,18 +148,28 @@ def tabular(table: Table) -> str:
     grouped = any(column.group for column in table.columns)
     body = [
         *([_groups(table.columns, len(table.labels))] if grouped else []),
-        _latex_line([*map(escape, table.labels), *(escape(column.head) for column in table.columns)]),
+        _latex_line(
+            [*map(escape, table.labels), *(escape(column.head) for column in table.columns)]
+        ),
         r"\midrule",
     ]
     for i, line in enumerate(table.lines):
         rule = [r"\midrule"] if line.rule and i else []
-        body += [*rule, _latex_line([*map(_text, line.labels), *(_latex_cell(cell, letters) for cell in line.cells)])]
+        body += [
+            *rule,
+            _latex_line(
+                [*map(_text, line.labels), *(_latex_cell(cell, letters) for cell in line.cells)]
+            ),
+        ]
     columns = "l" * len(table.labels) + "r" * len(table.columns)
-    return "\n".join([rf"\begin{{tabular}}{{{columns}}}", r"\toprule", *body, r"\bottomrule", r"\end{tabular}"])
+    return "\n".join(
+        [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", *body, r"\bottomrule", r"\end{tabular}"]
+    )
 
 
 def environment(tables: Sequence[Table], caption: str, mark: str) -> str:
-    """A LaTeX `table`: tables above one caption, each under `mark`, the warning on contaminated results, if any."""
+    """A LaTeX `table`: tables above one caption, each under `mark`, the warning on contaminated
+    results, if any."""
     above = f"\\textbf{{{escape(mark)}}}\\par\n" if mark else ""
     body = "\n\n\\medskip\n".join(f"{above}{_SHRUNK}\n{tabular(table)}}}" for table in tables)
     return (
@@ -162,9 +186,11 @@ def latex(table: Table) -> str:
 
 
 def without_advice(text: str) -> str:
-    """Remove what a text says about commands and options: a paper's caption tells results, not how to get others.
+    """Remove what a text says about commands and options: a paper's caption tells results, not how
+    to get others.
 
-    >>> without_advice("Each block has one training. Train with other seeds (--seed) and give all to `score report`.")
+    >>> without_advice("Each block has one training. Train with other seeds (--seed) and give all to
+    `score report`.")
     'Each block has one training.'
     >>> without_advice("(a) no world has asymmetric splits (--holdout asymmetric).")
     '(a) no world has asymmetric splits.'
@@ -206,7 +232,8 @@ def _text(text: str, said: Callable[[str], str] = escape) -> str:
 def _number(text: str) -> str:
     """Escape text, and set the signs of numbers in math mode.
 
-    Signs are found before the dash of a range becomes two hyphens, of which the second would look like a sign.
+    Signs are found before the dash of a range becomes two hyphens, of which the second would look
+    like a sign.
 
     >>> _number("81.8–99.5"), _number("-1.5–+2")
     ('81.8--99.5', '$-$1.5--$+$2')

@@ -1,5 +1,5 @@
-"""Make a run in words: ask one model the questions of one benchmark, directly or by OpenAI's batch files, and measure
-its answers."""
+"""Make a run in words: ask one model the questions of one benchmark, directly or by OpenAI's batch
+files, and measure its answers."""
 
 import hashlib
 import json
@@ -43,7 +43,8 @@ _POOLED = "its false texts are in a pool, and a question in words cannot include
 
 @dataclass(frozen=True)
 class Asked:
-    """The questions of a run, each with its sample number, and the chats that put them to the model."""
+    """The questions of a run, each with its sample number, and the chats that put them to the
+    model."""
 
     questions: list[tuple[Question, int]]
     chats: list[Chat]
@@ -54,10 +55,13 @@ class Asked:
         return {chat.name: chat for chat in self.chats}
 
 
-def ask(request: AskRequest, out: Path, progress: Progress = SILENT, answers: Sequence[Path] = ()) -> Results:
+def ask(
+    request: AskRequest, out: Path, progress: Progress = SILENT, answers: Sequence[Path] = ()
+) -> Results:
     """Ask the questions, and measure the run, in the folder `out`; returns the results.
 
-    answers: batch files to read instead of asking. The folder is locked until the end (evaluator.runs.lock). Raises
+    answers: batch files to read instead of asking. The folder is locked until the end
+        (evaluator.runs.lock). Raises
     UserError for an invalid request, if the budget runs out, and if nothing is answered.
     """
     with locked_run(out):
@@ -68,19 +72,26 @@ def _ask(request: AskRequest, out: Path, progress: Progress, answers: Sequence[P
     begun, prompt, model, cache = _begin(request, out)
     asked, not_asked = _questions(request, begun, prompt)
     rows = Candidates(begun.benchmark)
-    training = check_training(model, begun, sorted({rows.scene[q.options[0]] for q, _ in asked.questions}), request)
+    training = check_training(
+        model, begun, sorted({rows.scene[q.options[0]] for q, _ in asked.questions}), request
+    )
     with AnswerStore(model.key, cache) as store:
         if answers:
             _take(answers, asked, store)
         known = store.get(asked.names)
         left = [] if answers else [chat for name, chat in asked.names.items() if name not in known]
         cost = _cost(left, len(known), request.max_tokens)
-        announce(model.info, f"{cost} Dataset certificate: {begun.certificate}.", training, not_asked)
+        announce(
+            model.info, f"{cost} Dataset certificate: {begun.certificate}.", training, not_asked
+        )
         start(begun, out, Process())
         spending = _Spending(request, store, known, _prompt_tokens(left[:1]))
         with progress.track("questions", len(asked.names), len(known)) as advance:
             spending.answer(model, left, advance)
-    given = [spending.answers.get(chat.name, Answer("", f"{FAILED}it has no answer")) for chat in asked.chats]
+    given = [
+        spending.answers.get(chat.name, Answer("", f"{FAILED}it has no answer"))
+        for chat in asked.chats
+    ]
     answered = [
         read_answer(question, sample, answer, rows, prompt)
         for (question, sample), answer in zip(asked.questions, given, strict=True)
@@ -117,13 +128,16 @@ def _ask(request: AskRequest, out: Path, progress: Progress, answers: Sequence[P
 
 
 def write_questions(request: AskRequest, out: Path, path: Path) -> tuple[list[Path], int]:
-    """Write the unanswered questions of a run as batch files; returns the files and the number of questions.
+    """Write the unanswered questions of a run as batch files; returns the files and the number of
+    questions.
 
     Raises UserError as `ask`, and for a model without an API endpoint.
     """
     begun, prompt, model, cache = _begin(request, out)
     if not hasattr(model, "request"):
-        raise UserError(f"Batch files are for models of api:; leave --to out to ask {request.model_name}.")
+        raise UserError(
+            f"Batch files are for models of api:; leave --to out to ask {request.model_name}."
+        )
     asked, _ = _questions(request, begun, prompt)
     with AnswerStore(model.key, cache) as store:
         known = store.get(asked.names)
@@ -133,16 +147,22 @@ def write_questions(request: AskRequest, out: Path, path: Path) -> tuple[list[Pa
 
 
 def _begin(request: AskRequest, out: Path) -> tuple[Begun, Prompt, Any, Path | None]:
-    """The checked request, the prompt, the model, and the cache folder of its answers (None: the user's cache)."""
+    """The checked request, the prompt, the model, and the cache folder of its answers (None: the
+    user's cache)."""
     if (count := Process.from_environment().count) > 1:
-        raise UserError(f"`score ask` runs in one process, not in {count}; start it without torchrun.")
+        raise UserError(
+            f"`score ask` runs in one process, not in {count}; start it without torchrun."
+        )
     if request.samples > 1 and not request.temperature:
-        raise UserError(f"{request.samples} samples at temperature 0 are all alike; give a --temperature such as 0.7.")
+        raise UserError(
+            f"{request.samples} samples at temperature 0 are all alike; give a --temperature such "
+            f"as 0.7."
+        )
     prompt = read_prompt(None if request.prompt is None else Path(request.prompt))
     orders = "all orders" if request.orders is None else f"{request.orders} orders"
     question = (
-        f"{request.form}, prompt {prompt.digest}, {orders}, {request.samples} samples at temperature "
-        f"{request.temperature:g}, {request.max_tokens} tokens"
+        f"{request.form}, prompt {prompt.digest}, {orders}, {request.samples} samples at "
+        f"temperature {request.temperature:g}, {request.max_tokens} tokens"
     )
     begun = begin(request, out, Process(), question)
     if isinstance(request.model, str):
@@ -158,19 +178,25 @@ def _from_memory(model: Any, name: str) -> Answerer:
         return adapt_answering(model, name, type(model), None)
     found: Any = from_memory(model, name)
     if not hasattr(found, "answer_all"):
-        raise UserError(f"{name} does not answer in words; give a generative model of transformers with its processor.")
+        raise UserError(
+            f"{name} does not answer in words; give a generative model of transformers with its "
+            f"processor."
+        )
     return found
 
 
 def _questions(request: AskRequest, begun: Begun, prompt: Prompt) -> tuple[Asked, dict[str, str]]:
-    """Questions, and {protocol: why it is not asked}. Raises UserError if none, or not all requested, can be asked."""
+    """Questions, and {protocol: why it is not asked}. Raises UserError if none, or not all
+    requested, can be asked."""
     rows, world = Candidates(begun.benchmark), begun.dataset.world
     made = make_questions(begun.benchmark, rows, begun.protocols, request.form, request.orders)
     protocol_of = dict(rows_of(begun.benchmark.items, "item_id", "protocol"))
     there = {protocol_of[question.item] for question in made}
     not_asked = {name: _POOLED for name in begun.protocols if name not in there}
     if not there or (request.protocols and not_asked):
-        raise UserError(f"'{next(iter(not_asked))}' cannot be asked in words: {_POOLED}; leave it out.")
+        raise UserError(
+            f"'{next(iter(not_asked))}' cannot be asked in words: {_POOLED}; leave it out."
+        )
     questions, chats = [], []
     for question in made:
         text, scenes = prompt.ask(question, rows)
@@ -188,9 +214,12 @@ def _images(world: Any, scenes: Sequence[str]) -> list[Any]:
 
 
 class _Spending:
-    """Asks questions within a budget of tokens. answers: {name of a question: its answer} of the run."""
+    """Asks questions within a budget of tokens. answers: {name of a question: its answer} of the
+    run."""
 
-    def __init__(self, request: AskRequest, store: AnswerStore, known: dict[str, Answer], prompt_tokens: int):
+    def __init__(
+        self, request: AskRequest, store: AnswerStore, known: dict[str, Answer], prompt_tokens: int
+    ):
         self.answers = dict(known)
         self._how = How(request.max_tokens, request.temperature)
         self._budget, self._store, self._lock = request.budget, store, threading.Lock()
@@ -198,11 +227,14 @@ class _Spending:
         self._each, self._open = prompt_tokens + request.max_tokens, 0
 
     def answer(self, model: Answerer, chats: Sequence[Chat], advance: Any) -> None:
-        """Ask a model, and store each answer at once. Raises UserError when the budget is used up."""
+        """Ask a model, and store each answer at once. Raises UserError when the budget is used
+        up."""
         left = deque(chats)
 
         def affordable() -> Iterator[Chat]:
-            while left and (self._budget is None or self._used + (self._open + 1) * self._each <= self._budget):
+            while left and (
+                self._budget is None or self._used + (self._open + 1) * self._each <= self._budget
+            ):
                 with self._lock:
                     self._open += 1
                 yield left.popleft()
@@ -221,8 +253,10 @@ class _Spending:
             model.answer_all(affordable(), self._how, keep)
             if len(left) == before:
                 raise UserError(
-                    f"The budget of {self._budget:,} tokens does not allow another question: {self._used:,} are used, "
-                    f"and {len(left):,} of {len(self.answers) + len(left):,} questions are open; run the same command "
+                    f"The budget of {self._budget:,} tokens does not allow another question: "
+                    f"{self._used:,} are used, "
+                    f"and {len(left):,} of {len(self.answers) + len(left):,} questions are open; "
+                    f"run the same command "
                     "again with a larger --budget. Finished work is kept."
                 )
 
@@ -238,7 +272,8 @@ def _take(paths: Sequence[Path], asked: Asked, store: AnswerStore) -> None:
             taken += 1
     if not taken and not failed:
         raise UserError(
-            f"{paths[0]} answers none of these {len(names):,} questions; give the dataset and options that --to had."
+            f"{paths[0]} answers none of these {len(names):,} questions; give the dataset and "
+            f"options that --to had."
         )
     if failed:
         logger.info(f"{len(failed):,} questions of the batch failed, the first: {failed[0]}.")
@@ -248,12 +283,14 @@ def _check_answered(answers: Sequence[Answer]) -> None:
     failed = [answer.finish for answer in answers if answer.finish.startswith(FAILED)]
     if failed and len(failed) == len(answers):
         raise UserError(
-            f"None of the {len(answers):,} questions has an answer ({failed[0]}); mend that, then run the same command "
+            f"None of the {len(answers):,} questions has an answer ({failed[0]}); mend that, then "
+            f"run the same command "
             "again."
         )
     if failed:
         logger.info(
-            f"{len(failed):,} of {len(answers):,} questions have no answer ({failed[0]}); their items are unscored, "
+            f"{len(failed):,} of {len(answers):,} questions have no answer ({failed[0]}); their "
+            f"items are unscored, "
             "and the same command with another --out asks them again."
         )
 
@@ -266,8 +303,9 @@ def _cost(left: Sequence[Chat], known: int, most: int) -> str:
     images = _prompt_tokens(left[:1]) - len(left[0].text) // _LETTERS
     size = "×".join(map(str, left[0].show()[0].size))
     return (
-        f"{len(left):,} questions to ask, {known:,} more have answers: about {text + images * len(left):,} prompt "
-        f"tokens (images of {size}, a token per 28×28 pixels) and at most {most * len(left):,} tokens of answers."
+        f"{len(left):,} questions to ask, {known:,} more have answers: about "
+        f"{text + images * len(left):,} prompt tokens (images of {size}, a token per 28×28 "
+        f"pixels) and at most {most * len(left):,} tokens of answers."
     )
 
 
@@ -281,18 +319,27 @@ _MOST_LINES, _MOST_BYTES = 50_000, 190 << 20
 """Limits of a batch file; OpenAI accepts 50,000 requests and 200 MB."""
 
 
-def write_batch(path: Path, chats: Iterable[Chat], request: Callable[[Chat], dict[str, Any]]) -> list[Path]:
-    """Write questions in OpenAI's batch format, one per line; returns the files FILE, FILE-2, …, each within OpenAI's
-    limits. request: makes the body of a question's request."""
+def write_batch(
+    path: Path, chats: Iterable[Chat], request: Callable[[Chat], dict[str, Any]]
+) -> list[Path]:
+    """Write questions in OpenAI's batch format, one per line; returns the files FILE, FILE-2, …,
+    each within OpenAI's limits. request: makes the body of a question's request."""
     paths: list[Path] = []
     with ExitStack() as whole:
         lines, size, file = _MOST_LINES, 0, None
         for chat in chats:
-            body = {"custom_id": chat.name, "method": "POST", "url": "/v1/chat/completions", "body": request(chat)}
+            body = {
+                "custom_id": chat.name,
+                "method": "POST",
+                "url": "/v1/chat/completions",
+                "body": request(chat),
+            }
             line = json.dumps(body) + "\n"
             if file is None or lines >= _MOST_LINES or size + len(line) > _MOST_BYTES:
                 paths.append(path.with_stem(f"{path.stem}-{len(paths) + 1}") if paths else path)
-                file = whole.enter_context(whole.enter_context(draft_of(paths[-1])).open("w", encoding="utf-8"))
+                file = whole.enter_context(
+                    whole.enter_context(draft_of(paths[-1])).open("w", encoding="utf-8")
+                )
                 lines = size = 0
             file.write(line)
             lines, size = lines + 1, size + len(line)
@@ -300,7 +347,8 @@ def write_batch(path: Path, chats: Iterable[Chat], request: Callable[[Chat], dic
 
 
 def read_batch(paths: Sequence[Path]) -> Iterator[tuple[str, Answer]]:
-    """Yield (name of a question, its answer) from files in OpenAI's batch format; a failed answer holds the reason.
+    """Yield (name of a question, its answer) from files in OpenAI's batch format; a failed answer
+    holds the reason.
 
     Raises UserError for a line that is not such an answer.
     """
@@ -315,7 +363,8 @@ def read_batch(paths: Sequence[Path]) -> Iterator[tuple[str, Answer]]:
                     yield str(record["custom_id"]), _answer(record)
                 except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                     raise UserError(
-                        f"Line {number} of {path} is no answer in OpenAI's batch format, a JSON object with custom_id "
+                        f"Line {number} of {path} is no answer in OpenAI's batch format, a JSON "
+                        f"object with custom_id "
                         "and response; give the file of results as the batch wrote it."
                     ) from None
 

@@ -1,7 +1,9 @@
-"""The ceiling of each row of results: the oracle's value, measured by the same rules on the same items.
+"""The ceiling of each row of results: the oracle's value, measured by the same rules on the same
+items.
 
-A question that the oracle cannot answer has no single right answer: a caption may be true of several images, so that
-they tie. A gap between splits with different ceilings says nothing about a model.
+A question that the oracle cannot answer has no single right answer: a caption may be true of
+several images, so that they tie. A gap between splits with different ceilings says nothing about a
+model.
 """
 
 from collections.abc import Mapping
@@ -38,9 +40,8 @@ class Ceilings:
     def of(self, protocol: str, row: Row) -> float | None:
         """The oracle's value of a row.
 
-        Returns:
-            A share in 0..1, or for a gap the difference of two ceilings. None if the ceiling is unknown, and for
-            metrics without a best value.
+        Returns: A share in 0..1, or for a gap the difference of two ceilings. None if the ceiling
+            is unknown, and for metrics without a best value.
         """
         return self._values.get(protocol, {}).get(_key(row))
 
@@ -70,7 +71,9 @@ def _oracle_scores(scores: Scores, truths: Truths) -> Scores:
     benchmark, oracle = scores.benchmark, Oracle.with_truths(truths)
     asked = pc.is_in(benchmark.items["protocol"], pa.array(list(scores.protocols), pa.string()))
     item_ids = benchmark.items.filter(asked)["item_id"]
-    candidates = benchmark.candidates.filter(pc.is_in(benchmark.candidates["item_id"], item_ids.combine_chunks()))
+    candidates = benchmark.candidates.filter(
+        pc.is_in(benchmark.candidates["item_id"], item_ids.combine_chunks())
+    )
     text_rows = positions(candidates["text_id"], benchmark.texts["text_id"])
     scene_ids = candidates["scene_id"].to_pylist()
     columns: dict[str, Any] = {
@@ -80,10 +83,14 @@ def _oracle_scores(scores: Scores, truths: Truths) -> Scores:
         "score": scores_of_pairs(oracle, scene_ids, text_rows),
         "unscored": pa.nulls(len(scene_ids), pa.string()),
     }
-    row_of_text = {text_id: row for row, text_id in enumerate(benchmark.texts["text_id"].to_pylist())}
+    row_of_text = {
+        text_id: row for row, text_id in enumerate(benchmark.texts["text_id"].to_pylist())
+    }
 
     def matrix(pool: Pool) -> PoolScores:
-        return OracleScores(oracle, pool.images, np.array([row_of_text[text] for text in pool.texts], np.int64))
+        return OracleScores(
+            oracle, pool.images, np.array([row_of_text[text] for text in pool.texts], np.int64)
+        )
 
     return replace(
         scores,
@@ -97,11 +104,14 @@ def _oracle_scores(scores: Scores, truths: Truths) -> Scores:
 
 
 def _has_ceiling(row: Row) -> bool:
-    """Whether more is better: neither an error, nor brittleness, nor a difference of two metrics."""
+    """Whether more is better: neither an error, nor brittleness, nor a difference of two
+    metrics."""
     is_accuracy = row["unit"] == "share" and row["error"] is None and row["metric"] != BRITTLENESS
     return is_accuracy or (row["is_gap"] and row["error"] is None and row["metric"] != BRITTLENESS)
 
 
 def _key(row: Row) -> RowKey:
     labels: Mapping[str, Any] = row
-    return tuple(labels.get(name) for name in (*LABELS[1:], *COUNTS, "n", "split", "minus", "average"))
+    return tuple(
+        labels.get(name) for name in (*LABELS[1:], *COUNTS, "n", "split", "minus", "average")
+    )

@@ -39,9 +39,12 @@ Record = dict[str, Any]
 class Source:
     """A file of scores from elsewhere, with the options of `score measure --items`.
 
-    items: the file. dataset: the dataset folder whose ids the file uses; None if the file has its own items. benchmark:
-    a benchmark of the dataset, or a name for the file's own items. model: name of the model. Both names default to
-    the file's. level: of intervals, 0.5..0.999, None for 0.95. splits: partitions of the file's own items
+    items: the file. dataset: the dataset folder whose ids the file uses; None if the file has its
+        own items. benchmark:
+    a benchmark of the dataset, or a name for the file's own items. model: name of the model. Both
+    names default to
+    the file's. level: of intervals, 0.5..0.999, None for 0.95. splits: partitions of the file's own
+    items
     (evaluator.runs.parts).
     """
 
@@ -57,18 +60,24 @@ class Source:
 
 
 def measure_items(source: Source) -> tuple[Path, Results]:
-    """Write a run with the scores of a file and measure it; returns the run's folder and its results.
+    """Write a run with the scores of a file and measure it; returns the run's folder and its
+    results.
 
-    Raises UserError for a file that cannot be read or measured, or a folder that holds something else.
+    Raises UserError for a file that cannot be read or measured, or a folder that holds something
+    else.
     """
     level, tolerance = check_level(source.level), check_tolerance(source.tolerance)
     found: Any = read_log(source.items)
     log = found if isinstance(found, Log) else None
     table = pa.table({"id": list(found.answers)}) if log else found
     if log and source.probabilities:
-        raise UserError(f"{source.items} is a log of {log.tool}, which has answers; leave --probabilities out.")
+        raise UserError(
+            f"{source.items} is a log of {log.tool}, which has answers; leave --probabilities out."
+        )
     if log and source.dataset is None:
-        raise UserError(f"{source.items} is a log of {log.tool}; give the --dataset whose questions it answers.")
+        raise UserError(
+            f"{source.items} is a log of {log.tool}; give the --dataset whose questions it answers."
+        )
     model = source.model or source.items.stem
     info = {
         "scores": str(source.items.resolve()),
@@ -97,7 +106,9 @@ def measure_items(source: Source) -> tuple[Path, Results]:
             return out, _finish(out, {**common, **record}, source.splits)
     dataset = Dataset.open(source.dataset)
     benchmark = dataset.benchmark(source.benchmark)
-    out = source.out or Path("runs") / f"{source.dataset.resolve().name}-{benchmark.name}" / folder_name(model)
+    out = source.out or Path(
+        "runs"
+    ) / f"{source.dataset.resolve().name}-{benchmark.name}" / folder_name(model)
     with locked_run(out):
         record = {
             "dataset": str(source.dataset.resolve()),
@@ -105,7 +116,11 @@ def measure_items(source: Source) -> tuple[Path, Results]:
             "benchmark_name": benchmark.name,
             "benchmark": benchmark.digest,
             "certificate": found_certificate(benchmark, dataset.world),
-            **(_answers(log, benchmark, out) if log else _items_of_dataset(source, table, benchmark, out)),
+            **(
+                _answers(log, benchmark, out)
+                if log
+                else _items_of_dataset(source, table, benchmark, out)
+            ),
         }
         return out, _finish(out, {**common, **record}, source.splits)
 
@@ -131,7 +146,8 @@ def _own_items(source: Source, table: Any, name: str, out: Path) -> Record:
     asked = set(tables.items["protocol"].to_pylist())
     scored = np.flatnonzero(~np.isnan(tables.scores))
     images, texts = (
-        tables.candidates[name].combine_chunks().take(pa.array(scored)) for name in ("scene_id", "text_id")
+        tables.candidates[name].combine_chunks().take(pa.array(scored))
+        for name in ("scene_id", "text_id")
     )
     write_scores(out, images, texts, tables.scores[scored][:, None], [_CHANNEL])
     return {
@@ -167,7 +183,12 @@ def _answers(log: Log, benchmark: Benchmark, out: Path) -> Record:
     form = YES_NO if answered[0].question.form == YES_NO else CHOICE
     of_item = dict(rows_of(benchmark.items, "item_id", "protocol"))
     asked = {of_item[each.question.item] for each in answered}
-    words = {"form": form, "prompt": asdict(prompt), "digest": f"of {log.tool}", "samples": log.samples}
+    words = {
+        "form": form,
+        "prompt": asdict(prompt),
+        "digest": f"of {log.tool}",
+        "samples": log.samples,
+    }
     return {
         "protocols": [name for name in protocol_names() if name in asked],
         "channels": [form],
@@ -178,12 +199,16 @@ def _answers(log: Log, benchmark: Benchmark, out: Path) -> Record:
 
 
 def _clear(out: Path) -> None:
-    """Create a run's folder, or clear it if it holds scores from elsewhere. Raises UserError if it holds anything
-    else."""
+    """Create a run's folder, or clear it if it holds scores from elsewhere. Raises UserError if it
+    holds anything else."""
     record = out / "run.json"
-    ours = (out / BEGUN_ITEMS).exists() or (record.exists() and "scores" in read_json(record, RunRecord)["info"])
+    ours = (out / BEGUN_ITEMS).exists() or (
+        record.exists() and "scores" in read_json(record, RunRecord)["info"]
+    )
     if out.exists() and not ours and any(path.name not in LOCK_FILES for path in out.iterdir()):
-        raise UserError(f"{out} is not empty and holds no scores from elsewhere; choose another --out.")
+        raise UserError(
+            f"{out} is not empty and holds no scores from elsewhere; choose another --out."
+        )
     out.mkdir(parents=True, exist_ok=True)
     write_json(out / BEGUN_ITEMS, {})
     record.unlink(missing_ok=True)

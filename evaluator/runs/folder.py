@@ -1,4 +1,5 @@
-"""The folder of a run: names of its files, reading a finished run, and the factors that distinguish runs."""
+"""The folder of a run: names of its files, reading a finished run, and the factors that distinguish
+runs."""
 
 import hashlib
 import json
@@ -9,7 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.protocols.records import FactorsRecord, ResultsRecord, RunRecord
-from evaluator.runs.parts import Splits, in_splits, limited, read_splits, splits_of, with_splits, write_splits
+from evaluator.runs.parts import (
+    Splits,
+    in_splits,
+    limited,
+    read_splits,
+    splits_of,
+    with_splits,
+    write_splits,
+)
 from generator.base.errors import UserError
 from generator.base.files import read_json
 from generator.base.paths import check_benchmark_name, check_own_files, split_name
@@ -40,8 +49,9 @@ BEGUN, BEGUN_ITEMS = ".begun.json", ".items.json"
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run. record: the contents of run.json. world: None for published benchmarks and scores from
-    elsewhere. splits: the partitions that replace the splits of `benchmark`; None if it has its own."""
+    """A finished run. record: the contents of run.json. world: None for published benchmarks and
+    scores from elsewhere. splits: the partitions that replace the splits of `benchmark`; None if it
+    has its own."""
 
     folder: Path
     record: dict[str, Any]
@@ -56,23 +66,33 @@ class Run:
 
 
 def open_run(folder: Path, moved: Sequence[Path] = ()) -> Run:
-    """Read the run in a folder. Raises UserError when there is none, or when the dataset changed since it was scored.
+    """Read the run in a folder. Raises UserError when there is none, or when the dataset changed
+    since it was scored.
 
-    moved: folders of datasets that were moved since; the dataset with the run's world is opened. A run may come from
+    moved: folders of datasets that were moved since; the dataset with the run's world is opened. A
+        run may come from
     someone else: a URL that it names is not opened, and links in its folder are refused.
     """
     check_own_files(folder)
     if not (folder / "run.json").exists():
         raise UserError(
-            f"{folder} is no finished run; give a folder written by `score run` or `score measure --items`."
+            f"{folder} is no finished run; give a folder written by `score run` or `score measure "
+            f"--items`."
         )
     record = read_json(folder / "run.json", RunRecord)
     if record["dataset"] is None:  # the items are in the run's own folder
         splits = splits_of(folder)
-        return Run(folder, record, None, with_splits(_part(_own_benchmark(folder, record), record), splits), splits)
+        return Run(
+            folder,
+            record,
+            None,
+            with_splits(_part(_own_benchmark(folder, record), record), splits),
+            splits,
+        )
     if is_url(str(record["dataset"])):
         raise UserError(
-            f"{folder / 'run.json'} names a dataset at a URL ({record['dataset']}), and URLs in files are not "
+            f"{folder / 'run.json'} names a dataset at a URL ({record['dataset']}), and URLs in "
+            f"files are not "
             "opened; download it and write its folder there."
         )
     opened = [Dataset.open(path) for path in moved]
@@ -86,8 +106,8 @@ def open_run(folder: Path, moved: Sequence[Path] = ()) -> Run:
     benchmark = dataset.benchmark(record["benchmark_name"])
     if (benchmark.digest, dataset.world.digest) != (record["benchmark"], record["world"]):
         raise UserError(
-            f"The dataset {record['dataset']} changed since {folder} was scored; run `score run` again with another "
-            f"--out."
+            f"The dataset {record['dataset']} changed since {folder} was scored; run `score run` "
+            f"again with another --out."
         )
     return Run(folder, record, dataset.world, _part(benchmark, record))
 
@@ -98,12 +118,14 @@ def _part(benchmark: Benchmark, record: dict[str, Any]) -> Benchmark:
 
 
 def split_run(folder: Path, partitions: Path) -> None:
-    """Use the partitions in a folder of `score familiarity` as the splits of a run. Raises UserError as `open_run` and
-    `read_splits`, and for a run on a dataset, whose own splits depend on its training."""
+    """Use the partitions in a folder of `score familiarity` as the splits of a run. Raises
+    UserError as `open_run` and `read_splits`, and for a run on a dataset, whose own splits depend
+    on its training."""
     record = open_run(folder).record
     if record["dataset"] is not None:
         raise UserError(
-            f"{folder} was scored on {record['dataset']}, which has splits of its own; leave --splits out, or give a "
+            f"{folder} was scored on {record['dataset']}, which has splits of its own; leave "
+            f"--splits out, or give a "
             "run of a published benchmark."
         )
     write_splits(folder, read_splits(partitions, _own_benchmark(folder, record)))
@@ -114,9 +136,12 @@ def _own_benchmark(folder: Path, record: dict[str, Any]) -> Benchmark:
 
 
 def read_results(run: Run) -> dict[str, Any]:
-    """The results of a run, and its `folder`, where its items are. Raises UserError when it has none."""
+    """The results of a run, and its `folder`, where its items are. Raises UserError when it has
+    none."""
     if not (run.folder / "results.json").exists():
-        raise UserError(f"{run.folder} has no results; write them with `score measure {run.folder}`.")
+        raise UserError(
+            f"{run.folder} has no results; write them with `score measure {run.folder}`."
+        )
     return in_folder(read_json(run.folder / "results.json", ResultsRecord), run.folder)
 
 
@@ -141,10 +166,11 @@ class NamedRun:
 
 
 def read_named(source: str, moved: Sequence[Path] = ()) -> NamedRun:
-    """The run and results in FOLDER or NAME=FOLDER, where NAME replaces the model's name; `moved` as in `open_run`.
+    """The run and results in FOLDER or NAME=FOLDER, where NAME replaces the model's name; `moved`
+    as in `open_run`.
 
-    Runs of one NAME count as runs of one model. If their training is not recorded, each model spec counts as a separate
-    training. Raises UserError if there is no run, or if it has no results.
+    Runs of one NAME count as runs of one model. If their training is not recorded, each model spec
+    counts as a separate training. Raises UserError if there is no run, or if it has no results.
     """
     name, folder = split_name(source)
     run = open_run(folder, moved)
@@ -156,14 +182,19 @@ def named_results(results: dict[str, Any], name: str | None) -> dict[str, Any]:
     if name:
         factors = results["factors"]
         seed = results["model"] if factors["training_seed"] is None else factors["training_seed"]
-        results |= {"model": name, "factors": {**factors, "model": name, "treatment": {}, "training_seed": seed}}
+        results |= {
+            "model": name,
+            "factors": {**factors, "model": name, "treatment": {}, "training_seed": seed},
+        }
     return results
 
 
 def is_unfinished(source: str) -> bool:
     """Whether the folder of FOLDER or NAME=FOLDER has a run that was started and not finished."""
     folder = split_name(source)[1]
-    return not (folder / "run.json").exists() and any((folder / name).exists() for name in (BEGUN, BEGUN_ITEMS))
+    return not (folder / "run.json").exists() and any(
+        (folder / name).exists() for name in (BEGUN, BEGUN_ITEMS)
+    )
 
 
 def folder_name(name: str) -> str:
@@ -196,7 +227,9 @@ def factors_of(run: Run, channel: str, rules: dict[str, Any]) -> FactorsRecord:
         treatment={**recipe, **of_scores, "channel": channel, "training": status},
         training_seed=seed,
         design={
-            name: value for name, value in (_design(run.benchmark, run.world) | rules).items() if name not in of_scores
+            name: value
+            for name, value in (_design(run.benchmark, run.world) | rules).items()
+            if name not in of_scores
         },
         block=_digest(drawn) if holdout else None,
         block_seed=holdout.get("block_seed"),
@@ -205,8 +238,8 @@ def factors_of(run: Run, channel: str, rules: dict[str, Any]) -> FactorsRecord:
 
 
 def _trained_model(trained: dict[str, Any]) -> str:
-    """The name of a trained model: the training's method and base model. A base of ours is named by its weights, since
-    folders are moved."""
+    """The name of a trained model: the training's method and base model. A base of ours is named by
+    its weights, since folders are moved."""
     name, base = f"jackalope:{trained['method']}", trained.get("base")
     if not base:
         return name
@@ -215,17 +248,28 @@ def _trained_model(trained: dict[str, Any]) -> str:
 
 
 def _design(benchmark: Benchmark, world: World | None) -> dict[str, Any]:
-    """The requests that world and benchmark were made from. Without a world, only the digest of the items."""
+    """The requests that world and benchmark were made from. Without a world, only the digest of the
+    items."""
     if world is None:
         return {"items": benchmark.digest}
-    holdout = {f"holdout {name}": value for name, value in (benchmark.holdout or {}).items() if name not in _DRAWN}
-    texts = {f"texts {name}": value for name, value in benchmark.manifest.get("request", {}).items()}
+    holdout = {
+        f"holdout {name}": value
+        for name, value in (benchmark.holdout or {}).items()
+        if name not in _DRAWN
+    }
+    texts = {
+        f"texts {name}": value for name, value in benchmark.manifest.get("request", {}).items()
+    }
     asked = dict(world.manifest["request"])
     if "scenes_asked" in asked:  # `scenes` depends on the class lists, which a block seed draws
         asked["scenes"] = asked.pop("scenes_asked")
     asked["vocabulary"] = _digest(asked.get("vocabulary"))
     found = {**holdout, **texts, **{f"world {name}": value for name, value in asked.items()}}
-    return {name: value for name, value in found.items() if name.split()[-1] not in (*_OF_THE_DRAW, *_OF_THE_MACHINE)}
+    return {
+        name: value
+        for name, value in found.items()
+        if name.split()[-1] not in (*_OF_THE_DRAW, *_OF_THE_MACHINE)
+    }
 
 
 def _digest(data: Any) -> str:

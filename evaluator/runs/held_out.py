@@ -29,7 +29,8 @@ def describe_holdout(holdout: Mapping[str, Any] | None) -> str:
     if triples := holdout.get("triples"):
         named = [" ".join(triple) for triple in triples]
         parts.append(f"{_listed(named)}{len(triples):,} relations between two objects")
-    # Bindings of an absent value or object are no combinations of their own: training lacks the word.
+    # Bindings of an absent value or object are no combinations of their own: training lacks the
+    # word.
     absent = [*holdout.get("absent_values", ()), *holdout.get("absent_objects", ())]
     if absent:
         parts.append(f"{_listed(absent)}{len(absent):,} values and objects")

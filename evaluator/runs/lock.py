@@ -1,6 +1,7 @@
 """The lock on the folder of a run: one command at a time writes there.
 
-Two commands that score different models into one folder would mix the scores of one with the name of the other.
+Two commands that score different models into one folder would mix the scores of one with the name
+of the other.
 """
 
 import os
@@ -23,15 +24,14 @@ _MOST_HOLDER = 1 << 10  # bytes
 
 @contextmanager
 def locked_run(folder: Path, is_main: bool = True) -> Iterator[None]:
-    """Context in which no other command writes the run in `folder`. Folders that it makes and that stay empty go again.
+    """Context in which no other command writes the run in `folder`. Folders that it makes and that
+    stay empty go again.
 
-    Args:
-        folder: of the run; it need not exist.
-        is_main: whether this process writes the run's results. Of several processes that share a run, only that one
-            holds the lock.
+    Args: folder: of the run; it need not exist. is_main: whether this process writes the run's
+        results. Of several processes that share a run, only that one holds the lock.
 
-    Raises:
-        UserError: another command holds the lock, with the process that does; or the folder holds a link.
+    Raises: UserError: another command holds the lock, with the process that does; or the folder
+        holds a link.
     """
     if not is_main:
         yield
@@ -41,7 +41,10 @@ def locked_run(folder: Path, is_main: bool = True) -> Iterator[None]:
     check_own_files(folder)
     made = [each for each in (folder, *folder.parents) if not each.exists()]
     folder.mkdir(parents=True, exist_ok=True)
-    busy = f"{folder} is being written by {_read_holder(folder)}; wait until it ends, or choose another --out."
+    busy = (
+        f"{folder} is being written by {_read_holder(folder)}; wait until it ends, or choose "
+        f"another --out."
+    )
     try:
         with locked(folder / _LOCK, busy):
             write_text(folder / _HOLDER, _describe_holder())
@@ -57,7 +60,10 @@ def locked_run(folder: Path, is_main: bool = True) -> Iterator[None]:
 
 def _describe_holder() -> str:
     command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:2]])
-    return f"process {os.getpid()} ({command}) on {platform.node()} since {datetime.now():%Y-%m-%d %H:%M}"
+    return (
+        f"process {os.getpid()} ({command}) on {platform.node()} since "
+        f"{datetime.now():%Y-%m-%d %H:%M}"
+    )
 
 
 def _read_holder(folder: Path) -> str:

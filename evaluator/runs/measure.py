@@ -1,4 +1,5 @@
-"""Measure a run: compute the outcomes and rows of every protocol from its scores. Needs no model."""
+"""Measure a run: compute the outcomes and rows of every protocol from its scores. Needs no
+model."""
 
 import json
 import logging
@@ -49,15 +50,23 @@ _LEVELS = (0.5, 0.999)
 
 
 def measure(
-    folder: Path, channel: str | None = None, tolerance: float | None = None, level: float | None = None
+    folder: Path,
+    channel: str | None = None,
+    tolerance: float | None = None,
+    level: float | None = None,
 ) -> Results:
     """Write results.json and tables/*.csv of the run in `folder`; returns the results.
 
-    `rows` has a row for every metric, group of items and split of every protocol; `fits` the skill loads; `cells` R@1
-    for every combination of counts; `factors` distinguishes the run from others (`factors_of`); `training` says what is
-    known of the model's training; `unknown_protocols` has the protocols that this version does not know.
-    channel: the scores to measure. tolerance: scores that differ by no more than this tie. level: of the intervals,
-    0.5..0.999. All default to those of the run. Raises UserError if the folder is not a run, if the dataset changed
+    `rows` has a row for every metric, group of items and split of every protocol; `fits` the skill
+    loads; `cells` R@1
+    for every combination of counts; `factors` distinguishes the run from others (`factors_of`);
+    `training` says what is
+    known of the model's training; `unknown_protocols` has the protocols that this version does not
+    know.
+    channel: the scores to measure. tolerance: scores that differ by no more than this tie. level:
+        of the intervals,
+    0.5..0.999. All default to those of the run. Raises UserError if the folder is not a run, if the
+    dataset changed
     since the scores were made, or if another command writes the run (evaluator.runs.lock).
     """
     open_run(folder)  # a folder without a run is refused before a lock is written there
@@ -66,7 +75,10 @@ def measure(
 
 
 def measure_locked(
-    folder: Path, channel: str | None = None, tolerance: float | None = None, level: float | None = None
+    folder: Path,
+    channel: str | None = None,
+    tolerance: float | None = None,
+    level: float | None = None,
 ) -> Results:
     """As `measure`, for a caller that holds the lock of the run."""
     run = open_run(folder)
@@ -75,7 +87,9 @@ def measure_locked(
     _log_unscored(measured)
     # Locks do not work on every disk: scores of one run must not be published as another's.
     if read_json(folder / "run.json") != run.record:
-        raise UserError(f"{folder} was written again while it was measured; run `score measure {folder}` again.")
+        raise UserError(
+            f"{folder} was written again while it was measured; run `score measure {folder}` again."
+        )
     results = _results(run, measured, rules)
     write_tables(run, measured, results)
     write_json(folder / "results.json", results)
@@ -83,7 +97,8 @@ def measure_locked(
 
 
 def recompute(run: Run) -> Results:
-    """The results of a run, computed from its scores; its results.json is not read, and nothing is written.
+    """The results of a run, computed from its scores; its results.json is not read, and nothing is
+    written.
 
     Raises UserError as `measure`.
     """
@@ -92,10 +107,13 @@ def recompute(run: Run) -> Results:
 
 
 def write_items(
-    folder: Path, channel: str | None = None, tolerance: float | None = None, level: float | None = None
+    folder: Path,
+    channel: str | None = None,
+    tolerance: float | None = None,
+    level: float | None = None,
 ) -> Path:
-    """Write items.jsonl in the folder of a run: a JSON line for each row of `item_rows`. The write is atomic. Returns
-    the path.
+    """Write items.jsonl in the folder of a run: a JSON line for each row of `item_rows`. The write
+    is atomic. Returns the path.
 
     The arguments are those of `measure`.
     """
@@ -108,8 +126,9 @@ def write_items(
 
 @dataclass(frozen=True)
 class Rules:
-    """How a run is measured. channel, image_channel: the scores of most protocols, and of protocols that compare
-    images. tolerance: scores that differ by no more than this tie. level: of intervals."""
+    """How a run is measured. channel, image_channel: the scores of most protocols, and of protocols
+    that compare images. tolerance: scores that differ by no more than this tie. level: of
+    intervals."""
 
     channel: str
     image_channel: str
@@ -117,18 +136,25 @@ class Rules:
     level: float
 
 
-def rules_of(run: Run, channel: str | None = None, tolerance: float | None = None, level: float | None = None) -> Rules:
+def rules_of(
+    run: Run, channel: str | None = None, tolerance: float | None = None, level: float | None = None
+) -> Rules:
     """The given rules; None stands for the run's own.
 
-    Raises UserError for a channel that the run does not have, and as `check_tolerance` and `check_level`.
+    Raises UserError for a channel that the run does not have, and as `check_tolerance` and
+    `check_level`.
     """
     if channel is not None and channel not in run.channels:
-        raise UserError(f"The run has no channel '{channel}': {did_you_mean(channel, run.channels)}")
+        raise UserError(
+            f"The run has no channel '{channel}': {did_you_mean(channel, run.channels)}"
+        )
     record = run.record
     usual = str(channel or record.get("channel") or run.channels[0])
     tie = check_tolerance(record.get("tie_tolerance") if tolerance is None else tolerance)
     of_images = str(channel or record.get("image_channel") or usual)
-    return Rules(usual, of_images, tie, check_level(record.get("level") if level is None else level))
+    return Rules(
+        usual, of_images, tie, check_level(record.get("level") if level is None else level)
+    )
 
 
 def check_tolerance(tolerance: float | None) -> float:
@@ -147,13 +173,19 @@ def measure_protocols(run: Run, rules: Rules | None = None) -> dict[str, Protoco
         between = read_scores(run, replace(rules, channel=rules.image_channel))
         scores = replace(scores, between_images=between)
     protocols = (find_protocol(name) for name in run.record["protocols"])
-    return {each.name: each.measure(between if each.compares_images else scores) for each in protocols}
+    return {
+        each.name: each.measure(between if each.compares_images else scores) for each in protocols
+    }
 
 
 def _results(run: Run, measured: dict[str, ProtocolResults], by: Rules) -> Results:
     """The results of a run, from the results of its protocols."""
     record = run.record
-    rules: dict[str, Any] = {"tie_tolerance": by.tolerance, "level": by.level, "interval": _INTERVAL}
+    rules: dict[str, Any] = {
+        "tie_tolerance": by.tolerance,
+        "level": by.level,
+        "interval": _INTERVAL,
+    }
     limit = record.get("limit")
     if limit:  # runs on a part of a benchmark are never pooled with runs on all of it
         rules["limit"] = limit
@@ -222,25 +254,30 @@ def _log_unscored(measured: dict[str, ProtocolResults]) -> None:
             more = f" and {len(unscored) - _NAMED:,} more" * (len(unscored) > _NAMED)
             reasons = ", ".join(sorted(set(each.items.unscored.tolist()) - {""}))
             logger.info(
-                f"Unscored items of '{protocol}': {', '.join(unscored[:_NAMED])}{more} ({reasons}); tables/items.csv "
-                f"lists all."
+                f"Unscored items of '{protocol}': {', '.join(unscored[:_NAMED])}{more} "
+                f"({reasons}); tables/items.csv lists all."
             )
 
 
 def unknown_protocols(benchmark: Benchmark) -> dict[str, int]:
     """The protocols of a benchmark that this version does not know, with their number of items."""
     counts = benchmark.items["protocol"].value_counts().to_pylist()
-    return {row["values"]: row["counts"] for row in counts if row["values"] not in (*protocol_names(), TRAINING)}
+    return {
+        row["values"]: row["counts"]
+        for row in counts
+        if row["values"] not in (*protocol_names(), TRAINING)
+    }
 
 
 def check_level(level: float | None) -> float:
-    """The level of intervals, by default 0.95. Raises UserError unless it is a number from 0.5 to 0.999."""
+    """The level of intervals, by default 0.95. Raises UserError unless it is a number from 0.5 to
+    0.999."""
     if level is None:
         return LEVEL
     if not _LEVELS[0] <= level <= _LEVELS[1]:
         raise UserError(
-            f"Expected a level from {_LEVELS[0]} to {_LEVELS[1]}, got {level:g}; for intervals of 90% write --level "
-            f"0.9."
+            f"Expected a level from {_LEVELS[0]} to {_LEVELS[1]}, got {level:g}; for intervals of "
+            f"90% write --level 0.9."
         )
     return level
 
@@ -258,7 +295,9 @@ def read_scores(run: Run, rules: Rules) -> Scores:
     if not path.exists():
         raise UserError(f"{run.folder} has lost its scores.parquet; run `score run` again.")
     table = _of_channel(read_table(path, SCORES), rules.channel)
-    sampled = table if record.get("sampled_pools") else None  # millions of rows: kept only if needed
+    sampled = (
+        table if record.get("sampled_pools") else None
+    )  # millions of rows: kept only if needed
 
     def matrix(pool: Pool) -> PoolScores:
         if pool.sample is not None and sampled is not None:
@@ -270,7 +309,11 @@ def read_scores(run: Run, rules: Rules) -> Scores:
 
 def _scores(run: Run, table: pa.Table, rules: Rules, **more: Any) -> Scores:
     benchmark, record = run.benchmark, run.record
-    pools = [] if "words" in record else item_pools(benchmark, record["protocols"], record.get("sampled_pools", {}))
+    pools = (
+        []
+        if "words" in record
+        else item_pools(benchmark, record["protocols"], record.get("sampled_pools", {}))
+    )
     return Scores(
         benchmark,
         record["indistinct_texts"],
@@ -293,19 +336,25 @@ def _no_pool(pool: Pool) -> PoolScores:
 
 
 def _of_channel(scores: pa.Table, channel: str) -> pa.Table:
-    """The rows of one channel; no copy, which may take hundreds of megabytes, if the table has no other channel."""
+    """The rows of one channel; no copy, which may take hundreds of megabytes, if the table has no
+    other channel."""
     inside = pc.equal(scores["channel"], channel)
     return scores if pc.all(inside).as_py() else scores.filter(inside)
 
 
 def _bindings(run: Run) -> dict[str, str]:
-    """The bindings of each scene, joined by ";": the value under test and the category of each object."""
+    """The bindings of each scene, joined by ";": the value under test and the category of each
+    object."""
     kind = (run.benchmark.holdout or {}).get("kind")
     if kind is None or run.world is None:
         return {}
     scenes = run.world.scenes
     shown = (
-        SEPARATOR.join(sorted(OF.join((dict(o["attributes"]).get(kind, ""), o["category"])) for o in objects or ()))
+        SEPARATOR.join(
+            sorted(
+                OF.join((dict(o["attributes"]).get(kind, ""), o["category"])) for o in objects or ()
+            )
+        )
         for objects in scenes["objects"].to_pylist()
     )
     return dict(zip(scenes["scene_id"].to_pylist(), shown, strict=True))
@@ -317,14 +366,17 @@ def _twins(run: Run) -> dict[str, str]:
         return {}
     scenes = run.world.scenes
     found: dict[str, str] = {}
-    for scene, original in zip(scenes["scene_id"].to_pylist(), scenes["twin_of"].to_pylist(), strict=True):
+    for scene, original in zip(
+        scenes["scene_id"].to_pylist(), scenes["twin_of"].to_pylist(), strict=True
+    ):
         if original is not None:
             found[scene], found[original] = original, scene
     return found
 
 
 def _matrix(scores: pa.Table, pool: Pool) -> np.ndarray:
-    """The scores of a pool from a table of scores (SCORES), float32 (images, texts); nan where there is none."""
+    """The scores of a pool from a table of scores (SCORES), float32 (images, texts); nan where
+    there is none."""
     row = positions(scores["image_id"], pa.chunked_array([pool.images], pa.string()))
     column = positions(scores["text_id"], pa.chunked_array([pool.texts], pa.string()))
     inside = (row >= 0) & (column >= 0)
@@ -335,15 +387,19 @@ def _matrix(scores: pa.Table, pool: Pool) -> np.ndarray:
 
 
 def stored_scores(run: Run, pool: Pool, channel: str) -> PoolScores:
-    """The scores of a pool that a run stored: its embeddings, or a matrix. Raises UserError where a file is missing
-    or damaged."""
+    """The scores of a pool that a run stored: its embeddings, or a matrix. Raises UserError where a
+    file is missing or damaged."""
     sides = [pool_path(run.folder, pool.name, of=of) for of in EMBEDDINGS]
     if sides[0].exists():
         images, texts = (
-            _mapped(path, (len(names), None)) for path, names in zip(sides, (pool.images, pool.texts), strict=True)
+            _mapped(path, (len(names), None))
+            for path, names in zip(sides, (pool.images, pool.texts), strict=True)
         )
         if images.shape[1] != texts.shape[1]:
-            raise UserError(f"{sides[1]} has embeddings of another width than {sides[0]}; run `score run` again.")
+            raise UserError(
+                f"{sides[1]} has embeddings of another width than {sides[0]}; run `score run` "
+                f"again."
+            )
         return CosineScores(images, texts)
     path = pool_path(run.folder, pool.name, channel, run.channels.index(channel))
     return MatrixScores(_mapped(path, (len(pool.images), len(pool.texts))))

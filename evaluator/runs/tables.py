@@ -1,4 +1,5 @@
-"""Write the tables of a run as CSV (results, outcomes and best texts of items), and yield its questions as rows."""
+"""Write the tables of a run as CSV (results, outcomes and best texts of items), and yield its
+questions as rows."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -50,14 +51,19 @@ COLUMNS = (
 def write_tables(run: Run, measured: Mapping[str, ProtocolResults], results: Results) -> None:
     """Write tables/*.csv of a run. If the run has a limit or is contaminated, every row says so."""
     folder, text_of = tables_folder(run.folder), run.benchmark.text_of
-    marks: dict[str, str | int | None] = {"limit": results["rules"].get("limit"), MARK: mark_of(results)}
+    marks: dict[str, str | int | None] = {
+        "limit": results["rules"].get("limit"),
+        MARK: mark_of(results),
+    }
     marks["revealed"] = "; ".join(results.get("revealed") or ()) or None
     level = results["rules"]["level"]
     fits = [row for fit in results["fits"] for row in _fit_rows(fit)]
     for name, rows in (("summary", results["rows"]), ("cells", results["cells"]), ("fits", fits)):
         table = pa.Table.from_pylist(rows)
         if table.num_columns:  # `level` is the name of another label
-            table = table.append_column("confidence", pa.array([level] * table.num_rows, pa.float64()))
+            table = table.append_column(
+                "confidence", pa.array([level] * table.num_rows, pa.float64())
+            )
         write_csv(folder / f"{name}.csv", _marked(table, marks))
     outcomes = (
         _outcomes(name, items, outcomes[i], text_of)
@@ -65,23 +71,30 @@ def write_tables(run: Run, measured: Mapping[str, ProtocolResults], results: Res
         for i in range(len(each.outcomes))
         for items, outcomes in each.parts(_ROWS)
     )
-    top = (top_texts(name, items, text_of) for name, each in measured.items() for items, _ in each.parts(_ROWS))
+    top = (
+        top_texts(name, items, text_of)
+        for name, each in measured.items()
+        for items, _ in each.parts(_ROWS)
+    )
     for name, tables in (("items", outcomes), ("top", top)):
         write_csv(folder / f"{name}.csv", (_marked(table, marks) for table in tables))
 
 
 def top_texts(protocol: str, items: Items, text_of: Mapping[str, str]) -> pa.Table:
-    """The TOP best texts of every scored item that has more than TOP texts: a row (_TOP) for each text, best first.
+    """The TOP best texts of every scored item that has more than TOP texts: a row (_TOP) for each
+    text, best first.
 
-    Compares the texts of slots c and n. Among scores that tie within the tolerance the false text comes first, since a
-    tie is never correct.
+    Compares the texts of slots c and n. Among scores that tie within the tolerance the false text
+    comes first, since a tie is never correct.
     """
     compared = items.of_slots("c", "n")
     inside = compared.truth | compared.false
     items = compared.take(compared.scored & (inside.sum(axis=1) > TOP))
     inside = items.truth | items.false
     scores = items.scores.astype(np.float64)
-    needed = scores - items.truth * items.tolerance * np.maximum(1, np.abs(scores))  # a true text has to win by more
+    needed = scores - items.truth * items.tolerance * np.maximum(
+        1, np.abs(scores)
+    )  # a true text has to win by more
     order = np.lexsort((items.truth, np.where(inside, -needed, np.inf)), axis=1)[:, :TOP]
 
     def best(values: np.ndarray) -> list[object]:
@@ -90,7 +103,10 @@ def top_texts(protocol: str, items: Items, text_of: Mapping[str, str]) -> pa.Tab
     text_ids = best(items.text_id)
     columns = {
         "protocol": [protocol] * len(text_ids),
-        **{name: np.repeat(getattr(items, name), TOP).tolist() for name in ("item_id", "scene_id", "kind", "split")},
+        **{
+            name: np.repeat(getattr(items, name), TOP).tolist()
+            for name in ("item_id", "scene_id", "kind", "split")
+        },
         "rank": list(range(1, TOP + 1)) * len(items),
         "truth": best(items.truth),
         "score": best(items.scores.astype(np.float64)),
@@ -103,12 +119,13 @@ def top_texts(protocol: str, items: Items, text_of: Mapping[str, str]) -> pa.Tab
 def item_rows(run: Run, measured: dict[str, ProtocolResults]) -> Iterator[dict[str, Any]]:
     """A row of COLUMNS for each question of a run.
 
-    images, texts, truth, scores: lists with an entry for each candidate: its scene, its words, whether they are true
-    of the scene, and its score (None if missing). A question against a pool has up to six candidates, the three best
-    true and the three best false texts. margin: best true score less best false score; with two images, for the first.
-    metric, value, tie: the protocol's first metric, the outcome, and whether a tie decided it. unscored: the reason
-    if there is no outcome (margin, value and tie are then None), else None. mark: the warning for a contaminated model
-    or a stand-in, else None.
+    images, texts, truth, scores: lists with an entry for each candidate: its scene, its words,
+    whether they are true of the scene, and its score (None if missing). A question against a pool
+    has up to six candidates, the three best true and the three best false texts. margin: best true
+    score less best false score; with two images, for the first. metric, value, tie: the protocol's
+    first metric, the outcome, and whether a tie decided it. unscored: the reason if there is no
+    outcome (margin, value and tie are then None), else None. mark: the warning for a contaminated
+    model or a stand-in, else None.
     """
     scenes: dict[str, list[str]] = {}
     for item, scene in rows_of(run.benchmark.candidates, "item_id", "scene_id"):
@@ -147,10 +164,14 @@ def _number(value: np.floating[Any]) -> float | None:
 def _fit_rows(fit: dict[str, Any]) -> list[dict[str, Any]]:
     """A row for each coefficient of a fit; one row without coefficients for a fit that failed."""
     common = {name: value for name, value in fit.items() if name != "coefficients"}
-    return [{**common, "count": count, **values} for count, values in fit["coefficients"].items()] or [common]
+    return [
+        {**common, "count": count, **values} for count, values in fit["coefficients"].items()
+    ] or [common]
 
 
-def _outcomes(protocol: str, items: Items, outcome: Outcome, text_of: Mapping[str, str]) -> pa.Table:
+def _outcomes(
+    protocol: str, items: Items, outcome: Outcome, text_of: Mapping[str, str]
+) -> pa.Table:
     """A table of the outcome of each item by one metric, with its best texts as words and ids."""
     n = len(items)
     labels = {

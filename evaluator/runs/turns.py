@@ -21,7 +21,8 @@ def names_of_turns(dataset: str, benchmark: str | None) -> list[str]:
     """
     if benchmark is not None and TURN not in benchmark:
         raise UserError(
-            f"{TURN} in --model asks for every turn; leave --benchmark {benchmark} out, or name the model of that turn."
+            f"{TURN} in --model asks for every turn; leave --benchmark {benchmark} out, or name "
+            f"the model of that turn."
         )
     return Dataset.open(dataset).turn_names(benchmark)
 

@@ -1,1 +1,2 @@
-"""Compute the scores that protocols need: each image, text or pair once, in batches, by one or several processes."""
+"""Compute the scores that protocols need: each image, text or pair once, in batches, by one or
+several processes."""

@@ -48,10 +48,14 @@ class Settings:
 class Job:
     """Inputs to compute, each to one vector with a name.
 
-    item: the word for an input, such as "text". total: the number of inputs; their rows are 0 … total − 1. names: the
-    names of rows, all distinct. plan: the rows of each batch, for a batch size. images: ids of the images that rows
-    need. load: loads an image by its id; called in threads. compute: vectors of n rows, float32 (n, d), given {id:
-    loaded image}. units: splits the rows of a batch into units that stay together when memory runs out; by default
+    item: the word for an input, such as "text". total: the number of inputs; their rows are 0 …
+        total − 1. names: the
+    names of rows, all distinct. plan: the rows of each batch, for a batch size. images: ids of the
+    images that rows
+    need. load: loads an image by its id; called in threads. compute: vectors of n rows, float32 (n,
+    d), given {id:
+    loaded image}. units: splits the rows of a batch into units that stay together when memory runs
+    out; by default
     single rows. Rows are integer arrays.
     """
 
@@ -74,10 +78,14 @@ def plan_batches(n: int, batch: int) -> list[np.ndarray]:
     return [np.arange(start, min(start + batch, n)) for start in range(0, n, batch)]
 
 
-def compute(job: Job, cache: VectorCache, out: Path, settings: Settings, process: Process) -> np.ndarray | None:
-    """Run this process's share of a job, and store the vectors of each batch as soon as they are computed.
+def compute(
+    job: Job, cache: VectorCache, out: Path, settings: Settings, process: Process
+) -> np.ndarray | None:
+    """Run this process's share of a job, and store the vectors of each batch as soon as they are
+    computed.
 
-    out: the run's folder. Returns the vectors of all rows, float32 (total, d), as `VectorStore.gather` does; None in
+    out: the run's folder. Returns the vectors of all rows, float32 (total, d), as
+        `VectorStore.gather` does; None in
     processes other than the main one.
     """
     with VectorStore(cache, out, f"{job.item}s", process) as store:
@@ -89,12 +97,16 @@ def _run(job: Job, store: VectorStore, settings: Settings, process: Process) -> 
     known, asked = store.known(job.names, np.arange(job.total)), settings.batch or DEFAULT
     mine = [rows[~known[rows]] for rows in job.plan(asked)[process.rank :: process.count]]
     batches = [rows for rows in mine if len(rows)]
-    size = BatchSize(max([asked, *map(len, batches)]), job.item)  # a plan may have larger batches than asked
+    size = BatchSize(
+        max([asked, *map(len, batches)]), job.item
+    )  # a plan may have larger batches than asked
     left = sum(map(len, batches))
     start, finished = time.perf_counter(), 0
     with settings.progress.track(f"{job.item}s", job.total, job.total - left) as advance:
         for batch, images in prefetch(batches, job.images, job.load, settings.threads):
-            for _, (rows, vectors) in size.run(partial(_computed, job, settings, images), job.units(batch)):
+            for _, (rows, vectors) in size.run(
+                partial(_computed, job, settings, images), job.units(batch)
+            ):
                 store.put(job.names(rows), vectors)
                 finished += len(rows)
                 advance(len(rows), f"{_rate(finished / (time.perf_counter() - start))}/s")
@@ -108,7 +120,10 @@ def _computed(
 ) -> tuple[np.ndarray, np.ndarray]:
     rows = np.hstack(units)
     # by default cuDNN convolves float32 in TF32, with a mantissa of 10 bits
-    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False), autocast(settings.device, settings.precision):
+    with (
+        torch.backends.cudnn.flags(enabled=True, allow_tf32=False),
+        autocast(settings.device, settings.precision),
+    ):
         return rows, job.compute(rows, images)
 
 
@@ -122,11 +137,15 @@ _AHEAD = 2
 
 
 def prefetch(
-    batches: Sequence[Rows], images: Callable[[Rows], list[str]], load: Callable[[str], Any], threads: int
+    batches: Sequence[Rows],
+    images: Callable[[Rows], list[str]],
+    load: Callable[[str], Any],
+    threads: int,
 ) -> Iterator[tuple[Rows, dict[str, Any]]]:
     """Yield each batch with its images, loaded: {image: what `load` returned}.
 
-    images: returns the images of a batch. With 0 threads, images are loaded when their batch is due.
+    images: returns the images of a batch. With 0 threads, images are loaded when their batch is
+        due.
     """
     ahead = _AHEAD if threads else 0
     with ThreadPoolExecutor(max(1, threads)) as pool:

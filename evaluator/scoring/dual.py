@@ -1,4 +1,5 @@
-"""Score dual encoders: each image and each text is encoded once; the score of a pair is a cosine in float32."""
+"""Score dual encoders: each image and each text is encoded once; the score of a pair is a cosine in
+float32."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -32,10 +33,13 @@ def score_dual(
     process: Process,
     cache_folder: Path | None,
 ) -> None:
-    """Encode inputs that are not in the cache; the main process writes scores.parquet and, for pools, their embeddings.
+    """Encode inputs that are not in the cache; the main process writes scores.parquet and, for
+    pools, their embeddings.
 
-    names: the name of each text in the cache, in the order of the needs. Images may be computed in bfloat16, texts are
-    always computed in float32: protocols compare texts, and texts that should tie must not differ by rounding. The
+    names: the name of each text in the cache, in the order of the needs. Images may be computed in
+        bfloat16, texts are
+    always computed in float32: protocols compare texts, and texts that should tie must not differ
+    by rounding. The
     rounding of an image affects all its texts alike.
     """
     texts = Distinct([f"text:{name}" for name in names])
@@ -72,14 +76,25 @@ def _images(model: DualEncoder, world: Images, ids: pa.Array, names: Distinct) -
         return model.encode_images([images[scene] for scene in scenes(rows)])
 
     plan = partial(plan_batches, len(names))
-    return Job("image", len(names), names.of, plan, scenes, lambda scene: model.prepare(world.image(scene)), encode)
+    return Job(
+        "image",
+        len(names),
+        names.of,
+        plan,
+        scenes,
+        lambda scene: model.prepare(world.image(scene)),
+        encode,
+    )
 
 
 def _write(
-    out: Path, needs: Needs, images: tuple[np.ndarray, np.ndarray], texts: tuple[np.ndarray, np.ndarray]
+    out: Path,
+    needs: Needs,
+    images: tuple[np.ndarray, np.ndarray],
+    texts: tuple[np.ndarray, np.ndarray],
 ) -> None:
-    """Write the files of scores. images, texts: the distinct vectors, float32 (m, d), and the index of each row's
-    vector, (n,)."""
+    """Write the files of scores. images, texts: the distinct vectors, float32 (m, d), and the index
+    of each row's vector, (n,)."""
     (image_vectors, image_row), (text_vectors, text_row) = images, texts
     left, right = needs.pairs
     scores = np.empty((len(left), 1), dtype=np.float32)
@@ -87,7 +102,9 @@ def _write(
         for start in range(0, len(left), PAIRS_AT_ONCE):
             part = slice(start, start + PAIRS_AT_ONCE)
             scores[part, 0] = np.einsum(
-                "nd,nd->n", image_vectors[image_row[left[part]]], text_vectors[text_row[right[part]]]
+                "nd,nd->n",
+                image_vectors[image_row[left[part]]],
+                text_vectors[text_row[right[part]]],
             )
         write_scores(out, *needs.ids(), scores, (CHANNEL,))
         for pool, (pool_images, pool_texts) in needs.pools.items():

@@ -16,7 +16,8 @@ from evaluator.protocols.pools import Pool, item_pools, sampled_columns, true_te
 from generator.dataset.reader import Benchmark
 
 LIMIT = 100_000
-"""Maximum forward passes per pool for a model that reads image and text together, without `--full-pools`."""
+"""Maximum forward passes per pool for a model that reads image and text together, without
+`--full-pools`."""
 SAMPLE = 99
 """False texts per image in a sampled pool."""
 
@@ -25,11 +26,16 @@ SAMPLE = 99
 class Needs:
     """The scores that protocols need. Images and texts are given as rows in two lists of ids.
 
-    images, texts: the distinct ids, strings, sorted. pairs: the distinct candidate pairs, sorted: rows of images and of
-    texts. contests: the pairs that an item compares, as columns of `pairs`; contest i is contests[offsets[i] :
-    offsets[i + 1]], and each pair is in a contest. pools: {pool: (rows of images, rows of texts)}; all their pairs are
-    scored. sampled: {pool: false texts per image} for pools with only some texts scored; their pairs are in `pairs`.
-    folds: {protocol: pools of its raw retrieval}. left_out: protocols whose raw retrieval is not scored.
+    images, texts: the distinct ids, strings, sorted. pairs: the distinct candidate pairs, sorted:
+        rows of images and of
+    texts. contests: the pairs that an item compares, as columns of `pairs`; contest i is
+    contests[offsets[i] :
+    offsets[i + 1]], and each pair is in a contest. pools: {pool: (rows of images, rows of texts)};
+    all their pairs are
+    scored. sampled: {pool: false texts per image} for pools with only some texts scored; their
+    pairs are in `pairs`.
+    folds: {protocol: pools of its raw retrieval}. left_out: protocols whose raw retrieval is not
+        scored.
     """
 
     images: pa.Array
@@ -59,14 +65,21 @@ class Needs:
     def count(self) -> int:
         """The number of distinct pairs, pairs of pools included."""
         return len(
-            np.unique(np.concatenate([self.keys(*self.pairs), *(self.pool_keys(p).ravel() for p in self.pools)]))
+            np.unique(
+                np.concatenate(
+                    [self.keys(*self.pairs), *(self.pool_keys(p).ravel() for p in self.pools)]
+                )
+            )
         )
 
 
 def collect_needs(benchmark: Benchmark, protocols: Sequence[str]) -> Needs:
-    """The scores that the items of the given protocols need. A pool's images are the sorted scenes of its items."""
+    """The scores that the items of the given protocols need. A pool's images are the sorted scenes
+    of its items."""
     chosen = pc.is_in(benchmark.items["protocol"], pa.array(list(protocols), pa.string()))
-    items = benchmark.items.filter(pc.and_(chosen, pc.is_null(benchmark.items["pool_id"])))["item_id"]
+    items = benchmark.items.filter(pc.and_(chosen, pc.is_null(benchmark.items["pool_id"])))[
+        "item_id"
+    ]
     candidates = benchmark.candidates
     contest = positions(candidates["item_id"], items.take(pc.sort_indices(items)))
     asked = np.flatnonzero(contest >= 0)
@@ -80,21 +93,29 @@ def collect_needs(benchmark: Benchmark, protocols: Sequence[str]) -> Needs:
         contest[asked],
         {pool.name: (pool.images, pool.texts) for pool in pools},
     )
-    return replace(needs, folds={protocol: [fold.name for fold in found] for protocol, found in folds.items()})
+    return replace(
+        needs, folds={protocol: [fold.name for fold in found] for protocol, found in folds.items()}
+    )
 
 
 def make_needs(
-    images: pa.ChunkedArray, texts: pa.ChunkedArray, contest: np.ndarray, pools: dict[str, tuple[list[str], list[str]]]
+    images: pa.ChunkedArray,
+    texts: pa.ChunkedArray,
+    contest: np.ndarray,
+    pools: dict[str, tuple[list[str], list[str]]],
 ) -> Needs:
     """The needs of n pairs of ids, which may repeat, and of pools of (images, texts).
 
-    contest: the number of each pair's contest, int64 (n,). Contests are sorted by their numbers, and pairs within a
+    contest: the number of each pair's contest, int64 (n,). Contests are sorted by their numbers,
+        and pairs within a
     contest are sorted.
     """
     sides = []
     for i, column in enumerate((images, texts)):
         whole = [column, *(pa.chunked_array([pool[i]], pa.string()) for pool in pools.values())]
-        distinct = pc.unique(pa.chunked_array([chunk for each in whole for chunk in each.chunks], pa.string()))
+        distinct = pc.unique(
+            pa.chunked_array([chunk for each in whole for chunk in each.chunks], pa.string())
+        )
         ids = distinct.take(pc.sort_indices(distinct))
         sides.append((ids, [positions(each, pa.chunked_array([ids])) for each in whole]))
     (image_ids, (image, *pool_images)), (text_ids, (text, *pool_texts)) = sides
@@ -120,10 +141,11 @@ def make_needs(
 
 
 def within_limit(needs: Needs, benchmark: Benchmark, passes: int, most: int = LIMIT) -> Needs:
-    """Reduce the needs where they cost more than `most` forward passes, at `passes` forward passes per pair.
+    """Reduce the needs where they cost more than `most` forward passes, at `passes` forward passes
+    per pair.
 
-    A pool that costs more keeps only the true texts and SAMPLE false texts per image. Raw retrieval that costs more is
-    left out.
+    A pool that costs more keeps only the true texts and SAMPLE false texts per image. Raw retrieval
+    that costs more is left out.
     """
     passes = max(1, passes)  # blind models make no pass, but their pairs are stored too
     pools, folds, sampled = dict(needs.pools), dict(needs.folds), {}
@@ -147,7 +169,10 @@ def within_limit(needs: Needs, benchmark: Benchmark, passes: int, most: int = LI
     members = np.concatenate([known[needs.contests], *contests])
     pairs = np.unique(members)
     offsets = np.concatenate(
-        [needs.offsets, needs.offsets[-1] + np.cumsum([len(each) for each in contests], dtype=np.int64)]
+        [
+            needs.offsets,
+            needs.offsets[-1] + np.cumsum([len(each) for each in contests], dtype=np.int64),
+        ]
     )
     return _compact(
         replace(
@@ -170,12 +195,21 @@ def without_pools(needs: Needs) -> Needs:
 
 def words(benchmark: Benchmark, texts: pa.Array) -> pa.ChunkedArray:
     """The words of the texts with these ids."""
-    return benchmark.texts["text"].take(positions(pa.chunked_array([texts]), benchmark.texts["text_id"]))
+    return benchmark.texts["text"].take(
+        positions(pa.chunked_array([texts]), benchmark.texts["text_id"])
+    )
 
 
 def text_groups(needs: Needs, benchmark: Benchmark) -> list[Group]:
-    """The images of the pairs in groups, with their texts, so that no item and no cluster is in two groups."""
-    items = dict(zip(benchmark.items["item_id"].to_pylist(), benchmark.items["cluster_id"].to_pylist(), strict=True))
+    """The images of the pairs in groups, with their texts, so that no item and no cluster is in two
+    groups."""
+    items = dict(
+        zip(
+            benchmark.items["item_id"].to_pylist(),
+            benchmark.items["cluster_id"].to_pylist(),
+            strict=True,
+        )
+    )
     image_ids, said = needs.images.to_pylist(), words(benchmark, needs.texts).to_pylist()
     texts: dict[str, set[str]] = defaultdict(set)
     for image, text in needs.pairs.T:
@@ -186,27 +220,40 @@ def text_groups(needs: Needs, benchmark: Benchmark) -> list[Group]:
         if image in texts and item in items:
             graph.add_edge(("image", image), ("item", item))
             graph.add_edge(("item", item), ("cluster", items[item]))
-    found = ([name for kind, name in component if kind == "image"] for component in nx.connected_components(graph))
-    return [Group(frozenset(images), frozenset().union(*(texts[each] for each in images))) for images in found]
+    found = (
+        [name for kind, name in component if kind == "image"]
+        for component in nx.connected_components(graph)
+    )
+    return [
+        Group(frozenset(images), frozenset().union(*(texts[each] for each in images)))
+        for images in found
+    ]
 
 
 def _compact(needs: Needs) -> Needs:
     """Remove images and texts that are in no pair and no pool."""
     sides = []
     for i, ids in enumerate((needs.images, needs.texts)):
-        used = np.unique(np.concatenate([needs.pairs[i], *(pool[i] for pool in needs.pools.values())]))
+        used = np.unique(
+            np.concatenate([needs.pairs[i], *(pool[i] for pool in needs.pools.values())])
+        )
         row = np.full(len(ids), -1, np.int32)
         row[used] = np.arange(len(used))
         sides.append((ids.take(pa.array(used)), row))
     (images, image), (texts, text) = sides
     pools = {name: (image[i], text[t]) for name, (i, t) in needs.pools.items()}
     return replace(
-        needs, images=images, texts=texts, pairs=np.stack([image[needs.pairs[0]], text[needs.pairs[1]]]), pools=pools
+        needs,
+        images=images,
+        texts=texts,
+        pairs=np.stack([image[needs.pairs[0]], text[needs.pairs[1]]]),
+        pools=pools,
     )
 
 
 def _columns(keys: np.ndarray, texts: int) -> np.ndarray:
-    """The inverse of `Needs.keys`: the rows of images and of texts, int32 (2, n). texts: the number of texts."""
+    """The inverse of `Needs.keys`: the rows of images and of texts, int32 (2, n). texts: the number
+    of texts."""
     return np.stack(np.divmod(keys, max(1, texts))).astype(np.int32)
 
 
@@ -217,7 +264,8 @@ def _size(pool: tuple[np.ndarray, np.ndarray]) -> int:
 class Distinct:
     """The distinct names among n names, in the order of their first occurrence.
 
-    names: the m distinct names. first: index of the first occurrence of each, int64 (m,). place: index in `names` of
+    names: the m distinct names. first: index of the first occurrence of each, int64 (m,). place:
+        index in `names` of
     each of the n names, int64 (n,).
     """
 

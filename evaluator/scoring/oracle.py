@@ -1,4 +1,5 @@
-"""Write the scores of the oracle: truths are looked up, image by image, so pools of any size are scored whole."""
+"""Write the scores of the oracle: truths are looked up, image by image, so pools of any size are
+scored whole."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -20,10 +21,14 @@ def score_oracle(oracle: Oracle, benchmark: Benchmark, needs: Needs, out: Path) 
     image_rows, text_rows = needs.pairs
     row_of_text = positions(pa.chunked_array([needs.texts]), benchmark.texts["text_id"])
     image_ids = needs.images.to_pylist()
-    scores = scores_of_pairs(oracle, [image_ids[image] for image in image_rows], row_of_text[text_rows])
+    scores = scores_of_pairs(
+        oracle, [image_ids[image] for image in image_rows], row_of_text[text_rows]
+    )
     write_scores(out, *needs.ids(), scores[:, None], oracle.channels)
     for name, (images_of_pool, texts_of_pool) in needs.pools.items():
-        pool = OracleScores(oracle, [image_ids[image] for image in images_of_pool], row_of_text[texts_of_pool])
+        pool = OracleScores(
+            oracle, [image_ids[image] for image in images_of_pool], row_of_text[texts_of_pool]
+        )
         write_matrix(pool_path(out, name, oracle.channels[0]), pool.block(slice(None), slice(None)))
 
 

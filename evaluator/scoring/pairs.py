@@ -1,5 +1,5 @@
-"""Score models that read an image and a text together: each distinct pair is scored once, in batches grouped by
-image."""
+"""Score models that read an image and a text together: each distinct pair is scored once, in
+batches grouped by image."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -35,9 +35,11 @@ def score_pairs(
     process: Process,
     cache_folder: Path | None,
 ) -> None:
-    """Score pairs that are not in the cache; the main process writes scores.parquet and pools/*.npy.
+    """Score pairs that are not in the cache; the main process writes scores.parquet and
+    pools/*.npy.
 
-    names: the name of each text in the cache, in the order of the needs. The requested batch size also sets the model's
+    names: the name of each text in the cache, in the order of the needs. The requested batch size
+        also sets the model's
     own. Results are stored after each batch of that size, by default of DEFAULT pairs.
     """
     if settings.batch is not None:
@@ -45,9 +47,13 @@ def score_pairs(
     if settings.precision != "float32":  # rounding is coarser than a model's own tolerance
         model.tie_tolerance = max(model.tie_tolerance, TOLERANCE)
     pairs = _DistinctPairs(model, world, benchmark, needs, names)
-    kept = partial(VectorCache.of_model, SCORES, cache_key(model.key, settings.precision), cache_folder)
+    kept = partial(
+        VectorCache.of_model, SCORES, cache_key(model.key, settings.precision), cache_folder
+    )
     load = world.image if model.reads_images else str
-    job = Job("pair", pairs.total, pairs.names, pairs.plan, pairs.images, load, pairs.compute, pairs.units)
+    job = Job(
+        "pair", pairs.total, pairs.names, pairs.plan, pairs.images, load, pairs.compute, pairs.units
+    )
     scores = compute(job, kept(), out, settings, process)
     if scores is None:
         return
@@ -60,11 +66,18 @@ def score_pairs(
 class _DistinctPairs:
     """The distinct pairs in scoring order: sorted by image, with the pairs of a contest together.
 
-    Pairs are distinct by the contents of image and text. A row is the index of a pair in this order. Stores only
-    integer arrays; names and words are made for requested rows.
+    Pairs are distinct by the contents of image and text. A row is the index of a pair in this
+    order. Stores only integer arrays; names and words are made for requested rows.
     """
 
-    def __init__(self, model: PairScorer, world: Images, benchmark: Benchmark, needs: Needs, names: Sequence[str]):
+    def __init__(
+        self,
+        model: PairScorer,
+        world: Images,
+        benchmark: Benchmark,
+        needs: Needs,
+        names: Sequence[str],
+    ):
         self._model, self._image_ids = model, needs.images
         self._words = words(benchmark, needs.texts)
         self._images = Distinct([world.image_digest(image) for image in needs.images.to_pylist()])
@@ -92,16 +105,20 @@ class _DistinctPairs:
         return self._row_of[np.searchsorted(self._keys, self._keys_of(images, texts))]
 
     def names(self, rows: np.ndarray) -> list[str]:
-        """The names of rows in the cache. For a model that is `contested` they include a digest of the row's component,
-        so that a component is read from the cache as a whole or not at all."""
+        """The names of rows in the cache. For a model that is `contested` they include a digest of
+        the row's component, so that a component is read from the cache as a whole or not at all."""
         names = self._plain_names(rows)
         if self._members is None:
             return names
-        return [f"{name}:{self._members[each]}" for name, each in zip(names, self._component[rows], strict=True)]
+        return [
+            f"{name}:{self._members[each]}"
+            for name, each in zip(names, self._component[rows], strict=True)
+        ]
 
     def plan(self, batch: int) -> list[np.ndarray]:
-        """Packs connected components into batches. Components of more than max(batch, DEFAULT) pairs are split unless
-        the model is `contested`; smaller ones are not, so that computations on their images are done once."""
+        """Packs connected components into batches. Components of more than max(batch, DEFAULT)
+        pairs are split unless the model is `contested`; smaller ones are not, so that computations
+        on their images are done once."""
         most = max(batch, DEFAULT)
         cuts = [0]
         start = 0
@@ -114,14 +131,17 @@ class _DistinctPairs:
         return [self._order[a:b] for a, b in pairwise([*cuts, self.total]) if a < b]
 
     def units(self, rows: np.ndarray) -> list[np.ndarray]:
-        """Rows of a batch, divided into components where the model is `contested`, else into single rows."""
+        """Rows of a batch, divided into components where the model is `contested`, else into single
+        rows."""
         if self._members is None:
             return list(rows)
         return np.split(rows, np.flatnonzero(np.diff(self._component[rows])) + 1)
 
     def images(self, rows: np.ndarray) -> list[str]:
         """The distinct images of some rows."""
-        return self._image_ids.take(pa.array(list(dict.fromkeys(self._image[rows].tolist())))).to_pylist()
+        return self._image_ids.take(
+            pa.array(list(dict.fromkeys(self._image[rows].tolist())))
+        ).to_pylist()
 
     def compute(self, rows: np.ndarray, images: Mapping[str, Any]) -> np.ndarray:
         """Scores, float32 (rows, channels). Raises UserError when the model gives another shape."""
@@ -139,14 +159,14 @@ class _DistinctPairs:
         expected = (len(rows), len(self._model.channels))
         if scores.shape != expected:
             raise UserError(
-                f"The model gave scores of the shape {scores.shape}, expected {expected}: a row per pair, a column "
-                f"per channel; mend its score_pairs."
+                f"The model gave scores of the shape {scores.shape}, expected {expected}: a row "
+                f"per pair, a column per channel; mend its score_pairs."
             )
         return scores
 
     def _contests_among(self, rows: np.ndarray) -> list[list[int]]:
-        """The contests of two or more of `rows`, as lists of indices into `rows`; other rows of a contest are left
-        out."""
+        """The contests of two or more of `rows`, as lists of indices into `rows`; other rows of a
+        contest are left out."""
         places, contests = self._contests[rows].nonzero()
         order = np.lexsort((places, contests))
         groups = np.split(places[order], np.flatnonzero(np.diff(contests[order])) + 1)
@@ -159,22 +179,29 @@ class _DistinctPairs:
         for i, (start, end) in enumerate(pairwise([0, *self._ends.tolist()])):
             rows = self._order[start:end]
             self._component[rows] = i
-            digests.append(hashlib.sha256("\n".join(sorted(self._plain_names(rows))).encode()).hexdigest()[:16])
+            digests.append(
+                hashlib.sha256("\n".join(sorted(self._plain_names(rows))).encode()).hexdigest()[:16]
+            )
         return digests
 
     def _components(self, image: np.ndarray, contest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Connected components of rows that share an image or a contest, in the order of their first row. Returns the
-        rows, sorted within each component, int32 (rows,), and the end of each component. The graph has images as nodes,
-        since the rows of an image belong together."""
+        """Connected components of rows that share an image or a contest, in the order of their
+        first row. Returns the rows, sorted within each component, int32 (rows,), and the end of
+        each component. The graph has images as nodes, since the rows of an image belong
+        together."""
         shown = self._images.place[image]
         linked = np.flatnonzero((contest[1:] == contest[:-1]) & (shown[1:] != shown[:-1]))
         n = len(self._images)
-        graph = csr_array((np.ones(len(linked), np.int8), (shown[linked], shown[linked + 1])), (n, n))
+        graph = csr_array(
+            (np.ones(len(linked), np.int8), (shown[linked], shown[linked + 1])), (n, n)
+        )
         label = connected_components(graph, directed=False)[1][self._images.place[self._image]]
         _, first, found = np.unique(label, return_index=True, return_inverse=True)
         rank = np.empty(len(first), np.int32)
         rank[np.argsort(first)] = np.arange(len(first))
-        return np.argsort(rank[found], kind="stable").astype(np.int32), np.cumsum(np.bincount(rank[found]))
+        return np.argsort(rank[found], kind="stable").astype(np.int32), np.cumsum(
+            np.bincount(rank[found])
+        )
 
     def _keys_of(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
         return self._images.place[images] * len(self._texts) + self._texts.place[texts]
@@ -188,11 +215,16 @@ class _DistinctPairs:
 
 
 def _blocks(needs: Needs) -> tuple[np.ndarray, np.ndarray]:
-    """The groups of pairs to score together (contests, and each image of a pool with its texts), sorted by their first
-    pair: the concatenated keys of their pairs, int64, and the size of each group."""
+    """The groups of pairs to score together (contests, and each image of a pool with its texts),
+    sorted by their first pair: the concatenated keys of their pairs, int64, and the size of each
+    group."""
     pools = [needs.pool_keys(name) for name in needs.pools]
-    members = np.concatenate([needs.keys(*needs.pairs)[needs.contests], *(keys.ravel() for keys in pools)])
-    sizes = np.concatenate([np.diff(needs.offsets), *(np.full(len(keys), keys.shape[1]) for keys in pools)])
+    members = np.concatenate(
+        [needs.keys(*needs.pairs)[needs.contests], *(keys.ravel() for keys in pools)]
+    )
+    sizes = np.concatenate(
+        [np.diff(needs.offsets), *(np.full(len(keys), keys.shape[1]) for keys in pools)]
+    )
     starts = np.cumsum(sizes) - sizes
     order = np.argsort(np.minimum.reduceat(members, starts), kind="stable")
     return members[_ranges(starts[order], sizes[order])], sizes[order]
@@ -207,7 +239,9 @@ def _ranges(starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     return np.arange(sizes.sum()) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
 
 
-def _write(out: Path, needs: Needs, pairs: _DistinctPairs, scores: np.ndarray, channels: Sequence[str]) -> None:
+def _write(
+    out: Path, needs: Needs, pairs: _DistinctPairs, scores: np.ndarray, channels: Sequence[str]
+) -> None:
     """Write the files from the scores of the distinct pairs, float32 (rows, channels)."""
     write_scores(out, *needs.ids(), scores[pairs.rows(*needs.pairs)], channels)
     for pool, (images, texts) in needs.pools.items():

@@ -1,4 +1,5 @@
-"""Score a model on a benchmark: `score` runs a dual encoder or a pair scorer and writes the files of scores."""
+"""Score a model on a benchmark: `score` runs a dual encoder or a pair scorer and writes the files
+of scores."""
 
 import hashlib
 from dataclasses import dataclass
@@ -34,8 +35,9 @@ def score(
     settings: Settings | None = None,
     process: Process | None = None,
 ) -> dict[str, str]:
-    """Write `out`/scores.parquet and `out`/pools/*.npy: float32 (images, texts) in the order of `needs`; for a dual
-    encoder, the embeddings of images and of texts (evaluator.scoring.writing.pool_path).
+    """Write `out`/scores.parquet and `out`/pools/*.npy: float32 (images, texts) in the order of
+    `needs`; for a dual encoder, the embeddings of images and of texts
+    (evaluator.scoring.writing.pool_path).
 
     Reuses results of earlier runs in `cache_folder` (None: the user's cache). settings: None for
     `settings_for(model, batch)`. process: None for a single process.
@@ -49,7 +51,9 @@ def score(
         if process.is_main:
             score_oracle(model, benchmark, needs, out)
     elif isinstance(model, PairScorer):
-        score_pairs(model, world, benchmark, needs, names.text, out, settings, process, cache_folder)
+        score_pairs(
+            model, world, benchmark, needs, names.text, out, settings, process, cache_folder
+        )
     else:
         score_dual(model, world, benchmark, needs, names.text, out, settings, process, cache_folder)
     return indistinct_texts(names) if process.is_main else {}
@@ -58,7 +62,8 @@ def score(
 def settings_for(
     model: Model, batch: int | None = None, precision: str = "auto", workers: int | None = None
 ) -> Settings:
-    """Settings for a model: its own device, the precision that was asked for, and a batch for that device."""
+    """Settings for a model: its own device, the precision that was asked for, and a batch for that
+    device."""
     try:
         device = torch.device(str(model.info.get("device")))
     except RuntimeError:  # a model that does not compute on a torch device describes its own
@@ -71,8 +76,8 @@ def settings_for(
 
 @dataclass(frozen=True)
 class TextNames:
-    """Names of the texts in `ids`, in their order. text: by content and tokens, for the cache. tokens: by tokens
-    only."""
+    """Names of the texts in `ids`, in their order. text: by content and tokens, for the cache.
+    tokens: by tokens only."""
 
     ids: pa.Array
     text: list[str]
@@ -82,8 +87,8 @@ class TextNames:
 def text_names(model: Model, benchmark: Benchmark, needs: Needs) -> TextNames:
     """Names of all texts that are needed.
 
-    The tokens are part of a text's name in the cache: models with the same weights and different tokenizers may have
-    the same key, and must not share results.
+    The tokens are part of a text's name in the cache: models with the same weights and different
+    tokenizers may have the same key, and must not share results.
     """
     names = TextNames(needs.texts, [], [])
     texts = words(benchmark, needs.texts)
@@ -97,39 +102,46 @@ def text_names(model: Model, benchmark: Benchmark, needs: Needs) -> TextNames:
 
 
 def indistinct_texts(names: TextNames) -> dict[str, str]:
-    """Texts whose tokens equal those of an earlier text, because of truncation: {text_id: text_id of the earlier
-    text}."""
+    """Texts whose tokens equal those of an earlier text, because of truncation: {text_id: text_id
+    of the earlier text}."""
     first: dict[str, int] = {}
     original = [first.setdefault(read, row) for row, read in enumerate(names.tokens)]
-    return {names.ids[row].as_py(): names.ids[of].as_py() for row, of in enumerate(original) if of != row}
+    return {
+        names.ids[row].as_py(): names.ids[of].as_py()
+        for row, of in enumerate(original)
+        if of != row
+    }
 
 
 def describe_cost(model: Model, needs: Needs) -> str:
-    """One sentence: what a model computes, and the number of forward passes if nothing is cached."""
+    """One sentence: what a model computes, and the number of forward passes if nothing is
+    cached."""
     if isinstance(model, PairScorer):
         pairs = needs.count()
         if own := getattr(model, "describe_cost", None):
             return str(own(pairs, len(needs.images)))
         return (
-            f"{pairs:,} pairs of image and text to score, {model.passes} forward pass{'es' * (model.passes != 1)} "
+            f"{pairs:,} pairs of image and text to score, {model.passes} forward "
+            f"pass{'es' * (model.passes != 1)} "
             f"each ({pairs * model.passes:,} forward passes, fewer where cached)."
         )
     images, texts = len(needs.images), len(needs.texts)
     return (
-        f"{images:,} images and {texts:,} texts to encode, each once ({images + texts:,} forward passes, fewer "
-        f"where cached)."
+        f"{images:,} images and {texts:,} texts to encode, each once ({images + texts:,} forward "
+        f"passes, fewer where cached)."
     )
 
 
 def describe_limits(needs: Needs) -> list[str]:
-    """One sentence for each pool that is sampled and each raw retrieval that is left out because of its cost, with the
-    option that scores it."""
+    """One sentence for each pool that is sampled and each raw retrieval that is left out because of
+    its cost, with the option that scores it."""
     sampled = [
-        f"The pool '{pool}' is sampled: the true texts and {SAMPLE} false texts per image, so R@1 has another chance "
-        f"level; --full-pools scores all of it."
+        f"The pool '{pool}' is sampled: the true texts and {SAMPLE} false texts per image, so R@1 "
+        f"has another chance level; --full-pools scores all of it."
         for pool in needs.sampled
     ]
     return sampled + [
-        f"Raw retrieval of '{protocol}' is left out, since it needs too many forward passes; --full-pools scores it."
+        f"Raw retrieval of '{protocol}' is left out, since it needs too many forward passes; "
+        f"--full-pools scores it."
         for protocol in needs.left_out
     ]

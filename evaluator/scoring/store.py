@@ -1,5 +1,5 @@
-"""Store computed vectors on disk: a cache for each model, and files in which several processes (`torchrun`,
-`accelerate launch`) share their results."""
+"""Store computed vectors on disk: a cache for each model, and files in which several processes
+(`torchrun`, `accelerate launch`) share their results."""
 
 import hashlib
 import logging
@@ -25,8 +25,8 @@ from generator.base.files import check_output
 
 logger = logging.getLogger(__name__)
 EMBEDDINGS, SCORES = "embeddings", "scores"
-"""Folders of the cache: vectors of images and texts, and of pairs (a number per channel), by the hashes of their
-contents."""
+"""Folders of the cache: vectors of images and texts, and of pairs (a number per channel), by the
+hashes of their contents."""
 _CHECK = 8
 """Bytes of the checksum after a vector."""
 
@@ -53,13 +53,15 @@ class Process:
 
     @classmethod
     def from_environment(cls) -> "Process":
-        """Read RANK and WORLD_SIZE; without them there is one process. Raises UserError if they are not valid
-        numbers."""
-        rank, count = (os.environ.get(name, default) for name, default in (("RANK", "0"), ("WORLD_SIZE", "1")))
+        """Read RANK and WORLD_SIZE; without them there is one process. Raises UserError if they are
+        not valid numbers."""
+        rank, count = (
+            os.environ.get(name, default) for name, default in (("RANK", "0"), ("WORLD_SIZE", "1"))
+        )
         if not (rank.isdigit() and count.isdigit() and int(rank) < int(count)):
             raise UserError(
-                f"Expected RANK and WORLD_SIZE to be numbers, RANK the smaller, got '{rank}' and '{count}'; start "
-                f"with torchrun or unset both."
+                f"Expected RANK and WORLD_SIZE to be numbers, RANK the smaller, got '{rank}' and "
+                f"'{count}'; start with torchrun or unset both."
             )
         return cls(int(rank), int(count))
 
@@ -70,10 +72,11 @@ class Process:
 
 
 class Store(ABC, Generic[T]):
-    """Values by name in the SQLite file `path`, which threads may share. Each `put` is one transaction, so a killed
-    process loses at most one.
+    """Values by name in the SQLite file `path`, which threads may share. Each `put` is one
+    transaction, so a killed process loses at most one.
 
-    A damaged value counts as missing. Raises UserError when the file is damaged or the disk is full.
+    A damaged value counts as missing. Raises UserError when the file is damaged or the disk is
+    full.
     """
 
     def __init__(self, path: Path):
@@ -81,7 +84,9 @@ class Store(ABC, Generic[T]):
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path, self._lock = path, threading.Lock()
         with self._open() as database:
-            database.execute("CREATE TABLE IF NOT EXISTS rows (name TEXT PRIMARY KEY, value BLOB NOT NULL)")
+            database.execute(
+                "CREATE TABLE IF NOT EXISTS rows (name TEXT PRIMARY KEY, value BLOB NOT NULL)"
+            )
 
     @abstractmethod
     def encode(self, name: str, value: T) -> bytes:
@@ -106,13 +111,17 @@ class Store(ABC, Generic[T]):
             with self._open() as database:
                 rows = database.execute(query, part).fetchall()
             for name, kept in rows:
-                value = self.decode(name, kept) if isinstance(kept, bytes) else None  # SQLite columns hold any type
+                value = (
+                    self.decode(name, kept) if isinstance(kept, bytes) else None
+                )  # SQLite columns hold any type
                 if value is None:
                     damaged += 1
                 else:
                     found[name] = value
         if damaged:
-            logger.warning(f"{damaged:,} entries of the cache {self._path} are damaged and are computed again.")
+            logger.warning(
+                f"{damaged:,} entries of the cache {self._path} are damaged and are computed again."
+            )
         return found
 
     def put(self, names: Iterable[str], values: Iterable[T]) -> None:
@@ -137,7 +146,8 @@ class Store(ABC, Generic[T]):
                 yield self._database
         except sqlite3.Error as error:
             raise UserError(
-                f"The cache {self._path} cannot be used ({error}); delete it, free some space, or set XDG_CACHE_HOME."
+                f"The cache {self._path} cannot be used ({error}); delete it, free some space, or "
+                f"set XDG_CACHE_HOME."
             ) from None
 
 
@@ -146,7 +156,8 @@ class VectorCache(Store[np.ndarray]):
 
     @classmethod
     def of_model(cls, kind: str, key: str, folder: Path | None) -> "VectorCache":
-        """The cache of a model for a kind of vectors, EMBEDDINGS or SCORES. folder: None for the user's cache."""
+        """The cache of a model for a kind of vectors, EMBEDDINGS or SCORES. folder: None for the
+        user's cache."""
         return cls((folder or user_cache_path("jackalope") / kind) / f"{key}.sqlite")
 
     def encode(self, name: str, value: np.ndarray) -> bytes:
@@ -161,23 +172,28 @@ class VectorCache(Store[np.ndarray]):
 
 
 def _checksum(name: str, vector: bytes) -> bytes:
-    return hashlib.blake2b(f"{len(name.encode())} {name}".encode() + vector, digest_size=_CHECK).digest()
+    return hashlib.blake2b(
+        f"{len(name.encode())} {name}".encode() + vector, digest_size=_CHECK
+    ).digest()
 
 
 class VectorStore:
-    """The vectors that are computed already: in the cache of all runs, and in the files of this run's processes.
+    """The vectors that are computed already: in the cache of all runs, and in the files of this
+    run's processes.
 
-    A single process writes to the cache. Each of several processes writes to its own file in the run's folder, since
-    several writers to one file are not safe on network disks; the main process gathers these files into the cache. A
-    process that computes nothing creates no file, since the main process may have finished and removed the folder
-    before it starts.
+    A single process writes to the cache. Each of several processes writes to its own file in the
+    run's folder, since several writers to one file are not safe on network disks; the main process
+    gathers these files into the cache. A process that computes nothing creates no file, since the
+    main process may have finished and removed the folder before it starts.
     """
 
     def __init__(self, cache: VectorCache, folder: Path, kind: str, process: Process):
         """`folder` is the run's; `kind` names its files, such as "texts"."""
         self._cache, self._process = cache, process
         self._run, self._folder, self._kind = folder, folder / PARTS, kind
-        self._own = cache if process.count == 1 else None  # its own file is created with its first vector
+        self._own = (
+            cache if process.count == 1 else None
+        )  # its own file is created with its first vector
 
     def __enter__(self) -> "VectorStore":
         return self
@@ -211,8 +227,9 @@ class VectorStore:
         self._own.put(names, vectors)
 
     def gather(self, names: Names, total: int) -> np.ndarray:
-        """Wait until rows 0 … total − 1 have vectors, and copy the vectors of other processes into the cache. Only for
-        the main process. Returns the vectors, float32 (total, d), mapped from an unnamed file in the run's folder.
+        """Wait until rows 0 … total − 1 have vectors, and copy the vectors of other processes into
+        the cache. Only for the main process. Returns the vectors, float32 (total, d), mapped from
+        an unnamed file in the run's folder.
 
         Raises UserError when the other processes have no new result for 30 minutes.
         """
@@ -235,7 +252,8 @@ class VectorStore:
             missing = np.concatenate(left)
             if len(missing) and (self._process.count == 1 or time.monotonic() - since > _PATIENCE):
                 raise UserError(
-                    f"The other processes have not given {len(missing):,} of the {self._kind} for {_PATIENCE / 60:.0f} "
+                    f"The other processes have not given {len(missing):,} of the {self._kind} for "
+                    f"{_PATIENCE / 60:.0f} "
                     "minutes; run the same command again to continue."
                 )
             time.sleep(0.2 * bool(len(missing)))
@@ -251,7 +269,8 @@ class VectorStore:
 def _mapped(folder: Path, shape: tuple[int, int]) -> np.ndarray:
     """A float32 array mapped from an unnamed file, so that a killed process leaves no file.
 
-    Reserves the space at once: a full disk raises an error here, instead of killing the process later.
+    Reserves the space at once: a full disk raises an error here, instead of killing the process
+    later.
     """
     with tempfile.TemporaryFile(dir=folder) as file:
         size = max(1, 4 * shape[0] * shape[1])

@@ -17,8 +17,11 @@ WRITTEN_AT_ONCE = 4096
 """Rows of an array in one write."""
 
 
-def write_scores(out: Path, images: pa.Array, texts: pa.Array, scores: np.ndarray, channels: Sequence[str]) -> None:
-    """Write scores.parquet, one row per channel and pair, from the ids of n pairs and scores, float32 (n, channels).
+def write_scores(
+    out: Path, images: pa.Array, texts: pa.Array, scores: np.ndarray, channels: Sequence[str]
+) -> None:
+    """Write scores.parquet, one row per channel and pair, from the ids of n pairs and scores,
+    float32 (n, channels).
 
     Scores that are not finite are written as null, with the reason in the column `unscored`.
     """
@@ -27,7 +30,9 @@ def write_scores(out: Path, images: pa.Array, texts: pa.Array, scores: np.ndarra
     columns = {
         "image_id": pa.chunked_array([images] * len(channels), pa.string()),
         "text_id": pa.chunked_array([texts] * len(channels), pa.string()),
-        "channel": pa.chunked_array([pa.repeat(pa.scalar(channel, pa.string()), len(images)) for channel in channels]),
+        "channel": pa.chunked_array(
+            [pa.repeat(pa.scalar(channel, pa.string()), len(images)) for channel in channels]
+        ),
         "score": pa.array(values, mask=unscored),
         "unscored": pc.if_else(pa.array(unscored), NOT_A_NUMBER, pa.scalar(None, pa.string())),
     }
@@ -42,7 +47,11 @@ def write_matrix(path: Path, array: np.ndarray, rows: np.ndarray | None = None) 
         header = {"descr": "<f4", "fortran_order": False, "shape": (len(rows), array.shape[1])}
         np.lib.format.write_array_header_1_0(file, header)
         for start in range(0, len(rows), WRITTEN_AT_ONCE):
-            file.write(np.ascontiguousarray(array[rows[start : start + WRITTEN_AT_ONCE]], np.float32).tobytes())
+            file.write(
+                np.ascontiguousarray(
+                    array[rows[start : start + WRITTEN_AT_ONCE]], np.float32
+                ).tobytes()
+            )
 
 
 EMBEDDINGS = ("images", "texts")
@@ -50,9 +59,11 @@ EMBEDDINGS = ("images", "texts")
 
 
 def pool_path(folder: Path, pool: str, channel: str = "", number: int = 0, of: str = "") -> Path:
-    """The file of a pool's scores, float32 (images, texts), for a channel and its number among the model's channels.
+    """The file of a pool's scores, float32 (images, texts), for a channel and its number among the
+    model's channels.
 
-    of: one of EMBEDDINGS, for the embeddings of that side, float32 (n, d). Raises UserError unless the names are plain.
+    of: one of EMBEDDINGS, for the embeddings of that side, float32 (n, d). Raises UserError unless
+        the names are plain.
     """
     name = check_name(pool, "pool's name")
     part = of or (check_name(channel, "channel") if number else "")

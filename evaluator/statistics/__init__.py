@@ -1,1 +1,2 @@
-"""Means and differences with cluster-aware intervals, cluster-robust regression, paired tests and their power."""
+"""Means and differences with cluster-aware intervals, cluster-robust regression, paired tests and
+their power."""

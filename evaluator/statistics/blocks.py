@@ -71,7 +71,8 @@ def block_mean(values: Sequence[float], blocks: Sequence[str], level: float) -> 
         sd = float(means.std(ddof=1))
         over_blocks = Spread(sd, float(means.min()), float(means.max()))
         error = sd / n_blocks**0.5
-        # Blocks that all agree, as where every answer is right, do not say how far others may differ.
+        # Blocks that all agree, as where every answer is right, do not say how far others may
+        # differ.
         if sd > 0:
             reach = float(stats.t.ppf((1 + level) / 2, n_blocks - 1)) * error
     if n_runs > n_blocks:

@@ -17,7 +17,14 @@ from scipy import stats
 
 from evaluator.statistics.intervals import LEVEL, difference_of_means
 from generator.base.clusters import Clusters
-from generator.base.crossed import NOISE, OF_COMPARISONS, TINY, CrossedMeans, MeanEstimate, satterthwaite
+from generator.base.crossed import (
+    NOISE,
+    OF_COMPARISONS,
+    TINY,
+    CrossedMeans,
+    MeanEstimate,
+    satterthwaite,
+)
 
 POWER = 0.8
 _MOST_BLOCKS = 100_000
@@ -55,7 +62,9 @@ Sides = tuple[np.ndarray, np.ndarray]
 """The outcomes (runs, n) in 0..1 of two models in a block."""
 
 
-def model_difference(blocks: Sequence[Sides], clusters: Clusters, level: float = LEVEL) -> Difference:
+def model_difference(
+    blocks: Sequence[Sides], clusters: Clusters, level: float = LEVEL
+) -> Difference:
     """The difference of two models. Blocks have equal weights, and so have the runs of a block.
 
     clusters: of the items of all blocks, concatenated in the order of blocks. If no item tells the
@@ -69,7 +78,11 @@ def model_difference(blocks: Sequence[Sides], clusters: Clusters, level: float =
     of_trainings, freedom = _of_trainings(blocks, clusters)
     whole = _with_trainings(items.vocabulary, of_trainings, freedom)
     wider = _with_trainings(items.like_these, of_trainings, freedom)
-    (low, high), (low_wider, high_wider), p = whole.interval(level), wider.interval(level), whole.p()
+    (low, high), (low_wider, high_wider), p = (
+        whole.interval(level),
+        wider.interval(level),
+        whole.p(),
+    )
     if np.isnan(low):
         combined = difference_of_means(first, second, clusters, level)
         low, high, p = combined.low, combined.high, combined.p
@@ -114,7 +127,9 @@ def _of_trainings(blocks: Sequence[Sides], clusters: Clusters) -> tuple[float | 
         if repeated:
             means = CrossedMeans(clusters.take(rows), prior=OF_COMPARISONS)
             pairs = [
-                means.estimate(one - other).like_these for runs in repeated for one, other in combinations(runs, 2)
+                means.estimate(one - other).like_these
+                for runs in repeated
+                for one, other in combinations(runs, 2)
             ]
             of_one = max(0.0, float(np.mean([pair.value**2 - pair.variance for pair in pairs])) / 2)
             of_blocks.append(of_one * sum(1 / len(runs) for runs in repeated))
@@ -153,7 +168,9 @@ def block_seeds_needed(found: Difference, difference: float, level: float = LEVE
     return _least(shown)
 
 
-def items_needed(found: Difference, difference: float, items: int, level: float = LEVEL) -> int | None:
+def items_needed(
+    found: Difference, difference: float, items: int, level: float = LEVEL
+) -> int | None:
     """The number of items of the same bindings and clusters that show a true difference (0..1) in
     80% of cases; None if no number does.
 
@@ -206,7 +223,9 @@ class Rank:
     high: int
 
 
-def ranks(means: Sequence[float], differences: dict[tuple[int, int], Difference], level: float = LEVEL) -> list[Rank]:
+def ranks(
+    means: Sequence[float], differences: dict[tuple[int, int], Difference], level: float = LEVEL
+) -> list[Rank]:
     """The rank of each of k models, from the differences of each pair (i < j).
 
     Confidence sets count a model as behind another if p ≤ (1 − level) / (k − 1), so that the k − 1
@@ -250,7 +269,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     >>> [round(p, 6) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
     """
-    order = np.argsort(p_values)  # not statsmodels' multipletests: it collects garbage in each call, 0.15 s
+    order = np.argsort(
+        p_values
+    )  # not statsmodels' multipletests: it collects garbage in each call, 0.15 s
     rising = np.maximum.accumulate(np.arange(len(order), 0, -1) * np.take(p_values, order))
     corrected = np.empty(len(order))
     corrected[order] = np.minimum(rising, 1)

@@ -43,7 +43,9 @@ class Estimate:
     speaks_of: str = ""
     """What `low` and `high` speak of, in words."""
 
-    def moved(self, move: Callable[[float, float], tuple[float, float]], **changes: float) -> "Estimate":
+    def moved(
+        self, move: Callable[[float, float], tuple[float, float]], **changes: float
+    ) -> "Estimate":
         """A copy with `move` applied to every interval, and with other `changes`."""
         for low, high in INTERVALS:
             changes[low], changes[high] = move(getattr(self, low), getattr(self, high))
@@ -132,7 +134,9 @@ def from_estimates(estimates: Estimates, clusters: Clusters, level: float, null:
     wider claim."""
     value = estimates.vocabulary.value
     low, high = estimates.vocabulary.interval(level)
-    wider = estimates.like_these.interval(level) if clusters.levels()["values"] else (np.nan, np.nan)
+    wider = (
+        estimates.like_these.interval(level) if clusters.levels()["values"] else (np.nan, np.nan)
+    )
     p = estimates.vocabulary.p(null) if np.isfinite(null) else np.nan
     return Estimate(
         value,
@@ -147,7 +151,11 @@ def from_estimates(estimates: Estimates, clusters: Clusters, level: float, null:
 
 
 def parts_differences(
-    outcomes: np.ndarray, first: np.ndarray, second: np.ndarray, clusters: Clusters, level: float = LEVEL
+    outcomes: np.ndarray,
+    first: np.ndarray,
+    second: np.ndarray,
+    clusters: Clusters,
+    level: float = LEVEL,
 ) -> list[Estimate]:
     """For each column of outcomes (n, k), the mean over the part `first` minus the mean over the
     part `second`. The parts may share items, scenes and clusters; shared effects move both means.
@@ -166,14 +174,18 @@ def parts_differences(
     return [replace(each, value=float(exact)) for each, exact in zip(estimates, value, strict=True)]
 
 
-def difference_of_means(first: np.ndarray, second: np.ndarray, clusters: Grouping, level: float = LEVEL) -> Estimate:
+def difference_of_means(
+    first: np.ndarray, second: np.ndarray, clusters: Grouping, level: float = LEVEL
+) -> Estimate:
     """The difference of the means of two outcomes (n,) in 0..1 on the same items; its interval is
     combined from both means' intervals."""
     a, b = cluster_means(np.stack([first, second], axis=1), clusters, level)
     return subtract(a, b, a.n_items, a.n_clusters, level)
 
 
-def subtract(a: Estimate, b: Estimate, n_items: int, n_clusters: int, level: float = LEVEL) -> Estimate:
+def subtract(
+    a: Estimate, b: Estimate, n_items: int, n_clusters: int, level: float = LEVEL
+) -> Estimate:
     """The difference a − b; its intervals are combined from the intervals of a and b (Newcombe
     1998, method 10), p comes from the interval."""
     value = a.value - b.value
@@ -183,8 +195,12 @@ def subtract(a: Estimate, b: Estimate, n_items: int, n_clusters: int, level: flo
         above = np.hypot(getattr(a, high) - a.value, b.value - getattr(b, low))
         ends[low], ends[high] = value - float(below), value + float(above)
     p = p_from_interval(value, ends["low"], ends["high"], level, n_clusters - 2)
-    population = a.speaks_of if a.speaks_of == b.speaks_of else f"{a.speaks_of}, against {b.speaks_of}"
-    return Estimate(value, n_items=n_items, n_clusters=n_clusters, p=p, speaks_of=population, **ends)
+    population = (
+        a.speaks_of if a.speaks_of == b.speaks_of else f"{a.speaks_of}, against {b.speaks_of}"
+    )
+    return Estimate(
+        value, n_items=n_items, n_clusters=n_clusters, p=p, speaks_of=population, **ends
+    )
 
 
 def scaled(estimate: Estimate, factor: float) -> Estimate:
@@ -194,7 +210,9 @@ def scaled(estimate: Estimate, factor: float) -> Estimate:
     >>> half.value, half.low, half.high, half.p
     (0.2, 0.1, 0.3, 0.01)
     """
-    return estimate.moved(lambda low, high: (factor * low, factor * high), value=factor * estimate.value)
+    return estimate.moved(
+        lambda low, high: (factor * low, factor * high), value=factor * estimate.value
+    )
 
 
 def p_from_interval(value: float, low: float, high: float, level: float, freedom: float) -> float:

@@ -109,11 +109,17 @@ def mean_over_runs(
     means = CrossedMeans(clusters, weights, finite_bindings=finite, prior=prior)
     estimates = means.estimate(np.concatenate([run.outcome for run in runs]), share)
     models = NEW_TRAININGS if len({run.training for run in runs}) > 1 else THIS_MODEL
-    return replace(from_estimates(estimates, clusters, level, null), speaks_of=speaks_of(clusters, finite, models))
+    return replace(
+        from_estimates(estimates, clusters, level, null),
+        speaks_of=speaks_of(clusters, finite, models),
+    )
 
 
 def gap_over_runs(
-    sides: Sequence[tuple[RunItems, RunItems]], *, level: float = LEVEL, vocabulary: tuple[int, int] | None = None
+    sides: Sequence[tuple[RunItems, RunItems]],
+    *,
+    level: float = LEVEL,
+    vocabulary: tuple[int, int] | None = None,
 ) -> tuple[Estimate, bool]:
     """The difference of two splits over all runs, and whether it is over the same images.
 
@@ -122,12 +128,19 @@ def gap_over_runs(
     within = [influences(first, second) for first, second in sides]
     if all(part is not None for part in within):
         parts = [part for part in within if part is not None]
-        return mean_over_runs(parts, level=level, vocabulary=vocabulary, share=False, null=0.0), False
+        return mean_over_runs(
+            parts, level=level, vocabulary=vocabulary, share=False, null=0.0
+        ), False
     first, second = [side[0] for side in sides], [side[1] for side in sides]
     differences = crossover(first, second)
     if differences is not None:
         estimate = mean_over_runs(
-            differences, level=level, vocabulary=vocabulary, share=False, null=0.0, prior=OF_CROSSOVERS
+            differences,
+            level=level,
+            vocabulary=vocabulary,
+            share=False,
+            null=0.0,
+            prior=OF_CROSSOVERS,
         )
         return estimate, True
     a, b = (mean_over_runs(side, level=level, vocabulary=vocabulary) for side in (first, second))
@@ -146,11 +159,15 @@ def crossover(first: Sequence[RunItems], second: Sequence[RunItems]) -> list[Run
     Returns None unless nearly all scenes of `second` are in `first`: then the gap is not one over
     the same images.
     """
-    scenes, code = np.unique(np.concatenate([run.scene for run in first]).astype(str), return_inverse=True)
+    scenes, code = np.unique(
+        np.concatenate([run.scene for run in first]).astype(str), return_inverse=True
+    )
     total = np.bincount(code, weights=np.concatenate([run.outcome for run in first]))
     mean_of = dict(zip(scenes.tolist(), (total / np.bincount(code)).tolist(), strict=True))
     deviation_of = {
-        (run.block, run.training): float(np.mean(run.outcome - [mean_of[str(scene)] for scene in run.scene]))
+        (run.block, run.training): float(
+            np.mean(run.outcome - [mean_of[str(scene)] for scene in run.scene])
+        )
         for run in first
         if len(run.outcome)
     }
@@ -168,14 +185,17 @@ def crossover(first: Sequence[RunItems], second: Sequence[RunItems]) -> list[Run
     deviations = np.array([deviation_of.get((run.block, run.training), 0.0) for run in differences])
     deviations -= deviations @ run_weights(differences)
     return [
-        replace(run, outcome=run.outcome + deviation) for run, deviation in zip(differences, deviations, strict=True)
+        replace(run, outcome=run.outcome + deviation)
+        for run, deviation in zip(differences, deviations, strict=True)
     ]
 
 
 def run_weights(runs: Sequence[RunItems]) -> np.ndarray:
     """The weight (runs,) of each run in the mean: blocks count equally, and so do the trainings of
     a block."""
-    blocks, block, trainings = np.unique([run.block for run in runs], return_inverse=True, return_counts=True)
+    blocks, block, trainings = np.unique(
+        [run.block for run in runs], return_inverse=True, return_counts=True
+    )
     return np.asarray(1 / (len(blocks) * trainings[block.reshape(-1)]))
 
 

@@ -23,8 +23,8 @@ _MOST_CACHED = 4 << 30
 """Bytes of prepared images that are cached; further images are read again in each epoch."""
 _THREADS = 4
 _LONGEST = 100
-"""Number of longest texts, by characters, that set the context length of a new model. The text with the most tokens is
-assumed to be among them."""
+"""Number of longest texts, by characters, that set the context length of a new model. The text with
+the most tokens is assumed to be among them."""
 _WORD = re.compile(r"\w+")
 
 
@@ -36,10 +36,14 @@ Augment = Callable[[Any, int, int], Any]
 class TrainingData:
     """n images and their texts, as indices of `texts`, padded with -1.
 
-    texts: without duplicates. captions: int64 (n, c), the captions of each image. negatives, positives: int64 (n, c,
-    k), of each caption. true: int64 (n, t), all true texts of each image: captions and positives. images: the source
-    and name of each image. mirrored: whether images may be mirrored, because no text states a position. text_ids: of
-    `texts`, for benchmarks. longest: the longest texts of the whole source, trained on or not, for the context length
+    texts: without duplicates. captions: int64 (n, c), the captions of each image. negatives,
+        positives: int64 (n, c,
+    k), of each caption. true: int64 (n, t), all true texts of each image: captions and positives.
+    images: the source
+    and name of each image. mirrored: whether images may be mirrored, because no text states a
+    position. text_ids: of
+    `texts`, for benchmarks. longest: the longest texts of the whole source, trained on or not, for
+    the context length
     of a new model.
     """
 
@@ -63,30 +67,37 @@ class TrainingData:
 
     def used(self) -> np.ndarray:
         """Indices of the texts that steps can use: captions, negatives and positives."""
-        rows = np.concatenate([each.ravel() for each in (self.captions, self.negatives, self.positives)])
+        rows = np.concatenate(
+            [each.ravel() for each in (self.captions, self.negatives, self.positives)]
+        )
         return np.unique(rows[rows >= 0])
 
     def of(self, rows: Sequence[int]) -> "TrainingData":
         """The data restricted to the images with these indices."""
-        arrays = {name: getattr(self, name)[rows] for name in ("captions", "negatives", "positives", "true")}
+        arrays = {
+            name: getattr(self, name)[rows]
+            for name in ("captions", "negatives", "positives", "true")
+        }
         return replace(self, images=[self.images[i] for i in rows], **arrays)
 
     def of_each_class(self, most: int | None, seed: int) -> "TrainingData":
-        """At most `most` images per class, drawn by seed; None for all. A class is the images with the same
-        captions."""
+        """At most `most` images per class, drawn by seed; None for all. A class is the images with
+        the same captions."""
         if most is None:
             return self
         classes: dict[tuple[int, ...], list[int]] = defaultdict(list)
         for i, row in enumerate(self.captions):
             classes[tuple(sorted(row))].append(i)
         streams = {key: Stream(seed, "images of a class", *key) for key in classes}
-        return self.of(sorted(i for key, rows in classes.items() for i in streams[key].sample(rows, most)))
+        return self.of(
+            sorted(i for key, rows in classes.items() for i in streams[key].sample(rows, most))
+        )
 
 
 @dataclass
 class Described:
-    """The texts of an image while they are collected. captions: each with its negatives and positives. true: all true
-    texts."""
+    """The texts of an image while they are collected. captions: each with its negatives and
+    positives. true: all true texts."""
 
     captions: dict[str, tuple[list[str], list[str]]] = field(default_factory=dict)
     true: dict[str, None] = field(default_factory=dict)
@@ -95,8 +106,8 @@ class Described:
 def collect(
     described: Sequence[tuple[Images, str, Described]], words: Mapping[str, str], mirrored: bool
 ) -> TrainingData:
-    """Build the arrays from images, each with its source, name and texts. Texts are keys of `words`, which has their
-    wording.
+    """Build the arrays from images, each with its source, name and texts. Texts are keys of
+    `words`, which has their wording.
 
     Leaves out negatives that are true of their image, as a caption or a positive of it.
     """
@@ -120,7 +131,8 @@ def collect(
     if astray:
         name, text = astray[0]
         logger.info(
-            f"Left out {len(astray):,} negatives that are true of their image, such as '{words[text]}' of {name}."
+            f"Left out {len(astray):,} negatives that are true of their image, such as "
+            f"'{words[text]}' of {name}."
         )
     true_texts = _filled([[row(text) for text in image.true] for _, _, image in described])
     return TrainingData(
@@ -144,8 +156,8 @@ def _filled(rows: Sequence[Sequence[int]]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Step:
-    """A batch of n images with their texts: indices in TrainingData, int64 (n,) each. -1 if a caption has no negative
-    or positive.
+    """A batch of n images with their texts: indices in TrainingData, int64 (n,) each. -1 if a
+    caption has no negative or positive.
     """
 
     images: np.ndarray
@@ -155,19 +167,23 @@ class Step:
 
 
 class Steps:
-    """The steps of a training, `steps[0]` to `steps[len(steps) - 1]`, with random access, so that a training can
-    resume.
+    """The steps of a training, `steps[0]` to `steps[len(steps) - 1]`, with random access, so that a
+    training can resume.
 
-    Each epoch shuffles the images and drops the last, incomplete batch. count: number of steps, in place of `epochs`.
+    Each epoch shuffles the images and drops the last, incomplete batch. count: number of steps, in
+    place of `epochs`.
     """
 
-    def __init__(self, data: TrainingData, batch: int, epochs: int, seed: int, count: int | None = None):
+    def __init__(
+        self, data: TrainingData, batch: int, epochs: int, seed: int, count: int | None = None
+    ):
         self._data, self._batch, self._seed = data, batch, seed
         self.epoch = len(data) // batch
         """Number of steps per epoch."""
         if self.epoch == 0:
             raise UserError(
-                f"The train split has {len(data)} images, fewer than a batch of {batch}; render more, or choose a "
+                f"The train split has {len(data)} images, fewer than a batch of {batch}; render "
+                f"more, or choose a "
                 "smaller batch."
             )
         self._count = epochs * self.epoch if count is None else count
@@ -179,7 +195,10 @@ class Steps:
     def __getitem__(self, step: int) -> Step:
         epoch, place = divmod(step, self.epoch)
         if self._order[0] != epoch:
-            self._order = (epoch, Stream(self._seed, "order", epoch).shuffled(range(len(self._data))))
+            self._order = (
+                epoch,
+                Stream(self._seed, "order", epoch).shuffled(range(len(self._data))),
+            )
         images = np.array(self._order[1][place * self._batch : (place + 1) * self._batch])
         stream = Stream(self._seed, "texts", step)
         captions, chosen = _drawn(self._data.captions[images], stream)
@@ -204,14 +223,20 @@ class Facts:
         self._true, self._bags = data.true, bags
         if bags:
             words: dict[str, int] = {}
-            rows = [[words.setdefault(word, len(words)) for word in _WORD.findall(text.lower())] for text in data.texts]
+            rows = [
+                [words.setdefault(word, len(words)) for word in _WORD.findall(text.lower())]
+                for text in data.texts
+            ]
             self._texts = np.zeros((len(rows), len(words)), np.float32)
             for i, row in enumerate(rows):
                 self._texts[i, row] = 1
-            self._lacks = np.stack([self._texts[row[row >= 0]].sum(0) == 0 for row in data.true]).astype(np.float32)
+            self._lacks = np.stack(
+                [self._texts[row[row >= 0]].sum(0) == 0 for row in data.true]
+            ).astype(np.float32)
 
     def true(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
-        """Whether each text is true of each image, bool (n, m), for n images and m texts given by index."""
+        """Whether each text is true of each image, bool (n, m), for n images and m texts given by
+        index."""
         if self._bags:
             of_words: np.ndarray = self._lacks[images] @ self._texts[texts].T == 0
             return of_words
@@ -220,11 +245,14 @@ class Facts:
 
 
 class PreparedImages:
-    """Loads, prepares and caches images. prepare: converts an RGB image to the model's input, a tensor or tensors by
-    name; called in threads. augment: changes a prepared image at random, by its place in a step and the step's number.
+    """Loads, prepares and caches images. prepare: converts an RGB image to the model's input, a
+    tensor or tensors by name; called in threads. augment: changes a prepared image at random, by
+    its place in a step and the step's number.
     """
 
-    def __init__(self, data: TrainingData, prepare: Callable[[Any], Any], augment: Augment | None = None):
+    def __init__(
+        self, data: TrainingData, prepare: Callable[[Any], Any], augment: Augment | None = None
+    ):
         self._data, self._prepare, self._augment = data, prepare, augment
         self._kept: dict[int, Any] = {}
         self._bytes = 0
@@ -239,12 +267,15 @@ class PreparedImages:
             if self._bytes < _MOST_CACHED:
                 self._kept[row] = pixels
                 self._bytes += sum(
-                    each.nbytes for each in (pixels.values() if isinstance(pixels, Mapping) else [pixels])
+                    each.nbytes
+                    for each in (pixels.values() if isinstance(pixels, Mapping) else [pixels])
                 )
         images = [self._kept[row] if row in self._kept else loaded[row] for row in wanted]
         if self._augment is None:
             return images
-        return [self._augment(image, place, step) for image, place in zip(images, places, strict=True)]
+        return [
+            self._augment(image, place, step) for image, place in zip(images, places, strict=True)
+        ]
 
     def _load(self, row: int) -> Any:
         where, name = self._data.images[row]
@@ -252,13 +283,14 @@ class PreparedImages:
 
 
 def check_length(model: Any, texts: Sequence[str]) -> None:
-    """Raise UserError, with the length that is needed, if the model would truncate one of these texts to
-    `info["text_length"]` tokens."""
+    """Raise UserError, with the length that is needed, if the model would truncate one of these
+    texts to `info["text_length"]` tokens."""
     counts = model.token_counts(texts) if texts else []
     longest, most = max(counts, default=0), int(model.info["text_length"])
     if longest > most:
         n = sum(count > most for count in counts)
         raise UserError(
-            f"The model reads {most} tokens and {n:,} of {len(counts):,} training texts need up to {longest}, such as "
-            f"'{texts[counts.index(longest)]}'; give a model that reads {longest} tokens, or choose shorter --texts."
+            f"The model reads {most} tokens and {n:,} of {len(counts):,} training texts need up to "
+            f"{longest}, such as '{texts[counts.index(longest)]}'; give a model that reads "
+            f"{longest} tokens, or choose shorter --texts."
         )

@@ -1,8 +1,11 @@
 """`fit`: the training loop of all methods, with its checkpoint and its distribution over processes.
 
-The same seed and steps give the same model, wherever a training is stopped and resumed. Several processes, started by
-`accelerate launch` or `torchrun`, each compute a part of a step: a learner computes the rows of its `share`, and
-`gather` returns the rows of all processes, in the order of a single process. Every process thus has the loss of the
+The same seed and steps give the same model, wherever a training is stopped and resumed. Several
+processes, started by
+`accelerate launch` or `torchrun`, each compute a part of a step: a learner computes the rows of its
+`share`, and
+`gather` returns the rows of all processes, in the order of a single process. Every process thus has
+the loss of the
 whole step, and the mean of the processes' gradients equals the gradient of a single process.
 """
 
@@ -43,7 +46,8 @@ def no_log(done: int) -> AbstractContextManager[LogStep]:
 
 
 class Learner(ABC):
-    """A network and its training loss. Each kind of model has a learner, such as `Contrastive` for dual encoders.
+    """A network and its training loss. Each kind of model has a learner, such as `Contrastive` for
+    dual encoders.
 
     network: has the trained weights; checkpoints save all its tensors. device: of the network.
     """
@@ -53,7 +57,8 @@ class Learner(ABC):
 
     @abstractmethod
     def loss(self, step: Step, number: int) -> Tensor:
-        """The loss of a step, a scalar with gradients. Its randomness depends only on torch's seed and `number`."""
+        """The loss of a step, a scalar with gradients. Its randomness depends only on torch's seed
+        and `number`."""
 
     def settle(self) -> None:
         """Hook after each update of the weights."""
@@ -61,18 +66,22 @@ class Learner(ABC):
 
 
 class Checkpoint:
-    """The state of a training in the file `path`. A new state replaces the old one only when it is complete.
+    """The state of a training in the file `path`. A new state replaces the old one only when it is
+    complete.
 
-    identity: JSON-ready; everything that determines the training. A state with another identity is refused.
+    identity: JSON-ready; everything that determines the training. A state with another identity is
+        refused.
     """
 
     def __init__(self, path: Path, identity: Mapping[str, Any]):
         self.path, self._identity = path, dict(identity)
 
     def keep(self, parts: Mapping[str, Any], step: int, total: float, losses: list[float]) -> None:
-        """Write the state after `step` steps. Raises OSError if it cannot be written; the previous state stays.
+        """Write the state after `step` steps. Raises OSError if it cannot be written; the previous
+        state stays.
 
-        parts: by name, the model, optimizer and schedule. total: sum of the losses of this epoch. losses: mean losses
+        parts: by name, the model, optimizer and schedule. total: sum of the losses of this epoch.
+            losses: mean losses
         of finished epochs.
         """
         state = {"identity": self._identity, "step": step, "total": total, "losses": losses}
@@ -81,7 +90,8 @@ class Checkpoint:
         write_bytes(self.path, data.getvalue())
 
     def resume(self, parts: Mapping[str, Any]) -> tuple[int, float, list[float]]:
-        """Load the state into `parts`; returns its step, total and losses, or zeros and [] if there is no state.
+        """Load the state into `parts`; returns its step, total and losses, or zeros and [] if there
+        is no state.
 
         Raises UserError when it is damaged, or of another training.
         """
@@ -95,11 +105,13 @@ class Checkpoint:
                     part.load_state_dict(state[name])
         except Exception as error:  # torch, pickle and zipfile have errors of their own
             raise UserError(
-                f"The state {self.path} is damaged ({type(error).__name__}); remove it to train anew."
+                f"The state {self.path} is damaged ({type(error).__name__}); remove it to train "
+                f"anew."
             ) from None
         if not same:
             raise UserError(
-                f"{self.path} is the state of another training (its recipe, data or device differ); run that one "
+                f"{self.path} is the state of another training (its recipe, data or device "
+                f"differ); run that one "
                 "again to continue it, remove the file, or choose another --out."
             )
         return int(state["step"]), float(state["total"]), list(state["losses"])
@@ -119,13 +131,17 @@ def fit(
 ) -> list[float]:
     """Train, and return the mean loss of each epoch. Resumes from the checkpoint.
 
-    log: gets `loss`, `rate`, `gradient norm` before clipping, and `images per second` of each step. Raises UserError if
-    the loss or the gradient is not finite, and then deletes the checkpoint. Only the main process writes checkpoints.
+    log: gets `loss`, `rate`, `gradient norm` before clipping, and `images per second` of each step.
+        Raises UserError if
+    the loss or the gradient is not finite, and then deletes the checkpoint. Only the main process
+    writes checkpoints.
     """
     steps = Steps(data, recipe.batch, recipe.epochs, recipe.seed, recipe.steps)
     network, process = learner.network, Process.from_environment()
     betas = (0.9, 0.98) if recipe.decay else (0.9, 0.999)  # as CLIP; else the defaults of Adam
-    optimizer = torch.optim.AdamW(_groups(network, recipe.decay), lr=recipe.rate, betas=betas, fused=True)
+    optimizer = torch.optim.AdamW(
+        _groups(network, recipe.decay), lr=recipe.rate, betas=betas, fused=True
+    )
     schedule = _schedule(optimizer, recipe, len(steps))
     parts = {"model": network, "optimizer": optimizer, "schedule": schedule}
     done, total, losses = checkpoint.resume(parts)
@@ -136,7 +152,9 @@ def fit(
     with log(done) as log_step, progress.track("training", len(steps), done) as advance:
         for step in range(done, len(steps)):
             began = time.monotonic()
-            torch.manual_seed(Stream(recipe.seed, "torch", process.rank, step).below(2**32))  # dropout
+            torch.manual_seed(
+                Stream(recipe.seed, "torch", process.rank, step).below(2**32)
+            )  # dropout
             loss = learner.loss(steps[step], step)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
@@ -146,14 +164,16 @@ def fit(
             if not (math.isfinite(value) and math.isfinite(norm)):
                 checkpoint.forget()
                 raise UserError(
-                    f"Training diverged at step {step + 1:,} of {len(steps):,}: its loss is {value:.3g} and its "
-                    f"gradient {norm:.3g}; choose a lower --rate."
+                    f"Training diverged at step {step + 1:,} of {len(steps):,}: its loss is "
+                    f"{value:.3g} and its gradient {norm:.3g}; choose a lower --rate."
                 )
             values = {"loss": value, "rate": optimizer.param_groups[0]["lr"], "gradient norm": norm}
             optimizer.step()
             schedule.step()
             learner.settle()
-            log_step(step + 1, {**values, "images per second": recipe.batch / (time.monotonic() - began)})
+            log_step(
+                step + 1, {**values, "images per second": recipe.batch / (time.monotonic() - began)}
+            )
             total += value
             advance(note=f"loss {value:.2f}")
             shown = step % steps.epoch + 1
@@ -178,39 +198,47 @@ def _schedule(optimizer: torch.optim.Optimizer, recipe: Recipe, steps: int) -> A
 
 
 def _groups(network: nn.Module, decay: float) -> list[dict[str, Any]]:
-    """Parameter groups: weight decay for matrices; none for vectors, embeddings and the temperature."""
+    """Parameter groups: weight decay for matrices; none for vectors, embeddings and the
+    temperature."""
     decaying: list[nn.Parameter] = []
     others: list[nn.Parameter] = []
     for name, parameter in network.named_parameters():
         if parameter.requires_grad:
-            is_matrix = parameter.ndim >= 2 and "embedding" not in name and "logit_scale" not in name
+            is_matrix = (
+                parameter.ndim >= 2 and "embedding" not in name and "logit_scale" not in name
+            )
             (decaying if is_matrix else others).append(parameter)
     return [{"params": decaying, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
 
 
 def join(network: nn.Module, device: torch.device, batch: int) -> None:
-    """Set up distributed training of a network, if there are several processes; call before the first step. batch:
-    images per step.
+    """Set up distributed training of a network, if there are several processes; call before the
+    first step. batch: images per step.
 
-    On GPUs, batch normalisation then uses the statistics of all processes. Raises UserError if a process would have no
-    image of a step or would share a GPU, and on a CPU for a network with batch normalisation.
+    On GPUs, batch normalisation then uses the statistics of all processes. Raises UserError if a
+    process would have no image of a step or would share a GPU, and on a CPU for a network with
+    batch normalisation.
     """
     process = Process.from_environment()
     if process.count == 1:
         return
     if batch < process.count:
         raise UserError(
-            f"Expected at least one image for each of the {process.count} processes, got a batch of {batch}; choose a "
+            f"Expected at least one image for each of the {process.count} processes, got a batch "
+            f"of {batch}; choose a "
             "larger --batch, or start fewer processes."
         )
     if device.type == "cpu":
         if any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in network.modules()):
             raise UserError(
-                "The model has batch normalisation, which several processes can share only on GPUs; train it in one "
+                "The model has batch normalisation, which several processes can share only on "
+                "GPUs; train it in one "
                 "process, or take a transformer such as --architecture dual-vit."
             )
     elif device.index != best_device(None).index:
-        raise UserError(f"The {process.count} processes need a GPU each, not all {device}; leave --device out.")
+        raise UserError(
+            f"The {process.count} processes need a GPU each, not all {device}; leave --device out."
+        )
     from accelerate import PartialState
 
     PartialState(cpu=device.type == "cpu")
@@ -226,8 +254,9 @@ def share(n: int) -> slice:
 def gather(own: Tensor, n: int) -> Tensor:
     """The n rows of a step from all processes. own: the rows of this process's share.
 
-    The gradient flows only to `own`, multiplied by the number of processes. The mean over processes is then the
-    gradient of a single process, for the computation before the rows and for the one after them.
+    The gradient flows only to `own`, multiplied by the number of processes. The mean over processes
+    is then the gradient of a single process, for the computation before the rows and for the one
+    after them.
     """
     process = Process.from_environment()
     if process.count == 1:
@@ -252,7 +281,9 @@ def average_gradients(network: nn.Module) -> None:
 
     gradients = [parameter.grad for parameter in network.parameters() if parameter.grad is not None]
     means = reduce(torch.cat([each.flatten() for each in gradients]), "mean")
-    for gradient, mean in zip(gradients, means.split([each.numel() for each in gradients]), strict=True):
+    for gradient, mean in zip(
+        gradients, means.split([each.numel() for each in gradients]), strict=True
+    ):
         gradient.copy_(mean.view(gradient.shape))
 
 
@@ -261,7 +292,8 @@ def check_same(done: int, device: torch.device) -> None:
     process = Process.from_environment()
     if len(found := gather(torch.tensor([done], device=device), process.count).unique()) > 1:
         raise UserError(
-            f"The processes would continue after different steps ({', '.join(map(str, found.tolist()))}); give an "
+            f"The processes would continue after different steps "
+            f"({', '.join(map(str, found.tolist()))}); give an "
             "--out on a disk that all of them share."
         )
 

@@ -1,9 +1,9 @@
 """Hard negatives and hard positives of natural captions, by rules over their noun phrases.
 
 A negative changes the meaning of a caption, a positive keeps it. They are the texts of BindSplit's
-fine-tuning (Peng et al. 2026, section 3.4: exchanged attributes, as in NegCLIP) and of Kamath et al.
-2024 (section 5.1: replacements and swaps; the authors' positives are written by a language model).
-Only whole words are replaced: the published set replaced parts of words ("covecrimson").
+fine-tuning (Peng et al. 2026, section 3.4: exchanged attributes, as in NegCLIP) and of Kamath et
+al. 2024 (section 5.1: replacements and swaps; the authors' positives are written by a language
+model). Only whole words are replaced: the published set replaced parts of words ("covecrimson").
 """
 
 import json
@@ -41,7 +41,19 @@ SYNONYMS = {
 """Attributes and their synonyms (Kamath et al. 2024, tables 5 and 6). "silver" (metallic), "clear"
 (unclouded), "eating" (ingesting) and "huge" (big) are left out: they hold of some objects only."""
 EXCLUSIVE = (
-    ("black", "white", "blue", "brown", "red", "green", "yellow", "orange", "purple", "pink", "gray"),
+    (
+        "black",
+        "white",
+        "blue",
+        "brown",
+        "red",
+        "green",
+        "yellow",
+        "orange",
+        "purple",
+        "pink",
+        "gray",
+    ),
     ("large", "small"),
     ("big", "little"),
     ("long", "short"),
@@ -52,13 +64,15 @@ EXCLUSIVE = (
     ("clean", "dirty"),
     ("standing", "sitting"),
 )
-"""Attributes of which an object has at most one: a word becomes another of its line (CREPE, table 1)."""
+"""Attributes of which an object has at most one: a word becomes another of its line (CREPE, table
+1)."""
 _OTHERS = {word: [other for other in line if other != word] for line in EXCLUSIVE for word in line}
 _DETERMINER = r"(?:(?:a|an|the|one|his|her|its|their|another)\s+)?"
 
 
 class Phrase(NamedTuple):
-    """A noun phrase in a caption: caption[start:end] is attributes and noun, without the article."""
+    """A noun phrase in a caption: caption[start:end] is attributes and noun, without the
+    article."""
 
     start: int
     end: int
@@ -68,7 +82,8 @@ class Phrase(NamedTuple):
 
 @dataclass(frozen=True)
 class HardTexts:
-    """The hard texts of a caption by kind, as `score train` takes them; a kind without a text is missing."""
+    """The hard texts of a caption by kind, as `score train` takes them; a kind without a text is
+    missing."""
 
     negatives: dict[str, list[str]] = field(default_factory=dict)
     """False texts, if the caption describes all that its nouns and attributes apply to."""
@@ -128,11 +143,9 @@ def find_phrases(caption: str) -> list[Phrase]:
 def add_hard_texts(lines: Sequence[str], *, corpus: str, seed: int = 0) -> list[str]:
     """Lines of a corpus with hard texts of their captions added, as JSON lines.
 
-    Args:
-        lines: JSON objects with a `caption`; empty lines are left out. A line keeps the negatives and
-            positives that it has; kinds that it lacks are added.
-        corpus: the name of the corpus, for messages.
-        seed: as for `make_hard_texts`.
+    Args: lines: JSON objects with a `caption`; empty lines are left out. A line keeps the negatives
+        and positives that it has; kinds that it lacks are added. corpus: the name of the corpus,
+        for messages. seed: as for `make_hard_texts`.
 
     Returns:
         The lines, without line breaks.
@@ -168,11 +181,19 @@ def _read_record(line: str) -> dict[str, Any] | None:
 
 
 def _exchanged_attributes(caption: str, phrases: Sequence[Phrase]) -> Iterator[str]:
-    """Two phrases exchange their attributes: "a red car and a small dog" → "a small car and a red dog"."""
+    """Two phrases exchange their attributes: "a red car and a small dog" → "a small car and a red
+    dog"."""
     described = [phrase for phrase in phrases if phrase.attributes]
     for first, second in combinations(described, 2):
-        if first.attributes != second.attributes and first.noun != second.noun and first.end <= second.start:
-            new = {first: f"{second.attributes} {first.noun}", second: f"{first.attributes} {second.noun}"}
+        if (
+            first.attributes != second.attributes
+            and first.noun != second.noun
+            and first.end <= second.start
+        ):
+            new = {
+                first: f"{second.attributes} {first.noun}",
+                second: f"{first.attributes} {second.noun}",
+            }
             yield _with_phrases(caption, new)
 
 
@@ -225,7 +246,8 @@ def _with_word(caption: str, phrase: Phrase, place: int, word: str) -> str:
 
 
 def _with_phrases(caption: str, new: Mapping[Phrase, str]) -> str:
-    """The caption with phrases replaced, from the last to the first, and their "a" or "an" adapted."""
+    """The caption with phrases replaced, from the last to the first, and their "a" or "an"
+    adapted."""
     for phrase in sorted(new, reverse=True):
         words = new[phrase]
         if caption[phrase.start].isupper():

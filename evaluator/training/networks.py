@@ -1,4 +1,5 @@
-"""New, untrained models of open_clip, transformers and diffusers, and the learners that train them; LoRA."""
+"""New, untrained models of open_clip, transformers and diffusers, and the learners that train them;
+LoRA."""
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -41,10 +42,15 @@ _SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
 def new_model(
-    architecture: str, size: str, data: TrainingData, recipe: Recipe, device: str | None, bags: bool = False
+    architecture: str,
+    size: str,
+    data: TrainingData,
+    recipe: Recipe,
+    device: str | None,
+    bags: bool = False,
 ) -> tuple[Any, Learner]:
-    """A new model, with weights from the recipe's seed, and its learner. The context fits the longest text, trained on
-    or not, so that no question is truncated.
+    """A new model, with weights from the recipe's seed, and its learner. The context fits the
+    longest text, trained on or not, so that no question is truncated.
 
     bags: train a dual encoder as a bag of words (evaluator.training.data.Facts).
     """
@@ -57,21 +63,27 @@ def new_model(
         classifier = new_diffusion(data.texts, target, size, data.longest)
         return classifier, Denoising(classifier, data, recipe, True, augment, _UNTOLD)
     tokenizer = open_clip.SimpleTokenizer()
-    longest = max((len(tokenizer.encode(text)) + 2 for text in (*data.texts, *data.longest)), default=0)
+    longest = max(
+        (len(tokenizer.encode(text)) + 2 for text in (*data.texts, *data.longest)), default=0
+    )
     encoder = new_open_clip(network_config(architecture, size, longest), target)
-    return encoder, Contrastive(Towers(encoder, data, recipe.precision, augment), data, recipe, bags)
+    return encoder, Contrastive(
+        Towers(encoder, data, recipe.precision, augment), data, recipe, bags
+    )
 
 
 class Augmentation:
-    """Augmentation that keeps every binding: mirrors images at random if `mirrored` (no text states a position), and
-    shifts all images of a step equally, by at most 1/16 of their shorter side, with wrap-around at the edges.
+    """Augmentation that keeps every binding: mirrors images at random if `mirrored` (no text states
+    a position), and shifts all images of a step equally, by at most 1/16 of their shorter side,
+    with wrap-around at the edges.
     """
 
     def __init__(self, seed: int, mirrored: bool):
         self._seed, self._mirrored = seed, mirrored
 
     def __call__(self, image: Tensor, place: int, step: int) -> Tensor:
-        """The changed image (3, h, w); the change depends only on seed, place in the step and step number."""
+        """The changed image (3, h, w); the change depends only on seed, place in the step and step
+        number."""
         if self._mirrored and Stream(self._seed, "mirror", step, place).below(2):
             image = image.flip(-1)
         stream, most = Stream(self._seed, "shift", step), min(image.shape[-2:]) // _SHIFT
@@ -79,7 +91,9 @@ class Augmentation:
         return torch.roll(image, (down, right), (-2, -1))
 
 
-def network_config(architecture: str = "dual", size: str = "tiny", length: int = 0) -> dict[str, Any]:
+def network_config(
+    architecture: str = "dual", size: str = "tiny", length: int = 0
+) -> dict[str, Any]:
     """The `model_cfg` of open_clip, with a context of at least `length` tokens."""
     config = deepcopy(NETWORKS[architecture][size])
     config["text_cfg"]["context_length"] = max(config["text_cfg"]["context_length"], length)
@@ -110,14 +124,18 @@ def new_open_clip(config: dict[str, Any], device: torch.device) -> OpenClipEncod
     return OpenClipEncoder(network, preprocess, tokenizer, config, "untrained", device)
 
 
-def new_vilt(texts: Sequence[str], device: torch.device, size: str = "tiny", longest: Sequence[str] = ()) -> ViltScorer:
-    """An untrained ViLT whose vocabulary is the words of `texts`. It truncates none of `texts` and `longest`. Its
-    weights follow torch's seed."""
+def new_vilt(
+    texts: Sequence[str], device: torch.device, size: str = "tiny", longest: Sequence[str] = ()
+) -> ViltScorer:
+    """An untrained ViLT whose vocabulary is the words of `texts`. It truncates none of `texts` and
+    `longest`. Its weights follow torch's seed."""
     from transformers import ViltConfig, ViltForImageAndTextRetrieval, ViltImageProcessor
 
     network = NETWORKS["cross"][size]
     tokenizer = word_tokenizer(texts, _VILT_LENGTH, longest)
-    config = ViltConfig(vocab_size=len(tokenizer), max_position_embeddings=tokenizer.model_max_length, **network)
+    config = ViltConfig(
+        vocab_size=len(tokenizer), max_position_embeddings=tokenizer.model_max_length, **network
+    )
     images: Any = ViltImageProcessor(  # type: ignore[call-arg]
         size={"shortest_edge": network["image_size"]}, size_divisor=network["patch_size"]
     )
@@ -128,8 +146,8 @@ def new_vilt(texts: Sequence[str], device: torch.device, size: str = "tiny", lon
 def new_diffusion(
     texts: Sequence[str], device: torch.device, size: str = "tiny", longest: Sequence[str] = ()
 ) -> DiffusionClassifier:
-    """An untrained text-to-image model whose vocabulary is the words of `texts`. It truncates none of `texts` and
-    `longest`. Its weights follow torch's seed.
+    """An untrained text-to-image model whose vocabulary is the words of `texts`. It truncates none
+    of `texts` and `longest`. Its weights follow torch's seed.
 
     The noise schedule is that of Ho et al. 2020, section 4; the U-Net predicts the noise.
     """
@@ -151,10 +169,17 @@ def new_diffusion(
         text_encoder=CLIPTextModel(config),
         tokenizer=tokenizer,
         unet=UNet2DConditionModel(
-            in_channels=_CHANNELS, out_channels=_CHANNELS, cross_attention_dim=text["hidden_size"], **network
+            in_channels=_CHANNELS,
+            out_channels=_CHANNELS,
+            cross_attention_dim=text["hidden_size"],
+            **network,
         ),
         scheduler=DDIMScheduler(
-            beta_start=1e-4, beta_end=0.02, beta_schedule="linear", clip_sample=False, steps_offset=1
+            beta_start=1e-4,
+            beta_end=0.02,
+            beta_schedule="linear",
+            clip_sample=False,
+            steps_offset=1,
         ),
         safety_checker=None,
         feature_extractor=None,
@@ -166,8 +191,8 @@ def new_diffusion(
 def identity_autoencoder(side: int) -> Any:
     """An AutoencoderKL whose latent is the image (3, h, w) in −1 … 1 itself, to within 0.001.
 
-    The convolutions carry x and −x, since SiLU(x) − SiLU(−x) = x, and two large constants, which dominate the deviation
-    that the normalisation divides by. The residual blocks add 0.
+    The convolutions carry x and −x, since SiLU(x) − SiLU(−x) = x, and two large constants, which
+    dominate the deviation that the normalisation divides by. The residual blocks add 0.
     """
     from diffusers import AutoencoderKL
 
@@ -196,18 +221,24 @@ def identity_autoencoder(side: int) -> Any:
 
 
 def word_tokenizer(texts: Sequence[str], length: int, longest: Sequence[str] = ()) -> Any:
-    """BERT's tokenizer of transformers whose vocabulary is the lower-cased words of `texts`; other words are [UNK].
+    """BERT's tokenizer of transformers whose vocabulary is the lower-cased words of `texts`; other
+    words are [UNK].
 
-    It reads at least `length` tokens, including [CLS] and [SEP], and more if a text of `texts` or `longest` has more.
+    It reads at least `length` tokens, including [CLS] and [SEP], and more if a text of `texts` or
+    `longest` has more.
     """
     from transformers import BertTokenizer
 
     plain = BertTokenizer(vocab=_numbered(_SPECIAL))
     split, normal = plain.backend_tokenizer.pre_tokenizer, plain.backend_tokenizer.normalizer
-    words = [[word for word, _ in split.pre_tokenize_str(normal.normalize_str(text))] for text in (*texts, *longest)]
+    words = [
+        [word for word, _ in split.pre_tokenize_str(normal.normalize_str(text))]
+        for text in (*texts, *longest)
+    ]
     known = sorted({word for each in words[: len(texts)] for word in each})
     return BertTokenizer(
-        vocab=_numbered((*_SPECIAL, *known)), model_max_length=max([length, *(len(each) + 2 for each in words)])
+        vocab=_numbered((*_SPECIAL, *known)),
+        model_max_length=max([length, *(len(each) + 2 for each in words)]),
     )
 
 
@@ -216,16 +247,20 @@ def _numbered(words: Sequence[str]) -> dict[str, int]:
 
 
 def with_lora(network: nn.Module, rank: int, alpha: float, seed: int) -> Callable[[], object]:
-    """Freeze a network and add trainable low-rank changes (Hu et al. 2022, by the library peft) to its linear and
-    attention layers, in place, scaled by alpha / rank.
+    """Freeze a network and add trainable low-rank changes (Hu et al. 2022, by the library peft) to
+    its linear and attention layers, in place, scaled by alpha / rank.
 
-    Initially the output does not change. Returns a function that merges the changes into the weights and restores the
-    original layers. Raises UserError if peft is not installed.
+    Initially the output does not change. Returns a function that merges the changes into the
+    weights and restores the original layers. Raises UserError if peft is not installed.
     """
     check_installed("peft")
     import peft
 
-    names = [name for name, module in network.named_modules() if type(module) in (nn.Linear, nn.MultiheadAttention)]
+    names = [
+        name
+        for name, module in network.named_modules()
+        if type(module) in (nn.Linear, nn.MultiheadAttention)
+    ]
     # skip layers inside other layers: the projection of an attention layer is part of it
     names = [name for name in names if not any(name.startswith(f"{other}.") for other in names)]
     torch.manual_seed(seed)

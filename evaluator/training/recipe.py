@@ -1,5 +1,5 @@
-"""`Recipe`: the hyperparameters and kinds of texts of a training; and the presets of papers. Methods
-(evaluator.training.methods) are subclasses.
+"""`Recipe`: the hyperparameters and kinds of texts of a training; and the presets of papers.
+Methods (evaluator.training.methods) are subclasses.
 """
 
 from collections.abc import Mapping
@@ -15,15 +15,20 @@ Negative = Literal["swap", "replace", "flip", "neg"]
 Positive = Literal["swap", "replace", "converse"]
 HARD_KINDS = {"negatives": get_args(Negative), "positives": get_args(Positive)}
 """The kinds of training negatives and positives (docs/language.md)."""
-NEGATIVES = "Kinds of negatives: swap, replace, flip, neg; or none. Each caption is used with one random negative."
+NEGATIVES = (
+    "Kinds of negatives: swap, replace, flip, neg; or none. Each caption is used with one random "
+    "negative."
+)
 
 
 @dataclass(frozen=True)
 class Recipe:
     """Hyperparameters and kinds of training texts. The defaults are for training from scratch.
 
-    steps: their number; None to follow from `epochs`. rate: the peak of a one-cycle schedule whose share `warmup`
-    rises, or constant if `warmup` is 0. decay: of AdamW; 0 is Adam. positive_loss: `caption`, positives are additional
+    steps: their number; None to follow from `epochs`. rate: the peak of a one-cycle schedule whose
+        share `warmup`
+    rises, or constant if `warmup` is 0. decay: of AdamW; 0 is Adam. positive_loss: `caption`,
+    positives are additional
     captions, or `analogy` (evaluator.training.contrastive).
     """
 
@@ -35,34 +40,38 @@ class Recipe:
     rate: float = option(1e-3, "Learning rate.", least=0)
     decay: float = 0.05
     warmup: float = 0.05
-    seed: int = option(0, "Seed of new weights, data order and random choices.", least=0, most=2**32 - 1)
+    seed: int = option(
+        0, "Seed of new weights, data order and random choices.", least=0, most=2**32 - 1
+    )
     texts: str | None = option(
         None,
-        "Kinds of training captions to learn from, such as plain,relations,graded,synonyms.  [default: plain, and "
-        "relations if relations are held out]",
+        "Kinds of training captions to learn from, such as plain,relations,graded,synonyms.  "
+        "[default: plain, and relations if relations are held out]",
     )
     negatives: str = option("swap,flip", NEGATIVES)
     positives: str = option(
-        "none", "Kinds of positives: swap, replace, converse; or none. Each caption is used with one random positive."
+        "none",
+        "Kinds of positives: swap, replace, converse; or none. Each caption is used with one "
+        "random positive.",
     )
     negative_loss: Literal["negclip", "svlc"] = option(
         "negclip",
-        "negclip: negatives are extra texts in the batch's softmax; svlc: each image chooses between caption and "
-        "negative.",
+        "negclip: negatives are extra texts in the batch's softmax; svlc: each image chooses "
+        "between caption and negative.",
     )
     positive_loss: Literal["caption", "analogy"] = "caption"
     negative_weight: float = option(1.0, "Weight of the negatives.", least=0)
     positive_weight: float = option(1.0, "Weight of the hard-positive loss.", least=0)
     images_per_class: int | None = option(
         None,
-        "At most this many images of each class, drawn by seed; by default all. A class is the images with the same "
-        "captions.",
+        "At most this many images of each class, drawn by seed; by default all. A class is the "
+        "images with the same captions.",
         least=1,
     )
     precision: Literal["auto", "float32", "bfloat16"] = option(
         "auto",
-        "Precision of the network; losses are float32. auto: bfloat16 on GPUs and processors that have it, else "
-        "float32.",
+        "Precision of the network; losses are float32. auto: bfloat16 on GPUs and processors that "
+        "have it, else float32.",
     )
 
     def __post_init__(self) -> None:
@@ -76,7 +85,8 @@ class Recipe:
                 raise UserError(f"Expected the {name} to be a number from {least:g}, got {given}.")
 
     def hard_kinds(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The kinds of negatives, and the kinds of positives. Raises UserError for unknown kinds."""
+        """The kinds of negatives, and the kinds of positives. Raises UserError for unknown
+        kinds."""
         given = {"negatives": listed(self.negatives), "positives": listed(self.positives)}
         for what, kinds in given.items():
             for kind in kinds:
@@ -99,7 +109,8 @@ def listed(kinds: str) -> tuple[str, ...]:
 
 
 def parse_lora(given: str) -> tuple[int, float] | None:
-    """The rank and alpha of `RANK/ALPHA`, or of `RANK` alone with twice the rank as alpha; None for "none".
+    """The rank and alpha of `RANK/ALPHA`, or of `RANK` alone with twice the rank as alpha; None for
+    "none".
 
     Raises UserError for anything else.
 
@@ -114,13 +125,15 @@ def parse_lora(given: str) -> tuple[int, float] | None:
     except ValueError:
         found = (0, 0.0)
     if found[0] < 1 or not 0 < found[1] < float("inf"):
-        raise UserError(f"Expected --lora to be rank/alpha such as 16/32, both above 0, got '{given}'.")
+        raise UserError(
+            f"Expected --lora to be rank/alpha such as 16/32, both above 0, got '{given}'."
+        )
     return found
 
 
 class Origin(TypedDict):
-    """The origin of each hyperparameter of a training: published by the preset's source, chosen in the preset, or given
-    by the user."""
+    """The origin of each hyperparameter of a training: published by the preset's source, chosen in
+    the preset, or given by the user."""
 
     preset: str
     source: str
@@ -137,9 +150,11 @@ def presets() -> dict[str, dict[str, Any]]:
 def from_preset(
     method: type[R], given: Mapping[str, Any], preset: str | None = None, matching: bool = False
 ) -> tuple[R, Origin]:
-    """The recipe of a preset, by default the method's first, with the values in `given` overriding it; and its origin.
+    """The recipe of a preset, by default the method's first, with the values in `given` overriding
+    it; and its origin.
 
-    matching: for cross encoders. A method without presets uses the defaults of its options. Raises UserError for an
+    matching: for cross encoders. A method without presets uses the defaults of its options. Raises
+        UserError for an
     unknown preset.
     """
     of_method = {
@@ -148,7 +163,9 @@ def from_preset(
         if (each["method"], each.get("matching", False)) == (method.name, matching)
     }
     if preset is None and not of_method:
-        return method(**given), Origin(preset="", source="", published=[], chosen=[], given=sorted(given))
+        return method(**given), Origin(
+            preset="", source="", published=[], chosen=[], given=sorted(given)
+        )
     name = preset or next(iter(of_method))
     if name not in of_method:
         of = f"`score train {method.name}`{' for cross encoders' if matching else ''}"
@@ -172,6 +189,10 @@ def origin_said(origin: Origin) -> str:
         "Chosen here": origin["chosen"],
         "Given by you": origin["given"],
     }
-    said = [f"{group}: {', '.join(names).replace('_', ' ')}." for group, names in groups.items() if names]
+    said = [
+        f"{group}: {', '.join(names).replace('_', ' ')}."
+        for group, names in groups.items()
+        if names
+    ]
     preset = [f"Preset {origin['preset']}."] if origin["preset"] else []
     return " ".join([*preset, *said])

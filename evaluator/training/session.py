@@ -46,23 +46,35 @@ def train(
 ) -> dict[str, Any]:
     """Train on the source and write the model's folder `out`; returns the record of the training.
 
-    model: the spec of the model that the method starts from, "" for none. trackers: where each step is logged
-    (evaluator.runs.tracking.log_steps). origin: of the hyperparameters, for the record. The checkpoint is beside `out`:
-    after a stop or a full disk, the same call resumes. A finished training is not repeated. Several processes
-    (evaluator.training.fit) train one model; the main one writes it. Raises UserError when `out` holds anything except
-    the result of this training, when another process trains into `out`, and for a model that the method cannot train.
+    model: the spec of the model that the method starts from, "" for none. trackers: where each step
+        is logged
+    (evaluator.runs.tracking.log_steps). origin: of the hyperparameters, for the record. The
+    checkpoint is beside `out`:
+    after a stop or a full disk, the same call resumes. A finished training is not repeated. Several
+    processes
+    (evaluator.training.fit) train one model; the main one writes it. Raises UserError when `out`
+    holds anything except
+    the result of this training, when another process trains into `out`, and for a model that the
+    method cannot train.
     """
     data = source.data.of_each_class(method.images_per_class, method.seed)
     is_main = Process.from_environment().is_main
     out.parent.mkdir(parents=True, exist_ok=True)
     lock = out.with_name(f".{out.name}.lock")
-    with locked(lock, f"Another command is training into {out}; choose another --out.") if is_main else nullcontext():
+    with (
+        locked(lock, f"Another command is training into {out}; choose another --out.")
+        if is_main
+        else nullcontext()
+    ):
         known = {"method": method.name, **source.record}
         finished(out, known)  # refuses a folder with other contents before a model is loaded
         training = method.begin(data, model, device, progress if is_main else SILENT)
         learner = training.learner
         check_savable(training.model)
-        recipe = {**asdict(method), "precision": training_precision(method.precision, learner.device)}
+        recipe = {
+            **asdict(method),
+            "precision": training_precision(method.precision, learner.device),
+        }
         about = {**known, "recipe": recipe}
         if model:
             about["base"] = {
@@ -70,7 +82,9 @@ def train(
                 "weights_sha256": training.model.info["weights_sha256"],
                 "stand_in": is_of_stand_in(training.model.info.get("trained_on", {})),
             }
-        checkpoint = Checkpoint(out.with_name(f".{out.name}.training"), {**about, "device": learner.device.type})
+        checkpoint = Checkpoint(
+            out.with_name(f".{out.name}.training"), {**about, "device": learner.device.type}
+        )
         if (record := finished(out, about)) is not None:
             logger.info(f"{out} is finished: it holds the result of this training.")
             if is_main:
@@ -78,14 +92,23 @@ def train(
             return record
         join(learner.network, learner.device, method.batch)
         trained = sum(p.numel() for p in learner.network.parameters() if p.requires_grad)
-        logger.info(f"Training {trained / 1e6:,.2f} M parameters on {len(data):,} images ({learner.device}).")
+        logger.info(
+            f"Training {trained / 1e6:,.2f} M parameters on {len(data):,} images "
+            f"({learner.device})."
+        )
         log = partial(log_steps, trackers if is_main else (), out, about)
         losses = fit(learner, data, method, checkpoint, progress if is_main else SILENT, log)
         training.finish()
         before = getattr(training.model, "exposure", None) or Exposure(complete=not model)
         shown = source.exposure(data)
         exposure = None if shown is None else (shown | before).to_dict()
-        record = {**about, "losses": losses, "images": len(data), "exposure": exposure, "origin": origin}
+        record = {
+            **about,
+            "losses": losses,
+            "images": len(data),
+            "exposure": exposure,
+            "origin": origin,
+        }
         if is_main:
             _write(training.model, record, out)
             remember(weights_digest(training.model.network), record)
@@ -101,7 +124,9 @@ def finished(out: Path, about: Mapping[str, Any]) -> dict[str, Any] | None:
     """
     if not out.exists() or not any(out.iterdir()):
         return None
-    record: dict[str, Any] = read_json(out / RECORD, most=MOST_LIST) if (out / RECORD).exists() else {}
+    record: dict[str, Any] = (
+        read_json(out / RECORD, most=MOST_LIST) if (out / RECORD).exists() else {}
+    )
     if any(record.get(name) != value for name, value in about.items()):
         raise UserError(f"{out} is not empty; choose another --out.")
     return record
@@ -126,14 +151,16 @@ def check_savable(model: Any) -> None:
             check_plain_sizes(model.config, str(model.info["weights"]))
         except UserError:
             raise UserError(
-                f"'{model.info['weights']}' takes a tower or a tokenizer of another library, which `score train` does "
-                "not write; give a pure open_clip architecture, such as ViT-B-32, or the same model as hf:."
+                f"'{model.info['weights']}' takes a tower or a tokenizer of another library, which "
+                f"`score train` does "
+                "not write; give a pure open_clip architecture, such as ViT-B-32, or the same "
+                "model as hf:."
             ) from None
 
 
 def save_model(model: Any, folder: Path) -> None:
-    """Write weights, configuration and preprocessing into an existing folder, in the format of the model's library.
-    Raises OSError.
+    """Write weights, configuration and preprocessing into an existing folder, in the format of the
+    model's library. Raises OSError.
     """
     network: Any = model.network.eval()
     if isinstance(model, OpenClipEncoder):
@@ -141,7 +168,9 @@ def save_model(model: Any, folder: Path) -> None:
         (folder / WEIGHTS).write_bytes(weights)
         quick = {"quick_gelu": True} if "QuickGELU" in activations(network) else {}
         preprocess = {name: network.visual.preprocess_cfg[name] for name in _PREPROCESSING}
-        write_json(folder / CONFIG, {"model_cfg": {**model.config, **quick}, "preprocess_cfg": preprocess})
+        write_json(
+            folder / CONFIG, {"model_cfg": {**model.config, **quick}, "preprocess_cfg": preprocess}
+        )
     elif isinstance(model, HfEncoder | ViltScorer):
         network.save_pretrained(folder)
         for processor in model.processors:

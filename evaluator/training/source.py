@@ -1,11 +1,12 @@
-"""`Source`: the data of a training and its description for the record. A source is the train split of a benchmark, all
-splits of some benchmarks, or a corpus made elsewhere: JSON lines with texts of images that lie beside the file.
+"""`Source`: the data of a training and its description for the record. A source is the train split
+of a benchmark, all splits of some benchmarks, or a corpus made elsewhere: JSON lines with texts of
+images that lie beside the file.
 
-    {"image": "images/0001.jpg", "caption": "a red car", "negatives": {"replace": ["a blue car"]}, "positives": {"swap":
-    []}}
+    {"image": "images/0001.jpg", "caption": "a red car", "negatives": {"replace": ["a blue car"]},
+    "positives": {"swap": []}}
 
-An image may have several lines. `negatives` and `positives` are optional; their keys are the kinds of training texts.
-A negative that is a caption or a positive of its image, in any line, is skipped.
+An image may have several lines. `negatives` and `positives` are optional; their keys are the kinds
+of training texts. A negative that is a caption or a positive of its image, in any line, is skipped.
 """
 
 import hashlib
@@ -40,8 +41,8 @@ Named = tuple[tuple[tuple[str, str], ...], str]
 
 @dataclass(frozen=True)
 class Source:
-    """Training data. record: their name, digests and certificate. exposure: what the used data show; None if
-    unknown."""
+    """Training data. record: their name, digests and certificate. exposure: what the used data
+    show; None if unknown."""
 
     data: TrainingData
     record: dict[str, str]
@@ -49,12 +50,12 @@ class Source:
 
 
 def benchmark_source(world: World, benchmark: Benchmark, recipe: Recipe) -> Source:
-    """The train split of a benchmark: captions of the recipe's kinds (`default_kinds` if it names none), with their
-    negatives and positives.
+    """The train split of a benchmark: captions of the recipe's kinds (`default_kinds` if it names
+    none), with their negatives and positives.
 
-    Raises UserError when the certificate in its folder says `failed`, when the train split is empty, when an item of
-    the protocol train or its scene is not in the split train, and for kinds that the benchmark lacks. Kinds of the
-    method's default negatives may be missing.
+    Raises UserError when the certificate in its folder says `failed`, when the train split is
+    empty, when an item of the protocol train or its scene is not in the split train, and for kinds
+    that the benchmark lacks. Kinds of the method's default negatives may be missing.
     """
     record = describe(world, benchmark)
     negatives, positives = recipe.hard_kinds()
@@ -92,26 +93,34 @@ def benchmark_source(world: World, benchmark: Benchmark, recipe: Recipe) -> Sour
 
 
 def check_hard_kinds(where: str, name: str, asked: Collection[str], there: Collection[str]) -> None:
-    """Raise UserError for `asked` kinds of negatives or positives (`name`) that the data `where` lack."""
+    """Raise UserError for `asked` kinds of negatives or positives (`name`) that the data `where`
+    lack."""
     if lacking := [kind for kind in asked if kind not in there]:
         has = ",".join(sorted(there)) or "none"
-        raise UserError(f"{where} has no {name} of the kind {lacking[0]}; it has {has}: give --{name} {has}.")
+        raise UserError(
+            f"{where} has no {name} of the kind {lacking[0]}; it has {has}: give --{name} {has}."
+        )
 
 
 def whole_source(benchmarks: Sequence[tuple[World, Benchmark]]) -> Source:
     """The data of a stand-in for CLIP: all bindings of some benchmarks, as a bag of words.
 
-    Uses scenes with a true text that names one object, or two objects if another text names them with exchanged values.
-    The captions of an image are all texts with the same words as such a text, in any order: for a red cube and a blue
-    cone also "a blue cube and a red cone". So the texts of a pair give only its words, and nothing teaches which value
-    belongs to which object. Raises UserError if there is no such text.
+    Uses scenes with a true text that names one object, or two objects if another text names them
+    with exchanged values. The captions of an image are all texts with the same words as such a
+    text, in any order: for a red cube and a blue cone also "a blue cube and a red cone". So the
+    texts of a pair give only its words, and nothing teaches which value belongs to which object.
+    Raises UserError if there is no such text.
     """
     records = [describe(world, benchmark) for world, benchmark in benchmarks]
     described: list[tuple[Images, str, Described]] = []
     words: dict[str, str] = {}
     for world, benchmark in benchmarks:
         forms = dict(rows_of(benchmark.texts, "text_id", "form"))
-        named = {text: pair for text, form in forms.items() if form and (pair := _named(json.loads(form)))}
+        named = {
+            text: pair
+            for text, form in forms.items()
+            if form and (pair := _named(json.loads(form)))
+        }
         same: dict[tuple[str, ...], list[str]] = defaultdict(list)
         for text in named:
             same[_bag(benchmark.text_of[text])].append(text)
@@ -122,25 +131,39 @@ def whole_source(benchmarks: Sequence[tuple[World, Benchmark]]) -> Source:
                 true_texts[scene].setdefault(text)
         for scene, true in sorted(true_texts.items()):
             most = max(len(named[text]) for text in true)
-            bags = dict.fromkeys(_bag(benchmark.text_of[text]) for text in true if len(named[text]) == most)
-            if captions := dict.fromkeys(text for bag in bags if bag in whole for text in same[bag]):
-                described.append((world, scene, Described({text: ([], []) for text in captions}, captions)))
+            bags = dict.fromkeys(
+                _bag(benchmark.text_of[text]) for text in true if len(named[text]) == most
+            )
+            if captions := dict.fromkeys(
+                text for bag in bags if bag in whole for text in same[bag]
+            ):
+                described.append(
+                    (world, scene, Described({text: ([], []) for text in captions}, captions))
+                )
         words |= {text: benchmark.text_of[text] for text in named}
     if not described:
         raise UserError(
-            "No text of these benchmarks names one object, or two objects that another text names with exchanged "
-            "values (as the pool of `retrieval` does)."
+            "No text of these benchmarks names one object, or two objects that another text names "
+            "with exchanged values (as the pool of `retrieval` does)."
         )
-    record = {name: "+".join(each[name] for each in records) for name in ("name", "benchmark", "world", "certificate")}
-    return Source(collect(described, words, mirrored=True), record, lambda used: _exposure(benchmarks, used))
+    record = {
+        name: "+".join(each[name] for each in records)
+        for name in ("name", "benchmark", "world", "certificate")
+    }
+    return Source(
+        collect(described, words, mirrored=True), record, lambda used: _exposure(benchmarks, used)
+    )
 
 
 def _exposure(benchmarks: Sequence[tuple[World, Benchmark]], data: TrainingData) -> Exposure | None:
-    """What the used images and texts show, united over benchmarks; None if unknown for any of them."""
+    """What the used images and texts show, united over benchmarks; None if unknown for any of
+    them."""
     found = Exposure()
     for world, benchmark in benchmarks:
         own = data.of([i for i, (where, _) in enumerate(data.images) if where is world])
-        shown = read_exposure(world, benchmark, own.scenes, [own.text_ids[row] for row in own.used()])
+        shown = read_exposure(
+            world, benchmark, own.scenes, [own.text_ids[row] for row in own.used()]
+        )
         if shown is None:
             return None
         found |= shown
@@ -148,12 +171,13 @@ def _exposure(benchmarks: Sequence[tuple[World, Benchmark]], data: TrainingData)
 
 
 def describe(world: World, benchmark: Benchmark) -> dict[str, str]:
-    """The entry of a benchmark in the record. Raises UserError if the certificate in its folder says `failed`."""
+    """The entry of a benchmark in the record. Raises UserError if the certificate in its folder
+    says `failed`."""
     certificate = found_certificate(benchmark, world)
     if certificate.startswith("failed"):
         raise UserError(
-            f"{benchmark.folder} is not trained on: its certificate says that it failed; `gen verify "
-            f"{world.folder.parent}` names the rows. Make the benchmark again."
+            f"{benchmark.folder} is not trained on: its certificate says that it failed; `gen "
+            f"verify {world.folder.parent}` names the rows. Make the benchmark again."
         )
     return {
         "name": benchmark.name,
@@ -164,8 +188,8 @@ def describe(world: World, benchmark: Benchmark) -> dict[str, str]:
 
 
 def default_kinds(benchmark: Benchmark) -> tuple[str, ...]:
-    """The default kinds of training captions: plain, and relations if relations are held out; all kinds if the
-    benchmark has none of these.
+    """The default kinds of training captions: plain, and relations if relations are held out; all
+    kinds if the benchmark has none of these.
     """
     there = tuple(sorted(set(benchmark.items_of(TRAIN)["kind"].to_pylist())))
     related = bool((benchmark.holdout or {}).get("triples"))
@@ -174,10 +198,12 @@ def default_kinds(benchmark: Benchmark) -> tuple[str, ...]:
 
 
 def says_where(benchmark: Benchmark, texts: Collection[str]) -> bool:
-    """Whether any of these texts states a relation or has no recorded form, so that mirroring an image could make it
-    false."""
+    """Whether any of these texts states a relation or has no recorded form, so that mirroring an
+    image could make it false."""
     form_of = dict(rows_of(benchmark.texts, "text_id", "form"))
-    return any(form_of[text] is None or json.loads(form_of[text]).get("relations") for text in texts)
+    return any(
+        form_of[text] is None or json.loads(form_of[text]).get("relations") for text in texts
+    )
 
 
 def _kinds_of(benchmark: Benchmark, kinds: Collection[str]) -> dict[str, str]:
@@ -185,7 +211,8 @@ def _kinds_of(benchmark: Benchmark, kinds: Collection[str]) -> dict[str, str]:
     found: dict[str, str] = dict(rows_of(benchmark.items_of(TRAIN), "item_id", "kind"))
     if not found:
         raise UserError(
-            f"{benchmark.folder} has no training items: its train split is empty; render scenes for it (`gen render "
+            f"{benchmark.folder} has no training items: its train split is empty; render scenes "
+            f"for it (`gen render "
             "--scenes`)."
         )
     if unknown := sorted(set(kinds) - set(found.values())):
@@ -198,33 +225,49 @@ def _kinds_of(benchmark: Benchmark, kinds: Collection[str]) -> dict[str, str]:
 
 
 def _check_split(benchmark: Benchmark) -> None:
-    """Raise UserError unless the items of protocol train are of split train, with scenes of split train. The judge uses
-    the same definition."""
+    """Raise UserError unless the items of protocol train are of split train, with scenes of split
+    train. The judge uses the same definition."""
     items = benchmark.items_of(TRAIN)
-    astray = items.filter(pc.fill_null(pc.not_equal(items["split"], TRAIN), True))["item_id"].to_pylist()
+    astray = items.filter(pc.fill_null(pc.not_equal(items["split"], TRAIN), True))[
+        "item_id"
+    ].to_pylist()
     train = set(items["item_id"].to_pylist())
-    scenes = set(benchmark.splits.filter(pc.equal(benchmark.splits["split"], TRAIN))["scene_id"].to_pylist())
+    scenes = set(
+        benchmark.splits.filter(pc.equal(benchmark.splits["split"], TRAIN))["scene_id"].to_pylist()
+    )
     rows = rows_of(benchmark.candidates, "item_id", "scene_id")
     astray += [item_id for item_id, scene_id in rows if item_id in train and scene_id not in scenes]
     if astray:
         raise UserError(
-            f"{benchmark.folder} trains on scenes outside its split train ({len(astray)} rows, the first of item "
-            f"{astray[0]}), so that nothing would be unseen; `gen verify` names them all. Make the benchmark again."
+            f"{benchmark.folder} trains on scenes outside its split train ({len(astray)} rows, the "
+            f"first of item {astray[0]}), so that nothing would be unseen; `gen verify` names "
+            f"them all. Make the benchmark again."
         )
 
 
 def _named(form: dict[str, Any]) -> tuple[Named, ...]:
-    """The values and category of the one or two objects that a text names; () if it states anything else."""
+    """The values and category of the one or two objects that a text names; () if it states anything
+    else."""
     keys = {key for mention in form["objects"] for key in mention}
-    if form.keys() > {"objects"} or not keys <= {"category", "attributes"} or len(form["objects"]) > 2:
+    if (
+        form.keys() > {"objects"}
+        or not keys <= {"category", "attributes"}
+        or len(form["objects"]) > 2
+    ):
         return ()
-    return tuple((tuple(sorted(each["attributes"].items())), each["category"]) for each in form["objects"])
+    return tuple(
+        (tuple(sorted(each["attributes"].items())), each["category"]) for each in form["objects"]
+    )
 
 
 def _is_whole(texts: Collection[tuple[Named, ...]]) -> bool:
-    """Whether texts of the same words include, for each pair of objects, the pair with exchanged values."""
+    """Whether texts of the same words include, for each pair of objects, the pair with exchanged
+    values."""
     found = {frozenset(named) for named in texts}
-    swaps = {frozenset({(b[0], a[1]), (a[0], b[1])}) for a, b in (named for named in texts if len(named) == 2)}
+    swaps = {
+        frozenset({(b[0], a[1]), (a[0], b[1])})
+        for a, b in (named for named in texts if len(named) == 2)
+    }
     return swaps <= found
 
 
@@ -244,11 +287,11 @@ class _Line(Declared):
 
 
 def corpus_source(path: Path, recipe: Recipe) -> Source:
-    """Read a corpus of JSON lines from `path`. Its exposure is its images and the noun phrases of its texts; what else
-    the images show is unknown.
+    """Read a corpus of JSON lines from `path`. Its exposure is its images and the noun phrases of
+    its texts; what else the images show is unknown.
 
-    Raises UserError for an invalid line, with its number, for kinds of negatives and positives that no line has, and
-    for `texts`, since a corpus has no kinds of captions.
+    Raises UserError for an invalid line, with its number, for kinds of negatives and positives that
+    no line has, and for `texts`, since a corpus has no kinds of captions.
     """
     check_installed("textblob")  # for the noun phrases of captions, after the training
     if recipe.texts:
@@ -258,7 +301,10 @@ def corpus_source(path: Path, recipe: Recipe) -> Source:
     numbered = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     lines = [_read(line, f"Line {number} of {path}") for number, line in numbered]
     if not lines:
-        raise UserError(f"{path} has no lines; write one JSON object for each caption, with `image` and `caption`.")
+        raise UserError(
+            f"{path} has no lines; write one JSON object for each caption, with `image` and "
+            f"`caption`."
+        )
     for name, asked in (("negatives", negatives), ("positives", positives)):
         there = {kind for line in lines for kind, texts in getattr(line, name).items() if texts}
         check_hard_kinds(str(path), name, asked, there)
@@ -270,7 +316,9 @@ def corpus_source(path: Path, recipe: Recipe) -> Source:
             [text for kind, texts in of.items() if kind in asked for text in texts]
             for of, asked in ((line.negatives, negatives), (line.positives, positives))
         )
-        image.true |= dict.fromkeys([line.caption, *(text for texts in line.positives.values() for text in texts)])
+        image.true |= dict.fromkeys(
+            [line.caption, *(text for texts in line.positives.values() for text in texts)]
+        )
         words |= dict.fromkeys([*image.true, *false])
         image.captions.setdefault(line.caption, ([], []))[0].extend(false)
         if recipe.positive_loss == "caption":
@@ -281,10 +329,14 @@ def corpus_source(path: Path, recipe: Recipe) -> Source:
     files = {name: file_in(path.parent, name) for name in sorted(described)}
     for file in files.values():
         if not file.is_file():
-            raise UserError(f"The corpus names {file}, which does not exist; add it, or remove its lines.")
+            raise UserError(
+                f"The corpus names {file}, which does not exist; add it, or remove its lines."
+            )
     pictures = Pictures(path.parent, {name: Picture(file) for name, file in files.items()})
     data = collect(
-        [(pictures, name, described[name]) for name in files], {text: text for text in words}, mirrored=False
+        [(pictures, name, described[name]) for name in files],
+        {text: text for text in words},
+        mirrored=False,
     )
     record = {
         "name": path.name,
@@ -299,7 +351,10 @@ def corpus_source(path: Path, recipe: Recipe) -> Source:
             (None, attribute, noun)
             for row in used.used()
             for phrase in DEFAULT.phrases(used.texts[row])
-            for attribute, noun in [*DEFAULT.of_phrase(phrase), (None, DEFAULT.noun(phrase.split()[-1]))]
+            for attribute, noun in [
+                *DEFAULT.of_phrase(phrase),
+                (None, DEFAULT.noun(phrase.split()[-1])),
+            ]
         }
         return Exposure(frozenset(named), scenes=shown, described=False, complete=False)
 
@@ -314,7 +369,8 @@ def _read(line: str, where: str) -> _Line:
         place = ".".join(str(part) for part in mistake["loc"]) or "it"
         raise UserError(
             f"{where} is no line of a corpus ({place}: {mistake['msg']}); expected "
-            '{"image": ..., "caption": ..., "negatives": {kind: [...]}, "positives": {kind: [...]}}; correct it.'
+            '{"image": ..., "caption": ..., "negatives": {kind: [...]}, "positives": {kind: '
+            "[...]}}; correct it."
         ) from None
 
 

@@ -1,1 +1,2 @@
-"""Meshes of objects: shapes, the built-in animals, and asset sets that a user installs or imports."""
+"""Meshes of objects: shapes, the built-in animals, and asset sets that a user installs or
+imports."""

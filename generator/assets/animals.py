@@ -1,4 +1,5 @@
-"""Builds animal meshes from TOML declarations (built-in: `blender_assets/animals`) and caches the meshes on disk."""
+"""Builds animal meshes from TOML declarations (built-in: `blender_assets/animals`) and caches the
+meshes on disk."""
 
 from contextlib import suppress
 from functools import cache
@@ -25,11 +26,14 @@ def animal_names() -> list[str]:
 def build_animal(name: str | Path) -> UnitMesh:
     """The mesh of a built-in animal, or of the animal that a TOML file declares (docs/animals.md).
 
-    It has the size and place of a unit mesh (`generator.assets.shapes.unit_mesh`), faces +X, consists of triangles, and
-    is closed and symmetric about the plane y = 0. Raises UserError for an unknown name or an invalid declaration.
+    It has the size and place of a unit mesh (`generator.assets.shapes.unit_mesh`), faces +X,
+    consists of triangles, and is closed and symmetric about the plane y = 0. Raises UserError for
+    an unknown name or an invalid declaration.
     """
     if isinstance(name, str) and name not in animal_names():
-        raise UserError(f"There is no built-in animal '{name}'; {did_you_mean(name, animal_names())}")
+        raise UserError(
+            f"There is no built-in animal '{name}'; {did_you_mean(name, animal_names())}"
+        )
     path = _declaration(name) if isinstance(name, str) else name
     skeleton = load_skeleton(path)
     cached = user_cache_path("jackalope") / "animals" / f"{path.stem}-{_digest(skeleton)[:16]}.npz"
@@ -45,7 +49,8 @@ def build_animal(name: str | Path) -> UnitMesh:
 
 
 def animal_digest(name: str) -> str:
-    """SHA-256 of a built-in animal's declaration and BUILDER_VERSION, which together determine its mesh.
+    """SHA-256 of a built-in animal's declaration and BUILDER_VERSION, which together determine its
+    mesh.
 
     The vertices are not hashed: their last bits differ between machines.
     """
@@ -57,4 +62,6 @@ def _declaration(name: str) -> Path:
 
 
 def _digest(skeleton: Skeleton) -> str:
-    return sha256(f"{BUILDER_VERSION} {skeleton.model_dump_json(exclude_unset=True)}".encode()).hexdigest()
+    return sha256(
+        f"{BUILDER_VERSION} {skeleton.model_dump_json(exclude_unset=True)}".encode()
+    ).hexdigest()

@@ -1,8 +1,9 @@
 """Reduces a glTF file to its shape, so that Blender's importer reads nothing else of it.
 
-The importer skips parts that it does not know without an error, shows nodes that no scene has, and opens every file
-that a texture names. The reduced file has only nodes, meshes, skins and their numbers; what it cannot keep is refused
-by name, or said in a note. The format: https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html
+The importer skips parts that it does not know without an error, shows nodes that no scene has, and
+opens every file that a texture names. The reduced file has only nodes, meshes, skins and their
+numbers; what it cannot keep is refused by name, or said in a note. The format:
+https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html
 """
 
 import base64
@@ -37,15 +38,18 @@ _OTHER_EXTENSIONS = (
     "KHR_audio_",
     "KHR_xmp",
 )
-"""Starts of names of extensions that change no shape: they may be required, since colours are not read."""
+"""Starts of names of extensions that change no shape: they may be required, since colours are not
+read."""
 NOT_FINITE = (
-    "it has coordinates that are not finite numbers: mend them in the program that made it, and export it again."
+    "it has coordinates that are not finite numbers: mend them in the program that made it, and "
+    "export it again."
 )
 """The message for such a mesh file of any format."""
 _FLOAT = 5126
 """The type of accessors of 32-bit floats."""
 _FIRST_WITH_FACES = 4
-"""Modes of primitives: 0 to 3 are points and lines; triangles (the default), strips and fans follow."""
+"""Modes of primitives: 0 to 3 are points and lines; triangles (the default), strips and fans
+follow."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +74,9 @@ def reduce_gltf(path: Path, folder: Path) -> ReducedGltf:
     Returns:
         The copy. It has the nodes of the default scene, or of the first one if none is the default.
 
-    Raises:
-        UserError: a required extension is unknown, a buffer is missing, or lies outside of the file's folder.
-        ValueError, LookupError, TypeError, AttributeError, struct.error: the file is damaged.
+    Raises: UserError: a required extension is unknown, a buffer is missing, or lies outside of the
+        file's folder. ValueError, LookupError, TypeError, AttributeError, struct.error: the file is
+        damaged.
     """
     description, binary = _read_parts(path.read_bytes())
     notes = _check_extensions(description)
@@ -96,17 +100,24 @@ def reduce_gltf(path: Path, folder: Path) -> ReducedGltf:
         "scenes": [{"nodes": _roots(description)}],
         "nodes": nodes,
         "meshes": meshes,
-        "skins": [_keep(skin, "inverseBindMatrices", "skeleton", "joints") for skin in description.get("skins", [])],
+        "skins": [
+            _keep(skin, "inverseBindMatrices", "skeleton", "joints")
+            for skin in description.get("skins", [])
+        ],
         "accessors": [_reduced_accessor(accessor) for accessor in description.get("accessors", [])],
         "bufferViews": [
             _keep(view, "buffer", "byteOffset", "byteLength", "byteStride")
             for view in description.get("bufferViews", [])
         ],
-        "buffers": [_written_buffer(data, folder / f"{index}.bin") for index, data in enumerate(buffers)],
+        "buffers": [
+            _written_buffer(data, folder / f"{index}.bin") for index, data in enumerate(buffers)
+        ],
     }
     used = [name for name in description.get("extensionsUsed", []) if name in _SHAPE_EXTENSIONS]
     # The importer takes an empty list for a damaged file.
-    reduced = {key: value for key, value in {**reduced, "extensionsUsed": used}.items() if value != []}
+    reduced = {
+        key: value for key, value in {**reduced, "extensionsUsed": used}.items() if value != []
+    }
     copy = folder / "reduced.gltf"
     copy.write_text(json.dumps(reduced), encoding="utf-8")
     compressed = any(
@@ -135,11 +146,14 @@ def _read_parts(data: bytes) -> tuple[Description, bytes | None]:
 def _check_extensions(description: Description) -> list[str]:
     """Refuse required extensions that are not read; returns a note for each optional one."""
     required = description.get("extensionsRequired", [])
-    unknown = [name for name in description.get("extensionsUsed", []) + required if not _is_known(name)]
+    unknown = [
+        name for name in description.get("extensionsUsed", []) + required if not _is_known(name)
+    ]
     unread = [name for name in required if name in unknown]
     if unread:
         raise UserError(
-            f"it requires the glTF extension {', '.join(unread)}, which is not read; export it without this extension."
+            f"it requires the glTF extension {', '.join(unread)}, which is not read; export it "
+            f"without this extension."
         )
     return [f"its optional extension {name} was not read" for name in dict.fromkeys(unknown)]
 
@@ -149,7 +163,8 @@ def _is_known(name: str) -> bool:
 
 
 def _roots(description: Description) -> list[int]:
-    """The nodes of the scene that is shown, or all nodes that are no child where there is no scene."""
+    """The nodes of the scene that is shown, or all nodes that are no child where there is no
+    scene."""
     scenes = description.get("scenes")
     if scenes:
         return list(_entry(scenes, description.get("scene", 0), "scene").get("nodes", []))
@@ -159,7 +174,8 @@ def _roots(description: Description) -> list[int]:
 
 
 def _shown_nodes(description: Description) -> set[int]:
-    """The nodes of the scene that is shown, without those that are hidden together with their children."""
+    """The nodes of the scene that is shown, without those that are hidden together with their
+    children."""
     nodes = description.get("nodes", [])
     shown: set[int] = set()
     waiting = _roots(description)
@@ -199,16 +215,31 @@ def _reduced_primitive(primitive: Description) -> Description:
         kept["targets"] = [_keep(target, "POSITION") for target in primitive["targets"]]
     draco = primitive.get("extensions", {}).get(DRACO)
     if draco is not None:
-        kept["extensions"] = {DRACO: {**draco, "attributes": _positions_and_joints(draco["attributes"])}}
+        kept["extensions"] = {
+            DRACO: {**draco, "attributes": _positions_and_joints(draco["attributes"])}
+        }
     return kept
 
 
 def _positions_and_joints(attributes: Description) -> Description:
-    return {name: value for name, value in attributes.items() if name.startswith(("POSITION", "JOINTS_", "WEIGHTS_"))}
+    return {
+        name: value
+        for name, value in attributes.items()
+        if name.startswith(("POSITION", "JOINTS_", "WEIGHTS_"))
+    }
 
 
 def _reduced_accessor(accessor: Description) -> Description:
-    return _keep(accessor, "bufferView", "byteOffset", "componentType", "normalized", "count", "type", "sparse")
+    return _keep(
+        accessor,
+        "bufferView",
+        "byteOffset",
+        "componentType",
+        "normalized",
+        "count",
+        "type",
+        "sparse",
+    )
 
 
 def _keep(entry: Description, *keys: str) -> Description:
@@ -219,7 +250,10 @@ def _notes_on_mesh(mesh: Description, index: int) -> list[str]:
     """A clause for each kind of primitive of a mesh that has no faces."""
     name = mesh.get("name", f"mesh {index}")
     notes = []
-    if any(primitive.get("mode", _FIRST_WITH_FACES) < _FIRST_WITH_FACES for primitive in mesh["primitives"]):
+    if any(
+        primitive.get("mode", _FIRST_WITH_FACES) < _FIRST_WITH_FACES
+        for primitive in mesh["primitives"]
+    ):
         notes.append(f"lines and points of '{name}' were left out")
     if any("POSITION" not in primitive["attributes"] for primitive in mesh["primitives"]):
         notes.append(f"a part of '{name}' without positions was left out")
@@ -244,7 +278,8 @@ def _check_nodes(description: Description, nodes: list[Description]) -> None:
         if _INSTANCING in node.get("extensions", {}):
             places = node["extensions"][_INSTANCING]["attributes"]
             counts = [_entry(accessors, index, "accessor")["count"] for index in places.values()]
-            # The importer would make no instance where only the instances' own attributes are stated.
+            # The importer would make no instance where only the instances' own attributes are
+            # stated.
             if not {"TRANSLATION", "ROTATION", "SCALE"} & set(places) or min(counts) < 1:
                 raise ValueError(f"{_INSTANCING} of '{node.get('name', 'a node')}' has no places")
 
@@ -292,15 +327,20 @@ def _read_buffers(description: Description, binary: bytes | None, path: Path) ->
         if address is None and index == 0 and binary is not None:
             data = binary
         elif address is None:
-            # Only a compression gives a buffer without data, as a fallback for readers that do not know it.
+            # Only a compression gives a buffer without data, as a fallback for readers that do not
+            # know it.
             names = ", ".join(buffer.get("extensions", {})) or "no extension"
-            raise UserError(f"its buffer {index} has no data (it has {names}): export it without compression.")
+            raise UserError(
+                f"its buffer {index} has no data (it has {names}): export it without compression."
+            )
         elif address.startswith("data:"):
             data = base64.b64decode(address.partition(";base64,")[2])
         else:
             data = _file_beside(path, address).read_bytes()
         if len(data) < buffer["byteLength"]:
-            raise ValueError(f"its buffer {index} states {buffer['byteLength']:,} bytes and has {len(data):,}")
+            raise ValueError(
+                f"its buffer {index} states {buffer['byteLength']:,} bytes and has {len(data):,}"
+            )
         buffers.append(data)
     return buffers
 
@@ -332,9 +372,13 @@ def _check_finite(description: Description, buffers: list[bytes], index: int) ->
 
 
 def _file_beside(path: Path, address: str) -> Path:
-    """The file that a buffer names, which must be a file in the folder of the glTF file or below."""
+    """The file that a buffer names, which must be a file in the folder of the glTF file or
+    below."""
     home = path.parent.resolve()
     file = (home / unquote(address.replace("\\", "/"))).resolve()
     if not file.is_relative_to(home) or not file.is_file():
-        raise UserError(f"it names the file '{address}', which is missing in its folder: put it beside the mesh file.")
+        raise UserError(
+            f"it names the file '{address}', which is missing in its folder: put it beside the "
+            f"mesh file."
+        )
     return file

@@ -1,9 +1,10 @@
-"""Builds the mesh of an animal from its declaration: marching cubes over the distance field of its tubes.
+"""Builds the mesh of an animal from its declaration: marching cubes over the distance field of its
+tubes.
 
-A tube follows a smooth curve through the joints of a limb, in segments between two cross-sections. Near the skin and
-inside, the field approximates the distance to the animal's skin, negative inside; elsewhere it is only positive.
-Distances to an ellipse are first-order estimates (Quilez, "Ellipsoid - distance", 2008), exact on the skin. A smooth
-minimum joins tubes without a seam.
+A tube follows a smooth curve through the joints of a limb, in segments between two cross-sections.
+Near the skin and inside, the field approximates the distance to the animal's skin, negative inside;
+elsewhere it is only positive. Distances to an ellipse are first-order estimates (Quilez, "Ellipsoid
+- distance", 2008), exact on the skin. A smooth minimum joins tubes without a seam.
 """
 
 from collections.abc import Iterator
@@ -24,7 +25,8 @@ FACES = 18_000
 DECIMALS = 6
 # Half the thickness of the thinnest tube that the grid resolves, in steps of the grid.
 THINNEST = 0.8
-# Cells along the longest side of a first grid that only counts triangles; the second is at most FINEST times finer.
+# Cells along the longest side of a first grid that only counts triangles; the second is at most
+# FINEST times finer.
 COARSE, FINEST = 60, 5
 MIRROR = np.array([1.0, -1.0, 1.0])
 # Points of a curve for each stretch between two joints.
@@ -32,10 +34,11 @@ STEPS = 6
 
 
 class Tube(NamedTuple):
-    """Points along a curve [n, 3], the half-axes of the sections there [n, 2], and the direction of the first half-axis
-    [3].
+    """Points along a curve [n, 3], the half-axes of the sections there [n, 2], and the direction of
+    the first half-axis [3].
 
-    `blend`: the distance over which the tube joins others smoothly. Sections are ellipses, or plates if `flat`.
+    `blend`: the distance over which the tube joins others smoothly. Sections are ellipses, or
+    plates if `flat`.
     """
 
     points: Array
@@ -49,7 +52,8 @@ class Tube(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A grid of points `low + step * index`. Its y starts at step / 2, left of the plane of symmetry y = 0."""
+    """A grid of points `low + step * index`. Its y starts at step / 2, left of the plane of
+    symmetry y = 0."""
 
     low: Array
     step: float
@@ -57,10 +61,12 @@ class Grid(NamedTuple):
 
 
 def sculpt(skeleton: Skeleton) -> tuple[NDArray[np.float32], Faces]:
-    """Vertices float32 [n, 3] and triangles int64 [m, 3] (counter-clockwise from outside) of an animal.
+    """Vertices float32 [n, 3] and triangles int64 [m, 3] (counter-clockwise from outside) of an
+    animal.
 
-    The mesh is closed, stands on z = 0 over the origin, and reaches radius 1 or height 2, whichever is met first. It
-    has about `FACES` triangles. Raises UserError if no part of the animal is above the ground.
+    The mesh is closed, stands on z = 0 over the origin, and reaches radius 1 or height 2, whichever
+    is met first. It has about `FACES` triangles. Raises UserError if no part of the animal is above
+    the ground.
     """
     tubes = tubes_of(skeleton)
     low, high = bounds(tubes)
@@ -79,7 +85,10 @@ def _surface(tubes: list[Tube], step: float) -> tuple[Array, Faces]:
     grid = grid_around(tubes, step)
     half = field(tubes, grid)
     if half.min() >= 0:
-        raise UserError("Nothing of the animal is above the ground z = 0, where it should stand; raise its joints.")
+        raise UserError(
+            "Nothing of the animal is above the ground z = 0, where it should stand; raise its "
+            "joints."
+        )
     # A crossing in a corner of the grid would make triangles without area.
     half[np.abs(half) < 1e-4 * step] = 1e-4 * step
     whole = np.concatenate([half[:, ::-1], half], axis=1)
@@ -89,21 +98,34 @@ def _surface(tubes: list[Tube], step: float) -> tuple[Array, Faces]:
 
 
 def tubes_of(skeleton: Skeleton) -> list[Tube]:
-    """All tubes of an animal, in the order in which they are joined; a tube off the plane y = 0 is followed by its
-    mirror image.
+    """All tubes of an animal, in the order in which they are joined; a tube off the plane y = 0 is
+    followed by its mirror image.
     """
     whole = [_tube(limb, skeleton.blend) for limb in skeleton.parts.values()]
     whole += [tooth for row in skeleton.teeth.values() for tooth in _teeth(row)]
-    return [copy for tube in whole for copy in ([tube, tube.mirrored()] if tube.points[:, 1].any() else [tube])]
+    return [
+        copy
+        for tube in whole
+        for copy in ([tube, tube.mirrored()] if tube.points[:, 1].any() else [tube])
+    ]
 
 
 def _tube(limb: Limb, blend: float) -> Tube:
-    points, radii = _curve(np.array([[*joint, joint[-1]][:5] for joint in limb.joints], dtype=float))
-    return Tube(points, radii, np.array(limb.side, dtype=float), blend if limb.blend is None else limb.blend, limb.flat)
+    points, radii = _curve(
+        np.array([[*joint, joint[-1]][:5] for joint in limb.joints], dtype=float)
+    )
+    return Tube(
+        points,
+        radii,
+        np.array(limb.side, dtype=float),
+        blend if limb.blend is None else limb.blend,
+        limb.flat,
+    )
 
 
 def _curve(joints: Array) -> tuple[Array, Array]:
-    """Points and half-axes along a smooth curve through joints; half-axes stay between the neighbouring joints' own."""
+    """Points and half-axes along a smooth curve through joints; half-axes stay between the
+    neighbouring joints' own."""
     if len(joints) == 1:
         return joints[:, :3], joints[:, 3:]
     lengths = np.linalg.norm(np.diff(joints[:, :3], axis=0), axis=1)
@@ -118,10 +140,16 @@ def _teeth(row: Teeth) -> Iterator[Tube]:
     stations = np.linspace(0, len(points) - 1, row.count)
     for station in stations:
         x, y, z, half, height = (
-            float(np.interp(station, np.arange(len(points)), column)) for column in (*points.T, *sizes.T)
+            float(np.interp(station, np.arange(len(points)), column))
+            for column in (*points.T, *sizes.T)
         )
         ends = np.array([[x, y, z], [x + row.lean * height, y, z + height]])
-        yield Tube(ends, np.array([[half, half], [half / 8, half / 8]]), np.array([0.0, 1.0, 0.0]), half / 2)
+        yield Tube(
+            ends,
+            np.array([[half, half], [half / 8, half / 8]]),
+            np.array([0.0, 1.0, 0.0]),
+            half / 2,
+        )
 
 
 def bounds(tubes: list[Tube]) -> tuple[Array, Array]:
@@ -181,7 +209,8 @@ def _segment(tube: Tube, i: int, *place: Array) -> Array:
 
 
 def _from_ellipsoid(x: Array, y: Array, z: Array, wide: Array, deep: Array) -> Array:
-    """Distance to a tube of elliptic section. The length of its round end cap is the shorter half-axis."""
+    """Distance to a tube of elliptic section. The length of its round end cap is the shorter
+    half-axis."""
     short = np.minimum(wide, deep)
     u, v, w = x / wide, y / deep, z / short
     level = np.sqrt(u * u + v * v + w * w)
@@ -196,7 +225,8 @@ def _from_plate(x: Array, y: Array, z: Array, wide: Array, thick: Array) -> Arra
 
 
 def _section(forward: Array, side: Array) -> tuple[Array, Array]:
-    """Unit axes of the section of a tube that runs `forward`; the first is as near as possible to `side`."""
+    """Unit axes of the section of a tube that runs `forward`; the first is as near as possible to
+    `side`."""
     across = side - (side @ forward) * forward
     if across @ across <= 1e-6 * (side @ side):
         other = np.eye(3)[np.argmin(np.abs(forward))]

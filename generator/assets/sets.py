@@ -1,8 +1,8 @@
-"""Finds, reads and writes asset sets: named sets of meshes and panoramas. `builtin`, `things` and `panoramas` come with
-the project; users install or import others.
+"""Finds, reads and writes asset sets: named sets of meshes and panoramas. `builtin`, `things` and
+`panoramas` come with the project; users install or import others.
 
-A user's set is a folder below the user's data folder, or below $JACKALOPE_ASSETS. A world uses the set that its
-vocabulary or `--assets` names, whatever else is installed.
+A user's set is a folder below the user's data folder, or below $JACKALOPE_ASSETS. A world uses the
+set that its vocabulary or `--assets` names, whatever else is installed.
 """
 
 import hashlib
@@ -31,16 +31,24 @@ NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 def asset_sets() -> list[str]:
     """Names of the available sets; the sets that come with the project are first."""
     root = _root()
-    return [*SHIPPED, *sorted(path.name for path in root.iterdir() if _is_set(path))] if root.is_dir() else [*SHIPPED]
+    return (
+        [*SHIPPED, *sorted(path.name for path in root.iterdir() if _is_set(path))]
+        if root.is_dir()
+        else [*SHIPPED]
+    )
 
 
 def set_folder(name: str) -> Path:
-    """The folder of a user's set, which need not exist. Raises UserError if a user's set cannot have that name."""
+    """The folder of a user's set, which need not exist. Raises UserError if a user's set cannot
+    have that name."""
     if name in SHIPPED:
-        raise UserError(f"The set '{name}' comes with the project and cannot be changed; choose another --set.")
+        raise UserError(
+            f"The set '{name}' comes with the project and cannot be changed; choose another --set."
+        )
     if not NAME.fullmatch(name):
         raise UserError(
-            f"Expected the name of an asset set in lower-case letters, digits, - and _, such as mine, got '{name}'."
+            f"Expected the name of an asset set in lower-case letters, digits, - and _, such as "
+            f"mine, got '{name}'."
         )
     return _root() / name
 
@@ -59,7 +67,8 @@ def asset_names(assets: str) -> list[str]:
 
 
 def located(assets: str, name: str) -> tuple[str, str]:
-    """Split an asset's name into set and name: `mine/hare` is `hare` in `mine`; a name without a slash is in `assets`.
+    """Split an asset's name into set and name: `mine/hare` is `hare` in `mine`; a name without a
+    slash is in `assets`.
 
     >>> located("builtin", "fox"), located("builtin", "mine/hare")
     (('builtin', 'fox'), ('mine', 'hare'))
@@ -71,8 +80,9 @@ def located(assets: str, name: str) -> tuple[str, str]:
 def asset_mesh(assets: str, name: str) -> UnitMesh:
     """A mesh of the set `assets`, or of another set as SET/NAME.
 
-    It consists of triangles, has the size and place of a unit mesh (`generator.assets.shapes.unit_mesh`), and faces +x.
-    Raises UserError if the set or the mesh is missing or damaged.
+    It consists of triangles, has the size and place of a unit mesh
+    (`generator.assets.shapes.unit_mesh`), and faces +x. Raises UserError if the set or the mesh is
+    missing or damaged.
     """
     check_asset(assets, name)
     assets, name = located(assets, name)
@@ -80,7 +90,8 @@ def asset_mesh(assets: str, name: str) -> UnitMesh:
 
 
 def panorama_file(name: str) -> Path:
-    """The EXR file of the panorama SET/NAME, twice as wide as high. Raises UserError if it is missing."""
+    """The EXR file of the panorama SET/NAME, twice as wide as high. Raises UserError if it is
+    missing."""
     assets, within = located(BUILTIN, name)
     check_asset(assets, within)
     if not is_panorama(assets, within):
@@ -98,8 +109,14 @@ def check_asset(assets: str, name: str) -> None:
     assets, name = located(assets, name)
     known = asset_names(assets)
     if name not in known:
-        mend = "" if assets in (*SHIPPED, *INSTALLABLE) else f" Or: gen assets import FILE --name {name} --set {assets}"
-        raise UserError(f"The asset set '{assets}' has no mesh '{name}'; {did_you_mean(name, known)}{mend}")
+        mend = (
+            ""
+            if assets in (*SHIPPED, *INSTALLABLE)
+            else f" Or: gen assets import FILE --name {name} --set {assets}"
+        )
+        raise UserError(
+            f"The asset set '{assets}' has no mesh '{name}'; {did_you_mean(name, known)}{mend}"
+        )
 
 
 def asset_licences(assets: str, names: Iterable[str]) -> dict[str, str]:
@@ -113,7 +130,8 @@ def asset_licence(assets: str) -> str:
 
 
 def asset_digest(assets: str, names: Iterable[str]) -> str:
-    """SHA-256 of assets of a set. Built-in meshes are hashed by declaration and builder version (`animal_digest`).
+    """SHA-256 of assets of a set. Built-in meshes are hashed by declaration and builder version
+    (`animal_digest`).
 
     Raises UserError if an asset is missing.
     """
@@ -127,7 +145,11 @@ def asset_digest(assets: str, names: Iterable[str]) -> str:
 def _licence(assets: str, name: str) -> str:
     if assets == PANORAMAS:
         return PHOTOS
-    return OWN if assets == BUILTIN else str(read_notes(_folder(assets), name).get("licence") or UNDECLARED)
+    return (
+        OWN
+        if assets == BUILTIN
+        else str(read_notes(_folder(assets), name).get("licence") or UNDECLARED)
+    )
 
 
 def _digest_of(assets: str, name: str) -> str:
@@ -158,19 +180,27 @@ def _root() -> Path:
 
 
 def _is_set(path: Path) -> bool:
-    return path.is_dir() and NAME.fullmatch(path.name) is not None and path.name not in SHIPPED and bool(_files(path))
+    return (
+        path.is_dir()
+        and NAME.fullmatch(path.name) is not None
+        and path.name not in SHIPPED
+        and bool(_files(path))
+    )
 
 
 def _how_to_get(assets: str) -> str:
     if assets in INSTALLABLE:
         return f"gen assets install {assets}"
     sets = [*asset_sets(), *(name for name in INSTALLABLE if name not in asset_sets())]
-    return f"{did_you_mean(assets, sets)} A set of your own: gen assets import FILE --name NAME --set {assets}"
+    return (
+        f"{did_you_mean(assets, sets)} A set of your own: gen assets import FILE --name NAME --set "
+        f"{assets}"
+    )
 
 
 def write_asset(folder: Path, name: str, mesh: UnitMesh, notes: dict[str, Any]) -> None:
-    """Write a triangle mesh and its notes (`licence`, `source` ...) into a set's folder; overwrites an asset of that
-    name.
+    """Write a triangle mesh and its notes (`licence`, `source` ...) into a set's folder; overwrites
+    an asset of that name.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.exr").unlink(missing_ok=True)
@@ -188,7 +218,8 @@ def read_asset(folder: Path, name: str) -> UnitMesh:
 
 
 def read_notes(folder: Path, name: str) -> dict[str, Any]:
-    """Read the notes of a mesh: `licence`, `source` and more. Raises UserError if they are missing or damaged."""
+    """Read the notes of a mesh: `licence`, `source` and more. Raises UserError if they are missing
+    or damaged."""
     path = folder / f"{name}.json"
     if not path.exists():
         raise UserError(f"{path} is missing; import or install '{name}' again.")
@@ -196,7 +227,8 @@ def read_notes(folder: Path, name: str) -> dict[str, Any]:
 
 
 def find_mesh(name: str, assets: str) -> UnitMesh:
-    """The unit mesh (see `generator.assets.shapes.unit_mesh`) of that name. Raises UserError if the set lacks it."""
+    """The unit mesh (see `generator.assets.shapes.unit_mesh`) of that name. Raises UserError if the
+    set lacks it."""
     return unit_mesh(name) if name in SHAPES else asset_mesh(assets, name)
 
 
@@ -207,9 +239,11 @@ def mesh_height(name: str, assets: str) -> float:
 
 
 def unknown_mesh(names: Iterable[str], assets: str) -> str | None:
-    """An error message for the first name that is neither a shape nor in its shipped set; None if there is none.
+    """An error message for the first name that is neither a shape nor in its shipped set; None if
+    there is none.
 
-    Names in users' sets are checked only when a world is rendered (`check_asset`): a world can be read without its set.
+    Names in users' sets are checked only when a world is rendered (`check_asset`): a world can be
+    read without its set.
     """
     for name in names:
         of, within = located(assets, name)
@@ -222,7 +256,8 @@ def unknown_mesh(names: Iterable[str], assets: str) -> str | None:
 def asset_request(used: Sequence[str], assets: str) -> dict[str, Any] | None:
     """The entry `assets` of a world's manifest: `set`, `meshes`, `digest`, and `licences` by mesh.
 
-    `used`: names of the meshes and panoramas that the world uses. Returns None if it is empty. Raises UserError if an
+    `used`: names of the meshes and panoramas that the world uses. Returns None if it is empty.
+    Raises UserError if an
     asset is not installed.
     """
     if not used:
@@ -236,7 +271,8 @@ def asset_request(used: Sequence[str], assets: str) -> dict[str, Any] | None:
 
 
 def check_assets(recorded: Mapping[str, Any] | None) -> None:
-    """Raises UserError if assets that a manifest records (`asset_request`) are missing here or differ from it."""
+    """Raises UserError if assets that a manifest records (`asset_request`) are missing here or
+    differ from it."""
     if recorded is None:
         return
     assets, used = recorded["set"], recorded["meshes"]
@@ -245,6 +281,7 @@ def check_assets(recorded: Mapping[str, Any] | None) -> None:
     if (found := asset_digest(assets, used)) != recorded["digest"]:
         source = "the version of Jackalope" if assets == BUILTIN else "the files"
         raise UserError(
-            f"The asset set '{assets}' here differs from the set of the recorded scenes (digest {found[:12]}, "
+            f"The asset set '{assets}' here differs from the set of the recorded scenes (digest "
+            f"{found[:12]}, "
             f"expected {recorded['digest'][:12]}); use {source} that made those scenes."
         )

@@ -1,8 +1,11 @@
 """Builds the unit meshes of the built-in shapes: twelve of our own, and CLEVR's cube and cylinder.
 
-Every shape is a stack of rings: copies of a plane outline along an axis, with neighbouring rings joined by quads.
-`_prism` stacks shrunken copies of an outline, `_revolve` scales a section along a profile. Soft edges are arcs in these
-curves, so the exact normal at every vertex is known and stored with the mesh: flat faces stay flat and round faces
+Every shape is a stack of rings: copies of a plane outline along an axis, with neighbouring rings
+    joined by quads.
+`_prism` stacks shrunken copies of an outline, `_revolve` scales a section along a profile. Soft
+edges are arcs in these
+curves, so the exact normal at every vertex is known and stored with the mesh: flat faces stay flat
+    and round faces
 round, without a modifier.
 
 Points and directions of the plane are complex numbers: rotation is then multiplication.
@@ -39,12 +42,14 @@ BEVEL_STEPS = 6
 # CLEVR's edges, measured on its images.
 CLEVR_CUBE_BEVEL = 0.175
 CLEVR_CYLINDER_BEVEL = 0.055
-# Half the width along x of meshes that are scaled to this width instead of the circle around their footprint.
+# Half the width along x of meshes that are scaled to this width instead of the circle around their
+# footprint.
 HALF_WIDTH = {"clevr-cube": 1.0}
 
 
 class UnitMesh(NamedTuple):
-    """Vertices (x, y, z), faces as lists of vertex numbers, counter-clockwise from outside, and normals.
+    """Vertices (x, y, z), faces as lists of vertex numbers, counter-clockwise from outside, and
+    normals.
 
     `normals`: the unit normal at each vertex; None: the mean of the faces around it.
     """
@@ -62,11 +67,22 @@ def write_mesh(path: Path, mesh: UnitMesh) -> None:
 
 
 def read_mesh(path: Path) -> UnitMesh:
-    """Read a mesh that `write_mesh` wrote. Raises OSError if there is no file, ValueError if it is damaged."""
+    """Read a mesh that `write_mesh` wrote. Raises OSError if there is no file, ValueError if it is
+    damaged."""
     vertices, faces = read_npz(path, ("vertices", "faces"))
-    if vertices.ndim != 2 or vertices.shape[1:] != (3,) or faces.ndim != 2 or faces.shape[1:] != (3,):
+    if (
+        vertices.ndim != 2
+        or vertices.shape[1:] != (3,)
+        or faces.ndim != 2
+        or faces.shape[1:] != (3,)
+    ):
         raise ValueError("its arrays do not have the shapes of a triangle mesh")
-    if not len(faces) or faces.min() < 0 or faces.max() >= len(vertices) or not np.isfinite(vertices).all():
+    if (
+        not len(faces)
+        or faces.min() < 0
+        or faces.max() >= len(vertices)
+        or not np.isfinite(vertices).all()
+    ):
         raise ValueError("its faces or vertices are invalid")
     return UnitMesh(vertices.tolist(), faces.tolist())
 
@@ -86,10 +102,11 @@ def _arrays(mesh: UnitMesh) -> dict[str, np.ndarray]:
 def unit_mesh(shape: str) -> UnitMesh:
     """Build the shape of that name in `SHAPES`. Raises KeyError for another name.
 
-    The mesh stands on z = 0 with its vertical axis through the origin, the centre of the circle around its footprint.
-    It is scaled to radius 1 or height 2, whichever is reached first: the sphere has radius 1, the cube a half-side of
-    about 1 / sqrt(2). Only CLEVR's cube is larger: its half-side is 1, as published, and its corners lie `reach` from
-    the axis. Star, heart, cross, arch and crescent face +X. The mesh is closed and deterministic.
+    The mesh stands on z = 0 with its vertical axis through the origin, the centre of the circle
+    around its footprint. It is scaled to radius 1 or height 2, whichever is reached first: the
+    sphere has radius 1, the cube a half-side of about 1 / sqrt(2). Only CLEVR's cube is larger: its
+    half-side is 1, as published, and its corners lie `reach` from the axis. Star, heart, cross,
+    arch and crescent face +X. The mesh is closed and deterministic.
     """
     skin, faces = _skin(SHAPES[shape]())
     vertices = _normalise([position for position, _ in skin], HALF_WIDTH.get(shape))
@@ -103,7 +120,9 @@ def reach(mesh: str) -> float:
     >>> reach("sphere"), round(reach("clevr-cube"), 3)
     (1.0, 1.342)
     """
-    return max(math.hypot(x, y) for x, y, _ in unit_mesh(mesh).vertices) if mesh in HALF_WIDTH else 1.0
+    return (
+        max(math.hypot(x, y) for x, y, _ in unit_mesh(mesh).vertices) if mesh in HALF_WIDTH else 1.0
+    )
 
 
 def _skin(rings: list[Ring]) -> tuple[Ring, list[list[int]]]:
@@ -122,7 +141,11 @@ def _skin(rings: list[Ring]) -> tuple[Ring, list[list[int]]]:
                 numbers[place] = len(vertices)
                 vertices.append(vertex)
         stack.append([numbers[place] for place in places])
-    faces = [[low[i - 1], low[i], high[i], high[i - 1]] for low, high in pairwise(stack) for i in range(len(low))]
+    faces = [
+        [low[i - 1], low[i], high[i], high[i - 1]]
+        for low, high in pairwise(stack)
+        for i in range(len(low))
+    ]
     if stack[0] != stack[-1]:
         faces += [stack[0][::-1], stack[-1]]
     # At a pole, two corners of a quad and all corners of a lid coincide.
@@ -131,8 +154,8 @@ def _skin(rings: list[Ring]) -> tuple[Ring, list[list[int]]]:
 
 
 def _normalise(positions: list[Vector], half_width: float | None) -> list[Vector]:
-    """Centre on the vertical axis, set down on z = 0, and scale: to `half_width` along x, or to radius 1 or height 2,
-    whichever is met first."""
+    """Centre on the vertical axis, set down on z = 0, and scale: to `half_width` along x, or to
+    radius 1 or height 2, whichever is met first."""
     xs, ys, zs = zip(*positions, strict=True)
     centre_x, centre_y, floor = (min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2, min(zs)
     moved = [(x - centre_x, y - centre_y, z - floor) for x, y, z in positions]
@@ -149,28 +172,36 @@ def _prism(outline: Outline, thickness: float, bevel: float = BEVEL) -> list[Rin
         for step in range(BEVEL_STEPS + 1):
             tilt = cmath.rect(1, math.pi / 2 * (step / BEVEL_STEPS - (side < 0)))
             x = side * (thickness / 2 - bevel) + bevel * tilt.imag
-            shrunk = [(point - bevel * (1 - tilt.real) * normal, tilt.real * normal) for point, normal in outline]
+            shrunk = [
+                (point - bevel * (1 - tilt.real) * normal, tilt.real * normal)
+                for point, normal in outline
+            ]
             rings.append([((x, p.real, p.imag), (tilt.imag, n.real, n.imag)) for p, n in shrunk])
     return rings
 
 
 def _revolve(profile: Outline, section: Outline) -> list[Ring]:
-    """Stack copies of a horizontal section; the profile's points are (scale, height), from the bottom upwards."""
+    """Stack copies of a horizontal section; the profile's points are (scale, height), from the
+    bottom upwards."""
     rings = []
     for place, slope in profile:
         ring = []
         for point, normal in section:
-            # Unless the section is a circle, a wall's slope depends on its own distance from the axis.
+            # Unless the section is a circle, a wall's slope depends on its own distance from the
+            # axis.
             reach = (point * normal.conjugate()).real
             p, n, up = place.real * point, slope.real * normal, slope.imag * reach
             length = math.hypot(n.real, n.imag, up)
-            ring.append(((p.real, p.imag, place.imag), (n.real / length, n.imag / length, up / length)))
+            ring.append(
+                ((p.real, p.imag, place.imag), (n.real / length, n.imag / length, up / length))
+            )
         rings.append(ring)
     return rings
 
 
 def _arc(centre: complex, radius: float, start: complex, turn: float) -> Outline:
-    """An arc whose normal turns from `start` by `turn` radians; a concave arc has negative radius and turn."""
+    """An arc whose normal turns from `start` by `turn` radians; a concave arc has negative radius
+    and turn."""
     # With an even number of steps, an arc across the axis has a point on the axis.
     steps = 2 * math.ceil(abs(turn) / ARC_STEP / 2)
     normals = [start * cmath.rect(1, turn * step / steps) for step in range(steps + 1)]
@@ -185,16 +216,21 @@ def _rounded(corners: Sequence[Corner]) -> Outline:
         turn = cmath.phase(after / before)
         first, last = -1j * before / abs(before), -1j * after / abs(after)
         signed = math.copysign(radius, turn)
-        outline += _arc(corner - signed * (first + last) / (1 + math.cos(turn)), signed, first, turn)
+        outline += _arc(
+            corner - signed * (first + last) / (1 + math.cos(turn)), signed, first, turn
+        )
     return outline
 
 
 def _profile(*corners: Corner) -> Outline:
-    """The right half, bottom to top, of the rounded polygon of these corners and their mirror images.
+    """The right half, bottom to top, of the rounded polygon of these corners and their mirror
+    images.
 
     A corner on the axis is a tip: it has no mirror image, and its arc ends in a pole.
     """
-    mirrored = [(-corner.conjugate(), radius) for corner, radius in reversed(corners) if corner.real]
+    mirrored = [
+        (-corner.conjugate(), radius) for corner, radius in reversed(corners) if corner.real
+    ]
     whole = _rounded([*corners, *mirrored])
     return [(point, normal) for point, normal in whole if point.real > -1e-9]
 
@@ -208,14 +244,25 @@ def _square(radius: float = CORNER) -> Outline:
 
 
 def _star() -> Outline:
-    spokes = [(1.0 if i % 2 == 0 else 0.45) * cmath.rect(1, math.pi / 2 + math.pi / 5 * i) for i in range(10)]
+    spokes = [
+        (1.0 if i % 2 == 0 else 0.45) * cmath.rect(1, math.pi / 2 + math.pi / 5 * i)
+        for i in range(10)
+    ]
     return _rounded([(spoke, CORNER) for spoke in spokes])
 
 
 def _heart() -> Outline:
-    # Drawn with the tip at the origin and the lobes along the axes, then turned to stand on the tip.
+    # Drawn with the tip at the origin and the lobes along the axes, then turned to stand on the
+    # tip.
     lobe, notch = 0.41, 0.05
-    flat = [(0, 0.12), (1.5, lobe), (1.5 + 1j, lobe), (0.87 + 0.87j, notch), (1 + 1.5j, lobe), (1.5j, lobe)]
+    flat = [
+        (0, 0.12),
+        (1.5, lobe),
+        (1.5 + 1j, lobe),
+        (0.87 + 0.87j, notch),
+        (1 + 1.5j, lobe),
+        (1.5j, lobe),
+    ]
     return _rounded([(corner * cmath.rect(1, math.pi / 4), radius) for corner, radius in flat])
 
 
@@ -229,7 +276,9 @@ def _arch() -> Outline:
     foot_in, foot_out, lintel, top = 0.42, 0.9, 1.3, 1.8
     right = [(foot_in + 0j, CORNER), (foot_out + 0j, CORNER), (complex(foot_out, top), 0.82)]
     left = [(-corner.conjugate(), radius) for corner, radius in reversed(right)]
-    return _rounded([*right, *left, (complex(-foot_in, lintel), 0.38), (complex(foot_in, lintel), 0.38)])
+    return _rounded(
+        [*right, *left, (complex(-foot_in, lintel), 0.38), (complex(foot_in, lintel), 0.38)]
+    )
 
 
 def _crescent() -> Outline:
@@ -264,6 +313,8 @@ SHAPES: dict[str, Callable[[], list[Ring]]] = {
     "heart": lambda: _prism(_heart(), 0.65),
     "cross": lambda: _prism(_cross(), 0.5),
     "arch": lambda: _prism(_arch(), 0.52),
-    "hourglass": lambda: _revolve(_profile((1 + 0j, BEVEL), (0.25 + 1.15j, 0.15), (1 + 2.3j, BEVEL)), _circle()),
+    "hourglass": lambda: _revolve(
+        _profile((1 + 0j, BEVEL), (0.25 + 1.15j, 0.15), (1 + 2.3j, BEVEL)), _circle()
+    ),
     "crescent": lambda: _prism(_crescent(), 0.48),
 }

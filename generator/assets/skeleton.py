@@ -1,4 +1,5 @@
-"""The declaration of an animal in TOML: limbs along joints, and rows of spikes (docs/animals.md)."""
+"""The declaration of an animal in TOML: limbs along joints, and rows of spikes
+(docs/animals.md)."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,7 +17,8 @@ def _half_axes(joint: list[float]) -> list[float]:
     return joint
 
 
-# x, y, z of a joint and the half-axes of its cross-section, across and through the limb; one half-axis is a circle.
+# x, y, z of a joint and the half-axes of its cross-section, across and through the limb; one
+# half-axis is a circle.
 Joint = Annotated[list[Finite], Field(min_length=4, max_length=5), AfterValidator(_half_axes)]
 Spike = Annotated[list[Finite], Field(min_length=5, max_length=5), AfterValidator(_half_axes)]
 Direction = tuple[Finite, Finite, Finite]
@@ -25,7 +27,8 @@ Direction = tuple[Finite, Finite, Finite]
 class Limb(Declared):
     """A limb, trunk, ear or horn: a tube along a smooth curve through its joints.
 
-    Cross-sections are ellipses, or plates with round edges if `flat`. `side`: the direction of their first half-axis.
+    Cross-sections are ellipses, or plates with round edges if `flat`. `side`: the direction of
+    their first half-axis.
     """
 
     joints: Annotated[list[Joint], Field(min_length=1)]
@@ -35,7 +38,8 @@ class Limb(Declared):
 
 
 class Teeth(Declared):
-    """A row of upward spikes along a curve through the joints, which also give a spike's half-width and height."""
+    """A row of upward spikes along a curve through the joints, which also give a spike's half-width
+    and height."""
 
     joints: Annotated[list[Spike], Field(min_length=2)]
     count: Annotated[int, Field(ge=2, le=100)]
@@ -43,7 +47,8 @@ class Teeth(Declared):
 
 
 class Skeleton(Declared):
-    """An animal that faces +X and stands on z = 0; x forward, y to its left, z up, in any unit of length.
+    """An animal that faces +X and stands on z = 0; x forward, y to its left, z up, in any unit of
+    length.
 
     A part that leaves the plane y = 0 is mirrored, so it occurs twice.
     """
@@ -54,7 +59,8 @@ class Skeleton(Declared):
 
 
 def load_skeleton(path: Path) -> Skeleton:
-    """Read an animal's declaration. Raises UserError if the file is missing or the declaration is invalid."""
+    """Read an animal's declaration. Raises UserError if the file is missing or the declaration is
+    invalid."""
     try:
         return Skeleton.model_validate(read_toml(path, "animal"))
     except ValidationError as error:

@@ -1,5 +1,6 @@
-"""Reads untrusted files in a sandboxed child process: memory and CPU time are limited, and it sees only the folders
-that it needs (confinement.py). A file that crashes or stalls a parser, or fills memory, harms nothing else.
+"""Reads untrusted files in a sandboxed child process: memory and CPU time are limited, and it sees
+only the folders that it needs (confinement.py). A file that crashes or stalls a parser, or fills
+memory, harms nothing else.
 
 Run as a program, this module is that child process.
 """
@@ -23,7 +24,8 @@ _SILENCE = 600.0  # seconds without an answer
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits for reading a file: bytes of memory, and CPU seconds: `seconds` + `seconds_a_byte` × its bytes."""
+    """Limits for reading a file: bytes of memory, and CPU seconds: `seconds` + `seconds_a_byte` ×
+    its bytes."""
 
     memory: int
     seconds: float
@@ -40,8 +42,10 @@ def read_bounded(
 ) -> Iterator[tuple[Path, Any]]:
     """Yields (file, item) for each item that `function` yields, file by file.
 
-    `function`: "module:name" of a function of a path and of `arguments` that yields JSON values. `sees`: folders or
-    files that its process may read. `writes`: folders that it may write to. Raises UserError if the function raises
+    `function`: "module:name" of a function of a path and of `arguments` that yields JSON values.
+    `sees`: folders or
+    files that its process may read. `writes`: folders that it may write to. Raises UserError if the
+    function raises
     one, if its process ends, and if a file exceeds its bounds.
     """
     process: AnsweringProcess | None = None
@@ -49,10 +53,14 @@ def read_bounded(
         for file in files:
             if process is None:
                 process = AnsweringProcess(__name__)
-                process.send({"sees": [str(each) for each in sees], "writes": [str(each) for each in writes]})
+                process.send(
+                    {"sees": [str(each) for each in sees], "writes": [str(each) for each in writes]}
+                )
             seconds = bounds.seconds + bounds.seconds_a_byte * file.stat().st_size
             limits = {"memory": bounds.memory, "seconds": seconds}
-            process.send({"function": function, "file": str(file), "arguments": arguments, **limits})
+            process.send(
+                {"function": function, "file": str(file), "arguments": arguments, **limits}
+            )
             while "item" in (answer := _answer(process, file)):
                 yield file, answer["item"]
             if "refused" in answer:
@@ -67,13 +75,14 @@ def _answer(process: AnsweringProcess, file: Path) -> dict[str, Any]:
         return process.answer(_SILENCE)
     except ProcessEndError as ended:
         raise UserError(
-            f"{file} cannot be read: the process that reads it {ended}; it is damaged or far too heavy, so make it "
-            f"again or take it from someone you trust."
+            f"{file} cannot be read: the process that reads it {ended}; it is damaged or far too "
+            f"heavy, so make it again or take it from someone you trust."
         ) from None
 
 
 def main() -> None:
-    """Answer each request on stdin: {"item": …} for each item of the file, then {} or {"refused": sentence}."""
+    """Answer each request on stdin: {"item": …} for each item of the file, then {} or {"refused":
+    sentence}."""
     end_with_parent()
     answer = answer_with()
     own = json.loads(sys.stdin.readline())
@@ -90,7 +99,12 @@ def main() -> None:
             answer(refused=error.message)
         except MemoryError:
             most = request["memory"] >> 20
-            answer(refused=f"{request['file']} takes more than {most:,} MiB of memory; it is damaged or far too heavy.")
+            answer(
+                refused=(
+                    f"{request['file']} takes more than {most:,} MiB of memory; it is damaged or "
+                    f"far too heavy."
+                )
+            )
 
 
 def _limit(memory: int, seconds: float) -> None:

@@ -71,7 +71,9 @@ class Clusters:
             vocabulary: the number of values and of objects; None: those that the items name.
         """
         n = len(clusters)
-        names, shown = np.unique(np.full(n, "") if bindings is None else _strings(bindings), return_inverse=True)
+        names, shown = np.unique(
+            np.full(n, "") if bindings is None else _strings(bindings), return_inverse=True
+        )
         of_scene = [name.split(SEPARATOR) if name else [] for name in names.tolist()]
         known = sorted({binding for in_scene in of_scene for binding in in_scene})
         column = {binding: i for i, binding in enumerate(known)}
@@ -111,12 +113,17 @@ class Clusters:
     def images(self) -> "Clusters":
         """The same items with each scene as a cluster and without bindings: for new images of the
         same scenes."""
-        return replace(self, codes=self.scenes, weights=self.weights[:, :0], factors=self.factors[:0])
+        return replace(
+            self, codes=self.scenes, weights=self.weights[:, :0], factors=self.factors[:0]
+        )
 
     def levels(self) -> dict[str, int]:
         """The number of different values, and of objects, in these items; 0 if names are not
         `value:object`."""
-        return {name: of_factor.shape[1] for name, of_factor in zip(FACTORS, self.main_effects(), strict=True)}
+        return {
+            name: of_factor.shape[1]
+            for name, of_factor in zip(FACTORS, self.main_effects(), strict=True)
+        }
 
     @property
     def bindings_named(self) -> int:
@@ -128,7 +135,8 @@ class Clusters:
         scene."""
         used = self.weights[np.unique(self.shown)].any(axis=0)
         values, objects = (
-            self.weights @ (codes[:, None] == np.unique(codes[used & (codes >= 0)])) for codes in self.factors.T
+            self.weights @ (codes[:, None] == np.unique(codes[used & (codes >= 0)]))
+            for codes in self.factors.T
         )
         return values, objects
 

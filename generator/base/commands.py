@@ -1,4 +1,5 @@
-"""Shared parts of the command lines `gen` and `score`: parameter types, help, errors, output and progress bars.
+"""Shared parts of the command lines `gen` and `score`: parameter types, help, errors, output and
+progress bars.
 
 Library code does not import this: it logs, raises UserError and takes a Progress (progress.py).
 """
@@ -34,8 +35,8 @@ WORDS = "generator.words"
 
 
 class LocalFolder(click.Path):
-    """A folder of this machine. A name with a colon, such as exp:1, is made absolute: readers of tables would take it
-    for a URL.
+    """A folder of this machine. A name with a colon, such as exp:1, is made absolute: readers of
+    tables would take it for a URL.
 
     `written`: a folder to write. Raises UserError if nothing can be written there.
     """
@@ -55,10 +56,11 @@ class LocalFolder(click.Path):
 
 
 class DatasetFolder(LocalFolder):
-    """The folder of a dataset. A URL becomes its local folder; to read, `example` becomes the shipped dataset.
+    """The folder of a dataset. A URL becomes its local folder; to read, `example` becomes the
+    shipped dataset.
 
-    Raises UserError if a URL cannot be reached, if a URL to read has no dataset, and if the name of a folder to write
-    begins like a URL, such as s3:/bucket or exp:1.
+    Raises UserError if a URL cannot be reached, if a URL to read has no dataset, and if the name of
+    a folder to write begins like a URL, such as s3:/bucket or exp:1.
     """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
@@ -68,14 +70,16 @@ class DatasetFolder(LocalFolder):
         if self._written and _SCHEME.match(str(value)):
             scheme, _, rest = str(value).partition(":")
             raise UserError(
-                f"Expected a folder or a URL such as s3://bucket/name, got '{value}', which begins like a URL; write "
+                f"Expected a folder or a URL such as s3://bucket/name, got '{value}', which begins "
+                f"like a URL; write "
                 f"'{scheme}://{rest.lstrip('/')}' for a URL, or './{value}' for a folder."
             )
         return super().convert(value if self._written else local_folder(str(value)), param, ctx)
 
 
 class OutFile(click.Path):
-    """A file to write, whose name must end in `suffix` if that is given. Raises UserError if it cannot be written."""
+    """A file to write, whose name must end in `suffix` if that is given. Raises UserError if it
+    cannot be written."""
 
     def __init__(self, suffix: str = "") -> None:
         super().__init__(path_type=Path, dir_okay=False)
@@ -95,7 +99,9 @@ class OutFile(click.Path):
 class Number(click.FloatRange):
     """A number in a range. NaN is refused, which click would allow."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
         """The number."""
         number = float(super().convert(value, param, ctx))
         if math.isnan(number):
@@ -106,18 +112,21 @@ class Number(click.FloatRange):
 class Command(click.Command):
     """A command whose help lists common options first and ends with examples.
 
-    common: names of the parameters to list first. examples: command lines without the name of the program.
+    common: names of the parameters to list first. examples: command lines without the name of the
+        program.
     """
 
-    def __init__(self, *args: Any, common: Sequence[str] = (), examples: Sequence[str] = (), **more: Any) -> None:
+    def __init__(
+        self, *args: Any, common: Sequence[str] = (), examples: Sequence[str] = (), **more: Any
+    ) -> None:
         super().__init__(*args, **more)
         self.common, self.examples = common, examples
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Store the arguments as typed under WORDS, for commands that run themselves as a job.
 
-        Raises UserError for an argument that is not UTF-8, as names in old archives are: manifests and tables, which
-        are UTF-8, could not name such a path.
+        Raises UserError for an argument that is not UTF-8, as names in old archives are: manifests
+        and tables, which are UTF-8, could not name such a path.
         """
         for argument in args:
             _check_utf8(argument)
@@ -128,7 +137,10 @@ class Command(click.Command):
         """Write the options; in two sections if some are common."""
         options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
         records = [(each.name in self.common, each.get_help_record(ctx)) for each in options]
-        for title, wanted in (("Common options", True), ("More options" if self.common else "Options", False)):
+        for title, wanted in (
+            ("Common options", True),
+            ("More options" if self.common else "Options", False),
+        ):
             if rows := [record for common, record in records if record and common is wanted]:
                 with formatter.section(title):
                     formatter.write_dl(rows)
@@ -143,10 +155,11 @@ class Command(click.Command):
 
 
 class Commands(click.Group):
-    """A group of commands that prints log messages of the library, and reports expected errors in one sentence.
+    """A group of commands that prints log messages of the library, and reports expected errors in
+    one sentence.
 
-    Exit code: 2 after a user's mistake, if a file cannot be read or written, and if memory is short; 130 after Ctrl-C.
-    Its help lists the commands in the order in which they were added.
+    Exit code: 2 after a user's mistake, if a file cannot be read or written, and if memory is
+    short; 130 after Ctrl-C. Its help lists the commands in the order in which they were added.
     """
 
     command_class = Command
@@ -158,7 +171,9 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands, each with the first sentence of its help."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, each.get_short_help_str(1_000)) for name, each in self.commands.items()])
+            formatter.write_dl(
+                [(name, each.get_short_help_str(1_000)) for name, each in self.commands.items()]
+            )
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command. Unforeseen errors keep their traceback."""
@@ -172,7 +187,9 @@ class Commands(click.Group):
             except UserError as error:
                 raise _Mistake(visible(error.message)) from error
             except click.ClickException as error:
-                vars(error)["message"] = visible(error.message)  # type checkers see a final attribute
+                vars(error)["message"] = visible(
+                    error.message
+                )  # type checkers see a final attribute
                 raise
             except UnicodeEncodeError as error:
                 # A path that no argument names, such as the working folder.
@@ -182,13 +199,13 @@ class Commands(click.Group):
                 if "home directory" not in str(error):
                     raise
                 raise _Mistake(
-                    "There is no home folder for caches and assets, as for a user without an entry in passwd: set HOME "
-                    "or XDG_CACHE_HOME to a folder."
+                    "There is no home folder for caches and assets, as for a user without an entry "
+                    "in passwd: set HOME or XDG_CACHE_HOME to a folder."
                 ) from error
             except MemoryError as error:
                 raise _Mistake(
-                    "There is not enough memory; end other programs, or ask for less at a time. Finished work is "
-                    "kept: run the same command again to continue."
+                    "There is not enough memory; end other programs, or ask for less at a time. "
+                    "Finished work is kept: run the same command again to continue."
                 ) from error
             except OSError as error:
                 if error.errno not in _FULL and (error.errno is None or error.filename is None):
@@ -196,20 +213,25 @@ class Commands(click.Group):
                 what = "write" if error.errno in _FULL else "use"
                 where = visible(str(error.filename or _written_folders()))
                 raise _Mistake(
-                    f"Cannot {what} {where}: {reason_of(error)}. Finished work is kept: mend this and run the same "
-                    f"command again."
+                    f"Cannot {what} {where}: {reason_of(error)}. Finished work is kept: mend this "
+                    f"and run the same command again."
                 ) from error
 
 
 def _check_utf8(text: str) -> None:
     # Python keeps each byte that is not UTF-8 as a lone surrogate.
     if any("\ud800" <= character <= "\udfff" for character in text):
-        raise _Mistake(f"Expected names in UTF-8, got '{visible(text)}'; rename the file or the folder.")
+        raise _Mistake(
+            f"Expected names in UTF-8, got '{visible(text)}'; rename the file or the folder."
+        )
 
 
 def _written_folders() -> str:
     """The places that a command writes to, for an error that names no file."""
-    return f"a file in the output folder, the cache {user_cache_path('jackalope')} or {tempfile.gettempdir()}"
+    return (
+        f"a file in the output folder, the cache {user_cache_path('jackalope')} or "
+        f"{tempfile.gettempdir()}"
+    )
 
 
 @click.command(cls=Command, examples=["completion bash >> ~/.bashrc", "completion zsh >> ~/.zshrc"])
@@ -230,13 +252,16 @@ class _Mistake(click.ClickException):
 
 @contextmanager
 def _logs_shown() -> Iterator[None]:
-    """Context in which log messages of the packages from level INFO on go to stderr, without a prefix."""
+    """Context in which log messages of the packages from level INFO on go to stderr, without a
+    prefix."""
     handler = _Stderr()
     loggers = [logging.getLogger(name) for name in ("generator", "evaluator")]
     for logger in loggers:
         logger.addHandler(handler)
         logger.setLevel(logging.INFO)
-        logger.propagate = False  # libraries that set up the root logger would print every line again
+        logger.propagate = (
+            False  # libraries that set up the root logger would print every line again
+        )
     try:
         yield
     finally:
@@ -252,7 +277,9 @@ class _Stderr(logging.Handler):
 
 
 DRY_RUN = click.option(
-    "--dry-run", is_flag=True, help="Slurm: print the scripts and the cost; submit and write nothing."
+    "--dry-run",
+    is_flag=True,
+    help="Slurm: print the scripts and the cost; submit and write nothing.",
 )
 
 
@@ -260,7 +287,10 @@ def slurm_options(command: Any) -> Any:
     """Decorator that adds the options for the resources of Slurm jobs (generator.base.slurm)."""
     for name, said in {
         "--memory": "Slurm: memory of a job, such as 16GB.",
-        "--time": "Slurm: time of a job, such as 2:00:00; a longer job is requeued and continues.  [default: a day]",
+        "--time": (
+            "Slurm: time of a job, such as 2:00:00; a longer job is requeued and continues.  "
+            "[default: a day]"
+        ),
         "--account": "Slurm: account of the jobs.",
         "--partition": "Slurm: partition of the jobs.",
     }.items():
@@ -279,7 +309,8 @@ def result(data: dict[str, Any], as_json: bool, line: str) -> None:
 
 
 class Bar(Progress):
-    """Shows progress as a bar on stderr with the remaining time; shows nothing if stderr is no terminal."""
+    """Shows progress as a bar on stderr with the remaining time; shows nothing if stderr is no
+    terminal."""
 
     @contextmanager
     def track(self, name: str, total: int | None, done: int = 0) -> Iterator[Advance]:

@@ -1,8 +1,9 @@
-"""Sandbox for a process that reads untrusted files (Landlock): no other folders, no TCP from Linux 6.7 on; it ends with
-its parent.
+"""Sandbox for a process that reads untrusted files (Landlock): no other folders, no TCP from Linux
+6.7 on; it ends with its parent.
 
-The kernel confines only the calling thread and threads that it starts later, so a process must be confined before any
-library starts threads. So this module imports no NumPy and no other module of the project.
+The kernel confines only the calling thread and threads that it starts later, so a process must be
+confined before any library starts threads. So this module imports no NumPy and no other module of
+the project.
 """
 
 import ctypes
@@ -18,7 +19,10 @@ from threading import Thread
 from time import sleep
 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-_READ, _READ_FILE = 0b1101, 0b0101  # rights to run, read files and list folders; to run and read a file
+_READ, _READ_FILE = (
+    0b1101,
+    0b0101,
+)  # rights to run, read files and list folders; to run and read a file
 _ALL = ((1 << 13) - 1, (1 << 14) - 1, (1 << 15) - 1)  # all file rights of Landlock 1, 2 and 3
 _CONNECT = 0b11  # bind and connect, from version 4 on
 _SET_DEATH_SIGNAL, _NO_NEW_PRIVILEGES = 1, 38
@@ -26,8 +30,8 @@ _SYSTEM = ("/usr", "/lib", "/lib64", "/nix/store", "/dev/null", "/dev/urandom")
 
 
 def end_with_parent() -> None:
-    """End this process when its parent ends: on Linux at once, whatever it does then; elsewhere once a Python thread,
-    which checks every second, gets to run."""
+    """End this process when its parent ends: on Linux at once, whatever it does then; elsewhere
+    once a Python thread, which checks every second, gets to run."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
         return
@@ -42,7 +46,8 @@ def end_with_parent() -> None:
 
 
 def memory_of_data() -> int:
-    """Bytes of this process that count for RLIMIT_DATA. Linux only; works in a confined process too."""
+    """Bytes of this process that count for RLIMIT_DATA. Linux only; works in a confined process
+    too."""
     return int(os.pread(_statm(os.getpid()), 256, 0).split()[5]) * resource.getpagesize()
 
 
@@ -57,8 +62,9 @@ def can_confine() -> bool:
 
 
 def confine(readable: Iterable[Path], writable: Iterable[Path]) -> None:
-    """Restrict this process until it ends: it reads only below `readable`, `writable` and the folders of the code of
-    Python and the system; it writes only below `writable`; from Landlock 4 on it opens no TCP connections.
+    """Restrict this process until it ends: it reads only below `readable`, `writable` and the
+    folders of the code of Python and the system; it writes only below `writable`; from Landlock 4
+    on it opens no TCP connections.
 
     Does nothing where `can_confine` is false. Raises OSError if the kernel refuses.
     """
@@ -67,9 +73,20 @@ def confine(readable: Iterable[Path], writable: Iterable[Path]) -> None:
         return
     memory_of_data()  # opens its file, which cannot be opened later
     everything = _ALL[min(version, 3) - 1]
-    ruleset = _call(_CREATE_RULESET, struct.pack("=QQ", everything, _CONNECT if version >= 4 else 0), 16, 0)
-    own = (*_SYSTEM, sys.prefix, sys.base_prefix, *sys.path, *os.environ.get("LD_LIBRARY_PATH", "").split(":"))
-    for path, rights in (*((Path(each), _READ) for each in own if each), *((path, _READ) for path in readable)):
+    ruleset = _call(
+        _CREATE_RULESET, struct.pack("=QQ", everything, _CONNECT if version >= 4 else 0), 16, 0
+    )
+    own = (
+        *_SYSTEM,
+        sys.prefix,
+        sys.base_prefix,
+        *sys.path,
+        *os.environ.get("LD_LIBRARY_PATH", "").split(":"),
+    )
+    for path, rights in (
+        *((Path(each), _READ) for each in own if each),
+        *((path, _READ) for path in readable),
+    ):
         _allow(ruleset, path, rights)
     for path in writable:
         _allow(ruleset, path, everything)

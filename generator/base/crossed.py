@@ -57,11 +57,13 @@ class Prior:
     def weakened(self, factor: float) -> "Prior":
         """The same guesses, which count `factor` (0..1) times as many degrees of freedom. Near 0
         the estimates are those of moments alone, as in textbooks."""
-        return replace(self, freedom={name: factor * freedom for name, freedom in self.freedom.items()})
+        return replace(
+            self, freedom={name: factor * freedom for name, freedom in self.freedom.items()}
+        )
 
 
-# With 1 degree of freedom, intervals of a 3x3 block are a quarter wider than they need to be. With 3,
-# they miss effects of names and bindings that are far larger than the guess.
+# With 1 degree of freedom, intervals of a 3x3 block are a quarter wider than they need to be. With
+# 3, they miss effects of names and bindings that are far larger than the guess.
 _FREEDOM = {
     NAMES: 2.0,
     BINDINGS: 2.0,
@@ -100,14 +102,20 @@ OF_COMPARISONS = OF_SHARES.weakened(0.3)
 """For the difference of two models. Their effects may be alike or independent, so the guess counts
 less (`python -m bench --only comparing`)."""
 TINY = 1e-20
-_MOST_ROUNDS = 500  # of reweighting; most fits settle in 20, perfect agreement within clusters needs 60
-_SETTLED = 1e-7  # relative change of every component in a round at which a fit ends: no digit that is shown
-_EXACT = 500  # levels of a factor up to which the variance of its sum of squares is computed exactly
-_PER_CLUSTER = 10  # items of a cluster that can count for the centre of a share
-_SHRINK = 0.346  # E logistic(m + sZ) is close to logistic(m / sqrt(1 + 0.346 s^2)) (Zeger, Liang and Albert 1988)
-_BERNOULLI = (
-    0.2  # p (1 - p) of a share near 75%: turns logits into a part of the variance of outcomes that are no shares
+_MOST_ROUNDS = (
+    500  # of reweighting; most fits settle in 20, perfect agreement within clusters needs 60
 )
+# relative change of every component in a round at which a fit ends: no digit that is shown
+_SETTLED = 1e-7
+_EXACT = (
+    500  # levels of a factor up to which the variance of its sum of squares is computed exactly
+)
+_PER_CLUSTER = 10  # items of a cluster that can count for the centre of a share
+# E logistic(m + sZ) is close to logistic(m / sqrt(1 + 0.346 s^2)) (Zeger, Liang and Albert 1988)
+_SHRINK = 0.346
+# p (1 - p) of a share near 75%: turns logits into a part of the variance of outcomes that are no
+# shares
+_BERNOULLI = 0.2
 
 
 @dataclass(frozen=True)
@@ -229,7 +237,9 @@ class CrossedMeans:
         share: the outcomes are in 0..1, and the interval is in logits.
         """
         totals = np.bincount(self._cell, weights=self._item_weights * outcomes)
-        mean = round(float(totals.sum()), 12)  # weights add up to 1 but for rounding: all right is 1
+        mean = round(
+            float(totals.sum()), 12
+        )  # weights add up to 1 but for rounding: all right is 1
         centre, spread, scale = self._scales(totals, mean, share)
         if spread <= TINY:
             nothing = MeanEstimate(mean, {}, 0.0, centre)
@@ -240,7 +250,9 @@ class CrossedMeans:
             squares[-1] += 0.5 * float(np.square(self._w).mean())
         prior = np.array(
             [
-                spread if factor.name == NOISE else self._prior.spreads[factor.name] ** 2 * spread * scale
+                spread
+                if factor.name == NOISE
+                else self._prior.spreads[factor.name] ** 2 * spread * scale
                 for factor in self._factors
             ]
         )
@@ -251,7 +263,9 @@ class CrossedMeans:
             variance = float(factors @ components)
             uncertainty = float(factors @ covariance @ factors)
             freedom = 2 * variance**2 / uncertainty if uncertainty > 0 else 0.0
-            parts = {f.name: float(v) for f, v in zip(self._factors, factors * components, strict=True)}
+            parts = {
+                f.name: float(v) for f, v in zip(self._factors, factors * components, strict=True)
+            }
             claims.append(MeanEstimate(mean, parts, freedom, centre))
         named = {factor.name: float(v) for factor, v in zip(self._factors, components, strict=True)}
         return Estimates(claims[0], claims[1], named)
@@ -260,8 +274,9 @@ class CrossedMeans:
         """The centre of a share; the variance of a single outcome; and the factor by which squared
         logits become a part of that variance."""
         if share:
-            # Half a cell more of each outcome keeps a share of 0 or 1 off the ends (Agresti 2013, section
-            # 3.1.4). Few clusters without an error tell little, however many items they have.
+            # Half a cell more of each outcome keeps a share of 0 or 1 off the ends (Agresti 2013,
+            # section 3.1.4). Few clusters without an error tell little, however many items they
+            # have.
             effective = min(1 / np.square(self._w).sum(), _PER_CLUSTER * self._effective_clusters)
             centre = float((np.clip(mean, 0, 1) * effective + 0.5) / (effective + 1))
             return centre, centre * (1 - centre), centre * (1 - centre) * _flattening()
@@ -349,7 +364,8 @@ class CrossedMeans:
             system = np.vstack([rows[:, None] * expected, np.diag(of_prior)])
             target = np.concatenate([rows * squares, of_prior * prior])
             found = _nonnegative(system, target)
-            # Half steps: weights and components depend on one another, and full steps can oscillate.
+            # Half steps: weights and components depend on one another, and full steps can
+            # oscillate.
             before, components = components, np.maximum((components + found) / 2, least)
             if np.all(np.abs(components - before) <= _SETTLED * components):
                 break
@@ -399,15 +415,25 @@ def _factors(clusters: Clusters, first: np.ndarray, finite_bindings: bool) -> li
     bindings = clusters.weights[clusters.shown[first]]
     bindings = bindings[:, bindings.any(axis=0)]
     beside_names = np.column_stack([constant, names]) if names.shape[1] else constant
-    all_bindings = float(np.prod(clusters.vocabulary)) if finite_bindings and names.shape[1] else np.inf
+    all_bindings = (
+        float(np.prod(clusters.vocabulary)) if finite_bindings and names.shape[1] else np.inf
+    )
     trainings = clusters.trainings[first]
     several = len(np.unique(trainings)) > 1
     found = []
 
-    def add(name: str, design: np.ndarray | sparse.csr_array, nuisance: np.ndarray, size: float = np.inf) -> None:
+    def add(
+        name: str, design: np.ndarray | sparse.csr_array, nuisance: np.ndarray, size: float = np.inf
+    ) -> None:
         levels = design.shape[1]
         found.append(
-            _Factor(name, sparse.csr_array(design), nuisance, np.full(levels, size), np.zeros(levels, dtype=int))
+            _Factor(
+                name,
+                sparse.csr_array(design),
+                nuisance,
+                np.full(levels, size),
+                np.zeros(levels, dtype=int),
+            )
         )
 
     if np.ptp(names, axis=0).any():
@@ -420,7 +446,10 @@ def _factors(clusters: Clusters, first: np.ndarray, finite_bindings: bool) -> li
     if several:
         add(TRAININGS, _indicators(trainings), beside_names)
         within = sparse.hstack(
-            [sparse.csr_array(bindings * (trainings == each)[:, None]) for each in np.unique(trainings)]
+            [
+                sparse.csr_array(bindings * (trainings == each)[:, None])
+                for each in np.unique(trainings)
+            ]
         ).tocsr()
         within = within[:, np.flatnonzero(abs(within).sum(axis=0))]
         # If every binding is in one training, its effect and that within the training are the same.

@@ -1,4 +1,5 @@
-"""Base model and field types for declarations in TOML; parsers of numbers, sizes and times in text."""
+"""Base model and field types for declarations in TOML; parsers of numbers, sizes and times in
+text."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,7 +43,8 @@ def refuse(mistakes: Iterable[str]) -> None:
 
 
 def caught(check: Callable[[], None]) -> list[str]:
-    """Run a check and return the lines of the ValueError that it raises; empty if it raises none."""
+    """Run a check and return the lines of the ValueError that it raises; empty if it raises
+    none."""
     try:
         check()
     except ValueError as error:
@@ -51,7 +53,8 @@ def caught(check: Callable[[], None]) -> list[str]:
 
 
 def sentence_of(mistake: Mapping[str, Any]) -> str:
-    """Returns an error that pydantic found in a declaration as a sentence: what was expected, and what came."""
+    """Returns an error that pydantic found in a declaration as a sentence: what was expected, and
+    what came."""
     place = ".".join(str(part) for part in mistake["loc"])
     given = mistake["input"]
     if mistake["type"] == "missing":
@@ -67,7 +70,8 @@ def sentence_of(mistake: Mapping[str, Any]) -> str:
 
 
 def table_of(model: type[BaseModel], place: Sequence[str | int]) -> type[BaseModel]:
-    """The model of the table at a place such as ("environments", "desert", "sky") in a declaration of `model`."""
+    """The model of the table at a place such as ("environments", "desert", "sky") in a declaration
+    of `model`."""
     names = 0  # number of next parts that are the user's names, not keys
     for part in place:
         if names:
@@ -78,7 +82,8 @@ def table_of(model: type[BaseModel], place: Sequence[str | int]) -> type[BaseMod
 
 
 def _within(annotation: Any) -> tuple[type[BaseModel], int] | None:
-    """The model inside a type such as dict[str, Model] | None, and how many dicts enclose it; None without a model."""
+    """The model inside a type such as dict[str, Model] | None, and how many dicts enclose it; None
+    without a model."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation, 0
     for inner in get_args(annotation):
@@ -103,16 +108,21 @@ def parse_size(spec: str) -> int:
 
 
 def parse_time(spec: str) -> int:
-    """Minutes, from `90`, `2:30:00` or `1-12:00:00`, as Slurm writes times. Raises UserError if malformed.
+    """Minutes, from `90`, `2:30:00` or `1-12:00:00`, as Slurm writes times. Raises UserError if
+    malformed.
 
     >>> parse_time("90"), parse_time("2:30:00"), parse_time("1-12:00:00")
     (90, 150, 2160)
     """
-    found = re.fullmatch(r"(?:(?:([0-9]{1,3})-)?([0-9]{1,3}):([0-5][0-9]):[0-5][0-9])|([0-9]{1,6})", spec)
+    found = re.fullmatch(
+        r"(?:(?:([0-9]{1,3})-)?([0-9]{1,3}):([0-5][0-9]):[0-5][0-9])|([0-9]{1,6})", spec
+    )
     minutes = 0
     if found:
         days, hours, rest, alone = (int(part or 0) for part in found.groups())
         minutes = alone or (days * 24 + hours) * 60 + rest
     if not minutes:
-        raise UserError(f"Expected --time to be minutes, H:MM:SS or D-HH:MM:SS, such as 2:00:00, got '{spec}'.")
+        raise UserError(
+            f"Expected --time to be minutes, H:MM:SS or D-HH:MM:SS, such as 2:00:00, got '{spec}'."
+        )
     return minutes

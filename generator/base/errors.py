@@ -5,7 +5,8 @@ from difflib import get_close_matches
 
 
 class UserError(Exception):
-    """A mistake that the user can mend. `message` is one sentence: what was expected, what came, how to mend it.
+    """A mistake that the user can mend. `message` is one sentence: what was expected, what came,
+    how to mend it.
 
     The command lines print it without a traceback and exit with code 2.
     """
@@ -34,8 +35,8 @@ def reason_of(error: OSError) -> str:
     return str(error.strerror or error).lower()
 
 
-# C0 but for tab and newline, DEL and C1; bidirectional marks, embeddings, overrides and isolates; line and paragraph
-# separators; lone surrogates, which no stream can encode
+# C0 but for tab and newline, DEL and C1; bidirectional marks, embeddings, overrides and isolates;
+# line and paragraph separators; lone surrogates, which no stream can encode
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ud800-\udfff]"
 )
@@ -51,7 +52,8 @@ def visible(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""As `visible`, with line breaks and tabs as escapes too: a name of others must not look like a line of ours.
+    r"""As `visible`, with line breaks and tabs as escapes too: a name of others must not look like
+    a line of ours.
 
     >>> one_line("small\n  certificate: clean")
     'small\\n  certificate: clean'
@@ -63,7 +65,8 @@ _MARKUP = re.compile(r"[\\`<>|]|\](?=[(\[:])")
 
 
 def one_line_of_markdown(text: str) -> str:
-    r"""As `one_line`, with the characters escaped that could begin a link, an image, HTML, code or a cell of a table.
+    r"""As `one_line`, with the characters escaped that could begin a link, an image, HTML, code or
+    a cell of a table.
 
     >>> one_line_of_markdown("![x](http://a) | <b>")
     '![x\\](http://a) \\| \\<b\\>'

@@ -1,4 +1,5 @@
-"""Packages of the extras (pyproject.toml): the error for a missing package, and connecting to Ray."""
+"""Packages of the extras (pyproject.toml): the error for a missing package, and connecting to
+Ray."""
 
 import socket
 import sys
@@ -40,8 +41,8 @@ _BLENDER = ((3, 11), (3, 13))
 
 @contextmanager
 def extras_named() -> Iterator[None]:
-    """Context, or decorator, of code that may import packages of an extra. If one is missing, raises UserError with the
-    pip command; any other missing module stays a ModuleNotFoundError."""
+    """Context, or decorator, of code that may import packages of an extra. If one is missing,
+    raises UserError with the pip command; any other missing module stays a ModuleNotFoundError."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -52,7 +53,8 @@ def extras_named() -> Iterator[None]:
 
 
 def check_installed(package: str) -> None:
-    """Raise UserError, with the pip command, where a package of an extra is not installed. Imports nothing."""
+    """Raise UserError, with the pip command, where a package of an extra is not installed. Imports
+    nothing."""
     if find_spec(package) is None:
         raise UserError(missing(package))
 
@@ -61,7 +63,8 @@ def missing(package: str) -> str:
     """Returns the error message for a missing package of an extra.
 
     >>> missing("torch")
-    "This needs the package torch, which is not installed; install it with: pip install 'jackalope[score]'."
+    "This needs the package torch, which is not installed; install it with: pip install
+    'jackalope[score]'."
     """
     extra = _OF_PACKAGE[package]
     where = ""
@@ -71,8 +74,8 @@ def missing(package: str) -> str:
             f"{sys.version_info[0]}.{sys.version_info[1]})"
         )
     return (
-        f"This needs the package {package}, which is not installed; install it{where} with: pip install "
-        f"'jackalope[{extra}]'."
+        f"This needs the package {package}, which is not installed; install it{where} with: pip "
+        f"install 'jackalope[{extra}]'."
     )
 
 
@@ -81,16 +84,18 @@ _TIMEOUT = 10.0  # seconds
 
 @contextmanager
 def connecting(address: str | None) -> Iterator[None]:
-    """Context of `ray.init(address)`; None starts a cluster here. Raises UserError if no cluster answers within 10 s:
-    Ray would wait long."""
+    """Context of `ray.init(address)`; None starts a cluster here. Raises UserError if no cluster
+    answers within 10 s: Ray would wait long."""
     host, colon, port = (address or "").rpartition("//")[2].rpartition(":")
     try:
         if colon:
             socket.create_connection((host, int(port)), timeout=_TIMEOUT).close()
-        with chdir("/"):  # workers import from the current directory, which may be an untrusted dataset
+        with chdir(
+            "/"
+        ):  # workers import from the current directory, which may be an untrusted dataset
             yield
     except (OSError, ValueError) as error:
         raise UserError(
-            f"--address {address}: no Ray cluster answers there ({error}); start one with `ray start --head`, or leave "
-            f"--address out."
+            f"--address {address}: no Ray cluster answers there ({error}); start one with `ray "
+            f"start --head`, or leave --address out."
         ) from None

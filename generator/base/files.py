@@ -1,4 +1,5 @@
-"""Writes files atomically (whole or not at all), and SHA256SUMS to check them; reads JSON, TOML and SHA256SUMS."""
+"""Writes files atomically (whole or not at all), and SHA256SUMS to check them; reads JSON, TOML and
+SHA256SUMS."""
 
 import hashlib
 import json
@@ -31,8 +32,9 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def draft_of(path: Path) -> Iterator[Path]:
-    """Context that yields a temporary path beside `path` and renames it to `path` at the end, so no reader sees half a
-    file. After an error it is deleted. An old temporary file is deleted first: it could be a link."""
+    """Context that yields a temporary path beside `path` and renames it to `path` at the end, so no
+    reader sees half a file. After an error it is deleted. An old temporary file is deleted first:
+    it could be a link."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     draft.unlink(missing_ok=True)
     try:
@@ -59,34 +61,40 @@ def json_text(data: Mapping[str, Any]) -> str:
 
 
 ABOUT = ("verify.json", "truth.parquet", "floor.json")
-"""Files that describe a finished benchmark: its certificate, the truth of its texts, and how well texts alone answer
-it. They are written after the other files, so SHA256SUMS does not list them."""
+"""Files that describe a finished benchmark: its certificate, the truth of its texts, and how well
+texts alone answer it. They are written after the other files, so SHA256SUMS does not list them."""
 
 
 def write_sums(folder: Path, known: Mapping[str, str]) -> str:
-    """Write SHA256SUMS of every file below `folder` (`sha256sum -c SHA256SUMS` checks it); returns its own digest.
+    """Write SHA256SUMS of every file below `folder` (`sha256sum -c SHA256SUMS` checks it); returns
+    its own digest.
 
-    `known`: digests by relative path. They are not computed again, and these files need not exist. Skips hidden files,
+    `known`: digests by relative path. They are not computed again, and these files need not exist.
+    Skips hidden files,
     and manifest.json and the files of ABOUT of the folder itself.
     """
     there = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     names = {name for name in there if not name.rpartition("/")[2].startswith(".")} | known.keys()
     names -= {SUMS, "manifest.json", *ABOUT}
     write_text(
-        folder / SUMS, "".join(f"{known.get(name) or sha256(folder / name)}  {name}\n" for name in sorted(names))
+        folder / SUMS,
+        "".join(f"{known.get(name) or sha256(folder / name)}  {name}\n" for name in sorted(names)),
     )
     return sha256(folder / SUMS)
 
 
 def read_sums(folder: Path) -> dict[str, str]:
-    """Returns digests by relative path from a folder's SHA256SUMS; a line without a path has the path "".
+    """Returns digests by relative path from a folder's SHA256SUMS; a line without a path has the
+    path "".
 
     Raises UserError if the file is not UTF-8, or as `limits.read_text`.
     """
     try:
         lines = read_text(folder / SUMS, MOST_LIST).splitlines()
     except UnicodeDecodeError:
-        raise UserError(f"{folder / SUMS} is damaged: it is not UTF-8 text; restore it or make it again.") from None
+        raise UserError(
+            f"{folder / SUMS} is damaged: it is not UTF-8 text; restore it or make it again."
+        ) from None
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
@@ -107,33 +115,40 @@ def locked(path: Path, busy: str | None = None) -> Iterator[None]:
     try:
         yield
     finally:
-        path.unlink(missing_ok=True)  # while held: a waiting process sees that it is gone and makes a new file
+        path.unlink(
+            missing_ok=True
+        )  # while held: a waiting process sees that it is gone and makes a new file
         lock.release()
 
 
 class Record(dict[str, Any]):
-    """An object of a JSON file. Reading a missing key raises a UserError that names the file; readers need no check."""
+    """An object of a JSON file. Reading a missing key raises a UserError that names the file;
+    readers need no check."""
 
     def __init__(self, pairs: Iterable[tuple[str, Any]], where: object):
         super().__init__(pairs)
         self._where = where
 
     def __missing__(self, key: str) -> Any:
-        raise UserError(f"{self._where} is damaged: it has no '{key}'; restore it or make it again.")
+        raise UserError(
+            f"{self._where} is damaged: it has no '{key}'; restore it or make it again."
+        )
 
 
 def parse_json(text: str | bytes, where: object = "This JSON") -> Any:
     """Parse JSON; its objects are Records of the file `where`.
 
-    Raises ValueError for JSON that is malformed or nested too deeply, and for repeated keys, for which two readers
-    may take different values.
+    Raises ValueError for JSON that is malformed or nested too deeply, and for repeated keys, for
+    which two readers may take different values.
     """
 
     def distinct(pairs: list[tuple[str, Any]]) -> Record:
         data = Record(pairs, where)
         if len(data) < len(pairs):
             keys = [key for key, _ in pairs]
-            raise ValueError(f"the key '{next(key for key in keys if keys.count(key) > 1)}' is repeated")
+            raise ValueError(
+                f"the key '{next(key for key in keys if keys.count(key) > 1)}' is repeated"
+            )
         return data
 
     try:
@@ -147,25 +162,31 @@ def read_ids(path: Path) -> frozenset[str]:
     try:
         return frozenset(read_text(path, MOST_LIST).split())
     except OSError as error:
-        raise UserError(f"Cannot read {path}: {error.strerror}; give a text file with one id a line.") from None
+        raise UserError(
+            f"Cannot read {path}: {error.strerror}; give a text file with one id a line."
+        ) from None
     except UnicodeDecodeError as error:
-        raise UserError(f"Expected {path} to be a text file with one id a line, but it is no text: {error}.") from None
+        raise UserError(
+            f"Expected {path} to be a text file with one id a line, but it is no text: {error}."
+        ) from None
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:
-    """Read the TOML file at `path`. `what`: what it declares, such as "animal", for messages. Raises UserError if it
-    cannot be read or is no TOML."""
+    """Read the TOML file at `path`. `what`: what it declares, such as "animal", for messages.
+    Raises UserError if it cannot be read or is no TOML."""
     try:
         return parse_toml(read_text(path, MOST_TOML))
     except OSError as error:
-        raise UserError(f"Cannot read the {what} {path}: {error.strerror}; give the path of a TOML file.") from None
+        raise UserError(
+            f"Cannot read the {what} {path}: {error.strerror}; give the path of a TOML file."
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"The {what} {path} is not valid TOML: {error}.") from None
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Parse TOML. Raises tomllib.TOMLDecodeError, a ValueError, for TOML that is malformed, nested too deeply, or
-    has a number that is too long."""
+    """Parse TOML. Raises tomllib.TOMLDecodeError, a ValueError, for TOML that is malformed, nested
+    too deeply, or has a number that is too long."""
     if max((line.count(".") for line in text.splitlines()), default=0) > _MOST_DOTS:
         raise tomllib.TOMLDecodeError(
             f"a line has more than {_MOST_DOTS} dots"
@@ -183,7 +204,8 @@ def parse_toml(text: str) -> dict[str, Any]:
 def read_json(path: Path, shape: Any = None, most: int = MOST_JSON) -> Record:
     """Read a JSON object of at most `most` bytes.
 
-    Raises UserError when the file is larger, damaged, repeats a key, or is not of the `shape`, a TypedDict.
+    Raises UserError when the file is larger, damaged, repeats a key, or is not of the `shape`, a
+    TypedDict.
     """
     try:
         data = parse_json(read_text(path, most), path)
@@ -200,9 +222,11 @@ _SHAPES: dict[Any, Any] = {}
 
 
 def check_shape(data: Mapping[str, Any], shape: Any, path: Path) -> None:
-    """Raise UserError if a value of the record in the file `path` has another type than in `shape`, a TypedDict.
+    """Raise UserError if a value of the record in the file `path` has another type than in `shape`,
+    a TypedDict.
 
-    Missing keys of a `shape` with total=False raise when they are read (`Record`). Extra keys are allowed.
+    Missing keys of a `shape` with total=False raise when they are read (`Record`). Extra keys are
+    allowed.
     """
     from pydantic import TypeAdapter, ValidationError
 
@@ -218,11 +242,16 @@ def check_shape(data: Mapping[str, Any], shape: Any, path: Path) -> None:
 
 
 def check_output(path: Path, mend: str = "choose another place") -> None:
-    """Raise UserError if no file can be made at `path` or below it. For use before long work; leaves no file there."""
+    """Raise UserError if no file can be made at `path` or below it. For use before long work;
+    leaves no file there."""
     places = (path.absolute(), *path.absolute().parents)
-    folder = next(each for each in places if each.is_dir() or (each != places[0] and os.path.lexists(each)))
+    folder = next(
+        each for each in places if each.is_dir() or (each != places[0] and os.path.lexists(each))
+    )
     try:
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         reason = "it is a file" if isinstance(error, NotADirectoryError) else reason_of(error)
-        raise UserError(f"Cannot write {path}: no file can be made in {folder} ({reason}); {mend}.") from None
+        raise UserError(
+            f"Cannot write {path}: no file can be made in {folder} ({reason}); {mend}."
+        ) from None

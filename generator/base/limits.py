@@ -1,7 +1,8 @@
-"""Refuses files that would exhaust time or memory: pipes and devices, sparse files, and files above a size limit.
+"""Refuses files that would exhaust time or memory: pipes and devices, sparse files, and files above
+a size limit.
 
-Every reader of files calls this first (docs/security.md). Tables have a memory limit (tables.py); PNG images and NumPy
-arrays have further limits (arrays.py).
+Every reader of files calls this first (docs/security.md). Tables have a memory limit (tables.py);
+PNG images and NumPy arrays have further limits (arrays.py).
 """
 
 import os
@@ -18,7 +19,8 @@ from generator.base.errors import UserError
 
 MOST_TOML = 1 << 20
 MOST_JSON = 32 << 20
-"""Bytes of a JSON file such as a manifest, a run or a holdout. Parsed JSON takes up to 25 times its size."""
+"""Bytes of a JSON file such as a manifest, a run or a holdout. Parsed JSON takes up to 25 times its
+size."""
 MOST_LIST = 1 << 30
 """Bytes of a text file with a line for each file, row or label."""
 MOST_IN_SCENE = 256 << 20
@@ -27,25 +29,33 @@ _SPARSE_FROM, _SPARSE = 64 << 20, 8
 
 
 def check_file(path: Path, most: int | None = None) -> None:
-    """Raise UserError if `path` is no regular file, is sparse, or has more than `most` bytes. It need not exist.
+    """Raise UserError if `path` is no regular file, is sparse, or has more than `most` bytes. It
+    need not exist.
 
-    A sparse file stores less than an eighth of its bytes; the rest reads as zeros. Up to 64 MiB it is allowed.
+    A sparse file stores less than an eighth of its bytes; the rest reads as zeros. Up to 64 MiB it
+    is allowed.
     """
     try:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return
     if not stat.S_ISREG(found.st_mode):
-        raise UserError(f"Expected {path} to be a regular file, got {_kind(found.st_mode)}; give a file.")
+        raise UserError(
+            f"Expected {path} to be a regular file, got {_kind(found.st_mode)}; give a file."
+        )
     if most is not None and found.st_size > most:
         raise UserError(
-            f"{path} has {found.st_size:,} bytes, expected at most {most:,} in such a file; take it from someone you "
-            f"trust."
+            f"{path} has {found.st_size:,} bytes, expected at most {most:,} in such a file; take "
+            f"it from someone you trust."
         )
-    if found.st_size > _SPARSE_FROM and found.st_blocks * 512 * _SPARSE < found.st_size and _has_hole(path):
+    if (
+        found.st_size > _SPARSE_FROM
+        and found.st_blocks * 512 * _SPARSE < found.st_size
+        and _has_hole(path)
+    ):
         raise UserError(
-            f"{path} is sparse: it has {found.st_size:,} bytes and stores {found.st_blocks * 512:,}; take it from "
-            f"someone you trust."
+            f"{path} is sparse: it has {found.st_size:,} bytes and stores "
+            f"{found.st_blocks * 512:,}; take it from someone you trust."
         )
 
 
@@ -54,15 +64,18 @@ _BOUND = RLock()  # the limit applies to the whole process
 
 @contextmanager
 def bounded_memory(most: int) -> Iterator[None]:
-    """Context in which this process may allocate at most `most` more bytes; beyond that, allocations raise MemoryError.
-    Only Linux enforces the limit."""
+    """Context in which this process may allocate at most `most` more bytes; beyond that,
+    allocations raise MemoryError. Only Linux enforces the limit."""
     if sys.platform != "linux":
         yield
         return
     with _BOUND:
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
         limit = memory_of_data() + most
-        resource.setrlimit(resource.RLIMIT_DATA, (limit if soft == resource.RLIM_INFINITY else min(limit, soft), hard))
+        resource.setrlimit(
+            resource.RLIMIT_DATA,
+            (limit if soft == resource.RLIM_INFINITY else min(limit, soft), hard),
+        )
         try:
             yield
         finally:
@@ -90,6 +103,7 @@ def _kind(mode: int) -> str:
 
 
 def _has_hole(path: Path) -> bool:
-    """Whether the file system reports a hole in a file. The block count proves nothing: some file systems give none."""
+    """Whether the file system reports a hole in a file. The block count proves nothing: some file
+    systems give none."""
     with path.open("rb") as file:
         return os.lseek(file.fileno(), 0, os.SEEK_HOLE) < path.stat().st_size

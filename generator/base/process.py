@@ -12,12 +12,25 @@ from threading import RLock, Timer
 from types import TracebackType
 from typing import Any, Self
 
-_OUTSIDE_SIGNALS = {-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP, -signal.SIGQUIT}
+_OUTSIDE_SIGNALS = {
+    -signal.SIGKILL,
+    -signal.SIGTERM,
+    -signal.SIGINT,
+    -signal.SIGHUP,
+    -signal.SIGQUIT,
+}
 _STOP = 60.0  # seconds that an idle process may take to end
 _KEPT_NAMES = {
     *("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TMP", "TEMP", "LANG", "LANGUAGE", "TZ"),
     # where shared libraries and the code of this project are, and the meshes of the user
-    *("LD_LIBRARY_PATH", "LD_PRELOAD", "DYLD_LIBRARY_PATH", "PYTHONPATH", "XDG_CACHE_HOME", "JACKALOPE_ASSETS"),
+    *(
+        "LD_LIBRARY_PATH",
+        "LD_PRELOAD",
+        "DYLD_LIBRARY_PATH",
+        "PYTHONPATH",
+        "XDG_CACHE_HOME",
+        "JACKALOPE_ASSETS",
+    ),
 }
 _KEPT_BEGINNINGS = (
     "LC_",
@@ -31,13 +44,16 @@ _KEPT_BEGINNINGS = (
 
 
 def worker_environment() -> dict[str, str]:
-    """The environment of a process that reads files of others or renders: only variables that it needs.
+    """The environment of a process that reads files of others or renders: only variables that it
+    needs.
 
-    Blender, Cycles, its libraries and Python read many more, and some change pixels or run code: OCIO names another
-    colour configuration, BLENDER_USER_SCRIPTS a folder of scripts.
+    Blender, Cycles, its libraries and Python read many more, and some change pixels or run code:
+    OCIO names another colour configuration, BLENDER_USER_SCRIPTS a folder of scripts.
     """
     return {
-        name: value for name, value in os.environ.items() if name in _KEPT_NAMES or name.startswith(_KEPT_BEGINNINGS)
+        name: value
+        for name, value in os.environ.items()
+        if name in _KEPT_NAMES or name.startswith(_KEPT_BEGINNINGS)
     }
 
 
@@ -50,10 +66,11 @@ class ProcessEndError(Exception):
 
 
 class AnsweringProcess:
-    """Runs a module of this project in a child process that answers lines of JSON on stdin with lines on stdout.
+    """Runs a module of this project in a child process that answers lines of JSON on stdin with
+    lines on stdout.
 
-    Nothing is imported from the working directory (`-P`): it may be an untrusted dataset. Of the environment it sees
-    what `worker_environment` keeps.
+    Nothing is imported from the working directory (`-P`): it may be an untrusted dataset. Of the
+    environment it sees what `worker_environment` keeps.
     """
 
     def __init__(self, module: str):
@@ -65,7 +82,8 @@ class AnsweringProcess:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             env=worker_environment(),
-            start_new_session=True,  # so that Ctrl-C reaches only the parent, which ends its processes
+            # so that Ctrl-C reaches only the parent, which ends its processes
+            start_new_session=True,
         )
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -75,7 +93,10 @@ class AnsweringProcess:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -111,7 +132,8 @@ class AnsweringProcess:
         return answer
 
     def close(self) -> None:
-        """End the process. Wait up to 60 s if its last `ask` was answered, then kill it; else kill it at once."""
+        """End the process. Wait up to 60 s if its last `ask` was answered, then kill it; else kill
+        it at once."""
         with self._ending:  # two threads may close it
             with suppress(BrokenPipeError):
                 self._input.close()
@@ -144,8 +166,8 @@ class AnsweringProcess:
 
 
 def answer_with() -> Callable[..., None]:
-    """In the child process: returns a function that writes its keyword arguments to stdout as a line of JSON. All other
-    output goes to stderr."""
+    """In the child process: returns a function that writes its keyword arguments to stdout as a
+    line of JSON. All other output goes to stderr."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
 

@@ -9,16 +9,19 @@ T = TypeVar("T")
 
 
 class Advance(Protocol):
-    """Call it after each step, or each few steps. A `note`, such as a loss, replaces the previous note."""
+    """Call it after each step, or each few steps. A `note`, such as a loss, replaces the previous
+    note."""
 
     def __call__(self, steps: int = 1, note: str = "") -> None: ...
 
 
 class Progress:
-    """Follows long work. This one shows nothing; a subclass that overrides `track` can show a bar."""
+    """Follows long work. This one shows nothing; a subclass that overrides `track` can show a
+    bar."""
 
     def track(self, name: str, total: int | None, done: int = 0) -> AbstractContextManager[Advance]:
-        """A context for work called `name` of `total` steps (None: not known), of which `done` are finished."""
+        """A context for work called `name` of `total` steps (None: not known), of which `done` are
+        finished."""
         return nullcontext(_ignore)
 
     def each(self, rows: Iterable[T], name: str, total: int, every: int = 1) -> Iterator[T]:

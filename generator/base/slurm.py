@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import submitit
-from submitit.slurm.slurm import _convert_mem, _make_sbatch_string  # the only functions that need no Slurm
+from submitit.slurm.slurm import (
+    _convert_mem,
+    _make_sbatch_string,
+)  # the only functions that need no Slurm
 
 from generator.base.declarations import parse_size, parse_time
 from generator.base.errors import UserError
@@ -25,9 +28,11 @@ _UNKNOWN = "UNKNOWN"  # submitit's state of a job that Slurm no longer knows
 
 @dataclass(frozen=True)
 class Slurm:
-    """Resources of a job on a Slurm cluster: `cores`, `gpus`, time and memory (`minutes`, `gigabytes`).
+    """Resources of a job on a Slurm cluster: `cores`, `gpus`, time and memory (`minutes`,
+    `gigabytes`).
 
-    `partition`, `account`: None takes the cluster's default. `cluster`: an executor of submitit; None takes Slurm.
+    `partition`, `account`: None takes the cluster's default. `cluster`: an executor of submitit;
+    None takes Slurm.
     """
 
     cores: int = 8
@@ -39,11 +44,13 @@ class Slurm:
     cluster: str | None = None
 
     def check(self) -> None:
-        """Raise UserError if this machine cannot submit jobs. For use before anything is written."""
+        """Raise UserError if this machine cannot submit jobs. For use before anything is
+        written."""
         for command in ("sbatch", "srun") if self.cluster is None else ():
             if shutil.which(command) is None:
                 raise UserError(
-                    f"--farm slurm needs the command {command}: run it on a login node of the cluster, or add "
+                    f"--farm slurm needs the command {command}: run it on a login node of the "
+                    f"cluster, or add "
                     "--dry-run to see the scripts."
                 )
 
@@ -57,7 +64,10 @@ class Slurm:
         memory = {} if self.gigabytes is None else {"mem": _convert_mem(self.gigabytes)}
         named = {"partition": self.partition, "account": self.account}
         return _make_sbatch_string(
-            command=f"{shlex.quote(sys.executable)} -u -m submitit.core._submit {shlex.quote(str(logs))}",
+            command=(
+                f"{shlex.quote(sys.executable)} -u -m submitit.core._submit "
+                f"{shlex.quote(str(logs))}"
+            ),
             folder=logs,
             job_name=_JOB,
             time=self.minutes,
@@ -72,17 +82,21 @@ class Slurm:
     def executor(self, logs: Path) -> submitit.AutoExecutor:
         """Return the executor that submits the jobs.
 
-        Raises:
-            UserError: `sbatch` or `srun` is missing, or the path of `logs` has a "%", which Slurm would replace: "%j"
-                becomes the number of the job.
+        Raises: UserError: `sbatch` or `srun` is missing, or the path of `logs` has a "%", which
+            Slurm would replace: "%j" becomes the number of the job.
         """
         if "%" in str(logs.resolve()):
             raise UserError(
-                f"Slurm replaces '%' in {logs.resolve()}, the folder of its logs; choose a path without '%'."
+                f"Slurm replaces '%' in {logs.resolve()}, the folder of its logs; choose a path "
+                f"without '%'."
             )
         self.check()
         executor = submitit.AutoExecutor(logs, cluster=self.cluster or "slurm")
-        own = {"slurm_partition": self.partition, "slurm_account": self.account, "mem_gb": self.gigabytes}
+        own = {
+            "slurm_partition": self.partition,
+            "slurm_account": self.account,
+            "mem_gb": self.gigabytes,
+        }
         executor.update_parameters(
             name=_JOB,
             timeout_min=self.minutes,
@@ -102,22 +116,36 @@ class Slurm:
 
 
 def slurm_of(
-    cores: int, gpus: int, partition: str | None, account: str | None, time: str | None, memory: str | None
+    cores: int,
+    gpus: int,
+    partition: str | None,
+    account: str | None,
+    time: str | None,
+    memory: str | None,
 ) -> Slurm:
-    """The Slurm of a command's options: `time` such as "2:00:00", `memory` such as "16GB". Raises UserError."""
+    """The Slurm of a command's options: `time` such as "2:00:00", `memory` such as "16GB". Raises
+    UserError."""
     minutes = parse_time(time) if time else Slurm.minutes
-    return Slurm(cores, gpus, partition, account, minutes, parse_size(memory) / 1e9 if memory else None)
+    return Slurm(
+        cores, gpus, partition, account, minutes, parse_size(memory) / 1e9 if memory else None
+    )
 
 
 class _Command:
-    """Runs Python with `arguments` on a node, in the folder where this object was made; appends its output to `log`.
+    """Runs Python with `arguments` on a node, in the folder where this object was made; appends its
+    output to `log`.
 
-    `printed`: the file for its standard output; None takes `log`. A job that is preempted or runs out of time is
+    `printed`: the file for its standard output; None takes `log`. A job that is preempted or runs
+    out of time is
     requeued, and runs the command again.
     """
 
     def __init__(self, arguments: Sequence[str], log: Path, printed: Path | None):
-        self._arguments, self._log, self._printed = list(arguments), log.resolve(), (printed or log).resolve()
+        self._arguments, self._log, self._printed = (
+            list(arguments),
+            log.resolve(),
+            (printed or log).resolve(),
+        )
         self._folder = Path.cwd()
 
     def __call__(self) -> int:
@@ -140,8 +168,9 @@ class _Command:
 def run_job(arguments: Sequence[str], log: Path, slurm: Slurm, printed: Path | None = None) -> int:
     """Run Python with `arguments` in a job and wait; returns its exit code, or 1 if the job failed.
 
-    Its stderr is appended to `log`, its stdout to `printed` (None: `log`). If a job for the same log is
-    already queued or running, waits for that job instead. Interrupting this function does not stop the job.
+    Its stderr is appended to `log`, its stdout to `printed` (None: `log`). If a job for the same
+    log is already queued or running, waits for that job instead. Interrupting this function does
+    not stop the job.
     """
     note, logs = log.with_name("job"), log.with_name("jobs")
     job = slurm.running(logs, note.read_text(encoding="utf-8") if note.is_file() else None)

@@ -1,10 +1,11 @@
-"""Datasets at a URL (s3://, gs://, file:// … through fsspec), each with a local folder in the user's cache; and the
-example dataset of the package.
+"""Datasets at a URL (s3://, gs://, file:// … through fsspec), each with a local folder in the
+user's cache; and the example dataset of the package.
 
-A dataset is made in its local folder, and each finished component is copied to the URL. Stores cannot rename files, so
-manifests are copied last: a component at the URL is finished if its manifest exists. The file `.origin` of a local
-folder holds its URL; it is ignored in a folder that this module did not make for that URL. `.origin.json` is a copy of
-the URL's dataset.json at the last sync: if dataset.json differs from it, the local folder has newer components.
+A dataset is made in its local folder, and each finished component is copied to the URL. Stores
+cannot rename files, so manifests are copied last: a component at the URL is finished if its
+manifest exists. The file `.origin` of a local folder holds its URL; it is ignored in a folder that
+this module did not make for that URL. `.origin.json` is a copy of the URL's dataset.json at the
+last sync: if dataset.json differs from it, the local folder has newer components.
 """
 
 import hashlib
@@ -44,8 +45,9 @@ def is_url(path: str) -> bool:
 
 
 def local_folder(path: str) -> Path:
-    """Returns the folder of a dataset to read: the local folder of a URL, the shipped dataset for `example` unless a
-    folder has that name, else `path` itself. Raises UserError if a URL cannot be reached or has no dataset.
+    """Returns the folder of a dataset to read: the local folder of a URL, the shipped dataset for
+    `example` unless a folder has that name, else `path` itself. Raises UserError if a URL cannot be
+    reached or has no dataset.
     """
     if is_url(path):
         return mirror(path)
@@ -53,13 +55,21 @@ def local_folder(path: str) -> Path:
 
 
 def _example() -> Path:
-    """Returns the folder of the shipped dataset in the user's cache, where it is unpacked on first use."""
+    """Returns the folder of the shipped dataset in the user's cache, where it is unpacked on first
+    use."""
     packed = resource("blender_assets/example.zip")
-    root = user_cache_path("jackalope") / hashlib.sha256(packed.read_bytes()).hexdigest()[:16] / EXAMPLE
+    root = (
+        user_cache_path("jackalope")
+        / hashlib.sha256(packed.read_bytes()).hexdigest()[:16]
+        / EXAMPLE
+    )
     if not root.exists():
         check_output(root, "set XDG_CACHE_HOME to another folder")
         root.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=root.parent) as folder, zipfile.ZipFile(packed) as files:
+        with (
+            tempfile.TemporaryDirectory(dir=root.parent) as folder,
+            zipfile.ZipFile(packed) as files,
+        ):
             files.extractall(folder)
             (Path(folder) / EXAMPLE).rename(root)
     return root
@@ -67,8 +77,8 @@ def _example() -> Path:
 
 @contextmanager
 def _store(url: str) -> Iterator[Any]:
-    """Context of the files below a URL, as an fsspec file system. Errors become UserErrors that name the URL and quote
-    the error."""
+    """Context of the files below a URL, as an fsspec file system. Errors become UserErrors that
+    name the URL and quote the error."""
     import fsspec  # few datasets are at a URL
     from fsspec.implementations.dirfs import DirFileSystem
 
@@ -106,7 +116,8 @@ def shown(root: Path) -> str:
 
 
 def _url_of(root: Path) -> str | None:
-    """The URL whose local folder is `root`, or None. `.origin` is ignored in a folder that came from elsewhere."""
+    """The URL whose local folder is `root`, or None. `.origin` is ignored in a folder that came
+    from elsewhere."""
     try:
         url = read_text(root / ORIGIN, _LONGEST_URL) if (root / ORIGIN).is_file() else ""
         own = is_url(url) and _folder_of(url).resolve() == root.resolve()
@@ -122,8 +133,9 @@ def _folder_of(url: str) -> Path:
 
 
 def staging(url: str) -> Path:
-    """Returns the local folder of the dataset at a URL, after fetching all files of finished components except
-    files of scenes. Raises UserError if the URL holds something else, or its dataset was deleted."""
+    """Returns the local folder of the dataset at a URL, after fetching all files of finished
+    components except files of scenes. Raises UserError if the URL holds something else, or its
+    dataset was deleted."""
     url = url.rstrip("/")
     root = _folder_of(url)
     check_output(root, "set XDG_CACHE_HOME to another folder")
@@ -133,7 +145,9 @@ def staging(url: str) -> Path:
     with _store(url) as files:
         if not files.exists(_INDEX):
             if seen.exists():  # the local world lacks its images: do not publish it
-                raise UserError(f"{url} has no dataset any more; remove {root} to make another there.")
+                raise UserError(
+                    f"{url} has no dataset any more; remove {root} to make another there."
+                )
             (root / _INDEX).unlink(missing_ok=True)
             if any(not path.startswith(_OTHERS) for path in files.find("")):
                 raise UserError(f"{url} holds something else than a world; choose another URL.")
@@ -141,9 +155,14 @@ def staging(url: str) -> Path:
             there = [path for path in files.find("") if not _is_of_scene(path) and path != _INDEX]
             finished = [path for path in there if path.endswith("/manifest.json")]
             for path in finished:
-                if (here := file_in(root, path)).exists() and here.read_bytes() != files.cat_file(path):
+                if (here := file_in(root, path)).exists() and here.read_bytes() != files.cat_file(
+                    path
+                ):
                     shutil.rmtree(here.parent)
-            whole = {"", *map(_folder, finished)}  # components unfinished there may be finished here
+            whole = {
+                "",
+                *map(_folder, finished),
+            }  # components unfinished there may be finished here
             _get(files, root, [path for path in there if _folder(path) in whole])
             _get(files, root, [_INDEX])
             write_bytes(seen, (root / _INDEX).read_bytes())
@@ -158,13 +177,15 @@ def mirror(url: str) -> Path:
     root = staging(url)
     if not (root / _INDEX).exists():
         raise UserError(
-            f"{url} is no finished dataset: it has no dataset.json; give the URL that `gen render --out` was given."
+            f"{url} is no finished dataset: it has no dataset.json; give the URL that `gen render "
+            f"--out` was given."
         )
     return root
 
 
 def settle(root: Path) -> str:
-    """Remove the local folder of a dataset that is complete at its URL; returns the dataset's name for messages.
+    """Remove the local folder of a dataset that is complete at its URL; returns the dataset's name
+    for messages.
 
     Raises UserError if the URL lacks components.
     """
@@ -183,10 +204,11 @@ def _published(root: Path) -> bool:
 
 
 def fetch(root: Path, path: str | None = None) -> None:
-    """Fetch a file of a dataset, or all its files, from its URL; does nothing for a dataset without a URL.
+    """Fetch a file of a dataset, or all its files, from its URL; does nothing for a dataset without
+    a URL.
 
-    If the local folder has newer components, "all" means all files of scenes. Raises UserError if a path leads out of
-    the dataset.
+    If the local folder has newer components, "all" means all files of scenes. Raises UserError if a
+    path leads out of the dataset.
     """
     if (url := _url_of(root)) is not None:
         published = _published(root)
@@ -199,10 +221,12 @@ def fetch(root: Path, path: str | None = None) -> None:
 
 
 def publish(root: Path) -> None:
-    """Copy new files to the dataset's URL, manifests last; does nothing for a dataset without a URL.
+    """Copy new files to the dataset's URL, manifests last; does nothing for a dataset without a
+    URL.
 
-    Skips files of scenes that have the same size there, and components that have the same manifest there (except their
-    certificates). Benchmarks with another manifest are replaced. Only files that the manifests list are copied.
+    Skips files of scenes that have the same size there, and components that have the same manifest
+    there (except their certificates). Benchmarks with another manifest are replaced. Only files
+    that the manifests list are copied.
     """
     url = _url_of(root)
     if url is None:
@@ -212,16 +236,30 @@ def publish(root: Path) -> None:
         there = {name: entry["size"] for name, entry in files.find("", detail=True).items()}
         manifests = [name for name in own if name.endswith("/manifest.json")]
         same = {
-            _folder(name) for name in manifests if name in there and files.cat_file(name) == (root / name).read_bytes()
+            _folder(name)
+            for name in manifests
+            if name in there and files.cat_file(name) == (root / name).read_bytes()
         }
         mine = {_folder(name) for name in manifests if name.startswith("benchmarks/")}
-        old = [name for name in there if _folder(name) in mine and (_folder(name) not in same or name not in own)]
+        old = [
+            name
+            for name in there
+            if _folder(name) in mine and (_folder(name) not in same or name not in own)
+        ]
         # manifests first, so that no partial benchmark looks finished
         for name in sorted(old, key=lambda name: not name.endswith("manifest.json")):
             files.rm_file(name)
-        new = [name for name in own if _folder(name) not in same or name.rpartition("/")[2] in ABOUT]
-        last = [name for name in new if name in manifests] + [name for name in own if name == _INDEX]
-        _put(files, root, [n for n in new if n not in last and not (_is_of_scene(n) and there.get(n) == own[n])])
+        new = [
+            name for name in own if _folder(name) not in same or name.rpartition("/")[2] in ABOUT
+        ]
+        last = [name for name in new if name in manifests] + [
+            name for name in own if name == _INDEX
+        ]
+        _put(
+            files,
+            root,
+            [n for n in new if n not in last and not (_is_of_scene(n) and there.get(n) == own[n])],
+        )
         for name in last:
             _put(files, root, [name])
     if _INDEX in own:

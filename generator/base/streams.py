@@ -10,9 +10,9 @@ T = TypeVar("T")
 class Stream:
     """A stream of random numbers named by its key, e.g. `Stream(seed, "scene", 17)`.
 
-    It uses only `random.Random(str).random()`, the one method whose sequence Python promises never to change (numpy's
-    distributions may change between versions, NEP 19). Python hashes the key with SHA-512, so PYTHONHASHSEED has no
-    effect, and 0 is a seed like any other.
+    It uses only `random.Random(str).random()`, the one method whose sequence Python promises never
+    to change (numpy's distributions may change between versions, NEP 19). Python hashes the key
+    with SHA-512, so PYTHONHASHSEED has no effect, and 0 is a seed like any other.
 
     >>> Stream(0, "demo").below(10) == Stream(0, "demo").below(10)
     True
@@ -26,7 +26,8 @@ class Stream:
         return low + (high - low) * self._random.random()
 
     def below(self, n: int) -> int:
-        """A whole number in 0..n-1; n is at most 2**32, because a double has too few bits for larger n."""
+        """A whole number in 0..n-1; n is at most 2**32, because a double has too few bits for
+        larger n."""
         return int(self._random.random() * n)
 
     def shuffled(self, items: Sequence[T]) -> list[T]:

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from generator.holdout.holdout import Holdout
 
 _FEW_SCENES = 10
-"""With fewer scenes of `unseen`, an accuracy of 75% has an interval of more than 25 points on either side."""
+"""With fewer scenes of `unseen`, an accuracy of 75% has an interval of more than 25 points on
+either side."""
 
 
 @click.command(
@@ -46,22 +47,32 @@ _FEW_SCENES = 10
 @DATASET
 @click.option(
     "--benchmark",
-    help="Benchmark whose holdout and splits to keep; required if the benchmarks of DATASET differ in them.",
+    help=(
+        "Benchmark whose holdout and splits to keep; required if the benchmarks of DATASET differ "
+        "in them."
+    ),
 )
 @click.option(
     "--name",
-    help="Name of the new benchmark.  [default: named after what is held out, with -texts or the preset's name]",
+    help=(
+        "Name of the new benchmark.  [default: named after what is held out, with -texts or the "
+        "preset's name]"
+    ),
 )
 @click.option(
     "--preset",
     metavar="NAME|FILE",
-    help="Texts of a paper: compass2026, crepe2023 or hard-positives2024; or a TOML file of yours (docs/language.md).",
+    help=(
+        "Texts of a paper: compass2026, crepe2023 or hard-positives2024; or a TOML file of yours "
+        "(docs/language.md)."
+    ),
 )
 @click.option(
     "--protocol",
     "protocols",
     multiple=True,
-    help=f"Protocol to write items for: {', '.join(protocol_names())}. Repeat for several.  [default: all that the "
+    help=f"Protocol to write items for: {', '.join(protocol_names())}. Repeat for several.  "
+    f"[default: all that the "
     f"world "
     "allows]",
 )
@@ -69,77 +80,97 @@ _FEW_SCENES = 10
     "--level",
     "levels",
     multiple=True,
-    help="What graded captions name: L1 (objects), OA (objects and attributes), OR (objects and relations) or OAR "
-    "(all three). "
-    "Repeat for several.  [default: all]",
+    help="What graded captions name: L1 (objects), OA (objects and attributes), OR (objects and "
+    "relations) or OAR (all three). Repeat for several.  [default: all]",
 )
 @click.option(
-    "--complexity", default="1..12", help="Number of atoms in a graded caption: one number or a range such as 1..12."
+    "--complexity",
+    default="1..12",
+    help="Number of atoms in a graded caption: one number or a range such as 1..12.",
 )
 @click.option(
-    "--counts", help="Exact numbers of objects, attributes and relations in graded captions, such as O=3,A=5,R=2."
+    "--counts",
+    help=(
+        "Exact numbers of objects, attributes and relations in graded captions, such as "
+        "O=3,A=5,R=2."
+    ),
 )
 @click.option(
     "--train",
     "training",
     multiple=True,
-    help="Kind of training captions: plain, relations, graded or synonyms. Repeat for several.  [default: all; only "
-    "labels "
-    "for class lists]",
+    help="Kind of training captions: plain, relations, graded or synonyms. Repeat for several.  "
+    "[default: all; only labels for class lists]",
 )
 @click.option(
     "--negative",
     "negatives",
     multiple=True,
-    help="Kind of training negatives: swap, replace, flip or neg. Repeat for several.  [default: all]",
+    help=(
+        "Kind of training negatives: swap, replace, flip or neg. Repeat for several.  [default: "
+        "all]"
+    ),
 )
 @click.option(
     "--positive",
     "positives",
     multiple=True,
-    help="Kind of training positives (captions in other words): swap, replace or converse. Repeat for several.  "
-    "[default: all]",
+    help="Kind of training positives (captions in other words): swap, replace or converse. Repeat "
+    "for several.  [default: all]",
 )
 @click.option(
     "--captions",
-    help="Training captions with these statistics, such as density=0.5,completeness=0.7,saliency=1.0. They replace the "
-    "other kinds "
-    "unless --train names some.",
+    help="Training captions with these statistics, such as "
+    "density=0.5,completeness=0.7,saliency=1.0. They replace the other kinds unless --train names "
+    "some.",
 )
 @click.option(
     "--template",
-    help="Template for all texts: one of the grammar, such as there-is, or one that the family declares. Training "
-    "captions that it cannot express use another.  [default: drawn at random, the same for a caption and its foils]",
+    help="Template for all texts: one of the grammar, such as there-is, or one that the family "
+    "declares. Training captions that it cannot express use another.  [default: drawn at random, "
+    "the same for a caption and its foils]",
 )
 @EXPOSED
 @click.option(
     "--any-familiarity",
     is_flag=True,
-    help="Let foils be more or less familiar than their captions. The dataset's manifest records it.",
+    help=(
+        "Let foils be more or less familiar than their captions. The dataset's manifest records it."
+    ),
 )
 @click.option(
     "--known-words",
     is_flag=True,
-    help="Let foils name only values and categories that training shows. Results say so after the benchmark's name.",
+    help=(
+        "Let foils name only values and categories that training shows. Results say so after the "
+        "benchmark's name."
+    ),
 )
 @click.option(
     "--without",
     type=FILE,
-    help="File with ids of items to leave out, one a line; score audit --similar writes such a file.",
+    help=(
+        "File with ids of items to leave out, one a line; score audit --similar writes such a file."
+    ),
 )
 @click.option("--seed", type=SEED, default=0, help="Seed of the texts.")
 @REPLACE
 @JSON
 @click.pass_context
-def describe(context: click.Context, dataset: Path, replace: bool, as_json: bool, **texts: Any) -> None:
+def describe(
+    context: click.Context, dataset: Path, replace: bool, as_json: bool, **texts: Any
+) -> None:
     """Write new texts for DATASET: captions of controlled complexity, foils and hard positives.
 
-    Makes a new benchmark over the same images with the same holdout and splits. Nothing is rendered.
+    Makes a new benchmark over the same images with the same holdout and splits. Nothing is
+    rendered.
     """
     from generator.api import describe_texts
     from generator.base.store import shown
 
-    name, done = describe_texts(dataset, **given_values(context, texts), replace_old=replace, progress=Bar())
+    name, done = describe_texts(
+        dataset, **given_values(context, texts), replace_old=replace, progress=Bar()
+    )
     for what, n in done.items.items():
         say(f"{what:30} {n:>9,} items")
     for protocol, words in done.unknown_words.items():
@@ -151,9 +182,10 @@ def describe(context: click.Context, dataset: Path, replace: bool, as_json: bool
             say(line)
     dropped, refused = sum(done.dropped.values()), sum(done.refused.values())
     say(
-        f"{done.texts:,} texts, each decided on its scene; {refused:,} foils refused ({done.refused.get('true', 0):,} "
-        f"were true), {dropped:,} items dropped. {name}/manifest.json counts them by reason. Next: gen verify "
-        f"{shown(dataset)} --benchmark {name}"
+        f"{done.texts:,} texts, each decided on its scene; {refused:,} foils refused "
+        f"({done.refused.get('true', 0):,} were true), {dropped:,} items dropped. "
+        f"{name}/manifest.json counts them by reason. Next: gen verify {shown(dataset)} "
+        f"--benchmark {name}"
     )
     data = {
         "dataset": shown(dataset),
@@ -170,7 +202,8 @@ def describe(context: click.Context, dataset: Path, replace: bool, as_json: bool
 
 
 def _check_default_block(world: "World", holdouts: "Sequence[Holdout]", name: str) -> None:
-    """Raise UserError if the default block, which the user did not choose, leaves next to nothing to measure."""
+    """Raise UserError if the default block, which the user did not choose, leaves next to nothing
+    to measure."""
     from generator.describe.scenes import evaluated_scenes
     from generator.holdout.request import design_of
 
@@ -178,9 +211,11 @@ def _check_default_block(world: "World", holdouts: "Sequence[Holdout]", name: st
         (evaluated,) = evaluated_scenes(world, [each])
         if 0 < len(evaluated) < _FEW_SCENES:
             raise UserError(
-                f"Without --holdout, gen split holds out {design_of(each).summary(each)}, and {name} has only "
-                f"{len(evaluated)} such scenes for {evaluated.split}; say what to hold out, such as --holdout 4x6 or "
-                f'--holdout "{each.kind}=… {each.category}=…" (docs/choose.md), or render more scenes.'
+                f"Without --holdout, gen split holds out {design_of(each).summary(each)}, and "
+                f"{name} has only {len(evaluated)} such scenes for {evaluated.split}; say what to "
+                f"hold out, such as --holdout 4x6 or "
+                f'--holdout "{each.kind}=… {each.category}=…" (docs/choose.md), or render more '
+                f"scenes."
             )
 
 
@@ -202,10 +237,13 @@ def _check_default_block(world: "World", holdouts: "Sequence[Holdout]", name: st
 @EXPOSED
 @click.option(
     "--dose",
-    help="Show held-out combinations of each turn this many times in training, such as 0,1,10,100 with "
-    "--holdout turns=4: a sub-block for each number (docs/splits.md).",
+    help="Show held-out combinations of each turn this many times in training, such as 0,1,10,100 "
+    "with --holdout turns=4: a sub-block for each number (docs/splits.md).",
 )
-@click.option("--name", help="Name of the benchmark, if there is only one.  [default: named after what is held out]")
+@click.option(
+    "--name",
+    help="Name of the benchmark, if there is only one.  [default: named after what is held out]",
+)
 @REPLACE
 @POWER
 @JSON
@@ -226,7 +264,8 @@ def split(
 ) -> None:
     """Write another benchmark over the images of DATASET, with other combinations held out.
 
-    Nothing is rendered. Several block seeds, values of k (coverage) or tasks (gzsl) give one benchmark each.
+    Nothing is rendered. Several block seeds, values of k (coverage) or tasks (gzsl) give one
+    benchmark each.
     """
     from generator.base.paths import check_benchmark_name
     from generator.base.store import shown
@@ -249,7 +288,8 @@ def split(
         check_benchmark_name(name)
     if name is not None and len(holdouts) > 1:
         raise UserError(
-            f"--name {name}: this makes {len(holdouts)} benchmarks and each needs its own name; leave --name out."
+            f"--name {name}: this makes {len(holdouts)} benchmarks and each needs its own name; "
+            f"leave --name out."
         )
     if power:
         check_power(context, "exposed_negatives", "name", "replace")
@@ -263,7 +303,9 @@ def split(
     for each in holdouts:
         called = design_of(each).benchmark_name(each) if name is None else name
         request = first_request(each, exposed_negatives)
-        done = describe(dataset, opened.world, each, called, request, progress=Bar(), replace=replace)
+        done = describe(
+            dataset, opened.world, each, called, request, progress=Bar(), replace=replace
+        )
         made[called] = done.scenes
         if not done.written:
             say(ALREADY.format(called))
@@ -271,8 +313,8 @@ def split(
         (evaluated,) = evaluated_scenes(opened.world, [each])
         if 0 < len(evaluated) < _FEW_SCENES:
             say(
-                f"Only {len(evaluated)} scenes are {evaluated.split}: hold out more, or render more scenes. "
-                f"{sentence(evaluated)}"
+                f"Only {len(evaluated)} scenes are {evaluated.split}: hold out more, or render "
+                f"more scenes. {sentence(evaluated)}"
             )
         if note := balance_note(each):
             say(f"Note: {note}")
@@ -281,7 +323,12 @@ def split(
         counts = ", ".join(f"{split} {n:,}" for split, n in made[called].items())
         say(f"Scenes: {counts}. Next: gen verify {shown(dataset)} --benchmark {called}")
     first = next(iter(made))
-    data = {"dataset": shown(dataset), "benchmark": first, "scenes": made[first], "benchmarks": made}
+    data = {
+        "dataset": shown(dataset),
+        "benchmark": first,
+        "scenes": made[first],
+        "benchmarks": made,
+    }
     result(data, as_json, "\n".join(made))
 
 
@@ -290,19 +337,26 @@ AUDITED = 300
 
 
 def audit_texts(dataset: Path, benchmark: str, items: Mapping[str, int]) -> list[str]:
-    """Let `score audit --quick` test whether texts alone reveal the true captions; returns what it says.
+    """Let `score audit --quick` test whether texts alone reveal the true captions; returns what it
+    says.
 
-    The audit is a process of the evaluator, which the generator does not import: whoever judges texts should not be a
-    part of the program that writes them. items: number of items by "protocol kind".
+    The audit is a process of the evaluator, which the generator does not import: whoever judges
+    texts should not be a part of the program that writes them. items: number of items by "protocol
+    kind".
     """
     if not any(n >= AUDITED for what, n in items.items() if not what.startswith("train ")):
         return []
     audit = "from evaluator.cli.main import main; main()"
     arguments = ["audit", str(dataset), "--benchmark", benchmark, "--quick"]
-    done = subprocess.run([sys.executable, "-P", "-c", audit, *arguments], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", audit, *arguments], capture_output=True, text=True, check=False
+    )
     if done.returncode:
         reason = ["it printed nothing", *done.stderr.strip().splitlines()][-1]
-        return [f"The texts were not audited ({reason}); run `score audit {dataset} --benchmark {benchmark} --quick`."]
+        return [
+            f"The texts were not audited ({reason}); run `score audit {dataset} --benchmark "
+            f"{benchmark} --quick`."
+        ]
     return done.stdout.strip().splitlines()
 
 
@@ -311,7 +365,12 @@ _NAMED_CELLS = 10
 
 def empty_cells_said(cells: Sequence[str]) -> list[str]:
     """A line for each cell without questions, at most ten, then the number of the others."""
-    lines = [f"No question: {cell}. Other splits have this question." for cell in cells[:_NAMED_CELLS]]
+    lines = [
+        f"No question: {cell}. Other splits have this question." for cell in cells[:_NAMED_CELLS]
+    ]
     if len(cells) > _NAMED_CELLS:
-        lines.append(f"{len(cells) - _NAMED_CELLS:,} more cells without questions; manifest.json names all of them.")
+        lines.append(
+            f"{len(cells) - _NAMED_CELLS:,} more cells without questions; manifest.json names all "
+            f"of them."
+        )
     return lines

@@ -20,12 +20,18 @@ def export() -> None:
     """Convert a dataset to the format of another tool."""
 
 
-@export.command(examples=['export hf small --creator "Ada Lovelace" --licence CC-BY-4.0 --out small-hf'])
+@export.command(
+    examples=['export hf small --creator "Ada Lovelace" --licence CC-BY-4.0 --out small-hf']
+)
 @DATASET
 @_OUT
 @BENCHMARK
-@click.option("--title", help="Title of the dataset.  [default: the names of the folder and the benchmark]")
-@click.option("--creator", "creators", multiple=True, help="An author. Repeat for several.  [default: none]")
+@click.option(
+    "--title", help="Title of the dataset.  [default: the names of the folder and the benchmark]"
+)
+@click.option(
+    "--creator", "creators", multiple=True, help="An author. Repeat for several.  [default: none]"
+)
 @click.option("--licence", help="SPDX name of the licence, such as CC-BY-4.0.  [default: none]")
 @JSON
 def hf(
@@ -39,7 +45,8 @@ def hf(
 ) -> None:
     """Write DATASET as a folder for the Hugging Face Hub, which `gen publish` uploads.
 
-    It has Parquet files with images, captions and questions, the files of DATASET, a card, Croissant and CITATION.cff.
+    It has Parquet files with images, captions and questions, the files of DATASET, a card,
+    Croissant and CITATION.cff.
     """
     from generator.exports.huggingface import Publication, export_hf
 
@@ -56,7 +63,8 @@ def hf(
 @click.option("--size", default="256MB", help="Largest size of a tar, such as 256MB or 1GB.")
 @JSON
 def webdataset(dataset: Path, out: Path, benchmark: str | None, size: str, as_json: bool) -> None:
-    """Write DATASET as tars of images and captions, one folder per split, for the webdataset library."""
+    """Write DATASET as tars of images and captions, one folder per split, for the webdataset
+    library."""
     from generator.base.declarations import parse_size
     from generator.exports.training import Samples, export_webdataset
 
@@ -71,10 +79,11 @@ def webdataset(dataset: Path, out: Path, benchmark: str | None, size: str, as_js
 @BENCHMARK
 @JSON
 def jsonl(dataset: Path, out: Path, benchmark: str | None, as_json: bool) -> None:
-    """Write the training images of DATASET and a list of them as JSON lines, for models that are trained elsewhere.
+    """Write the training images of DATASET and a list of them as JSON lines, for models that are
+    trained elsewhere.
 
-    A line is a caption of an image with its negatives; `score train` reads such files too. Of a rotation, each turn
-    gets its list over the same images.
+    A line is a caption of an image with its negatives; `score train` reads such files too. Of a
+    rotation, each turn gets its list over the same images.
     """
     from generator.exports.training import export_jsonl
 
@@ -112,8 +121,8 @@ def clevr(
 ) -> None:
     """Write DATASET in CLEVR's format: scenes/CLEVR_<split>_scenes.json and images/<split>/.
 
-    The family's objects must have shape, size, material and color. Scenes that the benchmark does not use are written
-    as the split none.
+    The family's objects must have shape, size, material and color. Scenes that the benchmark does
+    not use are written as the split none.
     """
     from generator.exports.clevr import export_clevr
 
@@ -127,20 +136,34 @@ def _questions(tool: str, title: str, help_: str) -> None:
 
     @export.command(
         tool,
-        help=f"Write the questions of `score ask` for {title}: {help_}\n\n`score measure --items LOG --dataset "
+        help=f"Write the questions of `score ask` for {title}: {help_}\n\n`score measure --items "
+        f"LOG --dataset "
         "DATASET` reads the tool's logs.",
-        examples=[f"export {tool} small --out small-{tool}", f"export {tool} small --split unseen --out small-{tool}"],
+        examples=[
+            f"export {tool} small --out small-{tool}",
+            f"export {tool} small --split unseen --out small-{tool}",
+        ],
     )
     @DATASET
     @_OUT
     @BENCHMARK
-    @click.option("--protocol", "protocols", multiple=True, help="Protocol to ask. Repeat for several.  [default: all]")
-    @click.option("--split", "splits", multiple=True, help="Split to ask. Repeat for several.  [default: all]")
+    @click.option(
+        "--protocol",
+        "protocols",
+        multiple=True,
+        help="Protocol to ask. Repeat for several.  [default: all]",
+    )
+    @click.option(
+        "--split", "splits", multiple=True, help="Split to ask. Repeat for several.  [default: all]"
+    )
     @click.option(
         "--form",
         type=click.Choice(["choice", "yes-no"]),
         default="choice",
-        help="choice: which of 2 to 5 captions is true, by its letter; yes-no: each caption of an item alone.",
+        help=(
+            "choice: which of 2 to 5 captions is true, by its letter; yes-no: each caption of an "
+            "item alone."
+        ),
     )
     @click.option(
         "--orders",
@@ -163,18 +186,24 @@ def _questions(tool: str, title: str, help_: str) -> None:
         opened = _open(dataset)
         asked = Questions(opened, opened.benchmark(benchmark), form, protocols, splits, orders)
         found = export_questions(asked, tool, out, Bar())
-        say(f"{found['questions']:,} questions on {found['images']:,} images. Next: {command(asked, tool, out)}")
+        say(
+            f"{found['questions']:,} questions on {found['images']:,} images. Next: "
+            f"{command(asked, tool, out)}"
+        )
         result({"out": str(out), **found}, as_json, str(out))
 
 
 _questions("lmms-eval", "lmms-eval", "a task (YAML and its functions) and images.")
 _questions("vlmevalkit", "VLMEvalKit", "a TSV for its CircularEval.")
 _questions("inspect", "Inspect", "a task for `inspect eval` and images.")
-_questions("clip-benchmark", "CLIP_benchmark", "pairs of a caption and a negative, in SugarCrepe's layout.")
+_questions(
+    "clip-benchmark", "CLIP_benchmark", "pairs of a caption and a negative, in SugarCrepe's layout."
+)
 
 
 def _open(folder: Path) -> "Dataset":
-    """Open a dataset to pass its files on. Raises UserError if it holds a link, which may lead to files of the user."""
+    """Open a dataset to pass its files on. Raises UserError if it holds a link, which may lead to
+    files of the user."""
     from generator.dataset.reader import Dataset
 
     check_own_files(folder)
@@ -187,7 +216,8 @@ def _tell(scenes: dict[str, int], out: Path, as_json: bool) -> None:
 
 
 @click.command(
-    cls=Command, examples=["publish small-hf --to hf:ada/small --dry-run", "publish small-hf --to hf:ada/small"]
+    cls=Command,
+    examples=["publish small-hf --to hf:ada/small --dry-run", "publish small-hf --to hf:ada/small"],
 )
 @click.argument("folder", type=FOLDER)
 @click.option("--to", required=True, help="hf:USER/NAME, a dataset on the Hugging Face Hub.")

@@ -1,4 +1,5 @@
-"""The commands that show datasets and available names: `gen list`, `gen info`, `gen count`, `gen preview`."""
+"""The commands that show datasets and available names: `gen list`, `gen info`, `gen count`, `gen
+preview`."""
 
 import re
 from collections import Counter
@@ -20,13 +21,16 @@ WHAT = ("families", "designs", "presets", "texts", "protocols", "datasets")
 @click.argument("what", type=click.Choice(WHAT), required=False)
 @JSON
 def listing(what: str | None, as_json: bool) -> None:
-    """List the available families, designs, presets, presets of texts, protocols, or datasets in this folder.
+    """List the available families, designs, presets, presets of texts, protocols, or datasets in
+    this folder.
 
     Without WHAT, list all."""
     found = {each: _FOUND[each]() for each in ([what] if what else WHAT)}
     lines = []
     for title, rows in found.items():
-        lines += [f"{title}:", *(f"  {line}" for line in table(list(rows.items()), 2))] if rows else []
+        lines += (
+            [f"{title}:", *(f"  {line}" for line in table(list(rows.items()), 2))] if rows else []
+        )
     result(found, as_json, "\n".join(lines) or f"There are no {what} in this folder.")
 
 
@@ -39,7 +43,10 @@ def _families() -> dict[str, str]:
         vocabulary = read_vocabulary(name)
         counts = {vocabulary.category: len(vocabulary.objects)}
         counts |= {kind: len(vocabulary.values(kind)) for kind in vocabulary.attributes}
-        counts |= {"relation": len(vocabulary.relations), "environment": len(vocabulary.environments)}
+        counts |= {
+            "relation": len(vocabulary.relations),
+            "environment": len(vocabulary.environments),
+        }
         said[name] = ", ".join(f"{kind} {n}" for kind, n in counts.items() if n > 1)
     return said
 
@@ -72,8 +79,15 @@ def _datasets() -> dict[str, str]:
     found = {}
     for world in sorted(Path().glob("*/world")):
         summary = _summary(world.parent)
-        found[world.parent.name] = f"{summary['images']}; {', '.join(summary['benchmarks']) or 'no benchmark'}"
-    return {EXAMPLE: "comes with the package, 990 images of 64x64; a folder of that name takes precedence", **found}
+        found[world.parent.name] = (
+            f"{summary['images']}; {', '.join(summary['benchmarks']) or 'no benchmark'}"
+        )
+    return {
+        EXAMPLE: (
+            "comes with the package, 990 images of 64x64; a folder of that name takes precedence"
+        ),
+        **found,
+    }
 
 
 _FOUND = {
@@ -90,14 +104,18 @@ _FOUND = {
 @DATASET
 @JSON
 def info(dataset: Path, as_json: bool) -> None:
-    """Show what DATASET holds: images, held-out combinations, scenes by split, questions by protocol, certificates."""
+    """Show what DATASET holds: images, held-out combinations, scenes by split, questions by
+    protocol, certificates."""
     from generator.dataset.reader import Dataset
 
     Dataset.open(dataset)  # a damaged dataset is an error here, and only a line in `gen list`
     found = _summary(dataset)
     lines = [one_line(found["images"])]
     for name, each in found["benchmarks"].items():
-        lines += [f"{name}:", *(f"  {key}: {one_line(str(value))}" for key, value in each.items() if value)]
+        lines += [
+            f"{name}:",
+            *(f"  {key}: {one_line(str(value))}" for key, value in each.items() if value),
+        ]
     result(found, as_json, "\n".join(lines))
 
 
@@ -125,7 +143,10 @@ def _summary(root: Path) -> dict[str, Any]:
             "certificate": found_certificate(benchmark, dataset.world),
         }
     images = manifest["scenes"] - manifest["failed"]
-    return {"images": f"{images:,} images of {size}, {request['family']}, {quality}", "benchmarks": benchmarks}
+    return {
+        "images": f"{images:,} images of {size}, {request['family']}, {quality}",
+        "benchmarks": benchmarks,
+    }
 
 
 def _counts(numbers: dict[str, int]) -> str:
@@ -143,8 +164,8 @@ def _first_sentence(text: str | None) -> str:
 @BENCHMARK
 @JSON
 def count(dataset: Path, benchmark: str | None, as_json: bool) -> None:
-    """Count the questions of a benchmark of DATASET, and the atoms and compounds that its captions name in training and
-    in test.
+    """Count the questions of a benchmark of DATASET, and the atoms and compounds that its captions
+    name in training and in test.
 
     --json also has how many captions of each split name each atom.
     """
@@ -155,21 +176,36 @@ def count(dataset: Path, benchmark: str | None, as_json: bool) -> None:
     counts = count_benchmark(opened.benchmark(benchmark), vocabulary_of(opened.world))
     lines = [
         counts["benchmark"],
-        *_table(counts["questions"], ("protocol", "kind", "split"), ("items", "captions", "false_texts", "set_size")),
+        *_table(
+            counts["questions"],
+            ("protocol", "kind", "split"),
+            ("items", "captions", "false_texts", "set_size"),
+        ),
         "",
         *_table(
             counts["names"],
             ("protocol", "split"),
-            ("captions", "atoms", "atoms_not_in_training", "compounds", "compounds_not_in_training"),
+            (
+                "captions",
+                "atoms",
+                "atoms_not_in_training",
+                "compounds",
+                "compounds_not_in_training",
+            ),
         ),
     ]
     result(counts, as_json, "\n".join(lines))
 
 
-def _table(rows: Sequence[Mapping[str, Any]], labels: Sequence[str], numbers: Sequence[str]) -> list[str]:
+def _table(
+    rows: Sequence[Mapping[str, Any]], labels: Sequence[str], numbers: Sequence[str]
+) -> list[str]:
     heads = [*labels, *(name.replace("_", " ") for name in numbers)]
     cells = [
-        [*(str(row[name]) for name in labels), *("–" if row[name] is None else f"{row[name]:,}" for name in numbers)]
+        [
+            *(str(row[name]) for name in labels),
+            *("–" if row[name] is None else f"{row[name]:,}" for name in numbers),
+        ]
         for row in rows
     ]
     return table([heads, *cells], len(labels))
@@ -177,11 +213,17 @@ def _table(rows: Sequence[Mapping[str, Any]], labels: Sequence[str], numbers: Se
 
 @click.command(
     cls=Command,
-    examples=["preview small", "preview zoo --grid", "preview small --split unseen --n 12 --out unseen.png"],
+    examples=[
+        "preview small",
+        "preview zoo --grid",
+        "preview small --split unseen --n 12 --out unseen.png",
+    ],
 )
 @DATASET
 @BENCHMARK
-@click.option("--split", "splits", multiple=True, help="Split to show. Repeat for several.  [default: all]")
+@click.option(
+    "--split", "splits", multiple=True, help="Split to show. Repeat for several.  [default: all]"
+)
 @click.option(
     "--n",
     "number",
@@ -193,10 +235,15 @@ def _table(rows: Sequence[Mapping[str, Any]], labels: Sequence[str], numbers: Se
 @click.option(
     "--grid",
     is_flag=True,
-    help="Instead, show one image for each value of the tested kind on each object; held-out combinations are framed.",
+    help=(
+        "Instead, show one image for each value of the tested kind on each object; held-out "
+        "combinations are framed."
+    ),
 )
 @click.option(
-    "--out", type=NEW_PNG, help="PNG to write, beside the page.  [default: preview.png or grid.png in DATASET]"
+    "--out",
+    type=NEW_PNG,
+    help="PNG to write, beside the page.  [default: preview.png or grid.png in DATASET]",
 )
 @JSON
 @click.pass_context
@@ -211,12 +258,15 @@ def preview(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Show DATASET: a sheet with images of every split, and a page with all images and all of their texts."""
+    """Show DATASET: a sheet with images of every split, and a page with all images and all of their
+    texts."""
     from generator.inspection.sheets import draw_grid, draw_preview
     from generator.inspection.world_page import write_world_page
 
     if grid and {"splits", "number", "seed"} & set(given(context)):
-        raise UserError("--grid chooses its images from all splits; leave --split, --n and --seed out.")
+        raise UserError(
+            "--grid chooses its images from all splits; leave --split, --n and --seed out."
+        )
     if grid:
         made = {"preview": draw_grid(dataset, benchmark, out or dataset / "grid.png")}
     else:
@@ -224,6 +274,12 @@ def preview(
         every = number if "number" in given(context) else None
         made = {
             "preview": draw_preview(dataset, benchmark, splits, number, seed, sheet),
-            "page": write_world_page(dataset, benchmark, splits, every, seed, sheet.with_suffix(".html")),
+            "page": write_world_page(
+                dataset, benchmark, splits, every, seed, sheet.with_suffix(".html")
+            ),
         }
-    result({name: str(path) for name, path in made.items()}, as_json, "\n".join(map(str, made.values())))
+    result(
+        {name: str(path) for name, path in made.items()},
+        as_json,
+        "\n".join(map(str, made.values())),
+    )

@@ -12,7 +12,9 @@ from generator.cli.verify import verify
 from generator.cli.vocab import assets, vocab
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+@click.group(
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True}
+)
 @click.version_option(package_name="jackalope", prog_name="gen")
 def main() -> None:
     """Render worlds with held-out combinations and write benchmarks over them."""

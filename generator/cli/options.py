@@ -1,4 +1,5 @@
-"""Options that several commands of `gen` share; functions for the options that the user gave, and for tables."""
+"""Options that several commands of `gen` share; functions for the options that the user gave, and
+for tables."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,11 +24,13 @@ HOLDOUT = click.option(
     "holdout",
     multiple=True,
     default=(),
-    help="What to hold out. Drawn by seed: values x objects such as 3x3 or color:shape=2x4, relations x pairs such as "
-    'relation:pair=2x3. By name: "color=gray,blue shape=cube,cylinder", gray:cube, "left: cube, sphere" '
-    "(docs/choose.md). Also k1..7 (coverage), atoms=1x2 (systematicity), objects=3 (gzsl), asymmetric (beside "
-    "bindings), a holdout.json, or none for one split without training. Repeat for several.  [default: 3x3, or the "
-    "design's own]",
+    help="What to hold out. Drawn by seed: values x objects such as 3x3 or color:shape=2x4, "
+    "relations x pairs such as "
+    'relation:pair=2x3. By name: "color=gray,blue shape=cube,cylinder", gray:cube, "left: cube, '
+    'sphere" '
+    "(docs/choose.md). Also k1..7 (coverage), atoms=1x2 (systematicity), objects=3 (gzsl), "
+    "asymmetric (beside bindings), a holdout.json, or none for one split without training. Repeat "
+    "for several.  [default: 3x3, or the design's own]",
 )
 DESIGN = click.option(
     "--design",
@@ -43,7 +46,10 @@ BLOCK_SEED = click.option(
 OPPOSITES = click.option(
     "--opposites/--no-opposites",
     default=True,
-    help="Also hold out the opposites of held-out relations, so that a flipped foil is as unfamiliar as its caption.",
+    help=(
+        "Also hold out the opposites of held-out relations, so that a flipped foil is as "
+        "unfamiliar as its caption."
+    ),
 )
 EXPOSED = click.option(
     "--exposed-negatives",
@@ -59,7 +65,8 @@ REPLACE = click.option(
 
 
 def given(context: click.Context) -> dict[str, str]:
-    """Returns the parameters given on the command line: option by name, such as {"block_seed": "--block-seed"}."""
+    """Returns the parameters given on the command line: option by name, such as {"block_seed":
+    "--block-seed"}."""
     return {
         each.name: each.opts[0] if isinstance(each, click.Option) else each.name.upper()
         for each in context.command.params
@@ -68,16 +75,21 @@ def given(context: click.Context) -> dict[str, str]:
 
 
 def given_values(context: click.Context, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep only the values of parameters given on the command line, as keyword arguments; the API has the defaults."""
+    """Keep only the values of parameters given on the command line, as keyword arguments; the API
+    has the defaults."""
     options = given(context)
     return {name: value for name, value in values.items() if name in options}
 
 
 def table(rows: Sequence[Sequence[str]], labels: int = 1) -> list[str]:
-    """The lines of a table. The first row is the header; the first `labels` columns are left-aligned, others right."""
+    """The lines of a table. The first row is the header; the first `labels` columns are
+    left-aligned, others right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     aligned = (
-        [cell.ljust(n) if i < labels else cell.rjust(n) for i, (cell, n) in enumerate(zip(row, widths, strict=True))]
+        [
+            cell.ljust(n) if i < labels else cell.rjust(n)
+            for i, (cell, n) in enumerate(zip(row, widths, strict=True))
+        ]
         for row in rows
     )
     return ["  ".join(cells).rstrip() for cells in aligned]

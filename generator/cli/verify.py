@@ -29,11 +29,14 @@ _OF_LABELS = {"columns", "task", "train", "familiar"}
     "--columns",
     multiple=True,
     help="Columns of the file by role, such as split=fold,label=caption or "
-    "first=animal,first.color=paint,second=...  "
-    "[default: columns named like their role]",
+    "first=animal,first.color=paint,second=...  [default: columns named like their role]",
 )
-@click.option("--task", help="Task to check in a JSON file with the labels of several tasks.  [default: all]")
-@click.option("--train", multiple=True, help="Training split. Repeat for several.  [default: train]")
+@click.option(
+    "--task", help="Task to check in a JSON file with the labels of several tasks.  [default: all]"
+)
+@click.option(
+    "--train", multiple=True, help="Training split. Repeat for several.  [default: train]"
+)
 @click.option(
     "--familiar",
     multiple=True,
@@ -42,36 +45,47 @@ _OF_LABELS = {"columns", "task", "train", "familiar"}
 @click.option(
     "--images",
     metavar="N|all",
-    help="Compare N images, drawn from every split, or all images with their records.  [default: none]",
+    help=(
+        "Compare N images, drawn from every split, or all images with their records.  [default: "
+        "none]"
+    ),
 )
 @click.option(
     "--render/--no-render",
     "again",
     default=None,
-    help="With --images, whether to render them again and compare.  [default: if Blender is installed]",
+    help=(
+        "With --images, whether to render them again and compare.  [default: if Blender is "
+        "installed]"
+    ),
 )
 @click.option(
     "--reproduce/--no-reproduce",
     default=True,
     help="Make all files except images again and compare their bytes.",
 )
-@click.option("--seed", type=SEED, help="Seed that draws the images of --images N.  [default: at random]")
+@click.option(
+    "--seed", type=SEED, help="Seed that draws the images of --images N.  [default: at random]"
+)
 @JSON
 @click.pass_context
-def verify(context: click.Context, dataset: Path | None, labels: Path | None, as_json: bool, **options: Any) -> None:
-    """Check DATASET: no leaks, every caption true, every foil false, equal familiarity, complete files.
+def verify(
+    context: click.Context, dataset: Path | None, labels: Path | None, as_json: bool, **options: Any
+) -> None:
+    """Check DATASET: no leaks, every caption true, every foil false, equal familiarity, complete
+    files.
 
-    With --splits, check splits made elsewhere. It finds arrangements or images that two splits share (in the same
-    words, in another order, or by converse), values that an object's position reveals, true negatives and unequal
-    familiarity.
+    With --splits, check splits made elsewhere. It finds arrangements or images that two splits
+    share (in the same words, in another order, or by converse), values that an object's position
+    reveals, true negatives and unequal familiarity.
 
-    Plans, recorded relations, texts, items and cards are also made again, and every byte is compared. This is
-    skipped for a dataset that another version of the code, or other code, made. The certificate says whether this was
-    done.
+    Plans, recorded relations, texts, items and cards are also made again, and every byte is
+    compared. This is skipped for a dataset that another version of the code, or other code, made.
+    The certificate says whether this was done.
 
-    With --images, also check that images show what their records say: the color, outline and box of every object.
-    With Blender, render them again and compare. The certificate names the level that was reached: records, sampled
-    images or all images.
+    With --images, also check that images show what their records say: the color, outline and box of
+    every object. With Blender, render them again and compare. The certificate names the level that
+    was reached: records, sampled images or all images.
 
     The exit code is 1 if anything is wrong. Every finding names its rows.
 
@@ -84,7 +98,9 @@ def verify(context: click.Context, dataset: Path | None, labels: Path | None, as
     asked = given(context).keys() - {"dataset", "labels", "as_json"}
     images = options["images"]
     if not images and asked & {"again", "seed"}:
-        raise UserError("--render, --no-render and --seed are for --images; add --images 100 or --images all.")
+        raise UserError(
+            "--render, --no-render and --seed are for --images; add --images 100 or --images all."
+        )
     if labels and not dataset and asked <= _OF_LABELS:
         roles = SplitRoles(options["train"] or None, options["familiar"])
         found = verify_splits(labels, options["columns"], options["task"], roles)
@@ -94,8 +110,8 @@ def verify(context: click.Context, dataset: Path | None, labels: Path | None, as
         found = verify_dataset(dataset, options["benchmark"], Bar(), examination, reproduction)
     else:
         raise UserError(
-            "Expected either a DATASET (--benchmark and --images are optional) or --splits FILE (--columns, "
-            "--task, --train and --familiar are optional); give one of the two."
+            "Expected either a DATASET (--benchmark and --images are optional) or --splits FILE "
+            "(--columns, --task, --train and --familiar are optional); give one of the two."
         )
     for line in report(found):
         say(line)
@@ -115,7 +131,8 @@ def _examination(spec: str, again: bool | None, seed: int | None) -> "Examinatio
 
 
 def report(found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yields the lines to print for each benchmark or task: findings, notes, tables of familiarity and the verdict."""
+    """Yields the lines to print for each benchmark or task: findings, notes, tables of familiarity
+    and the verdict."""
     for name, each in found.items():
         for finding in each["findings"]:
             yield f"{name}: {finding['fault']}: {finding['what']}"
@@ -132,5 +149,8 @@ def _familiarity_table(name: str, kind: str, rows: list[dict[str, Any]]) -> Iter
         "(in brackets: rows where swapping the values changes that number)"
     )
     levels = ("seen", "partial", "unseen")
-    cells = [[row["split"], *(f"{row[level]:,} ({row[f'{level}_unequal']:,})" for level in levels)] for row in rows]
+    cells = [
+        [row["split"], *(f"{row[level]:,} ({row[f'{level}_unequal']:,})" for level in levels)]
+        for row in rows
+    ]
     yield from table([["", "none", "some", "all"], *cells])

@@ -1,4 +1,5 @@
-"""The commands `gen vocab` and `gen assets`: families, and the meshes and panoramas that they name."""
+"""The commands `gen vocab` and `gen assets`: families, and the meshes and panoramas that they
+name."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -20,24 +21,33 @@ def vocab() -> None:
 def check(family: str, as_json: bool) -> None:
     """Check FAMILY, a name or the path of a TOML file, and list its mistakes.
 
-    Mistakes inside tables are listed together. Those across tables, such as a word with two meanings, appear once each
-    table is right, so check again after mending.
+    Mistakes inside tables are listed together. Those across tables, such as a word with two
+    meanings, appear once each table is right, so check again after mending.
 
-    Also warns of wrong English plurals and articles, of colours closer than a CIEDE2000 of 10, of objects whose masks
-    overlap by more than 95%, and of textures that are hardly visible on an object (it renders them). Notes say which
-    values and objects of a shipped family need larger images (docs/vocabularies.md).
+    Also warns of wrong English plurals and articles, of colours closer than a CIEDE2000 of 10, of
+    objects whose masks overlap by more than 95%, and of textures that are hardly visible on an
+    object (it renders them). Notes say which values and objects of a shipped family need larger
+    images (docs/vocabularies.md).
 
     The exit code is 2 if the family cannot be used, 1 if there are only warnings.
     """
     from generator.inspection.family_check import check_family
 
-    say(f"Checking {family}: its words, colours and masks first, then a few small renders, for some seconds.")
+    say(
+        f"Checking {family}: its words, colours and masks first, then a few small renders, for "
+        f"some seconds."
+    )
     found = check_family(family)
     for each in found:
         say(f"{each.level}: {each.message}")
     errors = sum(each.level == "error" for each in found)
     warnings = sum(each.level == "warning" for each in found)
-    data = {"family": family, "errors": errors, "warnings": warnings, "findings": [asdict(each) for each in found]}
+    data = {
+        "family": family,
+        "errors": errors,
+        "warnings": warnings,
+        "findings": [asdict(each) for each in found],
+    }
     result(data, as_json, f"{family}: {errors} errors, {warnings} warnings")
     raise SystemExit(2 if errors else 1 if warnings else 0)
 
@@ -45,28 +55,42 @@ def check(family: str, as_json: bool) -> None:
 @vocab.command(examples=["vocab show zoo.toml"])
 @click.argument("family")
 @click.option("--out", type=NEW_PNG, help="PNG to write.  [default: NAME-swatches.png]")
-@click.option("--workers", type=click.IntRange(min=1), help="Number of render processes.  [default: one per core]")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    help="Number of render processes.  [default: one per core]",
+)
 @JSON
 def show(family: str, out: Path | None, workers: int | None, as_json: bool) -> None:
-    """Render a labelled sheet of FAMILY: every attribute value on one object, every object, every texture on each."""
+    """Render a labelled sheet of FAMILY: every attribute value on one object, every object, every
+    texture on each."""
     from generator.inspection.swatches import draw_swatches
     from generator.render.farm import default_workers
 
-    path = draw_swatches(family, out or Path(f"{Path(family).stem}-swatches.png"), workers or default_workers())
+    path = draw_swatches(
+        family, out or Path(f"{Path(family).stem}-swatches.png"), workers or default_workers()
+    )
     result({"swatches": str(path)}, as_json, str(path))
 
 
 @vocab.command(examples=["vocab new mine.toml --extends pug"])
 @click.argument("out", type=NEW_FILE)
-@click.option("--extends", default="clevr", help="Family to extend: a name, or the path of your own TOML file.")
+@click.option(
+    "--extends",
+    default="clevr",
+    help="Family to extend: a name, or the path of your own TOML file.",
+)
 @JSON
 def new(out: Path, extends: str, as_json: bool) -> None:
-    """Write a starter family to OUT, a .toml file. It adds a colour to another family; its comments show what else to
-    add."""
+    """Write a starter family to OUT, a .toml file. It adds a colour to another family; its comments
+    show what else to add."""
     from generator.vocabulary.starter import write_starter
 
     path, holdout = write_starter(out, extends)
-    say(f"Next: gen vocab check {path}, gen vocab show {path}, gen render --family {path} --holdout {holdout}")
+    say(
+        f"Next: gen vocab check {path}, gen vocab show {path}, gen render --family {path} "
+        f"--holdout {holdout}"
+    )
     result({"family": str(path)}, as_json, str(path))
 
 
@@ -89,7 +113,9 @@ def list_sets(chosen: str | None, as_json: bool) -> None:
         name: {"meshes": asset_names(name), "licence": asset_licence(name)}
         for name in ([chosen] if chosen else asset_sets())
     }
-    lines = [f"{name} ({each['licence']}): {', '.join(each['meshes'])}" for name, each in found.items()]
+    lines = [
+        f"{name} ({each['licence']}): {', '.join(each['meshes'])}" for name, each in found.items()
+    ]
     result(found, as_json, "\n".join(lines))
 
 
@@ -99,7 +125,8 @@ def list_sets(chosen: str | None, as_json: bool) -> None:
 @click.option("--out", type=NEW_PNG, help="PNG to write.  [default: NAME.png, or SET.png]")
 @JSON
 def show_meshes(name: str | None, chosen: str, out: Path | None, as_json: bool) -> None:
-    """Render the mesh NAME, or every mesh of a set, from eight sides; or draw the panorama NAME with its angles."""
+    """Render the mesh NAME, or every mesh of a set, from eight sides; or draw the panorama NAME
+    with its angles."""
     from generator.assets.sets import asset_names, check_asset, is_panorama
     from generator.inspection.swatches import draw_meshes, draw_panorama
 
@@ -108,34 +135,56 @@ def show_meshes(name: str | None, chosen: str, out: Path | None, as_json: bool) 
         check_asset(chosen, name)
     names = [each for each in asset_names(chosen) if each == (name or each)]
     meshes = [each for each in names if not is_panorama(chosen, each)]
-    path = draw_meshes(meshes, chosen, out) if meshes else draw_panorama(f"{chosen}/{names[0]}", out)
+    path = (
+        draw_meshes(meshes, chosen, out) if meshes else draw_panorama(f"{chosen}/{names[0]}", out)
+    )
     result({"picture": str(path), "meshes": names}, as_json, str(path))
 
 
-@assets.command("import", examples=["assets import jackalope.glb --name jackalope --licence Apache-2.0"])
+@assets.command(
+    "import", examples=["assets import jackalope.glb --name jackalope --licence Apache-2.0"]
+)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--name", required=True, help="Name in its set and in families.")
-@click.option("--set", "chosen", default="mine", help="Set to import into; created if it does not exist.")
-@click.option("--licence", default="", help="Licence and author. Datasets with this mesh quote the text.")
+@click.option(
+    "--set", "chosen", default="mine", help="Set to import into; created if it does not exist."
+)
+@click.option(
+    "--licence", default="", help="Licence and author. Datasets with this mesh quote the text."
+)
 @click.option(
     "--facing",
     type=DIRECTION,
-    help="Direction of the file in which the mesh faces.  [default: z for .obj, .gltf and .glb, else -y]",
+    help=(
+        "Direction of the file in which the mesh faces.  [default: z for .obj, .gltf and .glb, "
+        "else -y]"
+    ),
 )
 @click.option(
     "--up",
     type=DIRECTION,
-    help="Direction of the file in which the mesh's top points.  [default: y for .obj, .gltf and .glb, else z]",
+    help=(
+        "Direction of the file in which the mesh's top points.  [default: y for .obj, .gltf and "
+        ".glb, else z]"
+    ),
 )
 @click.option("--replace", is_flag=True, help="Replace a mesh of the same name.")
 @JSON
 def import_(
-    file: Path, name: str, chosen: str, licence: str, facing: str | None, up: str | None, replace: bool, as_json: bool
+    file: Path,
+    name: str,
+    chosen: str,
+    licence: str,
+    facing: str | None,
+    up: str | None,
+    replace: bool,
+    as_json: bool,
 ) -> None:
-    """Import the mesh in FILE (.glb, .gltf, .obj, .ply, .stl, .fbx, .blend, .toml) into one of your sets.
+    """Import the mesh in FILE (.glb, .gltf, .obj, .ply, .stl, .fbx, .blend, .toml) into one of your
+    sets.
 
-    The mesh is scaled, placed on the ground and turned to face +x. Scripts in the file are never run. An .exr or .hdr
-    FILE is a panorama of all directions, twice as wide as high.
+    The mesh is scaled, placed on the ground and turned to face +x. Scripts in the file are never
+    run. An .exr or .hdr FILE is a panorama of all directions, twice as wide as high.
     """
     from generator.assets.importing import import_asset
     from generator.assets.sets import is_panorama
@@ -150,11 +199,18 @@ def import_(
     for mended in done.mended:
         say(f"{file}: {mended}.")
     if not licence:
-        say(f"No --licence was given: datasets that use '{name}' will say that its licence is not declared.")
+        say(
+            f"No --licence was given: datasets that use '{name}' will say that its licence is not "
+            f"declared."
+        )
     say(
-        "The picture shows the panorama's angles in degrees; choose sectors from them (docs/worlds.md)."
+        "The picture shows the panorama's angles in degrees; choose sectors from them "
+        "(docs/worlds.md)."
         if panorama
-        else "Check the picture: in the first view the mesh should face right. If not, add --replace and --facing."
+        else (
+            "Check the picture: in the first view the mesh should face right. If not, add "
+            "--replace and --facing."
+        )
     )
     data = {"mesh": str(done.path), "picture": str(picture), "mended": done.mended}
     result(data, as_json, str(picture))
@@ -166,7 +222,10 @@ def import_(
     "--from",
     "source",
     type=click.Path(path_type=Path),
-    help="The game's public.zip, or a folder of its .pmd files.  [default: where Debian's package 0ad-data has it]",
+    help=(
+        "The game's public.zip, or a folder of its .pmd files.  [default: where Debian's package "
+        "0ad-data has it]"
+    ),
 )
 @JSON
 def install(name: str, source: Path | None, as_json: bool) -> None:
@@ -176,9 +235,13 @@ def install(name: str, source: Path | None, as_json: bool) -> None:
     from generator.assets.zeroad import install as install_0ad
 
     found, missing = install_0ad(source)
-    say(f"{len(found)} animals: {', '.join(found)}." + (f" Not found: {', '.join(missing)}." if missing else ""))
     say(
-        f"Licence: {LICENCE}. Images of these meshes are adaptations: to publish them, name the author and keep the "
+        f"{len(found)} animals: {', '.join(found)}."
+        + (f" Not found: {', '.join(missing)}." if missing else "")
+    )
+    say(
+        f"Licence: {LICENCE}. Images of these meshes are adaptations: to publish them, name the "
+        f"author and keep the "
         "licence."
     )
     folder = str(set_folder(name))

@@ -1,17 +1,21 @@
-"""Read a model's answer in words: one of the labels of its question, a refusal, or nothing readable.
+"""Read a model's answer in words: one of the labels of its question, a refusal, or nothing
+readable.
 
-This file needs only the standard library. `gen export` copies it beside the questions, so every tool reads answers as
+This file needs only the standard library. `gen export` copies it beside the questions, so every
+tool reads answers as
 `score ask` does.
 
-The rule: a label that is denied, excluded, hypothetical or taken back is not the answer. Two labels that both stand
-are unread. The first explicit answer counts, and what follows it explains.
+The rule: a label that is denied, excluded, hypothetical or taken back is not the answer. Two labels
+that both stand are unread. The first explicit answer counts, and what follows it explains.
 
 How it works, in time linear in the length of the answer:
 
-1. `final_part` removes the reasoning, `split_tokens` cuts the rest into words and marks. Words of other languages
-   become the English word of the same meaning, so that one set of rules serves all languages.
+1. `final_part` removes the reasoning, `split_tokens` cuts the rest into words and marks. Words of
+   other languages become the English word of the same meaning, so that one set of rules serves all
+   languages.
 2. `split_sentences` cuts the tokens into sentences and clauses.
-3. `ChoiceClauses` and `YesNoClauses` say for each clause which label it states, how explicitly, or which it denies.
+3. `ChoiceClauses` and `YesNoClauses` say for each clause which label it states, how explicitly, or
+which it denies.
 4. `Verdict` keeps the statements that still stand.
 """
 
@@ -25,13 +29,16 @@ REFUSED = "the model refused to answer"
 UNREAD = "an answer says nothing that can be read as one choice"
 
 LONGEST = 20_000
-"""Longest answer that is read, in characters without reasoning; of a longer one, the first and the last half of this.
+"""Longest answer that is read, in characters without reasoning; of a longer one, the first and the
+last half of this.
 """
 
 # How explicitly a clause states a label. A more explicit statement beats a less explicit one.
 HEDGED = 1  # "it could be B"
 AFFIRMED = 2  # "B matches", "so B"
-LED = 3  # "B." at the start of a line with more text; if several labels lead, they are a list and state nothing
+# "B." at the start of a line with more text; if several labels lead, they are a list and state
+# nothing
+LED = 3
 ANSWERED = 4  # "B" alone, "Answer: B", "the correct caption is B"
 FINAL = 5  # "final answer: B", \\boxed{B}, <answer>B</answer>
 
@@ -53,8 +60,8 @@ class Reading(NamedTuple):
 def read_choice(answer: str, finish: str, letters: str, captions: Sequence[str] = ()) -> Reading:
     """Return which option an answer chooses.
 
-    An answer may give the words of an option instead of its letter. It is unread if its letter and its words are of
-    different options.
+    An answer may give the words of an option instead of its letter. It is unread if its letter and
+    its words are of different options.
 
     Args:
         answer: The whole answer, with its reasoning.
@@ -77,14 +84,14 @@ def read_choice(answer: str, finish: str, letters: str, captions: Sequence[str] 
     return _decide(ChoiceStatements(), tokens)
 
 
-def read_yes_no(answer: str, finish: str, yes: Sequence[str] = ("yes",), no: Sequence[str] = ("no",)) -> Reading:
+def read_yes_no(
+    answer: str, finish: str, yes: Sequence[str] = ("yes",), no: Sequence[str] = ("no",)
+) -> Reading:
     """Return whether an answer says yes (0) or no (1).
 
-    Args:
-        answer: The whole answer, with its reasoning.
-        finish: Why the answer ended, as `finish_reason` of chat completions.
-        yes: The words for yes that the question asks for. Common words of many languages are read as well.
-        no: The words for no.
+    Args: answer: The whole answer, with its reasoning. finish: Why the answer ended, as
+        `finish_reason` of chat completions. yes: The words for yes that the question asks for.
+        Common words of many languages are read as well. no: The words for no.
 
     Returns:
         0, 1, or why there is neither.
@@ -98,15 +105,17 @@ def read_yes_no(answer: str, finish: str, yes: Sequence[str] = ("yes",), no: Seq
         return reading
     meanings = {word.casefold(): "yes" for word in yes} | {word.casefold(): "no" for word in no}
     tokens = [
-        token._replace(text=meanings.get(token.raw.casefold(), token.text)) if token.kind == "word" else token
+        token._replace(text=meanings.get(token.raw.casefold(), token.text))
+        if token.kind == "word"
+        else token
         for token in split_tokens(text)
     ]
     return _decide(YesNoStatements(), tokens)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# -------------------------------------------------------------------------------------------------
 # Words
-# ---------------------------------------------------------------------------------------------------------------------
+# -------------------------------------------------------------------------------------------------
 
 
 def _words(text: str) -> frozenset[str]:
@@ -139,15 +148,15 @@ ACCEPTING = _words(
 )
 # Adjectives and verbs by which a clause rejects an option.
 REJECTING = _words(
-    "false wrong incorrect incorrectly inaccurate inaccurately untrue invalid mismatch "
-    "mismatched mismatches contradicts contradict contradicted contradictory inconsistent "
-    "impossible eliminated excluded rejected discarded dismissed fails fail misdescribes "
-    "misrepresents swaps swapped reverses reversed flawed worse implausible unlikely no "
-    "unsupported"
+    "false wrong incorrect incorrectly inaccurate inaccurately untrue invalid mismatch mismatched "
+    "mismatches contradicts contradict contradicted contradictory inconsistent impossible "
+    "eliminated excluded rejected discarded dismissed fails fail misdescribes misrepresents swaps "
+    "swapped reverses reversed flawed worse implausible unlikely no unsupported"
 )
 # Verbs whose object is the rejected option: "we can exclude A".
 EXCLUDING = _words(
-    "exclude excludes excluding reject rejects eliminate eliminates discard dismiss unlike rule rules ruling"
+    "exclude excludes excluding reject rejects eliminate eliminates discard dismiss unlike rule "
+    "rules ruling"
 )
 NEGATORS = _words("not none never neither nor no hardly cannot without nowhere")
 CHOOSING = _words(
@@ -157,15 +166,20 @@ CHOOSING = _words(
 BELIEVING = _words("think believe say guess suppose conclude answer infer")
 # With a negator, these verbs reject an option: "A does not show the scene".
 DEPICTING = _words(
-    "show depict shown depicted represent appear exist apply mention portray illustrate contain hold work"
+    "show depict shown depicted represent appear exist apply mention portray illustrate contain "
+    "hold work"
 )
 CONCLUDING = _words(
-    "so therefore thus hence overall accordingly consequently ultimately finally leaving leaves summary"
+    "so therefore thus hence overall accordingly consequently ultimately finally leaving leaves "
+    "summary"
 )
 HYPOTHETICAL = _words("if unless suppose supposing assuming whether were provided hypothetically")
 HEDGING = _words("could might may possibly perhaps maybe")
 # Words of a belief that the answer has left behind: "at first glance A seems right".
-OUTDATED = _words("initially thought seemed glance tempting tempted considered assumed originally appeared impression")
+OUTDATED = _words(
+    "initially thought seemed glance tempting tempted considered assumed originally appeared "
+    "impression"
+)
 # Words that can stand beside a label without changing what is said about it.
 FILLERS = _words(
     "the a an it this that i we my me us is are be am was would will should must has have to do "
@@ -188,11 +202,14 @@ PRONOUNS = _words("this that it which these they c ce")
 SUBJECT_NOUNS = LABEL_NOUNS | _words("scene one")
 NOTHING = _words("none both neither all unclear unknown undetermined nothing ambiguous")
 # After one of these an answer explains itself.
-EXPLAINING = _words("explanation reason reasoning rationale justification note because why details analysis")
+EXPLAINING = _words(
+    "explanation reason reasoning rationale justification note because why details analysis"
+)
 # What follows is the next question, which the model has made up.
 NEXT_TURN = _words("question q human user")
 
-# Words of other languages by the English word of the same meaning. Each entry lists its words after a colon.
+# Words of other languages by the English word of the same meaning. Each entry lists its words after
+# a colon.
 _TRANSLATIONS = """
 answer: án antwort réponse reponse respuesta risposta resposta antwoord ответ odpowiedź cevap svar
  jawaban jawabannya 答案 答え 回答 正解 정답 정답은 답 답은 답변 الإجابة الجواب उत्तर उत्तरः
@@ -260,14 +277,32 @@ def _read_translations() -> dict[str, str]:
 TRANSLATIONS = _read_translations()
 LONGEST_PHRASE = 8
 """Longest phrase of TRANSLATIONS in a script without spaces, in characters."""
-SIGNS = {"✓": "correct", "✔": "correct", "☑": "correct", "✅": "correct", "👍": "correct", "→": "so", "⇒": "so"}
+SIGNS = {
+    "✓": "correct",
+    "✔": "correct",
+    "☑": "correct",
+    "✅": "correct",
+    "👍": "correct",
+    "→": "so",
+    "⇒": "so",
+}
 SIGNS |= dict.fromkeys("✗✘❌❎👎☒", "wrong")
 
-# ---------------------------------------------------------------------------------------------------------------------
+# -------------------------------------------------------------------------------------------------
 # Reasoning, markup, tokens
-# ---------------------------------------------------------------------------------------------------------------------
+# -------------------------------------------------------------------------------------------------
 
-_TAGS = ("think", "thinking", "thought", "thoughts", "reasoning", "scratchpad", "reflection", "seed:think", "analysis")
+_TAGS = (
+    "think",
+    "thinking",
+    "thought",
+    "thoughts",
+    "reasoning",
+    "scratchpad",
+    "reflection",
+    "seed:think",
+    "analysis",
+)
 OPENINGS = (
     *(f"<{tag}>" for tag in _TAGS),
     "◁think▷",
@@ -296,15 +331,17 @@ _LONGEST_TAG = 60
 def final_part(answer: str) -> str:
     """Return an answer without its reasoning.
 
-    This is the text after the last closing tag, up to an opening tag. If there is none, it is the text before the
-    first opening tag.
+    This is the text after the last closing tag, up to an opening tag. If there is none, it is the
+    text before the first opening tag.
 
     Example:
         >>> final_part("It may be A </think> B")
         'B'
     """
     lowered = answer.lower()
-    if len(lowered) != len(answer):  # a few capitals have longer lower-case forms, which would shift all places
+    if len(lowered) != len(
+        answer
+    ):  # a few capitals have longer lower-case forms, which would shift all places
         lowered = "".join(c.lower() if len(c.lower()) == 1 else c for c in answer)
     start = 0
     for tag in CLOSINGS:
@@ -340,7 +377,8 @@ class Token(NamedTuple):
     """A part of an answer."""
 
     kind: str
-    """"word", "mark" (punctuation), "line" (a line ends), "open" and "close" (around a boxed answer), or "label"."""
+    """"word", "mark" (punctuation), "line" (a line ends), "open" and "close" (around a boxed
+    answer), or "label"."""
     text: str
     """The word in lower case and in English, or the mark."""
     raw: str = ""
@@ -380,7 +418,9 @@ def split_tokens(text: str) -> list[Token]:
             tokens.append(Token("mark", "{"))
             place += 1
         elif sign == "}":
-            tokens.append(Token("close", "box") if boxes and boxes[-1] == depth else Token("mark", "}"))
+            tokens.append(
+                Token("close", "box") if boxes and boxes[-1] == depth else Token("mark", "}")
+            )
             if boxes and boxes[-1] == depth:
                 boxes.pop()
             depth = max(0, depth - 1)
@@ -396,14 +436,17 @@ def split_tokens(text: str) -> list[Token]:
 
 
 def _without_directions(tokens: list[Token]) -> list[Token]:
-    """Tokens in which "right" is another word where it is a direction: "right of the cube", "on the right"."""
+    """Tokens in which "right" is another word where it is a direction: "right of the cube", "on the
+    right"."""
     read = []
     for place, token in enumerate(tokens):
         if token.kind == "word" and token.text == "right":
             before = tokens[place - 1].text if place else ""
             after = tokens[place + 1].text if place + 1 < len(tokens) else ""
             earlier = tokens[place - 2].text if place > 1 else ""
-            beside = before in ("to", "far") or (before == "the" and earlier in ("on", "to", "at", "from", "towards"))
+            beside = before in ("to", "far") or (
+                before == "the" and earlier in ("on", "to", "at", "from", "towards")
+            )
             if beside or after in ("of", "side", "hand", "hyphen"):
                 token = token._replace(text="rightward")
         read.append(token)
@@ -415,9 +458,12 @@ def _in_word(sign: str) -> bool:
 
 
 def _read_tag(text: str, lowered: str, start: int, tokens: list[Token]) -> int:
-    """Skip a tag such as <b> or <|im_end|>; a tag of an answer becomes a token. Returns where the text goes on."""
+    """Skip a tag such as <b> or <|im_end|>; a tag of an answer becomes a token. Returns where the
+    text goes on."""
     end = text.find(">", start, start + _LONGEST_TAG)
-    if end < 0 or (start + 1 < len(text) and not (text[start + 1].isalpha() or text[start + 1] in "/|")):
+    if end < 0 or (
+        start + 1 < len(text) and not (text[start + 1].isalpha() or text[start + 1] in "/|")
+    ):
         return start + 1
     tag = lowered[start : end + 1]
     if tag in ANSWER_OPENINGS:
@@ -430,7 +476,8 @@ def _read_tag(text: str, lowered: str, start: int, tokens: list[Token]) -> int:
 
 
 def _read_command(text: str, start: int, tokens: list[Token]) -> tuple[int, bool]:
-    """Skip a command of LaTeX. Returns where the text goes on, and whether the command opens a box."""
+    """Skip a command of LaTeX. Returns where the text goes on, and whether the command opens a
+    box."""
     end = start + 1
     while end < len(text) and text[end].isascii() and text[end].isalpha():
         end += 1
@@ -447,7 +494,9 @@ def _read_command(text: str, start: int, tokens: list[Token]) -> tuple[int, bool
     return end, False
 
 
-_ASCII_MARKS = dict(zip("。！？；，、：–—।", ".!?;,,:--.", strict=True)) | dict.fromkeys("“”„«»「」『』", '"')
+_ASCII_MARKS = dict(zip("。！？；，、：–—।", ".!?;,,:--.", strict=True)) | dict.fromkeys(
+    "“”„«»「」『』", '"'
+)
 
 
 def _read_mark(text: str, place: int, tokens: list[Token]) -> int:
@@ -457,7 +506,9 @@ def _read_mark(text: str, place: int, tokens: list[Token]) -> int:
         tokens.append(Token("mark", "hyphen"))
     elif sign == "." and before.isdigit() and after.isdigit():
         pass  # a decimal point
-    elif sign in '.?!;:,()[]"/|=&+-' or (unicodedata.category(sign)[0] == "P" and sign not in "*_#`~'’‘"):
+    elif sign in '.?!;:,()[]"/|=&+-' or (
+        unicodedata.category(sign)[0] == "P" and sign not in "*_#`~'’‘"
+    ):
         tokens.append(Token("mark", _ASCII_MARKS.get(sign, sign)))
     elif sign in "'’‘":
         tokens.append(Token("mark", '"'))
@@ -487,7 +538,9 @@ def _read_word(text: str, start: int, tokens: list[Token]) -> int:
         while tail < len(text) and text[tail].isalpha():
             tail += 1
         short = text[end + 1 : tail].lower()
-        full = {"s": "is", "d": "would", "ll": "will", "m": "am", "re": "are", "ve": "have"}.get(short)
+        full = {"s": "is", "d": "would", "ll": "will", "m": "am", "re": "are", "ve": "have"}.get(
+            short
+        )
         if full is None:  # l'option, c'est
             return end + 1
         tokens.append(Token("word", full, text[end:tail]))
@@ -512,15 +565,18 @@ def _word(raw: str) -> Token:
 
 
 def _unspaced(sign: str) -> bool:
-    """Whether a character is of Chinese, Japanese or Korean, whose words touch letters of options."""
-    return "\u3040" <= sign <= "\u30ff" or "\u3400" <= sign <= "\u9fff" or "\uac00" <= sign <= "\ud7a3"
+    """Whether a character is of Chinese, Japanese or Korean, whose words touch letters of
+    options."""
+    return (
+        "\u3040" <= sign <= "\u30ff" or "\u3400" <= sign <= "\u9fff" or "\uac00" <= sign <= "\ud7a3"
+    )
 
 
 def _join_captions(tokens: list[Token], captions: Sequence[str]) -> list[Token]:
     """Replace each run of words that are an option's caption by a label; the longest caption first.
 
-    A caption counts without its first words ("There is a"), if at least three words remain and no other caption
-    begins or ends alike.
+    A caption counts without its first words ("There is a"), if at least three words remain and no
+    other caption begins or ends alike.
     """
     starts: dict[str, list[tuple[list[str], int]]] = {}
     phrases_of = _phrases_of_captions(captions)
@@ -541,7 +597,9 @@ def _join_captions(tokens: list[Token], captions: Sequence[str]) -> list[Token]:
         if length:
             joined += tokens[kept : places[word]]
             shortened = length not in (len(phrase) for phrase in phrases_of[label][:1])
-            joined.append(Token("label", "core" if shortened else "caption", "", label, in_words=True))
+            joined.append(
+                Token("label", "core" if shortened else "caption", "", label, in_words=True)
+            )
             kept = places[word + length - 1] + 1
             word += length
         else:
@@ -551,14 +609,22 @@ def _join_captions(tokens: list[Token], captions: Sequence[str]) -> list[Token]:
 
 def _phrases_of_captions(captions: Sequence[str]) -> list[list[list[str]]]:
     """The word lists by which each caption is known; none for a caption without words."""
-    whole = [[token.raw.casefold() for token in split_tokens(caption) if token.kind == "word"] for caption in captions]
+    whole = [
+        [token.raw.casefold() for token in split_tokens(caption) if token.kind == "word"]
+        for caption in captions
+    ]
     short = [_without_opening(words) for words in whole]
     phrases = []
     for label, words in enumerate(whole):
         own = [words] if words and whole.count(words) == 1 else []
         core = short[label]
         others = [f" {' '.join(other)} " for place, other in enumerate(short) if place != label]
-        if own and len(core) > 2 and core != words and not any(f" {' '.join(core)} " in other for other in others):
+        if (
+            own
+            and len(core) > 2
+            and core != words
+            and not any(f" {' '.join(core)} " in other for other in others)
+        ):
             own.append(core)
         phrases.append(own)
     return phrases
@@ -582,8 +648,11 @@ def _without_opening(words: list[str]) -> list[str]:
     return words[start:]
 
 
-def _caption_at(words: list[str], start: int, known: list[tuple[list[str], int]]) -> tuple[int, int]:
-    """The label of the longest caption that begins at a word, and its number of words; 0 words for none."""
+def _caption_at(
+    words: list[str], start: int, known: list[tuple[list[str], int]]
+) -> tuple[int, int]:
+    """The label of the longest caption that begins at a word, and its number of words; 0 words for
+    none."""
     for phrase, label in known:
         if words[start : start + len(phrase)] == phrase:
             return label, len(phrase)
@@ -591,12 +660,14 @@ def _caption_at(words: list[str], start: int, known: list[tuple[list[str], int]]
 
 
 def _mark_letters(tokens: list[Token], letters: str) -> list[Token]:
-    """Turn letters of options into labels. "a" and "A" before a word are articles, unless a noun or bracket is before
-    them."""
+    """Turn letters of options into labels. "a" and "A" before a word are articles, unless a noun or
+    bracket is before them."""
     lowered = letters.casefold()
     marked: list[Token] = []
     for place, token in enumerate(tokens):
-        one_letter = token.kind == "word" and len(token.raw) == 1 and token.raw.casefold() in lowered
+        one_letter = (
+            token.kind == "word" and len(token.raw) == 1 and token.raw.casefold() in lowered
+        )
         if one_letter and _is_letter_of_option(tokens, place, lowered):
             token = Token("label", token.text, token.raw, lowered.index(token.raw.casefold()))
         marked.append(token)
@@ -622,9 +693,14 @@ def _is_letter_of_option(tokens: list[Token], place: int, letters: str) -> bool:
     lower_case = token.raw != token.raw.upper()
     if after.kind == "word":
         foreign = not after.raw[:1].isascii()
-        other_label = len(after.raw) == 1 and after.raw.isupper() and after.raw.casefold() in letters
+        other_label = (
+            len(after.raw) == 1 and after.raw.isupper() and after.raw.casefold() in letters
+        )
         if lower_case:  # an article is before no verb
-            return after.text in ("is", "does", "matches", "seems", "fits") and before.kind in ("line", "mark")
+            return after.text in ("is", "does", "matches", "seems", "fits") and before.kind in (
+                "line",
+                "mark",
+            )
         return foreign or after.text in AFTER_LABEL or after.text in COPULAS or other_label
     if lower_case and after.kind != "word":
         return before.kind in ("line", "mark") or before.text in _BEFORE_SMALL_LETTER
@@ -632,11 +708,13 @@ def _is_letter_of_option(tokens: list[Token], place: int, letters: str) -> bool:
 
 
 _WRAPS = frozenset('()[]"{}')
-_BEFORE_SMALL_LETTER = COPULAS | CHOOSING | BELIEVING | CONCLUDING | _words("with probably likely definitely")
+_BEFORE_SMALL_LETTER = (
+    COPULAS | CHOOSING | BELIEVING | CONCLUDING | _words("with probably likely definitely")
+)
 
-# ---------------------------------------------------------------------------------------------------------------------
+# -------------------------------------------------------------------------------------------------
 # Sentences and clauses
-# ---------------------------------------------------------------------------------------------------------------------
+# -------------------------------------------------------------------------------------------------
 
 
 class Clause(NamedTuple):
@@ -664,11 +742,14 @@ class Sentence(NamedTuple):
     @property
     def words(self) -> list[str]:
         """All its words, in order."""
-        return [token.text for clause in self.clauses for token in clause.tokens if token.kind == "word"]
+        return [
+            token.text for clause in self.clauses for token in clause.tokens if token.kind == "word"
+        ]
 
 
 SPLITTING = _words(
-    "but however so because since while whereas therefore thus hence although though which where then yet"
+    "but however so because since while whereas therefore thus hence although though which where "
+    "then yet"
 )
 _BREAKS = frozenset(',-()|"[]')
 
@@ -740,14 +821,22 @@ def split_sentences(tokens: list[Token]) -> list[Sentence]:
 
 def _ends_sentence(tokens: list[Token], place: int) -> bool:
     """Whether no word follows in the sentence, as after "I think so"."""
-    return place + 1 == len(tokens) or tokens[place + 1].kind in ("line", "close") or tokens[place + 1].text in ".!?;"
+    return (
+        place + 1 == len(tokens)
+        or tokens[place + 1].kind in ("line", "close")
+        or tokens[place + 1].text in ".!?;"
+    )
 
 
 def _beside_label(tokens: list[Token], place: int) -> bool:
     """Whether a bracket encloses just one label."""
     token = tokens[place].text
     if token in "([":
-        return place + 2 < len(tokens) and tokens[place + 1].kind == "label" and tokens[place + 2].text in ")]"
+        return (
+            place + 2 < len(tokens)
+            and tokens[place + 1].kind == "label"
+            and tokens[place + 2].text in ")]"
+        )
     return place > 1 and tokens[place - 1].kind == "label" and tokens[place - 2].text in "(["
 
 
@@ -768,7 +857,9 @@ def _begins_clause(tokens: list[Token], place: int) -> bool:
     """Whether "and" joins two statements, or "not", "over" and the like introduce another label."""
     text = tokens[place].text
     if text in ("and", "or", "&", "+", "/"):
-        joins_labels = place > 0 and tokens[place - 1].kind == "label" and _label_follows(tokens, place)
+        joins_labels = (
+            place > 0 and tokens[place - 1].kind == "label" and _label_follows(tokens, place)
+        )
         return text in ("and", "or") and not joins_labels
     following = tokens[place + 1].text if place + 1 < len(tokens) else ""
     if text in ("rather", "instead"):
@@ -783,14 +874,21 @@ def _label_follows(tokens: list[Token], place: int) -> bool:
     for token in tokens[place + 1 : place + 5]:
         if token.kind == "label":
             return True
-        if token.text not in LABEL_NOUNS and token.text not in ("than", "of", "the", "also", '"', "("):
+        if token.text not in LABEL_NOUNS and token.text not in (
+            "than",
+            "of",
+            "the",
+            "also",
+            '"',
+            "(",
+        ):
             return False
     return False
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# -------------------------------------------------------------------------------------------------
 # Statements that stand
-# ---------------------------------------------------------------------------------------------------------------------
+# -------------------------------------------------------------------------------------------------
 
 SEVERAL = -1
 """The label of a statement that names several options, none, or one that does not exist."""
@@ -824,12 +922,15 @@ class Verdict:
         self._standing.setdefault(explicit, set()).add(label)
 
     def deny(self, label: int, strictly: bool) -> None:
-        """Take a denial of a label. A strict one ("A is wrong") also ends explicit statements of the label."""
+        """Take a denial of a label. A strict one ("A is wrong") also ends explicit statements of
+        the label."""
         self._denied.add(label)
         if strictly:
             for labels in self._standing.values():
                 labels.discard(label)
-            self._standing = {explicit: labels for explicit, labels in self._standing.items() if labels}
+            self._standing = {
+                explicit: labels for explicit, labels in self._standing.items() if labels
+            }
 
     def is_denied(self, label: int) -> bool:
         """Whether a label was denied."""
@@ -846,7 +947,8 @@ class Verdict:
         self._explains = self._explains or self.explicit >= LED
 
     def answer(self) -> int | None:
-        """The label that the most explicit statements agree on; None if they differ or there are none."""
+        """The label that the most explicit statements agree on; None if they differ or there are
+        none."""
         for explicit in sorted(self._standing, reverse=True):
             labels = self._standing[explicit]
             if explicit < ANSWERED:
@@ -890,7 +992,8 @@ _HOLDING = _phrases(
 
 
 def turn_of(words: Sequence[str], opening: str) -> tuple[int, int]:
-    """How strongly a clause turns away from what was stated before it (0 if it does not), and how many words say so.
+    """How strongly a clause turns away from what was stated before it (0 if it does not), and how
+    many words say so.
 
     Example:
         >>> turn_of("sorry i meant".split(), ","), turn_of(["but"], ""), turn_of(["it"], "but")
@@ -912,7 +1015,9 @@ def turn_of(words: Sequence[str], opening: str) -> tuple[int, int]:
 def is_outdated(words: Sequence[str]) -> bool:
     """Whether a clause tells what the answer believed before."""
     spoken = " ".join(words[:8])
-    return bool(OUTDATED.intersection(words)) or spoken.startswith("at first") or "was going" in spoken
+    return (
+        bool(OUTDATED.intersection(words)) or spoken.startswith("at first") or "was going" in spoken
+    )
 
 
 def is_hypothetical(words: Sequence[str]) -> bool:
@@ -928,7 +1033,11 @@ def is_hypothetical(words: Sequence[str]) -> bool:
 
 def _is_elliptic(words: Sequence[str]) -> bool:
     """Whether words only repeat the predicate of the sentence before: "does", "is not"."""
-    return bool(words) and all(word in _AUXILIARIES or word in NEGATORS for word in words) and words[-1] != "no"
+    return (
+        bool(words)
+        and all(word in _AUXILIARIES or word in NEGATORS for word in words)
+        and words[-1] != "no"
+    )
 
 
 def _first_of(words: Sequence[str], wanted: frozenset[str]) -> str:
@@ -941,10 +1050,9 @@ _AUXILIARIES = _words("is are was does do did has have it this that can be")
 def sign_of(words: Sequence[str], of_option: bool = True) -> int:
     """Whether the words after a subject accept it (1), reject it (−1), or neither (0).
 
-    Args:
-        words: The words after the subject, in English.
-        of_option: Whether the subject surely is an option. Then "does not show" rejects it; of "it", which may be the
-            image, these words say nothing.
+    Args: words: The words after the subject, in English. of_option: Whether the subject surely is
+        an option. Then "does not show" rejects it; of "it", which may be the image, these words say
+        nothing.
 
     Example:
         >>> sign_of("is not quite correct".split()), sign_of(["does"]), sign_of(["shows", "two"])
@@ -985,7 +1093,9 @@ def sign_of(words: Sequence[str], of_option: bool = True) -> int:
 def _is_the_one(words: Sequence[str], place: int) -> bool:
     """Whether a predicate ends with "the one", "the case" or is "what the image shows"."""
     following = "".join(words[place + 1 : place + 2])
-    the_one = words[place] in ("one", "case") and words[place - 1] == "the" and following in ("", "that")
+    the_one = (
+        words[place] in ("one", "case") and words[place - 1] == "the" and following in ("", "that")
+    )
     return the_one or words[place] == "what"
 
 
@@ -1003,10 +1113,17 @@ class Statements(ABC):
         self._needs_label = False  # whether the statement is unreadable without a label
 
     def take(self, sentence: Sentence) -> bool:
-        """Read a sentence. Returns whether the answer ends before it, because it begins another question."""
+        """Read a sentence. Returns whether the answer ends before it, because it begins another
+        question."""
         words = sentence.words
         has_colon = any(token.text == ":" for token in sentence.clauses[0].tokens[:3])
-        if sentence.begins_line and has_colon and words[:1] and words[0] in NEXT_TURN and self.verdict.explicit:
+        if (
+            sentence.begins_line
+            and has_colon
+            and words[:1]
+            and words[0] in NEXT_TURN
+            and self.verdict.explicit
+        ):
             return True
         if words[:1] and words[0] in EXPLAINING and (has_colon or len(words) == 1):
             self.verdict.explain()
@@ -1036,12 +1153,17 @@ class Statements(ABC):
             elif (
                 asks
                 or outdated
-                or (conditional and not (number == 0 and "would" not in spoken and self.stands_alone(clause)))
+                or (
+                    conditional
+                    and not (number == 0 and "would" not in spoken and self.stands_alone(clause))
+                )
             ):
                 self.mention(clause)
             else:
                 self.take_clause(clause, sentence, number)
-        if (waited and self._pending == waited and not self._waits) or (self._pending and not self._waits):
+        if (waited and self._pending == waited and not self._waits) or (
+            self._pending and not self._waits
+        ):
             self._end_pending()
         self._waits = self._waits and not waited
         return False
@@ -1119,8 +1241,8 @@ def _decide(statements: Statements, tokens: list[Token]) -> Reading:
 
 
 def _begun_answer(tokens: Sequence[Token]) -> tuple[int, int]:
-    """How explicit the statement is that a clause begins ("the final answer is", "answer:"), and the place after its
-    copula or colon; 0 if the clause begins none."""
+    """How explicit the statement is that a clause begins ("the final answer is", "answer:"), and
+    the place after its copula or colon; 0 if the clause begins none."""
     words = [token.text for token in tokens]
     if not ANSWER_NOUNS.intersection(words[:8]) or REJECTING.intersection(words[:4]) - {"no"}:
         return 0, 0
@@ -1130,7 +1252,9 @@ def _begun_answer(tokens: Sequence[Token]) -> tuple[int, int]:
         if words[place] in (":", "=") or words[place] in COPULAS:
             return explicit, place + 1
     # A heading: "### Answer".
-    is_heading = all(word in _IN_HEADING or word in ANSWER_NOUNS or word in LABEL_NOUNS for word in words)
+    is_heading = all(
+        word in _IN_HEADING or word in ANSWER_NOUNS or word in LABEL_NOUNS for word in words
+    )
     return (explicit, len(words)) if is_heading else (0, 0)
 
 
@@ -1162,7 +1286,9 @@ def _groups_of_labels(tokens: Sequence[Token]) -> list[Group]:
             if token.text not in ('"', "(", ")", "[", "]", "{", "}"):
                 between.append(token.text)
             continue
-        if groups and all(word in _JOINING or word in LABEL_NOUNS or word == ":" for word in between):
+        if groups and all(
+            word in _JOINING or word in LABEL_NOUNS or word == ":" for word in between
+        ):
             last = groups[-1]
             last.labels.append(token.label)
             joined = last.joined or bool(_JOINING.intersection(between))
@@ -1183,8 +1309,12 @@ class ChoiceStatements(Statements):
     def __init__(self) -> None:
         super().__init__()
         self._topic: int | None = None  # the option that "this" means
-        self._predicate = 1  # whether the last predicate accepts (1) or rejects (-1) without its negation
-        self._led: int | None = None  # the option whose letter ended the previous sentence of this line
+        self._predicate = (
+            1  # whether the last predicate accepts (1) or rejects (-1) without its negation
+        )
+        self._led: int | None = (
+            None  # the option whose letter ended the previous sentence of this line
+        )
 
     def labels_in(self, clause: Clause) -> set[int]:
         """As Statements.labels_in."""
@@ -1221,7 +1351,9 @@ class ChoiceStatements(Statements):
                 self.verdict.state(SEVERAL, ANSWERED)
             return
         if clause.opening in _EXCLUDING_OPENINGS or _excludes(groups[0].before):
-            previous = {token.text for token in sentence.clauses[number - 1].tokens} if number else set()
+            previous = (
+                {token.text for token in sentence.clauses[number - 1].tokens} if number else set()
+            )
             if clause.opening == "than" and previous & {"less", "worse"}:
                 self.state(groups[0].labels[0], AFFIRMED)  # "A is less accurate than B"
             else:
@@ -1235,7 +1367,9 @@ class ChoiceStatements(Statements):
         for place, group in enumerate(groups):
             self._take_group(group, clause, leads=place == 0 and number == 0, hedged=hedged)
 
-    def _take_alone(self, groups: list[Group], clause: Clause, sentence: Sentence, number: int) -> None:
+    def _take_alone(
+        self, groups: list[Group], clause: Clause, sentence: Sentence, number: int
+    ) -> None:
         """Take a clause that only names labels."""
         labels = {label for group in groups for label in group.labels}
         label = labels.pop() if len(labels) == 1 else SEVERAL
@@ -1285,7 +1419,11 @@ class ChoiceStatements(Statements):
         if clause.opening == "so" and before[:1] in (["is"], ["does"], ["are"]) and not after:
             label = SEVERAL  # "A is possible, and so is B"
         explicit = self._explicit_after(group) if sign > 0 else self._explicit_before(group, clause)
-        if not explicit and self._pending and all(word in FILLERS or word in (":", "=") for word in before):
+        if (
+            not explicit
+            and self._pending
+            and all(word in FILLERS or word in (":", "=") for word in before)
+        ):
             explicit = self._pending
         if not explicit and leads and not before and _begins_list_entry(after):
             explicit = LED
@@ -1305,10 +1443,13 @@ class ChoiceStatements(Statements):
         return ANSWERED if names_answer and copula and not group.joined else AFFIRMED
 
     def _explicit_before(self, group: Group, clause: Clause) -> int:
-        """How explicit a clause is whose object is a label: "the answer is B", "I choose B", "it matches B"."""
+        """How explicit a clause is whose object is a label: "the answer is B", "I choose B", "it
+        matches B"."""
         before = group.before
         named = set(before)
-        significant = [word for word in before if word not in LABEL_NOUNS and word not in _AROUND_OBJECT]
+        significant = [
+            word for word in before if word not in LABEL_NOUNS and word not in _AROUND_OBJECT
+        ]
         last = significant[-1] if significant else ""
         points = last in COPULAS or last in (":", "=", "with", "for", "to", "as")
         own_words = named & {"i", "we", "would"}
@@ -1319,7 +1460,11 @@ class ChoiceStatements(Statements):
         answer_noun = bool(ANSWER_NOUNS.intersection(before))
         if answer_noun and points:
             return FINAL if "final" in named else ANSWERED
-        if ACCEPTING.intersection(named) and (LABEL_NOUNS | {"one", "that"}).intersection(named) and points:
+        if (
+            ACCEPTING.intersection(named)
+            and (LABEL_NOUNS | {"one", "that"}).intersection(named)
+            and points
+        ):
             return ANSWERED if last in COPULAS or last in (":", "=") else AFFIRMED
         if CHOOSING.intersection(named):
             return ANSWERED
@@ -1327,7 +1472,9 @@ class ChoiceStatements(Statements):
             return AFFIRMED
         concludes = clause.opening in CONCLUDING or CONCLUDING.intersection(before[:2])
         if concludes and not [
-            word for word in significant if word not in FILLERS and word not in CONCLUDING and word != ":"
+            word
+            for word in significant
+            if word not in FILLERS and word not in CONCLUDING and word != ":"
         ]:
             return AFFIRMED
         if group.in_words:
@@ -1335,8 +1482,13 @@ class ChoiceStatements(Statements):
         return HEDGED if last == ":" and not group.after else 0
 
     def _take_words(self, clause: Clause, sentence: Sentence, number: int) -> None:
-        """Take a clause without labels: the beginning of a statement, or what is said of the last option."""
-        words = [token.text for token in clause.tokens if token.kind == "word" or token.text in (":", "=")]
+        """Take a clause without labels: the beginning of a statement, or what is said of the last
+        option."""
+        words = [
+            token.text
+            for token in clause.tokens
+            if token.kind == "word" or token.text in (":", "=")
+        ]
         explicit, place = _begun_answer(clause.tokens)
         if explicit:
             rest = [token for token in clause.tokens[place:] if token.kind == "word"]
@@ -1347,7 +1499,12 @@ class ChoiceStatements(Statements):
                 last_clause = clause is sentence.clauses[-1]
                 self.begin(explicit, waits=not rest and last_clause, needs_label=has_colon)
             return
-        if len(words) == 1 and number == 0 and len(clause.tokens[0].raw) == 1 and clause.tokens[0].raw.isupper():
+        if (
+            len(words) == 1
+            and number == 0
+            and len(clause.tokens[0].raw) == 1
+            and clause.tokens[0].raw.isupper()
+        ):
             if clause.tokens[0].raw.isascii():
                 self.verdict.state(SEVERAL, ANSWERED)  # a letter that no option has
             return
@@ -1371,7 +1528,9 @@ _AROUND_OBJECT = _words(
 )
 _EXCLUDING_OPENINGS = _words("not nor neither unlike over rather instead than")
 _PREPOSITIONS = _words("in of for to with than as by from on under about between")
-_SAYING = _words("says states state stating claims claim claiming mentions reads asks saying according")
+_SAYING = _words(
+    "says states state stating claims claim claiming mentions reads asks saying according"
+)
 
 
 def _excludes(before: Sequence[str]) -> bool:
@@ -1382,31 +1541,56 @@ def _excludes(before: Sequence[str]) -> bool:
 
 
 def _is_negated(before: Sequence[str]) -> bool:
-    """Whether the words before a label deny it: "it is not A", "we exclude A", "the wrong caption is A"."""
+    """Whether the words before a label deny it: "it is not A", "we exclude A", "the wrong caption
+    is A"."""
     negated = False
     for place, word in enumerate(before):
         following = before[place + 1] if place + 1 < len(before) else ""
         if (
             (word in NEGATORS and following not in ("doubt", "only", "just", "question", "sure"))
             or word in EXCLUDING
-            or (word in REJECTING and (following in LABEL_NOUNS or following in COPULAS or following in ("one", ":")))
+            or (
+                word in REJECTING
+                and (following in LABEL_NOUNS or following in COPULAS or following in ("one", ":"))
+            )
         ):
             negated = not negated
     return negated
 
 
 def _ends_answer(sentence: Sentence) -> bool:
-    """Whether a label is followed on its line only by a reason, as in "B, because the cube is red"."""
-    return len(sentence.clauses) > 1 and sentence.clauses[1].opening in ("because", "since", "not", "rather", "over")
+    """Whether a label is followed on its line only by a reason, as in "B, because the cube is
+    red"."""
+    return len(sentence.clauses) > 1 and sentence.clauses[1].opening in (
+        "because",
+        "since",
+        "not",
+        "rather",
+        "over",
+    )
 
 
 def _begins_list_entry(after: Sequence[str]) -> bool:
-    """Whether the words after a label at the start of a line do not make it their subject: "A: the cube is red"."""
-    return bool(after) and after[0] in (":", "=", "as", "for", "with", "from", "that", "in", "given", "due", "based")
+    """Whether the words after a label at the start of a line do not make it their subject: "A: the
+    cube is red"."""
+    return bool(after) and after[0] in (
+        ":",
+        "=",
+        "as",
+        "for",
+        "with",
+        "from",
+        "that",
+        "in",
+        "given",
+        "due",
+        "based",
+    )
 
 
 def _sign_of_topic(words: list[str]) -> int:
-    """Whether a clause accepts (1) or rejects (−1) the option that was named last; 0 if it does neither."""
+    """Whether a clause accepts (1) or rejects (−1) the option that was named last; 0 if it does
+    neither."""
     start = 0
     while start < len(words) and words[start] in _BEFORE_TOPIC:
         start += 1
@@ -1427,7 +1611,9 @@ def _sign_of_topic(words: list[str]) -> int:
     return 0
 
 
-_BEFORE_TOPIC = _words("so and but therefore thus hence clearly really also then because since which indeed still")
+_BEFORE_TOPIC = _words(
+    "so and but therefore thus hence clearly really also then because since which indeed still"
+)
 _SHOWN = _words("image images picture pictures photo figure scene")
 
 
@@ -1457,7 +1643,9 @@ class YesNoStatements(Statements):
 
     def take_clause(self, clause: Clause, sentence: Sentence, number: int) -> None:
         """As Statements.take_clause."""
-        tokens = [token for token in clause.tokens if token.kind == "word" or token.text in (":", "=")]
+        tokens = [
+            token for token in clause.tokens if token.kind == "word" or token.text in (":", "=")
+        ]
         words = [token.text for token in tokens]
         if not words:
             return
@@ -1468,16 +1656,26 @@ class YesNoStatements(Statements):
             if label is not None:
                 self.state(label, explicit)
             elif not rest:
-                self.begin(explicit, waits=clause is sentence.clauses[-1], needs_label=words[place - 1] == ":")
+                self.begin(
+                    explicit,
+                    waits=clause is sentence.clauses[-1],
+                    needs_label=words[place - 1] == ":",
+                )
             return
-        concludes = clause.opening in CONCLUDING or words[0] in CONCLUDING or words[:2] == ["in", "conclusion"]
+        concludes = (
+            clause.opening in CONCLUDING
+            or words[0] in CONCLUDING
+            or words[:2] == ["in", "conclusion"]
+        )
         after_colon = words[-1:] if words[-2:-1] == [":"] else []
         words = [word for word in words if word not in (":", "=")]
         label = _yes_or_no(words)
         if label is None:
             label = _yes_or_no(after_colon)
             if label is not None:
-                self.state(label, AFFIRMED)  # "the cube is red: yes" may be about a part of the question
+                self.state(
+                    label, AFFIRMED
+                )  # "the cube is red: yes" may be about a part of the question
             return
         if words in (["and", "yes"], ["and", "no"], ["or", "yes"], ["or", "no"]):
             self.verdict.state(SEVERAL, LED)  # "yes and no"
@@ -1519,7 +1717,8 @@ _AGREEMENTS = _phrases(
     "/ i believe so / it seems so / sure is / exactly / i would say so"
 )
 _ABOUT_CAPTION = _words(
-    "statement caption description claim figure image picture photo sentence scene answer text depiction"
+    "statement caption description claim figure image picture photo sentence scene answer text "
+    "depiction"
 )
 
 
@@ -1527,12 +1726,18 @@ def _yes_or_no(words: Sequence[str]) -> int | None:
     """0 if a clause says yes, 1 if it says no, else None.
 
     Example:
-        >>> _yes_or_no(["yes", "it", "does"]), _yes_or_no(["it", "does", "not"]), _yes_or_no(["no", "doubt"])
+        >>> _yes_or_no(["yes", "it", "does"]), _yes_or_no(["it", "does", "not"]), _yes_or_no(["no",
+        "doubt"])
         (0, 1, None)
     """
     if not words:
         return None
-    if len(words) == 1 and words[0] in ("y", "if", "n", "not"):  # "si" is "if" in French and "yes" in Spanish
+    if len(words) == 1 and words[0] in (
+        "y",
+        "if",
+        "n",
+        "not",
+    ):  # "si" is "if" in French and "yes" in Spanish
         return 0 if words[0] in ("y", "if") else 1
     start = 0
     while start + 1 < len(words) and _is_before_yes(words[start]):
@@ -1544,8 +1749,12 @@ def _yes_or_no(words: Sequence[str]) -> int | None:
         return 0
     if " ".join(rest) in _DENIALS or " ".join(words) in _DENIALS:
         return 1
-    if rest[0] in ("yes", "no") and (len(rest) == 1 or rest[1] in _AFTER_YES or rest[1] in ("yes", "no")):
-        return None if rest[1:2] in (["yes"], ["no"]) and rest[0] != rest[1] else int(rest[0] == "no")
+    if rest[0] in ("yes", "no") and (
+        len(rest) == 1 or rest[1] in _AFTER_YES or rest[1] in ("yes", "no")
+    ):
+        return (
+            None if rest[1:2] in (["yes"], ["no"]) and rest[0] != rest[1] else int(rest[0] == "no")
+        )
     before_last = words[-2] if len(words) > 1 else ""
     pointing = before_last in COPULAS or before_last in BELIEVING or before_last in _BEFORE_YES
     if words[-1] in ("yes", "no") and pointing:
@@ -1558,7 +1767,8 @@ def _is_before_yes(word: str) -> bool:
 
 
 def _sign_of_claim(words: list[str]) -> int:
-    """Whether a clause accepts (1) or rejects (−1) what the question asks about; 0 if it does neither."""
+    """Whether a clause accepts (1) or rejects (−1) what the question asks about; 0 if it does
+    neither."""
     if words[0] in ("yes", "no"):
         return 0
     if words[0] in PRONOUNS:
@@ -1572,29 +1782,40 @@ def _sign_of_claim(words: list[str]) -> int:
         return sign_of(words[1:])
     short = len(words) < 5 or words[0] in ("does", "matches")
     begins = (
-        words[0] in ACCEPTING or words[0] in REJECTING or words[0] in ("does", "do", "not", "is", "almost", "partially")
+        words[0] in ACCEPTING
+        or words[0] in REJECTING
+        or words[0] in ("does", "do", "not", "is", "almost", "partially")
     )
     return sign_of(words) if begins and short and words[:2] != ["not", "sure"] else 0
 
 
 def _sign_or_emphasis(words: list[str]) -> int:
     """As sign_of; "does show" accepts."""
-    if words[:1] == ["does"] and words[1:2] and (words[1] in DEPICTING or words[1] in ("indeed", "in")):
+    if (
+        words[:1] == ["does"]
+        and words[1:2]
+        and (words[1] in DEPICTING or words[1] in ("indeed", "in"))
+    ):
         return 1
     return sign_of(words)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
+# -------------------------------------------------------------------------------------------------
 # Refusals
-# ---------------------------------------------------------------------------------------------------------------------
+# -------------------------------------------------------------------------------------------------
 
 _ADVERBS = _words(
-    "really currently directly definitively confidently reliably accurately actually truly visually properly just"
+    "really currently directly definitively confidently reliably accurately actually truly "
+    "visually properly just"
 )
 _CANNOT = (
-    *(f"{who} {verb} not" for who in ("i", "we") for verb in ("can", "could", "will", "do", "am able to")),
-    "i am not able to", "we are not able to", "i am unable to", "unable to", "not able to", "impossible to",
-    "not possible to",
+    *(
+        f"{who} {verb} not"
+        for who in ("i", "we")
+        for verb in ("can", "could", "will", "do", "am able to")
+    ),
+    "i am not able to", "we are not able to", "i am unable to", "unable to", "not able to",
+    "impossible to", "not possible to",
 )  # fmt: skip
 _ABILITIES = _words(
     "assist help comply answer provide see view access process determine tell identify say "
@@ -1618,12 +1839,19 @@ def refuses(tokens: Sequence[Token]) -> bool:
         >>> refuses(split_tokens("I'm unable to view images."))
         True
     """
-    words = [token.text for token in tokens if token.kind in ("word", "label") and token.text not in _ADVERBS]
+    words = [
+        token.text
+        for token in tokens
+        if token.kind in ("word", "label") and token.text not in _ADVERBS
+    ]
     spoken = f" {' '.join(words)} "
     written = f" {' '.join(token.raw.casefold() for token in tokens)} "
     together = "".join(token.raw for token in tokens)
     if any(f" {phrase} " in text for phrase in _REFUSALS for text in (spoken, written)):
         return True
-    if any(phrase in together for phrase in ("抱歉", "对不起", "無法", "无法", "申し訳", "죄송", "できません")):
+    if any(
+        phrase in together
+        for phrase in ("抱歉", "对不起", "無法", "无法", "申し訳", "죄송", "できません")
+    ):
         return True
     return any(f" {start} {verb} " in spoken for start in _CANNOT for verb in _ABILITIES)

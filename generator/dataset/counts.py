@@ -1,5 +1,5 @@
-"""Counts of a benchmark: questions and their texts, and the atoms and compounds that captions name (CREPE, appendix
-A)."""
+"""Counts of a benchmark: questions and their texts, and the atoms and compounds that captions name
+(CREPE, appendix A)."""
 
 import json
 from collections import Counter, defaultdict
@@ -25,8 +25,9 @@ _CONVERSES = {
 }
 _COUNTS = ("n_objects", "n_attributes", "n_relations")
 Name = tuple[str, ...]
-"""An atom: (kind, value), (category word, category) or ("relation", relation). A compound: (value, category) or
-(category, relation, category); of a triple and its converse, the alphabetically first."""
+"""An atom: (kind, value), (category word, category) or ("relation", relation). A compound: (value,
+category) or (category, relation, category); of a triple and its converse, the alphabetically
+first."""
 
 
 class Vocabulary(TypedDict):
@@ -46,21 +47,29 @@ def vocabulary_of(world: World) -> Vocabulary:
 def count_benchmark(benchmark: Benchmark, vocabulary: Vocabulary) -> dict[str, Any]:
     """Counts of a benchmark, ready for JSON.
 
-    `questions` (CREPE, tables 4 and 5): count_questions by protocol, kind and split. `names` (table 7):
-    for each protocol and split the numbers of distinct atoms and compounds that captions name, and of
-    those that no training caption names. `atoms` (figure 4): for each protocol and atom the number of
+    `questions` (CREPE, tables 4 and 5): count_questions by protocol, kind and split. `names` (table
+    7):
+    for each protocol and split the numbers of distinct atoms and compounds that captions name, and
+    of
+    those that no training caption names. `atoms` (figure 4): for each protocol and atom the number
+    of
     captions of each split, and of training, that name it. A caption counts once for each image.
 
-    `names` and `atoms` count captions with foils: CREPE's are of the hard negative sets (appendix A.6),
+    `names` and `atoms` count captions with foils: CREPE's are of the hard negative sets (appendix
+    A.6),
     not of raw retrieval.
     """
     texts = benchmark.texts
     names = {
         text_id: _names(json.loads(form), vocabulary)
-        for text_id, form in zip(texts["text_id"].to_pylist(), texts["form"].to_pylist(), strict=True)
+        for text_id, form in zip(
+            texts["text_id"].to_pylist(), texts["form"].to_pylist(), strict=True
+        )
         if form is not None
     }
-    columns = (benchmark.items[name].to_pylist() for name in ("item_id", "protocol", "kind", "split"))
+    columns = (
+        benchmark.items[name].to_pylist() for name in ("item_id", "protocol", "kind", "split")
+    )
     place_of = {
         item_id: (str(protocol), str(split))
         for item_id, protocol, kind, split in zip(*columns, strict=True)
@@ -75,23 +84,34 @@ def count_benchmark(benchmark: Benchmark, vocabulary: Vocabulary) -> dict[str, A
     counted = {TRAIN: _named(trained, names)}
     for protocol, of_protocol in sorted(captions.items()):
         counted[protocol] = _named({**trained, **of_protocol}, names)
-        counted[protocol]["names"] = [row for row in counted[protocol]["names"] if row["split"] != TRAIN]
+        counted[protocol]["names"] = [
+            row for row in counted[protocol]["names"] if row["split"] != TRAIN
+        ]
     return {
         "benchmark": benchmark.name,
         "questions": count_questions(benchmark, [("protocol", "kind", "split")]),
         **{
-            part: [{"protocol": protocol, **row} for protocol, found in counted.items() for row in found[part]]
+            part: [
+                {"protocol": protocol, **row}
+                for protocol, found in counted.items()
+                for row in found[part]
+            ]
             for part in ("names", "atoms")
         },
     }
 
 
-def count_questions(benchmark: Benchmark, groupings: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
-    """Count the questions of a benchmark. For each grouping (a sequence of labels), returns a row for each combination
-    of their values. Labels: protocol, kind, skill, split, and level and n (the number of atoms) of the caption.
+def count_questions(
+    benchmark: Benchmark, groupings: Sequence[Sequence[str]]
+) -> list[dict[str, Any]]:
+    """Count the questions of a benchmark. For each grouping (a sequence of labels), returns a row
+    for each combination of their values. Labels: protocol, kind, skill, split, and level and n (the
+    number of atoms) of the caption.
 
-    A row has its labels and the numbers of `items`, of their distinct `captions` (once for each image) and of their
-    `false_texts`; and `set_size`, the number of candidates of an item, None if items differ. Only slots c and n count.
+    A row has its labels and the numbers of `items`, of their distinct `captions` (once for each
+    image) and of their
+    `false_texts`; and `set_size`, the number of candidates of an item, None if items differ. Only
+    slots c and n count.
     Items of training are skipped.
     """
     columns = ("item_id", "protocol", "kind", "skill", "split")
@@ -109,7 +129,9 @@ def count_questions(benchmark: Benchmark, groupings: Sequence[Sequence[str]]) ->
         if truth:
             told[item_id].add((scene, text_id))
     graded = _graded(benchmark)
-    counted = [(tuple(by), defaultdict[tuple[object, ...], _Questions](_Questions)) for by in groupings]
+    counted = [
+        (tuple(by), defaultdict[tuple[object, ...], _Questions](_Questions)) for by in groupings
+    ]
     for item_id, labels in items.items():
         captions = told[item_id]
         known = {**labels, **(graded[min(captions)[1]] if captions else {"level": None, "n": None})}
@@ -123,9 +145,12 @@ def count_questions(benchmark: Benchmark, groupings: Sequence[Sequence[str]]) ->
 
 
 def _candidates(benchmark: Benchmark) -> Iterator[tuple[str, str, str, bool]]:
-    """Yields item, scene, text and truth of all candidates in the slots c (captions) and n (foils)."""
+    """Yields item, scene, text and truth of all candidates in the slots c (captions) and n
+    (foils)."""
     columns = ("item_id", "scene_id", "text_id", "truth", "slot")
-    for *found, slot in zip(*(benchmark.candidates[name].to_pylist() for name in columns), strict=True):
+    for *found, slot in zip(
+        *(benchmark.candidates[name].to_pylist() for name in columns), strict=True
+    ):
         if slot in ("c", "n"):
             item_id, scene, text_id, truth = found
             yield item_id, scene, text_id, truth
@@ -154,17 +179,25 @@ class _Questions:
 
     def to_dict(self) -> dict[str, int | None]:
         size = next(iter(self._sizes)) if len(self._sizes) == 1 else None
-        return {"items": self._items, "captions": len(self._captions), "false_texts": self._false, "set_size": size}
+        return {
+            "items": self._items,
+            "captions": len(self._captions),
+            "false_texts": self._false,
+            "set_size": size,
+        }
 
 
 def _named(
-    captions: Mapping[str, set[tuple[str, str]]], names: Mapping[str, tuple[frozenset[Name], frozenset[Name]]]
+    captions: Mapping[str, set[tuple[str, str]]],
+    names: Mapping[str, tuple[frozenset[Name], frozenset[Name]]],
 ) -> dict[str, Any]:
     counts: dict[str, tuple[Counter[Name], Counter[Name]]] = {}
     for split, told in captions.items():
         counts[split] = (Counter(), Counter())
         for _, text_id in told:
-            for counter, found in zip(counts[split], names.get(text_id, (frozenset(), frozenset())), strict=True):
+            for counter, found in zip(
+                counts[split], names.get(text_id, (frozenset(), frozenset())), strict=True
+            ):
                 counter.update(found)
     shown = counts.get(TRAIN, (Counter(), Counter()))
     rows = [
@@ -180,13 +213,18 @@ def _named(
     ]
     every = sorted({atom for atoms, _ in counts.values() for atom in atoms})
     frequencies = [
-        {"atom": " ".join(atom), "captions": {split: counts[split][0][atom] for split in sorted(counts)}}
+        {
+            "atom": " ".join(atom),
+            "captions": {split: counts[split][0][atom] for split in sorted(counts)},
+        }
         for atom in every
     ]
     return {"names": rows, "atoms": frequencies}
 
 
-def _names(form: Mapping[str, Any], vocabulary: Vocabulary) -> tuple[frozenset[Name], frozenset[Name]]:
+def _names(
+    form: Mapping[str, Any], vocabulary: Vocabulary
+) -> tuple[frozenset[Name], frozenset[Name]]:
     """The atoms and the compounds that a form names, asserted or denied."""
     return frozenset(_atoms(form, vocabulary)), frozenset(_compounds(form))
 

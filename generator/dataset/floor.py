@@ -1,6 +1,8 @@
-"""Reads and writes floor.json: the kinds of questions of a benchmark that a text-only model answers.
+"""Reads and writes floor.json: the kinds of questions of a benchmark that a text-only model
+answers.
 
-`score audit --quick` writes the file; `gen describe` runs that command. Certificates, cards and tables declare its
+`score audit --quick` writes the file; `gen describe` runs that command. Certificates, cards and
+tables declare its
 kinds.
 """
 
@@ -27,7 +29,8 @@ class FloorKind(TypedDict):
     sampled: int
     """Number of items that were drawn."""
     value: Share | None
-    """Share of pairs of a true and a false text that are told apart without the image; None for too few groups."""
+    """Share of pairs of a true and a false text that are told apart without the image; None for too
+    few groups."""
     low: Share | None
     high: Share | None
     """The 95% interval of `value`."""
@@ -55,9 +58,8 @@ def declared_floor(folder: Path, benchmark_digest: str | None) -> list[str]:
         folder: folder of the benchmark.
         benchmark_digest: digest of the benchmark as it is now.
 
-    Returns:
-        A phrase for each revealed kind, with its figure. Empty if there is none, and if the file is missing or was
-        written for another benchmark.
+    Returns: A phrase for each revealed kind, with its figure. Empty if there is none, and if the
+        file is missing or was written for another benchmark.
 
     Raises:
         UserError: if the file is damaged.
@@ -74,4 +76,7 @@ def declared_floor(folder: Path, benchmark_digest: str | None) -> list[str]:
 
 def _phrase(kind: FloorKind) -> str:
     value, low, high = (f"{100 * (kind[name] or 0):.1f}" for name in ("value", "low", "high"))
-    return f"texts alone reveal the true caption of {kind['name']} in {value}% [{low}, {high}], chance 50%"
+    return (
+        f"texts alone reveal the true caption of {kind['name']} in {value}% [{low}, {high}], "
+        f"chance 50%"
+    )

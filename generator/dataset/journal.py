@@ -19,7 +19,8 @@ _SECONDS = 1.0
 _TABLES = """
 PRAGMA trusted_schema = OFF;
 CREATE TABLE IF NOT EXISTS scenes (scene_id TEXT PRIMARY KEY, record TEXT) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS tars (tar TEXT PRIMARY KEY, sha256 TEXT, last TEXT, rows TEXT) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS tars
+    (tar TEXT PRIMARY KEY, sha256 TEXT, last TEXT, rows TEXT) WITHOUT ROWID;
 """
 
 
@@ -40,14 +41,20 @@ class Journal:
     def _damage(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.DatabaseError, ValueError, TypeError, RecursionError) as error:  # of JSON, and of empty cells
+        except (
+            sqlite3.DatabaseError,
+            ValueError,
+            TypeError,
+            RecursionError,
+        ) as error:  # of JSON, and of empty cells
             raise UserError(
                 f"{self._path} is damaged ({error}); remove it, and all scenes are rendered again."
             ) from None
 
     @contextmanager
     def _room(self) -> Iterator[None]:
-        """Context that turns SQLite's error for a full disk into an OSError, as other files raise it."""
+        """Context that turns SQLite's error for a full disk into an OSError, as other files raise
+        it."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -56,7 +63,11 @@ class Journal:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path)) from None
 
     def __contains__(self, scene_id: object) -> bool:
-        return bool(self._database.execute("SELECT 1 FROM scenes WHERE scene_id = ?", (scene_id,)).fetchone())
+        return bool(
+            self._database.execute(
+                "SELECT 1 FROM scenes WHERE scene_id = ?", (scene_id,)
+            ).fetchone()
+        )
 
     def __len__(self) -> int:
         return int(self._database.execute("SELECT count(*) FROM scenes").fetchone()[0])
@@ -85,19 +96,26 @@ class Journal:
     def records(self) -> Iterator[Record]:
         """The record of every scene, sorted by scene_id."""
         with self._damage():
-            for scene_id, record in self._database.execute("SELECT scene_id, record FROM scenes ORDER BY scene_id"):
+            for scene_id, record in self._database.execute(
+                "SELECT scene_id, record FROM scenes ORDER BY scene_id"
+            ):
                 yield {**json.loads(record), "scene_id": scene_id}
 
     def add_tar(self, tar: str, sha256: str, last: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Record a finished tar: its path and digest, its last scene, and the place of each file (records.PACKED)."""
+        """Record a finished tar: its path and digest, its last scene, and the place of each file
+        (records.PACKED)."""
         with self._room():
-            self._database.execute("INSERT INTO tars VALUES (?, ?, ?, ?)", (tar, sha256, last, json.dumps(rows)))
+            self._database.execute(
+                "INSERT INTO tars VALUES (?, ?, ?, ?)", (tar, sha256, last, json.dumps(rows))
+            )
         self.commit()
 
     def tars(self) -> list[tuple[str, str, str]]:
         """Path, SHA-256 and last scene_id of every finished tar, in order."""
         with self._damage():
-            tars = self._database.execute("SELECT tar, sha256, last FROM tars ORDER BY tar").fetchall()
+            tars = self._database.execute(
+                "SELECT tar, sha256, last FROM tars ORDER BY tar"
+            ).fetchall()
             if not all(isinstance(cell, str) for row in tars for cell in row):
                 raise ValueError("a tar lacks its path, digest or last scene")
             return tars

@@ -16,13 +16,16 @@ _CREATIVE_COMMONS = re.compile(r"\bCC[ -]?(0|BY((?:-(?:NC|SA|ND))*))\b", re.IGNO
 
 
 def requirement_of(licence: str) -> str:
-    """One or two sentences on what a licence requires for images; `licence`: the line that a mesh records.
+    """One or two sentences on what a licence requires for images; `licence`: the line that a mesh
+    records.
 
     >>> requirement_of("CC BY-ND 4.0, A. Smith")
     'Images of them are adaptations, which it lets nobody share.'
     """
     if licence == UNDECLARED:
-        return "No licence was given at import: find out the licence before you share images of them."
+        return (
+            "No licence was given at import: find out the licence before you share images of them."
+        )
     if licence == OWN:
         return "It asks nothing of images."
     found = _CREATIVE_COMMONS.search(licence)
@@ -41,11 +44,16 @@ def requirement_of(licence: str) -> str:
 
 
 def licences_of_others(assets: Mapping[str, Any] | None) -> list[str]:
-    """A line for each licence of a world's meshes, with what it requires; empty if all meshes are the project's own.
+    """A line for each licence of a world's meshes, with what it requires; empty if all meshes are
+    the project's own.
 
     `assets` is the entry of that name in the world's manifest (docs/assets.md).
     """
-    others = {} if assets is None else {name: each for name, each in assets["licences"].items() if each != OWN}
+    others = (
+        {}
+        if assets is None
+        else {name: each for name, each in assets["licences"].items() if each != OWN}
+    )
     lines = []
     for licence in dict.fromkeys(others.values()):
         names = ", ".join(name for name, each in others.items() if each == licence)

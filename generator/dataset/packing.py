@@ -1,4 +1,5 @@
-"""Packs the files of a world's scenes into tars that WebDataset reads; equal contents give equal bytes."""
+"""Packs the files of a world's scenes into tars that WebDataset reads; equal contents give equal
+bytes."""
 
 import io
 import json
@@ -25,9 +26,9 @@ _BLOCK, _RECORD = tarfile.BLOCKSIZE, tarfile.RECORDSIZE
 class Packer:
     """Packs the files of a world's scenes into tars of at most `size` bytes, in order of scene_id.
 
-    All files of a scene are in the same tar; a tar is larger than `size` only if a single scene is. A finished tar is
-    recorded in the journal and its files are deleted, so packing can be stopped and resumed, and needs little more disk
-    space than the images.
+    All files of a scene are in the same tar; a tar is larger than `size` only if a single scene is.
+    A finished tar is recorded in the journal and its files are deleted, so packing can be stopped
+    and resumed, and needs little more disk space than the images.
     """
 
     def __init__(self, folder: Path, size: int, journal: Journal):
@@ -46,7 +47,8 @@ class Packer:
     def pack(self, records: Iterable[Mapping[str, Any]]) -> None:
         """Pack the scenes that are in no tar yet, then write packed.parquet.
 
-        `records` are rows of the rendered scenes (records.SCENES), each with its `files`, sorted by scene_id.
+        `records` are rows of the rendered scenes (records.SCENES), each with its `files`, sorted by
+        scene_id.
         """
         (self._folder / "shards").mkdir(exist_ok=True)
         for row in self._journal.packed():
@@ -63,7 +65,8 @@ class Packer:
     def _fill(
         self, tar: str, scene: Mapping[str, Any] | None, rest: Iterator[Mapping[str, Any]]
     ) -> Mapping[str, Any] | None:
-        """Write a tar of `scene` and the next scenes that fit; returns the first scene that does not fit, or None."""
+        """Write a tar of `scene` and the next scenes that fit; returns the first scene that does
+        not fit, or None."""
         rows: list[dict[str, Any]] = []
         last = ""
         with new_tar(self._folder / tar) as writer:
@@ -71,7 +74,9 @@ class Packer:
                 offsets = writer.add(members)
                 for path, digest in sorted(scene["files"].items()):
                     offset, size = offsets[member_name(path)]
-                    rows.append({"path": path, "tar": tar, "offset": offset, "size": size, "sha256": digest})
+                    rows.append(
+                        {"path": path, "tar": tar, "offset": offset, "size": size, "sha256": digest}
+                    )
                 last, scene = scene["scene_id"], next(rest, None)
         self._journal.add_tar(tar, sha256(self._folder / tar), last, rows)
         self._last.append(last)
@@ -135,7 +140,8 @@ def _space(data: bytes) -> int:
 
 
 def member_name(path: str) -> str:
-    """Name of a scene's file in a tar. In WebDataset the part before the first dot is the sample's key.
+    """Name of a scene's file in a tar. In WebDataset the part before the first dot is the sample's
+    key.
 
     >>> member_name("images/000017.png"), member_name("masks/000017.png")
     ('000017.png', '000017.masks.png')

@@ -1,7 +1,7 @@
 """Turns the items of a benchmark into questions in words.
 
-An option of a question is a candidate, an image with a text. It is identified by its row in the benchmark's table of
-candidates.
+An option of a question is a candidate, an image with a text. It is identified by its row in the
+benchmark's table of candidates.
 """
 
 import re
@@ -27,11 +27,15 @@ _TRUE = ("c", "p")
 
 @dataclass(frozen=True)
 class Question:
-    """A question about an item: which of several options is true, or whether a single option is true.
+    """A question about an item: which of several options is true, or whether a single option is
+    true.
 
-    form: CHOICE (captions of an image), IMAGES (images of a caption), MATCHING (which of two captions belongs to which
-    of two images) or YES_NO. options: rows of candidates in the order shown; for MATCHING the first image with the
-    first caption and with the second. true: the row of the true option, None for YES_NO. order: number of this cyclic
+    form: CHOICE (captions of an image), IMAGES (images of a caption), MATCHING (which of two
+        captions belongs to which
+    of two images) or YES_NO. options: rows of candidates in the order shown; for MATCHING the first
+    image with the
+    first caption and with the second. true: the row of the true option, None for YES_NO. order:
+    number of this cyclic
     order, from 0.
     """
 
@@ -46,19 +50,23 @@ _ID = re.compile(
     r"(?P<item>.+)\.(?P<number>\d{1,6})of(?P<whole>\d{1,6})\.(?P<options>\d{1,9}((-\d{1,9})*|\+\d{1,9}))\.(?P<of>\w{8})"
 )
 _BETWEEN_ASSIGNMENTS = "+"
-"""Joins the two rows in the id of a question about MATCHING, which else looks like a choice of a caption."""
+"""Joins the two rows in the id of a question about MATCHING, which else looks like a choice of a
+caption."""
 
 
 def question_id(question: Question, number: int, whole: int, benchmark: Benchmark) -> str:
-    """The id of the `number`-th of `whole` questions about an item: ITEM.1of4.ROWS.BENCHMARK, with the rows of its
-    options in the order shown and the first 8 characters of the benchmark's digest; ROWS is 35+34 for MATCHING."""
-    options = (_BETWEEN_ASSIGNMENTS if question.form == MATCHING else "-").join(map(str, question.options))
+    """The id of the `number`-th of `whole` questions about an item: ITEM.1of4.ROWS.BENCHMARK, with
+    the rows of its options in the order shown and the first 8 characters of the benchmark's digest;
+    ROWS is 35+34 for MATCHING."""
+    options = (_BETWEEN_ASSIGNMENTS if question.form == MATCHING else "-").join(
+        map(str, question.options)
+    )
     return f"{question.item}.{number}of{whole}.{options}.{benchmark.digest[:8]}"
 
 
 class Named(NamedTuple):
-    """The parts of a question's id. benchmark: the first 8 characters of its digest. matching: whether the form is
-    MATCHING."""
+    """The parts of a question's id. benchmark: the first 8 characters of its digest. matching:
+    whether the form is MATCHING."""
 
     item: str
     number: int
@@ -79,14 +87,19 @@ def read_id(name: str) -> Named | None:
         return None
     matching = _BETWEEN_ASSIGNMENTS in found["options"]
     options = tuple(map(int, found["options"].split(_BETWEEN_ASSIGNMENTS if matching else "-")))
-    return Named(found["item"], int(found["number"]), int(found["whole"]), options, found["of"], matching)
+    return Named(
+        found["item"], int(found["number"]), int(found["whole"]), options, found["of"], matching
+    )
 
 
 class Candidates:
-    """All candidates of a benchmark by their row: lists of the item, scene, slot, kind, truth and words of each."""
+    """All candidates of a benchmark by their row: lists of the item, scene, slot, kind, truth and
+    words of each."""
 
     def __init__(self, benchmark: Benchmark):
-        columns = benchmark.candidates.select(["item_id", "scene_id", "text_id", "slot", "kind", "truth"]).to_pydict()
+        columns = benchmark.candidates.select(
+            ["item_id", "scene_id", "text_id", "slot", "kind", "truth"]
+        ).to_pydict()
         self.item, self.scene, self.slot = columns["item_id"], columns["scene_id"], columns["slot"]
         self.kind, self.truth = [kind or "" for kind in columns["kind"]], columns["truth"]
         self.text = [benchmark.text_of[text] for text in columns["text_id"]]
@@ -105,19 +118,27 @@ class Candidates:
         if question.form == IMAGES:
             return scenes
         if question.form == MATCHING:
-            return [scenes[0], *(scene for scene in self.scenes_of(question.item) if scene != scenes[0])]
+            return [
+                scenes[0],
+                *(scene for scene in self.scenes_of(question.item) if scene != scenes[0]),
+            ]
         return scenes[:1]
 
 
 def make_questions(
-    benchmark: Benchmark, rows: Candidates, protocols: Sequence[str], form: Form, orders: int | None = None
+    benchmark: Benchmark,
+    rows: Candidates,
+    protocols: Sequence[str],
+    form: Form,
+    orders: int | None = None,
 ) -> list[Question]:
-    """Returns the questions of the items of some protocols. orders: number of cyclic orders of its options in which a
-    choice is asked; None for all. A question about MATCHING is asked with each image first, in these orders of its
-    captions.
+    """Returns the questions of the items of some protocols. orders: number of cyclic orders of its
+    options in which a choice is asked; None for all. A question about MATCHING is asked with each
+    image first, in these orders of its captions.
 
-    A choice has a true caption and at most MOST - 1 false captions. If there are more, they are drawn evenly over their
-    kinds. This draw and the first order are seeded by the item's name. Items with a pool have no questions.
+    A choice has a true caption and at most MOST - 1 false captions. If there are more, they are
+    drawn evenly over their kinds. This draw and the first order are seeded by the item's name.
+    Items with a pool have no questions.
     """
     wanted = pc.field("protocol").isin(list(protocols)) & pc.field("pool_id").is_null()
     chosen = benchmark.items.filter(wanted).select(["item_id", "protocol"]).to_pydict()
@@ -129,12 +150,17 @@ def make_questions(
     for (item, own), protocol in zip(of_item.items(), chosen["protocol"], strict=True):
         groups = _pairs(own, rows) if protocol == PAIRS else _choices(item, own, rows)
         if form == YES_NO:
-            found += [Question(item, YES_NO, (row,)) for row in dict.fromkeys(r for _, each in groups for r in each)]
+            found += [
+                Question(item, YES_NO, (row,))
+                for row in dict.fromkeys(r for _, each in groups for r in each)
+            ]
             continue
         for number, (kind, options) in enumerate(groups):
             shown = Stream(item, "order", number).shuffled(options)
             for order in range(min(len(shown), orders or len(shown))):
-                found.append(Question(item, kind, (*shown[order:], *shown[:order]), options[0], order))
+                found.append(
+                    Question(item, kind, (*shown[order:], *shown[:order]), options[0], order)
+                )
     return found
 
 
@@ -143,8 +169,9 @@ Group = tuple[str, list[int]]
 
 
 def _choices(item: str, own: Sequence[int], rows: Candidates) -> list[Group]:
-    """A choice for each slot with false captions, with the true caption of that slot; for slot n, one with c and one
-    with p. A slot without a true caption takes c. Choices with several images are left out."""
+    """A choice for each slot with false captions, with the true caption of that slot; for slot n,
+    one with c and one with p. A slot without a true caption takes c. Choices with several images
+    are left out."""
     groups: list[Group] = []
     for slot in dict.fromkeys(rows.slot[row] for row in own if not rows.truth[row]):
         of_kind: dict[str, list[int]] = defaultdict(list)
@@ -155,15 +182,20 @@ def _choices(item: str, own: Sequence[int], rows: Candidates) -> list[Group]:
             elif rows.slot[row] == slot:
                 of_kind[rows.kind[row]].append(row)
         shuffled = (Stream(item, slot, kind).shuffled(of_kind[kind]) for kind in sorted(of_kind))
-        false = [row for turn in zip_longest(*shuffled) for row in turn if row is not None][: MOST - 1]
+        false = [row for turn in zip_longest(*shuffled) for row in turn if row is not None][
+            : MOST - 1
+        ]
         asked = [true[each] for each in (_TRUE if slot == "n" else (slot,)) if each in true]
-        groups += [(CHOICE, [row, *sorted(false)]) for row in asked or [true[each] for each in "c" if each in true]]
+        groups += [
+            (CHOICE, [row, *sorted(false)])
+            for row in asked or [true[each] for each in "c" if each in true]
+        ]
     return [group for group in groups if len({rows.scene[row] for row in group[1]}) == 1]
 
 
 def _pairs(own: Sequence[int], rows: Candidates) -> list[Group]:
-    """The questions of two images and two captions: the true caption of each image, the true image of each caption, and
-    which caption belongs to which image, with each of the images first."""
+    """The questions of two images and two captions: the true caption of each image, the true image
+    of each caption, and which caption belongs to which image, with each of the images first."""
     groups: list[Group] = []
     for form, names in ((CHOICE, rows.scene), (IMAGES, rows.slot), (MATCHING, rows.scene)):
         for name in sorted({names[row] for row in own}):

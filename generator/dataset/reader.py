@@ -39,8 +39,9 @@ _SCHEMAS = {"scenes": SCENES, "packed": PACKED, **BENCHMARK_TABLES}
 class Component:
     """A finished folder of a dataset: its manifest, sums and tables.
 
-    Raises UserError if it is unfinished or of another format, if a table does not match its checksum, and if a file is
-    a link or a name in a table could lead out of the folder (generator.base.paths).
+    Raises UserError if it is unfinished or of another format, if a table does not match its
+    checksum, and if a file is a link or a name in a table could lead out of the folder
+    (generator.base.paths).
     """
 
     def __init__(self, folder: Path, resume: str, shape: Any):
@@ -50,8 +51,8 @@ class Component:
         self.manifest = read_json(self.path("manifest.json"))
         if self.manifest.get("format") != FORMAT:
             raise UserError(
-                f"{folder} has the format '{self.manifest.get('format')}', expected '{FORMAT}'; make it again with "
-                f"this version."
+                f"{folder} has the format '{self.manifest.get('format')}', expected '{FORMAT}'; "
+                f"make it again with this version."
             )
         check_shape(self.manifest, shape, self.path("manifest.json"))
         if not self.path(SUMS).exists() or sha256(folder / SUMS) != self.manifest["sums"]:
@@ -59,7 +60,8 @@ class Component:
         self.sums = read_sums(folder)
 
     def path(self, name: str) -> Path:
-        """The path of a file of this component, which need not exist. Raises UserError if it leaves the folder."""
+        """The path of a file of this component, which need not exist. Raises UserError if it leaves
+        the folder."""
         return file_in(self.folder, name)
 
     @property
@@ -74,8 +76,11 @@ class Component:
         check_names(table, path)
         return table
 
-    def batches(self, name: str, columns: Sequence[str], rows: int = 2_000) -> Iterator[pa.RecordBatch]:
-        """Some columns of a table of this component, a few rows at a time. Raises UserError as `table` does."""
+    def batches(
+        self, name: str, columns: Sequence[str], rows: int = 2_000
+    ) -> Iterator[pa.RecordBatch]:
+        """Some columns of a table of this component, a few rows at a time. Raises UserError as
+        `table` does."""
         path = self._whole(name)
         for batch in read_batches(path, columns, rows, _SCHEMAS[name]):
             check_names(batch, path)
@@ -92,7 +97,9 @@ class World(Component):
     """Scenes and their images."""
 
     def __init__(self, folder: Path):
-        super().__init__(folder, "run the same `gen render` command again to finish it", WorldManifest)
+        super().__init__(
+            folder, "run the same `gen render` command again to finish it", WorldManifest
+        )
 
     @cached_property
     def scenes(self) -> pa.Table:
@@ -106,85 +113,104 @@ class World(Component):
         try:
             return read_text(path, MOST_TOML)
         except (OSError, UnicodeDecodeError) as error:
-            raise UserError(f"{path} cannot be read ({error}); restore it or render again.") from None
+            raise UserError(
+                f"{path} cannot be read ({error}); restore it or render again."
+            ) from None
 
     def image_path(self, scene_id: str) -> Path:
-        """Path of a scene's image. Raises UserError if the images are in tars; `image` reads both."""
+        """Path of a scene's image. Raises UserError if the images are in tars; `image` reads
+        both."""
         if self._packed:
             raise UserError(
-                f"{self.folder} has its images in tars (shards/); read them with World.image or WebDataset."
+                f"{self.folder} has its images in tars (shards/); read them with World.image or "
+                f"WebDataset."
             )
         return self.path(f"images/{scene_id}.png")
 
     def image(self, scene_id: str) -> Image.Image:
         """A scene's image, RGB.
 
-        Raises UserError if its file is missing or no PNG file, if it does not match its checksum, and if the image is
-        larger than the manifest says.
+        Raises UserError if its file is missing or no PNG file, if it does not match its checksum,
+        and if the image is larger than the manifest says.
         """
         path = f"images/{scene_id}.png"
         try:
             return to_rgb(read_png(self.read(path), self._size))
         except ValueError as error:
             raise UserError(
-                f"{self.folder / path} is no image of this world: {error}; restore it or render again."
+                f"{self.folder / path} is no image of this world: {error}; restore it or render "
+                f"again."
             ) from None
 
     @property
     def _size(self) -> tuple[int, int]:
-        """Width and height of the images by the manifest; if it has none, the largest that are read."""
+        """Width and height of the images by the manifest; if it has none, the largest that are
+        read."""
         width, height = (self.manifest["request"].get(name) for name in ("width", "height"))
-        return (width, height) if isinstance(width, int) and isinstance(height, int) else (MOST_SIDE, MOST_SIDE)
+        return (
+            (width, height)
+            if isinstance(width, int) and isinstance(height, int)
+            else (MOST_SIDE, MOST_SIDE)
+        )
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The pixel outputs of the world: some of `masks`, `depth`, `normals`, `boxes` (generator.dataset.outputs)."""
+        """The pixel outputs of the world: some of `masks`, `depth`, `normals`, `boxes`
+        (generator.dataset.outputs)."""
         return parse_outputs(",".join(self.manifest["request"].get("outputs", ())))
 
     def mask(self, scene_id: str) -> np.ndarray:
-        """uint8 [height, width]: 0 where the pixel's centre shows no object, i + 1 where it shows object i of the
-        scene.
+        """uint8 [height, width]: 0 where the pixel's centre shows no object, i + 1 where it shows
+        object i of the scene.
 
-        `mask`, `depth`, `normals` and `boxes` raise UserError if the world has no such output or its file is damaged.
+        `mask`, `depth`, `normals` and `boxes` raise UserError if the world has no such output or
+        its file is damaged.
         """
         return np.asarray(self._output("masks", scene_id))
 
     def depth(self, scene_id: str) -> np.ndarray:
-        """float32 [height, width]: metres along the viewing axis, infinite where there is neither object nor floor."""
+        """float32 [height, width]: metres along the viewing axis, infinite where there is neither
+        object nor floor."""
         return np.asarray(self._output("depth", scene_id))
 
     def normals(self, scene_id: str) -> np.ndarray:
-        """float32 [height, width, 3]: unit normals as x to the right, y up, z towards the camera; 0 where depth is
-        infinite."""
+        """float32 [height, width, 3]: unit normals as x to the right, y up, z towards the camera; 0
+        where depth is infinite."""
         return np.asarray(self._output("normals", scene_id))
 
     def boxes(self, scene_id: str) -> list[ObjectBoxes]:
-        """Where the image shows each object, in pixels, and how much of it is visible; in the scene's order."""
+        """Where the image shows each object, in pixels, and how much of it is visible; in the
+        scene's order."""
         return list(self._output("boxes", scene_id))
 
     def _output(self, output: str, scene_id: str) -> Any:
         if output not in self.outputs:
             raise UserError(
-                f"{self.folder} has no {output}; `gen render --from {self.folder.parent} --with {output}` renders its "
+                f"{self.folder} has no {output}; `gen render --from {self.folder.parent} --with "
+                f"{output}` renders its "
                 "scenes again with them."
             )
         path = output_path(output, scene_id)
         try:
             return decode(output, self.read(path))
         except ValueError as error:
-            raise UserError(f"{self.folder / path} is damaged: {error}; restore it or render again.") from None
+            raise UserError(
+                f"{self.folder / path} is damaged: {error}; restore it or render again."
+            ) from None
 
     def image_digest(self, scene_id: str) -> str:
         """SHA-256 of a scene's image file."""
         return self.digest_of(f"images/{scene_id}.png")
 
     def files_of(self, scene_id: str) -> dict[str, str]:
-        """SHA-256 of a scene's image and outputs, by path. Raises UserError if a file is not listed."""
+        """SHA-256 of a scene's image and outputs, by path. Raises UserError if a file is not
+        listed."""
         paths = (f"images/{scene_id}.png", *(output_path(each, scene_id) for each in self.outputs))
         return {path: self.digest_of(path) for path in paths}
 
     def digest_of(self, path: str) -> str:
-        """SHA-256 of a file of a scene, in a folder or in a tar. Raises UserError if the world has no such file."""
+        """SHA-256 of a file of a scene, in a folder or in a tar. Raises UserError if the world has
+        no such file."""
         digest = self._packed[path].sha256 if path in self._packed else self.sums.get(path)
         if digest is None:
             raise UserError(f"{self.folder} lists no {path}; restore it or make the dataset again.")
@@ -198,7 +224,9 @@ class World(Component):
         place, expected = self._packed.get(path), self.digest_of(path)
         data = self._bytes(path, place)
         if hashlib.sha256(data).hexdigest() != expected:
-            fetch(self.folder.parent, f"world/{place.tar if place else path}")  # if it is a URL's folder
+            fetch(
+                self.folder.parent, f"world/{place.tar if place else path}"
+            )  # if it is a URL's folder
             data = self._bytes(path, place)
         if hashlib.sha256(data).hexdigest() != expected:
             where = self.folder / (place.tar if place else path)
@@ -212,7 +240,8 @@ class World(Component):
         check_file(where, None if place else MOST_IN_SCENE)
         if place and not (place.offset >= 0 and 0 <= place.size <= MOST_IN_SCENE):
             raise UserError(
-                f"{self.folder} places {path} at {place.offset} with {place.size} bytes; restore it or make it again."
+                f"{self.folder} places {path} at {place.offset} with {place.size} bytes; restore "
+                f"it or make it again."
             )
         with where.open("rb") as file:
             file.seek(place.offset if place else 0)
@@ -220,13 +249,15 @@ class World(Component):
 
     @cached_property
     def _packed(self) -> dict[str, "_Place"]:
-        """The place of each file in the tars, by path; empty for a world whose files are in folders."""
+        """The place of each file in the tars, by path; empty for a world whose files are in
+        folders."""
         if "packed.parquet" not in self.sums:
             return {}
         rows = [row for batch in self.batches("packed", PACKED.names) for row in batch.to_pylist()]
         if any(value is None for row in rows for value in row.values()):
             raise UserError(
-                f"{self.folder / 'packed.parquet'} has an empty cell; restore it or make the dataset again."
+                f"{self.folder / 'packed.parquet'} has an empty cell; restore it or make the "
+                f"dataset again."
             )
         return {row.pop("path"): _Place(**row) for row in rows}
 
@@ -249,7 +280,8 @@ class Benchmark(Component):
         self.name = folder.name
 
     def __getattr__(self, name: str) -> pa.Table:
-        """The tables `splits`, `texts`, `items`, `candidates` and `pools` (records.BENCHMARK_TABLES)."""
+        """The tables `splits`, `texts`, `items`, `candidates` and `pools`
+        (records.BENCHMARK_TABLES)."""
         if name not in BENCHMARK_TABLES:
             raise AttributeError(name)
         table = self.table(name, BENCHMARK_TABLES[name])
@@ -266,7 +298,8 @@ class Benchmark(Component):
         """The held-out block. Raises UserError for a benchmark without one."""
         if self.holdout is None:
             raise UserError(
-                f"{self.folder} has no held-out block (holdout.json); give a benchmark made by `gen split`."
+                f"{self.folder} has no held-out block (holdout.json); give a benchmark made by "
+                f"`gen split`."
             )
         return self.holdout
 
@@ -277,7 +310,9 @@ class Benchmark(Component):
     @cached_property
     def text_of(self) -> dict[str, str]:
         """Text by text_id."""
-        return dict(zip(self.texts["text_id"].to_pylist(), self.texts["text"].to_pylist(), strict=True))
+        return dict(
+            zip(self.texts["text_id"].to_pylist(), self.texts["text"].to_pylist(), strict=True)
+        )
 
 
 TURN = "{turn}"
@@ -293,33 +328,51 @@ class Dataset:
 
     @classmethod
     def open(cls, path: str | Path) -> "Dataset":
-        """Open the dataset at `path`, a folder, a URL or `example`; images at a URL are fetched when they are read.
+        """Open the dataset at `path`, a folder, a URL or `example`; images at a URL are fetched
+        when they are read.
 
         Raises UserError if there is none, or if its world is unfinished or damaged.
         """
         root = local_folder(path) if isinstance(path, str) else path
         if not (root / "world").is_dir():
-            raise UserError(f"{root} is no dataset: it has no folder 'world'; give a folder made by `gen render`.")
+            raise UserError(
+                f"{root} is no dataset: it has no folder 'world'; give a folder made by `gen "
+                f"render`."
+            )
         return cls(root, World(folder_in(root, "world")))
 
     def benchmark_names(self) -> list[str]:
-        """Names of the benchmarks over this world, sorted. Raises UserError if a name could leave the folder."""
+        """Names of the benchmarks over this world, sorted. Raises UserError if a name could leave
+        the folder."""
         folders = folder_in(self.root, "benchmarks").glob("[!.]*")
         return sorted(check_benchmark_name(path.name) for path in folders if path.is_dir())
 
     def benchmark(self, name: str | None = None) -> Benchmark:
-        """The benchmark of that name. Without a name: the only benchmark, or the only benchmark made with the world.
-        Raises UserError if there is no such benchmark."""
+        """The benchmark of that name. Without a name: the only benchmark, or the only benchmark
+        made with the world. Raises UserError if there is no such benchmark."""
         names = self.benchmark_names()
         if not names:
-            raise UserError(f"{self.root} has no benchmark yet; make one with `gen split {self.root} --holdout 3x3`.")
+            raise UserError(
+                f"{self.root} has no benchmark yet; make one with `gen split {self.root} --holdout "
+                f"3x3`."
+            )
         if name is None:
-            first = [each for each in names if len(names) == 1 or self.benchmark(each).manifest.get("with_world")]
+            first = [
+                each
+                for each in names
+                if len(names) == 1 or self.benchmark(each).manifest.get("with_world")
+            ]
             if len(first) != 1:
-                raise UserError(f"{self.root} has several benchmarks; choose one with --benchmark: {', '.join(names)}.")
+                raise UserError(
+                    f"{self.root} has several benchmarks; choose one with --benchmark: "
+                    f"{', '.join(names)}."
+                )
             (name,) = first
             if others := [each for each in names if each != name]:
-                logger.info(f"Benchmark {name}, made with the world; --benchmark chooses another: {', '.join(others)}.")
+                logger.info(
+                    f"Benchmark {name}, made with the world; --benchmark chooses another: "
+                    f"{', '.join(others)}."
+                )
         if name not in names:
             raise UserError(f"{self.root} has no benchmark '{name}'; {did_you_mean(name, names)}")
         return Benchmark(folder_in(self.root, f"benchmarks/{name}"))
@@ -327,9 +380,9 @@ class Dataset:
     def turn_names(self, pattern: str | None = None) -> list[str]:
         """Names of the benchmarks that are the turns of a rotation, turn 0 first.
 
-        Args:
-            pattern: Name of the benchmarks with `{turn}` for turn0, turn1 and so on, such as `{turn}-dose`. None for
-                the benchmarks that were made with the world, else the only benchmark of each turn.
+        Args: pattern: Name of the benchmarks with `{turn}` for turn0, turn1 and so on, such as
+            `{turn}-dose`. None for the benchmarks that were made with the world, else the only
+            benchmark of each turn.
 
         Raises:
             UserError: The dataset has no rotation, lacks a turn, or has several benchmarks of one.
@@ -348,35 +401,41 @@ class Dataset:
             number = max(number, len(holdout.get("value_groups", ())))
         if number == 0:
             raise UserError(
-                f"{self.root} has no turns; make them with `gen split {self.root} --holdout turns=4`, or choose a "
-                f"benchmark with --benchmark."
+                f"{self.root} has no turns; make them with `gen split {self.root} --holdout "
+                f"turns=4`, or choose a benchmark with --benchmark."
             )
         if pattern is not None:
-            return [self.benchmark(pattern.replace(TURN, f"turn{turn}")).name for turn in range(number)]
+            return [
+                self.benchmark(pattern.replace(TURN, f"turn{turn}")).name for turn in range(number)
+            ]
         names = []
         for turn in range(number):
             candidates = of_world.get(turn) or later.get(turn) or []
             if len(candidates) != 1:
                 several = f"several benchmarks of turn {turn} ({', '.join(candidates)})"
                 raise UserError(
-                    f"{self.root} has {several if candidates else f'no benchmark of turn {turn}'}; take the benchmarks "
-                    f"one by one, with --benchmark."
+                    f"{self.root} has {several if candidates else f'no benchmark of turn {turn}'}; "
+                    f"take the benchmarks one by one, with --benchmark."
                 )
             names.append(candidates[0])
         return names
 
     def training_names(self) -> list[str]:
-        """The turns if the dataset has a rotation, else the one benchmark of `benchmark()`. Raises UserError as these
-        do."""
+        """The turns if the dataset has a rotation, else the one benchmark of `benchmark()`. Raises
+        UserError as these do."""
         holdouts = [self.benchmark(name).holdout or {} for name in self.benchmark_names()]
         if any(holdout.get("turn") is not None for holdout in holdouts):
             return self.turn_names()
         return [self.benchmark().name]
 
     def block(self, name: str | None = None) -> dict[str, Any]:
-        """The held-out block of the benchmark of that name. Without a name: the block that all benchmarks share, else
-        that of `benchmark()`. Raises UserError if there is none."""
-        blocks = [self.benchmark(each).holdout for each in self.benchmark_names()] if name is None else []
+        """The held-out block of the benchmark of that name. Without a name: the block that all
+        benchmarks share, else that of `benchmark()`. Raises UserError if there is none."""
+        blocks = (
+            [self.benchmark(each).holdout for each in self.benchmark_names()]
+            if name is None
+            else []
+        )
         if blocks and blocks[0] is not None and all(block == blocks[0] for block in blocks):
             return blocks[0]
         return self.benchmark(name).holdout_block()
@@ -425,8 +484,8 @@ _CHECKED = {
 def found_certificate(benchmark: Benchmark, world: Images) -> str:
     """The status in the benchmark's verify.json, as a phrase that says where it comes from.
 
-    Anyone who passes the dataset on can write that file. A certificate of other files, or with an unknown status or
-    level, does not count.
+    Anyone who passes the dataset on can write that file. A certificate of other files, or with an
+    unknown status or level, does not count.
     """
     path = benchmark.path("verify.json")
     if not path.exists():
@@ -435,9 +494,16 @@ def found_certificate(benchmark: Benchmark, world: Images) -> str:
     if not covers(certificate, benchmark, world):
         return "not verified since it changed"
     status, level, faults = (certificate.get(name) for name in ("status", "level", "faults"))
-    known = status in STATUSES and level in list(Level) if isinstance(status, str) and isinstance(level, str) else False
+    known = (
+        status in STATUSES and level in list(Level)
+        if isinstance(status, str) and isinstance(level, str)
+        else False
+    )
     if not known or not isinstance(faults, dict) or bool(faults) != (status == "failed"):
-        return "not verified: the certificate in the folder has no known status and level, or contradicts its faults"
+        return (
+            "not verified: the certificate in the folder has no known status and level, or "
+            "contradicts its faults"
+        )
     named = f" ({one_line(', '.join(map(str, faults)))})" if faults else ""
     return f"{status}{named}: {_CHECKED[Level(str(level))]} (by the certificate in the folder)"
 

@@ -1,6 +1,8 @@
-"""Declares the files of a dataset: its tables, with the meaning of every column, and its JSON records.
+"""Declares the files of a dataset: its tables, with the meaning of every column, and its JSON
+records.
 
-Arrow schemas, Croissant (card.py) and the tables of docs/dataset.md are made from these declarations.
+Arrow schemas, Croissant (card.py) and the tables of docs/dataset.md are made from these
+declarations.
 """
 
 import json
@@ -24,9 +26,15 @@ VERSION = version("jackalope")
 """Version of the code that writes a component: the same version makes the same bytes again."""
 PLAN_FILE = "plan.parquet"
 
-# Tables. An annotation has a column's Python type, an Arrow type if that is not enough, and last the column's meaning.
+# Tables. An annotation has a column's Python type, an Arrow type if that is not enough, and last
+# the column's meaning.
 
-_ARROW: dict[Any, pa.DataType] = {str: pa.string(), int: pa.int32(), bool: pa.bool_(), float: pa.float64()}
+_ARROW: dict[Any, pa.DataType] = {
+    str: pa.string(),
+    int: pa.int32(),
+    bool: pa.bool_(),
+    float: pa.float64(),
+}
 
 
 class PlannedObject(TypedDict):
@@ -36,7 +44,10 @@ class PlannedObject(TypedDict):
     attributes: Annotated[dict[str, str], "its values by attribute kind"]
     depth: Annotated[int, "rank from front to behind, 0 the nearest to the camera"]
     rests_on: Annotated[int | None, "position of the object that carries it; null on the ground"]
-    clump: Annotated[int | None, "number of its group of near objects; null where near and far are left to chance"]
+    clump: Annotated[
+        int | None,
+        "number of its group of near objects; null where near and far are left to chance",
+    ]
 
 
 class PlannedExchange(TypedDict):
@@ -51,13 +62,21 @@ class PlanRow(TypedDict):
     """A scene to render."""
 
     scene_id: Annotated[str, "id of the scene"]
-    cluster_id: Annotated[str, "group of scenes with the same values and objects in any order or pairing"]
+    cluster_id: Annotated[
+        str, "group of scenes with the same values and objects in any order or pairing"
+    ]
     twin_of: Annotated[str | None, "scene_id of its minimal pair"]
     part: Annotated[int, "number, from 0, of the holdout that it is planned for"]
-    split: Annotated[str | None, "split that it is planned for; null if every benchmark has its own splits"]
-    named: Annotated[list[int] | None, "for class lists, the objects in the order in which the label names them"]
+    split: Annotated[
+        str | None, "split that it is planned for; null if every benchmark has its own splits"
+    ]
+    named: Annotated[
+        list[int] | None, "for class lists, the objects in the order in which the label names them"
+    ]
     environment: Annotated[str, "name of its environment"]
-    yaw: Annotated[float, pa.float64(), "direction in which the camera looks in its environment, degrees"]
+    yaw: Annotated[
+        float, pa.float64(), "direction in which the camera looks in its environment, degrees"
+    ]
     objects: Annotated[list[PlannedObject], "its objects, from left to right"]
     exchange: Annotated[PlannedExchange | None, "the exchange that makes a minimal pair"]
 
@@ -70,9 +89,12 @@ class ShownObject(TypedDict):
     amodal_box: Annotated[
         list[int],
         pa.list_(pa.int32(), 4),
-        "its box as if nothing hid it: left, top, right, bottom in whole pixels, right and bottom exclusive",
+        "its box as if nothing hid it: left, top, right, bottom in whole pixels, right and bottom "
+        "exclusive",
     ]
-    visible_fraction: Annotated[float, pa.float32(), "share of its pixels that no other object hides, 0 to 1"]
+    visible_fraction: Annotated[
+        float, pa.float32(), "share of its pixels that no other object hides, 0 to 1"
+    ]
 
 
 class ShownRelation(TypedDict):
@@ -87,7 +109,9 @@ class SceneRow(TypedDict):
     """A scene and its image."""
 
     scene_id: Annotated[str, "id of the scene and name of its image"]
-    cluster_id: Annotated[str, "group of scenes with the same values and objects in any order or pairing"]
+    cluster_id: Annotated[
+        str, "group of scenes with the same values and objects in any order or pairing"
+    ]
     twin_of: Annotated[str | None, "scene_id of its minimal pair"]
     status: Annotated[str, "ok or failed"]
     reason: Annotated[str | None, "why the scene failed"]
@@ -95,7 +119,9 @@ class SceneRow(TypedDict):
     height: Annotated[int, "pixels"]
     objects: Annotated[list[ShownObject], "the objects, from left to right"]
     relations: Annotated[list[ShownRelation], "the relations that hold by more than their margins"]
-    scene: Annotated[str | None, "JSON: poses, attributes, camera and lamps, enough to render it again"]
+    scene: Annotated[
+        str | None, "JSON: poses, attributes, camera and lamps, enough to render it again"
+    ]
 
 
 class PackedRow(TypedDict):
@@ -112,7 +138,9 @@ class SplitRow(TypedDict):
     """A scene in a benchmark."""
 
     scene_id: Annotated[str, "the scene"]
-    split: Annotated[str | None, "train, val, seen, partial or unseen; null for a scene in no split"]
+    split: Annotated[
+        str | None, "train, val, seen, partial or unseen; null for a scene in no split"
+    ]
     held_out_bindings: Annotated[list[str], "held-out bindings that the scene shows"]
     held_out_triples: Annotated[list[str], "held-out relation triples that the scene shows"]
 
@@ -141,7 +169,9 @@ class ItemRow(TypedDict):
     cluster_id: Annotated[str, "group that intervals are computed over"]
     pool_id: Annotated[str | None, "pool of texts that it is asked against; null if it has none"]
     held_out_positive: Annotated[int | None, "held-out bindings in its true texts"]
-    held_out_negative: Annotated[int | None, "held-out bindings in its false texts; null if it has none"]
+    held_out_negative: Annotated[
+        int | None, "held-out bindings in its false texts; null if it has none"
+    ]
 
 
 class CandidateRow(TypedDict):
@@ -168,8 +198,12 @@ class TruthRow(TypedDict):
     """What the judge decided about a scene (truth.parquet)."""
 
     scene_id: Annotated[str, "the scene"]
-    true_texts: Annotated[list[int], "rows of texts.parquet, from 0, whose text is true of the scene"]
-    undecided_texts: Annotated[list[int], "rows of texts.parquet, from 0, whose text is neither true nor false of it"]
+    true_texts: Annotated[
+        list[int], "rows of texts.parquet, from 0, whose text is true of the scene"
+    ]
+    undecided_texts: Annotated[
+        list[int], "rows of texts.parquet, from 0, whose text is neither true nor false of it"
+    ]
 
 
 class ScoreRow(TypedDict):
@@ -194,12 +228,18 @@ class Column:
 
 def columns_of(row: Any) -> tuple[Column, ...]:
     """The columns of a table, from the declaration of its rows."""
-    return tuple(_column(name, hint) for name, hint in get_type_hints(row, include_extras=True).items())
+    return tuple(
+        _column(name, hint) for name, hint in get_type_hints(row, include_extras=True).items()
+    )
 
 
 def _column(name: str, hint: Any) -> Column:
     declared, *known, meaning = get_args(hint)
-    optional = [each for each in get_args(declared) if each is not NoneType] if NoneType in get_args(declared) else []
+    optional = (
+        [each for each in get_args(declared) if each is not NoneType]
+        if NoneType in get_args(declared)
+        else []
+    )
     plain = optional[0] if optional else declared
     inner = get_args(plain)[0] if get_origin(plain) is list else plain
     fields = columns_of(inner) if is_typeddict(inner) else ()
@@ -240,8 +280,12 @@ KEYS = {
     "candidates": ("item_id", "scene_id", "text_id"),
     "pools": ("pool_id", "text_id"),
 }
-PLAN, SCENES, PACKED, TRUTH, SCORES = (_schema(ROWS[name]) for name in ("plan", "scenes", "packed", "truth", "scores"))
-BENCHMARK_TABLES = {name: _schema(ROWS[name]) for name in ("splits", "texts", "items", "candidates", "pools")}
+PLAN, SCENES, PACKED, TRUTH, SCORES = (
+    _schema(ROWS[name]) for name in ("plan", "scenes", "packed", "truth", "scores")
+)
+BENCHMARK_TABLES = {
+    name: _schema(ROWS[name]) for name in ("splits", "texts", "items", "candidates", "pools")
+}
 TEXTS, ITEMS, CANDIDATES = (BENCHMARK_TABLES[name] for name in ("texts", "items", "candidates"))
 
 # JSON files
@@ -266,7 +310,8 @@ class DoseRecord(TypedDict):
 
 
 class HoldoutRecord(TypedDict, total=False):
-    """holdout.json, and a holdout in a request; `generator.holdout.holdout.Holdout` says what each key means."""
+    """holdout.json, and a holdout in a request; `generator.holdout.holdout.Holdout` says what each
+    key means."""
 
     kind: str
     category: str
@@ -324,7 +369,8 @@ class WorldManifest(TypedDict, total=False):
 
 
 class TextsRecord(TypedDict, total=False):
-    """Counts of a benchmark's items by protocol, and of dropped items and refused foils by reason."""
+    """Counts of a benchmark's items by protocol, and of dropped items and refused foils by
+    reason."""
 
     items: dict[str, int]
     dropped: dict[str, int]
@@ -373,8 +419,12 @@ def plan_request(folder: Path) -> dict[str, Any] | None:
         request = parse_json(metadata["request"], path)
         whole = isinstance(request, dict) and found.equals(PLAN)
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
-        raise UserError(f"{path} is damaged ({error}); plan it again into another folder.") from None
+        raise UserError(
+            f"{path} is damaged ({error}); plan it again into another folder."
+        ) from None
     if not whole or metadata.get("format") != FORMAT:
-        raise UserError(f"{path} is not a plan of this version ('{FORMAT}'); plan it again into another folder.")
+        raise UserError(
+            f"{path} is not a plan of this version ('{FORMAT}'); plan it again into another folder."
+        )
     check_shape(request, RequestRecord, path)
     return dict(request)

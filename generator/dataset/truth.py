@@ -1,6 +1,8 @@
-"""Reads and writes truth.parquet: which texts of a benchmark are true of which scenes, as the judge decided.
+"""Reads and writes truth.parquet: which texts of a benchmark are true of which scenes, as the judge
+decided.
 
-`gen verify` writes the file. The oracle (`score run --model oracle`) and the ceilings of all tables are made from it.
+`gen verify` writes the file. The oracle (`score run --model oracle`) and the ceilings of all tables
+are made from it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,12 +19,14 @@ from generator.dataset.records import FORMAT, TRUTH
 
 TRUTH_FILE = "truth.parquet"
 RAW_RETRIEVAL = ("systematicity", "productivity")
-"""Protocols that rank every image of a split against every caption of that split (CREPE's raw retrieval). Other
-protocols compare an image only with its items' candidates and with its items' pools."""
+"""Protocols that rank every image of a split against every caption of that split (CREPE's raw
+retrieval). Other protocols compare an image only with its items' candidates and with its items'
+pools."""
 
 TRUE, UNDECIDED, FALSE = 1.0, 0.5, 0.0
-"""Scores of texts. An undecided text stands between: it never ties with a true text and never beats one. So undecided
-texts do not lower a ceiling, which stays an upper bound whichever way they are read."""
+"""Scores of texts. An undecided text stands between: it never ties with a true text and never beats
+one. So undecided texts do not lower a ceiling, which stays an upper bound whichever way they are
+read."""
 
 SceneTruth = tuple[str, Sequence[int], Sequence[int]]
 """A scene_id, and the rows in texts.parquet of its true and of its undecided texts."""
@@ -53,7 +57,8 @@ class Truths:
         """
         if scene_id not in self.true:
             raise UserError(
-                f"Expected {TRUTH_FILE} to have every scene that is asked about, but scene {scene_id} is missing; "
+                f"Expected {TRUTH_FILE} to have every scene that is asked about, but scene "
+                f"{scene_id} is missing; "
                 "write it again with `gen verify`."
             )
         scores = np.full(self.n_texts, FALSE, np.float32)
@@ -62,7 +67,9 @@ class Truths:
         return scores
 
 
-def write_truths(folder: Path, benchmark_digest: str, world_digest: str, rows: Iterable[SceneTruth]) -> None:
+def write_truths(
+    folder: Path, benchmark_digest: str, world_digest: str, rows: Iterable[SceneTruth]
+) -> None:
     """Write truth.parquet into the folder of a benchmark, atomically and with few rows in memory.
 
     Args:
@@ -88,22 +95,38 @@ def read_truths(benchmark: Benchmark, world: Images) -> Truths | None:
     path = benchmark.path(TRUTH_FILE)
     if not isinstance(world, World) or not path.exists():
         return None
-    about = {key.decode(): value.decode() for key, value in (read_schema(path).metadata or {}).items()}
-    if (about.get("format"), about.get("benchmark"), about.get("world")) != (FORMAT, benchmark.digest, world.digest):
+    about = {
+        key.decode(): value.decode() for key, value in (read_schema(path).metadata or {}).items()
+    }
+    if (about.get("format"), about.get("benchmark"), about.get("world")) != (
+        FORMAT,
+        benchmark.digest,
+        world.digest,
+    ):
         return None
     table = read_table(path, TRUTH)
     scene_ids, n_texts = table["scene_id"].to_pylist(), benchmark.texts.num_rows
-    true, undecided = (_rows_by_scene(table[name], scene_ids, n_texts, path) for name in TRUTH.names[1:])
+    true, undecided = (
+        _rows_by_scene(table[name], scene_ids, n_texts, path) for name in TRUTH.names[1:]
+    )
     return Truths(n_texts, true, undecided)
 
 
-def _rows_by_scene(column: pa.ChunkedArray, scene_ids: list[str], n_texts: int, path: Path) -> dict[str, np.ndarray]:
-    """The lists of a column as arrays, by scene_id. Raises UserError if one names a row that texts.parquet lacks."""
+def _rows_by_scene(
+    column: pa.ChunkedArray, scene_ids: list[str], n_texts: int, path: Path
+) -> dict[str, np.ndarray]:
+    """The lists of a column as arrays, by scene_id. Raises UserError if one names a row that
+    texts.parquet lacks."""
     lists = column.combine_chunks()
     if lists.null_count:
-        raise UserError(f"{path} is damaged (a scene has no list of texts); write it again with `gen verify`.")
+        raise UserError(
+            f"{path} is damaged (a scene has no list of texts); write it again with `gen verify`."
+        )
     ends = np.cumsum(lists.value_lengths().to_numpy(zero_copy_only=False))
     rows = lists.flatten().to_numpy(zero_copy_only=False).astype(np.int64)
     if len(rows) and not 0 <= rows.min() <= rows.max() < n_texts:
-        raise UserError(f"{path} is damaged (it names texts that do not exist); write it again with `gen verify`.")
+        raise UserError(
+            f"{path} is damaged (it names texts that do not exist); write it again with `gen "
+            f"verify`."
+        )
     return dict(zip(scene_ids, np.split(rows, ends[:-1]), strict=True))

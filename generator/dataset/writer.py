@@ -1,4 +1,5 @@
-"""Writes the components of a dataset. The manifest is written last, so a component with a manifest is complete."""
+"""Writes the components of a dataset. The manifest is written last, so a component with a manifest
+is complete."""
 
 import json
 import os
@@ -14,7 +15,15 @@ from typing import Any
 import pyarrow as pa
 
 from generator.base.errors import UserError
-from generator.base.files import locked, read_json, sha256, write_bytes, write_json, write_sums, write_text
+from generator.base.files import (
+    locked,
+    read_json,
+    sha256,
+    write_bytes,
+    write_json,
+    write_sums,
+    write_text,
+)
 from generator.base.paths import check_benchmark_name, check_own_files, file_in
 from generator.base.store import ORIGIN, publish, shown
 from generator.base.tables import TableWriter, write_table
@@ -40,12 +49,19 @@ _REQUEST, _JOURNAL, _LOCK, _INDEX_LOCK = ".request.json", ".journal.db", ".lock"
 class WorldWriter:
     """Writes the world of a dataset while it is rendered, and keeps a journal of finished scenes.
 
-    Used as a context, it holds a lock on the folder. `request`: everything that decides the files. Resumes a folder
-    that was begun with the same request; raises UserError for a folder with another request. If the request has
+    Used as a context, it holds a lock on the folder. `request`: everything that decides the files.
+    Resumes a folder
+    that was begun with the same request; raises UserError for a folder with another request. If the
+    request has
     `tar_bytes`, `packer` packs the files of scenes into tars of at most that many bytes.
     """
 
-    def __init__(self, root: Path, request: Mapping[str, Any], packer: Callable[[Path, int, Journal], Packer] = Packer):
+    def __init__(
+        self,
+        root: Path,
+        request: Mapping[str, Any],
+        packer: Callable[[Path, int, Journal], Packer] = Packer,
+    ):
         self._root, self.folder, self.images = root, root / "world", root / "world" / "images"
         self._packer_of = packer
         self._request = json.loads(json.dumps(request))
@@ -65,13 +81,18 @@ class WorldWriter:
                 self._journal = Journal(self.folder / _JOURNAL)
                 opened.callback(self._journal.close)
                 size = self._request.get("tar_bytes")
-                self._packer = None if size is None else self._packer_of(self.folder, size, self._journal)
+                self._packer = (
+                    None if size is None else self._packer_of(self.folder, size, self._journal)
+                )
                 self._journal.keep(self._whole)
             self._open = opened.pop_all()
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._open.close()
 
@@ -88,11 +109,14 @@ class WorldWriter:
     def add(self, record: Mapping[str, Any]) -> None:
         """Add a rendered or failed scene to the journal.
 
-        For a rendered scene `files` holds the SHA-256 of each of its files by path within the world; the files exist
-        already. Files that a failed scene left are removed.
+        For a rendered scene `files` holds the SHA-256 of each of its files by path within the
+        world; the files exist already. Files that a failed scene left are removed.
         """
         if "failed" in record:
-            outputs = (output_path(output, record["scene_id"]) for output in self._request.get("outputs", ()))
+            outputs = (
+                output_path(output, record["scene_id"])
+                for output in self._request.get("outputs", ())
+            )
             for left in (f"images/{record['scene_id']}.png", *outputs):
                 file_in(self.folder, left).unlink(missing_ok=True)
         self._journal.add(record)
@@ -104,8 +128,8 @@ class WorldWriter:
             write_bytes(target, source.read_bytes())
 
     def finish(self, vocabulary: str) -> None:
-        """Remove temporary files; write the tables, the sums and last the manifest; remove the journal; write the
-        index."""
+        """Remove temporary files; write the tables, the sums and last the manifest; remove the
+        journal; write the index."""
         self._journal.commit()
         for stray in chain(self.folder.glob(".*"), self.folder.glob("*/.*")):  # of killed processes
             if not stray.name.startswith((_JOURNAL, _REQUEST)):
@@ -114,11 +138,19 @@ class WorldWriter:
         write_table(self.folder / "scenes.parquet", self._rows(counts), SCENES)
         write_text(self.folder / "vocabulary.toml", vocabulary)
         if self._packer:
-            rows = ({**self._row(each), "files": each["files"]} for each in self._journal.records() if "files" in each)
+            rows = (
+                {**self._row(each), "files": each["files"]}
+                for each in self._journal.records()
+                if "files" in each
+            )
             self._packer.pack(rows)
             known = {tar: digest for tar, digest, _ in self._journal.tars()}
         else:
-            known = {path: digest for each in self._journal.records() for path, digest in each.get("files", {}).items()}
+            known = {
+                path: digest
+                for each in self._journal.records()
+                for path, digest in each.get("files", {}).items()
+            }
         manifest = {
             "format": FORMAT,
             "version": VERSION,
@@ -162,7 +194,8 @@ class WorldWriter:
                 begun = found["request"] if shape is WorldManifest else found
                 if begun != self._request:
                     raise UserError(
-                        f"{shown(self._root)} holds another world: {difference(begun, self._request)}; choose another "
+                        f"{shown(self._root)} holds another world: "
+                        f"{difference(begun, self._request)}; choose another "
                         "--out, or put another block over its images with `gen split`."
                     )
                 return
@@ -175,35 +208,43 @@ class WorldWriter:
     def _whole(self, record: Record) -> bool:
         """Whether a scene of the journal is complete, so that it is not rendered again."""
         # packing begins after every scene was tried; from then on failed scenes are not tried again
-        if self._packer and self._packer.begun and ("failed" in record or self._packer.holds(record["scene_id"])):
+        if (
+            self._packer
+            and self._packer.begun
+            and ("failed" in record or self._packer.holds(record["scene_id"]))
+        ):
             return True
         paths = record.get("files", {})
         return bool(paths) and all(
-            (found := file_in(self.folder, path)).exists() and sha256(found) == digest for path, digest in paths.items()
+            (found := file_in(self.folder, path)).exists() and sha256(found) == digest
+            for path, digest in paths.items()
         )
 
 
 class BenchmarkWriter:
-    """Writes the benchmark `name` over the world in `root`; `finish` replaces a benchmark of that name.
+    """Writes the benchmark `name` over the world in `root`; `finish` replaces a benchmark of that
+    name.
 
-    Rows go to disk as they are added, so memory does not grow with the benchmark. Used as a context, it holds a lock on
-    the benchmark; without `finish` it leaves no files behind. Raises UserError if another process writes the
-    benchmark.
+    Rows go to disk as they are added, so memory does not grow with the benchmark. Used as a
+    context, it holds a lock on the benchmark; without `finish` it leaves no files behind. Raises
+    UserError if another process writes the benchmark.
     """
 
     def __init__(self, root: Path, name: str):
         self.folder = root / "benchmarks" / check_benchmark_name(name)
         self._root = root
         # fixed last words, so that the draft of a benchmark is never the draft of another
-        self._draft, self._old = (self.folder.with_name(f".{name}.{what}") for what in ("draft", "old"))
+        self._draft, self._old = (
+            self.folder.with_name(f".{name}.{what}") for what in ("draft", "old")
+        )
         self._open = ExitStack()
 
     def __enter__(self) -> "BenchmarkWriter":
         check_own_files(self._root)
         name = self.folder.name
         busy = (
-            f"Another command is writing the benchmark {name} of {shown(self._root)}; wait for it, or choose "
-            f"another --name."
+            f"Another command is writing the benchmark {name} of {shown(self._root)}; wait for it, "
+            f"or choose another --name."
         )
         with self._open as opened:
             opened.enter_context(locked(self.folder.with_name(f".{name}.lock"), busy))
@@ -218,12 +259,16 @@ class BenchmarkWriter:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self._open.close()
 
     def _recover(self) -> None:
-        """Remove the draft that a killed process left, and restore the benchmark that it was about to replace."""
+        """Remove the draft that a killed process left, and restore the benchmark that it was about
+        to replace."""
         shutil.rmtree(self._draft, ignore_errors=True)
         if self._old.exists() and not self.folder.exists():
             os.replace(self._old, self.folder)
@@ -238,7 +283,8 @@ class BenchmarkWriter:
         self._tables[table].add_all(rows)
 
     def finish(self, holdout: Mapping[str, Any] | None, manifest: Mapping[str, Any]) -> None:
-        """Close the tables, write holdout, sums and manifest, and move the benchmark to its place."""
+        """Close the tables, write holdout, sums and manifest, and move the benchmark to its
+        place."""
         for table in self._tables.values():
             table.close()
         if holdout is not None:
@@ -261,7 +307,8 @@ def write_benchmark(
     holdout: Mapping[str, Any] | None,
     manifest: Mapping[str, Any],
 ) -> Path:
-    """Write the benchmark `name` over the world in `root`; it replaces a benchmark of that name. Returns its folder.
+    """Write the benchmark `name` over the world in `root`; it replaces a benchmark of that name.
+    Returns its folder.
 
     `tables`: rows by table name (records.BENCHMARK_TABLES); a missing table is empty.
     """
@@ -273,9 +320,11 @@ def write_benchmark(
 
 
 def write_index(root: Path) -> None:
-    """Write dataset.json, which lists the finished components with the digests of their sums, and the dataset's card.
+    """Write dataset.json, which lists the finished components with the digests of their sums, and
+    the dataset's card.
 
-    If the dataset is at a URL, copies all new files there. Holds a lock: commands that write other benchmarks wait.
+    If the dataset is at a URL, copies all new files there. Holds a lock: commands that write other
+    benchmarks wait.
     """
     with locked(root / _INDEX_LOCK):
         _write_index(root)
@@ -303,7 +352,9 @@ def check_free(root: Path) -> None:
         raise UserError(f"{root} is a file; choose another --out.")
     if any(
         path.is_file()
-        and not path.name.startswith((_LOCK, _INDEX_LOCK, ORIGIN, f".{ORIGIN}.", f".{_REQUEST}.", f".{PLAN_FILE}."))
+        and not path.name.startswith(
+            (_LOCK, _INDEX_LOCK, ORIGIN, f".{ORIGIN}.", f".{_REQUEST}.", f".{PLAN_FILE}.")
+        )
         for path in root.rglob("*")
     ):
         raise UserError(f"{root} holds something else than a world; choose another --out.")
@@ -312,11 +363,14 @@ def check_free(root: Path) -> None:
 def check_plan(root: Path, planned: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
     """Raises UserError if the plan in a folder has another request than `asked`."""
     if planned != asked:
-        raise UserError(f"{shown(root)} holds another plan: {difference(planned, asked)}; choose another --out.")
+        raise UserError(
+            f"{shown(root)} holds another plan: {difference(planned, asked)}; choose another --out."
+        )
 
 
 def difference(begun: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-    """A clause for an error message: the first difference between the request of a folder and `asked`."""
+    """A clause for an error message: the first difference between the request of a folder and
+    `asked`."""
     for key in sorted({*begun, *asked}):
         if begun.get(key) != asked.get(key):
             if key in ("vocabulary", "holdout", "holdouts", "splits"):

@@ -68,9 +68,15 @@ class RawRetrieval:
     def items(self) -> Iterator[tuple[DescribedScene, Item]]:
         """Draw the pools, and yield the item of each image with its scene. Call it once, after the
         last `add`."""
-        decided = {group: self._decidable(group, captions) for group, captions in self._captions.items()}
+        decided = {
+            group: self._decidable(group, captions) for group, captions in self._captions.items()
+        }
         for compared_with in dict.fromkeys(group.compared_with for group in decided):
-            groups = {group: captions for group, captions in decided.items() if group.compared_with == compared_with}
+            groups = {
+                group: captions
+                for group, captions in decided.items()
+                if group.compared_with == compared_with
+            }
             for group, number, members in draw_pools(groups):
                 yield from self._items_of_pool(group, number, members)
 
@@ -118,7 +124,9 @@ class RawRetrieval:
             yield member.scene, Item(self._protocol, RAW, group.skill, tuple(candidates), pool)
 
 
-def draw_pools(groups: Mapping[Group, Sequence[RawCaption]]) -> Iterator[tuple[Group, int, list[RawCaption]]]:
+def draw_pools(
+    groups: Mapping[Group, Sequence[RawCaption]],
+) -> Iterator[tuple[Group, int, list[RawCaption]]]:
     """Yield each pool as its group, its number in the group, and its members.
 
     A pool has, of each composition, as many captions as the group with the fewest has. So all pools
@@ -127,7 +135,10 @@ def draw_pools(groups: Mapping[Group, Sequence[RawCaption]]) -> Iterator[tuple[G
     """
     by_composition = {group: _by_composition(captions) for group, captions in groups.items()}
     compositions = sorted({each for members in by_composition.values() for each in members})
-    counts = {each: min(len(members.get(each, ())) for members in by_composition.values()) for each in compositions}
+    counts = {
+        each: min(len(members.get(each, ())) for members in by_composition.values())
+        for each in compositions
+    }
     shared = {each: count for each, count in counts.items() if count}
     if sum(shared.values()) < 2:
         return
@@ -161,7 +172,9 @@ def truths_of(members: Sequence[RawCaption]) -> list[dict[int, Truth]]:
     """
     mentions = {mention for member in members for mention in member.text.form.objects}
     fitting: dict[Mention, set[int]] = {
-        mention: {place for place, member in enumerate(members) if member.scene.facts.fitting(mention)}
+        mention: {
+            place for place, member in enumerate(members) if member.scene.facts.fitting(mention)
+        }
         for mention in mentions
     }
     found: list[dict[int, Truth]] = []

@@ -25,13 +25,20 @@ from generator.language.grammar import TEMPLATES
 class Request:
     """The requested texts of a benchmark.
 
-    `protocols` are names from the registry, or None for all that the world allows; with `strict`, describing fails if a
-    named protocol gets no item. `options` are keyword options of protocols, by name. `levels`, `complexity` (least and
-    greatest N) and `counts` (exact numbers by O, A, R) select the cells of graded captions. `training` are the kinds of
-    training captions; None means only captions of `statistics` if these are given, else the default of the design.
-    `negatives` and `positives` are the kinds of texts that training captions get. `template` is used for all texts;
-    None draws one per item. With `exposed_negatives` training negatives may show held-out bindings. With
-    `equal_familiarity` foils are as familiar as their captions. With `known_words` foils name only values and
+    `protocols` are names from the registry, or None for all that the world allows; with `strict`,
+    describing fails if a
+    named protocol gets no item. `options` are keyword options of protocols, by name. `levels`,
+    `complexity` (least and
+    greatest N) and `counts` (exact numbers by O, A, R) select the cells of graded captions.
+    `training` are the kinds of
+    training captions; None means only captions of `statistics` if these are given, else the default
+    of the design.
+    `negatives` and `positives` are the kinds of texts that training captions get. `template` is
+    used for all texts;
+    None draws one per item. With `exposed_negatives` training negatives may show held-out bindings.
+    With
+    `equal_familiarity` foils are as familiar as their captions. With `known_words` foils name only
+    values and
     categories of training or of their caption. Items whose id is in `without` are left out.
     """
 
@@ -67,16 +74,21 @@ def first_request(holdout: Holdout, exposed_negatives: bool = False) -> Request:
 
 
 def check_exposed(holdouts: Iterable[Holdout]) -> None:
-    """Raises UserError if one of the benchmarks has no training negatives: labels and worlds without training have
-    none."""
+    """Raises UserError if one of the benchmarks has no training negatives: labels and worlds
+    without training have none."""
     if any(each.is_empty or design_of(each).label_captions for each in holdouts):
-        raise UserError("--exposed-negatives is about training negatives, which such a benchmark lacks; leave it out.")
+        raise UserError(
+            "--exposed-negatives is about training negatives, which such a benchmark lacks; leave "
+            "it out."
+        )
 
 
 def check_request(request: Request, declared_templates: Iterable[str] = ()) -> None:
-    """Raises UserError for protocols, templates or kinds of training texts that do not exist or would give no text.
+    """Raises UserError for protocols, templates or kinds of training texts that do not exist or
+    would give no text.
 
-    `declared_templates`: names of the templates of the world's family, which are known in addition to the grammar's.
+    `declared_templates`: names of the templates of the world's family, which are known in addition
+    to the grammar's.
     """
     for name in request.protocols or ():
         find_protocol(name)
@@ -91,17 +103,21 @@ def check_request(request: Request, declared_templates: Iterable[str] = ()) -> N
     captions = request.training or (() if request.statistics else KINDS)
     if request.negatives == ("neg",) and "graded" not in captions:
         raise UserError(
-            "Expected graded captions with --negative neg, since only they may deny something, got none; add --train "
-            "graded."
+            "Expected graded captions with --negative neg, since only they may deny something, got "
+            "none; add --train graded."
         )
     templates = [*TEMPLATES, *declared_templates]
     if request.template is not None and request.template not in templates:
-        raise UserError(f"Unknown template '{request.template}'; {did_you_mean(request.template, templates)}")
+        raise UserError(
+            f"Unknown template '{request.template}'; {did_you_mean(request.template, templates)}"
+        )
 
 
 def requested_protocols(request: Request) -> list[str]:
     """The names of the requested protocols, in the order of the registry."""
-    return [name for name in protocol_names() if request.protocols is None or name in request.protocols]
+    return [
+        name for name in protocol_names() if request.protocols is None or name in request.protocols
+    ]
 
 
 _FOLDER = "scenes/presets/texts"
@@ -110,8 +126,8 @@ _GIVEN = ("self", "captioner", "cells")
 
 
 class TextPreset(Declared):
-    """A preset of texts: values for the options of `gen describe` with these names, and `options`: keyword options of
-    protocols, by the protocol's name."""
+    """A preset of texts: values for the options of `gen describe` with these names, and `options`:
+    keyword options of protocols, by the protocol's name."""
 
     about: str
     protocols: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -128,12 +144,13 @@ def text_preset_names() -> list[str]:
 
 
 def read_text_preset(name: str) -> TextPreset:
-    """Read the preset of that name, or the TOML file at that path. Raises UserError if it is missing or has a
-    mistake."""
+    """Read the preset of that name, or the TOML file at that path. Raises UserError if it is
+    missing or has a mistake."""
     path = resource(_FOLDER) / f"{name}.toml" if name in text_preset_names() else Path(name)
     if path.suffix != ".toml":
         raise UserError(
-            f"Unknown preset '{name}'; {did_you_mean(name, text_preset_names())} A file of your own ends in .toml."
+            f"Unknown preset '{name}'; {did_you_mean(name, text_preset_names())} A file of your "
+            f"own ends in .toml."
         )
     try:
         preset = TextPreset.model_validate(read_toml(path, "preset"))
@@ -145,7 +162,8 @@ def read_text_preset(name: str) -> TextPreset:
 
 
 def check_options(name: str, options: Mapping[str, Any]) -> None:
-    """Raises UserError for an option that the protocol `name` lacks, or for a value that the option does not allow."""
+    """Raises UserError for an option that the protocol `name` lacks, or for a value that the option
+    does not allow."""
     known = {
         option: parameter.annotation
         for option, parameter in inspect.signature(find_protocol(name)).parameters.items()
@@ -159,5 +177,6 @@ def check_options(name: str, options: Mapping[str, Any]) -> None:
             TypeAdapter(known[option]).validate_python(value, strict=True)
         except ValidationError as error:
             raise UserError(
-                f"The option {option} of '{name}': {error.errors()[0]['msg'].lower()}, got {value!r}."
+                f"The option {option} of '{name}': {error.errors()[0]['msg'].lower()}, got "
+                f"{value!r}."
             ) from None

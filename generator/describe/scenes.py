@@ -31,17 +31,27 @@ class RenderedScene(NamedTuple):
 
 def rendered_scenes(world: World, with_salience: bool) -> Iterator[RenderedScene]:
     """Every rendered scene, in the order of the table; a twin comes right after its scene."""
-    columns = ["scene_id", "twin_of", "scene", "status", "width", "height", *(["objects"] if with_salience else [])]
+    columns = [
+        "scene_id",
+        "twin_of",
+        "scene",
+        "status",
+        "width",
+        "height",
+        *(["objects"] if with_salience else []),
+    ]
     for batch in world.batches("scenes", columns):
         for row in batch.to_pylist():
             if row["status"] == "ok":
                 salience = _salience(row) if with_salience else ()
-                yield RenderedScene(row["scene_id"], row["twin_of"], Scene.from_json(row["scene"]), salience)
+                yield RenderedScene(
+                    row["scene_id"], row["twin_of"], Scene.from_json(row["scene"]), salience
+                )
 
 
 def most_objects(world: World) -> int:
-    """The largest number of objects in a rendered scene; 1 if no scene is rendered (the check of splits reports
-    that)."""
+    """The largest number of objects in a rendered scene; 1 if no scene is rendered (the check of
+    splits reports that)."""
     return max(
         (
             len(row["objects"])
@@ -54,20 +64,26 @@ def most_objects(world: World) -> int:
 
 
 def _salience(row: Mapping[str, Any]) -> tuple[float, ...]:
-    """The salience of each object: the square root of its visible share of the image, minus its distance from the
-    middle (1 in a corner)."""
+    """The salience of each object: the square root of its visible share of the image, minus its
+    distance from the middle (1 in a corner)."""
     width, height = row["width"], row["height"]
     found = []
     for seen in row["objects"]:
         left, top, right, bottom = seen["amodal_box"]
-        area = max(0, right - left) * max(0, bottom - top) * seen["visible_fraction"] / (width * height)
+        area = (
+            max(0, right - left)
+            * max(0, bottom - top)
+            * seen["visible_fraction"]
+            / (width * height)
+        )
         x, y = (left + right) / width - 1, (top + bottom) / height - 1
         found.append(area**0.5 - ((x * x + y * y) / 2) ** 0.5)
     return tuple(found)
 
 
 class PlacedScene(NamedTuple):
-    """A scene and its split: its bindings (left object first), its facts, the relations that hold, and its placing."""
+    """A scene and its split: its bindings (left object first), its facts, the relations that hold,
+    and its placing."""
 
     arrangement: Arrangement
     facts: Facts
@@ -77,7 +93,9 @@ class PlacedScene(NamedTuple):
 
 def place_scene(scene: Scene, scene_id: str, rule: Rule) -> PlacedScene:
     """Apply a rule to a scene."""
-    arrangement = tuple((thing.attributes[rule.holdout.kind], thing.category) for thing in scene.objects)
+    arrangement = tuple(
+        (thing.attributes[rule.holdout.kind], thing.category) for thing in scene.objects
+    )
     facts = Facts(scene, rule.vocabulary)
     objects = range(len(facts))
     relations = [
@@ -99,17 +117,21 @@ class Trained(NamedTuple):
 
     @classmethod
     def of(cls, world: World, rule: Rule, assigned: Mapping[str, Assigned] | None) -> "Trained":
-        """Collect the content of the scenes that the rule assigns to `train`, or with `assigned` that were made for
-        `train`."""
+        """Collect the content of the scenes that the rule assigns to `train`, or with `assigned`
+        that were made for `train`."""
         bindings, triples, names = set[Binding](), set[Triple](), set[tuple[str, str]]()
         for scene_id, _, scene, _ in rendered_scenes(world, with_salience=False):
-            if assigned is not None and not ((made_for := assigned.get(scene_id)) and made_for.split == "train"):
+            if assigned is not None and not (
+                (made_for := assigned.get(scene_id)) and made_for.split == "train"
+            ):
                 continue
             placed = place_scene(scene, scene_id, rule)
             if assigned is not None or placed.placing.split == "train":
                 bindings.update(placed.arrangement)
                 triples.update(named(placed.arrangement, placed.relations))
-                names.update((rule.vocabulary.category, category) for category in placed.facts.categories)
+                names.update(
+                    (rule.vocabulary.category, category) for category in placed.facts.categories
+                )
                 names.update(pair for values in placed.facts.values for pair in values.items())
         return cls(frozenset(bindings), frozenset(triples), frozenset(names))
 
@@ -128,21 +150,25 @@ class DescribedScene:
     twin: "DescribedScene | None" = None
     """The scene whose twin this scene is."""
     held_out_relations: frozenset[tuple[int, str, int]] | None = None
-    """The held-out relations that the scene shows, as (object, relation, object). None if the holdout has no relations
-    or the scene shows none of them."""
+    """The held-out relations that the scene shows, as (object, relation, object). None if the
+    holdout has no relations or the scene shows none of them."""
     label_order: tuple[int, ...] = ()
     """The objects in the order of the label that the scene was made for (design gzsl)."""
     cluster: str = ""
     subgraph: Subgraph | None = None
-    """The subgraph that contains all captions of the scene, for protocols that request this (COMPASS, section 3.1)."""
+    """The subgraph that contains all captions of the scene, for protocols that request this
+    (COMPASS, section 3.1)."""
     truths: dict[Form, Truth] = field(default_factory=dict)
     """Cache of `decide`: many items share their captions."""
 
     @cached_property
     def unique_objects(self) -> tuple[int, ...]:
-        """The objects that are the only ones of their category, which captions can name without ambiguity."""
+        """The objects that are the only ones of their category, which captions can name without
+        ambiguity."""
         numbers = Counter(self.facts.categories)
-        return tuple(i for i, category in enumerate(self.facts.categories) if numbers[category] == 1)
+        return tuple(
+            i for i, category in enumerate(self.facts.categories) if numbers[category] == 1
+        )
 
     def decide(self, form: Form) -> Truth:
         """Whether a form is true of the scene: True, False, or None for undecided."""
@@ -165,7 +191,8 @@ class DescribedScene:
 def dosed_holdouts(
     world: World, vocabulary: Vocabulary, holdouts: Sequence[Holdout], dose_option: str
 ) -> list[Holdout]:
-    """The turns of a rotation with the doses of `--dose`, chosen among the rendered scenes of a world.
+    """The turns of a rotation with the doses of `--dose`, chosen among the rendered scenes of a
+    world.
 
     Raises UserError for malformed doses, other designs, and worlds with too few training scenes.
     """
@@ -173,9 +200,14 @@ def dosed_holdouts(
     kind = holdouts[0].kind
     scenes: list[tuple[str, Arrangement]] = []
     for rendered in rendered_scenes(world, with_salience=False):
-        arrangement = tuple((thing.attributes[kind], thing.category) for thing in rendered.scene.objects)
+        arrangement = tuple(
+            (thing.attributes[kind], thing.category) for thing in rendered.scene.objects
+        )
         scenes.append((rendered.scene_id, arrangement))
-    return [with_doses(holdout=holdout, doses=doses, vocabulary=vocabulary, scenes=scenes) for holdout in holdouts]
+    return [
+        with_doses(holdout=holdout, doses=doses, vocabulary=vocabulary, scenes=scenes)
+        for holdout in holdouts
+    ]
 
 
 def evaluated_scenes(world: World, holdouts: Sequence[Holdout]) -> list[EvaluatedScenes]:
@@ -191,5 +223,9 @@ def evaluated_scenes(world: World, holdouts: Sequence[Holdout]) -> list[Evaluate
             design = designs[design_name(rule.holdout)]
             placed = place_scene(scene, scene_id, rule)
             if placed.placing.split == design.split:
-                design.add(block, cluster_of(placed.arrangement, placed.placing.triples), placed.arrangement)
+                design.add(
+                    block,
+                    cluster_of(placed.arrangement, placed.placing.triples),
+                    placed.arrangement,
+                )
     return list(designs.values())

@@ -20,12 +20,13 @@ TRAIN = "train"
 Cell = tuple[str, str | None, str | None, str]
 """Protocol, kind, skill and split of items."""
 _ASKED_SPLITS = (*CLAIMS, "partial")
-"""The splits in which every question should occur that occurs in one of them: `val` is for choosing models, and the
-other splits are for single protocols."""
+"""The splits in which every question should occur that occurs in one of them: `val` is for choosing
+models, and the other splits are for single protocols."""
 
 
 _NEVER_ASKED = {("systematicity", "partial")}
-"""Protocols and splits that a paper leaves out: CREPE has no split in which some compounds are seen."""
+"""Protocols and splits that a paper leaves out: CREPE has no split in which some compounds are
+seen."""
 
 
 def empty_cells(cells: Mapping[Cell, int], scenes: Mapping[str, int]) -> list[str]:
@@ -35,11 +36,13 @@ def empty_cells(cells: Mapping[Cell, int], scenes: Mapping[str, int]) -> list[st
         cells: number of items by protocol, kind, skill and split.
         scenes: number of scenes by split.
 
-    Returns:
-        The protocols, kinds and skills that some split has and another one with scenes lacks; sorted.
+    Returns: The protocols, kinds and skills that some split has and another one with scenes lacks;
+        sorted.
     """
     with_scenes = [split for split in _ASKED_SPLITS if scenes.get(split)]
-    questions = {(protocol, kind, skill) for protocol, kind, skill, split in cells if split in with_scenes}
+    questions = {
+        (protocol, kind, skill) for protocol, kind, skill, split in cells if split in with_scenes
+    }
     return sorted(
         " ".join(filter(None, (protocol, kind, skill, split)))
         for protocol, kind, skill in questions
@@ -51,10 +54,14 @@ def empty_cells(cells: Mapping[Cell, int], scenes: Mapping[str, int]) -> list[st
 class Tables:
     """Writes the rows of a benchmark and counts them.
 
-    `rule` assigns scenes to splits; with `assigned` (by scene_id), scenes are in the splits that they were made for. A
-    scene of FAMILIAR splits is in no split if training lacks one of its bindings that is not held out. Items whose id
-    is in `without` are left out and counted as dropped; the remaining items are numbered without gaps. `scenes` counts
-    scenes by split, `asked` items by split, `items` items by "protocol kind", `cells` items by protocol, kind, skill
+    `rule` assigns scenes to splits; with `assigned` (by scene_id), scenes are in the splits that
+    they were made for. A
+    scene of FAMILIAR splits is in no split if training lacks one of its bindings that is not held
+    out. Items whose id
+    is in `without` are left out and counted as dropped; the remaining items are numbered without
+    gaps. `scenes` counts
+    scenes by split, `asked` items by split, `items` items by "protocol kind", `cells` items by
+    protocol, kind, skill
     and split; `left_out` are the ids of items that were left out.
     """
 
@@ -81,12 +88,20 @@ class Tables:
         self._words: defaultdict[str, set[str]] = defaultdict(set)
 
     def unknown_words(self) -> dict[str, list[str]]:
-        """The words in each protocol's texts that no training text has; sorted, in lower case, without punctuation."""
+        """The words in each protocol's texts that no training text has; sorted, in lower case,
+        without punctuation."""
         if TRAIN not in self._rule.splits:
             return {}
-        words = {name: {token.strip(".,").lower() for token in tokens} for name, tokens in self._words.items()}
+        words = {
+            name: {token.strip(".,").lower() for token in tokens}
+            for name, tokens in self._words.items()
+        }
         known = words.pop(TRAIN, set())
-        return {name: sorted(unknown) for name, tokens in sorted(words.items()) if (unknown := tokens - known)}
+        return {
+            name: sorted(unknown)
+            for name, tokens in sorted(words.items())
+            if (unknown := tokens - known)
+        }
 
     def survey(self, row: RenderedScene, protocols: Sequence[Protocol]) -> None:
         """Show a scene to the protocols before any item is written."""
@@ -96,37 +111,49 @@ class Tables:
                 if protocol.describes(scene.split):
                     protocol.survey(scene, self._stream(protocol, scene))
 
-    def add_scene(self, row: RenderedScene, training: Protocol, protocols: Sequence[Protocol]) -> None:
-        """Add a scene to its split, with the items of `training` if the split is `train`, else of `protocols`.
+    def add_scene(
+        self, row: RenderedScene, training: Protocol, protocols: Sequence[Protocol]
+    ) -> None:
+        """Add a scene to its split, with the items of `training` if the split is `train`, else of
+        `protocols`.
 
         A twin must come right after its scene.
         """
         scene, placing = self._described(row)
-        bindings, triples = ([" ".join(each) for each in group] for group in (placing.held_out, placing.triples))
-        self._writer.add("splits", (row.scene_id, scene.split if scene else None, bindings, triples))
+        bindings, triples = (
+            [" ".join(each) for each in group] for group in (placing.held_out, placing.triples)
+        )
+        self._writer.add(
+            "splits", (row.scene_id, scene.split if scene else None, bindings, triples)
+        )
         if scene is None:
             return
         self.scenes[scene.split] += 1
         for protocol in [training] if scene.split == TRAIN else protocols:
             if protocol.describes(scene.split):
                 items = protocol.items(scene, self._stream(protocol, scene))
-                for n, item in enumerate(self._kept(items, f"{protocol.name}-{scene.scene_id}", scene)):
+                for n, item in enumerate(
+                    self._kept(items, f"{protocol.name}-{scene.scene_id}", scene)
+                ):
                     self._add_item(f"{protocol.name}-{scene.scene_id}-{n}", scene, item)
 
     def add_pooled_items(self, protocol: Protocol) -> None:
-        """Add the items of a protocol that need the captions of all scenes; call it after the last scene."""
+        """Add the items of a protocol that need the captions of all scenes; call it after the last
+        scene."""
         for scene, item in protocol.pooled_items():
             for kept in self._kept([item], f"{protocol.name}-{scene.scene_id}-{item.pool}", scene):
                 self._add_item(f"{protocol.name}-{scene.scene_id}-{item.pool}", scene, kept)
 
     def _stream(self, protocol: Protocol, scene: DescribedScene) -> Stream:
-        """The random numbers of a scene. A twin has those of its scene, so that both are asked about the same objects
-        in the same words: the caption of each is then the foil of the other (`matching` of `binary`)."""
+        """The random numbers of a scene. A twin has those of its scene, so that both are asked
+        about the same objects in the same words: the caption of each is then the foil of the other
+        (`matching` of `binary`)."""
         original = scene.twin or scene
         return Stream("texts", self._seed, protocol.name, original.scene_id)
 
     def _described(self, row: RenderedScene) -> tuple[DescribedScene | None, Placing]:
-        """The scene with the data that its items need (None if it is in no split), and its placing."""
+        """The scene with the data that its items need (None if it is in no split), and its
+        placing."""
         captioner, (scene_id, twin_of, scene, salience) = self._captioner, row
         holdout = captioner.holdout
         arrangement, facts, relations, placing = place_scene(scene, scene_id, self._rule)
@@ -142,7 +169,9 @@ class Tables:
             salience=salience,
             twin=self._last if self._last and twin_of == self._last.scene_id else None,
             held_out_relations=(
-                frozenset(held_out_facts(arrangement, relations, holdout)) if placing.triples else None
+                frozenset(held_out_facts(arrangement, relations, holdout))
+                if placing.triples
+                else None
             ),
             label_order=made_for.named if made_for else (),
             cluster=cluster_of(arrangement, placing.triples),
@@ -157,11 +186,13 @@ class Tables:
                     self._writer.add("pools", (pool_id, self._text_id(text, protocol)))
 
     def _kept(self, items: Iterable[Item], of: str, scene: DescribedScene) -> Iterator[Item]:
-        """Filters items: drops and counts items in `without`, and items whose captions name relations that are not as
-        familiar as the split."""
+        """Filters items: drops and counts items in `without`, and items whose captions name
+        relations that are not as familiar as the split."""
         fitting = 0
         for item in items:
-            captions = [candidate.text.form for candidate in item.candidates if candidate.slot in ("c", "p")]
+            captions = [
+                candidate.text.form for candidate in item.candidates if candidate.slot in ("c", "p")
+            ]
             if not all(self._captioner.relations_fit_split(form, scene) for form in captions):
                 self._captioner.dropped[f"{item.protocol} {item.kind}: familiar relation"] += 1
                 continue
@@ -179,12 +210,17 @@ class Tables:
         if item.pool is not None:
             self._pools.add(item.pool)
         familiarity: dict[bool, set[int]] = {True: set(), False: set()}
-        text_ids = {id(candidate.text): self._text_id(candidate.text, item.protocol) for candidate in item.candidates}
+        text_ids = {
+            id(candidate.text): self._text_id(candidate.text, item.protocol)
+            for candidate in item.candidates
+        }
         for candidate in item.candidates:
             form = candidate.text.form
             shown = scene.twin if candidate.of_twin and scene.twin else scene
             if shown.decide(form) is not candidate.truth:
-                raise AssertionError(f"{item_id}: {form} should be {candidate.truth} of scene {shown.scene_id}")
+                raise AssertionError(
+                    f"{item_id}: {form} should be {candidate.truth} of scene {shown.scene_id}"
+                )
             if candidate.slot in ("c", "n", "p", "0", "1"):
                 familiarity[candidate.truth].add(count_held_out(form, self._captioner.holdout))
             of = text_ids[id(candidate.of)] if candidate.of is not None else None
@@ -201,10 +237,22 @@ class Tables:
                     of,
                 ),
             )
-        positive, negative = (next(iter(found)) if len(found) == 1 else None for found in familiarity.values())
+        positive, negative = (
+            next(iter(found)) if len(found) == 1 else None for found in familiarity.values()
+        )
         self._writer.add(
             "items",
-            (item_id, item.protocol, item.kind, item.skill, scene.split, scene.cluster, item.pool, positive, negative),
+            (
+                item_id,
+                item.protocol,
+                item.kind,
+                item.skill,
+                scene.split,
+                scene.cluster,
+                item.pool,
+                positive,
+                negative,
+            ),
         )
 
     def _text_id(self, text: Text, protocol: str) -> str:

@@ -1,9 +1,9 @@
-"""Training texts: the items of the protocol `train` over the scenes of the split `train` (docs/language.md), with
-negatives, denials, and positives of the same meaning.
+"""Training texts: the items of the protocol `train` over the scenes of the split `train`
+(docs/language.md), with negatives, denials, and positives of the same meaning.
 
-"Not" is equally frequent in true and in false texts: a caption without a denial has a negative with a denial, and a
-caption with a denial has a negative without it. The denial is of one atom or of the whole caption. All four cases are
-equally frequent.
+"Not" is equally frequent in true and in false texts: a caption without a denial has a negative with
+a denial, and a caption with a denial has a negative without it. The denial is of one atom or of the
+whole caption. All four cases are equally frequent.
 """
 
 from collections import Counter
@@ -38,8 +38,8 @@ def swaps(draft: Draft, form: Form) -> Iterator[Foil]:
 def replacements(draft: Draft, form: Form) -> Iterator[Foil]:
     """HN-ATOM: one atom replaced; a relation never by its opposite, which is a flip.
 
-    A category that several objects have is not replaced: its substitute is not in the scene, so negatives would repeat
-    fewer categories than captions.
+    A category that several objects have is not replaced: its substitute is not in the scene, so
+    negatives would repeat fewer categories than captions.
     """
     for atom in draft.stream.shuffled(draft.substitutes.atoms(form)):
         own = draft.substitutes.value(form, atom)
@@ -56,7 +56,11 @@ def flips(draft: Draft, form: Form) -> Iterator[Foil]:
         yield draft.foils.flip_relation(form, k)
 
 
-MAKE: dict[str, Callable[[Draft, Form], Iterator[Foil]]] = {"swap": swaps, "replace": replacements, "flip": flips}
+MAKE: dict[str, Callable[[Draft, Form], Iterator[Foil]]] = {
+    "swap": swaps,
+    "replace": replacements,
+    "flip": flips,
+}
 """By kind of negative, the function that yields candidates in random order."""
 
 
@@ -77,7 +81,9 @@ def asserted(draft: Draft, form: Form) -> Iterator[Caption]:
 def denied(draft: Draft, form: Form) -> Iterator[Caption]:
     """The form with a false atom that is denied; the negative asserts this atom."""
     for atom, value, false in _falsified(draft, form, _deniable(draft, form)):
-        yield Caption(draft.foils.deny(false, atom), Foil(false, (denial_of(atom, value, True),), "neg"))
+        yield Caption(
+            draft.foils.deny(false, atom), Foil(false, (denial_of(atom, value, True),), "neg")
+        )
 
 
 def asserted_whole(draft: Draft, form: Form) -> Iterator[Caption]:
@@ -92,9 +98,12 @@ def denied_whole(draft: Draft, form: Form) -> Iterator[Caption]:
 
 
 def _deniable(draft: Draft, form: Form) -> list[Atom]:
-    """The atoms that can be denied; an object only if it is the last, because elsewhere "and no cube" is ambiguous."""
+    """The atoms that can be denied; an object only if it is the last, because elsewhere "and no
+    cube" is ambiguous."""
     last = len(form.objects) - 1
-    return [atom for atom in draft.foils.deniable(form) if atom.type != "object" or atom.place == last]
+    return [
+        atom for atom in draft.foils.deniable(form) if atom.type != "object" or atom.place == last
+    ]
 
 
 def _falsified(draft: Draft, form: Form, atoms: list[Atom]) -> Iterator[tuple[Atom, str, Form]]:
@@ -105,10 +114,16 @@ def _falsified(draft: Draft, form: Form, atoms: list[Atom]) -> Iterator[tuple[At
 
 
 def positive(
-    kind: str, caption: Text, vocabulary: Vocabulary, dialect: Dialect | None, used: LeastUsed, stream: Stream
+    kind: str,
+    caption: Text,
+    vocabulary: Vocabulary,
+    dialect: Dialect | None,
+    used: LeastUsed,
+    stream: Stream,
 ) -> Text | None:
-    """Paraphrase a caption in its template: exchange two phrases (`swap`), replace a word by a synonym (`replace`), or
-    replace a relation by its converse (`converse`); None if that is not possible.
+    """Paraphrase a caption in its template: exchange two phrases (`swap`), replace a word by a
+    synonym (`replace`), or replace a relation by its converse (`converse`); None if that is not
+    possible.
 
     `dialect` is the dialect of the caption; `used` counts synonyms.
     """
@@ -117,7 +132,9 @@ def positive(
         wording = rephrased(form, caption.wording, vocabulary, used, stream)
         return None if wording is None else caption._replace(wording=wording)
     if kind == "swap":
-        there = [i for i, mention in enumerate(form.objects) if mention.count]  # "and no cube" stays at the end
+        there = [
+            i for i, mention in enumerate(form.objects) if mention.count
+        ]  # "and no cube" stays at the end
         pairs = [*combinations(there, 2)]
         if form.relations or not pairs:
             return None
@@ -146,9 +163,12 @@ _WAYS: dict[str, Callable[[Draft, Form], Iterator[Caption]]] = {
 class TrainingTexts(Protocol):
     """One item for each caption (slot c), with its negatives (slot n) and its positives (slot p).
 
-    `plain`: all objects with their tested values, in both orders. `relations`: two objects and a relation between them.
-    `graded`: a random walk of the least filled complexity, asserted, or with a true denial of an atom or of the whole.
-    `synonyms`: a caption of these kinds without denials, with synonyms. No text names anything that is held out, not
+    `plain`: all objects with their tested values, in both orders. `relations`: two objects and a
+    relation between them.
+    `graded`: a random walk of the least filled complexity, asserted, or with a true denial of an
+    atom or of the whole.
+    `synonyms`: a caption of these kinds without denials, with synonyms. No text names anything that
+    is held out, not
     even by synonyms; with `exposed_negatives`, negatives may.
     """
 
@@ -164,9 +184,15 @@ class TrainingTexts(Protocol):
         positives: Sequence[str] = POSITIVES,
         exposed_negatives: bool = False,
     ):
-        """`cells` are the complexities of graded captions. With `statistics`, captions with these statistics are
-        written too."""
-        own = replace(captioner, equal_familiarity=True, training=True, exposed=exposed_negatives, refused=Counter())
+        """`cells` are the complexities of graded captions. With `statistics`, captions with these
+        statistics are written too."""
+        own = replace(
+            captioner,
+            equal_familiarity=True,
+            training=True,
+            exposed=exposed_negatives,
+            refused=Counter(),
+        )
         super().__init__(own)
         self.kinds = (*kinds, *((STATISTICS,) if statistics else ()))
         self._negatives, self._positives = negatives, positives
@@ -193,10 +219,11 @@ class TrainingTexts(Protocol):
         return [Caption(form) for form in dict.fromkeys(map(merge_equal_mentions, forms))]
 
     def _relation(self, draft: Draft) -> list[Caption]:
-        """Two objects and a relation between them: of the relations that hold in the scene, the least used.
+        """Two objects and a relation between them: of the relations that hold in the scene, the
+        least used.
 
-        Skips a relation if its opposite is impossible between the two objects, because the text alone would reveal the
-        truth.
+        Skips a relation if its opposite is impossible between the two objects, because the text
+        alone would reveal the truth.
         """
         holding: dict[str, list[tuple[int, int]]] = {}
         for name, relation in draft.vocabulary.pair_relations.items():
@@ -222,8 +249,8 @@ class TrainingTexts(Protocol):
         return self._quota.fill(len(draft.scene.unique_objects), make)
 
     def _graded(self, draft: Draft) -> list[Caption]:
-        """All four ways are equally frequent. Half of the captions `asserted` and `denied` name the environment; a new
-        environment is always named."""
+        """All four ways are equally frequent. Half of the captions `asserted` and `denied` name the
+        environment; a new environment is always named."""
         walked = self._walk(draft)
         if not walked:
             return []
@@ -235,7 +262,11 @@ class TrainingTexts(Protocol):
             self._environments.add(environment)
             form = form._replace(environment=environment)
         captions = (caption for make in (_WAYS[way], asserted) for caption in make(draft, form))
-        return [next((caption for caption in captions if self._may_stand(draft, caption)), Caption(form))]
+        return [
+            next(
+                (caption for caption in captions if self._may_stand(draft, caption)), Caption(form)
+            )
+        ]
 
     def _may_stand(self, draft: Draft, caption: Caption) -> bool:
         """Whether a caption is true, its negative false, and training may show both."""
@@ -269,15 +300,23 @@ class TrainingTexts(Protocol):
         foils = [foil for found in made for foil in found]
         if neg is not None and "neg" in self._negatives:
             foils.append(neg)
-        dialect = Dialect(draft.vocabulary, self._synonyms, draft.stream) if kind == "synonyms" else None
+        dialect = (
+            Dialect(draft.vocabulary, self._synonyms, draft.stream) if kind == "synonyms" else None
+        )
         template = self._template(kind, [form, *(foil.form for foil in foils)], draft.stream)
 
         def text(form: Form) -> Text:
-            return Text(form, NEGATED if form.negated else template, dialect.wording(form) if dialect else ())
+            return Text(
+                form,
+                NEGATED if form.negated else template,
+                dialect.wording(form) if dialect else (),
+            )
 
         true = text(form)
         candidates = [Candidate(true, "c", True)]
-        candidates += [Candidate(text(foil.form), "n", False, foil.kind, foil.changed, true) for foil in foils]
+        candidates += [
+            Candidate(text(foil.form), "n", False, foil.kind, foil.changed, true) for foil in foils
+        ]
         for way in self._positives:
             said = positive(way, true, draft.vocabulary, dialect, self._synonyms, draft.stream)
             if (
@@ -290,18 +329,25 @@ class TrainingTexts(Protocol):
         return Item(self.name, kind, None, tuple(candidates))
 
     def _template(self, kind: str, forms: Sequence[Form], stream: Stream) -> str:
-        """The template of an item: the requested one or one of `natural`, for graded captions also one of _FIXED.
+        """The template of an item: the requested one or one of `natural`, for graded captions also
+        one of _FIXED.
 
-        Graded captions take the least used template that can say all forms, others a random one. If the requested
-        template cannot say them, `natural` is used.
+        Graded captions take the least used template that can say all forms, others a random one. If
+        the requested template cannot say them, `natural` is used.
         """
         grammar = self.captioner.grammar
         requested = (self.captioner.template,) if self.captioner.template else ()
         among = (*(requested or grammar.natural), *(_FIXED if kind == "graded" else ()))
         told = [form for form in forms if not form.negated]
         for names in (among, grammar.natural):
-            if fitting := [name for name in dict.fromkeys(names) if all(grammar.fits(name, form) for form in told)]:
+            if fitting := [
+                name
+                for name in dict.fromkeys(names)
+                if all(grammar.fits(name, form) for form in told)
+            ]:
                 return (
-                    self._templates.pick(fitting, stream) if kind == "graded" else fitting[stream.below(len(fitting))]
+                    self._templates.pick(fitting, stream)
+                    if kind == "graded"
+                    else fitting[stream.below(len(fitting))]
                 )
         raise AssertionError(f"no template says {told}")

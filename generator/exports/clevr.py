@@ -25,24 +25,32 @@ from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 KINDS = ("size", "material", "color")
 NO_SPLIT = "none"
-"""The split name for scenes of a benchmark that are in no split, such as asymmetric scenes of a grid."""
-MARGIN = 0.2  # metres, CLEVR's: two objects closer than this along a direction are not related by it
+"""The split name for scenes of a benchmark that are in no split, such as asymmetric scenes of a
+grid."""
+MARGIN = (
+    0.2  # metres, CLEVR's: two objects closer than this along a direction are not related by it
+)
 
 
 def export_clevr(
     world: World, benchmark: Benchmark, splits: tuple[str, ...], info: Mapping[str, str], out: Path
 ) -> dict[str, int]:
-    """Write scenes and images of the splits (all if none is named) into `out`; returns the number of scenes by split.
+    """Write scenes and images of the splits (all if none is named) into `out`; returns the number
+    of scenes by split.
 
-    Rendered scenes that the benchmark does not use form the split NO_SPLIT. Scenes are numbered within their split in
-    the order of their scene_ids. `info` has the date, version and license that CLEVR's files name. Raises UserError
-    if objects have other attributes than CLEVR's, if there is no such split, or if `out` is not empty.
+    Rendered scenes that the benchmark does not use form the split NO_SPLIT. Scenes are numbered
+    within their split in the order of their scene_ids. `info` has the date, version and license
+    that CLEVR's files name. Raises UserError if objects have other attributes than CLEVR's, if
+    there is no such split, or if `out` is not empty.
     """
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     check_family(vocabulary)
     split_of = _splits(benchmark, splits)
     names = list(dict.fromkeys(split_of.values()))
-    values = {"shape": list(vocabulary.objects), **{kind: list(vocabulary.attributes[kind]) for kind in KINDS}}
+    values = {
+        "shape": list(vocabulary.objects),
+        **{kind: list(vocabulary.attributes[kind]) for kind in KINDS},
+    }
     with whole_folder(out) as folder, ExitStack() as stack:
         write_json(folder / "metadata.json", clevr_metadata(values))
         files = {name: stack.enter_context(_Split(folder, name, info)) for name in names}
@@ -57,14 +65,16 @@ def check_family(vocabulary: Vocabulary) -> None:
     """Raise UserError unless objects have CLEVR's four fields and no others."""
     if vocabulary.category != "shape" or sorted(vocabulary.attributes) != sorted(KINDS):
         raise UserError(
-            f"CLEVR's objects have shape, {', '.join(KINDS)}; objects of the family '{vocabulary.name}' have "
-            f"{', '.join((vocabulary.category, *vocabulary.attributes))}; export a family with CLEVR's attributes, "
-            f"such as clevr-original."
+            f"CLEVR's objects have shape, {', '.join(KINDS)}; objects of the family "
+            f"'{vocabulary.name}' have "
+            f"{', '.join((vocabulary.category, *vocabulary.attributes))}; export a family with "
+            f"CLEVR's attributes, such as clevr-original."
         )
 
 
 def describe_scene(scene: Scene, vocabulary: Vocabulary, size: tuple[int, int]) -> dict[str, Any]:
-    """A scene as CLEVR records it: objects, relationships, directions. `size`: (width, height) of its image, pixels."""
+    """A scene as CLEVR records it: objects, relationships, directions. `size`: (width, height) of
+    its image, pixels."""
     objects = [_describe(obj, scene.camera, vocabulary, size) for obj in scene.objects]
     ground = {name: (x, y, 0.0) for name, (x, y) in ground_directions(scene.camera).items()}
     places = [each["3d_coords"] for each in objects]
@@ -75,10 +85,16 @@ def describe_scene(scene: Scene, vocabulary: Vocabulary, size: tuple[int, int]) 
     }
 
 
-def _describe(obj: SceneObject, camera: Camera, vocabulary: Vocabulary, size: tuple[int, int]) -> dict[str, Any]:
+def _describe(
+    obj: SceneObject, camera: Camera, vocabulary: Vocabulary, size: tuple[int, int]
+) -> dict[str, Any]:
     scale = vocabulary.scale(obj.category, obj.attributes)
     x, y, foot = obj.position
-    centre = (x, y, foot + scale * mesh_height(vocabulary.meshes[obj.category], vocabulary.assets) / 2)
+    centre = (
+        x,
+        y,
+        foot + scale * mesh_height(vocabulary.meshes[obj.category], vocabulary.assets) / 2,
+    )
     column, row, depth = project(camera, *centre, *size)
     return {
         "shape": obj.category,
@@ -90,19 +106,25 @@ def _describe(obj: SceneObject, camera: Camera, vocabulary: Vocabulary, size: tu
 
 
 def _related(places: list[Point], direction: Point) -> list[list[int]]:
-    """For each object the indices of the objects that lie further along a direction by more than the margin."""
+    """For each object the indices of the objects that lie further along a direction by more than
+    the margin."""
     along = [sum(a * b for a, b in zip(place, direction, strict=True)) for place in places]
     return [[j for j, there in enumerate(along) if there - here > MARGIN] for here in along]
 
 
 def _splits(benchmark: Benchmark, wanted: tuple[str, ...]) -> dict[str, str]:
     """The split of each scene to write."""
-    pairs = zip(benchmark.splits["scene_id"].to_pylist(), benchmark.splits["split"].to_pylist(), strict=True)
+    pairs = zip(
+        benchmark.splits["scene_id"].to_pylist(), benchmark.splits["split"].to_pylist(), strict=True
+    )
     split_of = {scene_id: NO_SPLIT if split is None else split for scene_id, split in pairs}
     there = sorted(set(split_of.values()))
     for split in wanted:
         if split not in there:
-            raise UserError(f"The benchmark {benchmark.name} has no split '{split}'; {did_you_mean(split, there)}")
+            raise UserError(
+                f"The benchmark {benchmark.name} has no split '{split}'; "
+                f"{did_you_mean(split, there)}"
+            )
     return {scene_id: split for scene_id, split in split_of.items() if split in (wanted or there)}
 
 

@@ -1,5 +1,6 @@
-"""The file metadata.json that CLEVR's question generator reads (--metadata_file): the values that objects may have, and
-the functions of its programs. Without a family's own values, the generator ends at the first one that CLEVR lacks.
+"""The file metadata.json that CLEVR's question generator reads (--metadata_file): the values that
+objects may have, and the functions of its programs. Without a family's own values, the generator
+ends at the first one that CLEVR lacks.
 
 Johnson et al., CLEVR, CVPR 2017, Appendix A, describe the functions.
 """
@@ -21,10 +22,13 @@ def clevr_metadata(values: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         values: The names of each of the attributes shape, color, size and material.
 
     Example:
-        >>> clevr_metadata({"shape": ["star"], "color": [], "size": [], "material": []})["types"]["Shape"]
+        >>> clevr_metadata({"shape": ["star"], "color": [], "size": [], "material":
+        []})["types"]["Shape"]
         ['star']
     """
-    types: dict[str, Sequence[str] | None] = dict.fromkeys(("Object", "ObjectSet", "Integer", "Bool"))
+    types: dict[str, Sequence[str] | None] = dict.fromkeys(
+        ("Object", "ObjectSet", "Integer", "Bool")
+    )
     types |= {name: list(values[attribute]) for attribute, name in TYPES.items()}
     types["Relation"] = list(RELATIONS)
     # The generator knows the order of attributes of this dataset only.
@@ -59,10 +63,19 @@ def _functions_of_programs() -> list[Function]:
 
 
 def _functions_of_templates() -> list[Function]:
-    """Shorthands of templates, which programs spell out: a filter by any attributes, alone or after a relation."""
+    """Shorthands of templates, which programs spell out: a filter by any attributes, alone or after
+    a relation."""
     functions = []
-    for prefix, argument, side in (("", "ObjectSet", _FILTERS), ("relate_", "Object", ["Relation", *_FILTERS])):
-        for end, output in (("", "ObjectSet"), ("_unique", "Object"), ("_count", "Integer"), ("_exist", "Bool")):
+    for prefix, argument, side in (
+        ("", "ObjectSet", _FILTERS),
+        ("relate_", "Object", ["Relation", *_FILTERS]),
+    ):
+        for end, output in (
+            ("", "ObjectSet"),
+            ("_unique", "Object"),
+            ("_count", "Integer"),
+            ("_exist", "Bool"),
+        ):
             # CLEVR lets a program end in these only without a relation.
             ends = not prefix and end in ("_count", "_exist")
             function = _function(f"{prefix}filter{end}", [argument], output, side=side, ends=ends)
@@ -73,6 +86,7 @@ def _functions_of_templates() -> list[Function]:
 def _function(
     name: str, inputs: Sequence[str], output: str, *, side: Sequence[str] = (), ends: bool = False
 ) -> Function:
-    """A function with its types. side: types of its parameters. ends: whether a program may end with it."""
+    """A function with its types. side: types of its parameters. ends: whether a program may end
+    with it."""
     parameters = {"side_inputs": list(side)} if side else {}
     return {"name": name, "inputs": list(inputs), **parameters, "output": output, "terminal": ends}

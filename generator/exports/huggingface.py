@@ -45,16 +45,24 @@ _COLUMNS = {
     "group": _TEXT,
 }
 _VALUE = {"dtype": "string", "_type": "Value"}
-_FEATURES = {_TEXT: _VALUE, _TEXTS: {"feature": _VALUE, "_type": "List"}, _COLUMNS["image"]: {"_type": "Image"}}
+_FEATURES = {
+    _TEXT: _VALUE,
+    _TEXTS: {"feature": _VALUE, "_type": "List"},
+    _COLUMNS["image"]: {"_type": "Image"},
+}
 _ABOUT = {"info": {"features": {name: _FEATURES[kind] for name, kind in _COLUMNS.items()}}}
-"""Metadata of the schema: it tells the library `datasets` the types of the columns, such as image."""
-_ABOUT_QUESTIONS = {"info": {"features": {"images": {"feature": {"_type": "Image"}, "_type": "List"}}}}
+"""Metadata of the schema: it tells the library `datasets` the types of the columns, such as
+image."""
+_ABOUT_QUESTIONS = {
+    "info": {"features": {"images": {"feature": {"_type": "Image"}, "_type": "List"}}}
+}
 _SCHEMA = pa.schema(_COLUMNS, metadata={"huggingface": json.dumps(_ABOUT)})
 
 
 @dataclass(frozen=True)
 class Publication:
-    """What the publisher states about a dataset: its title, its authors, and the SPDX name of its licence."""
+    """What the publisher states about a dataset: its title, its authors, and the SPDX name of its
+    licence."""
 
     title: str
     creators: tuple[str, ...] = ()
@@ -62,12 +70,16 @@ class Publication:
 
 
 def export_hf(
-    dataset: Dataset, benchmark: Benchmark, about: Publication, out: Path, progress: Progress = SILENT
+    dataset: Dataset,
+    benchmark: Benchmark,
+    about: Publication,
+    out: Path,
+    progress: Progress = SILENT,
 ) -> dict[str, int]:
     """Write a benchmark and its images as the folder `out`; returns the number of scenes by split.
 
-    The files of the dataset are hard links where the file system allows it. Raises UserError if `out` is not
-    empty.
+    The files of the dataset are hard links where the file system allows it. Raises UserError if
+    `out` is not empty.
     """
     fetch(dataset.root)
     samples = Samples(dataset, benchmark)
@@ -127,13 +139,22 @@ def _shown(dataset: Dataset, benchmark: Benchmark) -> dict[str, dict[str, Any]]:
     found = {}
     for batch in dataset.world.batches("scenes", ("scene_id", "cluster_id", "objects")):
         for row in batch.to_pylist():
-            objects = [" ".join([*dict(thing["attributes"]).values(), thing["category"]]) for thing in row["objects"]]
-            of = {"objects": objects, "held_out": held_out.get(row["scene_id"], []), "group": row["cluster_id"]}
+            objects = [
+                " ".join([*dict(thing["attributes"]).values(), thing["category"]])
+                for thing in row["objects"]
+            ]
+            of = {
+                "objects": objects,
+                "held_out": held_out.get(row["scene_id"], []),
+                "group": row["cluster_id"],
+            }
             found[row["scene_id"]] = of
     return found
 
 
-def _batches(samples: Iterator[Sample], shown: Mapping[str, Mapping[str, Any]]) -> Iterator[pa.RecordBatch]:
+def _batches(
+    samples: Iterator[Sample], shown: Mapping[str, Mapping[str, Any]]
+) -> Iterator[pa.RecordBatch]:
     while chunk := list(islice(samples, _ROWS)):
         rows = [
             {
@@ -173,7 +194,8 @@ def _write_questions(dataset: Dataset, benchmark: Benchmark, folder: Path) -> di
 
 
 def _write_with_images(dataset: Dataset, table: pa.Table, path: Path) -> None:
-    """Write questions with a column `images`: the images of their scenes, each once, in the order of scene_id."""
+    """Write questions with a column `images`: the images of their scenes, each once, in the order
+    of scene_id."""
     schema = table.schema.append(pa.field("images", pa.list_(_COLUMNS["image"])))
     schema = schema.with_metadata({"huggingface": json.dumps(_ABOUT_QUESTIONS)})
     with pq.ParquetWriter(path, schema, compression="zstd") as file:
@@ -201,7 +223,8 @@ def _write_pools(benchmark: Benchmark, path: Path) -> bool:
 
 
 def _croissant(root: Path, about: Publication) -> str:
-    """The dataset's croissant.json, with paths below dataset/ and with the publisher's title, licence and authors."""
+    """The dataset's croissant.json, with paths below dataset/ and with the publisher's title,
+    licence and authors."""
     made = read_json(root / "croissant.json")
     for each in made["distribution"]:
         for key in ("contentUrl", "includes"):
@@ -225,13 +248,21 @@ class Upload:
 
 
 def files_to_upload(folder: Path) -> list[Upload]:
-    """The files of a folder made by `gen export hf`: of its folder `dataset`, those that the manifests there list.
+    """The files of a folder made by `gen export hf`: of its folder `dataset`, those that the
+    manifests there list.
 
     Raises UserError for another folder, and for a folder that holds a link, a pipe or a device.
     """
-    missing = [name for name in ("README.md", "croissant.json", "data", "dataset") if not (folder / name).exists()]
+    missing = [
+        name
+        for name in ("README.md", "croissant.json", "data", "dataset")
+        if not (folder / name).exists()
+    ]
     if missing:
-        raise UserError(f"{folder} has no {missing[0]}; give a folder made by `gen export hf DATASET --out FOLDER`.")
+        raise UserError(
+            f"{folder} has no {missing[0]}; give a folder made by `gen export hf DATASET --out "
+            f"FOLDER`."
+        )
     check_own_files(folder)
     files_of_dataset = {f"dataset/{name}" for name in listed_files(folder / "dataset")}
     uploads = []
@@ -247,15 +278,18 @@ def hub_name(to: str) -> str:
     """USER/NAME of hf:USER/NAME. Raises UserError for anything else."""
     name = to.removeprefix("hf:")
     if name == to or len(name.split("/")) != 2 or not all(name.split("/")):
-        raise UserError(f"Expected --to hf:USER/NAME, the dataset on the Hugging Face Hub, got '{to}'.")
+        raise UserError(
+            f"Expected --to hf:USER/NAME, the dataset on the Hugging Face Hub, got '{to}'."
+        )
     return name
 
 
 def upload(folder: Path, files: Sequence[Upload], name: str, private: bool) -> str:
-    """Upload files of a folder to the dataset `name` of the Hub; files that are there already are not sent again.
-    Returns its URL.
+    """Upload files of a folder to the dataset `name` of the Hub; files that are there already are
+    not sent again. Returns its URL.
 
-    The token is that of `hf auth login` or HF_TOKEN. Raises UserError if the Hub refuses or cannot be reached.
+    The token is that of `hf auth login` or HF_TOKEN. Raises UserError if the Hub refuses or cannot
+    be reached.
     """
     import httpx
     from huggingface_hub import CommitOperationAdd, HfApi
@@ -266,11 +300,14 @@ def upload(folder: Path, files: Sequence[Upload], name: str, private: bool) -> s
     try:
         url = api.create_repo(name, repo_type="dataset", private=private, exist_ok=True)
         # `upload_folder` would search the folder again, and follow links there
-        api.create_commit(name, additions, commit_message="Upload with gen publish", repo_type="dataset")
+        api.create_commit(
+            name, additions, commit_message="Upload with gen publish", repo_type="dataset"
+        )
     except (HfHubHTTPError, HFValidationError, httpx.HTTPError, OSError, ValueError) as error:
         said = str(error).strip().splitlines() or [type(error).__name__]
         raise UserError(
-            f"The Hub did not take {name}: {said[0]} Run `hf auth login`, or set HF_TOKEN to a token that may write; "
+            f"The Hub did not take {name}: {said[0]} Run `hf auth login`, or set HF_TOKEN to a "
+            f"token that may write; "
             f"uploaded files are kept: run the same command again to continue."
         ) from None
     return str(url)

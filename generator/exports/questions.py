@@ -1,8 +1,8 @@
-"""`gen export lmms-eval`, `vlmevalkit`, `inspect` and `clip-benchmark`: the questions of a benchmark in folders that
-these tools can run directly.
+"""`gen export lmms-eval`, `vlmevalkit`, `inspect` and `clip-benchmark`: the questions of a
+benchmark in folders that these tools can run directly.
 
-The questions are the same as in `score ask`. A question's id contains its item and options, so `score measure --items`
-can read the logs of these tools.
+The questions are the same as in `score ask`. A question's id contains its item and options, so
+`score measure --items` can read the logs of these tools.
 """
 
 import base64
@@ -63,15 +63,18 @@ _ASSIGNMENT = 'The first image shows "{}", the second image "{}"'
 _LETTERS = string.ascii_uppercase
 _NOT_ASKED = ("train", "retrieval")
 _CIRCLE = 1_000_000
-"""VLMEvalKit treats rows whose indices differ by a multiple of this number as orders of the same question."""
+"""VLMEvalKit treats rows whose indices differ by a multiple of this number as orders of the same
+question."""
 Row = dict[str, Any]
 """A question in one order:
 
-- `id` (generator.dataset.questions), `task` (the name of the export), `item`, `group` (the same in all orders of a
-  question; for yes or no, in all questions of an item), `form` (choice, images or yes-no);
-- `orders`, `questions` and `of_form`: how many questions the group has, the item, and the item in this form;
-- `scenes`, `question`, `options` (with letters), `prompt` (all words that the model gets), `answer` (a letter, yes or
-  no);
+- `id` (generator.dataset.questions), `task` (the name of the export), `item`, `group` (the same in
+  all orders of a question; for yes or no, in all questions of an item), `form` (choice, images or
+  yes-no);
+- `orders`, `questions` and `of_form`: how many questions the group has, the item, and the item in
+  this form;
+- `scenes`, `question`, `options` (with letters), `prompt` (all words that the model gets), `answer`
+  (a letter, yes or no);
 - `cluster`, `protocol`, `kind` and `split` of the item."""
 
 
@@ -91,8 +94,9 @@ class Questions:
 
     @property
     def name(self) -> str:
-        """The name of the task, in lower-case letters, digits and underscores: dataset, benchmark, form, protocols,
-        splits and orders, so that exports of different questions have different names."""
+        """The name of the task, in lower-case letters, digits and underscores: dataset, benchmark,
+        form, protocols, splits and orders, so that exports of different questions have different
+        names."""
         parts = ["jackalope", self.dataset.root.resolve().name, self.benchmark.name, self.form]
         parts += [*self.protocols, *self.splits]
         if self.orders is not None and self.form != YES_NO:
@@ -101,14 +105,18 @@ class Questions:
 
     def rows(self) -> list[Row]:
         """The questions, by item. Raises UserError if the benchmark has no such questions."""
-        items = {row["item_id"]: row for row in self.benchmark.items.to_pylist() if row["protocol"] not in _NOT_ASKED}
+        items = {
+            row["item_id"]: row
+            for row in self.benchmark.items.to_pylist()
+            if row["protocol"] not in _NOT_ASKED
+        }
         for column, wanted in (("protocol", self.protocols), ("split", self.splits)):
             there = sorted({row[column] for row in items.values()})
             for name in wanted:
                 if name not in there:
                     raise UserError(
-                        f"The benchmark {self.benchmark.name} has no questions of the {column} '{name}'; "
-                        f"{did_you_mean(name, there)}"
+                        f"The benchmark {self.benchmark.name} has no questions of the {column} "
+                        f"'{name}'; {did_you_mean(name, there)}"
                     )
             items = {key: row for key, row in items.items() if row[column] in (wanted or there)}
         candidates = Candidates(self.benchmark)
@@ -116,19 +124,27 @@ class Questions:
         made = make_questions(self.benchmark, candidates, protocols, self.form, self.orders)
         asked = [question for question in made if question.item in items]
         if not asked:
-            raise UserError(f"{self.benchmark.folder} has no such questions; choose another --protocol or --split.")
+            raise UserError(
+                f"{self.benchmark.folder} has no such questions; choose another --protocol or "
+                f"--split."
+            )
         whole, number = Counter(question.item for question in asked), Counter[str]()
         of_form = Counter((question.item, question.form) for question in asked)
         rows: list[Row] = []
         group, last_item = -1, ""
         for question in asked:
             number[question.item] += 1
-            # Each caption of an item is asked alone in yes or no: the item is right if all its answers are.
-            begins_group = question.item != last_item if self.form == YES_NO else question.order == 0
+            # Each caption of an item is asked alone in yes or no: the item is right if all its
+            # answers are.
+            begins_group = (
+                question.item != last_item if self.form == YES_NO else question.order == 0
+            )
             group, last_item = group + begins_group, question.item
             item = items[question.item]
             row = {
-                "id": question_id(question, number[question.item], whole[question.item], self.benchmark),
+                "id": question_id(
+                    question, number[question.item], whole[question.item], self.benchmark
+                ),
                 "task": self.name,
                 "item": question.item,
                 "group": group,
@@ -138,7 +154,9 @@ class Questions:
                 **_said(question, candidates),
                 "cluster": item["cluster_id"],
             }
-            rows.append({**row, **{label: item[label] or "" for label in ("protocol", "kind", "split")}})
+            rows.append(
+                {**row, **{label: item[label] or "" for label in ("protocol", "kind", "split")}}
+            )
         orders = Counter(row["group"] for row in rows)
         return [{**row, "orders": orders[row["group"]]} for row in rows]
 
@@ -159,15 +177,21 @@ def _said(question: Question, candidates: Candidates) -> Row:
     if question.form == MATCHING:
         first, second = texts
         row["options"] = [_ASSIGNMENT.format(first, second), _ASSIGNMENT.format(second, first)]
-    lines = [f"{letter}. {option}" for letter, option in zip(_LETTERS, row["options"], strict=False)]
+    lines = [
+        f"{letter}. {option}" for letter, option in zip(_LETTERS, row["options"], strict=False)
+    ]
     prompt = "\n".join([row["question"], *lines, "Answer with the letter alone."])
     return {**row, "prompt": prompt, "answer": _LETTERS[question.options.index(question.true or 0)]}
 
 
-def export_questions(asked: Questions, tool: str, out: Path, progress: Progress = SILENT) -> dict[str, int]:
-    """Write questions into the folder `out` for a tool of TOOLS; returns the numbers of `questions` and `images`.
+def export_questions(
+    asked: Questions, tool: str, out: Path, progress: Progress = SILENT
+) -> dict[str, int]:
+    """Write questions into the folder `out` for a tool of TOOLS; returns the numbers of `questions`
+    and `images`.
 
-    Raises UserError if there are no questions, if the tool cannot ask them, or if `out` is not empty.
+    Raises UserError if there are no questions, if the tool cannot ask them, or if `out` is not
+    empty.
     """
     rows = asked.rows()
     with whole_folder(out) as folder:
@@ -180,24 +204,35 @@ def export_questions(asked: Questions, tool: str, out: Path, progress: Progress 
 def command(asked: Questions, tool: str, out: Path) -> str:
     """The command that asks the questions in the folder `out`."""
     return {
-        "lmms-eval": f"cd {out} && lmms-eval --model NAME --tasks {asked.name} --include_path . --log_samples "
-        f"--output_path logs",
-        "vlmevalkit": f"LMUData={out.resolve()} python run.py --data {asked.name}_circular --model NAME",
+        "lmms-eval": f"cd {out} && lmms-eval --model NAME --tasks {asked.name} --include_path . "
+        f"--log_samples --output_path logs",
+        "vlmevalkit": (
+            f"LMUData={out.resolve()} python run.py --data {asked.name}_circular --model NAME"
+        ),
         "inspect": f"cd {out} && inspect eval task.py --model NAME",
-        "clip-benchmark": f"clip_benchmark eval --dataset sugar_crepe/swap_att --dataset_root {out}/GROUP "
-        f"--model NAME --pretrained TAG",
+        "clip-benchmark": f"clip_benchmark eval --dataset sugar_crepe/swap_att --dataset_root "
+        f"{out}/GROUP --model NAME --pretrained TAG",
     }[tool]
 
 
-def _lmms_eval(asked: Questions, rows: list[Row], folder: Path, progress: Progress) -> tuple[int, int]:
+def _lmms_eval(
+    asked: Questions, rows: list[Row], folder: Path, progress: Progress
+) -> tuple[int, int]:
     """Write a group of tasks: a task, with its questions, for each protocol and split."""
     _copy("lmms_eval_utils.py.txt", folder / "utils.py")
     _copy_scoring(folder)
     write_text(folder / "README.md", _LMMS_EVAL_README.format(name=asked.name))
     parts: dict[str, list[Row]] = {}
     for row in rows:
-        parts.setdefault(_as_name(f"{asked.name} {row['protocol']} {row['split']} part"), []).append(row)
-    group = [f"group: {asked.name}", "task:", *(f"  - {name}" for name in parts), "aggregate_metric_list:"]
+        parts.setdefault(
+            _as_name(f"{asked.name} {row['protocol']} {row['split']} part"), []
+        ).append(row)
+    group = [
+        f"group: {asked.name}",
+        "task:",
+        *(f"  - {name}" for name in parts),
+        "aggregate_metric_list:",
+    ]
     for metric in ("right", "right_in_all_orders", "right_items"):
         group += [f"  - metric: {metric}", "    aggregation: mean", "    weight_by_size: true"]
     write_text(folder / f"{asked.name}.yaml", "\n".join([*group, ""]))
@@ -240,19 +275,26 @@ def _lmms_eval_task(name: str, rows: list[Row]) -> list[str]:
     return lines
 
 
-def _inspect(asked: Questions, rows: list[Row], folder: Path, progress: Progress) -> tuple[int, int]:
+def _inspect(
+    asked: Questions, rows: list[Row], folder: Path, progress: Progress
+) -> tuple[int, int]:
     _write_lines(rows, folder / "questions.jsonl")
     _copy("inspect_task.py.txt", folder / "task.py")
     _copy_scoring(folder)
     return len(rows), _write_images(asked.dataset.world, rows, folder / "images", progress)
 
 
-def _vlmevalkit(asked: Questions, rows: list[Row], folder: Path, progress: Progress) -> tuple[int, int]:
-    """Write a TSV. The first row of an image holds the image; its other rows refer to the index of the first row."""
+def _vlmevalkit(
+    asked: Questions, rows: list[Row], folder: Path, progress: Progress
+) -> tuple[int, int]:
+    """Write a TSV. The first row of an image holds the image; its other rows refer to the index of
+    the first row."""
     if asked.form == YES_NO:
         raise UserError("A TSV of VLMEvalKit has options with letters; leave --form yes-no out.")
     if rows[-1]["group"] >= _CIRCLE:
-        raise UserError(f"VLMEvalKit takes at most {_CIRCLE:,} questions, got more; choose a --split.")
+        raise UserError(
+            f"VLMEvalKit takes at most {_CIRCLE:,} questions, got more; choose a --split."
+        )
     letters = _LETTERS[: max(len(row["options"]) for row in rows)]
     first: dict[str, int] = {}
     order, group, lines = 0, -1, []
@@ -268,7 +310,10 @@ def _vlmevalkit(asked: Questions, rows: list[Row], folder: Path, progress: Progr
         options = dict.fromkeys(letters, "")
         options |= dict(zip(options, row["options"], strict=False))
         category = " ".join(filter(None, (row["protocol"], row["kind"], row["split"])))
-        told = {"category": category, **{name: row[name] for name in ("question", "answer", "split", "id")}}
+        told = {
+            "category": category,
+            **{name: row[name] for name in ("question", "answer", "split", "id")},
+        }
         lines.append({"index": str(index), "image": image, **options, **told})
     write_csv(folder / f"{asked.name}_circular.tsv", pa.Table.from_pylist(lines), delimiter="\t")
     return len(rows), len({scene for row in rows for scene in row["scenes"]})
@@ -278,15 +323,18 @@ def _base64(world: World, scene: str) -> str:
     return base64.b64encode(world.read(f"images/{scene}.png")).decode()
 
 
-def _clip_benchmark(asked: Questions, rows: list[Row], folder: Path, progress: Progress) -> tuple[int, int]:
-    """Write a folder for each protocol, kind and split, in SugarCrepe's layout: swap_att.json and val2017/.
-    CLIP_benchmark accepts only SugarCrepe's seven file names."""
+def _clip_benchmark(
+    asked: Questions, rows: list[Row], folder: Path, progress: Progress
+) -> tuple[int, int]:
+    """Write a folder for each protocol, kind and split, in SugarCrepe's layout: swap_att.json and
+    val2017/. CLIP_benchmark accepts only SugarCrepe's seven file names."""
     last = {row["group"]: row for row in rows}.values()
     alone = Counter(row["item"] for row in last)
     pairs = [row for row in last if alone[row["item"]] == 1 and len(row["options"]) == 2]
     if not pairs:
         raise UserError(
-            f"CLIP_benchmark compares two captions of an image, and {asked.benchmark.folder} has no such items; "
+            f"CLIP_benchmark compares two captions of an image, and {asked.benchmark.folder} has "
+            f"no such items; "
             "leave --form yes-no out, or choose another --protocol, such as binary."
         )
     groups: dict[str, Row] = {}
@@ -294,7 +342,10 @@ def _clip_benchmark(asked: Questions, rows: list[Row], folder: Path, progress: P
         true = _LETTERS.index(row["answer"])
         captions = {"caption": row["options"][true], "negative_caption": row["options"][1 - true]}
         name = "-".join(filter(None, (row["protocol"], row["kind"], row["split"])))
-        groups.setdefault(name, {})[row["item"]] = {"filename": f"{row['scenes'][0]}.png", **captions}
+        groups.setdefault(name, {})[row["item"]] = {
+            "filename": f"{row['scenes'][0]}.png",
+            **captions,
+        }
     for name, found in groups.items():
         (folder / name).mkdir()
         write_json(folder / name / "swap_att.json", found)
@@ -308,7 +359,8 @@ TOOLS: dict[str, Callable[[Questions, list[Row], Path, Progress], tuple[int, int
     "inspect": _inspect,
     "clip-benchmark": _clip_benchmark,
 }
-"""The function that writes the questions for each tool; returns the numbers of questions and of images."""
+"""The function that writes the questions for each tool; returns the numbers of questions and of
+images."""
 
 
 def _write_lines(rows: Iterable[Row], path: Path) -> None:
@@ -321,7 +373,8 @@ def _copy(name: str, to: Path) -> None:
 
 
 def _copy_scoring(folder: Path) -> None:
-    """Copy the reader of answers, which is the very file that `score ask` uses, and the scores of questions."""
+    """Copy the reader of answers, which is the very file that `score ask` uses, and the scores of
+    questions."""
     reader = Path(answer_reader.__file__)
     write_text(folder / reader.name, reader.read_text(encoding="utf-8"))
     scores = Path(question_scores.__file__)

@@ -1,5 +1,6 @@
-"""Scenes of a benchmark with their images and texts: `gen export webdataset` writes them as tars, a folder per split,
-and `gen export jsonl` writes the training lists that other tools and `score train` read."""
+"""Scenes of a benchmark with their images and texts: `gen export webdataset` writes them as tars, a
+folder per split, and `gen export jsonl` writes the training lists that other tools and `score
+train` read."""
 
 import json
 import os
@@ -24,7 +25,8 @@ _FRAGMENTS = "d"  # slots of decomposed captions, which are fragments
 
 @dataclass(frozen=True)
 class Sample:
-    """A scene of a split: its image as PNG bytes, its distinct true texts (captions) and false texts (negatives)."""
+    """A scene of a split: its image as PNG bytes, its distinct true texts (captions) and false
+    texts (negatives)."""
 
     scene_id: str
     image: bytes
@@ -38,12 +40,19 @@ class Samples:
     def __init__(self, dataset: Dataset, benchmark: Benchmark):
         self._world, self._text_of = dataset.world, benchmark.text_of
         self._texts: dict[str, dict[str, bool]] = defaultdict(dict)
-        columns = (benchmark.candidates[name].to_pylist() for name in ("scene_id", "text_id", "slot", "truth"))
+        columns = (
+            benchmark.candidates[name].to_pylist()
+            for name in ("scene_id", "text_id", "slot", "truth")
+        )
         for scene_id, text_id, slot, truth in zip(*columns, strict=True):
             if not slot.startswith(_FRAGMENTS):
                 self._texts[scene_id][text_id] = truth
         self._scenes: dict[str, list[str]] = defaultdict(list)
-        pairs = zip(benchmark.splits["scene_id"].to_pylist(), benchmark.splits["split"].to_pylist(), strict=True)
+        pairs = zip(
+            benchmark.splits["scene_id"].to_pylist(),
+            benchmark.splits["split"].to_pylist(),
+            strict=True,
+        )
         for scene_id, split in pairs:
             if split is not None and any(self._texts[scene_id].values()):
                 self._scenes[split].append(scene_id)
@@ -65,7 +74,12 @@ class Samples:
             by_truth: dict[bool, list[str]] = {True: [], False: []}
             for text_id, truth in self._texts[scene_id].items():
                 by_truth[truth].append(self._text_of[text_id])
-            yield Sample(scene_id, self._world.read(f"images/{scene_id}.png"), by_truth[True], by_truth[False])
+            yield Sample(
+                scene_id,
+                self._world.read(f"images/{scene_id}.png"),
+                by_truth[True],
+                by_truth[False],
+            )
 
 
 def licence_note(world: World) -> str:
@@ -77,10 +91,11 @@ def licence_note(world: World) -> str:
 
 @contextmanager
 def whole_folder(out: Path) -> Iterator[Path]:
-    """Context that yields a temporary folder and renames it to `out` at the end; after an error it is deleted.
+    """Context that yields a temporary folder and renames it to `out` at the end; after an error it
+    is deleted.
 
-    A killed command leaves the folder `.OUT.draft`, which the next command for `out` removes. Raises UserError if `out`
-    exists and is not an empty folder, or if another command writes it.
+    A killed command leaves the folder `.OUT.draft`, which the next command for `out` removes.
+    Raises UserError if `out` exists and is not an empty folder, or if another command writes it.
     """
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UserError(f"{out} is there already; remove it or choose another --out.")
@@ -95,11 +110,14 @@ def whole_folder(out: Path) -> Iterator[Path]:
             shutil.rmtree(draft, ignore_errors=True)
 
 
-def export_webdataset(samples: Samples, size: int, out: Path, progress: Progress = SILENT) -> dict[str, int]:
-    """Write `out`/SPLIT/000000.tar and so on, of at most `size` bytes each; returns the number of scenes by split.
+def export_webdataset(
+    samples: Samples, size: int, out: Path, progress: Progress = SILENT
+) -> dict[str, int]:
+    """Write `out`/SPLIT/000000.tar and so on, of at most `size` bytes each; returns the number of
+    scenes by split.
 
-    A scene is ID.png, ID.txt (its first caption) and ID.json (scene_id, split, captions, negatives). A tar holds at
-    least one scene, however large.
+    A scene is ID.png, ID.txt (its first caption) and ID.json (scene_id, split, captions,
+    negatives). A tar holds at least one scene, however large.
     """
     splits = samples.splits()
     with whole_folder(out) as folder, progress.track("writing", sum(splits.values())) as advance:
@@ -118,15 +136,13 @@ def export_jsonl(
 ) -> dict[str, int]:
     """Write the training images once, and for each benchmark the list of what it trains on.
 
-    The turns of a rotation share their images, so K lists over one folder of images are all that a model trained
-    elsewhere needs.
+    The turns of a rotation share their images, so K lists over one folder of images are all that a
+    model trained elsewhere needs.
 
-    Args:
-        dataset: The dataset of the benchmarks.
-        benchmarks: Benchmarks with a train split.
-        out: New folder: `images/ID.png`, and NAME.jsonl for each benchmark. A line has the keys `image` (path beside
-            the file), `caption`, and `negatives` and `positives` by kind, as `score train` reads.
-        progress: Shown while writing.
+    Args: dataset: The dataset of the benchmarks. benchmarks: Benchmarks with a train split. out:
+        New folder: `images/ID.png`, and NAME.jsonl for each benchmark. A line has the keys `image`
+        (path beside the file), `caption`, and `negatives` and `positives` by kind, as `score train`
+        reads. progress: Shown while writing.
 
     Returns:
         The number of training images by benchmark name.
@@ -142,7 +158,10 @@ def export_jsonl(
         for benchmark in benchmarks:
             lines = training_lines(benchmark)
             if not lines:
-                raise UserError(f"The benchmark {benchmark.name} trains on no image; choose another with --benchmark.")
+                raise UserError(
+                    f"The benchmark {benchmark.name} trains on no image; choose another with "
+                    f"--benchmark."
+                )
             scene_ids = sorted({line.scene_id for line in lines})
             for scene_id in progress.each(scene_ids, benchmark.name, len(scene_ids)):
                 image = folder / "images" / f"{scene_id}.png"

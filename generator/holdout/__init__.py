@@ -1,1 +1,2 @@
-"""Holdouts: what training never shows (bindings, relation triples, class lists), their designs, and the splits."""
+"""Holdouts: what training never shows (bindings, relation triples, class lists), their designs, and
+the splits."""

@@ -31,18 +31,19 @@ def default_block(vocabulary: Vocabulary) -> str:
     return f"{min(3, values - 1)}x{min(3, objects - 1)}"
 
 
-def draw_block(asked: str | Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool = True) -> Holdout:
+def draw_block(
+    asked: str | Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool = True
+) -> Holdout:
     """Return one holdout of everything that `asked` lists, with sizes drawn by seed.
 
-    Args:
-        asked: One or several texts in the grammar of `generator.holdout.syntax`; `none` alone holds out nothing.
-        vocabulary: The vocabulary whose values, objects and relations are held out.
-        block_seed: The seed of what is drawn. Named combinations do not depend on it.
-        opposites: Whether triples are also closed under the opposite relation, besides the converse.
+    Args: asked: One or several texts in the grammar of `generator.holdout.syntax`; `none` alone
+        holds out nothing. vocabulary: The vocabulary whose values, objects and relations are held
+        out. block_seed: The seed of what is drawn. Named combinations do not depend on it.
+        opposites: Whether triples are also closed under the opposite relation, besides the
+        converse.
 
-    Raises:
-        UserError: A text is malformed, or the blocks would leave a value or object without a seen binding, or
-            training without scenes.
+    Raises: UserError: A text is malformed, or the blocks would leave a value or object without a
+        seen binding, or training without scenes.
 
     >>> from generator.vocabulary.schema import read_vocabulary
     >>> draw_block("color=gray,blue shape=cube", read_vocabulary("clevr"), 0).bindings
@@ -59,7 +60,8 @@ def draw_block(asked: str | Sequence[str], vocabulary: Vocabulary, block_seed: i
         opposites=opposites,
         asked=tuple(_full_size(part, vocabulary) for part in parts),
     )
-    # In this order whatever the order of the texts: pairs prefer held-out objects, and atoms are drawn from the rest.
+    # In this order whatever the order of the texts: pairs prefer held-out objects, and atoms are
+    # drawn from the rest.
     holdout = _with_bindings(holdout, parts, vocabulary)
     holdout = _with_triples(holdout, parts, vocabulary)
     holdout = _with_atoms(holdout, parts, vocabulary)
@@ -75,12 +77,14 @@ def draw_block(asked: str | Sequence[str], vocabulary: Vocabulary, block_seed: i
 
 
 def needs_asymmetric_splits(holdout: Holdout) -> bool:
-    """Return whether only asymmetric splits can show the held-out bindings, since `unseen` would stay empty."""
+    """Return whether only asymmetric splits can show the held-out bindings, since `unseen` would
+    stay empty."""
     return bool(holdout.bindings) and "unseen" in splits_that_stay_empty(holdout)
 
 
 def check_leaves_seen(spec: str, holdout: Holdout, vocabulary: Vocabulary) -> None:
-    """Raise UserError if a value or object has no seen binding left: training could then never show it.
+    """Raise UserError if a value or object has no seen binding left: training could then never show
+    it.
 
     Args:
         spec: What the user gave, for the message.
@@ -91,51 +95,61 @@ def check_leaves_seen(spec: str, holdout: Holdout, vocabulary: Vocabulary) -> No
     for value in values:
         if holdout.objects_with(value) >= {*objects}:
             raise UserError(
-                f"--holdout {spec} would leave the held-out value '{value}' without a seen binding; keep at least one "
-                f"{vocabulary.category} with it in training."
+                f"--holdout {spec} would leave the held-out value '{value}' without a seen "
+                f"binding; keep at least one {vocabulary.category} with it in training."
             )
     for thing in objects:
         if holdout.values_with(thing) >= {*values}:
             raise UserError(
-                f"--holdout {spec} would leave the held-out object '{thing}' without a seen binding; keep at least one "
-                f"{holdout.kind} with it in training."
+                f"--holdout {spec} would leave the held-out object '{thing}' without a seen "
+                f"binding; keep at least one {holdout.kind} with it in training."
             )
 
 
 def _full_size(part: HoldoutPart, vocabulary: Vocabulary) -> str:
-    """Return the text of a part, in which the size of a block names its kind: 3x3 is color:shape=3x3."""
+    """Return the text of a part, in which the size of a block names its kind: 3x3 is
+    color:shape=3x3."""
     if isinstance(part, DrawnBindings):
         return f"{part.kind}:{vocabulary.category}={part.rows}x{part.columns}"
     return part.spec
 
 
-def _with_bindings(holdout: Holdout, parts: Sequence[HoldoutPart], vocabulary: Vocabulary) -> Holdout:
+def _with_bindings(
+    holdout: Holdout, parts: Sequence[HoldoutPart], vocabulary: Vocabulary
+) -> Holdout:
     """Return the holdout with the bindings of its parts: one drawn block, or all that are named."""
     drawn = [part for part in parts if isinstance(part, DrawnBindings)]
     named = [part for part in parts if isinstance(part, NamedBindings)]
     if len(drawn) > 1:
         raise UserError(
-            f"--holdout {drawn[1].spec}: a second block of bindings is not possible; give one, and relation:pair=2x3 "
+            f"--holdout {drawn[1].spec}: a second block of bindings is not possible; give one, and "
+            f"relation:pair=2x3 "
             "beside it."
         )
     if drawn and named:
         raise UserError(
-            f"--holdout {drawn[0].spec} is drawn by seed and {named[0].spec} is named; give a size or names, not both."
+            f"--holdout {drawn[0].spec} is drawn by seed and {named[0].spec} is named; give a size "
+            f"or names, not both."
         )
     if drawn:
         return _draw_bindings(holdout, drawn[0], vocabulary)
     return _name_bindings(holdout, named, vocabulary) if named else holdout
 
 
-def _name_bindings(holdout: Holdout, named: Sequence[NamedBindings], vocabulary: Vocabulary) -> Holdout:
+def _name_bindings(
+    holdout: Holdout, named: Sequence[NamedBindings], vocabulary: Vocabulary
+) -> Holdout:
     kind = named[0].kind
     for part in named:
         if part.kind != kind:
             raise UserError(
-                f"--holdout {named[0].spec} is about {kind} and {part.spec} about {part.kind}; a benchmark tests one "
+                f"--holdout {named[0].spec} is about {kind} and {part.spec} about {part.kind}; a "
+                f"benchmark tests one "
                 "attribute kind, so leave one out and hold it out in another benchmark (gen split)."
             )
-    bindings: tuple[Binding, ...] = tuple(dict.fromkeys(binding for part in named for binding in part.bindings))
+    bindings: tuple[Binding, ...] = tuple(
+        dict.fromkeys(binding for part in named for binding in part.bindings)
+    )
     named_out = replace(
         holdout,
         kind=kind,
@@ -155,46 +169,60 @@ def _draw_bindings(holdout: Holdout, part: DrawnBindings, vocabulary: Vocabulary
     chosen_values = tuple(stream.sample(values, part.rows))
     chosen_objects = tuple(stream.sample(objects, part.columns))
     bindings = tuple((value, thing) for value in chosen_values for thing in chosen_objects)
-    return replace(holdout, kind=part.kind, values=chosen_values, objects=chosen_objects, bindings=bindings)
+    return replace(
+        holdout, kind=part.kind, values=chosen_values, objects=chosen_objects, bindings=bindings
+    )
 
 
 def _check_size(spec: str, size: int, what: str, available: int, starved: str) -> None:
     if available < 3:
         raise UserError(
-            f"--holdout {spec}: {what} has only {available} values, and a block needs at least 3; use another kind."
+            f"--holdout {spec}: {what} has only {available} values, and a block needs at least 3; "
+            f"use another kind."
         )
     if size < 2:
         raise UserError(
-            f"--holdout {spec}: with {size} {what} held out no scene of two different objects can have both bindings "
-            f"held out, so the unseen split would be empty; hold out at least 2, or name what to hold out, such as "
-            f"gray:cube."
+            f"--holdout {spec}: with {size} {what} held out no scene of two different objects can "
+            f"have both bindings held out, so the unseen split would be empty; hold out at least "
+            f"2, or name what to hold out, such as gray:cube."
         )
     if size >= available:
         raise UserError(
-            f"--holdout {spec}: {size} of the {available} values of {what} would leave a held-out {starved} "
-            f"without a seen binding; hold out at most {available - 1}."
+            f"--holdout {spec}: {size} of the {available} values of {what} would leave a held-out "
+            f"{starved} without a seen binding; hold out at most {available - 1}."
         )
 
 
-def _with_triples(holdout: Holdout, parts: Sequence[HoldoutPart], vocabulary: Vocabulary) -> Holdout:
-    """Return the holdout with the relation triples of its parts: one drawn block, or all that are named."""
+def _with_triples(
+    holdout: Holdout, parts: Sequence[HoldoutPart], vocabulary: Vocabulary
+) -> Holdout:
+    """Return the holdout with the relation triples of its parts: one drawn block, or all that are
+    named."""
     drawn = [part for part in parts if isinstance(part, DrawnTriples)]
     named = [part for part in parts if isinstance(part, NamedTriple)]
     if not drawn and not named:
         return holdout
     if len(drawn) > 1:
-        raise UserError(f"--holdout {drawn[1].spec}: a second block of relations is not possible; give one block.")
+        raise UserError(
+            f"--holdout {drawn[1].spec}: a second block of relations is not possible; give one "
+            f"block."
+        )
     if drawn and named:
         raise UserError(
-            f"--holdout {drawn[0].spec} is drawn by seed and {named[0].spec} is named; give a size or names, not both."
+            f"--holdout {drawn[0].spec} is drawn by seed and {named[0].spec} is named; give a size "
+            f"or names, not both."
         )
     spec = drawn[0].spec if drawn else named[0].spec
     if vocabulary.placement.orders == "free":
         raise UserError(
-            f"--holdout {spec}: the family '{vocabulary.name}' leaves front and behind to chance (orders = \"free\"), "
-            "so no relation can be kept out of training; take a family with planned orders, such as clevr-many."
+            f"--holdout {spec}: the family '{vocabulary.name}' leaves front and behind to chance "
+            f'(orders = "free"), '
+            "so no relation can be kept out of training; take a family with planned orders, such "
+            "as clevr-many."
         )
-    triples = _draw_triples(holdout, drawn[0], vocabulary) if drawn else _name_triples(named, vocabulary)
+    triples = (
+        _draw_triples(holdout, drawn[0], vocabulary) if drawn else _name_triples(named, vocabulary)
+    )
     return replace(holdout, triples=closed(triples, vocabulary.relations, holdout.opposites))
 
 
@@ -205,7 +233,8 @@ def _name_triples(named: Sequence[NamedTriple], vocabulary: Vocabulary) -> list[
         subject, relation, thing = part.triple
         if not can_hold(vocabulary.relations[relation], subject, thing, vocabulary):
             raise UserError(
-                f"--holdout {part.spec}: '{relation}' never holds between {subject} and {thing} in this family, so "
+                f"--holdout {part.spec}: '{relation}' never holds between {subject} and {thing} in "
+                f"this family, so "
                 "there is nothing to hold out; name other objects, or give them a flat top."
             )
     return [part.triple for part in named]
@@ -218,13 +247,14 @@ def _draw_triples(holdout: Holdout, part: DrawnTriples, vocabulary: Vocabulary) 
     names = plannable_relations(vocabulary)
     if not 1 <= part.rows <= len(names):
         raise UserError(
-            f"--holdout {part.spec}: the family '{vocabulary.name}' has {len(names)} relations that can be held out "
-            f"({', '.join(names)}); hold out 1 to "
-            f"{len(names)} of them, or take a family with more, such as clevr-relations."
+            f"--holdout {part.spec}: the family '{vocabulary.name}' has {len(names)} relations "
+            f"that can be held out ({', '.join(names)}); hold out 1 to {len(names)} of them, or "
+            f"take a family with more, such as clevr-relations."
         )
     if not 1 <= part.columns < len(pairs):
         raise UserError(
-            f"--holdout {part.spec}: there are {len(pairs)} ordered pairs of objects; hold out 1 to {len(pairs) - 1}."
+            f"--holdout {part.spec}: there are {len(pairs)} ordered pairs of objects; hold out 1 "
+            f"to {len(pairs) - 1}."
         )
     stream = Stream("relation block", holdout.block_seed, part.rows, part.columns)
     chosen = stream.sample(names, part.rows)
@@ -235,12 +265,15 @@ def _draw_triples(holdout: Holdout, part: DrawnTriples, vocabulary: Vocabulary) 
     ]
     if len(possible) < part.columns:
         raise UserError(
-            f"--holdout {part.spec}: only {len(possible)} ordered pairs of objects allow {' and '.join(chosen)}; hold "
+            f"--holdout {part.spec}: only {len(possible)} ordered pairs of objects allow "
+            f"{' and '.join(chosen)}; hold "
             "out fewer pairs, take another --block-seed, or give more objects a flat top."
         )
     # If bindings are held out too, prefer their objects; otherwise no scene has both.
     possible.sort(key=lambda pair: not {*pair} <= {*holdout.objects})
-    return [(subject, name, thing) for name in chosen for subject, thing in possible[: part.columns]]
+    return [
+        (subject, name, thing) for name in chosen for subject, thing in possible[: part.columns]
+    ]
 
 
 def _with_atoms(holdout: Holdout, parts: Sequence[HoldoutPart], vocabulary: Vocabulary) -> Holdout:
@@ -250,18 +283,27 @@ def _with_atoms(holdout: Holdout, parts: Sequence[HoldoutPart], vocabulary: Voca
         return holdout
     part = drawn[0]
     if len(drawn) > 1:
-        raise UserError(f"--holdout {drawn[1].spec}: a second number of unseen atoms is not possible; give one number.")
+        raise UserError(
+            f"--holdout {drawn[1].spec}: a second number of unseen atoms is not possible; give one "
+            f"number."
+        )
     values = [value for value in vocabulary.values(holdout.kind) if value not in holdout.values]
     related = {end for subject, _, thing in holdout.triples for end in (subject, thing)}
     objects = [thing for thing in vocabulary.objects if thing not in {*holdout.objects, *related}]
-    for size, left, what in ((part.rows, values, holdout.kind), (part.columns, objects, vocabulary.category)):
+    for size, left, what in (
+        (part.rows, values, holdout.kind),
+        (part.columns, objects, vocabulary.category),
+    ):
         if size > len(left) - 1:
             raise UserError(
-                f"--holdout {part.spec}: beside the block only {len(left)} values of {what} are left, and one must "
+                f"--holdout {part.spec}: beside the block only {len(left)} values of {what} are "
+                f"left, and one must "
                 f"stay in training; take at most {max(len(left) - 1, 0)}, or a smaller block."
             )
     if part.rows + part.columns == 0:
-        raise UserError(f"--holdout {part.spec} leaves no atom unseen; take for example {ATOMS}=1x2.")
+        raise UserError(
+            f"--holdout {part.spec} leaves no atom unseen; take for example {ATOMS}=1x2."
+        )
     stream = Stream("atoms", holdout.block_seed, holdout.kind, part.rows, part.columns)
     return replace(
         holdout,

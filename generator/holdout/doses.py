@@ -1,8 +1,8 @@
 """Doses of exposure: training shows some held-out bindings of a turn a counted number of times.
 
-With doses 0, 1, 10 and 100, the sub-blocks of a turn get one dose each. A binding with dose 10 is in
-exactly ten training images. Accuracy against dose says how many examples of a combination a model
-needs; the same images are seen as often as any others in the other turns, for comparison.
+With doses 0, 1, 10 and 100, the sub-blocks of a turn get one dose each. A binding with dose 10 is
+in exactly ten training images. Accuracy against dose says how many examples of a combination a
+model needs; the same images are seen as often as any others in the other turns, for comparison.
 """
 
 from collections import defaultdict
@@ -22,15 +22,19 @@ from generator.vocabulary.schema import Vocabulary
 def parse_doses(option: str) -> tuple[int, ...]:
     """Numbers of training images from `0,1,10,100`, smallest first.
 
-    Raises:
-        UserError: A number is malformed or repeated, or 0 is missing, with which doses are compared.
+    Raises: UserError: A number is malformed or repeated, or 0 is missing, with which doses are
+        compared.
     """
     numbers = [whole_number(part) for part in option.split(",")]
     doses = tuple(sorted(number for number in numbers if number is not None))
     if len(doses) < len(numbers) or len(set(doses)) < len(doses) or len(doses) < 2:
-        raise UserError(f"Expected --dose to be different numbers such as 0,1,10,100, got '{option}'.")
+        raise UserError(
+            f"Expected --dose to be different numbers such as 0,1,10,100, got '{option}'."
+        )
     if doses[0] != 0:
-        raise UserError(f"--dose {option}: the dose 0, with which the others are compared, is missing.")
+        raise UserError(
+            f"--dose {option}: the dose 0, with which the others are compared, is missing."
+        )
     return doses
 
 
@@ -43,7 +47,8 @@ def with_doses(
 ) -> Holdout:
     """A turn whose sub-blocks have doses, with the training scenes that show them.
 
-    Sub-block i of turn k has dose number i + 2k (modulo the number of doses), so that the dose of an
+    Sub-block i of turn k has dose number i + 2k (modulo the number of doses), so that the dose of
+    an
     object group, and with an odd number of doses also that of a value group, changes from turn to
     turn: a dose is not always about the same names.
 
@@ -63,8 +68,9 @@ def with_doses(
     turns = len(holdout.value_groups)
     if holdout.turn is None or len(doses) > turns:
         raise UserError(
-            f"--dose {','.join(map(str, doses))}: each dose needs a sub-block of its own, and the holdout "
-            f"has {turns}; take a rotation with that many turns, such as --holdout turns={len(doses)}."
+            f"--dose {','.join(map(str, doses))}: each dose needs a sub-block of its own, and the "
+            f"holdout has {turns}; take a rotation with that many turns, such as --holdout "
+            f"turns={len(doses)}."
         )
     candidates = _candidate_scenes(holdout, vocabulary, scenes)
     bindings_of_dose: dict[int, list[Binding]] = defaultdict(list)
@@ -81,9 +87,9 @@ def with_doses(
             of_binding = candidates[binding]
             if len(of_binding) < times:
                 raise UserError(
-                    f"--dose {times}: turn {holdout.turn} has {len(of_binding)} training images that show "
-                    f"{' '.join(binding)} and nothing else that is held out; render more with --scenes "
-                    f"train=N, or take a smaller dose."
+                    f"--dose {times}: turn {holdout.turn} has {len(of_binding)} training images "
+                    f"that show {' '.join(binding)} and nothing else that is held out; render "
+                    f"more with --scenes train=N, or take a smaller dose."
                 )
             chosen += of_binding[:times]
         doses_above_0.append(Dose(times, tuple(bindings_of_dose[times]), tuple(sorted(chosen))))
@@ -101,4 +107,6 @@ def _candidate_scenes(
         if len(held_out) == 1 and rule.pool(arrangement) == "train":
             candidates[held_out[0]].append(scene_id)
     stream = Stream("doses", holdout.block_seed, holdout.kind, holdout.turn or 0)
-    return defaultdict(list, {binding: stream.shuffled(candidates[binding]) for binding in sorted(candidates)})
+    return defaultdict(
+        list, {binding: stream.shuffled(candidates[binding]) for binding in sorted(candidates)}
+    )

@@ -21,21 +21,22 @@ def is_holdout_file(spec: str) -> bool:
 def read_holdout(path: Path, vocabulary: Vocabulary) -> Holdout:
     """Read a holdout.json.
 
-    The file needs `kind`, `category` and at least one of `bindings`, `triples`, `absent_values` and `absent_objects`;
-    everything else follows from these (docs/choose.md).
+    The file needs `kind`, `category` and at least one of `bindings`, `triples`, `absent_values` and
+    `absent_objects`; everything else follows from these (docs/choose.md).
 
     Args:
         path: The file.
         vocabulary: The vocabulary that must have all of its names.
 
-    Raises:
-        UserError: The file cannot be read, a key is wrong or missing, or a name is not in the vocabulary. The message
-            names the key.
+    Raises: UserError: The file cannot be read, a key is wrong or missing, or a name is not in the
+        vocabulary. The message names the key.
     """
     try:
         data = read_json(path, HoldoutRecord)
     except OSError as error:
-        raise UserError(f"Cannot read --holdout {path}: {error.strerror}; give the path of a holdout.json.") from None
+        raise UserError(
+            f"Cannot read --holdout {path}: {error.strerror}; give the path of a holdout.json."
+        ) from None
     _check_keys(path, data)
     holdout = Holdout.from_dict(data)
     find_design(holdout.design)
@@ -45,7 +46,8 @@ def read_holdout(path: Path, vocabulary: Vocabulary) -> Holdout:
 
 
 def _check_keys(path: Path, data: dict[str, Any]) -> None:
-    """Raise UserError if a key is unknown or a required key is missing; `read_json` has checked the types."""
+    """Raise UserError if a key is unknown or a required key is missing; `read_json` has checked the
+    types."""
     known = list(HoldoutRecord.__annotations__)
     for key in data:
         if key not in known:
@@ -53,12 +55,18 @@ def _check_keys(path: Path, data: dict[str, Any]) -> None:
     for key, example in (("kind", "color"), ("category", "shape")):
         if key not in data:
             raise UserError(
-                f"--holdout {path} is not a valid holdout.json: the key '{key}' is missing; add for example \"{key}\": "
+                f"--holdout {path} is not a valid holdout.json: the key '{key}' is missing; add "
+                f'for example "{key}": '
                 f'"{example}" (docs/choose.md).'
             )
-    if (data.get("values") or data.get("objects")) and not data.get("bindings") and not data.get("classes"):
+    if (
+        (data.get("values") or data.get("objects"))
+        and not data.get("bindings")
+        and not data.get("classes")
+    ):
         raise UserError(
-            f"--holdout {path} is not a valid holdout.json: it has 'values' or 'objects' but the key 'bindings' is "
+            f"--holdout {path} is not a valid holdout.json: it has 'values' or 'objects' but the "
+            f"key 'bindings' is "
             'missing; list what to hold out, such as "bindings": [["gray", "cube"]].'
         )
 
@@ -69,15 +77,21 @@ def _check_names(path: Path, holdout: Holdout, vocabulary: Vocabulary) -> None:
         unknown = [f"the category '{holdout.category}'"]
     if unknown:
         raise UserError(
-            f"--holdout {path} names {', '.join(unknown)}, which the family '{vocabulary.name}' does not have; give "
+            f"--holdout {path} names {', '.join(unknown)}, which the family '{vocabulary.name}' "
+            f"does not have; give "
             "the family it was made for."
         )
 
 
-def _completed(path: Path, holdout: Holdout, data: dict[str, Any], vocabulary: Vocabulary) -> Holdout:
-    """Return the holdout with the keys that follow from its bindings and triples, where the file leaves them out."""
+def _completed(
+    path: Path, holdout: Holdout, data: dict[str, Any], vocabulary: Vocabulary
+) -> Holdout:
+    """Return the holdout with the keys that follow from its bindings and triples, where the file
+    leaves them out."""
     check_leaves_seen(str(path), holdout, vocabulary)
-    holdout = replace(holdout, triples=closed([*holdout.triples], vocabulary.relations, holdout.opposites))
+    holdout = replace(
+        holdout, triples=closed([*holdout.triples], vocabulary.relations, holdout.opposites)
+    )
     if "values" not in data and "objects" not in data:
         holdout = replace(
             holdout,
@@ -87,7 +101,9 @@ def _completed(path: Path, holdout: Holdout, data: dict[str, Any], vocabulary: V
     if "asked" not in data:
         # The name of a benchmark is made of `asked`.
         bindings = (":".join(binding) for binding in holdout.bindings)
-        triples = (f"{relation}: {subject}, {thing}" for subject, relation, thing in holdout.triples)
+        triples = (
+            f"{relation}: {subject}, {thing}" for subject, relation, thing in holdout.triples
+        )
         holdout = replace(holdout, asked=(*bindings, *triples))
     if "asymmetric" not in data:
         holdout = replace(holdout, asymmetric=needs_asymmetric_splits(holdout))

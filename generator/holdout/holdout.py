@@ -1,4 +1,5 @@
-"""Data of a holdout: the bindings, relation triples, values and objects that training never shows."""
+"""Data of a holdout: the bindings, relation triples, values and objects that training never
+shows."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -20,12 +21,18 @@ Triple = tuple[str, str, str]
 class Holdout:
     """A holdout: everything that training never shows, and how it was drawn.
 
-    `kind` is the attribute kind under test. `bindings` are pairs (value, object), e.g. ("red", "cube"); `triples` are
-    (subject, relation, object), closed under converse, and with `opposites` under opposite. `values` and `objects` are
-    the rows and columns of the block; for the design coverage, all values and objects. `absent_values` and
-    `absent_objects` occur nowhere in training (design systematicity). `asymmetric`: whether clusters in which truth and
-    foil are not equally familiar have separate splits. `classes` are the labels of the splits of the design gzsl.
-    `asked` is the user's `--holdout`; `block_seed` selected one of the blocks that fit it. `turn`, `value_groups` and
+    `kind` is the attribute kind under test. `bindings` are pairs (value, object), e.g. ("red",
+    "cube"); `triples` are
+    (subject, relation, object), closed under converse, and with `opposites` under opposite.
+    `values` and `objects` are
+    the rows and columns of the block; for the design coverage, all values and objects.
+    `absent_values` and
+    `absent_objects` occur nowhere in training (design systematicity). `asymmetric`: whether
+    clusters in which truth and
+    foil are not equally familiar have separate splits. `classes` are the labels of the splits of
+    the design gzsl.
+    `asked` is the user's `--holdout`; `block_seed` selected one of the blocks that fit it. `turn`,
+    `value_groups` and
     `object_groups` are of the design rotation (rotation.py).
     """
 
@@ -75,8 +82,15 @@ class Holdout:
 
     @cached_property
     def is_empty(self) -> bool:
-        """Whether nothing is held out: all scenes are in one split, for models that were trained elsewhere."""
-        return not (self.bindings or self.triples or self.absent_values or self.absent_objects or self.classes)
+        """Whether nothing is held out: all scenes are in one split, for models that were trained
+        elsewhere."""
+        return not (
+            self.bindings
+            or self.triples
+            or self.absent_values
+            or self.absent_objects
+            or self.classes
+        )
 
     @cached_property
     def is_block(self) -> bool:
@@ -85,7 +99,8 @@ class Holdout:
 
     @cached_property
     def treats_names_alike(self) -> bool:
-        """Whether all values, and all objects, have the same place in the holdout: a rotation of equal groups."""
+        """Whether all values, and all objects, have the same place in the holdout: a rotation of
+        equal groups."""
         value_counts = {len(values) for values in self.value_groups}
         object_counts = {len(objects) for objects in self.object_groups}
         return len(value_counts) == len(object_counts) == 1
@@ -111,7 +126,8 @@ class Holdout:
         return value in self._absent[0] or thing in self._absent[1]
 
     def value_like(self, value: str) -> tuple[object, ...]:
-        """A key that is equal for values held out with the same objects: these may replace each other unnoticed."""
+        """A key that is equal for values held out with the same objects: these may replace each
+        other unnoticed."""
         return (self.objects_with(value), value in self._absent[0])
 
     def object_like(self, thing: str) -> tuple[object, ...]:
@@ -138,7 +154,8 @@ class Dose:
     bindings: tuple[Binding, ...]
     """The bindings, which are also among the holdout's `bindings`."""
     scenes: tuple[str, ...]
-    """The ids of these training scenes. Each shows one of the bindings, and nothing else that is held out."""
+    """The ids of these training scenes. Each shows one of the bindings, and nothing else that is
+    held out."""
 
     @property
     def split(self) -> str:
@@ -148,7 +165,8 @@ class Dose:
 
 @dataclass(frozen=True)
 class Class:
-    """A label of the design gzsl (a binding; in the relational dataset a triple) and its class list."""
+    """A label of the design gzsl (a binding; in the relational dataset a triple) and its class
+    list."""
 
     split: str
     label: tuple[str, ...]
@@ -166,8 +184,11 @@ def _partners(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
     return {name: frozenset(partners) for name, partners in found.items()}
 
 
-def closed(triples: list[Triple], relations: Mapping[str, Relation], opposites: bool) -> tuple[Triple, ...]:
-    """The triples with their converses, and with `opposites` the triples of the opposite relation, sorted.
+def closed(
+    triples: list[Triple], relations: Mapping[str, Relation], opposites: bool
+) -> tuple[Triple, ...]:
+    """The triples with their converses, and with `opposites` the triples of the opposite relation,
+    sorted.
 
     >>> from generator.vocabulary.schema import read_vocabulary
     >>> closed([("cube", "left", "sphere")], read_vocabulary("clevr").relations, False)
@@ -191,12 +212,23 @@ def check_fits(holdout: Holdout, vocabulary: Vocabulary) -> list[str]:
     """The names in a holdout that the vocabulary does not have, in quotation marks."""
     if holdout.kind not in vocabulary.attributes:
         return [f"the attribute kind '{holdout.kind}'"]
-    bindings = [*holdout.bindings, *(each.label for each in holdout.classes if len(each.label) == 2)]
+    bindings = [
+        *holdout.bindings,
+        *(each.label for each in holdout.classes if len(each.label) == 2),
+    ]
     triples = [*holdout.triples, *(each.label for each in holdout.classes if len(each.label) == 3)]
     named: list[tuple[Iterable[str], Collection[str]]] = [
-        ([*holdout.values, *holdout.absent_values, *(value for value, _ in bindings)], vocabulary.values(holdout.kind)),
-        ([*holdout.objects, *holdout.absent_objects, *(thing for _, thing in bindings)], vocabulary.objects),
+        (
+            [*holdout.values, *holdout.absent_values, *(value for value, _ in bindings)],
+            vocabulary.values(holdout.kind),
+        ),
+        (
+            [*holdout.objects, *holdout.absent_objects, *(thing for _, thing in bindings)],
+            vocabulary.objects,
+        ),
         ((end for subject, _, thing in triples for end in (subject, thing)), vocabulary.objects),
         ((relation for _, relation, _ in triples), vocabulary.relations),
     ]
-    return list(dict.fromkeys(f"'{name}'" for names, known in named for name in names if name not in known))
+    return list(
+        dict.fromkeys(f"'{name}'" for names, known in named for name in names if name not in known)
+    )

@@ -15,8 +15,8 @@ UNSEEN_ATOMS = "unseen_atoms"
 ALL = "all"
 """The only split of a world in which nothing is held out."""
 ASYMMETRIC = ("asymmetric_seen", "asymmetric_unseen")
-"""The splits of asymmetric clusters, with `asymmetric`. In the first, a true caption names nothing held out and its
-foil does; in the second, the reverse."""
+"""The splits of asymmetric clusters, with `asymmetric`. In the first, a true caption names nothing
+held out and its foil does; in the second, the reverse."""
 FAMILIAR = ("val", "seen", "partial", *ASYMMETRIC)
 """The splits in which training shows every binding of a scene, except held-out ones."""
 CLAIMS = ("seen", "unseen", "id_test", "ood_test", ALL)
@@ -25,11 +25,13 @@ _VAL_SHARE, _SEEN_SHARE, _ASYMMETRIC_SHARE = 0.05, 0.15, 0.2
 
 Arrangement = tuple[Binding, ...]
 Fact = tuple[int, str, int]
-"""A relation that holds between two objects of a scene: (subject, relation, object), objects numbered from the left."""
+"""A relation that holds between two objects of a scene: (subject, relation, object), objects
+numbered from the left."""
 
 
 def arrangements(vocabulary: Vocabulary, kind: str) -> Iterator[Arrangement]:
-    """Every ordered pair of bindings that differ in both value and object: n(n-1) m(m-1) pairs for n values, m objects.
+    """Every ordered pair of bindings that differ in both value and object: n(n-1) m(m-1) pairs for
+    n values, m objects.
 
     The order is that of the image, left object first.
     """
@@ -39,7 +41,8 @@ def arrangements(vocabulary: Vocabulary, kind: str) -> Iterator[Arrangement]:
 
 
 def cluster_of(arrangement: Arrangement, triples: Sequence[Triple] = ()) -> str:
-    """Name of an arrangement's cluster: all arrangements with the same values and objects in any order or pairing.
+    """Name of an arrangement's cluster: all arrangements with the same values and objects in any
+    order or pairing.
 
     If relations are held out, scenes of a cluster also show the same held-out `triples`.
 
@@ -48,7 +51,9 @@ def cluster_of(arrangement: Arrangement, triples: Sequence[Triple] = ()) -> str:
     """
     values, objects = zip(*arrangement, strict=True)
     shown = "+".join(sorted({" ".join(triple) for triple in triples}))
-    return "+".join(sorted(values)) + "|" + "+".join(sorted(objects)) + (f"|{shown}" if shown else "")
+    return (
+        "+".join(sorted(values)) + "|" + "+".join(sorted(objects)) + (f"|{shown}" if shown else "")
+    )
 
 
 def held_out_bindings(arrangement: Arrangement, holdout: Holdout) -> list[Binding]:
@@ -59,7 +64,9 @@ def held_out_bindings(arrangement: Arrangement, holdout: Holdout) -> list[Bindin
 def held_out_facts(arrangement: Arrangement, facts: Sequence[Fact], holdout: Holdout) -> list[Fact]:
     """The facts whose triples are held out."""
     things = [thing for _, thing in arrangement]
-    return [(i, name, j) for i, name, j in facts if holdout.holds_out_triple(things[i], name, things[j])]
+    return [
+        (i, name, j) for i, name, j in facts if holdout.holds_out_triple(things[i], name, things[j])
+    ]
 
 
 @dataclass(frozen=True)
@@ -81,13 +88,17 @@ class Rule(Protocol):
     @property
     def splits(self) -> tuple[str, ...]: ...
 
-    def place(self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = "") -> Placing:
-        """Split and held-out content of a scene with these bindings, left object first, and relations."""
+    def place(
+        self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = ""
+    ) -> Placing:
+        """Split and held-out content of a scene with these bindings, left object first, and
+        relations."""
         ...
 
 
 def draw_cluster(*key: str | int) -> Callable[[str], float]:
-    """A function that gives each cluster its number in 0..1, drawn from the stream of `key` and the cluster."""
+    """A function that gives each cluster its number in 0..1, drawn from the stream of `key` and the
+    cluster."""
 
     @lru_cache(100_000)  # creating a seeded generator is the slowest step of assigning a scene
     def draw(cluster: str) -> float:
@@ -97,16 +108,25 @@ def draw_cluster(*key: str | int) -> Callable[[str], float]:
 
 
 class SplitPlan:
-    """The rule of bindsplit, coverage and systematicity, for any number of objects; a function of the holdout alone.
+    """The rule of bindsplit, coverage and systematicity, for any number of objects; a function of
+    the holdout alone.
 
-    An object is held out by its binding, or by a held-out relation to another object. A scene shows nothing held out
-    (train, val, seen), only held-out objects (unseen: every binding, and every object in a held-out triple), or some
-    (partial). Evaluation needs truth and foil equally familiar: pairing the same values with the same objects in
-    another way must not change the number of held-out bindings. Clusters where this is so are symmetric: no exchange of
-    two values changes the number. A symmetric cluster goes to one split as a whole. In other clusters, scenes without
-    anything held out are in train, the rest in no split (Peng et al. 2026, section 4.1). If the holdout is
-    `asymmetric`, a fifth of these other clusters have separate splits: `asymmetric_seen` for scenes without anything
-    held out, else `asymmetric_unseen`. A scene with a value or object that is absent from training is in `unseen_atoms`
+    An object is held out by its binding, or by a held-out relation to another object. A scene shows
+    nothing held out
+    (train, val, seen), only held-out objects (unseen: every binding, and every object in a held-out
+    triple), or some
+    (partial). Evaluation needs truth and foil equally familiar: pairing the same values with the
+    same objects in
+    another way must not change the number of held-out bindings. Clusters where this is so are
+    symmetric: no exchange of
+    two values changes the number. A symmetric cluster goes to one split as a whole. In other
+    clusters, scenes without
+    anything held out are in train, the rest in no split (Peng et al. 2026, section 4.1). If the
+    holdout is
+    `asymmetric`, a fifth of these other clusters have separate splits: `asymmetric_seen` for scenes
+    without anything
+    held out, else `asymmetric_unseen`. A scene with a value or object that is absent from training
+    is in `unseen_atoms`
     (Ma et al. 2023, section 3.3). If nothing is held out, every scene is in `all`.
     """
 
@@ -120,8 +140,11 @@ class SplitPlan:
         self._draw_split = draw_cluster("splits", holdout.block_seed, holdout.kind, *key)
         self._draw_asymmetric = draw_cluster("asymmetric", holdout.block_seed, holdout.kind, *key)
 
-    def place(self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = "") -> Placing:
-        """Split and held-out content of a scene with these bindings, left object first, and relations."""
+    def place(
+        self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = ""
+    ) -> Placing:
+        """Split and held-out content of a scene with these bindings, left object first, and
+        relations."""
         holdout = self.holdout
         held_out = held_out_bindings(arrangement, holdout)
         shown = held_out_facts(arrangement, facts, holdout) if holdout.triples else []
@@ -132,8 +155,14 @@ class SplitPlan:
         split: str | None = None
         if holdout.is_empty:
             split = ALL
-        elif holdout.asymmetric and not even and self._draw_asymmetric(cluster_of(arrangement)) < _ASYMMETRIC_SHARE:
-            if not shown and any(asymmetric(*pair, holdout) for pair in combinations(arrangement, 2)):
+        elif (
+            holdout.asymmetric
+            and not even
+            and self._draw_asymmetric(cluster_of(arrangement)) < _ASYMMETRIC_SHARE
+        ):
+            if not shown and any(
+                asymmetric(*pair, holdout) for pair in combinations(arrangement, 2)
+            ):
                 split = ASYMMETRIC[bool(held_out)]
         elif not held_out and not shown:
             split = self._familiar_split(arrangement) if even else "train"
@@ -154,9 +183,11 @@ class SplitPlan:
 
 
 def symmetric(arrangement: Arrangement, holdout: Holdout) -> bool:
-    """Whether every pairing of the arrangement's values with its objects has the same number of held-out bindings.
+    """Whether every pairing of the arrangement's values with its objects has the same number of
+    held-out bindings.
 
-    This is so if all values are held out with the same of these objects, or each with all or none of them.
+    This is so if all values are held out with the same of these objects, or each with all or none
+    of them.
     """
     if len(arrangement) < 2 or not holdout.bindings:
         return True
@@ -168,7 +199,9 @@ def symmetric(arrangement: Arrangement, holdout: Holdout) -> bool:
 def asymmetric(one: Binding, other: Binding, holdout: Holdout) -> bool:
     """Whether exchanging the values of two bindings changes whether either binding is held out."""
     exchanged = (other[0], one[1]), (one[0], other[1])
-    own, others = (any(holdout.holds_out(*each) for each in pair) for pair in ((one, other), exchanged))
+    own, others = (
+        any(holdout.holds_out(*each) for each in pair) for pair in ((one, other), exchanged)
+    )
     return own != others
 
 

@@ -1,8 +1,10 @@
-"""Says from the held-out bindings alone which splits of a holdout can have scenes, before anything is planned.
+"""Says from the held-out bindings alone which splits of a holdout can have scenes, before anything
+is planned.
 
-A scene of an evaluation split must be symmetric (`membership.symmetric`): however its values are paired with its
-objects, equally many bindings are held out. So `unseen` needs two values that are held out with the same two objects,
-and `partial` needs two values held out with the same object, or one value held out with two objects.
+A scene of an evaluation split must be symmetric (`membership.symmetric`): however its values are
+paired with its objects, equally many bindings are held out. So `unseen` needs two values that are
+held out with the same two objects, and `partial` needs two values held out with the same object, or
+one value held out with two objects.
 """
 
 from collections.abc import Collection, Sequence
@@ -11,10 +13,13 @@ from itertools import combinations, permutations
 from generator.holdout.holdout import Holdout
 
 
-def splits_without_scenes(holdout: Holdout, values: Sequence[str], objects: Collection[str], n: int) -> list[str]:
+def splits_without_scenes(
+    holdout: Holdout, values: Sequence[str], objects: Collection[str], n: int
+) -> list[str]:
     """Return the splits among val, seen, partial and unseen for which no scene of n objects exists.
 
-    Relations are not counted: if triples are held out, `partial` may have scenes by relations alone.
+    Relations are not counted: if triples are held out, `partial` may have scenes by relations
+    alone.
 
     Args:
         holdout: The holdout.
@@ -26,19 +31,24 @@ def splits_without_scenes(holdout: Holdout, values: Sequence[str], objects: Coll
         return []
     present_values = [value for value in values if value not in holdout.absent_values]
     present = frozenset(objects) - {*holdout.absent_objects}
-    # Two objects must be the only ones of their categories, so that a caption can name them. If there are more
-    # objects, those need a third category.
+    # Two objects must be the only ones of their categories, so that a caption can name them. If
+    # there are more objects, those need a third category.
     needed = min(n, 3)
-    # val and seen: two different values that are held out with no object of the scene; unseen: with all of them.
+    # val and seen: two different values that are held out with no object of the scene; unseen: with
+    # all of them.
     familiar, unseen = False, False
     partial = bool(holdout.triples)
     for first, second in combinations(present_values, 2):
-        held_first, held_second = holdout.objects_with(first) & present, holdout.objects_with(second) & present
+        held_first, held_second = (
+            holdout.objects_with(first) & present,
+            holdout.objects_with(second) & present,
+        )
         with_both = held_first & held_second
         with_neither = present - held_first - held_second
         unseen = unseen or len(with_both) >= needed
         familiar = familiar or len(with_neither) >= needed
-        # partial: both values are held out with the same objects, and a scene has some of these and some others
+        # partial: both values are held out with the same objects, and a scene has some of these and
+        # some others
         one_of_each = bool(with_both) and bool(with_neither)
         partial = partial or (one_of_each and len(with_both) + len(with_neither) >= needed)
     for first, second in permutations(present_values, 2):
@@ -50,7 +60,8 @@ def splits_without_scenes(holdout: Holdout, values: Sequence[str], objects: Coll
 
 
 def splits_that_stay_empty(holdout: Holdout) -> list[str]:
-    """Return the splits among partial and unseen that have no scene in any vocabulary, because of the bindings' shape.
+    """Return the splits among partial and unseen that have no scene in any vocabulary, because of
+    the bindings' shape.
 
     >>> single = Holdout("color", "shape", ("gray",), ("cube",), bindings=(("gray", "cube"),))
     >>> splits_that_stay_empty(single)
@@ -64,14 +75,17 @@ def splits_that_stay_empty(holdout: Holdout) -> list[str]:
 
 
 def balance_note(holdout: Holdout) -> str | None:
-    """Return one sentence on the splits that stay empty and what fills them; None if no split stays empty."""
+    """Return one sentence on the splits that stay empty and what fills them; None if no split stays
+    empty."""
     empty = splits_that_stay_empty(holdout)
     if "unseen" not in empty:
         return None
     named = ", ".join(f"{value}:{thing}" for value, thing in holdout.bindings[:3])
     more = ", …" if len(holdout.bindings) > 3 else ""
     return (
-        f"{' and '.join(empty)} stay{'s' if len(empty) == 1 else ''} empty, because a foil would be more familiar than "
-        f"its caption ({named}{more}); asymmetric_seen and asymmetric_unseen test what is held out; to fill unseen, "
+        f"{' and '.join(empty)} stay{'s' if len(empty) == 1 else ''} empty, because a foil would "
+        f"be more familiar than "
+        f"its caption ({named}{more}); asymmetric_seen and asymmetric_unseen test what is held "
+        f"out; to fill unseen, "
         "hold out the same two objects with two values."
     )

@@ -1,4 +1,5 @@
-"""Published benchmarks by name: scenes/presets/NAME.toml has the family, design, holdout and numbers of scenes."""
+"""Published benchmarks by name: scenes/presets/NAME.toml has the family, design, holdout and
+numbers of scenes."""
 
 import tomllib
 from typing import Annotated
@@ -20,7 +21,8 @@ class Lists(BaseModel):
 
 
 class Preset(BaseModel):
-    """A preset: values for the options of `gen render` with these names, and class lists of the design gzsl."""
+    """A preset: values for the options of `gen render` with these names, and class lists of the
+    design gzsl."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -44,4 +46,6 @@ def read_preset(name: str) -> Preset:
     """The preset of that name. Raises UserError when there is none."""
     if name not in preset_names():
         raise UserError(f"Unknown preset '{name}'; {did_you_mean(name, preset_names())}")
-    return Preset.model_validate(tomllib.loads(resource(f"scenes/presets/{name}.toml").read_text(encoding="utf-8")))
+    return Preset.model_validate(
+        tomllib.loads(resource(f"scenes/presets/{name}.toml").read_text(encoding="utf-8"))
+    )

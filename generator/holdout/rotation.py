@@ -14,8 +14,9 @@ An image is in the same pool in every turn:
     several groups  one group         and evaluation: partial where a turn holds out some bindings
     several groups  several groups  training, in the turns that hold out none of its bindings
 
-In the first three rows an exchange of values keeps the number of held-out bindings in every turn, so
-a caption and its foil are equally familiar. In the last row it may not, so these images only train.
+In the first three rows an exchange of values keeps the number of held-out bindings in every turn,
+so a caption and its foil are equally familiar. In the last row it may not, so these images only
+train.
 """
 
 from collections.abc import Sequence
@@ -61,7 +62,9 @@ def deal_groups(names: Sequence[str], number: int, stream: Stream) -> Groups:
     return tuple(tuple(shuffled[start::number]) for start in range(number))
 
 
-def draw_turns(*, vocabulary: Vocabulary, kind: str, turns: int, block_seed: int, holdout_option: str) -> list[Holdout]:
+def draw_turns(
+    *, vocabulary: Vocabulary, kind: str, turns: int, block_seed: int, holdout_option: str
+) -> list[Holdout]:
     """The holdout of each turn.
 
     Args:
@@ -121,14 +124,18 @@ class RotationRule:
         self.holdout = holdout
         self.splits = (*SPLITS, *(dose.split for dose in holdout.doses))
         self._dosed_scenes = {scene_id for dose in holdout.doses for scene_id in dose.scenes}
-        self._dosed_split = {binding: dose.split for dose in holdout.doses for binding in dose.bindings}
+        self._dosed_split = {
+            binding: dose.split for dose in holdout.doses for binding in dose.bindings
+        }
         self._group_of_value = _group_numbers(holdout.value_groups)
         self._group_of_object = _group_numbers(holdout.object_groups)
         # The same key in every turn: a cluster is drawn once for all of them.
         groups = [",".join(group) for group in (*holdout.value_groups, *holdout.object_groups)]
         self._draw = draw_cluster("rotation splits", holdout.block_seed, holdout.kind, *groups)
 
-    def place(self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = "") -> Placing:
+    def place(
+        self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = ""
+    ) -> Placing:
         """Split and held-out content of a scene with these bindings, left object first."""
         held_out = held_out_bindings(arrangement, self.holdout)
         pool = self.pool(arrangement)
@@ -141,7 +148,9 @@ class RotationRule:
             split = None if held_out else pool
         return Placing(split, held_out)
 
-    def _evaluation_split(self, arrangement: Arrangement, held_out: Sequence[Binding]) -> str | None:
+    def _evaluation_split(
+        self, arrangement: Arrangement, held_out: Sequence[Binding]
+    ) -> str | None:
         if not held_out:
             return "seen"
         dosed_splits = {self._dosed_split.get(binding, "unseen") for binding in held_out}

@@ -1,13 +1,16 @@
-"""The grammar of `--holdout` for designs that hold out blocks: reads each text into one of the parts below.
+"""The grammar of `--holdout` for designs that hold out blocks: reads each text into one of the
+parts below.
 
     holdout    = "none" | "asymmetric" | atoms | drawn | names | binding | triple
-    drawn      = [KIND ":" CATEGORY "="] COUNT "x" COUNT      3x3, color:shape=2x4, relation:pair=2x3
+    drawn      = [KIND ":" CATEGORY "="] COUNT "x" COUNT      3x3, color:shape=2x4,
+    relation:pair=2x3
     atoms      = "atoms=" COUNT "x" COUNT                     atoms=1x2
     names      = KIND "=" VALUES " " CATEGORY "=" OBJECTS     color=gray,blue shape=cube,cylinder
     binding    = VALUE ":" OBJECT                             gray:cube
     triple     = RELATION ":" SUBJECT "," OBJECT              left: cube, sphere
 
-Blanks around names are ignored. The designs coverage, gzsl and rotation read words of their own themselves.
+Blanks around names are ignored. The designs coverage, gzsl and rotation read words of their own
+themselves.
 """
 
 import hashlib
@@ -21,9 +24,11 @@ from generator.holdout.holdout import Binding, Triple
 from generator.vocabulary.schema import Vocabulary
 
 NONE = "none"
-"""The value of `--holdout` for a world with one split, `all`, for models that were trained elsewhere."""
+"""The value of `--holdout` for a world with one split, `all`, for models that were trained
+elsewhere."""
 ASYMMETRIC = "asymmetric"
-"""The value of `--holdout` that adds splits in which truth and foil are not equally familiar to a block of bindings."""
+"""The value of `--holdout` that adds splits in which truth and foil are not equally familiar to a
+block of bindings."""
 ATOMS = "atoms"
 RELATIONS = ("relation", "pair")
 """The two names before the size of a drawn block of relations."""
@@ -34,7 +39,8 @@ _LONGEST_NAME = 80
 _SIZE = re.compile(r"(?:(?P<kind>[^:=]+):(?P<category>[^:=]+)=)?(?P<rows>\d+)x(?P<columns>\d+)")
 _ATOMS_SIZE = re.compile(rf"{ATOMS}=(?P<rows>\d+)x(?P<columns>\d+)")
 _NEXT_LIST = re.compile(r"\s+(?=[^\s=,]+\s*=)")
-"""The blank before `shape=` in `color=gray,blue shape=cube`; names may contain blanks themselves."""
+"""The blank before `shape=` in `color=gray,blue shape=cube`; names may contain blanks
+themselves."""
 _FIRST_NAME = re.compile(r"(?P<name>[^:=]+)[:=]")
 
 
@@ -90,7 +96,9 @@ class AsymmetricSplits:
     spec: str
 
 
-HoldoutPart = DrawnBindings | DrawnTriples | DrawnAtoms | NamedBindings | NamedTriple | AsymmetricSplits
+HoldoutPart = (
+    DrawnBindings | DrawnTriples | DrawnAtoms | NamedBindings | NamedTriple | AsymmetricSplits
+)
 
 
 def parse_part(spec: str, vocabulary: Vocabulary) -> HoldoutPart:
@@ -120,7 +128,9 @@ def parse_part(spec: str, vocabulary: Vocabulary) -> HoldoutPart:
         kind = check_kind(spec, size["kind"], size["category"], vocabulary)
         return DrawnBindings(spec, kind, int(size["rows"]), int(size["columns"]))
     if spec.startswith(f"{RELATIONS[0]}:"):
-        raise UserError(f"Expected a block of relations to be like relation:pair=2x3, got '{spec}'.")
+        raise UserError(
+            f"Expected a block of relations to be like relation:pair=2x3, got '{spec}'."
+        )
     if "=" in spec:
         return _parse_lists(spec, vocabulary)
     if ":" in spec and "," in spec:
@@ -129,7 +139,8 @@ def parse_part(spec: str, vocabulary: Vocabulary) -> HoldoutPart:
         return _parse_binding(spec, vocabulary)
     raise UserError(
         f"Expected --holdout to be a size such as 3x3 or relation:pair=2x3, names such as "
-        f'"{_example_lists(vocabulary)}", {_example_binding(vocabulary)} or "{_example_triple(vocabulary)}", or a '
+        f'"{_example_lists(vocabulary)}", {_example_binding(vocabulary)} or '
+        f'"{_example_triple(vocabulary)}", or a '
         f"holdout.json, got '{spec}'."
     )
 
@@ -148,11 +159,13 @@ def check_kind(spec: str, kind: str | None, category: str | None, vocabulary: Vo
     """
     if kind is not None and kind not in vocabulary.attributes:
         raise UserError(
-            f"--holdout {spec}: unknown attribute kind '{kind}'; {did_you_mean(kind, list(vocabulary.attributes))}"
+            f"--holdout {spec}: unknown attribute kind '{kind}'; "
+            f"{did_you_mean(kind, list(vocabulary.attributes))}"
         )
     if category is not None and category != vocabulary.category:
         raise UserError(
-            f"--holdout {spec}: objects of this world are called '{vocabulary.category}', not '{category}'."
+            f"--holdout {spec}: objects of this world are called '{vocabulary.category}', not "
+            f"'{category}'."
         )
     return kind or vocabulary.tested
 
@@ -160,7 +173,8 @@ def check_kind(spec: str, kind: str | None, category: str | None, vocabulary: Vo
 def named_kind(spec: str, vocabulary: Vocabulary) -> str | None:
     """Return the attribute kind that a text names, itself or by a value; None if it names none.
 
-    It reads only the first name, so it also serves the words of every design (`texture:animal=classes`).
+    It reads only the first name, so it also serves the words of every design
+    (`texture:animal=classes`).
     """
     match = _FIRST_NAME.match(spec)
     name = match["name"].strip() if match else ""
@@ -170,7 +184,8 @@ def named_kind(spec: str, vocabulary: Vocabulary) -> str | None:
 
 
 def file_name_of(spec: str, vocabulary_kind: str, category: str) -> str:
-    """Return a text of `--holdout` as a part of the name of a file; a bare size gets its kind and category.
+    """Return a text of `--holdout` as a part of the name of a file; a bare size gets its kind and
+    category.
 
     >>> file_name_of("3x3", "color", "shape")
     'color-shape-3x3'
@@ -183,7 +198,8 @@ def file_name_of(spec: str, vocabulary_kind: str, category: str) -> str:
 
 
 def short_name(name: str) -> str:
-    """Return a name of a file, with a digest in place of its end if it is long: many named combinations.
+    """Return a name of a file, with a digest in place of its end if it is long: many named
+    combinations.
 
     >>> short_name("gray-cube+blue-sphere")
     'gray-cube+blue-sphere'
@@ -197,13 +213,17 @@ def short_name(name: str) -> str:
 def _parse_atoms(spec: str) -> DrawnAtoms:
     match = _ATOMS_SIZE.fullmatch(spec)
     if not match:
-        raise UserError(f"Expected unseen atoms to be values x objects such as {ATOMS}=1x2, got '{spec}'.")
+        raise UserError(
+            f"Expected unseen atoms to be values x objects such as {ATOMS}=1x2, got '{spec}'."
+        )
     return DrawnAtoms(spec, int(match["rows"]), int(match["columns"]))
 
 
 def _parse_drawn_triples(spec: str, size: re.Match[str]) -> DrawnTriples:
     if (size["kind"], size["category"]) != RELATIONS:
-        raise UserError(f"Expected a block of relations to be like relation:pair=2x3, got '{spec}'.")
+        raise UserError(
+            f"Expected a block of relations to be like relation:pair=2x3, got '{spec}'."
+        )
     return DrawnTriples(spec, int(size["rows"]), int(size["columns"]))
 
 
@@ -215,10 +235,14 @@ def _parse_lists(spec: str, vocabulary: Vocabulary) -> NamedBindings:
         name, _, listed = part.partition("=")
         name = name.strip()
         if name in lists:
-            raise UserError(f"--holdout {spec}: '{name}' is there twice; list all of its names once.")
+            raise UserError(
+                f"--holdout {spec}: '{name}' is there twice; list all of its names once."
+            )
         if name not in (category, *vocabulary.attributes):
             known = [*vocabulary.attributes, category]
-            raise UserError(f"--holdout {spec}: unknown attribute kind '{name}'; {did_you_mean(name, known)}")
+            raise UserError(
+                f"--holdout {spec}: unknown attribute kind '{name}'; {did_you_mean(name, known)}"
+            )
         lists[name] = [each.strip() for each in listed.split(",")]
     kinds = [name for name in lists if name != category]
     if len(kinds) != 1 or category not in lists:
@@ -244,11 +268,14 @@ def _parse_binding(spec: str, vocabulary: Vocabulary) -> NamedBindings:
         raise UserError(f"--holdout {spec}: the value comes first; write {thing}:{value}.")
     if kind is None and value in vocabulary.relations:
         raise UserError(
-            f"--holdout {spec}: the relation '{value}' needs two objects, such as \"{_example_triple(vocabulary)}\"."
+            f"--holdout {spec}: the relation '{value}' needs two objects, such as "
+            f'"{_example_triple(vocabulary)}".'
         )
     if kind is None:
         every_value = [name for values in vocabulary.attributes.values() for name in values]
-        raise UserError(f"--holdout {spec}: unknown value '{value}'; {did_you_mean(value, every_value)}")
+        raise UserError(
+            f"--holdout {spec}: unknown value '{value}'; {did_you_mean(value, every_value)}"
+        )
     _check_name(spec, thing, vocabulary.category, list(vocabulary.objects))
     return NamedBindings(spec, kind, ((value, thing),))
 
@@ -260,13 +287,15 @@ def _parse_triple(spec: str, vocabulary: Vocabulary) -> NamedTriple:
     ends = [name.strip() for name in listed.split(",")]
     if kind := _kind_of(relation, vocabulary):
         raise UserError(
-            f"--holdout {spec}: '{relation}' is a value of {kind}; to hold it out with several objects write "
+            f"--holdout {spec}: '{relation}' is a value of {kind}; to hold it out with several "
+            f"objects write "
             f'"{kind}={relation} {vocabulary.category}={",".join(ends)}".'
         )
     _check_name(spec, relation, "relation", plannable_relations(vocabulary))
     if len(ends) != 2 or ends[0] == ends[1]:
         raise UserError(
-            f'--holdout {spec}: expected a relation and two different objects, such as "{_example_triple(vocabulary)}".'
+            f"--holdout {spec}: expected a relation and two different objects, such as "
+            f'"{_example_triple(vocabulary)}".'
         )
     for thing in ends:
         _check_name(spec, thing, vocabulary.category, list(vocabulary.objects))
@@ -275,7 +304,9 @@ def _parse_triple(spec: str, vocabulary: Vocabulary) -> NamedTriple:
 
 def plannable_relations(vocabulary: Vocabulary) -> list[str]:
     """Return the names of the relations of two objects that a plan can keep out of training."""
-    return [name for name, relation in vocabulary.pair_relations.items() if relation.axis.planned_by]
+    return [
+        name for name, relation in vocabulary.pair_relations.items() if relation.axis.planned_by
+    ]
 
 
 def _kind_of(value: str, vocabulary: Vocabulary) -> str | None:
@@ -288,7 +319,9 @@ def _kind_of(value: str, vocabulary: Vocabulary) -> str | None:
 
 def _check_name(spec: str, name: str, what: str, known: Sequence[str]) -> None:
     if name not in known:
-        raise UserError(f"--holdout {spec}: unknown {what} '{name}'; {did_you_mean(name, list(known))}")
+        raise UserError(
+            f"--holdout {spec}: unknown {what} '{name}'; {did_you_mean(name, list(known))}"
+        )
 
 
 def _check_distinct(spec: str, names: Sequence[str]) -> None:

@@ -1,1 +1,2 @@
-"""Inspects datasets and families: sheets and pages for people, checks of images, and reproduction of files."""
+"""Inspects datasets and families: sheets and pages for people, checks of images, and reproduction
+of files."""

@@ -1,9 +1,11 @@
-"""Finds values and objects of a family that people could confuse: similar colours or outlines, faint textures.
+"""Finds values and objects of a family that people could confuse: similar colours or outlines,
+faint textures.
 
-Colours use a simple model instead of a render: a matt ball in the middle of the floor, lit by the family's sky and
-lamps in Blender's units, without shadows and without light from the floor. Outlines are compared from the family's
-camera, over the headings that objects may have. Each texture is rendered on each object; dividing by a render of the
-same object without the texture removes light and shade and leaves the colours of the surface.
+Colours use a simple model instead of a render: a matt ball in the middle of the floor, lit by the
+family's sky and lamps in Blender's units, without shadows and without light from the floor.
+Outlines are compared from the family's camera, over the headings that objects may have. Each
+texture is rendered on each object; dividing by a render of the same object without the texture
+removes light and shade and leaves the colours of the surface.
 """
 
 import math
@@ -27,12 +29,14 @@ from generator.vocabulary.materials import AttributeValue
 from generator.vocabulary.schema import Vocabulary
 
 TOO_CLOSE = 10.0
-"""Colours are too close if their CIEDE2000 difference is smaller. A trained eye can just see about 1."""
+"""Colours are too close if their CIEDE2000 difference is smaller. A trained eye can just see about
+1."""
 _ALONG = 12  # normals of the ball in each direction
 
 
 class Close(NamedTuple):
-    """Two values of a kind with too close colours, the environment where they are closest, and CIEDE2000 there."""
+    """Two values of a kind with too close colours, the environment where they are closest, and
+    CIEDE2000 there."""
 
     kind: str
     one: str
@@ -42,7 +46,8 @@ class Close(NamedTuple):
 
 
 def too_close(vocabulary: Vocabulary) -> Iterator[Close]:
-    """Pairs of values that differ in colour alone and whose colours are too close in some environment."""
+    """Pairs of values that differ in colour alone and whose colours are too close in some
+    environment."""
     from skimage.color import deltaE_ciede2000, rgb2lab
 
     lights = np.stack([light_on_ball(vocabulary, name) for name in vocabulary.environments])
@@ -50,7 +55,9 @@ def too_close(vocabulary: Vocabulary) -> Iterator[Close]:
     for kind, values in vocabulary.attributes.items():
         inputs = {name: value.inputs() for name, value in values.items()}
         colored = [name for name, given in inputs.items() if "linear" in given]
-        pairs = [(a, b) for a, b in combinations(colored, 2) if _rest(inputs[a]) == _rest(inputs[b])]
+        pairs = [
+            (a, b) for a, b in combinations(colored, 2) if _rest(inputs[a]) == _rest(inputs[b])
+        ]
         if not pairs:
             continue
         shown = {name: rgb2lab(encoded(_mean_shown(inputs[name], lights))) for name in colored}
@@ -61,7 +68,8 @@ def too_close(vocabulary: Vocabulary) -> Iterator[Close]:
 
 
 def light_on_ball(vocabulary: Vocabulary, environment: str) -> NDArray[np.float64]:
-    """The linear light (n, 3) that a white matt ball reflects at n points of its visible side; 1 is white.
+    """The linear light (n, 3) that a white matt ball reflects at n points of its visible side; 1 is
+    white.
 
     A photographed place counts as even white light: `family_check` checks colours there on renders.
     """
@@ -90,8 +98,11 @@ def decoded(shown: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _visible_normals(vocabulary: Vocabulary) -> NDArray[np.float64]:
-    """Unit normals (n, 3) in world coordinates of the visible side of a ball, evenly spaced in its image."""
-    right, up, back = (np.asarray(axis) for axis in axes(vocabulary.camera.position, vocabulary.camera.target))
+    """Unit normals (n, 3) in world coordinates of the visible side of a ball, evenly spaced in its
+    image."""
+    right, up, back = (
+        np.asarray(axis) for axis in axes(vocabulary.camera.position, vocabulary.camera.target)
+    )
     along = (np.arange(_ALONG) + 0.5) / _ALONG * 2 - 1
     x, y = np.meshgrid(along, along)
     x, y = x[x * x + y * y < 1], y[x * x + y * y < 1]
@@ -99,7 +110,8 @@ def _visible_normals(vocabulary: Vocabulary) -> NDArray[np.float64]:
 
 
 def _mean_shown(inputs: Mapping[str, Any], lights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean linear colour (environments, 3) of the ball in an image, with channels clipped at white."""
+    """Mean linear colour (environments, 3) of the ball in an image, with channels clipped at
+    white."""
     color = np.asarray(inputs["linear"]) / 255 * inputs.get("albedo", 1.0)
     shown: NDArray[np.float64] = np.clip(lights * color, 0, 1).mean(1)
     return shown
@@ -114,24 +126,28 @@ SIDE = 64
 HEADINGS = 8
 ALIKE = 0.95
 """Two objects look alike if the intersection over union of their masks is larger."""
-_SPACING = 1.2 / SIDE  # distance of points on a surface, in units of its mesh: less than a pixel of a mask
+_SPACING = (
+    1.2 / SIDE
+)  # distance of points on a surface, in units of its mesh: less than a pixel of a mask
 _R2 = (0.7548776662466927, 0.5698402909980532)
 
 
 def alike(vocabulary: Vocabulary) -> Iterator[tuple[str, str, float]]:
     """Pairs of objects that look alike, with the overlap of their masks (0..1).
 
-    Each object stands at the origin, at eight of its possible headings. Its bounding box is scaled to fill a mask of
-    64 x 64 pixels. For each heading of one object, takes the largest intersection over union among the other's
-    headings. The overlap is the mean over the headings, the larger of both directions. Raises UserError if a mesh is
-    not installed.
+    Each object stands at the origin, at eight of its possible headings. Its bounding box is scaled
+    to fill a mask of 64 x 64 pixels. For each heading of one object, takes the largest intersection
+    over union among the other's headings. The overlap is the mean over the headings, the larger of
+    both directions. Raises UserError if a mesh is not installed.
     """
     names = list(vocabulary.objects)
     points: dict[str, NDArray[np.float32]] = {}
     for mesh in vocabulary.meshes.values():
         if mesh not in points:
             points[mesh] = surface_points(find_mesh(mesh, vocabulary.assets))
-    masks = np.stack([_masks_of(vocabulary, name, points[vocabulary.meshes[name]]) for name in names])
+    masks = np.stack(
+        [_masks_of(vocabulary, name, points[vocabulary.meshes[name]]) for name in names]
+    )
     flat = masks.reshape(len(names) * HEADINGS, -1).astype(np.float32)
     common, sizes = flat @ flat.T, flat.sum(1)
     shares = common / (sizes[:, None] + sizes[None, :] - common)
@@ -147,14 +163,17 @@ def _masks_of(vocabulary: Vocabulary, name: str, points: NDArray[np.float32]) ->
     sized = points * np.float32(sum(vocabulary.scales) / len(vocabulary.scales))
     towards = vocabulary.facing(name, camera.position)
     eye = Camera(camera.position, camera.target, camera.lens, camera.sensor)
-    headings = [towards + math.radians(turn) * ((i + 0.5) / HEADINGS - 0.5) for i in range(HEADINGS)]
+    headings = [
+        towards + math.radians(turn) * ((i + 0.5) / HEADINGS - 0.5) for i in range(HEADINGS)
+    ]
     if vocabulary.objects[name].shows == "side":  # every other heading shows the other side
         headings = [heading + math.pi * (i % 2) for i, heading in enumerate(headings)]
     return np.stack([mask(sized, heading, eye) for heading in headings])
 
 
 def mask(points: NDArray[np.float32], heading: float, camera: Camera) -> NDArray[np.bool_]:
-    """The mask (SIDE, SIDE) of points (n, 3) turned by `heading` (radians) about z, scaled to touch the edges."""
+    """The mask (SIDE, SIDE) of points (n, 3) turned by `heading` (radians) about z, scaled to touch
+    the edges."""
     x, y, z = points.T
     cos, sin = np.float32(math.cos(heading)), np.float32(math.sin(heading))
     column, row, _ = project(camera, x * cos - y * sin, x * sin + y * cos, z, 1, 1)
@@ -173,8 +192,8 @@ def mask(points: NDArray[np.float32], heading: float, camera: Camera) -> NDArray
 def surface_points(mesh: UnitMesh) -> NDArray[np.float32]:
     """Points (n, 3) spread evenly over the surface of a mesh, in units of the mesh.
 
-    They are its vertices, and in each triangle a number of points in proportion to its area, from a low-discrepancy
-    sequence (Roberts' R2).
+    They are its vertices, and in each triangle a number of points in proportion to its area, from a
+    low-discrepancy sequence (Roberts' R2).
     """
     vertices = np.asarray(mesh.vertices, np.float32)
     corners = vertices[_triangles(mesh.faces)]
@@ -186,22 +205,32 @@ def surface_points(mesh: UnitMesh) -> NDArray[np.float32]:
     u, v = ((0.5 + number * step) % 1 for step in _R2)
     beyond = u + v > 1
     u, v = np.where(beyond, 1 - u, u), np.where(beyond, 1 - v, v)
-    inner = corners[of, 0] + u[:, None].astype(np.float32) * one[of] + v[:, None].astype(np.float32) * other[of]
+    inner = (
+        corners[of, 0]
+        + u[:, None].astype(np.float32) * one[of]
+        + v[:, None].astype(np.float32) * other[of]
+    )
     return np.concatenate([vertices, inner])
 
 
 def _triangles(faces: Iterable[list[int]]) -> NDArray[np.int64]:
-    """Faces cut into triangles (n, 3) of vertex indices; the triangles of a face share its first corner."""
+    """Faces cut into triangles (n, 3) of vertex indices; the triangles of a face share its first
+    corner."""
     by_length: dict[int, list[list[int]]] = {}
     for face in faces:
         by_length.setdefault(len(face), []).append(face)
-    fans = [np.asarray(group)[:, [0, i, i + 1]] for length, group in by_length.items() for i in range(1, length - 1)]
+    fans = [
+        np.asarray(group)[:, [0, i, i + 1]]
+        for length, group in by_length.items()
+        for i in range(1, length - 1)
+    ]
     return np.concatenate(fans)
 
 
 LEAST_CONTRAST = 3.5
-"""Minimum contrast of a texture on an object. Contrast is the 20% quantile, over the object's pixels, of the local
-spread of colours: root mean square distance in CIELAB in a window of about a seventh of the object."""
+"""Minimum contrast of a texture on an object. Contrast is the 20% quantile, over the object's
+pixels, of the local spread of colours: root mean square distance in CIELAB in a window of about a
+seventh of the object."""
 _TEXTURE_SIDE = 128  # pixels, at draft quality: the smallest usual image size
 _GRAY = 0.5  # linear light of the surface that textures are compared with
 _WINDOW = 0.15  # standard deviation of the window, over the root of the object's area
@@ -212,9 +241,11 @@ _PLAIN = "plain surface"  # no family uses this name
 def contrasts(
     vocabulary: Vocabulary, workers: int, known: Sequence[Vocabulary] = ()
 ) -> Iterator[tuple[str, str, str, float]]:
-    """Kind, category, value and contrast of each texture on each object, at the middle of its headings.
+    """Kind, category, value and contrast of each texture on each object, at the middle of its
+    headings.
 
-    `known`: families whose textures on their objects are skipped. Raises UserError if Blender cannot render the images.
+    `known`: families whose textures on their objects are skipped. Raises UserError if Blender
+    cannot render the images.
     """
     for kind, values in vocabulary.attributes.items():
         textured = [name for name, value in values.items() if value.texture is not None]
@@ -225,17 +256,25 @@ def contrasts(
         place = next(iter(compared.environments))
         shown: list[tuple[str, str]] = []
         for category in compared.objects:
-            new = [each for each in textured if not any(_has(one, vocabulary, kind, category, each) for one in known)]
+            new = [
+                each
+                for each in textured
+                if not any(_has(one, vocabulary, kind, category, each) for one in known)
+            ]
             shown += [(category, value) for value in (_PLAIN, *new)] if new else []
         scenes = [
-            single_scene(compared, category, {**usual, kind: value}, place, close=False) for category, value in shown
+            single_scene(compared, category, {**usual, kind: value}, place, close=False)
+            for category, value in shown
         ]
         images = rendered(scenes, compared, workers, _TEXTURE_SIDE, "draft")
         plain: NDArray[np.float64] = np.zeros(0)
         for (category, value), scene, image in zip(shown, scenes, images, strict=True):
             light = _light(image)
             if value == _PLAIN:
-                plain, mask = light, outlines(scene, compared, (_TEXTURE_SIDE, _TEXTURE_SIDE))[0].visible
+                plain, mask = (
+                    light,
+                    outlines(scene, compared, (_TEXTURE_SIDE, _TEXTURE_SIDE))[0].visible,
+                )
             else:
                 yield kind, category, value, contrast_of(light, plain, mask)
 
@@ -243,11 +282,15 @@ def contrasts(
 def _has(known: Vocabulary, vocabulary: Vocabulary, kind: str, category: str, value: str) -> bool:
     """Whether the family `known` has the same object and value as `vocabulary`."""
     same_object = known.objects.get(category) == vocabulary.objects[category]
-    return same_object and known.attributes.get(kind, {}).get(value) == vocabulary.attributes[kind][value]
+    return (
+        same_object
+        and known.attributes.get(kind, {}).get(value) == vocabulary.attributes[kind][value]
+    )
 
 
 def contrast_of(textured: NDArray[np.float64], plain: NDArray[np.float64], mask: Mask) -> float:
-    """The contrast of a texture within a mask [h, w]. The images [h, w, 3], with and without it, are linear light."""
+    """The contrast of a texture within a mask [h, w]. The images [h, w, 3], with and without it,
+    are linear light."""
     within = ndimage.binary_erosion(mask) if ndimage.binary_erosion(mask).any() else mask
     if not within.any():
         return 0.0
@@ -270,10 +313,18 @@ def _light(image: Image.Image) -> NDArray[np.float64]:
 
 
 def _with_plain(vocabulary: Vocabulary, kind: str) -> Vocabulary:
-    """The family with one more value of a kind, without texture: gray if textures set colours, else as the object."""
+    """The family with one more value of a kind, without texture: gray if textures set colours, else
+    as the object."""
     values = vocabulary.attributes[kind]
     covering = any(value.texture and value.texture.colors for value in values.values())
     first = next(value for value in values.values() if value.texture is not None)
-    changes = {"texture": None, "linear": (255 * _GRAY,) * 3 if covering else None, "synonyms": (), "article": None}
+    changes = {
+        "texture": None,
+        "linear": (255 * _GRAY,) * 3 if covering else None,
+        "synonyms": (),
+        "article": None,
+    }
     plain: AttributeValue = first.model_copy(update=changes)
-    return vocabulary.model_copy(update={"attributes": {**vocabulary.attributes, kind: {**values, _PLAIN: plain}}})
+    return vocabulary.model_copy(
+        update={"attributes": {**vocabulary.attributes, kind: {**values, _PLAIN: plain}}}
+    )

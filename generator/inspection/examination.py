@@ -1,4 +1,5 @@
-"""Implements `gen verify --images`: samples scenes, checks their images, and reports to the certificate."""
+"""Implements `gen verify --images`: samples scenes, checks their images, and reports to the
+certificate."""
 
 import secrets
 from collections import defaultdict
@@ -28,12 +29,15 @@ _COLUMNS = ("scene_id", "cluster_id", "width", "height", "objects", "scene")
 
 
 def parse_images(spec: str) -> int | None:
-    """Parse `--images`: a number of images, or None for all. Raises UserError unless it is a number ≥ 1 or "all"."""
+    """Parse `--images`: a number of images, or None for all. Raises UserError unless it is a number
+    ≥ 1 or "all"."""
     if spec == "all":
         return None
     number = whole_number(spec)
     if not number:
-        raise UserError(f"Expected --images to be a number of images such as 100, or all; got '{spec}'.")
+        raise UserError(
+            f"Expected --images to be a number of images such as 100, or all; got '{spec}'."
+        )
     return number
 
 
@@ -47,9 +51,11 @@ def blender_here() -> str | None:
 
 @dataclass
 class Examination:
-    """Compares images of a dataset with its records. Implements `generator.judge.certificate.Examine`.
+    """Compares images of a dataset with its records. Implements
+    `generator.judge.certificate.Examine`.
 
-    `number`: how many scenes to sample, from every split; None for all. `render`: whether to render them again too.
+    `number`: how many scenes to sample, from every split; None for all. `render`: whether to render
+    them again too.
     `seed`: seed of the sample, unpredictable by default.
     """
 
@@ -62,33 +68,45 @@ class Examination:
     def __call__(self, root: Path, splits: Mapping[str, tuple[str, ...]]) -> Images:
         """Compare images of the dataset in `root` with its records.
 
-        Raises UserError if a mesh is not installed, or if `render` is set and Blender cannot render here.
+        Raises UserError if a mesh is not installed, or if `render` is set and Blender cannot render
+        here.
         """
-        drawn = sample_scenes(splits, len(splits) if self.number is None else self.number, self.seed)
+        drawn = sample_scenes(
+            splits, len(splits) if self.number is None else self.number, self.seed
+        )
         try:
             dataset = Dataset.open(root)
             vocabulary = parse_vocabulary(dataset.world.vocabulary_text, "world/vocabulary.toml")
             rows = list(_rows(dataset, set(drawn)))
         except UserError as error:
-            return Images(findings=[finding("damaged world", f"no image was checked: {error.message}")])
+            return Images(
+                findings=[finding("damaged world", f"no image was checked: {error.message}")]
+            )
         check_assets(dataset.world.manifest["request"].get("assets"))
         check = PixelCheck(vocabulary)
         findings = [finding("wrong word", sentence) for sentence in check.misnamed()]
         for row in self.progress.each(rows, "comparing images with records", len(rows)):
             findings += _row_faults(dataset, row, check)
         findings += check.floor_faults()
-        facts: dict[str, Any] = {"scenes": len(rows), "of": len(splits), "seed": self.seed, **check.judged}
+        facts: dict[str, Any] = {
+            "scenes": len(rows),
+            "of": len(splits),
+            "seed": self.seed,
+            **check.judged,
+        }
         sentence = (
             f"{len(rows):,} of {len(splits):,} images compared with their records (boxes of "
-            f"{check.judged['objects']:,} objects, outlines of {check.judged['outlines']:,}, colors of "
-            f"{check.judged['colors']:,}, {check.judged['floors']:,} bare floors)"
+            f"{check.judged['objects']:,} objects, outlines of {check.judged['outlines']:,}, "
+            f"colors of {check.judged['colors']:,}, {check.judged['floors']:,} bare floors)"
         )
         if self.render:
             compared = Compared()
             findings += render_again(dataset, rows, self.farm, compared, self.progress, splits)
             facts |= _facts(compared)
             sentence += f", and rendered again with Blender {blender_here()}: {_said(compared)}"
-        levels = (Level.SAMPLED, Level.ALL) if self.render else (Level.OUTLINES_SAMPLED, Level.OUTLINES)
+        levels = (
+            (Level.SAMPLED, Level.ALL) if self.render else (Level.OUTLINES_SAMPLED, Level.OUTLINES)
+        )
         level = levels[len(rows) == len(splits)] if rows else Level.RECORDS
         return Images(level, findings, facts, sentence)
 
@@ -100,7 +118,11 @@ def _rows(dataset: Dataset, drawn: set[str]) -> Iterator[dict[str, Any]]:
 
 def _row_faults(dataset: Dataset, row: Mapping[str, Any], check: PixelCheck) -> Iterator[Finding]:
     """Faults of one image. A damaged image is one finding and is not compared with its record."""
-    where, path, size = f"scene {row['scene_id']}", f"images/{row['scene_id']}.png", (row["width"], row["height"])
+    where, path, size = (
+        f"scene {row['scene_id']}",
+        f"images/{row['scene_id']}.png",
+        (row["width"], row["height"]),
+    )
     try:
         fault = image_fault(dataset.world.read(path), path, size)
         if fault:
@@ -132,15 +154,16 @@ def _said(compared: Compared) -> str:
         return f"all {compared.identical:,} are byte-identical"
     n = len(compared.others)
     return (
-        f"{n:,} of {compared.identical + n:,} differ from a new render, by at most {compared.largest:.1f} of 255 in a "
-        f"block of 8x8 pixels ({compared.least:.1f} dB or more)"
+        f"{n:,} of {compared.identical + n:,} differ from a new render, by at most "
+        f"{compared.largest:.1f} of 255 in a block of 8x8 pixels ({compared.least:.1f} dB or more)"
     )
 
 
 def sample_scenes(splits: Mapping[str, tuple[str, ...]], number: int, seed: int) -> list[str]:
     """Sorted ids of `number` scenes, or of all if there are fewer.
 
-    `splits`: by scene_id, its split in every benchmark. Scenes with the same splits are a stratum. Scenes are drawn
+    `splits`: by scene_id, its split in every benchmark. Scenes with the same splits are a stratum.
+    Scenes are drawn
     from the strata in turn (round-robin).
     """
     strata = defaultdict[tuple[str, ...], list[str]](list)

@@ -1,4 +1,5 @@
-"""Implements `gen vocab check`: finds mistakes in a family's declarations, words, colours, textures and outlines."""
+"""Implements `gen vocab check`: finds mistakes in a family's declarations, words, colours, textures
+and outlines."""
 
 import json
 import logging
@@ -33,8 +34,10 @@ logger = logging.getLogger(__name__)
 class Finding:
     """A finding about a family.
 
-    `level`: "error" if the family cannot be used, "note" about the image size that it needs, else "warning". `names`:
-    the values or objects that the finding is about. `measure`: a CIEDE2000 colour difference, the overlap (0..1) of two
+    `level`: "error" if the family cannot be used, "note" about the image size that it needs, else
+    "warning". `names`:
+    the values or objects that the finding is about. `measure`: a CIEDE2000 colour difference, the
+    overlap (0..1) of two
     masks, the contrast of a texture, or a minimum size in pixels.
     """
 
@@ -48,9 +51,9 @@ class Finding:
 def check_family(family: str) -> list[Finding]:
     """Check the family of that name or at that path.
 
-    Returns all mistakes of its declarations; if there are none, the findings about words, colours, textures, places,
-    legibility and outlines. Textures and photographed places are rendered, if Blender is installed. Raises UserError if
-    there is no such family, or if its file is not TOML.
+    Returns all mistakes of its declarations; if there are none, the findings about words, colours,
+    textures, places, legibility and outlines. Textures and photographed places are rendered, if
+    Blender is installed. Raises UserError if there is no such family, or if its file is not TOML.
     """
     text = vocabulary_text(family)
     try:
@@ -81,10 +84,12 @@ def _colors(vocabulary: Vocabulary) -> Iterator[Finding]:
     for close in too_close(vocabulary):
         phrase = vocabulary.environments[close.environment].phrase
         message = (
-            f"the values '{close.one}' and '{close.other}' of {close.kind} look much the same {phrase}: "
-            f"CIEDE2000 {close.distance:.1f}."
+            f"the values '{close.one}' and '{close.other}' of {close.kind} look much the same "
+            f"{phrase}: CIEDE2000 {close.distance:.1f}."
         )
-        yield Finding("warning", "colors", message, (close.one, close.other), round(close.distance, 2))
+        yield Finding(
+            "warning", "colors", message, (close.one, close.other), round(close.distance, 2)
+        )
 
 
 _SWATCH = 64  # pixels, at draft quality
@@ -93,72 +98,100 @@ _SWATCH = 64  # pixels, at draft quality
 def _places(vocabulary: Vocabulary) -> Iterator[Finding]:
     """Values whose colour in the light of a photographed place is nearer to another value's colour.
 
-    Renders each value on a sphere (or on the first object, if there is no sphere) in the middle of each sector.
+    Renders each value on a sphere (or on the first object, if there is no sphere) in the middle of
+    each sector.
     """
     colors = Colors(vocabulary)
     photos = {name: place.photo for name, place in vocabulary.environments.items() if place.photo}
     if not photos or colors.kind is None:
         return
     if find_spec("bpy") is None:
-        logger.warning("Blender is not installed, so colours in the light of the photographs were not checked.")
+        logger.warning(
+            "Blender is not installed, so colours in the light of the photographs were not checked."
+        )
         return
     usual = {each: vocabulary.values(each)[0] for each in vocabulary.attributes}
     model = "sphere" if "sphere" in vocabulary.objects else next(iter(vocabulary.objects))
     shown = [
-        (name, sector, value, single_scene(vocabulary, model, {**usual, colors.kind: value}, name, sector=i))
+        (
+            name,
+            sector,
+            value,
+            single_scene(vocabulary, model, {**usual, colors.kind: value}, name, sector=i),
+        )
         for name, photo in photos.items()
         for i, sector in enumerate(photo.sectors)
         for value in vocabulary.values(colors.kind)
     ]
-    images = rendered([scene for *_, scene in shown], vocabulary, default_workers(), _SWATCH, "draft")
+    images = rendered(
+        [scene for *_, scene in shown], vocabulary, default_workers(), _SWATCH, "draft"
+    )
     for (name, sector, value, scene), image in zip(shown, images, strict=True):
         inside = outlines(scene, vocabulary, image.size)[0].visible
         nearest, off, due = colors.nearest(value, np.asarray(image)[inside] / 255)
         if nearest != value:
             message = (
-                f"the value '{value}' of {colors.kind} looks like '{nearest}' {vocabulary.environments[name].phrase} "
-                f"in the sector {list(sector)}: CIEDE2000 {due:.1f} against {off:.1f}; take another sector or exposure."
+                f"the value '{value}' of {colors.kind} looks like '{nearest}' "
+                f"{vocabulary.environments[name].phrase} in the sector {list(sector)}: CIEDE2000 "
+                f"{due:.1f} against {off:.1f}; take another sector or exposure."
             )
             yield Finding("warning", "places", message, (value, nearest), round(due - off, 2))
 
 
 def _textures(vocabulary: Vocabulary) -> Iterator[Finding]:
-    textured = any(value.texture for values in vocabulary.attributes.values() for value in values.values())
+    textured = any(
+        value.texture for values in vocabulary.attributes.values() for value in values.values()
+    )
     if textured and find_spec("bpy") is None:
         logger.warning("Blender is not installed, so the contrast of textures was not checked.")
         return
-    shipped = [read_vocabulary(each) for each in shipped_families() if each != vocabulary.name] if textured else []
+    shipped = (
+        [read_vocabulary(each) for each in shipped_families() if each != vocabulary.name]
+        if textured
+        else []
+    )
     known = [each for each in shipped if stage_of(each) == stage_of(vocabulary)]
     for kind, category, value, contrast in contrasts(vocabulary, default_workers(), known):
         if contrast >= LEAST_CONTRAST:
             continue
         message = (
-            f"the texture '{value}' of {kind} can hardly be seen on '{category}' in an image of 128 pixels: contrast "
-            f"{contrast:.1f}, expected {LEAST_CONTRAST} or more; take another scale, or colors further apart."
+            f"the texture '{value}' of {kind} can hardly be seen on '{category}' in an image of "
+            f"128 pixels: contrast {contrast:.1f}, expected {LEAST_CONTRAST} or more; take "
+            f"another scale, or colors further apart."
         )
         yield Finding("warning", "textures", message, (value, category), round(contrast, 2))
 
 
 def _legibility(vocabulary: Vocabulary) -> Iterator[Finding]:
-    """Names that a small network recognised in too few images of a shipped family, from which this family has them."""
+    """Names that a small network recognised in too few images of a shipped family, from which this
+    family has them."""
     for each in illegible(vocabulary):
         worst = next(side for side in reversed(SIDES) if each.at(side) < LEGIBLE)
-        read = f"'{each.name}' of {each.kind} is named on {int(each.at(worst))}% of images of {worst} pixels"
-        mend = f"take {each.enough} or more" if each.enough else "no size that was measured is enough"
+        read = (
+            f"'{each.name}' of {each.kind} is named on {int(each.at(worst))}% of images of {worst} "
+            f"pixels"
+        )
+        mend = (
+            f"take {each.enough} or more" if each.enough else "no size that was measured is enough"
+        )
         message = f"{read} in the family '{each.family}', expected {LEGIBLE:.0f}%; {mend}."
         yield Finding("note", "legibility", message, (each.name,), each.enough)
 
 
 def _outlines(vocabulary: Vocabulary) -> Iterator[Finding]:
     for one, other, share in alike(vocabulary):
-        message = f"'{one}' and '{other}' look alike: their masks overlap by {share:.0%} from the family's camera."
+        message = (
+            f"'{one}' and '{other}' look alike: their masks overlap by {share:.0%} from the "
+            f"family's camera."
+        )
         yield Finding("warning", "outlines", message, (one, other), round(share, 3))
 
 
 _PLURALS = """
-bison bison, calf calves, child children, deer deer, elf elves, fish fish, foot feet, goose geese, half halves,
-knife knives, leaf leaves, life lives, loaf loaves, man men, moose moose, mouse mice, ox oxen, scarf scarves,
-sheep sheep, shelf shelves, thief thieves, tooth teeth, wife wives, wolf wolves, woman women
+bison bison, calf calves, child children, deer deer, elf elves, fish fish, foot feet, goose geese,
+half halves, knife knives, leaf leaves, life lives, loaf loaves, man men, moose moose, mouse mice,
+ox oxen, scarf scarves, sheep sheep, shelf shelves, thief thieves, tooth teeth, wife wives, wolf
+wolves, woman women
 """
 _IRREGULAR = dict(pair.split() for pair in _PLURALS.split(","))
 _SOUNDS_OTHERWISE = {
@@ -179,22 +212,30 @@ def misspelt(vocabulary: Vocabulary) -> Iterator[str]:
             yield f"'{name}' would get the wrong article; add article = \"{article}\"."
     for kind, values in vocabulary.attributes.items():
         for name, value in values.items():
-            if kind not in vocabulary.phrases and value.article is None and (article := _article(name)):
+            if (
+                kind not in vocabulary.phrases
+                and value.article is None
+                and (article := _article(name))
+            ):
                 yield f"'{name}' would get the wrong article; add article = \"{article}\"."
 
 
 def _article(word: str) -> str | None:
-    """The article that a word needs by its sound, if its first letter suggests another; else None."""
+    """The article that a word needs by its sound, if its first letter suggests another; else
+    None."""
     if word.startswith(_BUT):
         return None
-    return next((article for article, starts in _SOUNDS_OTHERWISE.items() if word.startswith(starts)), None)
+    return next(
+        (article for article, starts in _SOUNDS_OTHERWISE.items() if word.startswith(starts)), None
+    )
 
 
 def unreadable(vocabulary: Vocabulary, text: str) -> Iterator[str]:
-    """A sentence for each caption that the judge cannot read back with the lexicon of the family's TOML `text`.
+    """A sentence for each caption that the judge cannot read back with the lexicon of the family's
+    TOML `text`.
 
-    Tries two captions for each object (singular and plural), and one for each value, relation, environment and declared
-    template.
+    Tries two captions for each object (singular and plural), and one for each value, relation,
+    environment and declared template.
     """
     grammar, lexicon = Grammar(vocabulary), Lexicon.of(text)
     for name, reason in lexicon.refused.items():
@@ -231,6 +272,10 @@ def _forms_of_templates(vocabulary: Vocabulary) -> Iterator[tuple[Form, str]]:
         template = declared_template(text)
         for n_objects in range(1, 4):
             form = Form(tuple(Mention(categories[n % len(categories)]) for n in range(n_objects)))
-            relations = [Link(0, relation, 1) for relation in vocabulary.pair_relations] if n_objects == 2 else []
+            relations = (
+                [Link(0, relation, 1) for relation in vocabulary.pair_relations]
+                if n_objects == 2
+                else []
+            )
             forms = [form, *(form._replace(relations=(link,)) for link in relations)]
             yield from ((each, name) for each in forms if template.fits(each))

@@ -1,4 +1,5 @@
-"""Reads `scenes/legibility.csv` (bench/legibility.py): how often a small network recognises names in images by size."""
+"""Reads `scenes/legibility.csv` (bench/legibility.py): how often a small network recognises names
+in images by size."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,10 +23,13 @@ COLUMNS = {**_ABOUT, **dict.fromkeys(SETTINGS, pa.float64())}
 
 @dataclass(frozen=True)
 class Legibility:
-    """How often a network recognised a name in images of a family, over `objects` objects at each size and quality.
+    """How often a network recognised a name in images of a family, over `objects` objects at each
+    size and quality.
 
-    `tested`: the attribute kind that the family's objects are painted with. `kind`: the attribute kind of the name, or
-    the vocabulary's category word. `percent`: percent of the objects named correctly, by "SIDE QUALITY" (SETTINGS).
+    `tested`: the attribute kind that the family's objects are painted with. `kind`: the attribute
+    kind of the name, or
+    the vocabulary's category word. `percent`: percent of the objects named correctly, by "SIDE
+    QUALITY" (SETTINGS).
     """
 
     family: str
@@ -41,7 +45,8 @@ class Legibility:
 
     @property
     def enough(self) -> int | None:
-        """The smallest side, in pixels, from which on the name is legible; None if no measured side is enough."""
+        """The smallest side, in pixels, from which on the name is legible; None if no measured side
+        is enough."""
         small = [side for side in SIDES if self.at(side) < LEGIBLE]
         return next((side for side in SIDES if side > max(small, default=0)), None)
 
@@ -50,13 +55,16 @@ class Legibility:
 def measured() -> tuple[Legibility, ...]:
     """All rows of the table, in file order."""
     return tuple(
-        Legibility(**{name: row[name] for name in _ABOUT}, percent={each: row[each] for each in SETTINGS})
+        Legibility(
+            **{name: row[name] for name in _ABOUT}, percent={each: row[each] for each in SETTINGS}
+        )
         for row in read_csv(TABLE, COLUMNS).to_pylist()
     )
 
 
 def illegible(vocabulary: Vocabulary) -> Iterator[Legibility]:
-    """The names that a family shares with a shipped family on the same stage and that are not legible at every size."""
+    """The names that a family shares with a shipped family on the same stage and that are not
+    legible at every size."""
     for each in measured():
         if each.tested != vocabulary.tested or each.enough == SIDES[0]:
             continue
@@ -71,6 +79,9 @@ def illegible(vocabulary: Vocabulary) -> Iterator[Legibility]:
 
 
 def stage_of(vocabulary: Vocabulary) -> tuple[Any, ...]:
-    """The settings that decide how large and bright objects are in an image, without the environments."""
-    stage = vocabulary.model_dump(include={"camera", "lamps", "sky", "placement", "floor", "assets"})
+    """The settings that decide how large and bright objects are in an image, without the
+    environments."""
+    stage = vocabulary.model_dump(
+        include={"camera", "lamps", "sky", "placement", "floor", "assets"}
+    )
     return stage, sorted(vocabulary.scales)

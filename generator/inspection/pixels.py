@@ -1,9 +1,9 @@
-"""Checks images against the records of their scenes without rendering: the colour, outline and box of every object, and
-bare floors against the floors of other scenes.
+"""Checks images against the records of their scenes without rendering: the colour, outline and box
+of every object, and bare floors against the floors of other scenes.
 
-Light changes the brightness of a colour, so each declared colour is compared at many brightnesses, and the smallest
-CIEDE2000 counts. In draft renders of the built-in families at 32 to 128 pixels, each of 538 objects was nearer to its
-recorded colour than to any other colour, by at least 5.8.
+Light changes the brightness of a colour, so each declared colour is compared at many brightnesses,
+and the smallest CIEDE2000 counts. In draft renders of the built-in families at 32 to 128 pixels,
+each of 538 objects was nearer to its recorded colour than to any other colour, by at least 5.8.
 """
 
 from collections import Counter, defaultdict
@@ -26,8 +26,8 @@ from generator.vocabulary.materials import linear_of
 from generator.vocabulary.schema import Vocabulary
 
 LEAST_OVERLAP = 0.5
-"""Minimum `overlap` on a bare floor. In draft renders of 32 to 128 pixels, true outlines have at least 0.62 (median
-0.9); outlines placed where no object is have a median of 0.3."""
+"""Minimum `overlap` on a bare floor. In draft renders of 32 to 128 pixels, true outlines have at
+least 0.62 (median 0.9); outlines placed where no object is have a median of 0.3."""
 LEAST_OVERLAP_IN_SCENERY = 0.35
 """Minimum `overlap` in front of scenery, where true outlines have at least 0.45."""
 _ALIKE = 10.0  # CIEDE2000 below which scenery may be mistaken for the object
@@ -35,11 +35,15 @@ _BOX = 2  # pixels by which a recorded box may differ; it is measured on the cur
 
 
 _TINT = 20.0
-"""Maximum difference in a* and b* (CIELAB) between a pixel of a bare floor, far from objects, and that floor's median.
-In 108 draft renders of four families it is at most 10; where a red object stands it is 64."""
+"""Maximum difference in a* and b* (CIELAB) between a pixel of a bare floor, far from objects, and
+that floor's median. In 108 draft renders of four families it is at most 10; where a red object
+stands it is 64."""
 _EDGE = 12.0
-"""Maximum difference of lightness between such a pixel and its surroundings: at most 6 there; letters have ≥ 17."""
-_FLOOR = np.array([8.0, 3.0, 3.0])  # maximum CIELAB difference of a floor from the usual floor: at most 2, 1, 1 there
+"""Maximum difference of lightness between such a pixel and its surroundings: at most 6 there;
+letters have ≥ 17."""
+_FLOOR = np.array(
+    [8.0, 3.0, 3.0]
+)  # maximum CIELAB difference of a floor from the usual floor: at most 2, 1, 1 there
 _FEWEST_FLOORS = 5
 _LEAST = 12  # minimum number of pixels for a comparison
 _SOLID = 24  # minimum number of pixels that show a colour
@@ -49,8 +53,10 @@ _NOISE = 4.0  # variance that is added to each CIELAB channel of a Gaussian
 class Window(NamedTuple):
     """The part of an image around an object.
 
-    `at`: rows and columns of the image. Masks of the part: `inside`: well within the outline; `around`: well outside
-    it and other objects; `shape`: the outline; `known`: where no other object is. `solid`: whether enough pixels for a
+    `at`: rows and columns of the image. Masks of the part: `inside`: well within the outline;
+    `around`: well outside
+    it and other objects; `shape`: the outline; `known`: where no other object is. `solid`: whether
+    enough pixels for a
     colour are well within the outline, away from its edge, where colours mix.
     """
 
@@ -63,8 +69,8 @@ class Window(NamedTuple):
 
 
 def window(outline: Mask, others: Mask) -> Window | None:
-    """The window around an outline, with a margin of a third of its size; None if the object or its surroundings show
-    too few pixels.
+    """The window around an outline, with a margin of a third of its size; None if the object or its
+    surroundings show too few pixels.
 
     `others`: mask of the visible parts of other objects.
     """
@@ -72,7 +78,9 @@ def window(outline: Mask, others: Mask) -> Window | None:
         return None
     rows, columns = ndimage.find_objects(outline.astype(int))[0]
     margin = max(3, (rows.stop - rows.start) // 3, (columns.stop - columns.start) // 3)
-    down, across = (slice(max(0, part.start - margin), part.stop + margin) for part in (rows, columns))
+    down, across = (
+        slice(max(0, part.start - margin), part.stop + margin) for part in (rows, columns)
+    )
     at = (down, across)
     shape, known = outline[at], ~others[at]
     inside, around = ndimage.binary_erosion(shape), ~ndimage.binary_dilation(shape) & known
@@ -85,10 +93,11 @@ def window(outline: Mask, others: Mask) -> Window | None:
 
 
 def overlap(lab: NDArray[np.float64], seen: Window) -> float:
-    """Intersection over union, 0..1, of the outline and the pixels that look like its inside rather than its
-    surroundings.
+    """Intersection over union, 0..1, of the outline and the pixels that look like its inside rather
+    than its surroundings.
 
-    `lab`: the window's pixels [h, w, 3] in CIELAB. They are classified by two Gaussians, fitted to the pixels inside
+    `lab`: the window's pixels [h, w, 3] in CIELAB. They are classified by two Gaussians, fitted to
+    the pixels inside
     and around.
     """
     own = (_likelihood(lab, lab[seen.inside]) > _likelihood(lab, lab[seen.around])) & seen.known
@@ -97,7 +106,8 @@ def overlap(lab: NDArray[np.float64], seen: Window) -> float:
 
 
 def _likelihood(lab: NDArray[np.float64], like: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Twice the log density of each pixel under a Gaussian fitted to the pixels `like`, without the constant term."""
+    """Twice the log density of each pixel under a Gaussian fitted to the pixels `like`, without the
+    constant term."""
     spread = np.cov(like.T) + _NOISE * np.eye(3)
     off = lab - like.mean(0)
     found: NDArray[np.float64] = (
@@ -110,12 +120,15 @@ Pixels = NDArray[np.float64]
 CLEARLY = 3.0
 """A record counts as wrong if another colour is nearer by more than this, in CIEDE2000."""
 IN_PHOTOGRAPHS = 8.0
-"""The same in the coloured light of photographed places. At 96x72, 392 true records had at most 5.3; 98% of 2,744 false
-records had more than 8."""
-_LIGHTS = np.geomspace(0.15, 2.5, 15)[:, None, None]  # brightness relative to a white wall in full light
+"""The same in the coloured light of photographed places. At 96x72, 392 true records had at most
+5.3; 98% of 2,744 false records had more than 8."""
+_LIGHTS = np.geomspace(0.15, 2.5, 15)[
+    :, None, None
+]  # brightness relative to a white wall in full light
 _MOST = 100  # maximum number of an object's pixels that are compared; more do not change the result
 
-# The colours that people most often call by these names: Munroe's survey of 222,500 people (xkcd.com/color/rgb, CC0).
+# The colours that people most often call by these names: Munroe's survey of 222,500 people
+# (xkcd.com/color/rgb, CC0).
 _NAMED = {
     "red": "#e50000",
     "green": "#15b01a",
@@ -134,7 +147,8 @@ _NAMED = {
 
 
 def distances(pixels: Pixels, colors: Pixels) -> Pixels:
-    """CIEDE2000 [n, v] of each pixel from each colour, at the brightness where the colour is nearest.
+    """CIEDE2000 [n, v] of each pixel from each colour, at the brightness where the colour is
+    nearest.
 
     `pixels`: sRGB [n, 3], 0..1. `colors`: linear light [v, 3], 0..1.
     """
@@ -146,13 +160,18 @@ def distances(pixels: Pixels, colors: Pixels) -> Pixels:
 class Colors:
     """The colours that a family declares.
 
-    `kind`: the attribute kind that sets an object's colour; None if there is none, e.g. if textures have own colours.
+    `kind`: the attribute kind that sets an object's colour; None if there is none, e.g. if textures
+    have own colours.
     """
 
     def __init__(self, vocabulary: Vocabulary):
         self._vocabulary = vocabulary
         self.kind = next(
-            (kind for kind, values in vocabulary.attributes.items() if all(each.color for each in values.values())),
+            (
+                kind
+                for kind, values in vocabulary.attributes.items()
+                if all(each.color for each in values.values())
+            ),
             None,
         )
 
@@ -173,9 +192,11 @@ class Colors:
                 return np.array([linear_of(color) for color in texture.colors]) / 255
         return np.array([self._declared[attributes[self.kind]]]) if self.kind else np.zeros((0, 3))
 
-    def other_than(self, recorded: str, pixels: Pixels, clearly: float = CLEARLY) -> tuple[str, float, float] | None:
-        """The nearest value to pixels [n, 3], and CIEDE2000 of it and of the recorded value; None if it is not clearly
-        nearer.
+    def other_than(
+        self, recorded: str, pixels: Pixels, clearly: float = CLEARLY
+    ) -> tuple[str, float, float] | None:
+        """The nearest value to pixels [n, 3], and CIEDE2000 of it and of the recorded value; None
+        if it is not clearly nearer.
 
         `clearly`: how much nearer it must be, in CIEDE2000.
         """
@@ -183,14 +204,16 @@ class Colors:
         return shown if shown[2] - shown[1] > clearly else None
 
     def nearest(self, recorded: str, pixels: Pixels) -> tuple[str, float, float]:
-        """The value that pixels [n, 3] are nearest to, and CIEDE2000 of it and of the recorded value."""
+        """The value that pixels [n, 3] are nearest to, and CIEDE2000 of it and of the recorded
+        value."""
         some = pixels[np.linspace(0, len(pixels) - 1, min(len(pixels), _MOST)).astype(int)]
         off = np.median(distances(some, np.array(list(self._declared.values()))), axis=0)
         names = list(self._declared)
         return names[off.argmin()], float(off.min()), float(off[names.index(recorded)])
 
     def misnamed(self) -> Iterator[str]:
-        """A sentence for each value whose colour people would clearly call by another value's name."""
+        """A sentence for each value whose colour people would clearly call by another value's
+        name."""
         names = [name for name in self._declared if name in _NAMED]
         if len(names) < 2:
             return
@@ -199,7 +222,9 @@ class Colors:
             shown = encoded(_LIGHTS[:, 0] * np.array(self._declared[name]))
             off = deltaE_ciede2000(rgb2lab(shown)[:, None], rgb2lab(common)[None]).min(0)
             if other := _clearly_other(names, off, name):
-                yield f"the value '{name}' of {self.kind} has the colour that people call {other[0]}"
+                yield (
+                    f"the value '{name}' of {self.kind} has the colour that people call {other[0]}"
+                )
 
 
 def _clearly_other(names: Sequence[str], off: Pixels, own: str) -> tuple[str, float, float] | None:
@@ -210,7 +235,8 @@ def _clearly_other(names: Sequence[str], off: Pixels, own: str) -> tuple[str, fl
 
 
 class PixelCheck:
-    """Compares images with records. `judged` counts objects, and how many colours, outlines and floors were checked."""
+    """Compares images with records. `judged` counts objects, and how many colours, outlines and
+    floors were checked."""
 
     def __init__(self, vocabulary: Vocabulary):
         self._vocabulary, self._colors = vocabulary, Colors(vocabulary)
@@ -218,14 +244,18 @@ class PixelCheck:
         self._floors = defaultdict[str, dict[str, NDArray[np.float64]]](dict)
 
     def misnamed(self) -> Iterator[str]:
-        """A sentence for each value of the family whose colour people would call by another value's name."""
+        """A sentence for each value of the family whose colour people would call by another value's
+        name."""
         return self._colors.misnamed()
 
-    def faults(self, where: str, image: NDArray[np.uint8], scene: Scene, boxes: Sequence[Box]) -> Iterator[Finding]:
-        """Differences between an image [h, w, 3] and its record. `where` names the scene; `boxes`: the recorded box of
-        each object.
+    def faults(
+        self, where: str, image: NDArray[np.uint8], scene: Scene, boxes: Sequence[Box]
+    ) -> Iterator[Finding]:
+        """Differences between an image [h, w, 3] and its record. `where` names the scene; `boxes`:
+        the recorded box of each object.
 
-        Raises UserError if a mesh is not installed; ValueError or KeyError if the record cannot be drawn.
+        Raises UserError if a mesh is not installed; ValueError or KeyError if the record cannot be
+        drawn.
         """
         pixels = image / 255
         drawn = outlines(scene, self._vocabulary, (image.shape[1], image.shape[0]))
@@ -238,8 +268,12 @@ class PixelCheck:
         for i, (thing, each, box) in enumerate(zip(scene.objects, drawn, boxes, strict=True)):
             self.judged["objects"] += 1
             name = f"{where}: object {i} ({thing.category})"
-            if (drawn_box := box_of(each.whole)) and np.abs(np.subtract(drawn_box, box)).max() > _BOX:
-                yield finding("wrong box", f"{name} has the box {tuple(box)}, its pose says {drawn_box}")
+            if (drawn_box := box_of(each.whole)) and np.abs(
+                np.subtract(drawn_box, box)
+            ).max() > _BOX:
+                yield finding(
+                    "wrong box", f"{name} has the box {tuple(box)}, its pose says {drawn_box}"
+                )
             seen = window(each.visible, everything & ~each.visible)
             if seen is None:
                 continue
@@ -251,8 +285,8 @@ class PixelCheck:
                     shown, off, due = other
                     yield finding(
                         "wrong color",
-                        f"{name} is recorded as {recorded} and its pixels show {shown} (CIEDE2000 {due:.0f} against "
-                        f"{off:.0f})",
+                        f"{name} is recorded as {recorded} and its pixels show {shown} (CIEDE2000 "
+                        f"{due:.0f} against {off:.0f})",
                     )
             if scenery and self._hidden_in_scenery(part, seen, thing.attributes):
                 continue
@@ -261,20 +295,21 @@ class PixelCheck:
             if (share := overlap(rgb2lab(part), seen)) < least:
                 yield finding(
                     "wrong outline",
-                    f"{name}: the pixels that differ from its surroundings overlap its recorded outline by "
-                    f"{share:.2f}, expected {least} or more",
+                    f"{name}: the pixels that differ from its surroundings overlap its recorded "
+                    f"outline by {share:.2f}, expected {least} or more",
                 )
 
     def floor_faults(self) -> Iterator[Finding]:
-        """Images whose floor differs in colour from the median of the checked floors in the same environment."""
+        """Images whose floor differs in colour from the median of the checked floors in the same
+        environment."""
         for floors in self._floors.values():
             usual = np.median(list(floors.values()), axis=0)
             for where, floor in floors.items():
                 if len(floors) >= _FEWEST_FLOORS and (np.abs(floor - usual) > _FLOOR).any():
                     yield finding(
                         "strange floor",
-                        f"{where}: its floor has the colour {floor.round().tolist()} in CIELAB, the floors of other "
-                        f"scenes {usual.round().tolist()}",
+                        f"{where}: its floor has the colour {floor.round().tolist()} in CIELAB, "
+                        f"the floors of other scenes {usual.round().tolist()}",
                     )
 
     def _floor_faults(
@@ -282,7 +317,8 @@ class PixelCheck:
     ) -> Iterator[Finding]:
         """Finds signs of an unrecorded object on a bare floor: a hue, or an edge.
 
-        `everything`: mask of objects and of the shadows of suns. Shadows of other lamps have neither hue nor edge.
+        `everything`: mask of objects and of the shadows of suns. Shadows of other lamps have
+        neither hue nor edge.
         """
         far = ndimage.distance_transform_edt(~everything) > max(3, lab.shape[1] // 16)
         if far.sum() < _SOLID:
@@ -296,15 +332,21 @@ class PixelCheck:
         if tint > _TINT or edge > _EDGE:
             yield finding(
                 "strange floor",
-                f"{where}: away from its objects the floor has a pixel that differs by {tint:.0f} in hue and "
-                f"saturation and {edge:.0f} in lightness (CIELAB), expected at most {_TINT:.0f} and {_EDGE:.0f}",
+                f"{where}: away from its objects the floor has a pixel that differs by {tint:.0f} "
+                f"in hue and saturation and {edge:.0f} in lightness (CIELAB), expected at most "
+                f"{_TINT:.0f} and {_EDGE:.0f}",
             )
 
-    def _hidden_in_scenery(self, part: NDArray[np.float64], seen: Window, attributes: dict[str, str]) -> bool:
-        """Whether over a third of an object's surroundings has its colours, so its outline cannot be checked."""
+    def _hidden_in_scenery(
+        self, part: NDArray[np.float64], seen: Window, attributes: dict[str, str]
+    ) -> bool:
+        """Whether over a third of an object's surroundings has its colours, so its outline cannot
+        be checked."""
         palette = self._colors.palette(attributes)
         around = part[seen.around][:: max(1, int(seen.around.sum()) // 100)]
-        return len(palette) > 0 and bool((distances(around, palette).min(1) < _ALIKE).mean() > 1 / 3)
+        return len(palette) > 0 and bool(
+            (distances(around, palette).min(1) < _ALIKE).mean() > 1 / 3
+        )
 
 
 def box_of(mask: Mask) -> Box | None:

@@ -1,8 +1,10 @@
-"""Makes a dataset again from its recorded requests and compares the bytes. Images and poses are taken as given.
+"""Makes a dataset again from its recorded requests and compares the bytes. Images and poses are
+taken as given.
 
-Plans, recorded relations, texts, items, manifests, sums and cards are deterministic functions of the request. The code
-that wrote them writes them again into a temporary folder, and every file must be identical. A component that another
-version or other code wrote is skipped: only the judge checks it.
+Plans, recorded relations, texts, items, manifests, sums and cards are deterministic functions of
+the request. The code that wrote them writes them again into a temporary folder, and every file must
+be identical. A component that another version or other code wrote is skipped: only the judge checks
+it.
 """
 
 import json
@@ -51,7 +53,9 @@ _FAULT = "not reproduced"
 _FAILURES = (*DAMAGE, AssertionError)  # describing asserts the truth of every text that it writes
 _MOST_SHOWN = 120  # characters of a value in a finding
 _MOST_FILE = 1 << 30
-_APART = "apart"  # the folder of the new world: it must start empty, and benchmarks may be made first
+_APART = (
+    "apart"  # the folder of the new world: it must start empty, and benchmarks may be made first
+)
 _LARGE = 1 << 18  # bytes of scenes.parquet, for one or two thousand scenes
 
 
@@ -65,8 +69,8 @@ class Reproduction:
     progress: Progress = field(default=SILENT)
 
     def __call__(self, root: Path, names: Sequence[str]) -> Callable[[], dict[str, Reproduced]]:
-        """Start to make the world and the benchmarks `names` of a dataset again. Returns a function that waits for the
-        result and returns the differences by benchmark."""
+        """Start to make the world and the benchmarks `names` of a dataset again. Returns a function
+        that waits for the result and returns the differences by benchmark."""
         table = root / "world" / "scenes.parquet"
         if not table.exists() or table.stat().st_size < _LARGE:
             return lambda: _made_again(root, names, self.progress)
@@ -76,8 +80,11 @@ class Reproduction:
         return made.result
 
 
-def _made_again(root: Path, names: Sequence[str], progress: Progress | None) -> dict[str, Reproduced]:
-    """The differences by benchmark. Without `progress`, each component is made in a separate process."""
+def _made_again(
+    root: Path, names: Sequence[str], progress: Progress | None
+) -> dict[str, Reproduced]:
+    """The differences by benchmark. Without `progress`, each component is made in a separate
+    process."""
     with tempfile.TemporaryDirectory(prefix="jackalope-") as folder:
         again, parts = Path(folder) / "dataset", (None, *names)
         again.mkdir()
@@ -100,7 +107,9 @@ def _result(made: Future[Reproduced]) -> Reproduced:
         return Reproduced(False, (), "its process ended early")
 
 
-def _component(root: Path, again: Path, name: str | None, progress: Progress = SILENT) -> Reproduced:
+def _component(
+    root: Path, again: Path, name: str | None, progress: Progress = SILENT
+) -> Reproduced:
     """Make the benchmark `name` of a dataset again, or its world if `name` is None."""
     if name is None:
         apart = again.with_name(_APART)
@@ -110,17 +119,22 @@ def _component(root: Path, again: Path, name: str | None, progress: Progress = S
 
 
 def _world(root: Path, again: Path, progress: Progress) -> str | None:
-    """Make the world of `root` again in `again`. Returns None, or the reason why it cannot be made again."""
+    """Make the world of `root` again in `again`. Returns None, or the reason why it cannot be made
+    again."""
     source = Dataset.open(root).world
     if reason := _other_maker(source.manifest):
         return reason
     request = json.loads(json.dumps(source.manifest["request"]))
     prepared = prepared_by(request, source.scenes.num_rows)
     size = {name: request[name] for name in ("width", "height")}
-    with WorldWriter(again, {**request, **prepared.request, **size}, lambda *of: _Repacker(source, *of)) as writer:
+    with WorldWriter(
+        again, {**request, **prepared.request, **size}, lambda *of: _Repacker(source, *of)
+    ) as writer:
         plan = write_plan(again, prepared.request, prepared.planned)
         scenes = ShardScenes(plan, request.get("shard"))
-        for record in progress.each(_records(source, scenes, prepared.vocabulary), "scenes again", len(scenes)):
+        for record in progress.each(
+            _records(source, scenes, prepared.vocabulary), "scenes again", len(scenes)
+        ):
             writer.add(record)
         writer.finish(prepared.text)
     return None
@@ -136,16 +150,21 @@ def _benchmark(root: Path, again: Path, name: str, progress: Progress) -> str | 
         return reason
     holdout = Holdout.from_dict(source.holdout_block())
     if unknown := check_fits(holdout, parse_vocabulary(world.vocabulary_text, "vocabulary.toml")):
-        raise UserError(f"holdout.json names {', '.join(unknown)}, which the vocabulary does not have")
+        raise UserError(
+            f"holdout.json names {', '.join(unknown)}, which the vocabulary does not have"
+        )
     asked, with_world = source.manifest["request"], source.manifest.get("with_world", False)
     request = replace(TypeAdapter(Request).validate_python(asked), strict=False)
-    assigned = _assigned(source, root, asked, world.manifest["request"]["holdouts"] if with_world else None)
+    assigned = _assigned(
+        source, root, asked, world.manifest["request"]["holdouts"] if with_world else None
+    )
     describe(again, world, holdout, name, request, assigned, with_world, progress)
     return None
 
 
 def _attempt(make: Any, given: Path, made: Path) -> Reproduced:
-    """Run `make` for a component and compare the files. Without success, copies the given component instead."""
+    """Run `make` for a component and compare the files. Without success, copies the given component
+    instead."""
     try:
         reason = make()
         if reason is None:
@@ -161,17 +180,25 @@ def _attempt(make: Any, given: Path, made: Path) -> Reproduced:
 
 
 def _adopt_encoding(given: Path, made: Path) -> None:
-    """Replace each new table with the given file if their rows are equal, and update sums and manifest.
+    """Replace each new table with the given file if their rows are equal, and update sums and
+    manifest.
 
     Other versions of pyarrow encode the same rows in other bytes.
     """
     sums = read_sums(made)
     for path in made.glob("*.parquet"):
         other = given / path.name
-        if other.exists() and sha256(other) != sha256(path) and next(_rows(other, path), None) is None:
+        if (
+            other.exists()
+            and sha256(other) != sha256(path)
+            and next(_rows(other, path), None) is None
+        ):
             copy_files(given, [path.name], made)
             sums[path.name] = sha256(path)
-    write_json(made / "manifest.json", {**read_json(made / "manifest.json"), "sums": write_sums(made, sums)})
+    write_json(
+        made / "manifest.json",
+        {**read_json(made / "manifest.json"), "sums": write_sums(made, sums)},
+    )
 
 
 def _joined(*parts: Reproduced) -> Reproduced:
@@ -182,14 +209,18 @@ def _joined(*parts: Reproduced) -> Reproduced:
 
 def _other_maker(manifest: Mapping[str, Any]) -> str | None:
     version = manifest.get("version")
-    return None if version == VERSION else f"it was made by version {version}, and this is {VERSION}"
+    return (
+        None if version == VERSION else f"it was made by version {version}, and this is {VERSION}"
+    )
 
 
 def _stand_in(given: Path, made: Path) -> None:
     """Copy the small files of a component, so that dependent components can be made."""
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir(parents=True)
-    tables = [name for name in read_sums(given) if "/" not in name and file_in(given, name).exists()]
+    tables = [
+        name for name in read_sums(given) if "/" not in name and file_in(given, name).exists()
+    ]
     copy_files(given, [*tables, SUMS, "manifest.json"], made)
 
 
@@ -199,13 +230,18 @@ def _stand_in(given: Path, made: Path) -> None:
 def prepared_by(request: Mapping[str, Any], n_scenes: int) -> Prepared:
     """The job that a world's manifest records, prepared with the recorded vocabulary.
 
-    Raises UserError if it asks for many more scenes than the world has, or for an invalid number of objects.
+    Raises UserError if it asks for many more scenes than the world has, or for an invalid number of
+    objects.
     """
     size = request
     while "from" in size:  # scenes are placed for the size at which they were first rendered
         size = size["from"]
     vocabulary = parse_vocabulary(request["vocabulary"], "world/vocabulary.toml")
-    specs, seeds, opposites = tuple(request["holdout"]), tuple(request["block_seed"]), request["opposites"]
+    specs, seeds, opposites = (
+        tuple(request["holdout"]),
+        tuple(request["block_seed"]),
+        request["opposites"],
+    )
     least, most = request["objects"]
     scenes = request["scenes_asked"]
     asked = HoldoutRequest(request["design"], specs, seeds, opposites, scenes)
@@ -218,7 +254,8 @@ def prepared_by(request: Mapping[str, Any], n_scenes: int) -> Prepared:
     _, n_shards = request.get("shard", (1, 1))
     if planned > 1_000 + 10 * n_scenes * n_shards or not 1 <= least <= most <= MOST_OBJECTS:
         raise UserError(
-            f"its manifest asks for {planned:,} scenes of {least} to {most} objects, but it has {n_scenes:,} scenes"
+            f"its manifest asks for {planned:,} scenes of {least} to {most} objects, but it has "
+            f"{n_scenes:,} scenes"
         )
     job = Job(
         vocabulary.name,
@@ -238,8 +275,8 @@ def prepared_by(request: Mapping[str, Any], n_scenes: int) -> Prepared:
 
 
 def _records(world: World, scenes: ShardScenes, vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:
-    """A worker's answer for each planned scene, built from its recorded poses. Raises UserError if a row does not match
-    the plan."""
+    """A worker's answer for each planned scene, built from its recorded poses. Raises UserError if
+    a row does not match the plan."""
     rows = (row for batch in world.batches("scenes", SCENES.names) for row in batch.to_pylist())
     base: Scene | None = None
     for planned, row in zip_longest(scenes, rows):
@@ -255,11 +292,15 @@ def _records(world: World, scenes: ShardScenes, vocabulary: Vocabulary) -> Itera
         scene = _placed(planned, Scene.from_json(row["scene"]), base)
         base = scene if planned.twin_of is None else base
         seen = [(each["amodal_box"], each["visible_fraction"]) for each in row["objects"]]
-        yield {**scene_row(planned, scene, seen, vocabulary), "files": world.files_of(planned.scene_id)}
+        yield {
+            **scene_row(planned, scene, seen, vocabulary),
+            "files": world.files_of(planned.scene_id),
+        }
 
 
 def _placed(planned: Planned, recorded: Scene, base: Scene | None) -> Scene:
-    """The planned content at the recorded poses. A twin is its scene `base` with the exchange applied."""
+    """The planned content at the recorded poses. A twin is its scene `base` with the exchange
+    applied."""
     if base is not None and planned.exchange is not None:
         return exchanged(base, planned.exchange)
     poses = recorded.objects
@@ -267,12 +308,17 @@ def _placed(planned: Planned, recorded: Scene, base: Scene | None) -> Scene:
         SceneObject(category, attributes, pose.position, pose.heading)
         for (category, attributes), pose in zip(planned.objects, poses, strict=True)
     ]
-    scene = replace(recorded, objects=tuple(content), environment=planned.environment, yaw=planned.yaw)
+    scene = replace(
+        recorded, objects=tuple(content), environment=planned.environment, yaw=planned.yaw
+    )
     if planned.twin_of is None or planned.exchange is None:
         return scene
     shown = exchanged(scene, planned.exchange).objects  # the twin of a scene that failed
     return replace(
-        scene, objects=tuple(replace(one, heading=pose.heading) for one, pose in zip(shown, poses, strict=True))
+        scene,
+        objects=tuple(
+            replace(one, heading=pose.heading) for one, pose in zip(shown, poses, strict=True)
+        ),
     )
 
 
@@ -300,9 +346,11 @@ class _Repacker(Packer):
 def _assigned(
     source: Benchmark, root: Path, asked: Mapping[str, Any], holdouts: Sequence[Any] | None
 ) -> Mapping[str, Assigned] | None:
-    """The assigned splits of scenes, from the plan or kept from another benchmark; None if none were assigned.
+    """The assigned splits of scenes, from the plan or kept from another benchmark; None if none
+    were assigned.
 
-    `holdouts`: the world's holdouts, for a benchmark that was made with it. The manifest has a digest of the splits.
+    `holdouts`: the world's holdouts, for a benchmark that was made with it. The manifest has a
+    digest of the splits.
     """
     if asked.get("splits") is None:
         return None
@@ -317,7 +365,10 @@ def _assigned(
 def _of_cards(root: Path, again: Path) -> Iterator[Finding]:
     """Differences of dataset.json and the cards, over all benchmarks of the dataset."""
     try:
-        for given in (root / "world", *(path.parent for path in root.glob("benchmarks/[!.]*/manifest.json"))):
+        for given in (
+            root / "world",
+            *(path.parent for path in root.glob("benchmarks/[!.]*/manifest.json")),
+        ):
             made = again / given.relative_to(root)
             if not (made / "manifest.json").exists():
                 _stand_in(given, made)
@@ -332,8 +383,11 @@ def _of_cards(root: Path, again: Path) -> Iterator[Finding]:
 
 
 def _differences(given: Path, made: Path) -> Iterator[Finding]:
-    """Files that differ. Scene files are compared by their digests in the sums; the judge checks their bytes."""
-    names = {path.name for folder in (given, made) for path in folder.iterdir() if path.is_file()} - {*ABOUT}
+    """Files that differ. Scene files are compared by their digests in the sums; the judge checks
+    their bytes."""
+    names = {
+        path.name for folder in (given, made) for path in folder.iterdir() if path.is_file()
+    } - {*ABOUT}
     for name in sorted(names):
         yield from _difference(given / name, made / name)
 
@@ -353,18 +407,24 @@ def _difference(given: Path, made: Path) -> Iterator[Finding]:
         one, other = next(differ(given, made), ("other bytes", "the same content"))
     except DAMAGE as error:
         one, other = f"unreadable content ({error})", "a whole file"
-    yield finding(_FAULT, f"{where} has {one[:_MOST_SHOWN]}; made again, it has {other[:_MOST_SHOWN]}")
+    yield finding(
+        _FAULT, f"{where} has {one[:_MOST_SHOWN]}; made again, it has {other[:_MOST_SHOWN]}"
+    )
 
 
 def _lines(given: Path, made: Path) -> Iterator[tuple[str, str]]:
-    both = [read_bytes(path, _MOST_FILE).decode("utf-8", "replace").splitlines() for path in (given, made)]
+    both = [
+        read_bytes(path, _MOST_FILE).decode("utf-8", "replace").splitlines()
+        for path in (given, made)
+    ]
     for number, (one, other) in enumerate(zip_longest(*both, fillvalue="nothing"), 1):
         if one != other:
             yield f"in line {number} '{one.strip()}'", f"'{other.strip()}'"
 
 
 def _rows(given: Path, made: Path) -> Iterator[tuple[str, str]]:
-    """The first value that differs between two tables, with the first column of its row, or a difference of schemas."""
+    """The first value that differs between two tables, with the first column of its row, or a
+    difference of schemas."""
     schemas = [read_schema(path) for path in (given, made)]
     if not schemas[0].equals(schemas[1], check_metadata=True):
         yield "other columns, types or metadata", "those of the format and the request"
@@ -380,7 +440,10 @@ def _rows(given: Path, made: Path) -> Iterator[tuple[str, str]]:
                 return
             for name in row:
                 if row[name] != due[name]:
-                    yield f"{name} {row[name]!r} in the row {next(iter(row.values()))}", repr(due[name])
+                    yield (
+                        f"{name} {row[name]!r} in the row {next(iter(row.values()))}",
+                        repr(due[name]),
+                    )
                     return
 
 

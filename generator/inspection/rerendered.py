@@ -25,14 +25,18 @@ from generator.render.settings import find_device, qualities
 from generator.scene.planned import Recorded
 
 LEAST_DECIBELS = 38.0
-"""Minimum PSNR between renders of a scene on different machines, in the whole image and in the box of every object."""
+"""Minimum PSNR between renders of a scene on different machines, in the whole image and in the box
+of every object."""
 _BOX = 1  # pixels by which a recorded box may differ
 _VISIBLE = 0.05  # by which a recorded visible fraction may differ
 _SAME = 0.99  # minimum share of an output's numbers that agree between machines
 _BLOCK = 8
 LARGEST = 12.0
-"""Maximum mean difference of an 8x8 block, 0..255, between renders of a scene on different machines."""
-_COMMON = 0.2  # maximum of: correlation of differences within a split minus correlation between splits
+"""Maximum mean difference of an 8x8 block, 0..255, between renders of a scene on different
+machines."""
+_COMMON = (
+    0.2  # maximum of: correlation of differences within a split minus correlation between splits
+)
 _FEWEST = 4  # minimum number of images for a correlation
 _NEAR = 0.01  # tolerance in metres of depth, or in components of a unit normal
 
@@ -41,9 +45,12 @@ _NEAR = 0.01  # tolerance in metres of depth, or in components of a unit normal
 class Compared:
     """Results of comparing new renders with recorded images.
 
-    `identical`: number of byte-identical images. `others`: scenes of the other images; `least`: their minimum PSNR in
-    decibels, in whole images and boxes; `largest`: their maximum mean difference of an 8x8 block, 0..255. `marks`: by
-    split, the sum of its images' differences as unit vectors, and their number. `faulty`: scenes with a finding.
+    `identical`: number of byte-identical images. `others`: scenes of the other images; `least`:
+    their minimum PSNR in
+    decibels, in whole images and boxes; `largest`: their maximum mean difference of an 8x8 block,
+    0..255. `marks`: by
+    split, the sum of its images' differences as unit vectors, and their number. `faulty`: scenes
+    with a finding.
     """
 
     identical: int = 0
@@ -65,24 +72,25 @@ class Compared:
     def findings(self) -> Iterator[Finding]:
         """Findings over all images of a world.
 
-        The same processor type and Blender version render the same bytes: if some images are identical, all must be.
-        Otherwise the images of one split must not differ from their new renders in the same way.
+        The same processor type and Blender version render the same bytes: if some images are
+        identical, all must be. Otherwise the images of one split must not differ from their new
+        renders in the same way.
         """
         if self.identical:
             for scene_id in (each for each in self.others if each not in self.faulty):
                 yield finding(
                     "not the same render",
-                    f"scene {scene_id}: rendered again, its image has other bytes, while the images of "
-                    f"{self.identical:,} other scenes are identical",
+                    f"scene {scene_id}: rendered again, its image has other bytes, while the "
+                    f"images of {self.identical:,} other scenes are identical",
                 )
             return
         for split, common in _common(self.marks).items():
             if common > _COMMON:
                 yield finding(
                     "not the same render",
-                    f"images of the split {'/'.join(split)} differ from new renders in the same way: the mean "
-                    f"correlation of their differences is {common:.2f} higher than with images of other splits, "
-                    f"expected at most {_COMMON}",
+                    f"images of the split {'/'.join(split)} differ from new renders in the same "
+                    f"way: the mean correlation of their differences is {common:.2f} higher than "
+                    f"with images of other splits, expected at most {_COMMON}",
                 )
 
 
@@ -92,10 +100,15 @@ def _largest_block(off: NDArray[np.float64]) -> float:
 
 
 def _common(marks: Mapping[Any, tuple[NDArray[np.float64], int]]) -> dict[Any, float]:
-    """Mean correlation of differences within a split minus that with other splits, by split with enough images."""
+    """Mean correlation of differences within a split minus that with other splits, by split with
+    enough images."""
     found = {}
     for split, (own, n) in marks.items():
-        others = [(sums, m) for name, (sums, m) in marks.items() if name != split and sums.shape == own.shape]
+        others = [
+            (sums, m)
+            for name, (sums, m) in marks.items()
+            if name != split and sums.shape == own.shape
+        ]
         m = sum(count for _, count in others)
         if n < _FEWEST or m < _FEWEST:
             continue
@@ -113,9 +126,11 @@ def render_again(
     progress: Progress = SILENT,
     splits: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
 ) -> Iterator[Finding]:
-    """Render scenes of a world with its manifest's settings, and yield differences from its files and records.
+    """Render scenes of a world with its manifest's settings, and yield differences from its files
+    and records.
 
-    `rows`: rows of scenes.parquet. `compared`: is updated. `splits`: by scene_id, its split in every benchmark. Raises
+    `rows`: rows of scenes.parquet. `compared`: is updated. `splits`: by scene_id, its split in
+    every benchmark. Raises
     UserError if Blender cannot render here.
     """
     world = dataset.world
@@ -127,7 +142,11 @@ def render_again(
     jobs = [Recorded(scene_id, row["scene"], row["cluster_id"]) for scene_id, row in by_id.items()]
     with TemporaryDirectory() as name, progress.track("rendering again", len(jobs)) as advance:
         folder = Path(name)
-        quality = {key: value for key, value in world.manifest["request"]["quality"].items() if key != "name"}
+        quality = {
+            key: value
+            for key, value in world.manifest["request"]["quality"].items()
+            if key != "name"
+        }
         setup = worker_setup(work.request, folder) | {
             "vocabulary": world.vocabulary_text,
             "quality": {**quality, "microseconds": 0.0},
@@ -142,13 +161,16 @@ def render_again(
             yield from _box_faults(row, made)
             for path in made["files"]:
                 split = splits.get(made["scene_id"], ())
-                yield from _file_faults(dataset, path, folder / path, made["objects"], compared, split)
+                yield from _file_faults(
+                    dataset, path, folder / path, made["objects"], compared, split
+                )
                 (folder / path).unlink()
     yield from compared.findings()
 
 
 def _strange_quality(recorded: Mapping[str, Any]) -> str | None:
-    """An error message if a recorded quality is not a declared quality, else None: it might ask for endless samples."""
+    """An error message if a recorded quality is not a declared quality, else None: it might ask for
+    endless samples."""
     declared = qualities().get(recorded["name"])
     settings = {} if declared is None else declared.model_dump(exclude={"microseconds"})
     if {"name": recorded["name"], **settings} != recorded or declared is None:
@@ -169,25 +191,32 @@ def _box_faults(row: Mapping[str, Any], made: Mapping[str, Any]) -> Iterator[Fin
         if not near(listed["amodal_box"], seen["amodal_box"]):
             yield finding(
                 "wrong box",
-                f"scene {row['scene_id']}: object {i} has the box {tuple(listed['amodal_box'])}, rendered again "
-                f"{tuple(seen['amodal_box'])}",
+                f"scene {row['scene_id']}: object {i} has the box {tuple(listed['amodal_box'])}, "
+                f"rendered again {tuple(seen['amodal_box'])}",
             )
         share = seen["visible_fraction"]
         if not abs(listed["visible_fraction"] - share) <= _VISIBLE:
             yield finding(
                 "wrong box",
-                f"scene {row['scene_id']}: object {i} has the visible fraction {listed['visible_fraction']:.2f}, "
-                f"rendered again {share:.2f}",
+                f"scene {row['scene_id']}: object {i} has the visible fraction "
+                f"{listed['visible_fraction']:.2f}, rendered again {share:.2f}",
             )
 
 
 def near(one: Sequence[int], other: Sequence[int]) -> bool:
     """Whether two boxes differ by at most 1 pixel per coordinate."""
-    return len(one) == len(other) and all(abs(a - b) <= _BOX for a, b in zip(one, other, strict=True))
+    return len(one) == len(other) and all(
+        abs(a - b) <= _BOX for a, b in zip(one, other, strict=True)
+    )
 
 
 def _file_faults(
-    dataset: Dataset, path: str, again: Path, objects: Sequence[Mapping[str, Any]], compared: Compared, split: Any
+    dataset: Dataset,
+    path: str,
+    again: Path,
+    objects: Sequence[Mapping[str, Any]],
+    compared: Compared,
+    split: Any,
 ) -> Iterator[Finding]:
     try:
         recorded = dataset.world.read(path)
@@ -208,37 +237,47 @@ def _file_faults(
             compared.faulty.add(scene_id)
             yield finding(
                 "not the same render",
-                f"scene {scene_id}: rendered again, a block of 8x8 pixels of its image differs by {block:.1f} of 255, "
-                f"expected at most {LARGEST:.0f}",
+                f"scene {scene_id}: rendered again, a block of 8x8 pixels of its image differs by "
+                f"{block:.1f} of 255, expected at most {LARGEST:.0f}",
             )
         elif min(whole, worst) < LEAST_DECIBELS:
             compared.faulty.add(scene_id)
             yield finding(
                 "not the same render",
-                f"scene {scene_id}: rendered again, its image has {whole:.1f} dB as a whole and {worst:.1f} dB in "
-                f"the box of an object, expected {LEAST_DECIBELS:.0f} or more",
+                f"scene {scene_id}: rendered again, its image has {whole:.1f} dB as a whole and "
+                f"{worst:.1f} dB in the box of an object, expected {LEAST_DECIBELS:.0f} or more",
             )
     elif not same_output(folder, recorded, again.read_bytes()):
-        yield finding("not the same render", f"scene {scene_id}: rendered again, its output {folder} differs")
+        yield finding(
+            "not the same render", f"scene {scene_id}: rendered again, its output {folder} differs"
+        )
 
 
 def decibels(one: Image.Image, other: Image.Image, boxes: Sequence[Box]) -> tuple[float, float]:
-    """PSNR of two images: of the whole image, and the minimum over the boxes. Infinite if equal, 0 if sizes differ."""
+    """PSNR of two images: of the whole image, and the minimum over the boxes. Infinite if equal, 0
+    if sizes differ."""
     a, b = (np.asarray(image.convert("RGB")) for image in (one, other))
     if a.shape != b.shape:
         return 0.0, 0.0
     parts = [
-        (slice(top, bottom), slice(left, right)) for left, top, right, bottom in boxes if left < right and top < bottom
+        (slice(top, bottom), slice(left, right))
+        for left, top, right, bottom in boxes
+        if left < right and top < bottom
     ]
     return _psnr(a, b), min((_psnr(a[part], b[part]) for part in parts), default=float("inf"))
 
 
 def _psnr(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> float:
-    return float("inf") if (one == other).all() else float(peak_signal_noise_ratio(one, other, data_range=255))
+    return (
+        float("inf")
+        if (one == other).all()
+        else float(peak_signal_noise_ratio(one, other, data_range=255))
+    )
 
 
 def same_output(name: str, one: bytes, other: bytes) -> bool:
-    """Whether two files of an output (generator.dataset.outputs) agree up to rounding differences of processors."""
+    """Whether two files of an output (generator.dataset.outputs) agree up to rounding differences
+    of processors."""
     try:
         a, b = decode(name, one), decode(name, other)
         if name == "boxes":

@@ -1,4 +1,5 @@
-"""Draws sheets of a dataset's images: captioned examples of every split, and a grid of values × objects."""
+"""Draws sheets of a dataset's images: captioned examples of every split, and a grid of values ×
+objects."""
 
 import math
 from collections.abc import Sequence
@@ -22,8 +23,11 @@ _Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 _INK, _FAINT, _PAPER = (20, 20, 20), (110, 110, 110), (255, 255, 255)
 
 
-def draw_preview(root: Path, benchmark: str | None, splits: tuple[str, ...], number: int, seed: int, out: Path) -> Path:
-    """Draw `number` images of each split, chosen by seed, with a true caption and the foil beneath; returns `out`.
+def draw_preview(
+    root: Path, benchmark: str | None, splits: tuple[str, ...], number: int, seed: int, out: Path
+) -> Path:
+    """Draw `number` images of each split, chosen by seed, with a true caption and the foil beneath;
+    returns `out`.
 
     Raises UserError when there is no such dataset, benchmark or split.
     """
@@ -50,23 +54,33 @@ def save_sheet(sheet: Image.Image, out: Path) -> Path:
     return out
 
 
-def scenes_of(benchmark: Benchmark, splits: tuple[str, ...], number: int | None, seed: int) -> dict[str, list[str]]:
-    """Scene ids by split: `number` per split, chosen by `seed`; None for all. Empty `splits` means every split.
+def scenes_of(
+    benchmark: Benchmark, splits: tuple[str, ...], number: int | None, seed: int
+) -> dict[str, list[str]]:
+    """Scene ids by split: `number` per split, chosen by `seed`; None for all. Empty `splits` means
+    every split.
 
     Raises UserError when the benchmark has no scene of a split.
     """
-    pairs = zip(benchmark.splits["scene_id"].to_pylist(), benchmark.splits["split"].to_pylist(), strict=True)
+    pairs = zip(
+        benchmark.splits["scene_id"].to_pylist(), benchmark.splits["split"].to_pylist(), strict=True
+    )
     of = [(scene, split) for scene, split in pairs if split is not None]
     numbers = benchmark.manifest["scenes"]
     known = dict.fromkeys((*SPLITS, UNSEEN_ATOMS, *ClassRule.splits, *numbers))
     there = [split for split in known if numbers.get(split)]
     for split in splits:
         if split not in there:
-            raise UserError(f"{benchmark.name} has no scene of a split '{split}'; {did_you_mean(split, there)}")
+            raise UserError(
+                f"{benchmark.name} has no scene of a split '{split}'; {did_you_mean(split, there)}"
+            )
     found = {split: [scene for scene, its in of if its == split] for split in splits or there}
     if number is None:
         return found
-    return {split: Stream("preview", seed, split).sample(scenes, number) for split, scenes in found.items()}
+    return {
+        split: Stream("preview", seed, split).sample(scenes, number)
+        for split, scenes in found.items()
+    }
 
 
 def _examples(benchmark: Benchmark, scenes: Sequence[str]) -> list[tuple[str, str, str]]:
@@ -77,8 +91,15 @@ def _examples(benchmark: Benchmark, scenes: Sequence[str]) -> list[tuple[str, st
     rows = [row for row in zip(*columns, strict=True) if row[0] in wanted]
     held = benchmark.holdout or {}
     if held.get("triples") and not held.get("bindings"):
-        relations = dict(zip(*(benchmark.texts[name].to_pylist() for name in ("text_id", "n_relations")), strict=True))
-        rows.sort(key=lambda row: not relations[row[1]])  # texts with relations first: triples are held out
+        relations = dict(
+            zip(
+                *(benchmark.texts[name].to_pylist() for name in ("text_id", "n_relations")),
+                strict=True,
+            )
+        )
+        rows.sort(
+            key=lambda row: not relations[row[1]]
+        )  # texts with relations first: triples are held out
     for scene, text_id, slot in rows:
         if slot in texts[scene]:
             texts[scene][slot] = texts[scene][slot] or benchmark.text_of[text_id]
@@ -90,9 +111,11 @@ _Group = tuple[str, Sequence[tuple[Image.Image, Sequence[str]]]]
 
 
 def contact_sheet(rows: Sequence[_Group], width: int, title: str) -> Image.Image:
-    """Draw groups of images, each with a heading; beneath each image are its texts, all but the first in faint ink.
+    """Draw groups of images, each with a heading; beneath each image are its texts, all but the
+    first in faint ink.
 
-    `width`: width of an image, pixels; smaller images are enlarged by an integer factor. All images have the same shape
+    `width`: width of an image, pixels; smaller images are enlarged by an integer factor. All images
+    have the same shape
     and number of texts. Groups share a row if there is room.
     """
     bold = ImageFont.load_default(20)
@@ -122,11 +145,19 @@ def contact_sheet(rows: Sequence[_Group], width: int, title: str) -> Image.Image
 _BLANK = Image.new("RGB", (1, 1), _PAPER)
 
 
-def _strip(groups: Sequence[_Group], shown: tuple[int, int], width: int, bold: _Font) -> Image.Image:
+def _strip(
+    groups: Sequence[_Group], shown: tuple[int, int], width: int, bold: _Font
+) -> Image.Image:
     """Draw a row of a contact sheet. `shown`: width and height of an image in it, pixels."""
     font = ImageFont.load_default(14)
-    captions = [[[_wrapped(text, font, shown[0]) for text in texts] for _, texts in images] for _, images in groups]
-    deepest = [max(len(lines) for lines in each) for each in zip_longest(*chain.from_iterable(captions), fillvalue=())]
+    captions = [
+        [[_wrapped(text, font, shown[0]) for text in texts] for _, texts in images]
+        for _, images in groups
+    ]
+    deepest = [
+        max(len(lines) for lines in each)
+        for each in zip_longest(*chain.from_iterable(captions), fillvalue=())
+    ]
     strip = Image.new("RGB", (width, _HEAD + shown[1] + sum(deepest) * _LINE + _GAP), _PAPER)
     pen, left = ImageDraw.Draw(strip), _GAP
     for (heading, images), texts in zip(groups, captions, strict=True):
@@ -178,8 +209,9 @@ class Shown:
 def draw_grid(root: Path, benchmark: str | None, out: Path) -> Path:
     """Draw every value of the held-out kind on every object into the PNG file `out`; returns `out`.
 
-    Each combination is cut out of the image that shows it largest. Held-out combinations are framed; combinations that
-    no image shows are hatched. Raises UserError when there is no such dataset or benchmark.
+    Each combination is cut out of the image that shows it largest. Held-out combinations are
+    framed; combinations that no image shows are hatched. Raises UserError when there is no such
+    dataset or benchmark.
     """
     dataset = Dataset.open(root)
     holdout = Holdout.from_dict(dataset.block(benchmark))
@@ -189,11 +221,19 @@ def draw_grid(root: Path, benchmark: str | None, out: Path) -> Path:
     font, bold = ImageFont.load_default(14), ImageFont.load_default(20)
     side = max(round(font.getlength(value)) for value in values) + 2 * _TILE_GAP
     step = _TILE + _TILE_GAP
-    sheet = Image.new("RGB", (side + len(objects) * step, 2 * _GRID_HEAD + _TILE_GAP + len(values) * step), _PAPER)
+    sheet = Image.new(
+        "RGB", (side + len(objects) * step, 2 * _GRID_HEAD + _TILE_GAP + len(values) * step), _PAPER
+    )
     pen = ImageDraw.Draw(sheet)
     pen.text((_TILE_GAP, 4), f"{holdout.kind} x {holdout.category}, framed: held out", _INK, bold)
     for j, thing in enumerate(objects):
-        pen.text((side + j * step + _TILE / 2, 2 * _GRID_HEAD), _fitted(thing, font, _TILE), _INK, font, anchor="ms")
+        pen.text(
+            (side + j * step + _TILE / 2, 2 * _GRID_HEAD),
+            _fitted(thing, font, _TILE),
+            _INK,
+            font,
+            anchor="ms",
+        )
     for i, value in enumerate(values):
         top = 2 * _GRID_HEAD + _TILE_GAP + i * step
         pen.text((side - _TILE_GAP, top + _TILE / 2), value, _INK, font, anchor="rm")
@@ -202,13 +242,19 @@ def draw_grid(root: Path, benchmark: str | None, out: Path) -> Path:
             found = shown.get((value, thing))
             sheet.paste(cut_out(dataset.world, found) if found else _hatched(), (left, top))
             if holdout.holds_out(value, thing) or holdout.absent(value, thing):
-                edge = (left - _FRAME, top - _FRAME, left + _TILE + _FRAME - 1, top + _TILE + _FRAME - 1)
+                edge = (
+                    left - _FRAME,
+                    top - _FRAME,
+                    left + _TILE + _FRAME - 1,
+                    top + _TILE + _FRAME - 1,
+                )
                 pen.rectangle(edge, outline=_HELD_OUT, width=_FRAME)
     return save_sheet(sheet, out)
 
 
 def clearest(world: World, kind: str) -> dict[Binding, Shown]:
-    """For each combination, the object with the largest visible area; on ties, the object of the first scene."""
+    """For each combination, the object with the largest visible area; on ties, the object of the
+    first scene."""
     best: dict[Binding, Shown] = {}
     for batch in world.batches("scenes", ("scene_id", "status", "objects")):
         for row in batch.to_pylist():

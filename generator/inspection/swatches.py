@@ -1,5 +1,5 @@
-"""Draws sheets of a family's single objects (each attribute value, each object, each texture on each object), of a
-panorama with its angles, and of the meshes of an asset set from eight sides."""
+"""Draws sheets of a family's single objects (each attribute value, each object, each texture on
+each object), of a panorama with its angles, and of the meshes of an asset set from eight sides."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,8 +29,9 @@ _Row = tuple[str, list[tuple[str, Scene]]]
 def draw_swatches(family: str, out: Path, workers: int) -> Path:
     """Render the swatches of a family into the PNG file `out`; returns `out`.
 
-    Camera and lamps are the family's, without jitter. The tested kind is shown in every environment, the other kinds
-    in the first. Raises UserError when there is no such family, or when Blender cannot render it.
+    Camera and lamps are the family's, without jitter. The tested kind is shown in every
+    environment, the other kinds in the first. Raises UserError when there is no such family, or
+    when Blender cannot render it.
     """
     whole = parse_vocabulary(vocabulary_text(family), family)
     sheets = []
@@ -48,8 +49,8 @@ _BRIGHTNESS = 0.4  # of the median, before the tone curve that keeps windows fro
 def draw_panorama(name: str, out: Path) -> Path:
     """Draw the panorama SET/NAME with its angles into the PNG file `out`; returns `out`.
 
-    Angles are as in `sectors` (docs/worlds.md): degrees to the right of the left edge. Raises UserError if the panorama
-    is missing.
+    Angles are as in `sectors` (docs/worlds.md): degrees to the right of the left edge. Raises
+    UserError if the panorama is missing.
     """
     import OpenEXR  # installed with the extra render
 
@@ -69,32 +70,46 @@ _VIEWS = ("faces right", "", "faces away", "", "faces left", "", "faces you", ""
 
 
 def draw_meshes(names: Sequence[str], assets: str, out: Path) -> Path:
-    """Render meshes of an asset set from eight sides, a row per mesh, into the PNG file `out`; returns `out`.
+    """Render meshes of an asset set from eight sides, a row per mesh, into the PNG file `out`;
+    returns `out`.
 
     Raises UserError if the set has no such mesh, or if Blender cannot render it.
     """
     family = read_vocabulary("clevr")
     meshes = {f"mesh {name}": ObjectSpec(mesh=f"{assets}/{name}", shows="side") for name in names}
     vocabulary = family.model_copy(update={"objects": {**family.objects, **meshes}})
-    usual, place = {kind: vocabulary.values(kind)[0] for kind in vocabulary.attributes}, next(iter(family.environments))
+    usual, place = (
+        {kind: vocabulary.values(kind)[0] for kind in vocabulary.attributes},
+        next(iter(family.environments)),
+    )
     rows = []
     for name, key in zip(names, meshes, strict=True):
         scene = single_scene(vocabulary, key, usual, place)
         (thing,) = scene.objects
-        turns = [replace(thing, heading=thing.heading + math.tau * view / len(_VIEWS)) for view in range(len(_VIEWS))]
+        turns = [
+            replace(thing, heading=thing.heading + math.tau * view / len(_VIEWS))
+            for view in range(len(_VIEWS))
+        ]
         views = [replace(scene, objects=(each,)) for each in turns]
         rows.append((name, list(zip(_VIEWS, views, strict=True))))
-    return save_sheet(contact_sheet(_with_images(rows, vocabulary, default_workers()), _SIDE, assets), out)
+    return save_sheet(
+        contact_sheet(_with_images(rows, vocabulary, default_workers()), _SIDE, assets), out
+    )
 
 
 def _rows(vocabulary: Vocabulary, tested: str, everything: bool) -> Iterator[_Row]:
-    """The rows of a family: the tested kind and all textures; with `everything` also the other kinds and objects."""
+    """The rows of a family: the tested kind and all textures; with `everything` also the other
+    kinds and objects."""
     usual = {kind: vocabulary.values(kind)[0] for kind in vocabulary.attributes}
     model = "sphere" if "sphere" in vocabulary.objects else next(iter(vocabulary.objects))
     first, *others = vocabulary.environments
     for kind in vocabulary.attributes:
         for place in [first, *others] if kind == tested else [first] if everything else []:
-            heading = f"{kind}, {vocabulary.environments[place].phrase}" if kind == tested and others else kind
+            heading = (
+                f"{kind}, {vocabulary.environments[place].phrase}"
+                if kind == tested and others
+                else kind
+            )
             swatches = [
                 (value, single_scene(vocabulary, model, {**usual, kind: value}, place))
                 for value in vocabulary.values(kind)
@@ -103,10 +118,15 @@ def _rows(vocabulary: Vocabulary, tested: str, everything: bool) -> Iterator[_Ro
         for value, spec in vocabulary.attributes[kind].items():
             if spec.texture is not None:
                 chosen = {**usual, kind: value}
-                swatches = [(name, single_scene(vocabulary, name, chosen, first)) for name in vocabulary.objects]
+                swatches = [
+                    (name, single_scene(vocabulary, name, chosen, first))
+                    for name in vocabulary.objects
+                ]
                 yield f"{kind} {value}", swatches
     if everything:
-        objects = [(name, single_scene(vocabulary, name, usual, first)) for name in vocabulary.objects]
+        objects = [
+            (name, single_scene(vocabulary, name, usual, first)) for name in vocabulary.objects
+        ]
         yield vocabulary.category, objects
 
 
@@ -114,7 +134,9 @@ def _with_images(
     rows: list[_Row], vocabulary: Vocabulary, workers: int
 ) -> list[tuple[str, list[tuple[Image.Image, list[str]]]]]:
     """The rows with rendered images in place of scenes, wrapped after twelve."""
-    images = rendered([scene for _, swatches in rows for _, scene in swatches], vocabulary, workers, _SIDE)
+    images = rendered(
+        [scene for _, swatches in rows for _, scene in swatches], vocabulary, workers, _SIDE
+    )
     found = []
     for heading, swatches in rows:
         shown = [(image, [label]) for (label, _), image in zip(swatches, images, strict=False)]
@@ -133,9 +155,11 @@ def single_scene(
     close: bool = True,
     sector: int = 0,
 ) -> Scene:
-    """A scene of one object at the origin, at the middle of its headings; camera and lamps without jitter.
+    """A scene of one object at the origin, at the middle of its headings; camera and lamps without
+    jitter.
 
-    `close`: zoom in until the largest object would fill the view; otherwise use the family's camera. `sector`: index of
+    `close`: zoom in until the largest object would fill the view; otherwise use the family's
+    camera. `sector`: index of
     the sector of a photographed place; the camera looks at its middle.
     """
     spec, size = vocabulary.camera, max(vocabulary.radii)
@@ -151,13 +175,24 @@ def single_scene(
     heading = vocabulary.facing(name, spec.position)
     photo = vocabulary.environments[environment].photo
     yaw = sum(photo.sectors[sector]) / 2 % 360 if photo else 0.0
-    return Scene((SceneObject(name, dict(attributes), (0.0, 0.0, 0.0), heading),), camera, lamps, environment, yaw)
+    return Scene(
+        (SceneObject(name, dict(attributes), (0.0, 0.0, 0.0), heading),),
+        camera,
+        lamps,
+        environment,
+        yaw,
+    )
 
 
 def rendered(
-    scenes: Sequence[Scene], vocabulary: Vocabulary, workers: int, side: int = 128, quality: str = "standard"
+    scenes: Sequence[Scene],
+    vocabulary: Vocabulary,
+    workers: int,
+    side: int = 128,
+    quality: str = "standard",
 ) -> Iterator[Image.Image]:
-    """Render scenes, `side` pixels wide and high, in the same worker processes as a world; yields their images.
+    """Render scenes, `side` pixels wide and high, in the same worker processes as a world; yields
+    their images.
 
     Raises UserError if Blender cannot render a scene.
     """
@@ -175,7 +210,9 @@ def rendered(
         }
         for answer in Farm(workers).render(jobs, len(jobs), setup):
             if "failed" in answer:
-                raise UserError(f"An image of '{vocabulary.name}' could not be rendered: {answer['failed']}")
+                raise UserError(
+                    f"An image of '{vocabulary.name}' could not be rendered: {answer['failed']}"
+                )
         for job in jobs:
             with Image.open(Path(folder) / "images" / f"{job.scene_id}.png") as image:
                 yield image.convert("RGB")

@@ -1,4 +1,5 @@
-"""Writes an HTML page that shows a dataset: its holdout, and every image with its texts, boxes and masks."""
+"""Writes an HTML page that shows a dataset: its holdout, and every image with its texts, boxes and
+masks."""
 
 import base64
 import io
@@ -21,22 +22,60 @@ from generator.scene.scene import Scene
 from generator.vocabulary.schema import parse_vocabulary
 
 _MASK_SIDE = 192
-_MASK_COLORS = [0, 0, 0, 230, 159, 0, 86, 180, 233, 0, 158, 115, 240, 228, 66, 0, 114, 178, 213, 94, 0, 204, 121, 167]
-"""Okabe and Ito's palette, which colour-blind people can tell apart; it repeats for further objects."""
+_MASK_COLORS = [
+    0,
+    0,
+    0,
+    230,
+    159,
+    0,
+    86,
+    180,
+    233,
+    0,
+    158,
+    115,
+    240,
+    228,
+    66,
+    0,
+    114,
+    178,
+    213,
+    94,
+    0,
+    204,
+    121,
+    167,
+]
+"""Okabe and Ito's palette, which colour-blind people can tell apart; it repeats for further
+objects."""
 
 
 def write_world_page(
-    root: Path, benchmark: str | None, splits: tuple[str, ...], number: int | None, seed: int, out: Path
+    root: Path,
+    benchmark: str | None,
+    splits: tuple[str, ...],
+    number: int | None,
+    seed: int,
+    out: Path,
 ) -> Path:
     """Write the self-contained page `out`; returns `out`.
 
-    `splits`: the splits to show; all if empty. `number`: how many images per split, chosen by `seed`; None for all.
+    `splits`: the splits to show; all if empty. `number`: how many images per split, chosen by
+    `seed`; None for all.
     Raises UserError when there is no such dataset, benchmark or split.
     """
     dataset = Dataset.open(root)
     chosen = dataset.benchmark(benchmark)
-    shown = [(scene, split) for split, scenes in scenes_of(chosen, splits, number, seed).items() for scene in scenes]
-    data = _items(dataset.world, chosen, [scene for scene, _ in shown], [split for _, split in shown])
+    shown = [
+        (scene, split)
+        for split, scenes in scenes_of(chosen, splits, number, seed).items()
+        for scene in scenes
+    ]
+    data = _items(
+        dataset.world, chosen, [scene for scene, _ in shown], [split for _, split in shown]
+    )
     page = page_environment("generator", "inspection/assets").get_template("world.html.jinja")
     request = dataset.world.manifest["request"]
     html = page.render(
@@ -44,8 +83,11 @@ def write_world_page(
         finding=_finding(chosen, len(shown)),
         facts=[
             f"family {request['family']}",
-            f"{request['width']} × {request['height']} pixels, quality {request['quality']['name']}",
-            ", ".join(f"{split} {n:,}" for split, n in Counter(split for _, split in shown).items()),
+            f"{request['width']} × {request['height']} pixels, "
+            f"quality {request['quality']['name']}",
+            ", ".join(
+                f"{split} {n:,}" for split, n in Counter(split for _, split in shown).items()
+            ),
         ],
         items_data=as_json([data]),
         **_block(dataset.world, chosen),
@@ -85,17 +127,26 @@ def _block(world: World, benchmark: Benchmark) -> dict[str, Any]:
         }
 
     objects = list(vocabulary.objects)
-    rows = [(value, [cell(value, thing) for thing in objects]) for value in vocabulary.values(holdout.kind)]
+    rows = [
+        (value, [cell(value, thing) for thing in objects])
+        for value in vocabulary.values(holdout.kind)
+    ]
     return {"rows": rows, "objects": objects, "kind": holdout.kind, "category": holdout.category}
 
 
-def _items(world: World, benchmark: Benchmark, scenes: Sequence[str], splits: Sequence[str]) -> dict[str, Any]:
-    """The data of the images for the gallery (generator.base.pages): an item without runs for each image."""
+def _items(
+    world: World, benchmark: Benchmark, scenes: Sequence[str], splits: Sequence[str]
+) -> dict[str, Any]:
+    """The data of the images for the gallery (generator.base.pages): an item without runs for each
+    image."""
     wanted = {scene: i for i, scene in enumerate(scenes)}
     rows = {row["scene_id"]: row for row in world.scenes.to_pylist() if row["scene_id"] in wanted}
     objects = [rows[scene]["objects"] for scene in scenes]
     kind = (benchmark.holdout or {}).get("kind", "color")
-    shows = [";".join(f"{dict(thing['attributes']).get(kind)}:{thing['category']}" for thing in of) for of in objects]
+    shows = [
+        ";".join(f"{dict(thing['attributes']).get(kind)}:{thing['category']}" for thing in of)
+        for of in objects
+    ]
     texts: dict[str, int] = {}
     said = _said(benchmark, wanted)
     places = [Scene.from_json(rows[scene]["scene"]).environment for scene in scenes]
@@ -111,7 +162,9 @@ def _items(world: World, benchmark: Benchmark, scenes: Sequence[str], splits: Se
         "candidates": {
             "start": np.searchsorted([row[0] for row in said], np.arange(len(scenes) + 1)).tolist(),
             "scene": [scene for scene, *_ in said],
-            "text": [texts.setdefault(benchmark.text_of[text], len(texts)) for _, _, text, _ in said],
+            "text": [
+                texts.setdefault(benchmark.text_of[text], len(texts)) for _, _, text, _ in said
+            ],
             "truth": [1 - false for _, false, _, _ in said],
             "kind": coded(what for *_, what in said),
         },
@@ -119,16 +172,27 @@ def _items(world: World, benchmark: Benchmark, scenes: Sequence[str], splits: Se
         "runs": [],
         "texts": [visible(text) for text in texts],
         "images": thumbnails(world.image, scenes),
-        "boxes": [[_box(thing, rows[scene]) for thing in of] for scene, of in zip(scenes, objects, strict=True)],
-        "masks": [_mask(world.mask(scene)) for scene in scenes] if "masks" in world.outputs else None,
+        "boxes": [
+            [_box(thing, rows[scene]) for thing in of]
+            for scene, of in zip(scenes, objects, strict=True)
+        ],
+        "masks": [_mask(world.mask(scene)) for scene in scenes]
+        if "masks" in world.outputs
+        else None,
         "folder": "",
     }
 
 
 def _said(benchmark: Benchmark, wanted: dict[str, int]) -> list[tuple[int, int, str, str]]:
-    """(scene index, whether the text is false of it, text_id, protocols that ask it), by scene, true texts first."""
-    protocols = dict(zip(*(benchmark.items[name].to_pylist() for name in ("item_id", "protocol")), strict=True))
-    columns = (benchmark.candidates[name].to_pylist() for name in ("scene_id", "truth", "text_id", "item_id"))
+    """(scene index, whether the text is false of it, text_id, protocols that ask it), by scene,
+    true texts first."""
+    protocols = dict(
+        zip(*(benchmark.items[name].to_pylist() for name in ("item_id", "protocol")), strict=True)
+    )
+    columns = (
+        benchmark.candidates[name].to_pylist()
+        for name in ("scene_id", "truth", "text_id", "item_id")
+    )
     found = sorted(
         (wanted[scene], int(not truth), text, protocols[item])
         for scene, truth, text, item in zip(*columns, strict=True)
@@ -141,12 +205,16 @@ def _said(benchmark: Benchmark, wanted: dict[str, int]) -> list[tuple[int, int, 
 
 
 def _box(thing: dict[str, Any], row: dict[str, Any]) -> list[Any]:
-    """The name of an object, and its box as shares of the image's width and height: left, top, width, height."""
+    """The name of an object, and its box as shares of the image's width and height: left, top,
+    width, height."""
     left, top, right, bottom = thing["amodal_box"]
     name = " ".join([*dict(thing["attributes"]).values(), thing["category"]])
     corner = [left / row["width"], top / row["height"]]
     size = [(right - left) / row["width"], (bottom - top) / row["height"]]
-    return [f"{name}, {100 * thing['visible_fraction']:.0f}% visible", *(round(x, 4) for x in (*corner, *size))]
+    return [
+        f"{name}, {100 * thing['visible_fraction']:.0f}% visible",
+        *(round(x, 4) for x in (*corner, *size)),
+    ]
 
 
 def _mask(mask: np.ndarray) -> str:

@@ -1,1 +1,2 @@
-"""Verifies datasets independently: reads only their files, without the code that plans, splits or writes captions."""
+"""Verifies datasets independently: reads only their files, without the code that plans, splits or
+writes captions."""

@@ -27,7 +27,8 @@ TRUE, FALSE, UNDECIDED, UNREADABLE = 1, 0, -1, -2
 class Candidates:
     """The columns of candidates.parquet as arrays of one length.
 
-    `item`, `text`: int64, rows of the items and texts tables. `scene`: int64, index into `scene_ids`. Each is -1 if
+    `item`, `text`: int64, rows of the items and texts tables. `scene`: int64, index into
+    `scene_ids`. Each is -1 if
     there is no such row. `truth`: bool. `slot`: strings.
     """
 
@@ -113,11 +114,14 @@ class Benchmark:
     @cached_property
     def named(self) -> list[Named | None]:
         """How much held-out content each text names; None if it cannot be read."""
-        return [None if meaning is None else self.held_out.named(meaning) for meaning in self.meanings]
+        return [
+            None if meaning is None else self.held_out.named(meaning) for meaning in self.meanings
+        ]
 
     @cached_property
     def familiarity(self) -> np.ndarray:
-        """int64 per text: equal for texts that name equally much held-out content; 0 for none, -1 if unreadable."""
+        """int64 per text: equal for texts that name equally much held-out content; 0 for none, -1
+        if unreadable."""
         numbers: dict[Named | None, int] = {None: -1, Named(): 0}
         for named in self.named:
             numbers.setdefault(named, len(numbers) - 1)
@@ -131,8 +135,11 @@ class Benchmark:
         width = max(len(self.meanings), 1)
         pairs, back = np.unique(rows.scene[known] * width + rows.text[known], return_inverse=True)
         verdicts = np.full(len(known), UNREADABLE, np.int8)
-        decided = self.world.progress.each(self._decided(pairs.tolist(), width), "candidates", len(pairs), BATCH)
-        # Without a count, since with one fromiter never asks for the end, and the bar would stop before it.
+        decided = self.world.progress.each(
+            self._decided(pairs.tolist(), width), "candidates", len(pairs), BATCH
+        )
+        # Without a count, since with one fromiter never asks for the end, and the bar would stop
+        # before it.
         verdicts[known] = np.fromiter(decided, np.int8)[back]
         return verdicts
 

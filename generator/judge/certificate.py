@@ -1,5 +1,5 @@
-"""Collects the findings of checks and makes a benchmark's certificate: its status, a sentence to quote, and the
-extent of the checks."""
+"""Collects the findings of checks and makes a benchmark's certificate: its status, a sentence to
+quote, and the extent of the checks."""
 
 import logging
 import tarfile
@@ -45,7 +45,8 @@ def finding(fault: str, what: str) -> Finding:
 
 
 def guarded(found: Iterable[Finding], what: str) -> Iterator[Finding]:
-    """Yields the findings of a check. If damaged data stop the check, this is a finding too: nothing is proved.
+    """Yields the findings of a check. If damaged data stop the check, this is a finding too:
+    nothing is proved.
 
     `what`: the name of the check, for that finding.
     """
@@ -53,7 +54,10 @@ def guarded(found: Iterable[Finding], what: str) -> Iterator[Finding]:
         yield from found
     except DAMAGE as error:
         logger.debug(f"the check of {what} ended", exc_info=True)
-        yield finding("unjudged", f"{what} cannot be judged, since the data of a file do not fit its format: {error!r}")
+        yield finding(
+            "unjudged",
+            f"{what} cannot be judged, since the data of a file do not fit its format: {error!r}",
+        )
 
 
 class Findings:
@@ -86,7 +90,8 @@ class Findings:
 class Images:
     """The result of checking the images of a world.
 
-    `level`: how and how many were checked. `facts`: numbers for the certificate, by name. `sentence`: the comparisons
+    `level`: how and how many were checked. `facts`: numbers for the certificate, by name.
+    `sentence`: the comparisons
     made, for the certificate's sentence; empty at the level of records.
     """
 
@@ -109,11 +114,12 @@ class Reproduced:
 
 
 Examine = Callable[[Path, Mapping[str, tuple[str, ...]]], Images]
-"""Checks images of the dataset in a folder. The mapping gives each scene's split in every benchmark, by scene_id."""
+"""Checks images of the dataset in a folder. The mapping gives each scene's split in every
+benchmark, by scene_id."""
 
 Reproduce = Callable[[Path, Sequence[str]], Callable[[], Mapping[str, Reproduced]]]
-"""Starts to make benchmarks of the dataset in a folder again, and their world. Returns a function that waits for the
-results."""
+"""Starts to make benchmarks of the dataset in a folder again, and their world. Returns a function
+that waits for the results."""
 
 
 def certificate(
@@ -125,18 +131,24 @@ def certificate(
     again: Reproduced,
     manifests: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The certificate, ready for JSON: `status` (one of STATUSES), `level`, `reproduced`, `sentence`, `findings`
-    ({fault, what}), `faults` (numbers by fault), `declared_leaks`, `empty_cells`, `counts`, `images` (the numbers of
-    `Images.facts`), and the digests `world` and `benchmark`.
+    """The certificate, ready for JSON: `status` (one of STATUSES), `level`, `reproduced`,
+    `sentence`, `findings` ({fault, what}), `faults` (numbers by fault), `declared_leaks`,
+    `empty_cells`, `counts`, `images` (the numbers of `Images.facts`), and the digests `world` and
+    `benchmark`.
 
-    `tables`: the readable tables. `world`: digest of the judged world. `manifests`: SHA-256 of the manifests of world
+    `tables`: the readable tables. `world`: digest of the judged world. `manifests`: SHA-256 of the
+    manifests of world
     and benchmark, whose claims no other digest covers.
 
     """
     declared = [str(leak) for leak in manifest.get("declared_leaks", [])]
     empty_cells = [str(cell) for cell in manifest.get("empty_cells", [])]
     faults = dict(sorted(findings.counts.items()))
-    counts = {"scenes": tables["splits"]["split"].is_valid().to_pylist().count(True) if "splits" in tables else 0}
+    counts = {
+        "scenes": tables["splits"]["split"].is_valid().to_pylist().count(True)
+        if "splits" in tables
+        else 0
+    }
     counts |= {name: len(tables.get(name, [])) for name in ("texts", "items", "candidates")}
     status = "failed" if faults else "as declared" if declared else "clean"
     if faults:
@@ -167,17 +179,27 @@ def certificate(
 
 def _cells_said(cells: Sequence[str]) -> str:
     more = f" and {len(cells) - _NAMED_CELLS} more" if len(cells) > _NAMED_CELLS else ""
-    return f"{len(cells)} declared cells without questions ({', '.join(cells[:_NAMED_CELLS])}{more})"
+    return (
+        f"{len(cells)} declared cells without questions ({', '.join(cells[:_NAMED_CELLS])}{more})"
+    )
 
 
 def _proven(manifest: Mapping[str, Any], declared: list[str], counts: Mapping[str, int]) -> str:
     leak = f"the declared leaks only ({'; '.join(declared)})" if declared else "no leak"
-    exposed = "training negatives may name what is held out, " if manifest.get("exposed_negatives") else ""
+    exposed = (
+        "training negatives may name what is held out, "
+        if manifest.get("exposed_negatives")
+        else ""
+    )
     but = " but in asymmetric splits" if {*ASYMMETRIC} & {*manifest.get("scenes", ())} else ""
-    symmetric = "" if manifest.get("equal_familiarity") is False else f"familiarity symmetric{but}, "
+    symmetric = (
+        "" if manifest.get("equal_familiarity") is False else f"familiarity symmetric{but}, "
+    )
     strange = f"the design '{manifest.get('design')}' as its author describes it, "
     return (
-        f"{counts['scenes']:,} scenes, {counts['texts']:,} texts and {counts['items']:,} items have {leak}; every "
+        f"{counts['scenes']:,} scenes, {counts['texts']:,} texts and {counts['items']:,} items "
+        f"have {leak}; every "
         "positive is true, every negative false, "
-        f"{exposed}{symmetric}{'' if manifest.get('design') in (None, *DESIGNS) else strange}every file whole"
+        f"{exposed}{symmetric}{'' if manifest.get('design') in (None, *DESIGNS) else strange}every "
+        f"file whole"
     )

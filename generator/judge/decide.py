@@ -6,17 +6,21 @@ from generator.judge.geometry import Decided, SceneGeometry
 from generator.judge.meaning import Link, Meaning
 
 Tie = tuple[tuple[int, ...], list, list]
-"""A relation between mentions: (indices of the mentions, fitting second objects by first, fitting first objects by
-second). With three mentions: (indices, fitting third objects by first and second, an empty list)."""
+"""A relation between mentions: (indices of the mentions, fitting second objects by first, fitting
+first objects by second). With three mentions: (indices, fitting third objects by first and second,
+an empty list)."""
 Partners = list[list[tuple[int, list]]]
-"""For each mention and each of its relations of two: the other mention, and its possible objects by own object."""
+"""For each mention and each of its relations of two: the other mention, and its possible objects by
+own object."""
 
 
 def decide(meaning: Meaning, shown: SceneGeometry) -> bool | None:
     """Whether a text is true of a scene; None if undecided."""
     truth = _stated(meaning, shown)
     if meaning.environment is not None:
-        truth = _both(truth, None if shown.environment is None else meaning.environment == shown.environment)
+        truth = _both(
+            truth, None if shown.environment is None else meaning.environment == shown.environment
+        )
     return truth if not meaning.denied or truth is None else not truth
 
 
@@ -27,7 +31,8 @@ def _both(first: bool | None, second: bool | None) -> bool | None:
 
 
 def _stated(meaning: Meaning, shown: SceneGeometry) -> bool | None:
-    """Rules 3 to 5: the objects and relations of a text, without its environment and without denial of the whole."""
+    """Rules 3 to 5: the objects and relations of a text, without its environment and without denial
+    of the whole."""
     fitting = [shown.fitting(thing) for thing in meaning.things]
     counts = [thing.number for thing in meaning.things]
     if all(count == 1 for count in counts):
@@ -48,7 +53,8 @@ def _stated(meaning: Meaning, shown: SceneGeometry) -> bool | None:
 
 
 def _counted(found: int, count: int) -> bool | None:
-    """Rule 5: "no cube" or "two cubes" when `found` objects fit. Undecided if count ≥ 2 and found > count."""
+    """Rule 5: "no cube" or "two cubes" when `found` objects fit. Undecided if count ≥ 2 and found >
+    count."""
     if found == count:
         return True
     return None if count and found > count else False
@@ -62,7 +68,9 @@ def _singles(fitting: list[int], links: tuple[Link, ...], shown: SceneGeometry) 
     if all(link[3] for link in links):
         return first
     uses = [place for s, _, o, _, *also in links for place in (s, o, *also)]
-    none_of = [link for link in links if not link[3] and len(link) == 4 and uses.count(link[2]) == 1]
+    none_of = [
+        link for link in links if not link[3] and len(link) == 4 and uses.count(link[2]) == 1
+    ]
     if not none_of:
         return first
     return first if _second_reading(fitting, links, none_of, shown) is first else None
@@ -114,7 +122,8 @@ def _sure(ends: list[tuple[int, ...]], decided: list[Decided]) -> list[Tie]:
     return [(places, each.sure, each.sure_of) for places, each in zip(ends, decided, strict=True)]
 
 
-# Assignment of different objects to mentions. A set of objects is an integer with one bit per object.
+# Assignment of different objects to mentions. A set of objects is an integer with one bit per
+# object.
 
 
 def _bits(mask: int) -> Iterator[int]:
@@ -134,7 +143,8 @@ def _matching(domains: list[int]) -> bool:
 
 
 def _placed(domains: list[int], owner: dict[int, int], mention: int, tried: list[int]) -> bool:
-    """Whether a mention can be assigned an object that no other has. Earlier mentions are reassigned if needed."""
+    """Whether a mention can be assigned an object that no other has. Earlier mentions are
+    reassigned if needed."""
     for i in _bits(domains[mention]):
         if not tried[0] >> i & 1:
             tried[0] |= 1 << i
@@ -145,7 +155,8 @@ def _placed(domains: list[int], owner: dict[int, int], mention: int, tried: list
 
 
 def _possible(domains: list[int], ties: list[Tie]) -> bool:
-    """Whether the mentions can be assigned distinct objects of their domains such that every relation fits."""
+    """Whether the mentions can be assigned distinct objects of their domains such that every
+    relation fits."""
     if not _matching(domains):
         return False
     if len(domains) == 2 and len(ties) == 1:
@@ -157,17 +168,22 @@ def _possible(domains: list[int], ties: list[Tie]) -> bool:
         if not also:
             partners[s].append((o, second_by_first))
             partners[o].append((s, first_by_second))
-    return _search(list(domains), {place for ends, _, _ in ties for place in ends}, partners, of_three)
+    return _search(
+        list(domains), {place for ends, _, _ in ties for place in ends}, partners, of_three
+    )
 
 
 def _search(domains: list[int], left: set[int], partners: Partners, of_three: list[Tie]) -> bool:
-    """Assign the remaining mentions, the smallest domain first. Each choice narrows the other domains.
+    """Assign the remaining mentions, the smallest domain first. Each choice narrows the other
+    domains.
 
     Relations of three are decided after all mentions are assigned.
     """
     if not left:
         chosen = [mask.bit_length() - 1 for mask in domains]
-        return all(third[chosen[s]][chosen[o]] & domains[a] for (s, o, a), third, _ in of_three) and _matching(domains)
+        return all(
+            third[chosen[s]][chosen[o]] & domains[a] for (s, o, a), third, _ in of_three
+        ) and _matching(domains)
     mention = min(left, key=lambda place: domains[place].bit_count())
     rest = left - {mention}
     for i in _bits(domains[mention]):

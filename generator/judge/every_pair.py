@@ -1,7 +1,8 @@
-"""Decides every pair of scene and text that a protocol compares, for truth.parquet (generator.dataset.truth).
+"""Decides every pair of scene and text that a protocol compares, for truth.parquet
+(generator.dataset.truth).
 
-A scene is compared with the candidates of its items, with the pools of its items, and for raw retrieval with all true
-captions of its split.
+A scene is compared with the candidates of its items, with the pools of its items, and for raw
+retrieval with all true captions of its split.
 """
 
 from collections import defaultdict
@@ -48,13 +49,20 @@ def _text_sets(benchmark: Benchmark) -> dict[str, Pool]:
     for row in _captions_of_raw_retrieval(benchmark).tolist():
         rows_of[_raw_name(benchmark, rows.item[row])].add(int(rows.text[row]))
     return {
-        name: Pool([(text, meaning) for text in sorted(texts) if text >= 0 and (meaning := benchmark.meanings[text])])
+        name: Pool(
+            [
+                (text, meaning)
+                for text in sorted(texts)
+                if text >= 0 and (meaning := benchmark.meanings[text])
+            ]
+        )
         for name, texts in rows_of.items()
     }
 
 
 def _sets_of_scenes(benchmark: Benchmark, text_sets: dict[str, Pool]) -> dict[int, set[str]]:
-    """For each scene that an evaluation item asks about, the names of the text sets that it is compared with."""
+    """For each scene that an evaluation item asks about, the names of the text sets that it is
+    compared with."""
     pool_of = labels(benchmark.tables["items"]["pool_id"])
     sets_of: dict[int, set[str]] = defaultdict(set)
     rows = benchmark.candidates
@@ -66,7 +74,8 @@ def _sets_of_scenes(benchmark: Benchmark, text_sets: dict[str, Pool]) -> dict[in
 
 
 def _decided_candidates(benchmark: Benchmark) -> dict[int, tuple[set[int], set[int]]]:
-    """By scene, the candidates of evaluation items that are true of it, and those that are undecided."""
+    """By scene, the candidates of evaluation items that are true of it, and those that are
+    undecided."""
     decided: dict[int, tuple[set[int], set[int]]] = defaultdict(lambda: (set(), set()))
     rows, verdicts = benchmark.candidates, benchmark.verdicts
     for row in _evaluated(benchmark).tolist():

@@ -45,16 +45,24 @@ _JUDGED = _FILLED | {
 
 
 def file_faults(
-    folder: Path, digest: str | None, images: bool, progress: Progress = SILENT, size: Size | None = None
+    folder: Path,
+    digest: str | None,
+    images: bool,
+    progress: Progress = SILENT,
+    size: Size | None = None,
 ) -> Iterator[Finding]:
-    """Files of a component that are missing, changed or not listed in SHA256SUMS, and damaged images.
+    """Files of a component that are missing, changed or not listed in SHA256SUMS, and damaged
+    images.
 
-    `digest`: of SHA256SUMS, from the manifest. `images`: whether to decode PNG files too. `size`: expected width and
+    `digest`: of SHA256SUMS, from the manifest. `images`: whether to decode PNG files too. `size`:
+    expected width and
     height of the images, if known.
 
     """
     if not (folder / SUMS).exists() or sha256(folder / SUMS) != digest:
-        yield finding("damaged file", f"{folder.name}/{SUMS} does not match its digest in the manifest")
+        yield finding(
+            "damaged file", f"{folder.name}/{SUMS} does not match its digest in the manifest"
+        )
     sums = read_sums(folder) if (folder / SUMS).exists() else {}
     for name, expected in progress.each(sums.items(), f"files of {folder.name}", len(sums)):
         try:
@@ -67,7 +75,9 @@ def file_faults(
             continue
         try:
             if sha256(path) != expected:
-                yield finding("damaged file", f"{folder.name}/{name} has other bytes than when it was made")
+                yield finding(
+                    "damaged file", f"{folder.name}/{name} has other bytes than when it was made"
+                )
             image = read_bytes(path, MOST_IN_SCENE) if images and path.suffix == ".png" else None
         except UserError as error:
             yield finding("damaged file", error.message)
@@ -77,7 +87,9 @@ def file_faults(
     listed = {folder / name for name in (*sums, SUMS, "manifest.json", *ABOUT)}
     for path in folder.rglob("*"):
         if path.is_file() and path not in listed:
-            yield finding("unlisted file", f"{folder.name}/{path.relative_to(folder)} is not in {SUMS}")
+            yield finding(
+                "unlisted file", f"{folder.name}/{path.relative_to(folder)} is not in {SUMS}"
+            )
 
 
 def readable_table(path: Path, schema: pa.Schema, report: Report) -> pa.Table | None:
@@ -92,8 +104,8 @@ def readable_table(path: Path, schema: pa.Schema, report: Report) -> pa.Table | 
 def _parts(path: Path, schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
     """The judged columns of a table, `rows` rows at a time; the first part is empty.
 
-    Raises one of DAMAGE if the table cannot be read, lacks a column, or has an unknown column or a forbidden empty
-    cell.
+    Raises one of DAMAGE if the table cannot be read, lacks a column, or has an unknown column or a
+    forbidden empty cell.
     """
     there = read_schema(path)
     if there.metadata or any(field.metadata for field in there):
@@ -102,7 +114,9 @@ def _parts(path: Path, schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
     if missing := set(schema.names) - {*found, *_OPTIONAL}:
         raise ValueError(f"it has no column {' or '.join(sorted(missing))}")
     if strange := set(found) - set(schema.names):
-        raise ValueError(f"it has the column {' and '.join(sorted(strange))}, which the format does not have")
+        raise ValueError(
+            f"it has the column {' and '.join(sorted(strange))}, which the format does not have"
+        )
     judged = pa.schema([field for field in schema if field.name in _JUDGED])
     yield judged.empty_table()
     named = [name for name in judged.names if name in found]
@@ -111,13 +125,16 @@ def _parts(path: Path, schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
         for name in set(judged.names).difference(named):
             part = part.append_column(name, pa.nulls(len(part), judged.field(name).type))
         part = part.select(judged.names).cast(judged)
-        if empty := [name for name in sorted(_FILLED.intersection(judged.names)) if part[name].null_count]:
+        if empty := [
+            name for name in sorted(_FILLED.intersection(judged.names)) if part[name].null_count
+        ]:
             raise ValueError(f"it has rows without {' or '.join(empty)}")
         yield part
 
 
 def readable_parts(path: Path, schema: pa.Schema, rows: int, report: Report) -> Iterator[pa.Table]:
-    """The judged columns of a table, `rows` rows at a time; stops with a finding if it cannot be read further."""
+    """The judged columns of a table, `rows` rows at a time; stops with a finding if it cannot be
+    read further."""
     try:
         yield from _parts(path, schema, rows)
     except DAMAGE as error:
@@ -137,7 +154,9 @@ def labels(column: pa.ChunkedArray) -> np.ndarray:
 
 def places(column: pa.ChunkedArray, among: pa.Array | pa.ChunkedArray) -> np.ndarray:
     """The index of each value of a column in `among`; -1 if it is not there."""
-    return np.asarray(pc.fill_null(pc.index_in(column, value_set=among), -1).to_numpy(), dtype=np.int64)
+    return np.asarray(
+        pc.fill_null(pc.index_in(column, value_set=among), -1).to_numpy(), dtype=np.int64
+    )
 
 
 def repeated(column: pa.ChunkedArray) -> list[str]:
@@ -148,13 +167,15 @@ def repeated(column: pa.ChunkedArray) -> list[str]:
 
 
 def readable_toml(path: Path) -> str:
-    """The text of a TOML file. Raises UserError if it cannot be read: nothing can be judged then."""
+    """The text of a TOML file. Raises UserError if it cannot be read: nothing can be judged
+    then."""
     try:
         text = read_text(path, MOST_TOML)
         parse_toml(text)
     except (OSError, ValueError) as error:
         raise UserError(
-            f"{path} cannot be read ({error}), so nothing can be judged; restore it or render again."
+            f"{path} cannot be read ({error}), so nothing can be judged; restore it or render "
+            f"again."
         ) from None
     return text
 
@@ -162,7 +183,8 @@ def readable_toml(path: Path) -> str:
 def image_fault(data: bytes, path: str = "", size: Size | None = None) -> str | None:
     """The fault of the bytes of a PNG file; None if there is none.
 
-    `path`: within the world, such as images/000017.png; images must be 8-bit RGB, masks 8-bit grayscale. `size`:
+    `path`: within the world, such as images/000017.png; images must be 8-bit RGB, masks 8-bit
+    grayscale. `size`:
     expected width and height in pixels. Each is checked only if it is given.
     """
     try:
@@ -176,7 +198,8 @@ def image_fault(data: bytes, path: str = "", size: Size | None = None) -> str | 
 
 
 def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Name and content of each chunk. Raises ValueError or struct.error if the file is cut short."""
+    """Name and content of each chunk. Raises ValueError or struct.error if the file is cut
+    short."""
     if not data.startswith(_SIGNATURE):
         raise ValueError("it is no PNG file")
     name, at = b"", len(_SIGNATURE)
@@ -193,7 +216,10 @@ def _header_fault(header: bytes, path: str, size: Size | None) -> str | None:
     if size is not None and (width, height) != size:
         return f"has {width}x{height} pixels, not {size[0]}x{size[1]} as the manifest says"
     if max(width, height) > MOST_SIDE:
-        return f"has {width}x{height} pixels, more than the {MOST_SIDE}x{MOST_SIDE} of the largest image"
+        return (
+            f"has {width}x{height} pixels, more than the {MOST_SIDE}x{MOST_SIDE} of the largest "
+            f"image"
+        )
     mode = _MODES.get(path.partition("/")[0])
     if mode is not None and (depth, color, interlaced) != (8, mode[0], 0):
         return f"is not 8-bit {mode[1]} without interlacing"

@@ -1,4 +1,5 @@
-"""Recomputes what holds in a scene from its recorded poses. Independent of the code that placed the objects."""
+"""Recomputes what holds in a scene from its recorded poses. Independent of the code that placed the
+objects."""
 
 import json
 import math
@@ -23,8 +24,10 @@ Masks = list[int]
 class Decided(NamedTuple):
     """Whether a relation, or its denial, holds between the objects of a scene.
 
-    `sure[i]`: the objects j for which "i is REL j" is true. `open[i]`: the j for which it is not false. `sure_of[j]`,
-    `open_of[j]`: the same, by the second object. For a relation of three objects, `sure[i][j]` and `open[i][j]` are the
+    `sure[i]`: the objects j for which "i is REL j" is true. `open[i]`: the j for which it is not
+    false. `sure_of[j]`,
+    `open_of[j]`: the same, by the second object. For a relation of three objects, `sure[i][j]` and
+    `open[i][j]` are the
     sets of third objects, and `sure_of` and `open_of` are empty.
     """
 
@@ -35,7 +38,8 @@ class Decided(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """A relation of a vocabulary: its margin and, for some relations, its distance, both in metres."""
+    """A relation of a vocabulary: its margin and, for some relations, its distance, both in
+    metres."""
 
     margin: float
     distance: float
@@ -45,8 +49,10 @@ class Relation(NamedTuple):
 class Terms:
     """The terms of a vocabulary that decide the facts of scenes.
 
-    `category`: its word for categories. `relations`: by name, all in `RULES`. `tops`: by category, (height, radius) of
-    its flat top before scaling. `scales`: by (kind, value). A top times a scale is in metres. `met`: cache of the
+    `category`: its word for categories. `relations`: by name, all in `RULES`. `tops`: by category,
+    (height, radius) of
+    its flat top before scaling. `scales`: by (kind, value). A top times a scale is in metres.
+    `met`: cache of the
     objects seen so far, so that equal objects share memory.
     """
 
@@ -54,11 +60,14 @@ class Terms:
     relations: dict[str, Relation]
     tops: dict[str, tuple[float, float]] = field(default_factory=dict)
     scales: dict[Pair, float] = field(default_factory=dict)
-    met: dict[tuple[str, tuple[Pair, ...]], tuple[str, dict[str, str]]] = field(default_factory=dict)
+    met: dict[tuple[str, tuple[Pair, ...]], tuple[str, dict[str, str]]] = field(
+        default_factory=dict
+    )
 
     @classmethod
     def of(cls, vocabulary_toml: str) -> "Terms":
-        """Read the terms from a vocabulary in TOML. Raises UserError for a relation that is not in `RULES`."""
+        """Read the terms from a vocabulary in TOML. Raises UserError for a relation that is not in
+        `RULES`."""
         data = tomllib.loads(vocabulary_toml)
         relations = {
             name: Relation(told["margin"], told.get("distance", 0.0))
@@ -71,7 +80,10 @@ class Terms:
                     f"{did_you_mean(name, list(RULES))}"
                 )
         tops = {
-            name: (kind["top"]["height"] * kind.get("size", 1), kind["top"]["radius"] * kind.get("size", 1))
+            name: (
+                kind["top"]["height"] * kind.get("size", 1),
+                kind["top"]["radius"] * kind.get("size", 1),
+            )
             for name, kind in data.get("objects", {}).items()
             if "top" in kind
         }
@@ -98,8 +110,10 @@ class Terms:
 class SceneGeometry:
     """A scene, from its record.
 
-    `objects`: category, and values by kind. `along`: for each object the metres to the right and away from the
-    camera, from an arbitrary origin. `feet`: the height on which it stands; `tops`: height and radius of its flat
+    `objects`: category, and values by kind. `along`: for each object the metres to the right and
+    away from the
+    camera, from an arbitrary origin. `feet`: the height on which it stands; `tops`: height and
+    radius of its flat
     top; metres. `environment`: its name, if known.
     """
 
@@ -131,7 +145,11 @@ class SceneGeometry:
         found = self._fitting.get(thing)
         if found is None:
             having = self._traits()
-            found = self.all if thing.category is None else having.get((self.terms.category, thing.category), 0)
+            found = (
+                self.all
+                if thing.category is None
+                else having.get((self.terms.category, thing.category), 0)
+            )
             for pair in thing.attributes:
                 found &= having.get(pair, 0)
             if thing.without is not None:
@@ -151,7 +169,9 @@ class SceneGeometry:
         """Between which objects a relation holds, or its denial if `holds` is false."""
         found = self._decided.get((relation, holds))
         if found is None:
-            found = self._decided[relation, holds] = self._relation(relation) if holds else self._denial(relation)
+            found = self._decided[relation, holds] = (
+                self._relation(relation) if holds else self._denial(relation)
+            )
         return found
 
     def _relation(self, name: str) -> Decided:
@@ -176,42 +196,56 @@ class SceneGeometry:
         return Decided((sure * bits).sum(2).tolist(), (open_ * bits).sum(2).tolist(), [], [])
 
     def margins(self, name: str) -> list:
-        """Signed margins of a relation in metres, rounded to micrometres (docs/vocabularies.md), by first, second and,
-        if there is one, third object."""
+        """Signed margins of a relation in metres, rounded to micrometres (docs/vocabularies.md), by
+        first, second and, if there is one, third object."""
         rule, relation = RULES[name], self.terms.relations[name]
         if rule.arity not in self._grids:
             columns, axes = np.array(self.stands()).reshape(-1, 5).T, np.eye(rule.arity, dtype=int)
             shapes = [tuple(np.where(axis, -1, 1)) for axis in axes]
-            self._grids[rule.arity] = [Stand(*(column.reshape(shape) for column in columns)) for shape in shapes]
-        margins: list = np.round(rule.margin(*self._grids[rule.arity], relation.distance), 6).tolist()
+            self._grids[rule.arity] = [
+                Stand(*(column.reshape(shape) for column in columns)) for shape in shapes
+            ]
+        margins: list = np.round(
+            rule.margin(*self._grids[rule.arity], relation.distance), 6
+        ).tolist()
         return margins
 
     def resting(self, upper: int, lower: int) -> float:
-        """How far inside the rim of the lower object's flat top the upper object stands, in metres; ≤ 0 if it does not
-        rest there."""
+        """How far inside the rim of the lower object's flat top the upper object stands, in metres;
+        ≤ 0 if it does not rest there."""
         stands = self.stands()
         return float(_resting(stands[upper], stands[lower]))
 
     def stands(self) -> list["Stand"]:
         """Position and flat top of each object."""
-        return [Stand(*place, foot, *top) for place, foot, top in zip(self.along, self.feet, self.tops, strict=True)]
+        return [
+            Stand(*place, foot, *top)
+            for place, foot, top in zip(self.along, self.feet, self.tops, strict=True)
+        ]
 
     def _denial(self, name: str) -> Decided:
         meaning = self.decided(name, True)
         if RULES[name].arity == 3:
-            sure, open_ = ([[~mask for mask in row] for row in masks] for masks in (meaning.open, meaning.sure))
+            sure, open_ = (
+                [[~mask for mask in row] for row in masks] for masks in (meaning.open, meaning.sure)
+            )
             return Decided(sure, open_, [], [])
         others = [self.all & ~(1 << i) for i in range(len(self.objects))]
 
         def lacking(masks: Masks) -> Masks:
             return [others[i] & ~mask for i, mask in enumerate(masks)]
 
-        return Decided(lacking(meaning.open), lacking(meaning.sure), lacking(meaning.open_of), lacking(meaning.sure_of))
+        return Decided(
+            lacking(meaning.open),
+            lacking(meaning.sure),
+            lacking(meaning.open_of),
+            lacking(meaning.sure_of),
+        )
 
 
 class Stand(NamedTuple):
-    """Position and flat top of an object, in metres, or arrays of several: metres to the right and away from the
-    camera, height of the foot, height and radius of the flat top."""
+    """Position and flat top of an object, in metres, or arrays of several: metres to the right and
+    away from the camera, height of the foot, height and radius of the flat top."""
 
     right: Any
     away: Any
@@ -233,8 +267,10 @@ def _resting(upper: Stand, lower: Stand) -> Any:
 class Rule(NamedTuple):
     """The rule that decides a relation (docs/vocabularies.md, "Rules of space").
 
-    `margin`: a function of `arity` (2 or 3) objects and the relation's distance that returns the signed margin in
-    metres. `opposite`: the relation that cannot hold together with this relation. `converse`: the same relation seen
+    `margin`: a function of `arity` (2 or 3) objects and the relation's distance that returns the
+    signed margin in
+    metres. `opposite`: the relation that cannot hold together with this relation. `converse`: the
+    same relation seen
     from the second object.
     """
 
@@ -258,8 +294,8 @@ RULES = {
 
 
 def read_scene(record: str, terms: Terms) -> SceneGeometry:
-    """Read the record of a scene (JSON). Raises ValueError, KeyError or TypeError if it is malformed, repeats a key, or
-    has a number that is not finite."""
+    """Read the record of a scene (JSON). Raises ValueError, KeyError or TypeError if it is
+    malformed, repeats a key, or has a number that is not finite."""
     data = parse_json(record)
     json.dumps(data, allow_nan=False)
     objects = []

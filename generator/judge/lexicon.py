@@ -11,7 +11,18 @@ from generator.judge.meaning import Pair, Thing
 from generator.judge.templates import Template, readable_templates
 
 NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+PLACES = (
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+)
 _GRAMMAR = {
     "a": ("a", "an"),
     "the": ("the",),
@@ -39,9 +50,9 @@ class UnreadableError(Exception):
 Word = tuple[str, Any]
 """The class of a word in the grammar of text_reader.py, and its meaning.
 
-Meanings by class: `noun` and `plural`: a category (None for "object"). `value` and `after` (a value that follows the
-noun, such as "made of wood"): (kind, value). `number`, `none` and `ordinal`: an integer. Relations and `environment`:
-the name.
+Meanings by class: `noun` and `plural`: a category (None for "object"). `value` and `after` (a value
+that follows the noun, such as "made of wood"): (kind, value). `number`, `none` and `ordinal`: an
+integer. Relations and `environment`: the name.
 """
 
 
@@ -49,9 +60,12 @@ the name.
 class Lexicon:
     """The words of a vocabulary and of the grammar.
 
-    Ambiguous words are left out, so texts with them cannot be read: words with two meanings, and multi-word terms that
-    can be split into other terms. `category`: the vocabulary's word for categories. `longer`: matches multi-word terms.
-    `templates`: the family's own templates, and `refused` the reason for each that may have two readings. `things`:
+    Ambiguous words are left out, so texts with them cannot be read: words with two meanings, and
+        multi-word terms that
+    can be split into other terms. `category`: the vocabulary's word for categories. `longer`:
+    matches multi-word terms.
+    `templates`: the family's own templates, and `refused` the reason for each that may have two
+    readings. `things`:
     cache of mentioned objects, by their words.
     """
 
@@ -64,14 +78,19 @@ class Lexicon:
 
     @classmethod
     def of(cls, vocabulary_toml: str) -> "Lexicon":
-        """Read the words of a family: names and synonyms of objects, values and relations; phrases of environments."""
+        """Read the words of a family: names and synonyms of objects, values and relations; phrases
+        of environments."""
         data = tomllib.loads(vocabulary_toml)
         meanings: dict[str, set[Word]] = {}
         for word, name, meaning in (*_grammar(), *_nouns(data), *_values(data), *_relations(data)):
             meanings.setdefault(spaced(word).strip(), set()).add((name, meaning))
         words = {word: next(iter(found)) for word, found in meanings.items() if len(found) == 1}
         several = [word for word in words if " " in word]
-        divisible = [word for word in several if words[word][0] not in _GRAMMAR and _is_divisible(word, words)]
+        divisible = [
+            word
+            for word in several
+            if words[word][0] not in _GRAMMAR and _is_divisible(word, words)
+        ]
         for word in divisible:
             del words[word]
         listed = "|".join(re.escape(word) for word in sorted(several, key=len, reverse=True))
@@ -86,11 +105,14 @@ class Lexicon:
         )
 
     def divided(self, text: str) -> tuple[list[str], list[Word]]:
-        """Split a text into words, longest match first. Returns the words and their classes and meanings.
+        """Split a text into words, longest match first. Returns the words and their classes and
+        meanings.
 
         Raises UnreadableError for unknown words.
         """
-        words = self.longer.sub(lambda found: found[0].replace(" ", _JOINT), spaced(text)).split(" ")
+        words = self.longer.sub(lambda found: found[0].replace(" ", _JOINT), spaced(text)).split(
+            " "
+        )
         known = self.words
         try:
             return words, [known[word] for word in words]
@@ -142,7 +164,9 @@ def _is_divisible(word: str, words: Container[str]) -> bool:
     """
     parts = word.split(" ")
     halves = ((" ".join(parts[:n]), " ".join(parts[n:])) for n in range(1, len(parts)))
-    return any(first in words and (rest in words or _is_divisible(rest, words)) for first, rest in halves)
+    return any(
+        first in words and (rest in words or _is_divisible(rest, words)) for first, rest in halves
+    )
 
 
 Entry = tuple[str, str, Any]
@@ -177,18 +201,28 @@ def _nouns(data: dict[str, Any]) -> Iterator[Entry]:
 
 
 def _values(data: dict[str, Any]) -> Iterator[Entry]:
-    frames = {kind: declared.get("phrase", _VALUE) for kind, declared in data.get("kinds", {}).items()}
+    frames = {
+        kind: declared.get("phrase", _VALUE) for kind, declared in data.get("kinds", {}).items()
+    }
     for kind, values in data["attributes"].items():
         frame = frames.get(kind, _VALUE)
         for name, declared in values.items():
             for word in (name, *declared.get("synonyms", [])):
-                yield frame.replace(_VALUE, word), "value" if frame == _VALUE else "after", (kind, name)
+                yield (
+                    frame.replace(_VALUE, word),
+                    "value" if frame == _VALUE else "after",
+                    (kind, name),
+                )
 
 
 def _relations(data: dict[str, Any]) -> Iterator[Entry]:
     for name, relation in data.get("relations", {}).items():
         for word in (relation["phrase"], *relation.get("synonyms", [])):
-            yield word, "relation_of_three" if name in RULES and RULES[name].arity == 3 else "relation", name
+            yield (
+                word,
+                "relation_of_three" if name in RULES and RULES[name].arity == 3 else "relation",
+                name,
+            )
     for name, place in data.get("environments", {}).items():
         yield from _also_as_opening(place["phrase"], "environment", name)
 

@@ -1,18 +1,20 @@
-"""The meaning of a text as the judge reads it. Independent of the form from which the text was written."""
+"""The meaning of a text as the judge reads it. Independent of the form from which the text was
+written."""
 
 import json
 from typing import Any, NamedTuple
 
 Pair = tuple[str, str]
 Link = tuple[Any, ...]
-"""A relation (subject, name, object, asserted); with three objects, the third comes last. Objects are indices of
-mentions; `asserted` is False if the relation is denied."""
+"""A relation (subject, name, object, asserted); with three objects, the third comes last. Objects
+are indices of mentions; `asserted` is False if the relation is denied."""
 
 
 class Thing(NamedTuple):
     """A mentioned object.
 
-    `category`: None for "object". `attributes`: (kind, value) in order of kind. `without`: a (kind, value) that the
+    `category`: None for "object". `attributes`: (kind, value) in order of kind. `without`: a (kind,
+    value) that the
     text denies of it. `number`: the count, 0 for "no cube".
     """
 
@@ -25,7 +27,8 @@ class Thing(NamedTuple):
 class Meaning(NamedTuple):
     """What a text asserts: mentioned objects in order of first mention, relations in order.
 
-    `denied`: whether the whole text is denied ("It is not true that …"). `environment`: its name, if the text has one.
+    `denied`: whether the whole text is denied ("It is not true that …"). `environment`: its name,
+    if the text has one.
     """
 
     things: tuple[Thing, ...]

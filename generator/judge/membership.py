@@ -1,5 +1,5 @@
-"""Checks assignments: scenes and groups to splits, labels to class lists, images to one scene, items to the split of
-their scenes."""
+"""Checks assignments: scenes and groups to splits, labels to class lists, images to one scene,
+items to the split of their scenes."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -24,13 +24,18 @@ _CLAIMS = ("seen", "unseen", "id_test", "ood_test", _ALL)
 def world_findings(benchmark: Benchmark) -> Iterator[Finding]:
     """A world that is not the world that the benchmark was made over."""
     if benchmark.manifest.get("world") != benchmark.world.digest:
-        yield finding("another world", "the benchmark was made over a world with other files; run `gen split` again")
+        yield finding(
+            "another world",
+            "the benchmark was made over a world with other files; run `gen split` again",
+        )
 
 
 def split_findings(benchmark: Benchmark) -> Iterator[Finding]:
-    """Scenes listed twice, not rendered, in the wrong split or with untrained bindings, and groups in two splits.
+    """Scenes listed twice, not rendered, in the wrong split or with untrained bindings, and groups
+    in two splits.
 
-    Splits of class lists (design gzsl) are not checked by held-out facts: `class_findings` checks their labels.
+    Splits of class lists (design gzsl) are not checked by held-out facts: `class_findings` checks
+    their labels.
     """
     clusters: dict[str, set[str]] = defaultdict(set)
     for scene_id in repeated(benchmark.tables["splits"]["scene_id"]):
@@ -39,25 +44,34 @@ def split_findings(benchmark: Benchmark) -> Iterator[Finding]:
         if split is None:
             continue
         if scene_id not in benchmark.world.shown:
-            yield finding("missing scene", f"scene {scene_id} is in split {split} and was not rendered")
+            yield finding(
+                "missing scene", f"scene {scene_id} is in split {split} and was not rendered"
+            )
             continue
         shown = benchmark.world.shown[scene_id]
         if benchmark.held_out.design != CLASSES:
-            clusters[benchmark.held_out.cluster(shown)].add(ASYMMETRIC[0] if split in ASYMMETRIC else split)
+            clusters[benchmark.held_out.cluster(shown)].add(
+                ASYMMETRIC[0] if split in ASYMMETRIC else split
+            )
             yield from _misplaced(scene_id, split, shown, benchmark.held_out)
     yield from _untrained(benchmark)
     for cluster, splits in clusters.items():
         if len(splits) > 1:
-            yield finding("shared group", f"scenes of {cluster} are in {' and '.join(sorted(splits))}")
+            yield finding(
+                "shared group", f"scenes of {cluster} are in {' and '.join(sorted(splits))}"
+            )
 
 
 def _untrained(benchmark: Benchmark) -> Iterator[Finding]:
-    """Scenes of familiar splits that show a binding which is not held out and which no training scene shows."""
+    """Scenes of familiar splits that show a binding which is not held out and which no training
+    scene shows."""
     held_out, trained = benchmark.held_out, set[Binding]()
     shown = {
         scene_id: set(held_out.bindings_of(benchmark.world.shown[scene_id]))
         for scene_id, split in benchmark.split_of.items()
-        if held_out.design != CLASSES and split in (TRAIN, *_FAMILIAR) and scene_id in benchmark.world.shown
+        if held_out.design != CLASSES
+        and split in (TRAIN, *_FAMILIAR)
+        and scene_id in benchmark.world.shown
     }
     for scene_id, bindings in shown.items():
         if benchmark.split_of[scene_id] == TRAIN:
@@ -66,7 +80,8 @@ def _untrained(benchmark: Benchmark) -> Iterator[Finding]:
         for binding in sorted(bindings - trained - held_out.bindings) if trained else ():
             yield finding(
                 "untrained binding",
-                f"scene {scene_id} of {benchmark.split_of[scene_id]} shows {' '.join(binding)}, which is not held out "
+                f"scene {scene_id} of {benchmark.split_of[scene_id]} shows {' '.join(binding)}, "
+                f"which is not held out "
                 "and which no training scene shows",
             )
 
@@ -80,15 +95,21 @@ def image_findings(benchmark: Benchmark) -> Iterator[Finding]:
     for digest, found in scenes.items():
         splits, ids = (sorted(set(each)) for each in zip(*found, strict=True))
         if len(splits) > 1:
-            yield finding("shared image", f"one image ({digest[:12]}…) is in {' and '.join(splits)}")
+            yield finding(
+                "shared image", f"one image ({digest[:12]}…) is in {' and '.join(splits)}"
+            )
         elif len(ids) > 1:
             yield finding(
-                "repeated image", f"scenes {' and '.join(ids)} of {splits[0]} have the same image ({digest[:12]}…)"
+                "repeated image",
+                f"scenes {' and '.join(ids)} of {splits[0]} have the same image ({digest[:12]}…)",
             )
 
 
-def _misplaced(scene_id: str, split: str, shown: SceneGeometry, held_out: HeldOut) -> Iterator[Finding]:
-    """A scene in the wrong split by its held-out facts. For training scenes leaks.py checks this."""
+def _misplaced(
+    scene_id: str, split: str, shown: SceneGeometry, held_out: HeldOut
+) -> Iterator[Finding]:
+    """A scene in the wrong split by its held-out facts. For training scenes leaks.py checks
+    this."""
     bindings, facts = held_out.bindings_shown(shown), held_out.facts_shown(shown)
     absent = held_out.absent_shown(shown)
     ends = {end for i, _, j in facts for end in (i, j)}
@@ -106,30 +127,42 @@ def _misplaced(scene_id: str, split: str, shown: SceneGeometry, held_out: HeldOu
         "partial": bool(bindings or facts) and not whole,
         "unseen": whole and held_out.dose_split(bindings) == "unseen",
         "unseen_atoms": bool(absent),
-        **{f"dose{times}": whole and held_out.dose_split(bindings) == f"dose{times}" for times, _, _ in held_out.doses},
+        **{
+            f"dose{times}": whole and held_out.dose_split(bindings) == f"dose{times}"
+            for times, _, _ in held_out.doses
+        },
     }
     if not fits.get(split, False) or (absent and split not in ("train", "unseen_atoms")):
         told = [*map(" ".join, bindings), *map(" ".join, held_out.triples_shown(shown)), *absent]
         yield finding(
             "wrong split",
-            f"scene {scene_id} is in {split} and shows {len(bindings)} held-out bindings, {len(facts)} held-out "
-            f"relations and {len(absent)} values or objects that training lacks ({', '.join(told) or 'none'})",
+            f"scene {scene_id} is in {split} and shows {len(bindings)} held-out bindings, "
+            f"{len(facts)} held-out relations and {len(absent)} values or objects that training "
+            f"lacks ({', '.join(told) or 'none'})",
         )
 
 
 _ASKED_SPLITS = ("seen", "partial", "unseen", "id_test", "ood_test", _ALL)
 """The splits in which every question must occur that occurs in one of them."""
 _NEVER_ASKED = {("systematicity", "partial")}
-"""Protocols and splits that a paper leaves out: CREPE has no split in which some compounds are seen."""
+"""Protocols and splits that a paper leaves out: CREPE has no split in which some compounds are
+seen."""
 
 
 def cell_findings(benchmark: Benchmark) -> Iterator[Finding]:
-    """Cells without questions that the manifest does not declare, and declared cells that have questions.
+    """Cells without questions that the manifest does not declare, and declared cells that have
+    questions.
 
-    A cell is a protocol, kind and skill that some question has, and a split of _ASKED_SPLITS that has scenes.
+    A cell is a protocol, kind and skill that some question has, and a split of _ASKED_SPLITS that
+    has scenes.
     """
     items = benchmark.tables["items"]
-    columns = (benchmark.protocols, labels(items["kind"]), labels(items["skill"]), benchmark.item_split)
+    columns = (
+        benchmark.protocols,
+        labels(items["kind"]),
+        labels(items["skill"]),
+        benchmark.item_split,
+    )
     written = set(zip(*(column.tolist() for column in columns), strict=True))
     with_scenes = [split for split in _ASKED_SPLITS if split in benchmark.split_of.values()]
     empty = {
@@ -140,22 +173,30 @@ def cell_findings(benchmark: Benchmark) -> Iterator[Finding]:
     }
     declared = set(map(str, benchmark.manifest.get("empty_cells", [])))
     for cell in sorted(empty - declared):
-        yield finding("empty cell", f"there is no question of {cell}, and the manifest does not declare it")
+        yield finding(
+            "empty cell", f"there is no question of {cell}, and the manifest does not declare it"
+        )
     for cell in sorted(declared - empty):
         yield finding("wrong declaration", f"the manifest says that there is no question of {cell}")
 
 
 def item_findings(benchmark: Benchmark) -> Iterator[Finding]:
-    """Items that occur twice, have no true text, or ask about scenes of another split; splits without questions."""
+    """Items that occur twice, have no true text, or ask about scenes of another split; splits
+    without questions."""
     items, rows = benchmark.tables["items"], benchmark.candidates
     for item_id in repeated(items["item_id"]):
         yield finding("repeated item", f"item {item_id} is in items.parquet more than once")
     known = np.flatnonzero((rows.item >= 0) & (rows.scene >= 0))
-    split_of = np.array([benchmark.split_of.get(scene_id) for scene_id in benchmark.scene_ids], dtype=object)
-    for row in known[split_of[rows.scene[known]] != benchmark.item_split[rows.item[known]]].tolist():
+    split_of = np.array(
+        [benchmark.split_of.get(scene_id) for scene_id in benchmark.scene_ids], dtype=object
+    )
+    for row in known[
+        split_of[rows.scene[known]] != benchmark.item_split[rows.item[known]]
+    ].tolist():
         yield finding(
             "wrong split",
-            f"item {benchmark.item_id(rows.item[row])} is in {benchmark.item_split[rows.item[row]]}, its scene "
+            f"item {benchmark.item_id(rows.item[row])} is in "
+            f"{benchmark.item_split[rows.item[row]]}, its scene "
             f"{benchmark.scene_id(row)} in {split_of[rows.scene[row]] or 'no split'}",
         )
     asked = {*benchmark.item_split.tolist()}
@@ -168,8 +209,9 @@ def item_findings(benchmark: Benchmark) -> Iterator[Finding]:
 
 
 def training_findings(benchmark: Benchmark) -> Iterator[Finding]:
-    """Items of protocol train outside split train, items of other protocols inside it, and candidates of training items
-    over scenes of another split. If there are none, selecting training data by protocol, split or scene is the same."""
+    """Items of protocol train outside split train, items of other protocols inside it, and
+    candidates of training items over scenes of another split. If there are none, selecting training
+    data by protocol, split or scene is the same."""
     protocols = benchmark.protocols
     by_protocol, by_split = protocols == TRAIN, benchmark.item_split == TRAIN
     for item in np.flatnonzero(by_protocol != by_split).tolist():
@@ -182,7 +224,9 @@ def training_findings(benchmark: Benchmark) -> Iterator[Finding]:
     if not len(protocols):
         return
     trains = (rows.item >= 0) & by_protocol[rows.item]
-    trained = np.array([benchmark.split_of.get(each) == TRAIN for each in benchmark.scene_ids] + [False])
+    trained = np.array(
+        [benchmark.split_of.get(each) == TRAIN for each in benchmark.scene_ids] + [False]
+    )
     for row in np.flatnonzero(trains & ~trained[rows.scene]).tolist():
         scene_id = benchmark.scene_id(row)
         yield finding(
@@ -195,7 +239,13 @@ def training_findings(benchmark: Benchmark) -> Iterator[Finding]:
 Label = tuple[str, ...]
 """(value, object), or (subject, relation, object) in the relational dataset."""
 
-LIST_OF = {"train": "train", "id_val": "train", "id_test": "train", "ood_val": "ood_val", "ood_test": "ood_test"}
+LIST_OF = {
+    "train": "train",
+    "id_val": "train",
+    "id_test": "train",
+    "ood_val": "ood_val",
+    "ood_test": "ood_test",
+}
 _OBJECTS = {"single": 1, "two-object": 2, "relational": 2, "three-object": 3}
 
 
@@ -208,13 +258,16 @@ def class_findings(benchmark: Benchmark) -> Iterator[Finding]:
     excepted = shared_triples(benchmark)
     for scene_id, split in benchmark.split_of.items():
         if split is not None and scene_id in benchmark.world.shown:
-            fault = _scene_fault(benchmark.world.shown[scene_id], split, benchmark.held_out, excepted)
+            fault = _scene_fault(
+                benchmark.world.shown[scene_id], split, benchmark.held_out, excepted
+            )
             if fault:
                 yield finding("wrong split", f"scene {scene_id} is in {split} and {fault}")
 
 
 def shared_arrangements(held_out: HeldOut) -> Iterator[tuple[str, str, frozenset[Triple]]]:
-    """Arrangements that are labels of two lists: the two labels as a sentence, in both orders, and their triples."""
+    """Arrangements that are labels of two lists: the two labels as a sentence, in both orders, and
+    their triples."""
     listed = [
         (name, (label[0], label[1], label[2]))
         for name, each in held_out.labels.items()
@@ -229,19 +282,28 @@ def shared_arrangements(held_out: HeldOut) -> Iterator[tuple[str, str, frozenset
 
 
 def shared_triples(benchmark: Benchmark) -> frozenset[Triple]:
-    """Triples, in both phrasings, of the arrangements that the manifest declares to be in two lists."""
+    """Triples, in both phrasings, of the arrangements that the manifest declares to be in two
+    lists."""
     declared = benchmark.manifest.get("declared_leaks", [])
-    found = [triples for one, other, triples in shared_arrangements(benchmark.held_out) if {one, other} & {*declared}]
+    found = [
+        triples
+        for one, other, triples in shared_arrangements(benchmark.held_out)
+        if {one, other} & {*declared}
+    ]
     return frozenset().union(*found)
 
 
 def _repeated_labels(held_out: HeldOut) -> Iterator[Finding]:
     for (name, some), (other, others) in combinations(held_out.labels.items(), 2):
         for label in sorted({*some} & {*others}):
-            yield finding("shared label", f"'{' '.join(label)}' is a label of {name} and of {other}")
+            yield finding(
+                "shared label", f"'{' '.join(label)}' is a label of {name} and of {other}"
+            )
 
 
-def _scene_fault(shown: SceneGeometry, split: str, held_out: HeldOut, excepted: frozenset[Triple]) -> str | None:
+def _scene_fault(
+    shown: SceneGeometry, split: str, held_out: HeldOut, excepted: frozenset[Triple]
+) -> str | None:
     """Why a scene does not fit its split; None if it does."""
     own: set[Label] = {*held_out.labels.get(LIST_OF.get(split, ""), ())}
     objects = [(values.get(held_out.kind, ""), category) for category, values in shown.objects]

@@ -1,5 +1,5 @@
-"""Checks the turns of a rotation against one another: together they hold out every binding once, and
-no turn trains on an image that another turn evaluates.
+"""Checks the turns of a rotation against one another: together they hold out every binding once,
+and no turn trains on an image that another turn evaluates.
 
 A single benchmark cannot show either, so the other turns are read from their files.
 """
@@ -46,8 +46,8 @@ class Turn:
 
 
 def read_turns(root: Path) -> list[Turn]:
-    """The turns among all benchmarks of a dataset. Benchmarks that cannot be read are left out: they
-    have findings of their own, and `rotation_findings` says which turn is missing."""
+    """The turns among all benchmarks of a dataset. Benchmarks that cannot be read are left out:
+    they have findings of their own, and `rotation_findings` says which turn is missing."""
     turns = []
     for manifest in sorted(root.glob("benchmarks/[!.]*/manifest.json")):
         folder = manifest.parent
@@ -84,7 +84,9 @@ def rotation_findings(benchmark: Benchmark, name: str, turns: Sequence[Turn]) ->
         return
     yield from _group_findings(benchmark)
     own = Turn(name, holdout, benchmark.split_of)
-    siblings = [turn for turn in turns if turn.name != name and _same_rotation(turn.holdout, holdout)]
+    siblings = [
+        turn for turn in turns if turn.name != name and _same_rotation(turn.holdout, holdout)
+    ]
     yield from _missing_turns(own, siblings)
     for sibling in siblings:
         yield from _shared_evaluation(own, sibling)
@@ -117,8 +119,8 @@ def _group_findings(benchmark: Benchmark) -> Iterator[Finding]:
         listed = (value, category) in benchmark.held_out.bindings
         yield finding(
             "wrong turn",
-            f"holdout.json {'lists' if listed else 'lacks'} {value} {category}, which turn {turn} of "
-            f"its groups {'does not hold' if listed else 'holds'} out",
+            f"holdout.json {'lists' if listed else 'lacks'} {value} {category}, which turn {turn} "
+            f"of its groups {'does not hold' if listed else 'holds'} out",
         )
 
 

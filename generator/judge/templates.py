@@ -1,7 +1,9 @@
-"""Reads the templates of captions that a family declares, and refuses those whose texts may have two readings.
+"""Reads the templates of captions that a family declares, and refuses those whose texts may have
+two readings.
 
-A template is a row of elements: words, "," and ".", and placeholders in braces. Its texts must have a word that no
-text of the grammar has, and between two placeholders a word that no phrase in a placeholder has.
+A template is a row of elements: words, "," and ".", and placeholders in braces. Its texts must have
+a word that no text of the grammar has, and between two placeholders a word that no phrase in a
+placeholder has.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,11 +24,33 @@ SLOTS = {
 }
 """The placeholders, with the rule of their words in text_reader.py."""
 _SAYS = frozenset(
-    ("noun", "plural", "value", "after", "relation", "relation_of_three", "environment", "none", "number", "not")
+    (
+        "noun",
+        "plural",
+        "value",
+        "after",
+        "relation",
+        "relation_of_three",
+        "environment",
+        "none",
+        "number",
+        "not",
+    )
 )
 """Classes of words that say something about a scene."""
 _IN_PHRASES = frozenset(
-    ("noun", "value", "after", "relation", "relation_of_three", "a", "the", "and", "comma", "ordinal")
+    (
+        "noun",
+        "value",
+        "after",
+        "relation",
+        "relation_of_three",
+        "a",
+        "the",
+        "and",
+        "comma",
+        "ordinal",
+    )
 )
 """Classes of words that occur in the phrase of a placeholder."""
 _MOST_TEMPLATES = 64
@@ -40,9 +64,12 @@ Reason = str
 class Template(NamedTuple):
     """A declared template whose texts have one reading.
 
-    `elements`: its words, stops and placeholders. `opens`: for each element, whether a sentence begins with it.
-    `again`: for each phrase that repeats an object, in order, the place of its object. `phrase_words`: the words that
-    a phrase in a placeholder can have, in small letters. `relations`: the phrases of relations between two objects.
+    `elements`: its words, stops and placeholders. `opens`: for each element, whether a sentence
+    begins with it.
+    `again`: for each phrase that repeats an object, in order, the place of its object.
+    `phrase_words`: the words that
+    a phrase in a placeholder can have, in small letters. `relations`: the phrases of relations
+    between two objects.
     """
 
     elements: tuple[str, ...]
@@ -52,10 +79,13 @@ class Template(NamedTuple):
     relations: frozenset[str]
 
     def fillings(self, tokens: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], ...]]:
-        """Every way to read the tokens of a text: the tokens of each placeholder, at least one each."""
+        """Every way to read the tokens of a text: the tokens of each placeholder, at least one
+        each."""
         yield from self._fillings(tokens, self.elements)
 
-    def _fillings(self, tokens: tuple[str, ...], elements: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], ...]]:
+    def _fillings(
+        self, tokens: tuple[str, ...], elements: tuple[str, ...]
+    ) -> Iterator[tuple[tuple[str, ...], ...]]:
         if not elements:
             if not tokens:
                 yield ()
@@ -91,13 +121,23 @@ def readable_templates(
     relations = frozenset(term for term, own in terms.items() if "relation" in own)
     for name, text in declared.items():
         elements = tuple(str(text).replace(",", " ,").replace(".", " .").split(" "))
-        marks = tuple(each.lower() for each in elements if each not in SLOTS and each.lower() not in phrase_words)
+        marks = tuple(
+            each.lower()
+            for each in elements
+            if each not in SLOTS and each.lower() not in phrase_words
+        )
         reason = (
             _misplaced(elements)
             or _meaningful(elements, terms)
             or _ambiguous(elements, all_words, phrase_words)
-            or (marks in name_of_marks and f"its texts may be texts of the template '{name_of_marks[marks]}' too")
-            or (len(templates) == _MOST_TEMPLATES and f"a family has at most {_MOST_TEMPLATES} templates")
+            or (
+                marks in name_of_marks
+                and f"its texts may be texts of the template '{name_of_marks[marks]}' too"
+            )
+            or (
+                len(templates) == _MOST_TEMPLATES
+                and f"a family has at most {_MOST_TEMPLATES} templates"
+            )
         )
         if reason:
             reasons[name] = reason
@@ -123,7 +163,11 @@ def _misplaced(elements: tuple[str, ...]) -> Reason | None:
         return "it does not introduce each object once, in order"
     if slots.count(_RELATION) > 1:
         return "it has more than one relation"
-    return None if introduced or slots == [_ALL] else "it names no object, or names all of them beside others"
+    return (
+        None
+        if introduced or slots == [_ALL]
+        else "it names no object, or names all of them beside others"
+    )
 
 
 def _meaningful(elements: tuple[str, ...], terms: Mapping[str, frozenset[str]]) -> Reason | None:
@@ -137,7 +181,9 @@ def _meaningful(elements: tuple[str, ...], terms: Mapping[str, frozenset[str]]) 
     return None
 
 
-def _ambiguous(elements: tuple[str, ...], all_words: frozenset[str], phrase_words: frozenset[str]) -> Reason | None:
+def _ambiguous(
+    elements: tuple[str, ...], all_words: frozenset[str], phrase_words: frozenset[str]
+) -> Reason | None:
     """Why a text of a template may have two readings."""
     if all(each in SLOTS or each.lower() in all_words for each in elements):
         return "it has no word that other texts lack"
@@ -145,7 +191,11 @@ def _ambiguous(elements: tuple[str, ...], all_words: frozenset[str], phrase_word
     for here, there in pairwise(at):
         between = elements[here + 1 : there]
         # The article of a phrase ends the words of the relation before it.
-        if elements[here] == _RELATION and not between and SLOTS[elements[there]] in ("one", "again"):
+        if (
+            elements[here] == _RELATION
+            and not between
+            and SLOTS[elements[there]] in ("one", "again")
+        ):
             continue
         if all(word.lower() in phrase_words for word in between):
             return f"no word shows where {elements[here]} ends and {elements[there]} begins"
@@ -154,4 +204,6 @@ def _ambiguous(elements: tuple[str, ...], all_words: frozenset[str], phrase_word
 
 def _single_words(terms: Mapping[str, frozenset[str]], classes: frozenset[str]) -> frozenset[str]:
     """The single words of all terms of some classes, in small letters."""
-    return frozenset(word.lower() for term, own in terms.items() if own & classes for word in term.split(" "))
+    return frozenset(
+        word.lower() for term, own in terms.items() if own & classes for word in term.split(" ")
+    )

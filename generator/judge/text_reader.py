@@ -1,7 +1,9 @@
-"""Reads the meaning of a text from its words. Independent of the grammar that writes texts (docs/language.md).
+"""Reads the meaning of a text from its words. Independent of the grammar that writes texts
+(docs/language.md).
 
-The grammar declared here allows more than the templates do: a text must have one meaning, but need not be good English.
-It sees only the classes of words, so texts with the same sequence of classes are parsed once.
+The grammar declared here allows more than the templates do: a text must have one meaning, but need
+not be good English. It sees only the classes of words, so texts with the same sequence of classes
+are parsed once.
 """
 
 import re
@@ -35,15 +37,17 @@ SPARE      = BARE (JOINT (a? BARE))* | BARE RELATION a? BARE
 LACKING    = is not TRAIT
 GIVEN      = is (value | after) (JOINT (value | after))*
 SUBJECT    = MENTION | DEFINITE
-CLAUSE     = there LIST in_image? | there PHRASE that_is STEPS | SUBJECT is STEPS | DEFINITE (LACKING | GIVEN)
+EXISTENCE  = there LIST in_image? | there PHRASE that_is STEPS
+CLAUSE     = EXISTENCE | SUBJECT is STEPS | DEFINITE (LACKING | GIVEN)
 SENTENCES  = (environment comma)? (CLAUSE stop)+
 DENIED     = denied there LIST (JOINT that DEFINITE is not? RELATION END)* stop
 TEXT       = LISTED | SPARE | SENTENCES | DENIED
 """
-"""Classes of words in lower case, other rules in capitals, joined by the operators of regular expressions.
+"""Classes of words in lower case, other rules in capitals, joined by the operators of regular
+expressions.
 
-In STEPS no asserted relation follows a denied relation, and only the last object may have "that is not …": other texts
-have two readings.
+In STEPS no asserted relation follows a denied relation, and only the last object may have "that is
+not …": other texts have two readings.
 """
 _VALUES = ("value", "after")
 _MARKS = (*_VALUES, "ordinal")
@@ -57,7 +61,8 @@ _PARTS = {
     "it": "it",
     "environment": "environment",
 }
-"""The parts that carry the meaning of a text, read from left to right. Other words matter only to the grammar."""
+"""The parts that carry the meaning of a text, read from left to right. Other words matter only to
+the grammar."""
 
 
 def _rules() -> dict[str, str]:
@@ -83,10 +88,16 @@ _SLOT_RULES = {
     "all": f"{_ONE} (JOINT {_ONE})*",
     "relation": "relation",
 }
-"""The words of each placeholder of a declared template: single objects, without counts and denials."""
-_SLOT = {name: re.compile(_expression(body, _RULES), re.VERBOSE) for name, body in _SLOT_RULES.items()}
+"""The words of each placeholder of a declared template: single objects, without counts and
+denials."""
+_SLOT = {
+    name: re.compile(_expression(body, _RULES), re.VERBOSE) for name, body in _SLOT_RULES.items()
+}
 _TEXT = re.compile(_RULES["TEXT"], re.VERBOSE)
-_PART = re.compile("|".join(f"(?P<{name}>{_expression(body, _RULES)})" for name, body in _PARTS.items()), re.VERBOSE)
+_PART = re.compile(
+    "|".join(f"(?P<{name}>{_expression(body, _RULES)})" for name, body in _PARTS.items()),
+    re.VERBOSE,
+)
 
 
 class _Part(NamedTuple):
@@ -99,20 +110,26 @@ class _Part(NamedTuple):
 
 @lru_cache(1 << 17)
 def _parts(shape: str) -> tuple[_Part, ...]:
-    """The parts of texts whose words have these classes, each followed by a space; empty if they match no rule."""
+    """The parts of texts whose words have these classes, each followed by a space; empty if they
+    match no rule."""
     return _parts_in(shape) if _TEXT.fullmatch(shape) else ()
 
 
 def _parts_in(shape: str) -> tuple[_Part, ...]:
     """The parts in a row of classes that match a rule."""
     return tuple(
-        _Part(str(found.lastgroup), shape.count(" ", 0, found.start()), shape.count(" ", 0, found.end()))
+        _Part(
+            str(found.lastgroup),
+            shape.count(" ", 0, found.start()),
+            shape.count(" ", 0, found.end()),
+        )
         for found in _PART.finditer(shape)
     )
 
 
 def read_text(text: str, lexicon: Lexicon) -> Meaning:
-    """The meaning of a text. Raises UnreadableError if the grammar does not allow it or if it has two readings."""
+    """The meaning of a text. Raises UnreadableError if the grammar does not allow it or if it has
+    two readings."""
     try:
         said, words = lexicon.divided(text)
     except UnreadableError:
@@ -123,7 +140,9 @@ def read_text(text: str, lexicon: Lexicon) -> Meaning:
     shape = "".join([f"{name} " for name, _ in words])
     parts = _parts(shape)
     if not parts:
-        raise UnreadableError(f"'{text}': expected one of the templates of captions, got other words or another order")
+        raise UnreadableError(
+            f"'{text}': expected one of the templates of captions, got other words or another order"
+        )
     try:
         meaning = _Reading(lexicon, said, words).read(parts)
     except UnreadableError as error:
@@ -145,8 +164,11 @@ def _read_declared(text: str, lexicon: Lexicon) -> Meaning | None:
     return next(iter(meanings), None)
 
 
-def _filled(template: Template, contents: tuple[tuple[str, ...], ...], lexicon: Lexicon) -> Iterator[Meaning]:
-    """The meaning of a template with these tokens in its placeholders, if each is a phrase of its rule."""
+def _filled(
+    template: Template, contents: tuple[tuple[str, ...], ...], lexicon: Lexicon
+) -> Iterator[Meaning]:
+    """The meaning of a template with these tokens in its placeholders, if each is a phrase of its
+    rule."""
     said, words, parts = list[str](), list[Word](), list[_Part]()
     elements = zip(template.elements, template.opens, strict=True)
     slots = [(SLOTS[element], opens) for element, opens in elements if element in SLOTS]
@@ -157,7 +179,10 @@ def _filled(template: Template, contents: tuple[tuple[str, ...], ...], lexicon: 
         shape = "".join([f"{name} " for name, _ in phrase[1]])
         if not _SLOT[rule].fullmatch(shape):
             return
-        parts += [_Part(part.name, part.start + len(words), part.end + len(words)) for part in _parts_in(shape)]
+        parts += [
+            _Part(part.name, part.start + len(words), part.end + len(words))
+            for part in _parts_in(shape)
+        ]
         said += phrase[0]
         words += phrase[1]
     try:
@@ -169,8 +194,11 @@ def _filled(template: Template, contents: tuple[tuple[str, ...], ...], lexicon: 
         return
 
 
-def _divided_phrase(phrase: str, opens: bool, lexicon: Lexicon) -> tuple[list[str], list[Word]] | None:
-    """The words of a phrase, with a small first letter if it opens a sentence and has no reading otherwise."""
+def _divided_phrase(
+    phrase: str, opens: bool, lexicon: Lexicon
+) -> tuple[list[str], list[Word]] | None:
+    """The words of a phrase, with a small first letter if it opens a sentence and has no reading
+    otherwise."""
     for spelling in (phrase, phrase[:1].lower() + phrase[1:]) if opens else (phrase,):
         try:
             return lexicon.divided(spelling)
@@ -180,8 +208,8 @@ def _divided_phrase(phrase: str, opens: bool, lexicon: Lexicon) -> tuple[list[st
 
 
 class _Definite(NamedTuple):
-    """A definite phrase: a category, the value or ordinal that distinguishes it within the category, and the number of
-    objects mentioned before."""
+    """A definite phrase: a category, the value or ordinal that distinguishes it within the
+    category, and the number of objects mentioned before."""
 
     category: str | None
     mark: Pair | int | None
@@ -193,8 +221,8 @@ _Reference = int | _Definite
 
 
 class _Reading:
-    """The state while a text is read from its parts: mentions, relations with their ends, and `told`: further values
-    or a denied value of mentions."""
+    """The state while a text is read from its parts: mentions, relations with their ends, and
+    `told`: further values or a denied value of mentions."""
 
     def __init__(self, lexicon: Lexicon, said: list[str], words: list[Word]):
         self.lexicon, self.said, self.words = lexicon, said, words
@@ -216,7 +244,13 @@ class _Reading:
                 last = len(self.things) - 1 if self.words[start][0] == "that_is" else subject
                 self.told.append((last, [], self._trait(end - 1)))
             elif name == "given":
-                self.told.append((subject, [pair for kind, pair in self.words[start:end] if kind in _VALUES], None))
+                self.told.append(
+                    (
+                        subject,
+                        [pair for kind, pair in self.words[start:end] if kind in _VALUES],
+                        None,
+                    )
+                )
             elif name == "environment":
                 self.environment = self.words[start][1]
             elif missing:
@@ -225,20 +259,30 @@ class _Reading:
             else:
                 subject = self._end(name, start, end)
         links = tuple(self._link(*link) for link in self.links)
-        for reference, pairs, without in [(self._place(of), pairs, without) for of, pairs, without in self.told]:
+        for reference, pairs, without in [
+            (self._place(of), pairs, without) for of, pairs, without in self.told
+        ]:
             self.things[reference] = self.lexicon.described(self.things[reference], pairs, without)
         return Meaning(tuple(self.things), links, False, self.environment)
 
     def places_again(self, parts: tuple[_Part, ...]) -> tuple[int, ...]:
-        """The places of the objects that definite phrases repeat, in order. Call it after `read`."""
-        return tuple(self._place(self._definite(start, end)) for name, start, end in parts if name == "definite")
+        """The places of the objects that definite phrases repeat, in order. Call it after
+        `read`."""
+        return tuple(
+            self._place(self._definite(start, end))
+            for name, start, end in parts
+            if name == "definite"
+        )
 
     def _end(self, name: str, start: int, end: int) -> _Reference:
-        """The object that a part means: a new or mentioned object, or for "it" the object of the previous relation."""
+        """The object that a part means: a new or mentioned object, or for "it" the object of the
+        previous relation."""
         if name == "it":
             return self.links[-2][2][1]
         if name == "mention":
-            self.things.append(self.lexicon.thing(tuple(self.said[start:end]), self.words[start:end]))
+            self.things.append(
+                self.lexicon.thing(tuple(self.said[start:end]), self.words[start:end])
+            )
             return len(self.things) - 1
         return self._definite(start, end)
 
@@ -260,7 +304,9 @@ class _Reading:
 
     def _link(self, relation: str, holds: bool, ends: list[_Reference]) -> Link:
         subject, thing, *also = places = [self._place(end) for end in ends]
-        if len(set(places)) < len(places) or any(self.things[place].number != 1 for place in places):
+        if len(set(places)) < len(places) or any(
+            self.things[place].number != 1 for place in places
+        ):
             raise UnreadableError("expected a relation between different objects without counts")
         return subject, relation, thing, holds, *also
 
@@ -276,7 +322,8 @@ class _Reading:
             places = [place for place in places if mark in self.things[place].attributes]
         if len(places) != 1 or places[0] >= known:
             raise UnreadableError(
-                f"expected a definite phrase to mean one object that was mentioned before, got {len(places)} for "
+                f"expected a definite phrase to mean one object that was mentioned before, got "
+                f"{len(places)} for "
                 f"'{category or 'object'}'{'' if mark is None else f' told by {mark}'}"
             )
         return places[0]

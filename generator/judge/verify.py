@@ -1,7 +1,7 @@
 """Verify a dataset from its files alone and write certificates.
 
-A check takes a Benchmark and yields findings; to add a check, add it to CHECKS. Nothing here imports the code that
-plans, splits or writes captions (a contract in pyproject.toml).
+A check takes a Benchmark and yields findings; to add a check, add it to CHECKS. Nothing here
+imports the code that plans, splits or writes captions (a contract in pyproject.toml).
 """
 
 import gc
@@ -74,10 +74,12 @@ CHECKS: tuple[Callable[[Benchmark], Iterator[Finding]], ...] = (
     dose_findings,  # training shows bindings with a dose as often as it says
     undeclared_findings,  # deviations from a clean benchmark are declared
     truth_findings,  # true texts are true, false texts are false
-    compound_findings,  # captions of unseen compounds name only held-out ones, captions of seen ones only trained ones
+    # captions of unseen compounds name only held-out ones, captions of seen ones only trained ones
+    compound_findings,
     word_findings,  # foils name only words that training shows, if the manifest declares it
     symmetry_findings,  # true and false texts of an item are equally familiar
-    asymmetry_findings,  # in asymmetric splits either the true or the false texts name held-out content
+    # in asymmetric splits either the true or the false texts name held-out content
+    asymmetry_findings,
     pool_findings,  # pools list all their true texts
 )
 
@@ -89,23 +91,37 @@ def verify_dataset(
     examine: Examine | None = None,
     reproduce: Reproduce | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Verify the benchmark `name`, or all of them, and write each certificate to its benchmark's verify.json.
+    """Verify the benchmark `name`, or all of them, and write each certificate to its benchmark's
+    verify.json.
 
-    `examine`: checks images; None stays at the level of records. `reproduce`: makes everything except images again;
-    None skips this. Returns the certificates by benchmark name (certificate.py), even if the folder or its URL cannot
-    be written. Raises UserError if there is no dataset, no finished world or no benchmark, or if one of its files is a
+    `examine`: checks images; None stays at the level of records. `reproduce`: makes everything
+    except images again;
+    None skips this. Returns the certificates by benchmark name (certificate.py), even if the folder
+    or its URL cannot
+    be written. Raises UserError if there is no dataset, no finished world or no benchmark, or if
+    one of its files is a
     link, a pipe or a device.
     """
     check_own_files(root)
     fetch(root)
     world_folder = root / "world"
     if not world_folder.is_dir():
-        raise UserError(f"{root} is no dataset: it has no folder 'world'; give a folder made by `gen render`.")
+        raise UserError(
+            f"{root} is no dataset: it has no folder 'world'; give a folder made by `gen render`."
+        )
     if not (world_folder / "manifest.json").exists():
-        raise UserError(f"{world_folder} is unfinished; run the same `gen render` command again to finish it.")
-    names = [name] if name else sorted(path.parent.name for path in root.glob("benchmarks/[!.]*/manifest.json"))
+        raise UserError(
+            f"{world_folder} is unfinished; run the same `gen render` command again to finish it."
+        )
+    names = (
+        [name]
+        if name
+        else sorted(path.parent.name for path in root.glob("benchmarks/[!.]*/manifest.json"))
+    )
     if not names:
-        raise UserError(f"{root} has no benchmark yet; make one with `gen split {root} --holdout 3x3`.")
+        raise UserError(
+            f"{root} has no benchmark yet; make one with `gen split {root} --holdout 3x3`."
+        )
     for each in names:
         if not (root / "benchmarks" / check_benchmark_name(each) / "manifest.json").exists():
             Dataset.open(root).benchmark(each)
@@ -114,7 +130,11 @@ def verify_dataset(
     with _uncollected():
         world = World(world_folder, progress)
         opened = {each: _opened(world, root / "benchmarks" / each) for each in names}
-        images = examine(root, _splits(world, [one for _, _, _, one in opened.values()])) if examine else Images()
+        images = (
+            examine(root, _splits(world, [one for _, _, _, one in opened.values()]))
+            if examine
+            else Images()
+        )
         turns = read_turns(root)
         for each, (findings, _, _, benchmark) in opened.items():
             findings.add(world.findings)
@@ -133,17 +153,24 @@ def verify_dataset(
             made = again.get(each, Reproduced())
             findings.add(made.findings)
             manifests = [
-                sha256(each_folder / "manifest.json") for each_folder in (world_folder, root / "benchmarks" / each)
+                sha256(each_folder / "manifest.json")
+                for each_folder in (world_folder, root / "benchmarks" / each)
             ]
-            with_floor = {**manifest, "declared_leaks": [*manifest.get("declared_leaks", []), *floors[each]]}
-            certificates[each] = certificate(findings, with_floor, tables, world.digest, images, made, manifests)
+            with_floor = {
+                **manifest,
+                "declared_leaks": [*manifest.get("declared_leaks", []), *floors[each]],
+            }
+            certificates[each] = certificate(
+                findings, with_floor, tables, world.digest, images, made, manifests
+            )
             _write(root, each, certificates[each], None if findings.counts else benchmark)
     return certificates
 
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Disable cyclic garbage collection: the meanings of a million texts have no cycles, and scans of them are slow."""
+    """Disable cyclic garbage collection: the meanings of a million texts have no cycles, and scans
+    of them are slow."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -154,10 +181,11 @@ def _uncollected() -> Iterator[None]:
 
 
 def _write(root: Path, name: str, data: dict[str, Any], sound: Benchmark | None) -> None:
-    """Write a certificate, and the truth of every pair of a `sound` benchmark, one without findings.
+    """Write a certificate, and the truth of every pair of a `sound` benchmark, one without
+    findings.
 
-    Only warns if the folder or its URL cannot be written: the verdict is valid without the files. The truths of a
-    faulty benchmark would rest on its faults, so old ones are removed.
+    Only warns if the folder or its URL cannot be written: the verdict is valid without the files.
+    The truths of a faulty benchmark would rest on its faults, so old ones are removed.
     """
     folder = root / "benchmarks" / name
     try:
@@ -170,7 +198,8 @@ def _write(root: Path, name: str, data: dict[str, Any], sound: Benchmark | None)
     except (OSError, UserError) as error:
         why = error.message if isinstance(error, UserError) else reason_of(error)
         logger.warning(
-            f"The certificate is not written to {shown(root)}/benchmarks/{name} ({why}); the verdict is the same."
+            f"The certificate is not written to {shown(root)}/benchmarks/{name} ({why}); the "
+            f"verdict is the same."
         )
 
 
@@ -189,17 +218,26 @@ def _splits(world: World, benchmarks: list[Benchmark | None]) -> dict[str, tuple
     return {scene_id: tuple(each.get(scene_id) or "" for each in of) for scene_id in world.shown}
 
 
-def _opened(world: World, folder: Path) -> tuple[Findings, dict[str, Any], dict[str, pa.Table], Benchmark | None]:
-    """Open a benchmark. Returns the findings about its files, its manifest, its readable tables, and the Benchmark, or
-    None if it cannot be judged."""
+def _opened(
+    world: World, folder: Path
+) -> tuple[Findings, dict[str, Any], dict[str, pa.Table], Benchmark | None]:
+    """Open a benchmark. Returns the findings about its files, its manifest, its readable tables,
+    and the Benchmark, or None if it cannot be judged."""
     manifest, findings = read_json(folder / "manifest.json", BenchmarkManifest), Findings()
     findings.add(file_faults(folder, manifest.get("sums"), images=False, progress=world.progress))
     tables: dict[str, pa.Table] = {}
     for name, schema in BENCHMARK_TABLES.items():
-        if (table := readable_table(folder / f"{name}.parquet", schema, findings.append)) is not None:
+        if (
+            table := readable_table(folder / f"{name}.parquet", schema, findings.append)
+        ) is not None:
             tables[name] = table
     if not (folder / "holdout.json").exists():
-        findings.append(finding("missing holdout", "without holdout.json neither leaks nor familiarity can be judged"))
+        findings.append(
+            finding(
+                "missing holdout",
+                "without holdout.json neither leaks nor familiarity can be judged",
+            )
+        )
     elif len(tables) == len(BENCHMARK_TABLES):
         holdout = read_json(folder / "holdout.json", HoldoutRecord)
         try:

@@ -26,7 +26,8 @@ from generator.judge.held_out import facts
 class World:
     """A world and its findings. Several benchmarks over it share one World.
 
-    `shown`: the readable scenes, by scene_id. `vocabulary`: TOML. `digest`: of SHA256SUMS, from the manifest.
+    `shown`: the readable scenes, by scene_id. `vocabulary`: TOML. `digest`: of SHA256SUMS, from the
+    manifest.
     """
 
     def __init__(self, folder: Path, progress: Progress = SILENT):
@@ -36,16 +37,23 @@ class World:
         request = manifest["request"] if isinstance(manifest.get("request"), dict) else {}
         width, height = request.get("width"), request.get("height")
         size = (width, height) if isinstance(width, int) and isinstance(height, int) else None
-        self.findings: list[Finding] = list(file_faults(folder, self.digest, images=True, progress=progress, size=size))
+        self.findings: list[Finding] = list(
+            file_faults(folder, self.digest, images=True, progress=progress, size=size)
+        )
         self.findings += guarded(_packed_faults(folder, self._packed, size), "the tars")
         self.vocabulary = readable_toml(folder / "vocabulary.toml")
         self.terms = _terms(self.vocabulary)
-        alike = (finding("look-alike", sentence) for sentence in look_alikes(tomllib.loads(self.vocabulary)))
+        alike = (
+            finding("look-alike", sentence)
+            for sentence in look_alikes(tomllib.loads(self.vocabulary))
+        )
         self.findings += guarded(alike, "the vocabulary")
         self.shown: dict[str, SceneGeometry] = {}
         self._records: dict[str, str] = {}
         for part in readable_parts(folder / "scenes.parquet", SCENES, 2_000, self.findings.append):
-            self.findings += guarded(self._read(part.filter(pc.equal(part["status"], "ok"))), "scenes.parquet")
+            self.findings += guarded(
+                self._read(part.filter(pc.equal(part["status"], "ok"))), "scenes.parquet"
+            )
         digests = self.image_digests
         self.findings += [
             finding("missing image", f"scene {scene_id} has no image")
@@ -55,7 +63,8 @@ class World:
 
     @cached_property
     def _packed(self) -> dict[str, str]:
-        """SHA-256 of the files in tars, by path; empty if packed.parquet is missing or cannot be read."""
+        """SHA-256 of the files in tars, by path; empty if packed.parquet is missing or cannot be
+        read."""
         try:
             table = read_table(self.folder / "packed.parquet", columns=["path", "sha256"])
             return dict(zip(table["path"].to_pylist(), table["sha256"].to_pylist(), strict=True))
@@ -80,13 +89,17 @@ class World:
                 faults = [*_record_faults(shown), *_column_faults(shown, row)]
                 shown.forget()
             except DAMAGE as error:
-                yield finding("wrong record", f"scene {scene_id}: its record cannot be read: {error!r}")
+                yield finding(
+                    "wrong record", f"scene {scene_id}: its record cannot be read: {error!r}"
+                )
                 continue
             if scene_id in self.shown:
                 yield finding("wrong record", f"scene {scene_id} is in scenes.parquet twice")
             self.shown[scene_id] = shown
             if (other := self._records.setdefault(record, scene_id)) != scene_id:
-                yield finding("repeated scene", f"scenes {other} and {scene_id} have the same record")
+                yield finding(
+                    "repeated scene", f"scenes {other} and {scene_id} have the same record"
+                )
             for fault in faults:
                 yield finding("wrong record", f"scene {scene_id}: {fault}")
         for row, fault in _measure_faults(table):
@@ -119,7 +132,9 @@ def _column_faults(shown: SceneGeometry, row: Mapping[str, Any]) -> Iterator[str
     listed = [(each["category"], sorted(each["attributes"])) for each in row["objects"]]
     if listed != [(category, sorted(values.items())) for category, values in shown.objects]:
         yield "the column objects differs from its record"
-    related = sorted((each["subject"], each["relation"], each["object"]) for each in row["relations"])
+    related = sorted(
+        (each["subject"], each["relation"], each["object"]) for each in row["relations"]
+    )
     if related != sorted(facts(shown)):
         yield "the column relations differs from the relations that hold by its record"
 
@@ -128,24 +143,39 @@ def _measure_faults(table: pa.Table) -> Iterator[tuple[int, str]]:
     """Objects with a box outside the image, or a visible share outside 0 to 1, as (row, fault)."""
     lists = table["objects"].combine_chunks()
     rows, fields = pc.list_parent_indices(lists).to_pylist(), pc.list_flatten(lists)
-    widths, heights = (np.array(table[name].to_pylist(), float)[rows] for name in ("width", "height"))
+    widths, heights = (
+        np.array(table[name].to_pylist(), float)[rows] for name in ("width", "height")
+    )
     boxes = np.array(pc.struct_field(fields, "amodal_box").to_pylist(), float).reshape(-1, 4)
     left, top, right, bottom = boxes.T
-    inside = (left >= 0) & (top >= 0) & (left < right) & (top < bottom) & (right <= widths) & (bottom <= heights)
+    inside = (
+        (left >= 0)
+        & (top >= 0)
+        & (left < right)
+        & (top < bottom)
+        & (right <= widths)
+        & (bottom <= heights)
+    )
     for n in np.flatnonzero(~inside).tolist():
-        yield rows[n], f"an object has the box {boxes[n].astype(int).tolist()}, which is not a box within the image"
+        yield (
+            rows[n],
+            f"an object has the box {boxes[n].astype(int).tolist()}, which is not a box within the "
+            f"image",
+        )
     shares = np.array(pc.struct_field(fields, "visible_fraction").to_pylist(), float)
     for n in np.flatnonzero(~((shares >= 0) & (shares <= 1))).tolist():
         yield rows[n], f"an object has the visible fraction {shares[n]}, expected 0 to 1"
 
 
 def _terms(vocabulary: str) -> Terms:
-    """The terms of a vocabulary. Raises UserError if it is malformed: then nothing can be judged."""
+    """The terms of a vocabulary. Raises UserError if it is malformed: then nothing can be
+    judged."""
     try:
         return Terms.of(vocabulary)
     except UserError:
         raise
     except DAMAGE as error:
         raise UserError(
-            f"world/vocabulary.toml is no vocabulary ({error!r}), so nothing can be judged; restore it or render again."
+            f"world/vocabulary.toml is no vocabulary ({error!r}), so nothing can be judged; "
+            f"restore it or render again."
         ) from None

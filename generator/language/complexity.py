@@ -1,4 +1,5 @@
-"""Complexity of captions: levels, and cells of exact numbers of objects, attributes and relations."""
+"""Complexity of captions: levels, and cells of exact numbers of objects, attributes and
+relations."""
 
 import heapq
 from collections import Counter
@@ -13,13 +14,14 @@ from generator.language.truth import Axes
 from generator.vocabulary.schema import Vocabulary
 
 LEVELS = {"L1": (1, 10), "OA": (2, 12), "OR": (3, 12), "OAR": (4, 12)}
-"""Least and greatest N by level: L1 objects only, OA with attributes, OR with relations, OAR with both (COMPASS,
-section 3.1)."""
+"""Least and greatest N by level: L1 objects only, OA with attributes, OR with relations, OAR with
+both (COMPASS, section 3.1)."""
 
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """The complexity of a caption: its level and exact numbers of objects, attributes and relations."""
+    """The complexity of a caption: its level and exact numbers of objects, attributes and
+    relations."""
 
     level: str
     n_objects: int
@@ -33,12 +35,19 @@ class Cell:
 
 
 def cells(
-    levels: Sequence[str], complexity: tuple[int, int], counts: Mapping[str, int], vocabulary: Vocabulary, most: int
+    levels: Sequence[str],
+    complexity: tuple[int, int],
+    counts: Mapping[str, int],
+    vocabulary: Vocabulary,
+    most: int,
 ) -> list[Cell]:
-    """All cells of some levels with N in `complexity` (inclusive) and the exact `counts` given (keys O, A, R).
+    """All cells of some levels with N in `complexity` (inclusive) and the exact `counts` given
+    (keys O, A, R).
 
-    `most` is the largest number of objects in a scene. An object has at most one attribute of each kind and at most one
-    relation of each slot (truth.py), so that no relation of a caption follows from others. Raises UserError for an
+    `most` is the largest number of objects in a scene. An object has at most one attribute of each
+    kind and at most one
+    relation of each slot (truth.py), so that no relation of a caption follows from others. Raises
+    UserError for an
     unknown level, or if there is no such cell; the message gives the limits.
     """
     for level in levels:
@@ -53,11 +62,16 @@ def cells(
     ]
     if not found:
         asked = ", ".join(f"{name}={n}" for name, n in counts.items())
-        least, greatest = min(LEVELS[level][0] for level in levels), max(LEVELS[level][1] for level in levels)
+        least, greatest = (
+            min(LEVELS[level][0] for level in levels),
+            max(LEVELS[level][1] for level in levels),
+        )
         raise UserError(
             f"No caption of level {' or '.join(levels)} has {complexity[0]} to {complexity[1]} "
-            f"atoms{f' with {asked}' if asked else ''}: scenes have up to {most} objects, an object up to "
-            f"{len(vocabulary.attributes)} attributes and {slots} relations, and N is {least} to {greatest}; ask for "
+            f"atoms{f' with {asked}' if asked else ''}: scenes have up to {most} objects, an "
+            f"object up to "
+            f"{len(vocabulary.attributes)} attributes and {slots} relations, and N is {least} to "
+            f"{greatest}; ask for "
             "less, or render a world with more --objects."
         )
     return found
@@ -66,7 +80,9 @@ def cells(
 _COUNTED = {"O": "n_objects", "A": "n_attributes", "R": "n_relations"}
 
 
-def _cells_of(level: str, complexity: tuple[int, int], kinds: int, slots: int, most: int) -> Iterator[Cell]:
+def _cells_of(
+    level: str, complexity: tuple[int, int], kinds: int, slots: int, most: int
+) -> Iterator[Cell]:
     least, greatest = LEVELS[level]
     for n in range(max(least, complexity[0]), min(greatest, complexity[1]) + 1):
         for n_o in range(1, min(n, most) + 1):
@@ -88,7 +104,8 @@ def parse_complexity(spec: str) -> tuple[int, int]:
     least, most = whole_number(low), whole_number(high)
     if least is None or most is None or not 1 <= least <= most <= 12:
         raise UserError(
-            f"Expected --complexity to be a number of atoms from 1 to 12, or a range such as 4..12, got '{spec}'."
+            f"Expected --complexity to be a number of atoms from 1 to 12, or a range such as "
+            f"4..12, got '{spec}'."
         )
     return least, most
 
@@ -100,7 +117,10 @@ def parse_counts(spec: str | None) -> dict[str, int]:
         name, _, given = part.partition("=")
         number = whole_number(given.strip())
         if name.strip() not in _COUNTED or number is None or name.strip() in counts:
-            raise UserError(f"Expected --counts to be like O=3,A=5,R=2 (objects, attributes, relations), got '{spec}'.")
+            raise UserError(
+                f"Expected --counts to be like O=3,A=5,R=2 (objects, attributes, relations), got "
+                f"'{spec}'."
+            )
         counts[name.strip()] = number
     return counts
 
@@ -128,14 +148,18 @@ class Quota:
         self._failed = dict.fromkeys(self.cells, 0.0)
 
     def fill(self, n_objects: int, make: Callable[[Cell], list[Made]]) -> list[Made]:
-        """Calls `make` with the least filled cell of at most `n_objects` objects, and returns the result.
+        """Calls `make` with the least filled cell of at most `n_objects` objects, and returns the
+        result.
 
-        Tries up to twelve cells until one gives a result; returns an empty list if none does. A failure counts as 0.02
-        fills. Skips cells that are filled far more often than the average, so that easy cells do not dominate.
+        Tries up to twelve cells until one gives a result; returns an empty list if none does. A
+        failure counts as 0.02 fills. Skips cells that are filled far more often than the average,
+        so that easy cells do not dominate.
         """
         filled, failed = self._filled, self._failed
         limit = _EXCESS * filled.total() / len(filled) + _EXCESS if filled else _EXCESS
-        suitable = (cell for cell in self.cells if cell.n_objects <= n_objects and filled[cell] <= limit)
+        suitable = (
+            cell for cell in self.cells if cell.n_objects <= n_objects and filled[cell] <= limit
+        )
         for cell in heapq.nsmallest(_TRIES, suitable, key=lambda cell: filled[cell] + failed[cell]):
             if made := make(cell):
                 filled[cell] += 1
@@ -144,7 +168,8 @@ class Quota:
         return []
 
     def to_dict(self) -> dict[str, int]:
-        """How often each cell was filled, by its description; cells that were never filled are omitted."""
+        """How often each cell was filled, by its description; cells that were never filled are
+        omitted."""
         return {
             f"{c.level} O={c.n_objects} A={c.n_attributes} R={c.n_relations}": self._filled[c]
             for c in self.cells
@@ -156,7 +181,9 @@ def quotas_of(cells: Sequence[Cell], by_complexity: bool) -> dict[str, Quota]:
     """One quota per level, or with `by_complexity` per level and N, by name: "OA" or "OA 5"."""
     found: dict[str, list[Cell]] = {}
     for cell in sorted(cells, key=lambda cell: ([*LEVELS].index(cell.level), cell.complexity)):
-        found.setdefault(f"{cell.level} {cell.complexity}" if by_complexity else cell.level, []).append(cell)
+        found.setdefault(
+            f"{cell.level} {cell.complexity}" if by_complexity else cell.level, []
+        ).append(cell)
     return {name: Quota(members) for name, members in found.items()}
 
 

@@ -1,4 +1,5 @@
-"""Forms: the meaning of a caption as data, and counts of the held-out bindings and triples that a form names."""
+"""Forms: the meaning of a caption as data, and counts of the held-out bindings and triples that a
+form names."""
 
 import json
 from collections.abc import Callable
@@ -7,15 +8,20 @@ from typing import Any, NamedTuple
 from generator.holdout.holdout import Holdout
 
 Pairs = tuple[tuple[str, str], ...]
-_compact = json.JSONEncoder(separators=(",", ":")).encode  # `json.dumps` would make an encoder for each form
+_compact = json.JSONEncoder(
+    separators=(",", ":")
+).encode  # `json.dumps` would make an encoder for each form
 
 
 class Mention(NamedTuple):
     """An object that a caption says exists.
 
-    `category` is None for "an object". `attributes` are (kind, value) pairs sorted by kind. `without` holds at most one
-    (kind, value) pair that the caption denies; to deny a category, the kind is the vocabulary's category word, e.g.
-    `shape`. `count` is the exact number of such objects: 0 for "no red cube", 2 for "two red cubes".
+    `category` is None for "an object". `attributes` are (kind, value) pairs sorted by kind.
+    `without` holds at most one
+    (kind, value) pair that the caption denies; to deny a category, the kind is the vocabulary's
+    category word, e.g.
+    `shape`. `count` is the exact number of such objects: 0 for "no red cube", 2 for "two red
+    cubes".
     """
 
     category: str | None
@@ -39,9 +45,11 @@ class Mention(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A relation between mentions, given by their places in the form; `holds` is False for "is not left of".
+    """A relation between mentions, given by their places in the form; `holds` is False for "is not
+    left of".
 
-    `also`: places of the further objects of a relation with more than two ends, as in "between `object` and `also`".
+    `also`: places of the further objects of a relation with more than two ends, as in "between
+    `object` and `also`".
     """
 
     subject: int
@@ -62,9 +70,11 @@ class Link(NamedTuple):
 
 
 class Form(NamedTuple):
-    """The meaning of a caption: `objects` exist and are all different, and `relations` hold between them.
+    """The meaning of a caption: `objects` exist and are all different, and `relations` hold between
+    them.
 
-    `objects` are in the order of mention. `negated` denies the whole form ("It is not true that …"). `environment`
+    `objects` are in the order of mention. `negated` denies the whole form ("It is not true that
+    …"). `environment`
     names an environment of the vocabulary, or is None.
     """
 
@@ -105,7 +115,10 @@ class Form(NamedTuple):
         """JSON-ready data; fields at their default are omitted (docs/language.md, Forms)."""
         objects = []
         for mention in self.objects:
-            entry: dict[str, Any] = {"category": mention.category, "attributes": dict(mention.attributes)}
+            entry: dict[str, Any] = {
+                "category": mention.category,
+                "attributes": dict(mention.attributes),
+            }
             if mention.without:
                 entry["without"] = dict(mention.without)
             if mention.count != 1:
@@ -114,7 +127,8 @@ class Form(NamedTuple):
         data: dict[str, Any] = {"objects": objects}
         if self.relations:
             data["relations"] = [
-                [link.subject, link.relation, link.object, link.holds, *link.also] for link in self.relations
+                [link.subject, link.relation, link.object, link.holds, *link.also]
+                for link in self.relations
             ]
         if self.negated:
             data["negated"] = True
@@ -128,7 +142,8 @@ class Form(NamedTuple):
 
 
 def merge_equal_mentions(form: Form) -> Form:
-    """Merges equal mentions into one with a count: "two cubes" for "a cube and a cube". For forms without relations."""
+    """Merges equal mentions into one with a count: "two cubes" for "a cube and a cube". For forms
+    without relations."""
     numbers: dict[Mention, int] = {}
     for mention in form.objects:
         numbers[mention] = numbers.get(mention, 0) + 1
@@ -150,30 +165,43 @@ def count_bindings(form: Form, holdout: Holdout) -> int:
 
 def count_triples(form: Form, holdout: Holdout) -> int:
     """Number of relations that are held out between the categories of their two mentions."""
-    return sum(names_triple(form, link, holdout) for link in form.relations) if holdout.triples else 0
+    return (
+        sum(names_triple(form, link, holdout) for link in form.relations) if holdout.triples else 0
+    )
 
 
 def names_triple(form: Form, link: Link, holdout: Holdout) -> bool:
     """Whether a relation of a form is held out between the categories of its two mentions."""
     subject, other = form.objects[link.subject].category, form.objects[link.object].category
-    return subject is not None and other is not None and holdout.holds_out_triple(subject, link.relation, other)
+    return (
+        subject is not None
+        and other is not None
+        and holdout.holds_out_triple(subject, link.relation, other)
+    )
 
 
 def equally_familiar(one: Form, other: Form, holdout: Holdout) -> bool:
-    """Whether two forms name the same numbers of held-out bindings and of held-out triples, and either both or neither
-    name a value or object that is absent from training."""
-    counts = [(count_bindings(form, holdout), count_triples(form, holdout)) for form in (one, other)]
+    """Whether two forms name the same numbers of held-out bindings and of held-out triples, and
+    either both or neither name a value or object that is absent from training."""
+    counts = [
+        (count_bindings(form, holdout), count_triples(form, holdout)) for form in (one, other)
+    ]
     return counts[0] == counts[1] and names_absent(one, holdout) == names_absent(other, holdout)
 
 
 def relations_fit_split(form: Form, split: str, holdout: Holdout) -> bool:
-    """Whether a caption's relations fit the familiarity of its split, if the scene shows held-out relations.
+    """Whether a caption's relations fit the familiarity of its split, if the scene shows held-out
+    relations.
 
-    In `unseen` every relation must be held out. In `partial` a caption with relations must name a held-out binding or
-    triple.
+    In `unseen` every relation must be held out. In `partial` a caption with relations must name a
+    held-out binding or triple.
     """
     held_out = [names_triple(form, link, holdout) for link in form.relations]
-    return all(held_out) if split == "unseen" else not held_out or any(held_out) or count_held_out(form, holdout) > 0
+    return (
+        all(held_out)
+        if split == "unseen"
+        else not held_out or any(held_out) or count_held_out(form, holdout) > 0
+    )
 
 
 def names_absent(form: Form, holdout: Holdout) -> bool:

@@ -1,4 +1,5 @@
-"""Turns forms into text: noun phrases, and templates with one function each (docs/language.md, Words)."""
+"""Turns forms into text: noun phrases, and templates with one function each (docs/language.md,
+Words)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,8 +12,8 @@ from generator.vocabulary.schema import Vocabulary
 from generator.vocabulary.templates import INTRODUCES_ONE, Part, parts_of
 
 Place = tuple[int, str]
-"""The place of a word in a form: (place of the mention, attribute kind or the vocabulary's category word), or (place of
-the relation, "relation")."""
+"""The place of a word in a form: (place of the mention, attribute kind or the vocabulary's category
+word), or (place of the relation, "relation")."""
 Wording = tuple[tuple[Place, str], ...]
 """Synonyms that replace the usual words, each with its place in the form."""
 
@@ -66,7 +67,9 @@ class Grammar:
         name = mention.category or self.vocabulary.generic
         if mention.count > 1:
             declared = self.vocabulary.objects.get(name)
-            text = " ".join([NUMBERS[mention.count], *words, (declared and declared.plural) or plural_of(name)])
+            text = " ".join(
+                [NUMBERS[mention.count], *words, (declared and declared.plural) or plural_of(name)]
+            )
         elif mention.count == 0:
             text = " ".join(["no", *words, name])
         else:
@@ -79,24 +82,42 @@ class Grammar:
 
     def adjectives(self, mention: Mention) -> list[str]:
         """The adjectives of a mention, in the order of the vocabulary."""
-        return [mention.values[kind] for kind in self.order if kind in mention.values and kind not in self._phrases]
+        return [
+            mention.values[kind]
+            for kind in self.order
+            if kind in mention.values and kind not in self._phrases
+        ]
 
     def postmodifiers(self, mention: Mention) -> str:
-        """The attributes that follow the noun: " made of wood", " textured with grass and made of wood"."""
+        """The attributes that follow the noun: " made of wood", " textured with grass and made of
+        wood"."""
         kinds = [kind for kind in self.order if kind in mention.values and kind in self._phrases]
-        return " " + " and ".join(self.predicate(kind, mention.values[kind]) for kind in kinds) if kinds else ""
+        return (
+            " " + " and ".join(self.predicate(kind, mention.values[kind]) for kind in kinds)
+            if kinds
+            else ""
+        )
 
     def predicate(self, kind: str, word: str) -> str:
         """A value as it follows "is": "red", "made of wood"."""
         return self._phrases[kind].of(word) if kind in self._phrases else word
 
     def definite(self, noun: str, kind: str, word: str) -> str:
-        """ "the red cube" or "the cube made of wood": a noun and the value that distinguishes it."""
-        return f"the {noun} {self.predicate(kind, word)}" if kind in self._phrases else f"the {word} {noun}"
+        """A noun and the value that distinguishes it: "the red cube", "the cube made of wood"."""
+        return (
+            f"the {noun} {self.predicate(kind, word)}"
+            if kind in self._phrases
+            else f"the {word} {noun}"
+        )
 
     def denied_predicate(self, kind: str, value: str) -> str:
-        """A value as it follows "is not": "red", "made of wood", or a category with its article ("a cube")."""
-        return f"{self.article(value)} {value}" if kind == self.category_kind else self.predicate(kind, value)
+        """A value as it follows "is not": "red", "made of wood", or a category with its article ("a
+        cube")."""
+        return (
+            f"{self.article(value)} {value}"
+            if kind == self.category_kind
+            else self.predicate(kind, value)
+        )
 
     def article(self, word: str) -> str:
         """The indefinite article before a word."""
@@ -108,13 +129,17 @@ class FormPhrases:
 
     def __init__(self, grammar: Grammar, form: Form, wording: Wording):
         self.grammar, self.form, self._words = grammar, form, dict(wording)
-        self.said = tuple(map(self._reworded, range(len(form.objects)))) if wording else form.objects
+        self.said = (
+            tuple(map(self._reworded, range(len(form.objects)))) if wording else form.objects
+        )
         """The mentions with their synonyms in place of the usual words."""
 
     def _reworded(self, i: int) -> Mention:
         mention, words = self.form.objects[i], self._words
         category = words.get((i, self.grammar.category_kind), mention.category)
-        attributes = tuple((kind, words.get((i, kind), value)) for kind, value in mention.attributes)
+        attributes = tuple(
+            (kind, words.get((i, kind), value)) for kind, value in mention.attributes
+        )
         return mention._replace(category=category, attributes=attributes)
 
     def indefinite(self, i: int, article: bool = True, bare: bool = False) -> str:
@@ -124,7 +149,11 @@ class FormPhrases:
     def definite(self, i: int) -> str:
         """Mention i when it is repeated: "the cube", "the red cube" or "the second cube"."""
         noun = self.said[i].category or self.grammar.vocabulary.generic
-        same = [j for j, other in enumerate(self.form.objects) if other.category == self.form.objects[i].category]
+        same = [
+            j
+            for j, other in enumerate(self.form.objects)
+            if other.category == self.form.objects[i].category
+        ]
         if len(same) == 1:
             return f"the {noun}"
         kind = distinguishing_kind(self.form, i, same, self.grammar.order)
@@ -139,13 +168,20 @@ class FormPhrases:
     def relation(self, k: int) -> str:
         """The words of relation k, after "not" if it is denied."""
         link = self.form.relations[k]
-        phrase = self._words.get((k, "relation")) or self.grammar.vocabulary.relations[link.relation].phrase
+        phrase = (
+            self._words.get((k, "relation"))
+            or self.grammar.vocabulary.relations[link.relation].phrase
+        )
         return phrase if link.holds else f"not {phrase}"
 
     def targets(self, link: Link, introduced: int) -> str:
         """The mentions after the words of a relation: "the cube", "the cube and the cone"."""
         first = self.end(link.object, link.object < introduced)
-        return _join([first, *(self.end(i, i < introduced) for i in link.also)]) if link.also else first
+        return (
+            _join([first, *(self.end(i, i < introduced) for i in link.also)])
+            if link.also
+            else first
+        )
 
     def listed(self, bare: bool = False) -> str:
         """All mentions as a list: "a cube, a cone and a sphere"."""
@@ -153,10 +189,13 @@ class FormPhrases:
 
 
 def distinguishing_kind(form: Form, i: int, same: list[int], order: tuple[str, ...]) -> str | None:
-    """The first attribute kind whose value distinguishes mention i from the `same` mentions of its category."""
+    """The first attribute kind whose value distinguishes mention i from the `same` mentions of its
+    category."""
     values = form.objects[i].values
     for kind in order:
-        if kind in values and all(form.objects[j].values.get(kind) != values[kind] for j in same if j != i):
+        if kind in values and all(
+            form.objects[j].values.get(kind) != values[kind] for j in same if j != i
+        ):
             return kind
     return None
 
@@ -165,8 +204,10 @@ def distinguishing_kind(form: Form, i: int, same: list[int], order: tuple[str, .
 class Template:
     """A pattern for texts: `say` writes the text of a form.
 
-    `related`: True fits only forms with relations, False only forms without, None both. `negated`: True fits only forms
-    that are denied as a whole, False only other forms. `environment`: whether forms with an environment fit too.
+    `related`: True fits only forms with relations, False only forms without, None both. `negated`:
+    True fits only forms
+    that are denied as a whole, False only other forms. `environment`: whether forms with an
+    environment fit too.
     `suits` is a further condition on the form.
     """
 
@@ -221,16 +262,20 @@ def _distinguishable(form: Form) -> bool:
 
 
 def _clear(form: Form) -> bool:
-    """Whether no relation needs an ordinal: each joins a new mention to the next, or mentions are distinguishable.
-    False for relations of more than two objects."""
+    """Whether no relation needs an ordinal: each joins a new mention to the next, or mentions are
+    distinguishable. False for relations of more than two objects."""
     ends = [end for link in form.relations for end in link.ends]
-    new = ends == sorted(set(ends)) and all(link.object == link.subject + 1 for link in form.relations)
+    new = ends == sorted(set(ends)) and all(
+        link.object == link.subject + 1 for link in form.relations
+    )
     return (new or _distinguishable(form)) and not any(link.also for link in form.relations)
 
 
 def _one_step(form: Form) -> bool:
     """Whether the form asserts exactly one relation, of the first of two objects to the second."""
-    return len(form.objects) == 2 and [(link.ends, link.holds) for link in form.relations] == [((0, 1), True)]
+    return len(form.objects) == 2 and [(link.ends, link.holds) for link in form.relations] == [
+        ((0, 1), True)
+    ]
 
 
 def _star(form: Form) -> bool:
@@ -282,7 +327,8 @@ def _say_crepe(phrases: FormPhrases) -> str:
 
 def _say_that_is(phrases: FormPhrases) -> str:
     steps = [
-        f"{phrases.relation(k)} {phrases.indefinite(link.object)}" for k, link in enumerate(phrases.form.relations)
+        f"{phrases.relation(k)} {phrases.indefinite(link.object)}"
+        for k, link in enumerate(phrases.form.relations)
     ]
     return f"{phrases.indefinite(0)} that is {_join(steps)}"
 
@@ -292,7 +338,9 @@ def _say_there_is(phrases: FormPhrases) -> str:
 
 
 def _say_each(phrases: FormPhrases) -> str:
-    return " ".join(_there_is(phrases, phrases.indefinite(i), i, False) + "." for i in range(len(phrases.said)))
+    return " ".join(
+        _there_is(phrases, phrases.indefinite(i), i, False) + "." for i in range(len(phrases.said))
+    )
 
 
 def _say_in_image(phrases: FormPhrases) -> str:
@@ -331,7 +379,9 @@ class _Clauses:
 
     def _introduce(self, until: int) -> None:
         for i in range(self._introduced, until):
-            self._sentences.append(_there_is(self._phrases, self._phrases.indefinite(i), i, bool(self._sentences)))
+            self._sentences.append(
+                _there_is(self._phrases, self._phrases.indefinite(i), i, bool(self._sentences))
+            )
             self._joins_to = None
         self._introduced = max(self._introduced, until)
 
@@ -349,7 +399,9 @@ class _Clauses:
             self._steps = [f"{phrases.relation(k)} {phrases.targets(link, self._introduced)}"]
             self._sentences.append(f"{self._head} {self._steps[0]}")
         self._introduced = max(self._introduced, link.subject + 1, link.object + 1)
-        self._joins_to = None if not object_introduced and objects[link.object].without else link.subject
+        self._joins_to = (
+            None if not object_introduced and objects[link.object].without else link.subject
+        )
 
     def _subject(self, i: int) -> str:
         """Mention i at the beginning of a sentence, up to "is"."""
@@ -388,12 +440,15 @@ def _say_not_true(phrases: FormPhrases) -> str:
         f"{phrases.targets(link, len(phrases.form.objects))}"
         for k, link in enumerate(phrases.form.relations)
     ]
-    joined = "".join(f", {step}" for step in steps[:-1]) + "".join(f" and {step}" for step in steps[-1:])
+    joined = "".join(f", {step}" for step in steps[:-1]) + "".join(
+        f" and {step}" for step in steps[-1:]
+    )
     return f"It is not true that there {verb} {phrases.listed()}{joined}."
 
 
 def _say_declared(parts: tuple[Part, ...], phrases: FormPhrases) -> str:
-    """A form in the parts of a declared template; in sentences, a phrase that opens one has a capital letter."""
+    """A form in the parts of a declared template; in sentences, a phrase that opens one has a
+    capital letter."""
     sentences = parts[-1].stop == "."
     opens, words = sentences, []
     for part in parts:
@@ -418,10 +473,12 @@ def _say_part(part: Part, phrases: FormPhrases) -> str:
 
 
 def declared_template(text: str) -> Template:
-    """The template of a text that a family declares (docs/language.md). It fits single objects without denials: as many
-    as the text introduces, or any number for {list}; with {relation}, two objects and one relation that holds.
+    """The template of a text that a family declares (docs/language.md). It fits single objects
+    without denials: as many as the text introduces, or any number for {list}; with {relation}, two
+    objects and one relation that holds.
 
-    >>> declared_template("a photo of {a} next to {b}").fits(Form((Mention("cube"), Mention("cone"))))
+    >>> declared_template("a photo of {a} next to {b}").fits(Form((Mention("cube"),
+    Mention("cone"))))
     True
     """
     parts = parts_of(text)
@@ -436,7 +493,9 @@ def declared_template(text: str) -> Template:
             and ("definite" not in kinds or _distinguishable(form))
         )
 
-    return Template(partial(_say_declared, parts), suits, related="relation" in kinds, environment=False)
+    return Template(
+        partial(_say_declared, parts), suits, related="relation" in kinds, environment=False
+    )
 
 
 def templates_of(vocabulary: Vocabulary) -> dict[str, Template]:
@@ -456,12 +515,17 @@ TEMPLATES: dict[str, Template] = {
     "this-photo": Template(_say_this_photo, _there, related=False),
     "spare": Template(_say_spare, _single, related=False, environment=False),
     "crepe": Template(
-        _say_crepe, lambda form: _single(form) and (not form.relations or _one_step(form)), environment=False
+        _say_crepe,
+        lambda form: _single(form) and (not form.relations or _one_step(form)),
+        environment=False,
     ),
     "there-is": Template(_say_there_is, related=False),
     "there-is-each": Template(_say_each, related=False, environment=False),
     "in-image": Template(
-        _say_in_image, lambda form: len(form.objects) == 1 and _single(form), related=False, environment=False
+        _say_in_image,
+        lambda form: len(form.objects) == 1 and _single(form),
+        related=False,
+        environment=False,
     ),
     "clauses": Template(_say_clauses, _clear, related=True),
     "there-is-that": Template(_say_there_is_that, _clear, related=True),
@@ -469,8 +533,8 @@ TEMPLATES: dict[str, Template] = {
     "then-attributes": Template(_say_then_attributes, _all_named),
     "not-true": Template(_say_not_true, _there, negated=True),
 }
-"""The templates of the grammar by name. docs/language.md shows an example of each and names the published ones
-(PUG:SPARE, PUG:SPAR, CREPE, COMPASS, Pearson et al.)."""
+"""The templates of the grammar by name. docs/language.md shows an example of each and names the
+published ones (PUG:SPARE, PUG:SPAR, CREPE, COMPASS, Pearson et al.)."""
 
 NEGATED = "not-true"
 """The template of captions that are denied as a whole."""
@@ -488,8 +552,9 @@ NATURAL = (
 
 
 def reads_well(form: Form, template: str) -> bool:
-    """Whether the template says the form as people would: denied objects come last in a list, because "no cube and a
-    cone" may be read as neither of the two, and no relation has "the second cube" as an end.
+    """Whether the template says the form as people would: denied objects come last in a list,
+    because "no cube and a cone" may be read as neither of the two, and no relation has "the second
+    cube" as an end.
 
     >>> reads_well(Form((Mention("cone"), Mention("cube", count=0))), "there-is")
     True

@@ -1,4 +1,5 @@
-"""Decides whether a form is true of a scene: True, False, or None for undecided (docs/language.md, Truth)."""
+"""Decides whether a form is true of a scene: True, False, or None for undecided (docs/language.md,
+Truth)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -16,7 +17,8 @@ Objects = Sequence[int]
 class Facts:
     """A scene's categories, attribute values and relations, by index of the object.
 
-    `holds[relation][i][j]` says whether object i stands in the relation to object j; None if the relation is within its
+    `holds[relation][i][j]` says whether object i stands in the relation to object j; None if the
+    relation is within its
     margin, and for i = j. A relation of three objects has a third index.
     """
 
@@ -35,7 +37,9 @@ class Facts:
         """Indices of the objects that fit a mention."""
         found = self._fitting.get(mention)
         if found is None:
-            found = self._fitting[mention] = tuple(i for i in range(len(self)) if self._fits(mention, i))
+            found = self._fitting[mention] = tuple(
+                i for i in range(len(self)) if self._fits(mention, i)
+            )
         return found
 
     def _fits(self, mention: Mention, i: int) -> bool:
@@ -51,12 +55,16 @@ class Facts:
 
 
 def decide(form: Form, facts: Facts) -> Truth:
-    """Whether a form is true of a scene, under a closed world and with a different object for every mention.
+    """Whether a form is true of a scene, under a closed world and with a different object for every
+    mention.
 
-    None if the answer depends on a relation within its margin, or if two readings of the words differ.
+    None if the answer depends on a relation within its margin, or if two readings of the words
+    differ.
     """
     if all(mention.count == 1 for mention in form.objects):
-        value = _decide_single([facts.fitting(mention) for mention in form.objects], form.relations, facts)
+        value = _decide_single(
+            [facts.fitting(mention) for mention in form.objects], form.relations, facts
+        )
     else:
         value = _decide_counted(form, facts)
     if form.environment is not None:
@@ -89,20 +97,29 @@ def _decide_counted(form: Form, facts: Facts) -> Truth:
                 return None
     new = {place: number for number, place in enumerate(places)}
     links = [link.moved(new.__getitem__) for link in form.relations]
-    return both(value, _decide_single([facts.fitting(form.objects[i]) for i in places], links, facts))
+    return both(
+        value, _decide_single([facts.fitting(form.objects[i]) for i in places], links, facts)
+    )
 
 
 def _decide_single(fits: list[tuple[int, ...]], links: Sequence[Link], facts: Facts) -> Truth:
     if not all(fits) and all(link.holds for link in links):
         return False
     specific = _best(fits, [(link, None) for link in links], facts)
-    loose = [link for link in links if not (link.holds or link.also) and _object_in_no_other(link, links)]
+    loose = [
+        link for link in links if not (link.holds or link.also) and _object_in_no_other(link, links)
+    ]
     if not loose:
         return specific
     # second reading: the object of a denied relation need not exist ("it is left of no sphere")
     free = {link.object for link in loose}
     candidates = [tuple(range(len(facts))) if i in free else there for i, there in enumerate(fits)]
-    none = _best(candidates, [(link, fits[link.object] if link in loose else None) for link in links], facts, free)
+    none = _best(
+        candidates,
+        [(link, fits[link.object] if link in loose else None) for link in links],
+        facts,
+        free,
+    )
     return specific if specific == none else None
 
 
@@ -116,9 +133,11 @@ def _best(
     facts: Facts,
     skipped: set[int] | frozenset[int] = frozenset(),
 ) -> Truth:
-    """Kleene's "or", over all assignments of different objects to mentions, of the "and" of all links.
+    """Kleene's "or", over all assignments of different objects to mentions, of the "and" of all
+    links.
 
-    `fits`: for each mention, the objects that fit it. A link that comes with objects is denied of all of these objects;
+    `fits`: for each mention, the objects that fit it. A link that comes with objects is denied of
+    all of these objects;
     `skipped` mentions get no object.
     """
     order = sorted((i for i in range(len(fits)) if i not in skipped), key=lambda i: len(fits[i]))
@@ -177,14 +196,17 @@ def _relations(scene: Scene, vocabulary: Vocabulary) -> dict[str, Any]:
 
 
 def _decided(poses: Sequence[Pose], relation: Relation, ends: tuple[int, ...] = ()) -> Any:
-    """Truth of a relation for all objects at its ends, as lists nested by end; None if an object repeats."""
+    """Truth of a relation for all objects at its ends, as lists nested by end; None if an object
+    repeats."""
     axis, distance, objects = relation.axis, relation.distance or 0.0, range(len(poses))
     if len(ends) < axis.arity - 1:
         return [_decided(poses, relation, (*ends, i)) for i in objects]
     if len({*ends}) < len(ends):
         return [None] * len(objects)
     return [
-        None if i in ends else decided(axis.margin(relation.name, [poses[k] for k in (*ends, i)], distance), relation)
+        None
+        if i in ends
+        else decided(axis.margin(relation.name, [poses[k] for k in (*ends, i)], distance), relation)
         for i in objects
     ]
 
@@ -193,17 +215,22 @@ Axis = tuple[str, ...]
 
 
 class Axes:
-    """The axes of a vocabulary, numbered from 0: (left, right), (behind, front), (far, near), (beneath, on).
+    """The axes of a vocabulary, numbered from 0: (left, right), (behind, front), (far, near),
+    (beneath, on).
 
-    `relations[axis]` holds the relations of an axis in alphabetical order. `slots[axis]` is the slot of an axis: a
-    caption gives an object at most one relation per slot. Distance and stacking share a slot, because an object that
+    `relations[axis]` holds the relations of an axis in alphabetical order. `slots[axis]` is the
+    slot of an axis: a
+    caption gives an object at most one relation per slot. Distance and stacking share a slot,
+    because an object that
     rests on another is near it.
     """
 
     def __init__(self, vocabulary: Vocabulary):
         declared = vocabulary.pair_relations
         self.relations: list[Axis] = list(
-            dict.fromkeys(tuple(sorted({name, relation.opposite})) for name, relation in declared.items())
+            dict.fromkeys(
+                tuple(sorted({name, relation.opposite})) for name, relation in declared.items()
+            )
         )
         self._symmetric = [declared[names[0]].axis.symmetric for names in self.relations]
         planned_by = [declared[names[0]].axis.planned_by for names in self.relations]
@@ -211,7 +238,9 @@ class Axes:
         stacking = [axis for axis, each in enumerate(planned_by) if each == "stacks"]
         self._stacking = stacking[0] if stacking else None
         nearness = [axis for axis, each in enumerate(planned_by) if each in ("clumps", "stacks")]
-        self.slots = [nearness[0] if axis in nearness else axis for axis in range(len(self.relations))]
+        self.slots = [
+            nearness[0] if axis in nearness else axis for axis in range(len(self.relations))
+        ]
         self._axis_of = {name: axis for axis, names in enumerate(self.relations) for name in names}
 
     @property
@@ -224,7 +253,8 @@ class Axes:
         return self._symmetric[axis]
 
     def of_the_same_pairs(self, axis: int) -> list[int]:
-        """The axes that apply to the same pairs as `axis`, including itself: only stacking, or all others."""
+        """The axes that apply to the same pairs as `axis`, including itself: only stacking, or all
+        others."""
         return [axis] if axis == self._stacking else self.general
 
     def axis_of(self, relation: str) -> int:
@@ -234,20 +264,29 @@ class Axes:
     def interchangeable(self, axis: int) -> list[int]:
         """The axis itself and, for a direction, the other directions.
 
-        These axes are decided for the same pairs of objects, and their relations are equally likely.
+        These axes are decided for the same pairs of objects, and their relations are equally
+        likely.
         """
         direction = self._is_direction[axis]
-        return [n for n in range(len(self.relations)) if n == axis or (direction and self._is_direction[n])]
+        return [
+            n
+            for n in range(len(self.relations))
+            if n == axis or (direction and self._is_direction[n])
+        ]
 
     def between(self, facts: Facts, axis: int, i: int, j: int) -> tuple[int, str] | None:
-        """The axis and relation in which object i stands to object j; None if the scene decides neither relation.
+        """The axis and relation in which object i stands to object j; None if the scene decides
+        neither relation.
 
-        Directions between two stacked objects are undecided. Instead of a direction, such a pair gets its stacking
-        relation, never its distance: stacked objects are always near, so `near` would be true more often than `far`.
+        Directions between two stacked objects are undecided. Instead of a direction, such a pair
+        gets its stacking relation, never its distance: stacked objects are always near, so `near`
+        would be true more often than `far`.
         """
         for candidate in (axis, self._stacking if self._is_direction[axis] else None):
             if candidate is not None:
-                found = next((name for name in self.relations[candidate] if facts.holds[name][i][j]), None)
+                found = next(
+                    (name for name in self.relations[candidate] if facts.holds[name][i][j]), None
+                )
                 if found is not None:
                     return candidate, found
         return None

@@ -13,13 +13,16 @@ _SYNONYM = 2 / 3  # probability that a word with synonyms is replaced by one
 
 
 def words_of(form: Form, vocabulary: Vocabulary) -> Iterator[tuple[Place, str, str]]:
-    """The words of a form that a synonym may replace: the place, and the kind and name, such as color and red.
+    """The words of a form that a synonym may replace: the place, and the kind and name, such as
+    color and red.
 
     Skips a noun in the plural if the vocabulary declares that plural.
     """
     for i, mention in enumerate(form.objects):
         category = mention.category
-        if category is not None and (mention.count < 2 or vocabulary.objects[category].plural is None):
+        if category is not None and (
+            mention.count < 2 or vocabulary.objects[category].plural is None
+        ):
             yield (i, vocabulary.category), vocabulary.category, category
         for kind, value in mention.attributes:
             yield (i, kind), kind, value
@@ -48,7 +51,10 @@ class Dialect:
 
     def wording(self, form: Form) -> Wording:
         """The synonyms of a form's words, each with its place."""
-        words = ((place, self._word(kind, name)) for place, kind, name in words_of(form, self._vocabulary))
+        words = (
+            (place, self._word(kind, name))
+            for place, kind, name in words_of(form, self._vocabulary)
+        )
         return tuple((place, word) for place, word in words if word is not None)
 
     def _word(self, kind: str, name: str) -> str | None:
@@ -60,15 +66,19 @@ class Dialect:
 
 
 def conversely(form: Form, k: int, vocabulary: Vocabulary) -> Form:
-    """The form with relation k replaced by its converse, and its two objects mentioned in the other order."""
+    """The form with relation k replaced by its converse, and its two objects mentioned in the other
+    order."""
     link = form.relations[k]
     other = form.reordered(link.subject, link.object)
     told = link._replace(relation=vocabulary.relations[link.relation].converse)
     return other._replace(relations=(*other.relations[:k], told, *other.relations[k + 1 :]))
 
 
-def rephrased(form: Form, wording: Wording, vocabulary: Vocabulary, used: LeastUsed, stream: Stream) -> Wording | None:
-    """The wording with one word of the form changed to the least used alternative; None if there is none."""
+def rephrased(
+    form: Form, wording: Wording, vocabulary: Vocabulary, used: LeastUsed, stream: Stream
+) -> Wording | None:
+    """The wording with one word of the form changed to the least used alternative; None if there is
+    none."""
     words: dict[Place, str | None] = dict(wording)
     options = {
         other or name: (place, other)

@@ -1,4 +1,5 @@
-"""Finds positions on the ground in given orders, as a camera sees them: left to right and front to behind."""
+"""Finds positions on the ground in given orders, as a camera sees them: left to right and front to
+behind."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -12,13 +13,19 @@ from generator.scene.scene import Camera, Point
 from generator.vocabulary.schema import Vocabulary
 
 _SWEEPS = 100  # then a search is stuck, and another start succeeds sooner
-_WORSE = 0.02  # how much worse a move may make a position, metres; else objects that block each other would stay
-_MOST_HIDDEN = 0.5  # share of an object that another beside it may hide; an object on top of it may hide more
-_GRAIN = 4e-6  # metres; more than rounding to the micrometre can change a distance between two objects
+# how much worse a move may make a position, metres; else objects that block each other would stay
+_WORSE = 0.02
+_MOST_HIDDEN = (
+    0.5  # share of an object that another beside it may hide; an object on top of it may hide more
+)
+_GRAIN = (
+    4e-6  # metres; more than rounding to the micrometre can change a distance between two objects
+)
 
 
 class Footprint(NamedTuple):
-    """Where an object stands, in metres: its nominal radius, the height of its foot, and how far its corners reach.
+    """Where an object stands, in metres: its nominal radius, the height of its foot, and how far
+    its corners reach.
 
     Only CLEVR's cube reaches beyond its radius (see `Vocabulary.reach`).
     """
@@ -35,7 +42,8 @@ Post = tuple[Footprint, ...]
 class _Image(NamedTuple):
     """The image of an object in slopes, pixels over the focal length.
 
-    `aside`, `aloft`: its middle, to the right of and above the viewing axis; then half its breadth and height.
+    `aside`, `aloft`: its middle, to the right of and above the viewing axis; then half its breadth
+    and height.
     """
 
     aside: float
@@ -47,7 +55,8 @@ class _Image(NamedTuple):
 class _Stand(NamedTuple):
     """A post at a position.
 
-    `right` and `behind` are its coordinates from the world's origin, `radius` and `reach` its largest, all in metres;
+    `right` and `behind` are its coordinates from the world's origin, `radius` and `reach` its
+    largest, all in metres;
     `beyond` is how far its images leave the frame, in slopes.
     """
 
@@ -61,7 +70,8 @@ class _Stand(NamedTuple):
 
 
 class Ground:
-    """The ground as a camera sees it; finds positions on it that keep the placement rules of a vocabulary."""
+    """The ground as a camera sees it; finds positions on it that keep the placement rules of a
+    vocabulary."""
 
     def __init__(self, camera: Camera, vocabulary: Vocabulary, width: int, height: int):
         self.vocabulary, rules, self.size = vocabulary, vocabulary.placement, (width, height)
@@ -71,7 +81,11 @@ class Ground:
         self._extent, self._hidden = rules.extent, min(_MOST_HIDDEN, 1 - rules.min_visible)
         self._clearance, self._gap = rules.clearance + _GRAIN, rules.gap + _GRAIN
         self._half = rules.extent * (abs(self._right[0]) + abs(self._right[1]))
-        self._eye = (along(self._right, camera.position), along(self._behind, camera.position), camera.position[2])
+        self._eye = (
+            along(self._right, camera.position),
+            along(self._behind, camera.position),
+            camera.position[2],
+        )
         _, up, back = axes(camera.position, camera.target)
         self._up = (along(self._behind, up), up[2])
         self._depth = (-along(self._behind, back), -back[2])
@@ -81,13 +95,20 @@ class Ground:
         self._tall = height / focal
 
     def find(
-        self, posts: Sequence[Post], depth_order: Sequence[int], stream: Stream, clumps: Sequence[int] = ()
+        self,
+        posts: Sequence[Post],
+        depth_order: Sequence[int],
+        stream: Stream,
+        clumps: Sequence[int] = (),
     ) -> list[Point] | None:
         """Find positions of posts, which are listed from left to right; None when the search fails.
 
-        `depth_order`: their ranks from front to behind. `clumps`: their clump numbers, empty if the plan leaves
-        distances open. The search starts from random positions in these orders, `clearance` apart along each direction.
-        Then each post in turn may move between its neighbours to reduce violations, until there are none.
+        `depth_order`: their ranks from front to behind. `clumps`: their clump numbers, empty if the
+        plan leaves
+        distances open. The search starts from random positions in these orders, `clearance` apart
+        along each direction.
+        Then each post in turn may move between its neighbours to reduce violations, until there are
+        none.
         """
         n = len(posts)
         by_depth = sorted(range(n), key=depth_order.__getitem__)
@@ -107,7 +128,8 @@ class Ground:
         return None
 
     def depth_order(self, n: int, stream: Stream) -> tuple[int, ...]:
-        """Random ranks from front to behind of n positions on the ground, listed from left to right."""
+        """Random ranks from front to behind of n positions on the ground, listed from left to
+        right."""
         positions = [(stream.uniform(-1, 1), stream.uniform(-1, 1), 0.0) for _ in range(n)]
         positions.sort(key=lambda position: along(self._right, position))
         depths = [along(self._behind, position) for position in positions]
@@ -118,14 +140,20 @@ class Ground:
         """The same ground as another camera sees it."""
         return Ground(camera, self.vocabulary, *self.size)
 
-    def fill(self, objects: Sequence[tuple[str, dict[str, str]]], positions: Sequence[Point]) -> float:
-        """How far objects reach from the middle of the frame towards its edges; 1 if an object touches an edge."""
+    def fill(
+        self, objects: Sequence[tuple[str, dict[str, str]]], positions: Sequence[Point]
+    ) -> float:
+        """How far objects reach from the middle of the frame towards its edges; 1 if an object
+        touches an edge."""
         width, height = self._frame
         shown = self._shown(objects, positions)
         return max(max(side / width, high / height, -low / height) for side, high, low in shown)
 
-    def heights(self, objects: Sequence[tuple[str, dict[str, str]]], positions: Sequence[Point]) -> list[float]:
-        """An upper bound of the height of each object's image, as a share of the height of the whole image."""
+    def heights(
+        self, objects: Sequence[tuple[str, dict[str, str]]], positions: Sequence[Point]
+    ) -> list[float]:
+        """An upper bound of the height of each object's image, as a share of the height of the
+        whole image."""
         return [(high - low) / self._tall for _, high, low in self._shown(objects, positions)]
 
     def _shown(
@@ -137,24 +165,32 @@ class Ground:
             yield self._reached(*place, self.vocabulary.reach(*obj), position[2])
 
     def _spread(self, n: int, stream: Stream) -> list[float]:
-        """n random coordinates in ascending order, at least `clearance` apart, over the whole ground."""
+        """n random coordinates in ascending order, at least `clearance` apart, over the whole
+        ground."""
         room = max(0.0, 2 * self._half - (n - 1) * self._clearance)
         drawn = sorted(stream.uniform(0, room) for _ in range(n))
         return [at + i * self._clearance - self._half for i, at in enumerate(drawn)]
 
-    def _moved(self, i: int, rank: int, by_depth: list[int], stands: list[_Stand], stream: Stream) -> _Stand:
+    def _moved(
+        self, i: int, rank: int, by_depth: list[int], stands: list[_Stand], stream: Stream
+    ) -> _Stand:
         """Post i at another random position between its neighbours."""
         last = len(stands) - 1
         left = stands[i - 1].right + self._clearance if i else -self._half
         right = stands[i + 1].right - self._clearance if i < last else self._half
         front = stands[by_depth[rank - 1]].behind + self._clearance if rank else -self._half
         behind = stands[by_depth[rank + 1]].behind - self._clearance if rank < last else self._half
-        return self._stand(stream.uniform(left, right), stream.uniform(front, behind), stands[i].post)
+        return self._stand(
+            stream.uniform(left, right), stream.uniform(front, behind), stands[i].post
+        )
 
     def moved(self, place: Point, right: float, behind: float) -> tuple[float, float]:
-        """The coordinates (x, y) of the point `right` metres to the right of a position and `behind` behind it."""
+        """The coordinates (x, y) of the point `right` metres to the right of a position and
+        `behind` behind it."""
         (rx, ry), (bx, by) = self._right, self._behind
-        return round(place[0] + right * rx + behind * bx, 6), round(place[1] + right * ry + behind * by, 6)
+        return round(place[0] + right * rx + behind * bx, 6), round(
+            place[1] + right * ry + behind * by, 6
+        )
 
     def _stand(self, right: float, behind: float, post: Post) -> _Stand:
         seen = [self._image(right, behind, part.reach, part.height) for part in post]
@@ -168,8 +204,11 @@ class Ground:
             sum(beyond for _, beyond in seen),
         )
 
-    def _image(self, right: float, behind: float, radius: float, foot: float) -> tuple[_Image, float]:
-        """The image of an object of radius r and height 2r, and how far it leaves the frame, in slopes."""
+    def _image(
+        self, right: float, behind: float, radius: float, foot: float
+    ) -> tuple[_Image, float]:
+        """The image of an object of radius r and height 2r, and how far it leaves the frame, in
+        slopes."""
         aside, ahead = right - self._eye[0], behind - self._eye[1]
         side, high, low = self._reached(right, behind, radius, foot)
         if math.isinf(side):
@@ -179,9 +218,12 @@ class Ground:
         beyond += max(0.0, high - self._frame[1]) + max(0.0, -low - self._frame[1])
         return _Image(aside / depth, (high + low) / 2, radius / depth, (high - low) / 2), beyond
 
-    def _reached(self, right: float, behind: float, radius: float, foot: float) -> tuple[float, float, float]:
-        """The extent of an object's image, in slopes: how far it reaches to the side of the viewing axis, and the
-        heights of its top and its foot above the axis. All are infinite if it reaches behind the camera.
+    def _reached(
+        self, right: float, behind: float, radius: float, foot: float
+    ) -> tuple[float, float, float]:
+        """The extent of an object's image, in slopes: how far it reaches to the side of the viewing
+        axis, and the heights of its top and its foot above the axis. All are infinite if it reaches
+        behind the camera.
         """
         aside, ahead, foot = right - self._eye[0], behind - self._eye[1], foot - self._eye[2]
         near, far, top = ahead - radius, ahead + radius, foot + 2 * radius
@@ -193,16 +235,25 @@ class Ground:
         return (abs(aside) + radius) / nearest, high, low
 
     def _deep(self, ahead: float, above: float) -> float:
-        """Depth along the viewing axis of a point `ahead` metres from the eye, along the ground, and `above` it."""
+        """Depth along the viewing axis of a point `ahead` metres from the eye, along the ground,
+        and `above` it."""
         return ahead * self._depth[0] + above * self._depth[1]
 
     def _conflicts(
-        self, i: int, stand: _Stand, stands: list[_Stand], clumps: Sequence[int], bearable: float = math.inf
+        self,
+        i: int,
+        stand: _Stand,
+        stands: list[_Stand],
+        clumps: Sequence[int],
+        bearable: float = math.inf,
     ) -> list[float]:
-        """How much post i at `stand` and each other post violate the rules, roughly in metres; 0 without a violation.
-        Entry i is the penalty for leaving the ground or frame. Empty if the sum exceeds `bearable`."""
+        """How much post i at `stand` and each other post violate the rules, roughly in metres; 0
+        without a violation. Entry i is the penalty for leaving the ground or frame. Empty if the
+        sum exceeds `bearable`."""
         x, y = self._world(stand)
-        outside = 10 * (max(0.0, abs(x) - self._extent) + max(0.0, abs(y) - self._extent) + stand.beyond)
+        outside = 10 * (
+            max(0.0, abs(x) - self._extent) + max(0.0, abs(y) - self._extent) + stand.beyond
+        )
         found, left = [outside] * len(stands), bearable - outside
         for j, other in enumerate(stands):
             if left < 0:
@@ -215,15 +266,18 @@ class Ground:
         return found if left >= 0 else []
 
     def _misplaced(self, one: _Stand, other: _Stand, near: bool) -> float:
-        """How much too far apart two posts of one clump are (`near`), or how much too close two others, metres."""
+        """How much too far apart two posts of one clump are (`near`), or how much too close two
+        others, metres."""
         aside, ahead = one.right - other.right, one.behind - other.behind
         apart = math.sqrt(aside * aside + ahead * ahead)
         return max(0.0, apart - self._near if near else self._far - apart)
 
     def _conflict(self, one: _Stand, other: _Stand) -> float:
-        """The missing part of the gap between two posts, plus the hidden share of the rear post beyond the limit."""
+        """The missing part of the gap between two posts, plus the hidden share of the rear post
+        beyond the limit."""
         aside, ahead = one.right - other.right, one.behind - other.behind
-        # CLEVR keeps a gap between nominal radii; corners that reach further may use it up, but never meet
+        # CLEVR keeps a gap between nominal radii; corners that reach further may use it up, but
+        # never meet
         apart = max(one.radius + other.radius + self._gap, one.reach + other.reach + _GRAIN)
         square = aside * aside + ahead * ahead
         wrong = apart - math.sqrt(square) if square < apart * apart else 0.0
@@ -237,14 +291,19 @@ class Ground:
         return wrong + hidden
 
     def _hides(self, across: float, front: _Image, back: _Image) -> float:
-        """The share of an object that another hides beyond the limit; their images overlap by `across` sideways.
+        """The share of an object that another hides beyond the limit; their images overlap by
+        `across` sideways.
 
         Estimated from the rectangles around their images; rays on the real shapes decide later.
         """
         along = front.height + back.height - abs(front.aloft - back.aloft)
         if along <= 0:
             return 0.0
-        return max(0.0, min(1.0, across / (2 * back.breadth)) * min(1.0, along / (2 * back.height)) - self._hidden)
+        return max(
+            0.0,
+            min(1.0, across / (2 * back.breadth)) * min(1.0, along / (2 * back.height))
+            - self._hidden,
+        )
 
     def _world(self, stand: _Stand) -> tuple[float, float]:
         (rx, ry), (bx, by) = self._right, self._behind
@@ -256,7 +315,8 @@ class Ground:
 
 
 def _distances(vocabulary: Vocabulary) -> tuple[float, float]:
-    """The largest distance within a clump, and the least between clumps, metres, so that near and far are decided.
+    """The largest distance within a clump, and the least between clumps, metres, so that near and
+    far are decided.
 
     Both allow for objects that rest off the middle of their post.
     """
@@ -266,5 +326,8 @@ def _distances(vocabulary: Vocabulary) -> tuple[float, float]:
         if relation.axis.planned_by == "clumps" and relation.distance is not None
     ]
     room = 2 * shift(vocabulary) + _GRAIN
-    near, far = min((low for low, _ in bounds), default=math.inf), max((high for _, high in bounds), default=0.0)
+    near, far = (
+        min((low for low, _ in bounds), default=math.inf),
+        max((high for _, high in bounds), default=0.0),
+    )
     return near - room, far + room

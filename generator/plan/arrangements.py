@@ -1,4 +1,5 @@
-"""Draws balanced arrangements for the splits of a holdout: the value and category of each object of a scene."""
+"""Draws balanced arrangements for the splits of a holdout: the value and category of each object of
+a scene."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
@@ -33,7 +34,9 @@ VALUE, OBJECT = 0, 1
 """The roles in a binding: (value, object)."""
 _BLOCK = 2_000  # scenes in memory at a time; changes to the last ones make all counts even
 _TRIES, _EASE, _VARIANTS = 600, 8, 8
-_MOST_CLUSTERS = 300  # with more, clusters cannot be equally frequent together with values and objects
+_MOST_CLUSTERS = (
+    300  # with more, clusters cannot be equally frequent together with values and objects
+)
 _TRIALS = 40
 
 
@@ -41,9 +44,9 @@ def no_scene(split: str, n: int) -> UserError:
     """The error when no scene of n objects belongs to a split and can be asked about."""
     asked = " with two objects whose categories occur once" * (n > 2)
     return UserError(
-        f"This holdout leaves no scene of {n} object{'s' * (n > 1)} for the split {split}{asked}: try another "
-        f"--block-seed, a block of more or of fewer objects, or add values or objects; --holdout none makes one split "
-        f"for models that were trained elsewhere."
+        f"This holdout leaves no scene of {n} object{'s' * (n > 1)} for the split {split}{asked}: "
+        f"try another --block-seed, a block of more or of fewer objects, or add values or "
+        f"objects; --holdout none makes one split for models that were trained elsewhere."
     )
 
 
@@ -54,10 +57,11 @@ class UnshownError(Exception):
 class Arrangements:
     """Draws arrangements for the splits of a rule.
 
-    In scenes of two objects, these differ in value and in category; in other scenes both may repeat.
-    Within a split all values, and all objects, are equally frequent, overall and at each place from left to right.
-    If the split itself favours some names (partial, unseen), this holds among names that are held out with the same.
-    Clusters of two objects are balanced too, as far as the balance of values and objects allows.
+    In scenes of two objects, these differ in value and in category; in other scenes both may
+    repeat. Within a split all values, and all objects, are equally frequent, overall and at each
+    place from left to right. If the split itself favours some names (partial, unseen), this holds
+    among names that are held out with the same. Clusters of two objects are balanced too, as far as
+    the balance of values and objects allows.
     """
 
     def __init__(self, rule: Rule):
@@ -68,11 +72,13 @@ class Arrangements:
     def draw(
         self, split: str, numbers: Sequence[int], stream: Stream, needed: Set[Binding] = frozenset()
     ) -> Iterator[Arrangement]:
-        """Yield an arrangement for each number of objects in `numbers`. Raises UserError when there is none.
+        """Yield an arrangement for each number of objects in `numbers`. Raises UserError when there
+        is none.
 
-        Each takes the least-used names; the last scenes (about 2,000) then change names until counts are even. If there
-        is room, the first 2,000 scenes of `train` show every binding that training may show, `needed` bindings first;
-        raises UnshownError if they cannot show the needed bindings.
+        Each takes the least-used names; the last scenes (about 2,000) then change names until
+        counts are even. If there is room, the first 2,000 scenes of `train` show every binding that
+        training may show, `needed` bindings first; raises UnshownError if they cannot show the
+        needed bindings.
         """
         counts = _NameCounts(self._classes(split, numbers))
         pairs = iter(self._balanced_pairs(split, sum(n == 2 for n in numbers), counts, stream))
@@ -91,30 +97,41 @@ class Arrangements:
     def enough(self, needed: Set[Binding], numbers: Sequence[int]) -> int:
         """A number of training scenes, above len(numbers), that can show the needed bindings.
 
-        The scenes repeat `numbers` of objects. Raises UserError if all are of two objects and none can show a binding.
+        The scenes repeat `numbers` of objects. Raises UserError if all are of two objects and none
+        can show a binding.
         """
-        if {*numbers} == {2} and (never := needed - {*chain.from_iterable(self._pairs.get("train", ()))}):
+        if {*numbers} == {2} and (
+            never := needed - {*chain.from_iterable(self._pairs.get("train", ()))}
+        ):
             raise UserError(
-                f"No training scene can show {' '.join(min(never))} without a held-out combination, but evaluation "
-                f"scenes need it as a seen binding; take another --block-seed, or hold out fewer pairs of objects."
+                f"No training scene can show {' '.join(min(never))} without a held-out "
+                f"combination, but evaluation scenes need it as a seen binding; take another "
+                f"--block-seed, or hold out fewer pairs of objects."
             )
         n = max(len(numbers) + 1, len(needed) // min(numbers))
         while True:
             try:
-                for _ in self.draw("train", [*islice(cycle(numbers), n)], Stream("enough", n), needed):
+                for _ in self.draw(
+                    "train", [*islice(cycle(numbers), n)], Stream("enough", n), needed
+                ):
                     pass
                 return n
             except UnshownError:
                 n += max(1, n // 4)
 
-    def _show_all(self, made: list[Arrangement], counts: "_NameCounts", needed: Set[Binding], stream: Stream) -> bool:
+    def _show_all(
+        self, made: list[Arrangement], counts: "_NameCounts", needed: Set[Binding], stream: Stream
+    ) -> bool:
         """Change arrangements of `train` until they show all bindings that training may show.
 
-        Returns whether they show the needed bindings. Two scenes exchange an object, which keeps the counts of values
-        and objects. If that cannot show a needed binding, it replaces one that is shown elsewhere or is not needed.
+        Returns whether they show the needed bindings. Two scenes exchange an object, which keeps
+        the counts of values and objects. If that cannot show a needed binding, it replaces one that
+        is shown elsewhere or is not needed.
         """
         shown = Counter(binding for arrangement in made for binding in arrangement)
-        missing = sorted(set(self._bindings["train"]) - set(shown), key=lambda each: (each not in needed, each))
+        missing = sorted(
+            set(self._bindings["train"]) - set(shown), key=lambda each: (each not in needed, each)
+        )
         for binding in missing:
             if changes := self._showing(binding, made, shown, needed, stream):
                 for row, new in changes.items():
@@ -126,11 +143,17 @@ class Arrangements:
         return all(shown[binding] > 0 for binding in needed)
 
     def _showing(
-        self, binding: Binding, made: list[Arrangement], shown: Counter[Binding], needed: Set[Binding], stream: Stream
+        self,
+        binding: Binding,
+        made: list[Arrangement],
+        shown: Counter[Binding],
+        needed: Set[Binding],
+        stream: Stream,
     ) -> dict[int, Arrangement] | None:
         """One or two new arrangements, by row, that show a binding; None if the search fails.
 
-        All other shown bindings stay shown; a needed binding may displace bindings that are not needed."""
+        All other shown bindings stay shown; a needed binding may displace bindings that are not
+        needed."""
         value, thing = binding
         spots = [
             (row, place, other)
@@ -156,12 +179,16 @@ class Arrangements:
         return None
 
     def _trains(self, made: Arrangement) -> bool:
-        """Whether an arrangement belongs to `train`. Two objects have to differ in value and in category."""
+        """Whether an arrangement belongs to `train`. Two objects have to differ in value and in
+        category."""
         alike = len(made) == 2 and any(one == other for one, other in zip(*made, strict=True))
         return not alike and self._belongs(made, "train")
 
-    def _balanced_pairs(self, split: str, n: int, counts: "_NameCounts", stream: Stream) -> list[Arrangement]:
-        """`n` arrangements of two objects with balanced clusters. Registers the clusters in `counts`."""
+    def _balanced_pairs(
+        self, split: str, n: int, counts: "_NameCounts", stream: Stream
+    ) -> list[Arrangement]:
+        """`n` arrangements of two objects with balanced clusters. Registers the clusters in
+        `counts`."""
         if n == 0:
             return []
         found = self._pairs.get(split)
@@ -174,7 +201,9 @@ class Arrangements:
         decks = {name: cycle(stream.shuffled(members)) for name, members in clusters.items()}
         return [next(decks[name]) for name in stream.balanced(list(clusters), n)]
 
-    def _even_out(self, split: str, made: list[Arrangement], counts: "_NameCounts", stream: Stream) -> None:
+    def _even_out(
+        self, split: str, made: list[Arrangement], counts: "_NameCounts", stream: Stream
+    ) -> None:
         """Change arrangements until names, and clusters of two objects, are equally frequent."""
         refused: set[Arrangement] = set()
 
@@ -198,7 +227,8 @@ class Arrangements:
             return new not in refused
 
         pick = _Pick(counts, stream)
-        # val and seen seldom have room for even clusters; in between, places may be uneven, to leave local minima
+        # val and seen seldom have room for even clusters; in between, places may be uneven, to
+        # leave local minima
         tries = 0 if counts.n_clusters > _MOST_CLUSTERS else 2 if split in ("val", "seen") else 4
         for loose in (*[(), ("place",)] * tries, *[()] * (tries > 0), *[("cluster",)] * 2):
             counts.let_loose(loose)
@@ -207,7 +237,8 @@ class Arrangements:
                 break
 
     def _belongs(self, made: Arrangement, split: str) -> bool:
-        """Whether an arrangement belongs to a split, counting only the held-out relations that every layout shows.
+        """Whether an arrangement belongs to a split, counting only the held-out relations that
+        every layout shows.
 
         Except in `train` and `unseen_atoms`, it also has to be askable.
         """
@@ -222,9 +253,11 @@ class Arrangements:
         return split in ("train", UNSEEN_ATOMS) or self._askable(made, split)
 
     def _askable(self, made: Arrangement, split: str) -> bool:
-        """Whether a caption can tell two objects apart: from the others by category, from each other by value.
+        """Whether a caption can tell two objects apart: from the others by category, from each
+        other by value.
 
-        In `partial` just one of them is held out, if bindings are; in asymmetric splits the two are `asymmetric`."""
+        In `partial` just one of them is held out, if bindings are; in asymmetric splits the two are
+        `asymmetric`."""
         numbers = Counter(category for _, category in made)
         unique = [binding for binding in made if numbers[binding[OBJECT]] == 1]
         mixed = split == "partial" and self._holdout.bindings
@@ -235,13 +268,16 @@ class Arrangements:
             for one, other in combinations(unique, 2)
         )
 
-    def _classes(self, split: str, numbers: Sequence[int]) -> tuple[dict[str, Hashable], dict[str, Hashable]]:
-        """The class of each value and of each object: names of a class should be equally frequent in the split.
+    def _classes(
+        self, split: str, numbers: Sequence[int]
+    ) -> tuple[dict[str, Hashable], dict[str, Hashable]]:
+        """The class of each value and of each object: names of a class should be equally frequent
+        in the split.
 
-        In `train`, `val` and `seen` all names but the absent ones form one class, if scenes without held-out bindings
-        can be that even: the block's shares of all values and of all objects add up to at most 1, and clusters allow it
-        (for `val` and `seen` of two objects, which have few). Otherwise, a class holds the names that are held out with
-        the same names.
+        In `train`, `val` and `seen` all names but the absent ones form one class, if scenes without
+        held-out bindings can be that even: the block's shares of all values and of all objects add
+        up to at most 1, and clusters allow it (for `val` and `seen` of two objects, which have
+        few). Otherwise, a class holds the names that are held out with the same names.
         """
         holdout, (values, objects) = self._holdout, self._names
         if holdout.treats_names_alike and split == "train":
@@ -252,15 +288,20 @@ class Arrangements:
             return {name: name in holdout.absent_values for name in values}, {
                 name: name in holdout.absent_objects for name in objects
             }
-        related = {name: frozenset((r, o) for s, r, o in holdout.triples if s == name) for name in objects}
+        related = {
+            name: frozenset((r, o) for s, r, o in holdout.triples if s == name) for name in objects
+        }
         return {name: holdout.value_like(name) for name in values}, {
             name: (holdout.object_like(name), related[name]) for name in objects
         }
 
     def _can_be_even(self, split: str) -> bool:
-        """Whether some frequencies of a split's clusters of two objects make all its values, and all its objects,
-        equally frequent. Each cluster has to occur at least a tenth as often as the mean."""
-        shown = {cluster_of(each): {*chain.from_iterable(each)} for each in self._pairs.get(split, ())}
+        """Whether some frequencies of a split's clusters of two objects make all its values, and
+        all its objects, equally frequent. Each cluster has to occur at least a tenth as often as
+        the mean."""
+        shown = {
+            cluster_of(each): {*chain.from_iterable(each)} for each in self._pairs.get(split, ())
+        }
         absent = {*self._holdout.absent_values, *self._holdout.absent_objects}
         shares = [
             [(name in names) - 2 / len(among) for names in shown.values()]
@@ -269,7 +310,11 @@ class Arrangements:
         ]
         if not shown:
             return False
-        limits = {"A_eq": [*shares, [1] * len(shown)], "b_eq": [*[0] * len(shares), len(shown)], "bounds": (0.1, None)}
+        limits = {
+            "A_eq": [*shares, [1] * len(shown)],
+            "b_eq": [*[0] * len(shares), len(shown)],
+            "bounds": (0.1, None),
+        }
         return bool(linprog([0] * len(shown), **limits).success)
 
     def _one(self, split: str, n: int, counts: "_NameCounts", stream: Stream) -> Arrangement:
@@ -282,7 +327,9 @@ class Arrangements:
                 if self._belongs(made, split):
                     return made
                 place, role = stream.below(n), stream.below(2)
-                made = _renamed(made, place, role, self._names[role][stream.below(len(self._names[role]))])
+                made = _renamed(
+                    made, place, role, self._names[role][stream.below(len(self._names[role]))]
+                )
         raise no_scene(split, n)
 
     def _attempt(self, split: str, n: int, pick: "_Pick", stream: Stream) -> Arrangement | None:
@@ -305,8 +352,8 @@ class Arrangements:
         return self._framed(marks, first, pick, lone) or self._framed(marks, 1 - first, pick, lone)
 
     def _free(self, split: str, n: int, pick: "_Pick", stream: Stream) -> Arrangement | None:
-        """An arrangement of bindings that are not held out. For `unseen_atoms` one binding has an absent atom and the
-        others are any; for `asymmetric_unseen` one is held out."""
+        """An arrangement of bindings that are not held out. For `unseen_atoms` one binding has an
+        absent atom and the others are any; for `asymmetric_unseen` one is held out."""
         of_marked = {UNSEEN_ATOMS: "absent", ASYMMETRIC[1]: "held out"}.get(split)
         marked = stream.below(n) if of_marked else None
         chosen: list[Binding] = []
@@ -321,7 +368,8 @@ class Arrangements:
         return tuple(chosen)
 
     def _in_one_group(self, n: int, pick: "_Pick", stream: Stream) -> Arrangement | None:
-        """An arrangement whose values, or whose objects, are of one group of a rotation, and with nothing held out.
+        """An arrangement whose values, or whose objects, are of one group of a rotation, and with
+        nothing held out.
 
         Random names of many objects hardly ever are of one group.
         """
@@ -336,18 +384,33 @@ class Arrangements:
 
     @cached_property
     def _bindings(self) -> dict[str, list[Binding]]:
-        """Bindings that training may show (train), that it never shows (absent, held out), and all (unseen_atoms)."""
+        """Bindings that training may show (train), that it never shows (absent, held out), and all
+        (unseen_atoms)."""
         every = list(product(*self._names))
         absent = [binding for binding in every if self._holdout.absent(*binding)]
-        shown = [binding for binding in every if binding not in absent and not self._holdout.holds_out(*binding)]
+        shown = [
+            binding
+            for binding in every
+            if binding not in absent and not self._holdout.holds_out(*binding)
+        ]
         uneven = dict.fromkeys(ASYMMETRIC, shown)
         held_out = list(self._holdout.bindings)
-        return {"train": shown, "absent": absent, "held out": held_out, UNSEEN_ATOMS: every, **uneven}
+        return {
+            "train": shown,
+            "absent": absent,
+            "held out": held_out,
+            UNSEEN_ATOMS: every,
+            **uneven,
+        }
 
-    def _framed(self, marks: Sequence[bool], first: int, pick: "_Pick", lone: Sequence[int]) -> Arrangement | None:
-        """Draw names of the role `first`, then of the other role: held out with the marked ones, not with the rest.
+    def _framed(
+        self, marks: Sequence[bool], first: int, pick: "_Pick", lone: Sequence[int]
+    ) -> Arrangement | None:
+        """Draw names of the role `first`, then of the other role: held out with the marked ones,
+        not with the rest.
 
-        The objects at the two `lone` places differ in value and are the only ones of their categories.
+        The objects at the two `lone` places differ in value and are the only ones of their
+        categories.
         """
         absent = {*self._holdout.absent_values, *self._holdout.absent_objects}
         left = frozenset(self._names[1 - first]) - absent
@@ -357,14 +420,24 @@ class Arrangements:
             chosen = names[role]
             for place in places:
                 kept = self._kept(first, left, marks[place]) if role == first else {}
-                options = list(kept) if role == first else [name for name in self._names[role] if name in left]
+                options = (
+                    list(kept)
+                    if role == first
+                    else [name for name in self._names[role] if name in left]
+                )
                 beside = list(chosen.values())
                 if role == OBJECT:
                     options = list(self._unclashing(options, beside))
                     if beside and place not in lone and len({*beside}) + len(lone) >= len(options):
-                        options = [name for name in options if name in beside]  # keep two for the lone places
+                        options = [
+                            name for name in options if name in beside
+                        ]  # keep two for the lone places
                 if place in lone:
-                    taken = beside if role == OBJECT else [chosen[other] for other in lone if other in chosen]
+                    taken = (
+                        beside
+                        if role == OBJECT
+                        else [chosen[other] for other in lone if other in chosen]
+                    )
                     options = [name for name in options if name not in taken]
                 if not options:
                     return None
@@ -373,7 +446,8 @@ class Arrangements:
         return tuple((names[VALUE][place], names[OBJECT][place]) for place in range(len(marks)))
 
     def _kept(self, role: int, left: frozenset[str], mark: bool) -> dict[str, frozenset[str]]:
-        """For each name of a role, the names of the other role in `left` that are held out with it (`mark`) or not.
+        """For each name of a role, the names of the other role in `left` that are held out with it
+        (`mark`) or not.
 
         Omits names with fewer than two of them (or with none, if the other role has one name).
         """
@@ -386,13 +460,17 @@ class Arrangements:
                 if name not in absent
             }
             enough = min(2, len(self._names[1 - role]))
-            self._kept_of[role, left, mark] = {name: rest for name, rest in kept.items() if len(rest) >= enough}
+            self._kept_of[role, left, mark] = {
+                name: rest for name, rest in kept.items() if len(rest) >= enough
+            }
         return self._kept_of[role, left, mark]
 
     def _related(self, marks: Sequence[bool], pick: "_Pick", stream: Stream) -> Arrangement | None:
-        """An arrangement where marked objects form pairs with a held-out relation and the others have none.
+        """An arrangement where marked objects form pairs with a held-out relation and the others
+        have none.
 
-        If bindings are held out too, just the bindings of marked objects are. None if this is impossible."""
+        If bindings are held out too, just the bindings of marked objects are. None if this is
+        impossible."""
         n = len(marks)
         if sum(marks) < 2:
             marks = stream.shuffled([True] * 2 + [False] * (n - 2))
@@ -407,7 +485,10 @@ class Arrangements:
             value
             for value in self._names[VALUE]
             if not self._holdout.bindings
-            or all(self._holdout.holds_out(value, things[place]) == mark for place, mark in enumerate(marks))
+            or all(
+                self._holdout.holds_out(value, things[place]) == mark
+                for place, mark in enumerate(marks)
+            )
         ]
         values: list[str] = []
         for place in range(n if left else 0):
@@ -430,7 +511,9 @@ class Arrangements:
         """The categories that form no pair of `conflicts` with any of the others."""
         if not self.conflicts:
             return names
-        return [name for name in names if not any((other, name) in self.conflicts for other in others)]
+        return [
+            name for name in names if not any((other, name) in self.conflicts for other in others)
+        ]
 
     @cached_property
     def conflicts(self) -> frozenset[tuple[str, str]]:
@@ -439,7 +522,8 @@ class Arrangements:
 
     @cached_property
     def _pairs(self) -> dict[str, list[Arrangement]]:
-        """Arrangements of two objects by split; if layouts decide, under every split that some layout gives."""
+        """Arrangements of two objects by split; if layouts decide, under every split that some
+        layout gives."""
         found: dict[str, list[Arrangement]] = {}
         for arrangement in arrangements(self._vocabulary, self._holdout.kind):
             (_, one), (_, other) = arrangement
@@ -451,13 +535,20 @@ class Arrangements:
 
     @cached_property
     def _shown_by_two(self) -> dict[tuple[str, str], list[tuple[Fact, ...]]]:
-        """For two categories (left, right) of a held-out triple, the held-out relations of each random layout."""
+        """For two categories (left, right) of a held-out triple, the held-out relations of each
+        random layout."""
         stream = Stream("layouts", self._holdout.block_seed)
         found = {}
-        for one, other in sorted({(a, b) for s, _, o in self._holdout.triples for a, b in ((s, o), (o, s))}):
+        for one, other in sorted(
+            {(a, b) for s, _, o in self._holdout.triples for a, b in ((s, o), (o, s))}
+        ):
             layouts = [draw_layout((one, other), stream, self._vocabulary) for _ in range(_TRIALS)]
             held_out = [
-                tuple(held_out_facts((("", one), ("", other)), facts(layout, self._vocabulary), self._holdout))
+                tuple(
+                    held_out_facts(
+                        (("", one), ("", other)), facts(layout, self._vocabulary), self._holdout
+                    )
+                )
                 for layout in layouts
             ]
             found[one, other] = list(dict.fromkeys(held_out))
@@ -465,7 +556,8 @@ class Arrangements:
 
 
 class _NameCounts(Counts):
-    """Counts of each value and object, overall and at each place, and of each cluster of two objects.
+    """Counts of each value and object, overall and at each place, and of each cluster of two
+    objects.
 
     `classes`: for each role, the class of each name; names of a class should be equally frequent.
     """
@@ -481,30 +573,40 @@ class _NameCounts(Counts):
         """Register all arrangements of two objects that may occur, and their clusters."""
         self._pairs, clusters = pairs, [cluster_of(each) for each in pairs]
         names = [self.all_cells(each) for each in pairs]
-        cells = [(*each, self.cell(("cluster",), cluster)) for each, cluster in zip(names, clusters, strict=True)]
+        cells = [
+            (*each, self.cell(("cluster",), cluster))
+            for each, cluster in zip(names, clusters, strict=True)
+        ]
         self._cells_of_pair = dict(zip(pairs, cells, strict=True))
         self.n_clusters, self._pair_cells = len(set(clusters)), np.array(cells)
         classes = self.classes()
-        self._numbers = np.array([number for _, number in sorted((c, n) for n, of in enumerate(classes) for c in of)])
+        self._numbers = np.array(
+            [number for _, number in sorted((c, n) for n, of in enumerate(classes) for c in of)]
+        )
         self._unit = lcm(*map(len, classes))
         self._shares = np.array([self._unit // len(of) for of in classes])
 
     def let_loose(self, loose: tuple[str, ...]) -> None:
         """Set which counts need not be even: `cluster`, or `place` for names at each place."""
         self.loose = loose
-        self._weights = np.array([int(each not in loose) for each in (*("place", "all") * 4, "cluster")])
+        self._weights = np.array(
+            [int(each not in loose) for each in (*("place", "all") * 4, "cluster")]
+        )
 
     def best_pair(self, old: Arrangement, stream: Stream) -> Arrangement:
         """The cheapest arrangement of two objects to replace `old`, random among ties.
 
-        A cell costs its count minus the mean of its class, scaled to whole numbers so that ties are exact.
+        A cell costs its count minus the mean of its class, scaled to whole numbers so that ties are
+        exact.
         """
         cells = self.all_cells(old)
         self.add(cells, -1)
         filled = np.array(self.filled[: len(self._numbers)])
         self.add(cells)
         totals = np.bincount(self._numbers, filled).astype(np.int64)
-        costs = (filled * self._unit - (totals * self._shares)[self._numbers])[self._pair_cells] @ self._weights
+        costs = (filled * self._unit - (totals * self._shares)[self._numbers])[
+            self._pair_cells
+        ] @ self._weights
         (best,) = (costs == costs.min()).nonzero()
         return self._pairs[best[stream.below(len(best))]]
 
@@ -512,7 +614,10 @@ class _NameCounts(Counts):
         """For each name of a role, its cell at this place and its cell for all places."""
         if (role, place) not in self._cells_of:
             self._cells_of[role, place] = {
-                name: (self.cell(("place", role, place, among), name), self.cell(("all", role, among), name))
+                name: (
+                    self.cell(("place", role, place, among), name),
+                    self.cell(("all", role, among), name),
+                )
                 for name, among in self._classes_of[role].items()
             }
         return self._cells_of[role, place]
@@ -522,32 +627,41 @@ class _NameCounts(Counts):
         if made in self._cells_of_pair:
             return self._cells_of_pair[made]
         names = (
-            self.cells(role, place)[name] for place, binding in enumerate(made) for role, name in enumerate(binding)
+            self.cells(role, place)[name]
+            for place, binding in enumerate(made)
+            for role, name in enumerate(binding)
         )
         return tuple(chain.from_iterable(names))
 
     def uses(self, role: int, place: int, beside: Sequence[str]) -> dict[str, int]:
-        """For each name of a role, its count at a place plus its overall count; `beside` holds uncounted uses."""
+        """For each name of a role, its count at a place plus its overall count; `beside` holds
+        uncounted uses."""
         filled, cells = self.filled, self.cells(role, place)
-        used = {name: filled[here] + filled[everywhere] for name, (here, everywhere) in cells.items()}
+        used = {
+            name: filled[here] + filled[everywhere] for name, (here, everywhere) in cells.items()
+        }
         for name in beside:
             used[name] += 1
         return used
 
     def crowded_spots(self, made: Arrangement, crowded: Set[int]) -> list[tuple[int, int]]:
-        """The (place, role) pairs where an arrangement fills a cell of `crowded` that is still crowded."""
+        """The (place, role) pairs where an arrangement fills a cell of `crowded` that is still
+        crowded."""
         return [
             (place, role)
             for place, binding in enumerate(made)
             for role, name in enumerate(binding)
-            if any(cell in crowded and self.is_crowded(cell) for cell in self.cells(role, place)[name])
+            if any(
+                cell in crowded and self.is_crowded(cell) for cell in self.cells(role, place)[name]
+            )
         ]
 
     def changes(self, old: Arrangement, place: int, role: int) -> Iterator[tuple[int, Arrangement]]:
-        """Yield (cost, arrangement) for each replacement of the name at a place, and each exchange with another place.
+        """Yield (cost, arrangement) for each replacement of the name at a place, and each exchange
+        with another place.
 
-        A replacement changes the overall counts. An exchange changes only the counts at two places, and usually fits
-        where no replacement does.
+        A replacement changes the overall counts. An exchange changes only the counts at two places,
+        and usually fits where no replacement does.
         """
         here, cells, classes = old[place][role], self.cells(role, place), self._classes_of[role]
         for name, fills in cells.items():
@@ -556,14 +670,17 @@ class _NameCounts(Counts):
         for other, binding in enumerate(old):
             if (there := binding[role]) != here:
                 theirs = self.cells(role, other)
-                empties, fills = cells[here][:1] + theirs[there][:1], cells[there][:1] + theirs[here][:1]
+                empties, fills = (
+                    cells[here][:1] + theirs[there][:1],
+                    cells[there][:1] + theirs[here][:1],
+                )
                 new = _renamed(_renamed(old, place, role, there), other, role, here)
                 yield self.growth(empties, fills), new
 
 
 class _Pick:
-    """Draws a random name or binding among the least used; `ease` is the number of lowest counts that are allowed.
-    `beside`: the names or bindings that the scene has already."""
+    """Draws a random name or binding among the least used; `ease` is the number of lowest counts
+    that are allowed. `beside`: the names or bindings that the scene has already."""
 
     def __init__(self, counts: _NameCounts, stream: Stream, ease: int = 1):
         self._counts, self._stream, self._ease = counts, stream, ease
@@ -572,8 +689,13 @@ class _Pick:
         uses = self._counts.uses(role, place, beside)
         return self._least(names, [uses[name] for name in names])
 
-    def binding(self, place: int, bindings: Sequence[Binding], beside: Sequence[Binding]) -> Binding:
-        values, objects = (self._counts.uses(role, place, [each[role] for each in beside]) for role in (VALUE, OBJECT))
+    def binding(
+        self, place: int, bindings: Sequence[Binding], beside: Sequence[Binding]
+    ) -> Binding:
+        values, objects = (
+            self._counts.uses(role, place, [each[role] for each in beside])
+            for role in (VALUE, OBJECT)
+        )
         return self._least(bindings, [values[value] + objects[thing] for value, thing in bindings])
 
     def _least(self, options: Sequence[T], costs: Sequence[int]) -> T:

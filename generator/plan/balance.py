@@ -1,4 +1,5 @@
-"""Balances counts: each row takes its least-used option, then a repair pass reduces the remaining excess."""
+"""Balances counts: each row takes its least-used option, then a repair pass reduces the remaining
+excess."""
 
 from array import array
 from collections.abc import Callable, Collection, Hashable, Sequence, Set
@@ -18,8 +19,9 @@ Cells = tuple[int, ...]
 class Counts:
     """The count of each cell. Within a class, counts should differ by at most one.
 
-    A cell is a counted name of a class, such as "red" in the class ("value", "left"). `filled` has the count of each
-    cell. A class that is a tuple need not be even while its first item is in `loose`.
+    A cell is a counted name of a class, such as "red" in the class ("value", "left"). `filled` has
+    the count of each cell. A class that is a tuple need not be even while its first item is in
+    `loose`.
     """
 
     def __init__(self) -> None:
@@ -30,7 +32,8 @@ class Counts:
         self._cells: dict[tuple[Hashable, Hashable], int] = {}
 
     def cell(self, among: Hashable, name: Hashable) -> int:
-        """The number of the cell of a name in the class `among`; both are added when they are new."""
+        """The number of the cell of a name in the class `among`; both are added when they are
+        new."""
         number = self._cells.setdefault((among, name), len(self.filled))
         if number == len(self.filled):
             self.filled.append(0)
@@ -49,7 +52,8 @@ class Counts:
             self.filled[cell] += n
 
     def growth(self, empties: Cells, fills: Cells) -> int:
-        """Half the growth of the sum of squared counts when cells are emptied and then equally many filled."""
+        """Half the growth of the sum of squared counts when cells are emptied and then equally many
+        filled."""
         filled, grown = self.filled, 0
         for cell in empties:
             filled[cell] -= 1
@@ -62,7 +66,8 @@ class Counts:
         return grown
 
     def crowded(self) -> dict[int, int]:
-        """Cells with count > class minimum + 1, each with count - class minimum - 1; skips loose classes."""
+        """Cells with count > class minimum + 1, each with count - class minimum - 1; skips loose
+        classes."""
         found: dict[int, int] = {}
         for among, cells in self._classes.items():
             if isinstance(among, tuple) and among[0] in self.loose:
@@ -78,7 +83,8 @@ class Counts:
         return self.filled[cell] > min([self.filled[each] for each in self._class_of[cell]]) + 1
 
     def excess(self) -> int:
-        """How far the counts are from even: the sum over cells of max(0, count - class minimum - 1)."""
+        """How far the counts are from even: the sum over cells of max(0, count - class minimum -
+        1)."""
         return sum(self.crowded().values())
 
 
@@ -89,11 +95,15 @@ def even_out(
     best: Callable[[int, T, Set[int]], T],
     stream: Stream,
 ) -> None:
-    """Change the choices of rows one by one until the counts are even or stop improving. `counts` includes the choices.
+    """Change the choices of rows one by one until the counts are even or stop improving. `counts`
+    includes the choices.
 
-    `cells`: the cells that a row's choice fills. `best`: the best choice for a row given the choices of all others,
-    random among ties and never worse than the present one; its last argument has the cells that were crowded before the
-    sweep. Each sweep moves some rows that fill a crowded cell, and a few others. Moves of zero cost are allowed, so
+    `cells`: the cells that a row's choice fills. `best`: the best choice for a row given the
+    choices of all others,
+    random among ties and never worse than the present one; its last argument has the cells that
+    were crowded before the
+    sweep. Each sweep moves some rows that fill a crowded cell, and a few others. Moves of zero cost
+    are allowed, so
     that surpluses can drift and cancel. The best choices found are kept.
     """
 
@@ -119,7 +129,8 @@ def even_out(
 
 
 def choose(options: Sequence[Sequence[Cells]], counts: Counts, stream: Stream) -> list[int]:
-    """Choose an option for each row so that counts become even. Adds these to `counts`; returns their indices."""
+    """Choose an option for each row so that counts become even. Adds these to `counts`; returns
+    their indices."""
 
     filled = counts.filled.__getitem__
 

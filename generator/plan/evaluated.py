@@ -43,7 +43,9 @@ class EvaluatedScenes:
         """Add a scene."""
         self.blocks.append(block)
         self.clusters.append(cluster)
-        self.bindings.append(SEPARATOR.join(f"{value}{OF}{category}" for value, category in arrangement))
+        self.bindings.append(
+            SEPARATOR.join(f"{value}{OF}{category}" for value, category in arrangement)
+        )
 
     def __len__(self) -> int:
         return len(self.blocks)
@@ -144,7 +146,9 @@ def scenes_to_plan(
     of_splits = []
     for part in parts:
         split = told_split(design_of(part.holdout).rule(vocabulary, part.holdout))
-        of_splits.append(WorldPart(part.holdout, None if part.counts is None else {split: part.counts[split]}))
+        of_splits.append(
+            WorldPart(part.holdout, None if part.counts is None else {split: part.counts[split]})
+        )
     if exchange is None:
         plan = plan_parts(vocabulary, of_splits, seed, objects)
     else:
@@ -152,7 +156,9 @@ def scenes_to_plan(
     return planned_scenes(plan, holdouts, vocabulary)
 
 
-def dealt_scenes(name: str, holdouts: Sequence[Holdout], vocabulary: Vocabulary, number: int) -> EvaluatedScenes:
+def dealt_scenes(
+    name: str, holdouts: Sequence[Holdout], vocabulary: Vocabulary, number: int
+) -> EvaluatedScenes:
     """About `number` scenes of two objects that holdouts of bindings leave unseen, each as often as
     any other. They stand for a plan that nobody made yet."""
     dealt = empty_scenes(holdouts[0], vocabulary)

@@ -34,9 +34,12 @@ _TRIAL = 8  # scenes with the most objects, placed as a test before a plan is wr
 class Job:
     """The options that decide the contents of a world.
 
-    `family`: a name or the path of a TOML file. `holdout`, `scenes`: as `--holdout` and `--scenes` take them; `scenes`
-    may also be numbers by split, or None for the design's default. `width`, `height`: the image size in pixels that
-    scenes are placed for. `objects`: the fewest and the most per scene. `assets`: the asset set, None for the family's.
+    `family`: a name or the path of a TOML file. `holdout`, `scenes`: as `--holdout` and `--scenes`
+    take them; `scenes`
+    may also be numbers by split, or None for the design's default. `width`, `height`: the image
+    size in pixels that
+    scenes are placed for. `objects`: the fewest and the most per scene. `assets`: the asset set,
+    None for the family's.
     `environments`: the environments to use, empty for all of the family.
     """
 
@@ -49,10 +52,11 @@ class Job:
     block_seed: int | Sequence[int] = 0
     objects: tuple[int, int] = (2, 2)
     pairs: bool | None = None
-    """Whether scenes of evaluation splits get twins, which `scenes` counts; None: wherever there can be twins."""
+    """Whether scenes of evaluation splits get twins, which `scenes` counts; None: wherever there
+    can be twins."""
     exchange: str | None = None
-    """What twins exchange, one of `EXCHANGES` (scene/exchange.py); None: values, and places too if relations are held
-    out."""
+    """What twins exchange, one of `EXCHANGES` (scene/exchange.py); None: values, and places too if
+    relations are held out."""
     design: str = "bindsplit"
     opposites: bool = True
     assets: str | None = None
@@ -90,7 +94,8 @@ class Prepared:
 
     @cached_property
     def planned(self) -> "list[Planned]":
-        """The plan, in memory. Raises UserError if a split has no scene, or if the fullest scenes cannot be placed."""
+        """The plan, in memory. Raises UserError if a split has no scene, or if the fullest scenes
+        cannot be placed."""
         # Here, so that wrong options are refused before SciPy is loaded.
         from generator.plan.minimal_pairs import plan_with_twins
         from generator.plan.plan import plan_parts
@@ -101,24 +106,31 @@ class Prepared:
         else:
             plan = plan_with_twins(self.vocabulary, self.parts, job.seed, job.objects, job.exchange)
         if design_of(self.holdout).shares_scenes:
-            # From here on no scene is of one holdout: each benchmark asks its own rule for the split.
+            # From here on no scene is of one holdout: each benchmark asks its own rule for the
+            # split.
             plan = [scene._replace(part=0, split=None) for scene in plan]
         _check_room(plan, self.vocabulary, self.job)
         return plan
 
     @property
     def request(self) -> dict[str, Any]:
-        """All that decides the plan, but no paths: the request in world/plan.parquet and in the world's manifest."""
+        """All that decides the plan, but no paths: the request in world/plan.parquet and in the
+        world's manifest."""
         job = asdict(self.job)
         del job["assets"], job["environments"]  # the vocabulary contains both
         return {
             **job,
             "family": self.vocabulary.name,
-            "holdout": ["holdout.json" if spec.endswith(".json") else spec for spec in as_tuple(self.job.holdout)],
+            "holdout": [
+                "holdout.json" if spec.endswith(".json") else spec
+                for spec in as_tuple(self.job.holdout)
+            ],
             "design": self.holdout.design,
             "block_seed": self.block_seeds,
             "scenes_asked": self.job.scenes,
-            "scenes": GRID if self.parts[0].counts is None else [dict(part.counts or {}) for part in self.parts],
+            "scenes": GRID
+            if self.parts[0].counts is None
+            else [dict(part.counts or {}) for part in self.parts],
             "holdouts": [holdout.to_dict() for holdout in self.holdouts],
             "vocabulary": self.text,
             **({"assets": self.assets} if self.assets else {}),
@@ -126,7 +138,8 @@ class Prepared:
 
 
 def prepare(job: Job) -> Prepared:
-    """Check a job. Raises UserError if it is impossible; `Prepared.planned` raises errors that only planning finds."""
+    """Check a job. Raises UserError if it is impossible; `Prepared.planned` raises errors that only
+    planning finds."""
     text = vocabulary_text(job.family)
     if job.assets is not None:
         text = with_assets(text, job.assets)
@@ -139,11 +152,15 @@ def prepare(job: Job) -> Prepared:
         text = vocabulary.toml()
     _check_number(job, vocabulary)
     _check_assets(job, vocabulary)
-    asked = HoldoutRequest(job.design, as_tuple(job.holdout), as_tuple(job.block_seed), job.opposites, job.scenes)
+    asked = HoldoutRequest(
+        job.design, as_tuple(job.holdout), as_tuple(job.block_seed), job.opposites, job.scenes
+    )
     holdouts = asked.holdouts(vocabulary)
     parts = asked.parts(holdouts, vocabulary)
     if parts[0].counts is None and job.objects != (2, 2):
-        raise UserError("--scenes grid has two objects in each scene, so --objects has no effect; leave it out.")
+        raise UserError(
+            "--scenes grid has two objects in each scene, so --objects has no effect; leave it out."
+        )
     job = _with_pairs(job, holdouts[0], is_grid=parts[0].counts is None)
     used = [*vocabulary.asset_meshes, *vocabulary.panoramas]
     return Prepared(job, text, vocabulary, holdouts, parts, asset_request(used, vocabulary.assets))
@@ -166,11 +183,15 @@ def prepare_world(
     block_seed: str | int | None = None,
     opposites: bool | None = None,
 ) -> tuple[Prepared, str]:
-    """Check the options of a world to plan; write nothing. Returns the checked job and a name for its folder.
+    """Check the options of a world to plan; write nothing. Returns the checked job and a name for
+    its folder.
 
-    The arguments are the options of `gen plan` and mean the same: `holdout` is "3x3", "relation:pair=2x3", several of
-    these, or a holdout.json; `objects` is 2 or "3..10"; `scenes` a number, "train=2000,seen=300" or "grid";
-    `block_seed` 0 or "0..2". None is the default of the preset or the design. Raises UserError for impossible options,
+    The arguments are the options of `gen plan` and mean the same: `holdout` is "3x3",
+    "relation:pair=2x3", several of
+    these, or a holdout.json; `objects` is 2 or "3..10"; `scenes` a number, "train=2000,seen=300" or
+    "grid";
+    `block_seed` 0 or "0..2". None is the default of the preset or the design. Raises UserError for
+    impossible options,
     and for options that the preset itself sets.
     """
     if preset is not None:
@@ -184,8 +205,8 @@ def prepare_world(
         for option, value in settled.items():
             if value is not None:
                 raise UserError(
-                    f"--preset {preset} sets --{option} itself (scenes/presets/{preset}.toml); leave one of the two "
-                    f"out."
+                    f"--preset {preset} sets --{option} itself (scenes/presets/{preset}.toml); "
+                    f"leave one of the two out."
                 )
         stated = read_preset(preset)
         design, holdout, block_seed = stated.design, stated.holdout, stated.block_seed
@@ -217,7 +238,8 @@ def _with_pairs(job: Job, holdout: Holdout, is_grid: bool) -> Job:
     """
     if job.exchange not in (None, *EXCHANGES):
         raise UserError(
-            f"Expected --exchange to be {', '.join(EXCHANGES[:-1])} or {EXCHANGES[-1]}, got '{job.exchange}'."
+            f"Expected --exchange to be {', '.join(EXCHANGES[:-1])} or {EXCHANGES[-1]}, got "
+            f"'{job.exchange}'."
         )
     cannot = ""
     if is_grid:
@@ -235,13 +257,18 @@ def _with_pairs(job: Job, holdout: Holdout, is_grid: bool) -> Job:
 
 
 def plan_world(prepared: Prepared, root: Path) -> "StoredPlan":
-    """Write the plan of a job into `root` unless it is there. Raises UserError if `root` holds something else."""
+    """Write the plan of a job into `root` unless it is there. Raises UserError if `root` holds
+    something else."""
     from generator.plan.store import StoredPlan, is_planned, write_plan
 
     request = prepared.request
     if not is_planned(root, request):
         logger.info(f"Planning {_number_of_scenes(prepared)}.")
-    return StoredPlan(root) if is_planned(root, request) else write_plan(root, request, prepared.planned)
+    return (
+        StoredPlan(root)
+        if is_planned(root, request)
+        else write_plan(root, request, prepared.planned)
+    )
 
 
 def _number_of_scenes(prepared: Prepared) -> str:
@@ -252,7 +279,8 @@ def _number_of_scenes(prepared: Prepared) -> str:
 
 
 def folder_name(prepared: Prepared, preset: str | None) -> str:
-    """The default name of the folder to write: preset, or family, options, holdout and block seeds; seed; size."""
+    """The default name of the folder to write: preset, or family, options, holdout and block seeds;
+    seed; size."""
     job = prepared.job
     return f"{preset or _world_name(prepared)}-s{job.seed}-{job.width}x{job.height}"
 
@@ -288,15 +316,16 @@ def _check_number(job: Job, vocabulary: Vocabulary) -> None:
     most = vocabulary.placement.most
     if most is not None and job.objects[1] > most:
         raise UserError(
-            f"--objects {job.objects[1]}: the family '{vocabulary.name}' has room for {most} objects in a scene; take "
-            f"fewer, or the family clevr-many for up to {MOST_OBJECTS}."
+            f"--objects {job.objects[1]}: the family '{vocabulary.name}' has room for {most} "
+            f"objects in a scene; take fewer, or the family clevr-many for up to {MOST_OBJECTS}."
         )
 
 
 def _check_assets(job: Job, vocabulary: Vocabulary) -> None:
     if job.assets is not None and all("/" in name for name in vocabulary.asset_meshes):
         raise UserError(
-            f"--assets {job.assets}: every mesh of the family '{vocabulary.name}' is a shape or names its own asset "
+            f"--assets {job.assets}: every mesh of the family '{vocabulary.name}' is a shape or "
+            f"names its own asset "
             "set, so --assets changes nothing; leave it out."
         )
     for name in vocabulary.asset_meshes:
@@ -304,7 +333,8 @@ def _check_assets(job: Job, vocabulary: Vocabulary) -> None:
 
 
 def _check_room(plan: "Sequence[Planned]", vocabulary: Vocabulary, job: Job) -> None:
-    """Raise UserError if two of the fullest scenes cannot be placed: many would then fail during rendering."""
+    """Raise UserError if two of the fullest scenes cannot be placed: many would then fail during
+    rendering."""
     from generator.placement.scenes import place_scene
 
     refused = False
@@ -318,24 +348,31 @@ def _check_room(plan: "Sequence[Planned]", vocabulary: Vocabulary, job: Job) -> 
 
 
 def parse_resolution(spec: str) -> tuple[int, int]:
-    """Width and height in pixels from `320x240`. Raises UserError if malformed or outside 16..4096."""
+    """Width and height in pixels from `320x240`. Raises UserError if malformed or outside
+    16..4096."""
     width, height = map(whole_number, spec.split("x")) if spec.count("x") == 1 else (None, None)
     if width is None or height is None:
-        raise UserError(f"Expected --resolution to be width x height such as 320x240, got '{spec}'.")
+        raise UserError(
+            f"Expected --resolution to be width x height such as 320x240, got '{spec}'."
+        )
     if not all(16 <= side <= 4096 for side in (width, height)):
         raise UserError(f"--resolution {spec}: expected sides of 16 to 4096 pixels.")
     return width, height
 
 
 def parse_objects(spec: str) -> tuple[int, int]:
-    """The fewest and the most objects of a scene from `2` or `3..10`. Raises UserError if malformed or outside
-    1..10."""
+    """The fewest and the most objects of a scene from `2` or `3..10`. Raises UserError if malformed
+    or outside 1..10."""
     least, dots, most = spec.partition("..")
     first, last = whole_number(least), whole_number(most if dots else least)
-    if first is None or last is None or not (1 <= first <= MOST_OBJECTS and 1 <= last <= MOST_OBJECTS):
+    if (
+        first is None
+        or last is None
+        or not (1 <= first <= MOST_OBJECTS and 1 <= last <= MOST_OBJECTS)
+    ):
         raise UserError(
-            f"Expected --objects to be a number from 1 to {MOST_OBJECTS} or a range such as 3..{MOST_OBJECTS}, got "
-            f"'{spec}'."
+            f"Expected --objects to be a number from 1 to {MOST_OBJECTS} or a range such as "
+            f"3..{MOST_OBJECTS}, got '{spec}'."
         )
     if first > last:
         raise UserError(f"--objects {spec} runs backwards; write {last}..{first}.")

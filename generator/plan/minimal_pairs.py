@@ -1,4 +1,5 @@
-"""Plans minimal pairs: scenes of evaluation splits are followed by a twin, which differs in one exchange."""
+"""Plans minimal pairs: scenes of evaluation splits are followed by a twin, which differs in one
+exchange."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -28,8 +29,8 @@ def plan_with_twins(
 ) -> list[Planned]:
     """Plan the scenes of a world with twins. The counts of the parts include the twins.
 
-    Half of the scenes of an evaluation split are drawn, and each gets a twin. Where some scenes can have no twin, more
-    are drawn, so that a split has as many scenes as were asked for.
+    Half of the scenes of an evaluation split are drawn, and each gets a twin. Where some scenes can
+    have no twin, more are drawn, so that a split has as many scenes as were asked for.
 
     Args:
         vocabulary: of the world.
@@ -51,15 +52,19 @@ def plan_with_twins(
     drawn = Counter({key: ceil(n / 2) if _has_twins(key[1]) else n for key, n in asked.items()})
     while True:
         most_twins = asked - drawn
-        originals = plan_parts(vocabulary, _with_counts(parts, drawn), seed, objects, most_twins.keys())
+        originals = plan_parts(
+            vocabulary, _with_counts(parts, drawn), seed, objects, most_twins.keys()
+        )
         plan = with_twins(originals, rules, seed, exchange, most_twins)
         found = Counter((planned.part, str(planned.split)) for planned in plan)
-        # A split without any scene may be lacking (`Design.may_lack`); more scenes cannot be drawn for it.
+        # A split without any scene may be lacking (`Design.may_lack`); more scenes cannot be drawn
+        # for it.
         missing = {key: n - found[key] for key, n in asked.items() if 0 < found[key] < n}
         if not missing:
             return plan
         for key, n in missing.items():
-            # As many originals as will fill the split if as large a share of them as now has a twin.
+            # As many originals as will fill the split if as large a share of them as now has a
+            # twin.
             drawn[key] += ceil(n * drawn[key] / found[key])
 
 
@@ -72,9 +77,10 @@ def with_twins(
 ) -> list[Planned]:
     """Insert a twin after scenes of evaluation splits that can have one, and renumber all scenes.
 
-    Each of the two exchanged objects is the only one of its category, so that captions can name it, and is in no stack;
-    in `partial` one of them has a held-out binding. A twin has the split of its scene and the same number of held-out
-    bindings. Training and asymmetric scenes get no twins: a twin of a training scene could show a held-out binding.
+    Each of the two exchanged objects is the only one of its category, so that captions can name it,
+    and is in no stack; in `partial` one of them has a held-out binding. A twin has the split of its
+    scene and the same number of held-out bindings. Training and asymmetric scenes get no twins: a
+    twin of a training scene could show a held-out binding.
 
     Args:
         originals: the scenes without twins.
@@ -127,8 +133,14 @@ def _exchanges(planned: Planned, rule: Rule, exchange: str) -> dict[str | None, 
     own = _placing(planned, planned.arrangement(rule.holdout.kind), rule)
     categories = [category for category, _ in planned.objects]
     stacked = {i for pair in enumerate(planned.rests_on) if pair[1] is not None for i in pair}
-    lone = [i for i, category in enumerate(categories) if categories.count(category) == 1 and i not in stacked]
-    kinds = {VALUES: (rule.holdout.kind,), PLACES: (None,), BOTH: (rule.holdout.kind, None)}[exchange]
+    lone = [
+        i
+        for i, category in enumerate(categories)
+        if categories.count(category) == 1 and i not in stacked
+    ]
+    kinds = {VALUES: (rule.holdout.kind,), PLACES: (None,), BOTH: (rule.holdout.kind, None)}[
+        exchange
+    ]
     possible: dict[str | None, list[Exchange]] = {}
     for kind in kinds:
         options = [Exchange(kind, i, j) for i, j in combinations(lone, 2)]
@@ -139,7 +151,8 @@ def _exchanges(planned: Planned, rule: Rule, exchange: str) -> dict[str | None, 
 
 
 def _suits(planned: Planned, own: Placing, exchange: Exchange, rule: Rule) -> bool:
-    """Whether an exchange changes the arrangement, but not its split, its number of held-out bindings or its triples.
+    """Whether an exchange changes the arrangement, but not its split, its number of held-out
+    bindings or its triples.
 
     In `partial` just one of the two objects has to be held out, if any binding of the scene is."""
     before = planned.arrangement(rule.holdout.kind)

@@ -1,4 +1,5 @@
-"""Draws the plan of a world: objects, attributes, layout and environment of each scene, without positions."""
+"""Draws the plan of a world: objects, attributes, layout and environment of each scene, without
+positions."""
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
@@ -11,7 +12,14 @@ from generator.base.streams import Stream
 from generator.holdout.class_lists import OBJECTS, THREE_OBJECTS, ClassRule, list_of
 from generator.holdout.designs.base import GRID
 from generator.holdout.holdout import Binding, Holdout
-from generator.holdout.membership import UNSEEN_ATOMS, Arrangement, Rule, SplitPlan, arrangements, cluster_of
+from generator.holdout.membership import (
+    UNSEEN_ATOMS,
+    Arrangement,
+    Rule,
+    SplitPlan,
+    arrangements,
+    cluster_of,
+)
 from generator.holdout.possible import splits_without_scenes
 from generator.holdout.request import WorldPart, design_of
 from generator.plan.arrangements import Arrangements, UnshownError, no_scene
@@ -27,7 +35,11 @@ _LAYOUTS = 400
 
 
 def plan_scenes(
-    vocabulary: Vocabulary, rule: Rule, counts: Mapping[str, int], seed: int, objects: tuple[int, int] = (2, 2)
+    vocabulary: Vocabulary,
+    rule: Rule,
+    counts: Mapping[str, int],
+    seed: int,
+    objects: tuple[int, int] = (2, 2),
 ) -> list[Planned]:
     """The plan of a world for a single holdout, see `plan_parts`."""
     return plan_parts(vocabulary, [WorldPart(rule.holdout, counts)], seed, objects)
@@ -42,12 +54,18 @@ def plan_parts(
 ) -> list[Planned]:
     """Draw the contents of each scene: `counts[split]` scenes for each split of each part.
 
-    `objects`: the least and the most per scene. Scenes of one object occur only in training: they pose no question of
-    binding. Training scenes show every binding of the other scenes that is not held out; for splits `to_have_twins`, as
-    (number of the part, split), also the bindings that twins could have. Within each split these counts differ by at
-    most one: numbers of objects; values and objects (see Arrangements); environments; and, for every value, object and
-    place, the values of each untested attribute kind and which of two objects is in front. Scenes of all splits are
-    shuffled together, so that scene ids reveal nothing; only a grid keeps its order. Raises UserError when a split has
+    `objects`: the least and the most per scene. Scenes of one object occur only in training: they
+    pose no question of
+    binding. Training scenes show every binding of the other scenes that is not held out; for splits
+    `to_have_twins`, as
+    (number of the part, split), also the bindings that twins could have. Within each split these
+    counts differ by at
+    most one: numbers of objects; values and objects (see Arrangements); environments; and, for
+        every value, object and
+    place, the values of each untested attribute kind and which of two objects is in front. Scenes
+    of all splits are
+    shuffled together, so that scene ids reveal nothing; only a grid keeps its order. Raises
+    UserError when a split has
     no scene, or training scenes are too few.
     """
     for part in parts:
@@ -97,9 +115,11 @@ def count_splits(scenes: Iterable[Planned], rule: Rule) -> dict[str, int]:
 
 
 def _check_possible(vocabulary: Vocabulary, part: WorldPart, objects: tuple[int, int]) -> None:
-    """Raise UserError if a split can have no scene of some number of objects, from counts of the held-out bindings.
+    """Raise UserError if a split can have no scene of some number of objects, from counts of the
+    held-out bindings.
 
-    Drawing scenes would say the same after many failed attempts. Designs with a rule of their own are not checked.
+    Drawing scenes would say the same after many failed attempts. Designs with a rule of their own
+    are not checked.
     """
     design = design_of(part.holdout)
     if part.counts is None or not isinstance(design.rule(vocabulary, part.holdout), SplitPlan):
@@ -109,12 +129,15 @@ def _check_possible(vocabulary: Vocabulary, part: WorldPart, objects: tuple[int,
     for n in range(least, most + 1):
         for split in splits_without_scenes(part.holdout, values, names, n):
             # With fewer scenes than numbers of objects, this number might not occur.
-            if part.counts.get(split, 0) > most - least and split not in design.may_lack(part.holdout):
+            if part.counts.get(split, 0) > most - least and split not in design.may_lack(
+                part.holdout
+            ):
                 raise no_scene(split, n)
 
 
 def _familiar(scenes: Sequence[Planned], holdout: Holdout, of_twins: bool) -> set[Binding]:
-    """The bindings of scenes that are not held out; with `of_twins` also the bindings that twins could have."""
+    """The bindings of scenes that are not held out; with `of_twins` also the bindings that twins
+    could have."""
     shown = {scene.arrangement(holdout.kind) for scene in scenes}
     found = {
         each
@@ -132,20 +155,22 @@ def _not_held_out(vocabulary: Vocabulary, holdout: Holdout) -> set[Binding]:
 def _drafts(
     rule: Rule, split: str, n: int, objects: tuple[int, int], stream: Stream, needed: Set[Binding]
 ) -> Iterator[Planned]:
-    """Draft scenes of a split: they have only values of the tested kind, no id and no environment. Training scenes show
-    the `needed` bindings."""
+    """Draft scenes of a split: they have only values of the tested kind, no id and no environment.
+    Training scenes show the `needed` bindings."""
     if isinstance(rule, ClassRule):
         if objects != (2, 2):
             raise UserError(
-                f"--objects {objects[0] if objects[0] == objects[1] else f'{objects[0]}..{objects[1]}'}: the datasets "
-                f"of the design gzsl have their own numbers of objects; leave --objects out, and give --holdout "
-                f"{THREE_OBJECTS} for a dataset of three."
+                f"--objects "
+                f"{objects[0] if objects[0] == objects[1] else f'{objects[0]}..{objects[1]}'}: "
+                f"the datasets of the design gzsl have their own numbers of objects; leave "
+                f"--objects out, and give --holdout {THREE_OBJECTS} for a dataset of three."
             )
         return class_scenes(rule, split, n, stream)
     least, most = objects
     if most < 2:
         raise UserError(
-            "--objects 1: one object alone poses no question of which attribute belongs to which object, so there "
+            "--objects 1: one object alone poses no question of which attribute belongs to which "
+            "object, so there "
             "would be nothing to evaluate; take 2 or more, or a range such as 1..3."
         )
     numbers = stream.balanced(range(least if split == "train" else max(least, 2), most + 1), n)
@@ -153,7 +178,11 @@ def _drafts(
 
 
 def _draft(
-    rule: Rule, arrangement: Arrangement, layout: Layout, split: str | None, named: tuple[int, ...] = ()
+    rule: Rule,
+    arrangement: Arrangement,
+    layout: Layout,
+    split: str | None,
+    named: tuple[int, ...] = (),
 ) -> Planned:
     objects = tuple((category, {rule.holdout.kind: value}) for value, category in arrangement)
     orders = layout.depth_order, "", layout.rests_on, layout.clumps
@@ -167,27 +196,37 @@ def _grid(rule: Rule, stream: Stream) -> Iterator[Planned]:
 
 
 def split_scenes(
-    rule: Rule, split: str, numbers: Sequence[int], stream: Stream, needed: Set[Binding] = frozenset()
+    rule: Rule,
+    split: str,
+    numbers: Sequence[int],
+    stream: Stream,
+    needed: Set[Binding] = frozenset(),
 ) -> Iterator[Planned]:
-    """Yield a scene of a split for each number of objects in `numbers`; training scenes show the `needed` bindings.
-    Raises UserError when there is none."""
+    """Yield a scene of a split for each number of objects in `numbers`; training scenes show the
+    `needed` bindings. Raises UserError when there is none."""
     drawn = Arrangements(rule)
     try:
         yield from _laid_out(rule, split, drawn.draw(split, numbers, stream, needed), stream)
     except UnshownError:
         enough = drawn.enough(needed, numbers)
         raise UserError(
-            f"{len(numbers):,} training scenes cannot show the {len(needed):,} bindings that evaluation scenes need as "
+            f"{len(numbers):,} training scenes cannot show the {len(needed):,} bindings that "
+            f"evaluation scenes need as "
             f"seen bindings; take --scenes train={enough:,} or more, or fewer evaluation scenes."
         ) from None
 
 
-def _laid_out(rule: Rule, split: str, drawn: Iterator[Arrangement], stream: Stream) -> Iterator[Planned]:
+def _laid_out(
+    rule: Rule, split: str, drawn: Iterator[Arrangement], stream: Stream
+) -> Iterator[Planned]:
     for arrangement in drawn:
         categories = [category for _, category in arrangement]
         for _ in range(_LAYOUTS):
             layout = draw_layout(categories, stream, rule.vocabulary)
-            if not rule.holdout.triples or rule.place(arrangement, facts(layout, rule.vocabulary)).split == split:
+            if (
+                not rule.holdout.triples
+                or rule.place(arrangement, facts(layout, rule.vocabulary)).split == split
+            ):
                 yield _draft(rule, arrangement, layout, split)
                 break
         else:
@@ -235,7 +274,8 @@ def _dressed(drafts: Iterator[Planned], part: int, rule: Rule, stream: Stream) -
 
 
 class _Dresser:
-    """Draws the untested contents, balanced so that they reveal nothing about values, objects, places and orders."""
+    """Draws the untested contents, balanced so that they reveal nothing about values, objects,
+    places and orders."""
 
     def __init__(self, rule: Rule, part: int, stream: Stream):
         self._rule, self._part, self._vocabulary, self._stream = rule, part, rule.vocabulary, stream
@@ -248,15 +288,21 @@ class _Dresser:
             for kind, values in rule.vocabulary.attributes.items()
             for name, value in values.items()
         }
-        self._known: dict[tuple[str, ...], tuple[str, dict[str, str]]] = {}  # few are distinct: each is stored once
+        self._known: dict[
+            tuple[str, ...], tuple[str, dict[str, str]]
+        ] = {}  # few are distinct: each is stored once
 
     def dress(self, block: Sequence[Planned]) -> Iterator[Planned]:
-        """Yield the scenes with all attributes, an environment, a viewing direction and a depth order.
+        """Yield the scenes with all attributes, an environment, a viewing direction and a depth
+        order.
 
-        In every split, a scene avoids environments where one of its objects would vanish on the ground.
+        In every split, a scene avoids environments where one of its objects would vanish on the
+        ground.
         """
         shown = [each.arrangement(self._tested) for each in block]
-        things = [(place, *binding) for arrangement in shown for place, binding in enumerate(arrangement)]
+        things = [
+            (place, *binding) for arrangement in shown for place, binding in enumerate(arrangement)
+        ]
         drawn = {kind: iter(self._draw(kind, things)) for kind in self._kinds}
         contents = [
             tuple(
@@ -271,31 +317,47 @@ class _Dresser:
         picks = choose(options, self._counts["environment"], self._stream)
         environments = [among[pick] for among, pick in zip(places, picks, strict=True)]
         yaws = self._yaws(shown, environments)
-        for each, objects, order, where, yaw in zip(block, contents, orders, environments, yaws, strict=True):
-            yield each._replace(objects=objects, depth_order=order, environment=where, yaw=yaw, part=self._part)
+        for each, objects, order, where, yaw in zip(
+            block, contents, orders, environments, yaws, strict=True
+        ):
+            yield each._replace(
+                objects=objects, depth_order=order, environment=where, yaw=yaw, part=self._part
+            )
 
     def _places(self, objects: Sequence[tuple[str, dict[str, str]]]) -> list[str]:
-        """The environments where none of the objects vanishes; all environments if there are none."""
-        hidden = set[str]().union(*(self._hidden[pair] for _, attributes in objects for pair in attributes.items()))
+        """The environments where none of the objects vanishes; all environments if there are
+        none."""
+        hidden = set[str]().union(
+            *(self._hidden[pair] for _, attributes in objects for pair in attributes.items())
+        )
         places = list(self._vocabulary.environments)
         return [place for place in places if place not in hidden] or places
 
-    def _object(self, category: str, value: str, others: Sequence[str]) -> tuple[str, dict[str, str]]:
+    def _object(
+        self, category: str, value: str, others: Sequence[str]
+    ) -> tuple[str, dict[str, str]]:
         attributes = {self._tested: value, **dict(zip(self._kinds, others, strict=True))}
         return self._known.setdefault((category, value, *others), (category, attributes))
 
     def _draw(self, kind: str, things: Sequence[tuple[int, str, str]]) -> list[str]:
-        """A value of the kind for each object, balanced overall and for each place, tested value and object."""
+        """A value of the kind for each object, balanced overall and for each place, tested value
+        and object."""
         values, cell = self._vocabulary.values(kind), self._counts[kind].cell
         options: dict[tuple[int, str, str], list[Cells]] = {}
         for thing in things:
             if thing not in options:
                 among = ("all", ("place", thing[0]), ("value", thing[1]), ("object", thing[2]))
                 options[thing] = [tuple(cell(each, name) for each in among) for name in values]
-        return [values[pick] for pick in choose([options[thing] for thing in things], self._counts[kind], self._stream)]
+        return [
+            values[pick]
+            for pick in choose(
+                [options[thing] for thing in things], self._counts[kind], self._stream
+            )
+        ]
 
     def _orders(self, block: Sequence[Planned]) -> list[tuple[int, ...]]:
-        """The drafted depth orders; of two objects that are not stacked, each is in front equally often."""
+        """The drafted depth orders; of two objects that are not stacked, each is in front equally
+        often."""
         options = [self._order_options(each) for each in block]
         free = [i for i, orders in enumerate(options) if len(orders) == 2]
         cells = [[self._ranks(block[i], order) for order in options[i]] for i in free]
@@ -303,7 +365,8 @@ class _Dresser:
         return [orders[picks.get(i, 0)] for i, orders in enumerate(options)]
 
     def _order_options(self, draft: Planned) -> list[tuple[int, ...]]:
-        """The depth order and, for two unstacked objects, the reversed one if it is possible in the same split."""
+        """The depth order and, for two unstacked objects, the reversed one if it is possible in the
+        same split."""
         if len(draft.objects) != 2 or any(lower is not None for lower in draft.rests_on):
             return [draft.depth_order]
         turned = draft._replace(depth_order=draft.depth_order[::-1])
@@ -322,7 +385,9 @@ class _Dresser:
         cell = self._counts["rank"].cell
         return tuple(
             cell(among, rank)
-            for place, ((value, category), rank) in enumerate(zip(draft.arrangement(self._tested), order, strict=True))
+            for place, ((value, category), rank) in enumerate(
+                zip(draft.arrangement(self._tested), order, strict=True)
+            )
             for among in (("place", place), ("value", value), ("object", category))
         )
 
@@ -331,22 +396,37 @@ class _Dresser:
         return [tuple(cell(each, place) for each in _among(arrangement)) for place in places]
 
     def _yaws(self, shown: Sequence[Arrangement], places: Sequence[str]) -> list[float]:
-        """A viewing direction for each scene, degrees; the sectors of an environment are seen equally often."""
+        """A viewing direction for each scene, degrees; the sectors of an environment are seen
+        equally often."""
         sectors = [self._vocabulary.environments[place].sectors for place in places]
         if all(each == ((0.0, 0.0),) for each in sectors):
             return [0.0] * len(sectors)
         cell = self._counts["sector"].cell
         options = [
-            [tuple(cell((place, each), i) for each in _among(arrangement)) for i in range(len(among))]
+            [
+                tuple(cell((place, each), i) for each in _among(arrangement))
+                for i in range(len(among))
+            ]
             for arrangement, place, among in zip(shown, places, sectors, strict=True)
         ]
         picks = choose(options, self._counts["sector"], self._stream)
-        return [round(self._stream.uniform(*among[i]) % 360, 3) for among, i in zip(sectors, picks, strict=True)]
+        return [
+            round(self._stream.uniform(*among[i]) % 360, 3)
+            for among, i in zip(sectors, picks, strict=True)
+        ]
 
 
 def _among(arrangement: Arrangement) -> list[Hashable]:
-    """The classes that count environments and sectors: all scenes, and scenes with each value and each object."""
-    return ["all", *(each for binding in arrangement for each in zip(("value", "object"), binding, strict=True))]
+    """The classes that count environments and sectors: all scenes, and scenes with each value and
+    each object."""
+    return [
+        "all",
+        *(
+            each
+            for binding in arrangement
+            for each in zip(("value", "object"), binding, strict=True)
+        ),
+    ]
 
 
 Colors = tuple[tuple[float, float, float], ...]
@@ -361,14 +441,17 @@ def vanishes(value: AttributeValue, place: Environment) -> bool:
 
     >>> from generator.vocabulary.schema import read_vocabulary
     >>> pug = read_vocabulary("pug")
-    >>> [name for name, place in pug.environments.items() if vanishes(pug.attributes["color"]["gray"], place)]
+    >>> [name for name, place in pug.environments.items() if
+    vanishes(pug.attributes["color"]["gray"], place)]
     ['mountains', 'spaceship', 'city']
     """
     if place.ground is None:
         return False
     painted = [*map(linear_of, value.texture.colors or ())] if value.texture else []
     colors = tuple(painted or ([value.color] if value.color else []))
-    return bool(colors) and _distance(colors, tuple(map(linear_of, place.ground.colors))) < _VANISHES
+    return (
+        bool(colors) and _distance(colors, tuple(map(linear_of, place.ground.colors))) < _VANISHES
+    )
 
 
 @cache

@@ -34,7 +34,8 @@ ACCURACIES = (0.75, 0.9, 0.97)
 _DRAWS = 40
 """Draws of each simulation. The mean width has a standard error of 1 to 4%."""
 _ROUNDS = (30, 80)
-"""Draws of the two rounds that find the smallest difference. The first only says where about it is."""
+"""Draws of the two rounds that find the smallest difference. The first only says where about it
+is."""
 _TOO_WIDE = 0.2
 """From this half width on, *Expect:* advises another design."""
 _MOST_SCENES = 2000
@@ -98,7 +99,9 @@ class _Design:
         self._rows = np.tile(np.arange(len(blocks)), trainings)
         block = np.unique(blocks, return_inverse=True)[1].reshape(-1)
         training = np.repeat(np.arange(trainings), len(blocks))
-        self.training_of_item = (block[self._rows] * trainings + training) if scenes.trained else training * 0
+        self.training_of_item = (
+            (block[self._rows] * trainings + training) if scenes.trained else training * 0
+        )
         size = np.bincount(block)
         scene_weights = 1 / (len(size) * size[block])
         items = self._clusters.take(self._rows)
@@ -146,11 +149,15 @@ class _Design:
         for training in np.unique(self.training_of_item):
             own = self.training_of_item == training
             within = scenes.weights @ rng.normal(0, effects.trained_bindings, bindings)
-            of_items[own] += rng.normal(0, effects.trainings) + within[scenes.shown[self._rows[own]]]
+            of_items[own] += (
+                rng.normal(0, effects.trainings) + within[scenes.shown[self._rows[own]]]
+            )
         return (rng.random(len(of_items)) < expit(of_items)).astype(float)
 
 
-def expected(scenes: EvaluatedScenes, accuracy: float, trainings: int, effects: Effects) -> Expected:
+def expected(
+    scenes: EvaluatedScenes, accuracy: float, trainings: int, effects: Effects
+) -> Expected:
     """What a design tells about models of an accuracy in 0..1; from the cache if it is there."""
     path = _cache_path(scenes, accuracy, trainings, effects)
     if path.exists():
@@ -191,7 +198,9 @@ def detectable(design: _Design, accuracy: float, effects: Effects) -> float | No
         rng = np.random.default_rng(1)
         other = max(accuracy - difference, accuracy / 10)
         draws = [
-            design.difference(design.outcomes(accuracy, effects, rng), design.outcomes(other, effects, rng))
+            design.difference(
+                design.outcomes(accuracy, effects, rng), design.outcomes(other, effects, rng)
+            )
             for _ in range(number)
         ]
         values, reaches = np.array(draws).T
@@ -216,12 +225,18 @@ def _shown_in_most(reaches: np.ndarray, error: float) -> float:
 def sentence(scenes: EvaluatedScenes) -> str:
     """The precision to expect of a design, in one line for people."""
     effects = EFFECTS["usual"]
-    groups = f"{scenes.cluster_count:,} group{'s' * (scenes.cluster_count > 1)} of {scenes.binding_count:,} bindings"
+    groups = (
+        f"{scenes.cluster_count:,} group{'s' * (scenes.cluster_count > 1)} of "
+        f"{scenes.binding_count:,} bindings"
+    )
     over = ""
     if scenes.block_count > 1:
         over = f" over {scenes.block_count} {'turns' if scenes.rotation else 'blocks'} together"
     reach = expected(scenes, 0.75, 1, effects).half_width
-    claim = f"an {scenes.split} accuracy of 75%{over} will have an interval of about ±{_points(reach)} points"
+    claim = (
+        f"an {scenes.split} accuracy of 75%{over} will have an interval of about ±{_points(reach)} "
+        f"points"
+    )
     if scenes.rotation:
         twice = expected(scenes, 0.75, 2, effects).half_width
         claim += f", and ±{_points(twice)} with two trainings of each turn"
@@ -236,7 +251,9 @@ def alternatives(holdout: Holdout, vocabulary: Vocabulary, number: int) -> list[
     of_kind = f"{holdout.kind}:{holdout.category}="
     requests = {
         "one block of 3x3": HoldoutRequest(holdout=(f"{of_kind}3x3",)),
-        "five blocks of 3x3": HoldoutRequest(holdout=(f"{of_kind}3x3",), block_seeds=(0, 1, 2, 3, 4)),
+        "five blocks of 3x3": HoldoutRequest(
+            holdout=(f"{of_kind}3x3",), block_seeds=(0, 1, 2, 3, 4)
+        ),
         "rotation of 4 turns": HoldoutRequest(design="rotation", holdout=(f"{of_kind}turns=4",)),
     }
     designs = []

@@ -20,7 +20,8 @@ _ROWS = 500  # in memory at a time
 
 @dataclass(frozen=True)
 class Assigned:
-    """The split that a scene is made for, and for class lists its objects in the order of its label."""
+    """The split that a scene is made for, and for class lists its objects in the order of its
+    label."""
 
     split: str
     named: tuple[int, ...]
@@ -29,7 +30,8 @@ class Assigned:
 class StoredPlan:
     """The plan in a dataset's folder; a few scenes are in memory at a time.
 
-    `request`: all that decides the contents of the world, including its vocabulary and holdouts. Raises UserError when
+    `request`: all that decides the contents of the world, including its vocabulary and holdouts.
+    Raises UserError when
     there is no plan, or when it is damaged.
     """
 
@@ -54,17 +56,22 @@ class StoredPlan:
                     yield Planned.from_row(row)
                     number += 1
         except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
-            raise UserError(f"{self._path} is damaged ({error}); plan it again into another folder.") from None
+            raise UserError(
+                f"{self._path} is damaged ({error}); plan it again into another folder."
+            ) from None
 
     def counts(self) -> dict[str, int]:
-        """The number of scenes for each split, largest first; scenes of the grid are for no split."""
+        """The number of scenes for each split, largest first; scenes of the grid are for no
+        split."""
         found = Counter(read_table(self._path, columns=["split"])["split"].drop_null().to_pylist())
         return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
 
     def assigned(self) -> dict[int, dict[str, Assigned]]:
         """The split and label order of each scene, by part and scene_id; empty over the grid."""
         found: dict[int, dict[str, Assigned]] = {}
-        known: dict[tuple[str, tuple[int, ...]], Assigned] = {}  # few are distinct: each is stored once
+        known: dict[
+            tuple[str, tuple[int, ...]], Assigned
+        ] = {}  # few are distinct: each is stored once
         for batch in read_batches(self._path, ["scene_id", "part", "split", "named"], _ROWS, PLAN):
             for row in batch.to_pylist():
                 if row["split"] is not None:
@@ -75,7 +82,8 @@ class StoredPlan:
 
 
 def is_planned(root: Path, request: Mapping[str, Any]) -> bool:
-    """Whether a folder holds the plan of a request. Raises UserError if it holds another plan or other files."""
+    """Whether a folder holds the plan of a request. Raises UserError if it holds another plan or
+    other files."""
     found = plan_request(root / "world")
     if found is None:
         check_free(root)
@@ -87,5 +95,7 @@ def is_planned(root: Path, request: Mapping[str, Any]) -> bool:
 def write_plan(root: Path, request: Mapping[str, Any], planned: Iterable[Planned]) -> StoredPlan:
     """Write the plan of a request into a dataset's folder, atomically."""
     (root / "world").mkdir(parents=True, exist_ok=True)
-    write_table(root / "world" / PLAN_FILE, (each.to_row() for each in planned), plan_schema(request))
+    write_table(
+        root / "world" / PLAN_FILE, (each.to_row() for each in planned), plan_schema(request)
+    )
     return StoredPlan(root)

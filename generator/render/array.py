@@ -26,7 +26,8 @@ _POLL = 2.0  # seconds
 
 
 class _Shard:
-    """Renders a shard on a node. A job that is preempted or out of time is queued again and continues."""
+    """Renders a shard on a node. A job that is preempted or out of time is queued again and
+    continues."""
 
     def __init__(self, plan: Path, request: Mapping[str, Any], folder: Path, workers: int):
         self._plan, self._request, self._folder, self._workers = plan, request, folder, workers
@@ -36,7 +37,12 @@ class _Shard:
         try:
             work = work_of(StoredPlan(self._plan), self._request)
             workers = min(self._workers, len(os.sched_getaffinity(0)))
-            render_work(work, self._plan, self._folder, Farm(workers, gpus=find_gpus(self._request["device"])))
+            render_work(
+                work,
+                self._plan,
+                self._folder,
+                Farm(workers, gpus=find_gpus(self._request["device"])),
+            )
         except UserError as error:
             return error.message
         return None
@@ -47,29 +53,39 @@ class _Shard:
 
 
 class Array:
-    """Renders a plan with up to `jobs` jobs, one per shard, in folders of `root`.shards, and merges these into `root`.
+    """Renders a plan with up to `jobs` jobs, one per shard, in folders of `root`.shards, and merges
+    these into `root`.
 
-    `rendering`: the request of a Rendering. Another Array for the same plan takes over the jobs that still run.
+    `rendering`: the request of a Rendering. Another Array for the same plan takes over the jobs
+    that still run.
     """
 
-    def __init__(self, plan: StoredPlan, rendering: Mapping[str, Any], root: Path, jobs: int, slurm: Slurm):
+    def __init__(
+        self, plan: StoredPlan, rendering: Mapping[str, Any], root: Path, jobs: int, slurm: Slurm
+    ):
         self._plan, self._rendering, self._root, self._slurm = plan, rendering, root, slurm
         self._folder = root.resolve().with_name(f"{root.resolve().name}.shards")
         self._n = min(jobs, len(plan))
         if self._finished:
             return
         self._folder.mkdir(parents=True, exist_ok=True)
-        noted = read_json(self._folder / _NOTES) if (self._folder / _NOTES).is_file() else {"jobs": {}}
+        noted = (
+            read_json(self._folder / _NOTES) if (self._folder / _NOTES).is_file() else {"jobs": {}}
+        )
         if noted.setdefault("shards", self._n) != self._n:
             raise UserError(
-                f"{root} was begun with --jobs {noted['shards']}, not {self._n}; give that number, or remove "
-                f"{self._folder}."
+                f"{root} was begun with --jobs {noted['shards']}, not {self._n}; give that number, "
+                f"or remove {self._folder}."
             )
         self._jobs = self._submit(noted["jobs"])
-        write_json(self._folder / _NOTES, {"shards": self._n, "jobs": {str(i): job.job_id for i, job in self._jobs}})
+        write_json(
+            self._folder / _NOTES,
+            {"shards": self._n, "jobs": {str(i): job.job_id for i, job in self._jobs}},
+        )
 
     def finish(self, progress: Progress = SILENT) -> None:
-        """Wait for the jobs, showing their progress, and merge. Raises UserError if a shard did not finish.
+        """Wait for the jobs, showing their progress, and merge. Raises UserError if a shard did not
+        finish.
 
         If this is interrupted, the jobs keep running.
         """
@@ -88,7 +104,8 @@ class Array:
             reasons = {i: _reason(job) for i, job in self._jobs if i in unfinished}
             first = min(reasons)
             raise UserError(
-                f"{len(unfinished)} of {self._n} shards did not finish; shard {first}: {reasons[first]}. Finished "
+                f"{len(unfinished)} of {self._n} shards did not finish; shard {first}: "
+                f"{reasons[first]}. Finished "
                 f"images are kept: run the same command again to render the rest."
             )
         merge_worlds([self._shard(i) for i in range(1, self._n + 1)], self._root, progress)
@@ -99,7 +116,8 @@ class Array:
         return (self._root / "world" / "manifest.json").is_file()
 
     def _submit(self, noted: Mapping[str, str]) -> list[tuple[int, submitit.Job[str | None]]]:
-        """The job of each unfinished shard: its running job, or a new job. New jobs are submitted as one array."""
+        """The job of each unfinished shard: its running job, or a new job. New jobs are submitted
+        as one array."""
         logs = self._folder / _LOGS
         executor = self._slurm.executor(logs)
         known = {i: self._slurm.running(logs, noted.get(str(i))) for i in self._unfinished()}
@@ -119,7 +137,8 @@ class Array:
             logger.info(f"{len(running)} jobs of this folder still run.")
         if submitted:
             logger.info(
-                f"Submitted {len(submitted)} jobs ({submitted[0].job_id.partition('_')[0]}), logs in {logs}. "
+                f"Submitted {len(submitted)} jobs ({submitted[0].job_id.partition('_')[0]}), logs "
+                f"in {logs}. "
                 f"They keep running if you stop waiting; run the same command again to resume."
             )
         return [*running, *zip(new, submitted, strict=True)]
@@ -128,7 +147,11 @@ class Array:
         return self._folder / str(i)
 
     def _unfinished(self) -> list[int]:
-        return [i for i in range(1, self._n + 1) if not (self._shard(i) / "world" / "manifest.json").is_file()]
+        return [
+            i
+            for i in range(1, self._n + 1)
+            if not (self._shard(i) / "world" / "manifest.json").is_file()
+        ]
 
     def _images(self) -> int:
         return sum(1 for _ in self._folder.glob("*/world/images/[!.]*"))

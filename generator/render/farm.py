@@ -17,7 +17,8 @@ _TIMEOUT = 600.0
 
 
 def default_workers() -> int:
-    """The number of cores that this process may use: one worker per core, since much of a render uses one thread."""
+    """The number of cores that this process may use: one worker per core, since much of a render
+    uses one thread."""
     return len(os.sched_getaffinity(0))
 
 
@@ -25,7 +26,8 @@ def default_workers() -> int:
 class Farm:
     """`workers` render processes, on this machine or (`ray`) on a Ray cluster.
 
-    `address`: of the cluster; None uses RAY_ADDRESS, or starts a cluster here. `gpus`: names of the GPUs of this
+    `address`: of the cluster; None uses RAY_ADDRESS, or starts a cluster here. `gpus`: names of the
+    GPUs of this
     machine, one for each worker in turn; if empty, each worker uses all devices.
     """
 
@@ -39,9 +41,12 @@ class Farm:
     ) -> Iterator[Answer]:
         """Render `number` scenes; yields one answer per scene, in the order in which they finish.
 
-        `setup`: the first message to each process (run.worker_setup). `timeout`: seconds after which a process without
-        an answer counts as hung. An answer is {"scene": record} or {"scene_id", "cluster_id", "twin_of", "failed":
-        reason}. Raises UserError if nothing can be rendered at all, such as when Blender does not load or the disk is
+        `setup`: the first message to each process (run.worker_setup). `timeout`: seconds after
+        which a process without
+        an answer counts as hung. An answer is {"scene": record} or {"scene_id", "cluster_id",
+        "twin_of", "failed":
+        reason}. Raises UserError if nothing can be rendered at all, such as when Blender does not
+        load or the disk is
         full.
         """
         workers = min(self.workers, number)
@@ -61,12 +66,15 @@ class Farm:
         given = (f"worker {i}: {self.gpus[gpu]} (GPU {gpu})" for i, gpu in enumerate(taken, 1))
         logger.info(f"Rendering with {setup['device']}; {', '.join(given)}.")
         cores = cores_of_workers(workers)
-        return [Worker({**setup, "gpu": gpu}, own, timeout) for gpu, own in zip(taken, cores, strict=True)]
+        return [
+            Worker({**setup, "gpu": gpu}, own, timeout)
+            for gpu, own in zip(taken, cores, strict=True)
+        ]
 
 
 def cores_of_workers(workers: int) -> list[list[int]]:
-    """The core numbers of each worker, disjoint if there are enough: the denoiser starts a thread on every core it
-    sees.
+    """The core numbers of each worker, disjoint if there are enough: the denoiser starts a thread
+    on every core it sees.
     """
     cores = sorted(os.sched_getaffinity(0))
     return [cores[i::workers] or [cores[i % len(cores)]] for i in range(workers)]
@@ -78,7 +86,8 @@ class _Renders(Protocol):
 
 
 def _answers(jobs: Iterable[Job], workers: Sequence[_Renders]) -> Iterator[Answer]:
-    """Render in one thread per worker, which waits for the worker's process. This thread takes jobs when needed."""
+    """Render in one thread per worker, which waits for the worker's process. This thread takes jobs
+    when needed."""
     rest, idle = iter(jobs), SimpleQueue[_Renders]()
     for worker in workers:
         idle.put(worker)
@@ -92,7 +101,9 @@ def _answers(jobs: Iterable[Job], workers: Sequence[_Renders]) -> Iterator[Answe
 
     with ThreadPoolExecutor(len(workers)) as threads:
         try:
-            pending: set[Future[Answer]] = {threads.submit(answer, job) for job in islice(rest, 2 * len(workers))}
+            pending: set[Future[Answer]] = {
+                threads.submit(answer, job) for job in islice(rest, 2 * len(workers))
+            }
             while pending:
                 done, pending = wait(pending, return_when=FIRST_COMPLETED)
                 for each in done:

@@ -9,7 +9,9 @@ from generator.base.process import AnsweringProcess, ProcessEndError
 from generator.scene.planned import Job
 
 _TRIES = 2
-_KILLS = 20  # gives up a scene after the system killed so many processes, such as when memory is short
+_KILLS = (
+    20  # gives up a scene after the system killed so many processes, such as when memory is short
+)
 _START = 300.0  # seconds that Blender may take to load
 
 Answer = dict[str, Any]
@@ -18,8 +20,9 @@ Answer = dict[str, Any]
 class Worker:
     """Renders scenes on some cores in a process of generator.render.blender.worker.
 
-    A process is replaced if it fails a scene, crashes, hangs or reports that it is worn. `setup`: the first message to
-    a process (run.worker_setup). `timeout`: seconds after which a process without an answer counts as hung.
+    A process is replaced if it fails a scene, crashes, hangs or reports that it is worn. `setup`:
+    the first message to a process (run.worker_setup). `timeout`: seconds after which a process
+    without an answer counts as hung.
     """
 
     def __init__(self, setup: Mapping[str, Any], cores: list[int], timeout: float):
@@ -28,10 +31,12 @@ class Worker:
         self._closed = False
 
     def render(self, job: Job) -> Answer:
-        """The answer for a scene: {"scene": record}, or the answer of `given_up` after a second failure.
+        """The answer for a scene: {"scene": record}, or the answer of `given_up` after a second
+        failure.
 
-        After a process was killed from outside there are more retries: the scene may not be the cause. Raises UserError
-        if nothing can be rendered at all, such as when Blender does not load or the disk is full.
+        After a process was killed from outside there are more retries: the scene may not be the
+        cause. Raises UserError if nothing can be rendered at all, such as when Blender does not
+        load or the disk is full.
         """
         tries: Counter[bool] = Counter()
         while True:
@@ -55,13 +60,15 @@ class Worker:
                 return given_up(job, f"{answer['failed']}, {_KILLS} times; is there enough memory?")
 
     def close(self) -> None:
-        """End the process. A scene that is being rendered in another thread ends with a UserError."""
+        """End the process. A scene that is being rendered in another thread ends with a
+        UserError."""
         self._closed = True
         if process := self._process:
             process.close()
 
     def _started(self) -> AnsweringProcess:
-        """The process for the next scene, started if needed. Raises UserError if processes end before being ready."""
+        """The process for the next scene, started if needed. Raises UserError if processes end
+        before being ready."""
         tries: Counter[bool] = Counter()
         while self._process is None:
             self._process = AnsweringProcess("generator.render.blender.worker")
@@ -76,8 +83,8 @@ class Worker:
                 tries[ended.killed] += 1
                 if tries[ended.killed] >= (_KILLS if ended.killed else _TRIES):
                     raise UserError(
-                        f"Rendering cannot start: the render worker {ended}; `python -c 'import bpy'` shows whether "
-                        f"Blender loads."
+                        f"Rendering cannot start: the render worker {ended}; `python -c 'import "
+                        f"bpy'` shows whether Blender loads."
                     ) from None
         return self._process
 
@@ -89,10 +96,18 @@ class Worker:
 
 def _checked(answer: Answer) -> Answer:
     if "broken" in answer:
-        raise UserError(answer["broken"] + ". Finished images are kept: mend this and run the same command again.")
+        raise UserError(
+            answer["broken"]
+            + ". Finished images are kept: mend this and run the same command again."
+        )
     return answer
 
 
 def given_up(job: Job, reason: str) -> Answer:
     """The answer for a scene that cannot be rendered."""
-    return {"scene_id": job.scene_id, "cluster_id": job.cluster_id, "twin_of": job.twin_of, "failed": reason}
+    return {
+        "scene_id": job.scene_id,
+        "cluster_id": job.cluster_id,
+        "twin_of": job.twin_of,
+        "failed": reason,
+    }

@@ -1,4 +1,5 @@
-"""Workers on a Ray cluster: each renders in a process on a node and sends the files to the caller."""
+"""Workers on a Ray cluster: each renders in a process on a node and sends the files to the
+caller."""
 
 import os
 import tempfile
@@ -22,7 +23,8 @@ _CLOSE_TIMEOUT = 10.0  # seconds
 
 @contextmanager
 def connected(address: str | None) -> Iterator[None]:
-    """Connect to the cluster at `address` (None: see `Farm`) within a context. Raises UserError if there is none."""
+    """Connect to the cluster at `address` (None: see `Farm`) within a context. Raises UserError if
+    there is none."""
     if ray.is_initialized():
         yield
         return
@@ -35,7 +37,8 @@ def connected(address: str | None) -> Iterator[None]:
 
 
 class RayWorker:
-    """Renders scenes on one core of a cluster, and writes their files here. Ray replaces a node that is lost."""
+    """Renders scenes on one core of a cluster, and writes their files here. Ray replaces a node
+    that is lost."""
 
     def __init__(self, setup: dict[str, Any], timeout: float):
         self._folder = Path(setup["folder"])
@@ -48,10 +51,12 @@ class RayWorker:
             answer, files = ray.get(self._node.render.remote(job))
         except ray.exceptions.RayTaskError as error:
             raise UserError(
-                f"A Ray worker cannot render: {_last_line(error)}; is Jackalope of this version installed on every "
-                f"node?"
+                f"A Ray worker cannot render: {_last_line(error)}; is Jackalope of this version "
+                f"installed on every node?"
             ) from None
-        except ray.exceptions.RayError as error:  # its node is gone, or the actor could not be made there
+        except (
+            ray.exceptions.RayError
+        ) as error:  # its node is gone, or the actor could not be made there
             return given_up(job, f"the Ray worker was lost ({_last_line(error)})")
         if "broken" in answer:
             raise UserError(answer["broken"])
@@ -68,21 +73,27 @@ class RayWorker:
 
 
 class _NodeWorker:
-    """A Ray actor that renders in a process and returns the files' bytes, so nodes need no shared disk."""
+    """A Ray actor that renders in a process and returns the files' bytes, so nodes need no shared
+    disk."""
 
     def __init__(self, setup: dict[str, Any], timeout: float):
         self._resources = ExitStack()
-        self._folder = Path(self._resources.enter_context(tempfile.TemporaryDirectory(prefix="jackalope-")))
+        self._folder = Path(
+            self._resources.enter_context(tempfile.TemporaryDirectory(prefix="jackalope-"))
+        )
         core = _claim_core(self._resources)
         self._worker = Worker({**setup, "folder": str(self._folder)}, [core], timeout)
 
     def render(self, job: Job) -> tuple[Answer, dict[str, bytes]]:
-        """The answer for a scene, {"broken": reason} if nothing can be rendered, and its files' bytes by path."""
+        """The answer for a scene, {"broken": reason} if nothing can be rendered, and its files'
+        bytes by path."""
         try:
             answer = self._worker.render(job)
         except UserError as error:
             return {"broken": error.message}, {}
-        return answer, {path: self._take_file(path) for path in answer.get("scene", {}).get("files", {})}
+        return answer, {
+            path: self._take_file(path) for path in answer.get("scene", {}).get("files", {})
+        }
 
     def close(self) -> None:
         """End the process and remove its files."""
@@ -100,10 +111,15 @@ def _last_line(error: Exception) -> str:
 
 
 def _claim_core(kept: ExitStack) -> int:
-    """A core of this node that no other actor uses, if one is free: the denoiser uses every core it sees."""
+    """A core of this node that no other actor uses, if one is free: the denoiser uses every core it
+    sees."""
     cores = sorted(os.sched_getaffinity(0))
     for core in cores:
         with suppress(Timeout):
-            kept.enter_context(FileLock(Path(tempfile.gettempdir()) / f"jackalope-core-{core}.lock").acquire(timeout=0))
+            kept.enter_context(
+                FileLock(Path(tempfile.gettempdir()) / f"jackalope-core-{core}.lock").acquire(
+                    timeout=0
+                )
+            )
             return core
     return cores[os.getpid() % len(cores)]

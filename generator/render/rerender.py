@@ -26,8 +26,10 @@ _RECORDED = ("width", "height", "quality", "outputs", "device", "blender", "from
 class Changes:
     """What to change when a world is rendered again; None keeps the setting of the world.
 
-    `device`: one of settings.DEVICES. `size`: width and height in pixels. `quality`: a name. `outputs`: masks, depth,
-    normals, boxes. `tar_bytes`: the largest size of a tar; None writes one file per image, even if the world has tars.
+    `device`: one of settings.DEVICES. `size`: width and height in pixels. `quality`: a name.
+    `outputs`: masks, depth,
+    normals, boxes. `tar_bytes`: the largest size of a tar; None writes one file per image, even if
+    the world has tars.
     """
 
     device: str
@@ -65,8 +67,9 @@ def prepare_rerender(source: Dataset, changes: Changes) -> Work:
     width, height = _size(source, changes)
     if width * before["height"] != height * before["width"]:
         raise UserError(
-            f"--resolution {width}x{height} has another aspect ratio than {before['width']}x{before['height']}, for "
-            f"which the scenes of {source.root} were placed; take a multiple or a fraction of that, such as "
+            f"--resolution {width}x{height} has another aspect ratio than "
+            f"{before['width']}x{before['height']}, for which the scenes of {source.root} were "
+            f"placed; take a multiple or a fraction of that, such as "
             f"{2 * before['width']}x{2 * before['height']}."
         )
     rendering = Rendering(
@@ -80,7 +83,10 @@ def prepare_rerender(source: Dataset, changes: Changes) -> Work:
         "width": width,
         "height": height,
         **rendering.request,
-        "from": {"world": source.world.digest, **{key: before[key] for key in _RECORDED if key in before}},
+        "from": {
+            "world": source.world.digest,
+            **{key: before[key] for key in _RECORDED if key in before},
+        },
     }
     return Work(request, RecordedScenes(source.world))
 
@@ -90,8 +96,11 @@ def _size(source: Dataset, changes: Changes) -> tuple[int, int]:
     return changes.size or (before["width"], before["height"])
 
 
-def rerender(source: Dataset, work: Work, root: Path, farm: Farm, progress: Progress = SILENT) -> World:
-    """Render the scenes of `source` into `root` and copy its benchmarks, whose texts do not depend on pixels.
+def rerender(
+    source: Dataset, work: Work, root: Path, farm: Farm, progress: Progress = SILENT
+) -> World:
+    """Render the scenes of `source` into `root` and copy its benchmarks, whose texts do not depend
+    on pixels.
 
     Certificates are not copied: they hold for the other world.
     """
@@ -99,7 +108,10 @@ def rerender(source: Dataset, work: Work, root: Path, farm: Farm, progress: Prog
     if root.resolve() == source.root.resolve():
         raise UserError(f"--out {root} is the dataset to render again; choose another --out.")
     failed = [
-        {**{name: row[name] for name in ("scene_id", "cluster_id", "twin_of")}, "failed": row["reason"]}
+        {
+            **{name: row[name] for name in ("scene_id", "cluster_id", "twin_of")},
+            "failed": row["reason"],
+        }
         for row in _rows(source.world, ["scene_id", "cluster_id", "twin_of", "status", "reason"])
         if row["status"] != "ok"
     ]

@@ -36,8 +36,10 @@ _START_UP = 5.0  # seconds that Blender takes to load
 class Rendering:
     """How to render planned scenes.
 
-    `quality`: a name. `outputs`: what to write beside the images. `device`: one of settings.DEVICES. `shard`: (i, n),
-    the i-th of n parts of the scenes, from 1; None for all. `tar_bytes`: the largest size of a tar; None writes one
+    `quality`: a name. `outputs`: what to write beside the images. `device`: one of
+    settings.DEVICES. `shard`: (i, n),
+    the i-th of n parts of the scenes, from 1; None for all. `tar_bytes`: the largest size of a tar;
+    None writes one
     file per image.
     """
 
@@ -56,7 +58,10 @@ class Rendering:
         check_installed("bpy")
         storage = {"shard": self.shard, "tar_bytes": self.tar_bytes}
         return {
-            "quality": {"name": self.quality, **read_quality(self.quality).model_dump(exclude={"microseconds"})},
+            "quality": {
+                "name": self.quality,
+                **read_quality(self.quality).model_dump(exclude={"microseconds"}),
+            },
             "outputs": list(self.outputs),
             "device": self.device,
             **{name: value for name, value in storage.items() if value is not None},
@@ -66,7 +71,8 @@ class Rendering:
 
 @dataclass(frozen=True)
 class Work:
-    """Scenes to render into a world. `request`: everything that decides the world's files, for its manifest."""
+    """Scenes to render into a world. `request`: everything that decides the world's files, for its
+    manifest."""
 
     request: Mapping[str, Any]
     scenes: Scenes[Job]
@@ -87,12 +93,14 @@ class Work:
 
 
 def work_of(plan: StoredPlan, rendering: Mapping[str, Any]) -> Work:
-    """The scenes of a plan to render here, all or those of a shard; `rendering` is the request of a Rendering."""
+    """The scenes of a plan to render here, all or those of a shard; `rendering` is the request of a
+    Rendering."""
     return Work({**plan.request, **rendering}, ShardScenes(plan, rendering.get("shard")))
 
 
 def seconds_a_scene(request: Mapping[str, Any]) -> float:
-    """The estimated seconds for a scene of a world on one core; `request`: from the world's manifest."""
+    """The estimated seconds for a scene of a world on one core; `request`: from the world's
+    manifest."""
     places = parse_vocabulary(request["vocabulary"], "vocabulary.toml").environments.values()
     harder = sum(1 if place.bare else _LANDSCAPE for place in places) / len(places)
     rays = _MICROSECONDS_A_RAY if request["outputs"] else 0
@@ -122,18 +130,21 @@ def byte_size(n: float) -> str:
 
 
 def check_space(root: Path, scenes: int, request: Mapping[str, Any]) -> None:
-    """Raise UserError when the disk of `root` has no room for the missing images of `scenes` scenes."""
+    """Raise UserError when the disk of `root` has no room for the missing images of `scenes`
+    scenes."""
     if (root / "world" / "manifest.json").exists() or any(root.glob("world/shards/*.tar")):
         return  # packing begins when all are rendered
     done = sum(1 for _ in root.glob("world/images/[!.]*"))
     pixels = max(0, scenes - done) * request["width"] * request["height"]
     needed = pixels * (_BYTES_A_PIXEL + bytes_a_pixel(request["outputs"]))
-    place = next(folder for folder in (root.absolute(), *root.absolute().parents) if folder.exists())
+    place = next(
+        folder for folder in (root.absolute(), *root.absolute().parents) if folder.exists()
+    )
     free = shutil.disk_usage(place).free
     if needed > free:
         raise UserError(
-            f"{root} has {byte_size(free)} free and the files need about {byte_size(needed)}: free some space, "
-            f"choose another --out, or render fewer or smaller scenes."
+            f"{root} has {byte_size(free)} free and the files need about {byte_size(needed)}: free "
+            f"some space, choose another --out, or render fewer or smaller scenes."
         )
 
 
@@ -147,7 +158,8 @@ def render_work(
 ) -> World:
     """Render the scenes that are missing in `root` and finish the world.
 
-    `source`: the dataset whose plan the world keeps. `failed`: answers for further scenes that are recorded as failed
+    `source`: the dataset whose plan the world keeps. `failed`: answers for further scenes that are
+    recorded as failed
     and not rendered. Raises UserError as Farm.render does, and if the disk has no room.
     """
     check_space(root, len(work.scenes), work.request)
@@ -185,4 +197,6 @@ def _render_rest(work: Work, writer: WorldWriter, farm: Farm, progress: Progress
             failed += "failed" in answer
             advance(note=f"{failed} failed" if failed else "")
     if failed:
-        logger.warning(f"{failed} scenes failed and are in no split; scenes.parquet gives the reasons.")
+        logger.warning(
+            f"{failed} scenes failed and are in no split; scenes.parquet gives the reasons."
+        )

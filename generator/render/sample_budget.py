@@ -1,7 +1,7 @@
 """Plans the samples of an image: many in rectangles around its objects, few elsewhere.
 
-Highlights, outlines, reflections and contact shadows need many samples. The rest of an image is smooth, so a few
-samples and denoising are enough (docs/engines.md has the figures).
+Highlights, outlines, reflections and contact shadows need many samples. The rest of an image is
+smooth, so a few samples and denoising are enough (docs/engines.md has the figures).
 """
 
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ _RENDER_COST = 6000  # cost of starting one more render, in samples of one pixel
 
 
 class SamplePass(NamedTuple):
-    """One render of the pixels in `parts`: samples `after` to `most`, fewer once their estimated noise is below
-    `noise`.
+    """One render of the pixels in `parts`: samples `after` to `most`, fewer once their estimated
+    noise is below `noise`.
     """
 
     parts: list[Box]
@@ -32,11 +32,18 @@ class SamplePass(NamedTuple):
 
 
 def sample_passes(
-    boxes: Sequence[Box], metallic: Sequence[bool], width: int, height: int, quality: Quality, around: int
+    boxes: Sequence[Box],
+    metallic: Sequence[bool],
+    width: int,
+    height: int,
+    quality: Quality,
+    around: int,
 ) -> list[SamplePass]:
-    """The passes that together render an image. The last one covers the whole image; the others add samples to it.
+    """The passes that together render an image. The last one covers the whole image; the others add
+    samples to it.
 
-    `boxes`: of the objects, in pixels. `metallic`: whether each box holds metal. `around`: samples away from the
+    `boxes`: of the objects, in pixels. `metallic`: whether each box holds metal. `around`: samples
+    away from the
     objects.
     """
     whole: Box = (0, 0, width, height)
@@ -61,7 +68,8 @@ def sample_passes(
 def join_boxes(boxes: Sequence[Box], width: int, height: int, more: int) -> list[Box]:
     """Rectangles that cover every box and a margin, joined while that is cheaper.
 
-    `more`: how many samples their pixels take beyond those of the rest of the image. If the rectangles would cost as
+    `more`: how many samples their pixels take beyond those of the rest of the image. If the
+    rectangles would cost as
     much as the whole image, the only rectangle is the whole image.
     """
     margin = max(width, height) // 480  # contact shadows are broader in larger images
@@ -72,7 +80,11 @@ def join_boxes(boxes: Sequence[Box], width: int, height: int, more: int) -> list
             break
         parts = [part for part in parts if part not in (a, b)] + [_union(a, b)]
     whole = (0, 0, width, height)
-    return parts if sum(_cost(part, more) for part in parts) < _cost(whole, more) - _RENDER_COST else [whole]
+    return (
+        parts
+        if sum(_cost(part, more) for part in parts) < _cost(whole, more) - _RENDER_COST
+        else [whole]
+    )
 
 
 def _extra_cost(pair: tuple[Box, Box], more: int) -> int:
@@ -87,7 +99,12 @@ def _cost(box: Box, more: int) -> int:
 
 def _grown(box: Box, pixels: int, width: int, height: int) -> Box:
     left, top, right, bottom = box
-    return max(left - pixels, 0), max(top - pixels, 0), min(right + pixels, width), min(bottom + pixels, height)
+    return (
+        max(left - pixels, 0),
+        max(top - pixels, 0),
+        min(right + pixels, width),
+        min(bottom + pixels, height),
+    )
 
 
 def _union(a: Box, b: Box) -> Box:

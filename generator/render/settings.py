@@ -14,19 +14,29 @@ from generator.base.registry import resource
 
 DEVICES = ("cpu", "optix", "cuda", "hip", "metal", "oneapi")
 """Kinds of devices. `auto` takes the first kind of GPU in this order that is available."""
-SHOWN_BY = {"optix": "CUDA_VISIBLE_DEVICES", "cuda": "CUDA_VISIBLE_DEVICES", "hip": "HIP_VISIBLE_DEVICES"}
-"""The environment variable that limits which GPUs a process sees, for kinds of devices that have one."""
+SHOWN_BY = {
+    "optix": "CUDA_VISIBLE_DEVICES",
+    "cuda": "CUDA_VISIBLE_DEVICES",
+    "hip": "HIP_VISIBLE_DEVICES",
+}
+"""The environment variable that limits which GPUs a process sees, for kinds of devices that have
+one."""
 _TIMEOUT = 300.0  # seconds
 
 
 class Quality(BaseModel):
     """Settings of Cycles for each pixel, as declared in blender_assets/quality.toml.
 
-    `samples`: the most samples of a pixel. `noise`: if above 0, sampling stops at the first multiple of 16 where the
-    estimated noise is below it. Away from the objects a pixel takes `floor` samples if the scene has only a floor,
-    `photo` samples in a photographed place, `landscape` samples elsewhere; 0 means `samples`. Around objects without
-    metal a pixel takes `matt` samples if that is more than elsewhere in the image; 0 treats them like metal. `denoise`:
-    the mode of OpenImageDenoise, or none. `bounces`: of light. `microseconds`: per pixel on one core, for estimates.
+    `samples`: the most samples of a pixel. `noise`: if above 0, sampling stops at the first
+    multiple of 16 where the
+    estimated noise is below it. Away from the objects a pixel takes `floor` samples if the scene
+    has only a floor,
+    `photo` samples in a photographed place, `landscape` samples elsewhere; 0 means `samples`.
+    Around objects without
+    metal a pixel takes `matt` samples if that is more than elsewhere in the image; 0 treats them
+    like metal. `denoise`:
+    the mode of OpenImageDenoise, or none. `bounces`: of light. `microseconds`: per pixel on one
+    core, for estimates.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -63,10 +73,11 @@ def check_device(device: str, *more: str) -> None:
 
 
 def find_device(device: str) -> str:
-    """The kind of device for `--device` on this machine; for `auto` a GPU if Blender finds one, else the CPU.
+    """The kind of device for `--device` on this machine; for `auto` a GPU if Blender finds one,
+    else the CPU.
 
-    The same kind and the same build of Blender render the same bytes. Raises UserError if the kind is unknown, or if
-    Blender cannot use it here.
+    The same kind and the same build of Blender render the same bytes. Raises UserError if the kind
+    is unknown, or if Blender cannot use it here.
     """
     if device != "auto":
         check_device(device, "auto")
@@ -76,16 +87,22 @@ def find_device(device: str) -> str:
     if device == "auto":
         return next((each for each in DEVICES[1:] if each.upper() in found), "cpu")
     if device.upper() not in found:
-        names = "; ".join(f"{kind.lower()}: {', '.join(names)}" for kind, names in found.items() if kind != "broken")
+        names = "; ".join(
+            f"{kind.lower()}: {', '.join(names)}"
+            for kind, names in found.items()
+            if kind != "broken"
+        )
         raise UserError(
             f"--device {device}: Blender finds no such device here "
-            f"({found.get('broken') or names or 'it finds none'}); install the GPU's driver or use --device cpu."
+            f"({found.get('broken') or names or 'it finds none'}); install the GPU's driver or use "
+            f"--device cpu."
         )
     return device
 
 
 def find_gpus(device: str) -> tuple[str, ...]:
-    """The names of the GPUs of a kind if each worker uses one of them; empty if all workers use all devices."""
+    """The names of the GPUs of a kind if each worker uses one of them; empty if all workers use all
+    devices."""
     return tuple(_devices().get(device.upper(), ())) if device in SHOWN_BY else ()
 
 
@@ -96,7 +113,8 @@ def _may_have_gpu() -> bool:
 
 
 def _devices() -> dict[str, Any]:
-    """Names of the devices by kind, CPU, OPTIX and so on, or {"broken": reason} where Blender does not load."""
+    """Names of the devices by kind, CPU, OPTIX and so on, or {"broken": reason} where Blender does
+    not load."""
     with closing(AnsweringProcess("generator.render.blender.system")) as process:
         try:
             return process.answer(_TIMEOUT)

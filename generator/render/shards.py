@@ -18,7 +18,8 @@ from generator.scene.planned import Planned, Scenes
 
 
 class ShardScenes:
-    """The scenes of a plan to render here: all, or for a shard (i, n) every n-th scene from the i-th on."""
+    """The scenes of a plan to render here: all, or for a shard (i, n) every n-th scene from the
+    i-th on."""
 
     def __init__(self, planned: Scenes[Planned], shard: tuple[int, int] | None):
         i, n = shard or (1, 1)
@@ -41,7 +42,9 @@ def parse_shard(spec: str | None) -> tuple[int, int] | None:
         return None
     found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", spec)
     if not found or not 1 <= int(found[1]) <= int(found[2]):
-        raise UserError(f"Expected --shard to be i/n such as 2/8, with i from 1 to n, got '{spec}'.")
+        raise UserError(
+            f"Expected --shard to be i/n such as 2/8, with i from 1 to n, got '{spec}'."
+        )
     return int(found[1]), int(found[2])
 
 
@@ -52,7 +55,8 @@ _ADDED_COLUMNS = {"width", "height", "status", "reason"}
 def merge_worlds(shards: Sequence[Path], root: Path, progress: Progress = SILENT) -> World:
     """Merge `shards` into a world in `root`. Its files are hard links where the file system allows.
 
-    Raises UserError if a shard is missing, unfinished, damaged, given twice, of another world, or holds a link.
+    Raises UserError if a shard is missing, unfinished, damaged, given twice, of another world, or
+    holds a link.
     """
     for path in shards:
         check_own_files(path)
@@ -60,7 +64,9 @@ def merge_worlds(shards: Sequence[Path], root: Path, progress: Progress = SILENT
     request = _whole_request(worlds)
     with WorldWriter(root, request) as writer:
         if not writer.finished:
-            with progress.track("merging", sum(world.manifest["scenes"] for world in worlds)) as advance:
+            with progress.track(
+                "merging", sum(world.manifest["scenes"] for world in worlds)
+            ) as advance:
                 for world in worlds:
                     for record in _recorded_answers(world):
                         if record["scene_id"] not in writer.done:
@@ -72,7 +78,8 @@ def merge_worlds(shards: Sequence[Path], root: Path, progress: Progress = SILENT
 
 
 def _whole_request(worlds: Sequence[World]) -> dict[str, Any]:
-    """The request of the whole world. Raises UserError if the shards are not all the shards of one world."""
+    """The request of the whole world. Raises UserError if the shards are not all the shards of one
+    world."""
     found: dict[int, World] = {}
     first: dict[str, Any] = {}
     for world in worlds:
@@ -80,24 +87,32 @@ def _whole_request(worlds: Sequence[World]) -> dict[str, Any]:
         shard = request.pop("shard", None)
         if shard is None:
             raise UserError(
-                f"{world.folder.parent} is a whole dataset, not a shard; give folders made with --shard i/n."
+                f"{world.folder.parent} is a whole dataset, not a shard; give folders made with "
+                f"--shard i/n."
             )
         number, n = shard
         first = first or {**request, "shards": n}
         if {**request, "shards": n} != first:
             said = difference({**request, "shards": n}, first)
-            raise UserError(f"{world.folder.parent} is a shard of another world: {said}; give the shards of one world.")
+            raise UserError(
+                f"{world.folder.parent} is a shard of another world: {said}; give the shards of "
+                f"one world."
+            )
         if number in found:
             raise UserError(
-                f"{found[number].folder.parent} and {world.folder.parent} are both shard {number}/{n}; give each once."
+                f"{found[number].folder.parent} and {world.folder.parent} are both shard "
+                f"{number}/{n}; give each once."
             )
         found[number] = world
     n = first.pop("shards")
     if len({world.sums.get(PLAN_FILE) for world in worlds}) > 1:
-        raise UserError("The shards have different plans; render them all with the same version of Jackalope.")
+        raise UserError(
+            "The shards have different plans; render them all with the same version of Jackalope."
+        )
     if missing := [f"{i}/{n}" for i in range(1, n + 1) if i not in found]:
         raise UserError(
-            f"Shards are missing: {', '.join(missing)}; render them with --shard, or give their folders too."
+            f"Shards are missing: {', '.join(missing)}; render them with --shard, or give their "
+            f"folders too."
         )
     return first
 

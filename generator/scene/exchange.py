@@ -10,13 +10,15 @@ from generator.vocabulary.schema import Vocabulary
 
 Objects = tuple[tuple[str, dict[str, str]], ...]
 VALUES, PLACES, BOTH = EXCHANGES = ("values", "places", "both")
-"""What the twins of a world exchange: their values of the tested kind, their places, or each in half of the pairs."""
+"""What the twins of a world exchange: their values of the tested kind, their places, or each in
+half of the pairs."""
 
 
 class Exchange(NamedTuple):
     """An exchange of a property between two objects.
 
-    `first` and `second` are their ranks from left to right. They exchange their values of the attribute kind `kind`;
+    `first` and `second` are their ranks from left to right. They exchange their values of the
+    attribute kind `kind`;
     None: they swap ground positions, which reverses left and right.
     """
 
@@ -28,7 +30,8 @@ class Exchange(NamedTuple):
 def exchanged(scene: Scene, exchange: Exchange) -> Scene:
     """The twin of a scene: the same scene after the exchange.
 
-    Objects stay listed from left to right. A moved object keeps its angle to the camera, so it shows the same side.
+    Objects stay listed from left to right. A moved object keeps its angle to the camera, so it
+    shows the same side.
     """
     one, other = scene.objects[exchange.first], scene.objects[exchange.second]
     if exchange.kind is None:
@@ -41,17 +44,27 @@ def exchanged(scene: Scene, exchange: Exchange) -> Scene:
 
 
 def with_room(objects: Objects, exchange: Exchange | None, vocabulary: Vocabulary) -> Objects:
-    """Replace both exchanged objects by the combination of their categories and sizes that reaches furthest.
+    """Replace both exchanged objects by the combination of their categories and sizes that reaches
+    furthest.
 
     Positions found for these objects fit both scenes of the pair.
     """
     if exchange is None:
         return objects
-    kind = next(kind for kind, values in vocabulary.attributes.items() if any(each.scale for each in values.values()))
+    kind = next(
+        kind
+        for kind, values in vocabulary.attributes.items()
+        if any(each.scale for each in values.values())
+    )
     two = [objects[exchange.first], objects[exchange.second]]
-    sized = [(category, {**values, kind: other[kind]}) for category, values in two for _, other in two]
+    sized = [
+        (category, {**values, kind: other[kind]}) for category, values in two for _, other in two
+    ]
     largest = max(sized, key=lambda each: vocabulary.reach(*each))
-    return tuple(largest if i in (exchange.first, exchange.second) else each for i, each in enumerate(objects))
+    return tuple(
+        largest if i in (exchange.first, exchange.second) else each
+        for i, each in enumerate(objects)
+    )
 
 
 def swapped(values: Sequence[str], exchange: Exchange) -> list[str]:

@@ -1,4 +1,5 @@
-"""Draws layouts (orders, clumps and stacks of a planned scene, without positions) and derives their relations."""
+"""Draws layouts (orders, clumps and stacks of a planned scene, without positions) and derives their
+relations."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -31,9 +32,12 @@ class Arranged(Protocol):
 class Layout:
     """The relative positions of objects, which are listed from left to right.
 
-    `depth_order`: the rank of each object from front to behind, 0 nearest to the camera. `rests_on`: for each object
-    the index of the object under it, None for the ground; () when all stand on the ground. `clumps`: the clump number
-    of each object; objects of one clump are near, of two clumps far; () when the plan leaves distances open.
+    `depth_order`: the rank of each object from front to behind, 0 nearest to the camera.
+    `rests_on`: for each object
+    the index of the object under it, None for the ground; () when all stand on the ground.
+    `clumps`: the clump number
+    of each object; objects of one clump are near, of two clumps far; () when the plan leaves
+    distances open.
     """
 
     depth_order: tuple[int, ...]
@@ -50,23 +54,30 @@ def facts(planned: Arranged, vocabulary: Vocabulary) -> tuple[Triple, ...]:
 
 
 def undecided(planned: Arranged, vocabulary: Vocabulary) -> tuple[Triple, ...]:
-    """The relations that the plan leaves open, such as which of two stacked objects is further left."""
+    """The relations that the plan leaves open, such as which of two stacked objects is further
+    left."""
     return tuple(triple for triple, holds in _decisions(planned, vocabulary) if holds is None)
 
 
 def consistent(layout: Arranged, categories: Sequence[str], vocabulary: Vocabulary) -> bool:
     """Whether a layout of objects of these categories is possible on a ground of any size.
 
-    An upper object can stand on its lower object, is its neighbour in both orders and in its clump, and carries
-    nothing itself. Two clumps do not overlap both from left to right and from front to behind. At most one object of a
-    clump lies between two others of it in both orders, since objects in a row are not all near.
+    An upper object can stand on its lower object, is its neighbour in both orders and in its clump,
+    and carries nothing itself. Two clumps do not overlap both from left to right and from front to
+    behind. At most one object of a clump lies between two others of it in both orders, since
+    objects in a row are not all near.
     """
     depths, rests_on, clumps = layout.depth_order, layout.rests_on, layout.clumps
     for upper, lower in _stacked(layout):
         neighbours = abs(upper - lower) == 1 == abs(depths[upper] - depths[lower])
         together = not clumps or clumps[upper] == clumps[lower]
         alone = rests_on[lower] is None and rests_on.count(lower) == 1
-        if not (neighbours and together and alone and can_carry(vocabulary, categories[lower], categories[upper])):
+        if not (
+            neighbours
+            and together
+            and alone
+            and can_carry(vocabulary, categories[lower], categories[upper])
+        ):
             return False
     carriers = [i for i in range(len(clumps)) if not rests_on or rests_on[i] is None]
     groups = [[i for i in carriers if clumps[i] == each] for each in dict.fromkeys(clumps)]
@@ -79,9 +90,10 @@ def consistent(layout: Arranged, categories: Sequence[str], vocabulary: Vocabula
 def draw_layout(categories: Sequence[str], stream: Stream, vocabulary: Vocabulary) -> Layout:
     """A random consistent layout for objects of these categories, listed from left to right.
 
-    Two objects are near or far with equal probability. Of two unstacked neighbours in a clump, each rests on the other
-    with probability 1/3 if it can. For a vocabulary without distances and stacks, the layout is a uniformly random
-    depth order. Raises UserError if there are too many objects for a consistent layout.
+    Two objects are near or far with equal probability. Of two unstacked neighbours in a clump, each
+    rests on the other with probability 1/3 if it can. For a vocabulary without distances and
+    stacks, the layout is a uniformly random depth order. Raises UserError if there are too many
+    objects for a consistent layout.
     """
     planned_by = {relation.axis.planned_by for relation in vocabulary.pair_relations.values()}
     clumps = _gather(len(categories), stream) if "clumps" in planned_by else ()
@@ -91,14 +103,18 @@ def draw_layout(categories: Sequence[str], stream: Stream, vocabulary: Vocabular
         if consistent(layout, categories, vocabulary):
             return layout
     raise UserError(
-        f"--objects: {len(categories)} objects can hardly all be near or far as the family '{vocabulary.name}' asks; "
+        f"--objects: {len(categories)} objects can hardly all be near or far as the family "
+        f"'{vocabulary.name}' asks; "
         "take fewer --objects."
     )
 
 
 def _decisions(planned: Arranged, vocabulary: Vocabulary) -> Iterator[tuple[Triple, Truth]]:
-    """Whether each relation holds of each ordered pair in every scene of a plan; None where the plan leaves it open."""
-    relations = [(name, relation, relation.axis) for name, relation in vocabulary.pair_relations.items()]
+    """Whether each relation holds of each ordered pair in every scene of a plan; None where the
+    plan leaves it open."""
+    relations = [
+        (name, relation, relation.axis) for name, relation in vocabulary.pair_relations.items()
+    ]
     for i, j in permutations(range(len(planned.depth_order)), 2):
         for name, relation, axis in relations:
             holds: Truth = None
@@ -109,26 +125,34 @@ def _decisions(planned: Arranged, vocabulary: Vocabulary) -> Iterator[tuple[Trip
             yield (i, name, j), holds
 
 
-def _further_right(planned: Arranged, vocabulary: Vocabulary, relation: Relation, i: int, j: int) -> Truth:
+def _further_right(
+    planned: Arranged, vocabulary: Vocabulary, relation: Relation, i: int, j: int
+) -> Truth:
     if _on_each_other(planned, i, j) or vocabulary.placement.clearance < relation.margin:
         return None
     return i > j
 
 
-def _further_behind(planned: Arranged, vocabulary: Vocabulary, relation: Relation, i: int, j: int) -> Truth:
+def _further_behind(
+    planned: Arranged, vocabulary: Vocabulary, relation: Relation, i: int, j: int
+) -> Truth:
     rules = vocabulary.placement
     if _on_each_other(planned, i, j) or rules.clearance < relation.margin or rules.orders == "free":
         return None
     return planned.depth_order[i] > planned.depth_order[j]
 
 
-def _in_one_clump(planned: Arranged, _vocabulary: Vocabulary, _relation: Relation, i: int, j: int) -> Truth:
+def _in_one_clump(
+    planned: Arranged, _vocabulary: Vocabulary, _relation: Relation, i: int, j: int
+) -> Truth:
     if _on_each_other(planned, i, j):
         return True
     return planned.clumps[i] == planned.clumps[j] if planned.clumps else None
 
 
-def _on_top(planned: Arranged, _vocabulary: Vocabulary, _relation: Relation, i: int, j: int) -> Truth:
+def _on_top(
+    planned: Arranged, _vocabulary: Vocabulary, _relation: Relation, i: int, j: int
+) -> Truth:
     return _rests(planned, i, j)
 
 
@@ -138,7 +162,8 @@ _DECIDES: dict[PlannedBy, Callable[[Arranged, Vocabulary, Relation, int, int], T
     "clumps": _in_one_clump,
     "stacks": _on_top,
 }
-"""Functions by `planned_by`: whether the first rule of an axis holds of objects i and j in every scene of a plan."""
+"""Functions by `planned_by`: whether the first rule of an axis holds of objects i and j in every
+scene of a plan."""
 
 
 def _on_each_other(planned: Arranged, i: int, j: int) -> bool:
@@ -161,7 +186,11 @@ def _overlap(one: Sequence[int], other: Sequence[int]) -> bool:
 def _loose(group: Sequence[int], depths: Sequence[int]) -> bool:
     """Whether at most one object of a group lies between any two others in both orders."""
     return all(
-        sum(i < k < j and min(depths[i], depths[j]) < depths[k] < max(depths[i], depths[j]) for k in group) < 2
+        sum(
+            i < k < j and min(depths[i], depths[j]) < depths[k] < max(depths[i], depths[j])
+            for k in group
+        )
+        < 2
         for i, j in combinations(group, 2)
     )
 
@@ -175,12 +204,17 @@ def _gather(n: int, stream: Stream) -> tuple[int, ...]:
 def _stack(
     categories: Sequence[str], clumps: Sequence[int], stream: Stream, vocabulary: Vocabulary
 ) -> tuple[int | None, ...]:
-    """Random stacks of neighbours: for each object the index of the object under it; () without stacks."""
+    """Random stacks of neighbours: for each object the index of the object under it; () without
+    stacks."""
     rests_on: list[int | None] = [None] * len(categories)
     taken: list[int] = []
     for i in stream.shuffled(range(len(categories) - 1)):
         lower, upper = ((i, i + 1), (i + 1, i), (i, i))[stream.below(3)]
-        free = upper != lower and not {i, i + 1} & {*taken} and (not clumps or clumps[i] == clumps[i + 1])
+        free = (
+            upper != lower
+            and not {i, i + 1} & {*taken}
+            and (not clumps or clumps[i] == clumps[i + 1])
+        )
         if free and can_carry(vocabulary, categories[lower], categories[upper]):
             rests_on[upper] = lower
             taken += [i, i + 1]
@@ -204,15 +238,20 @@ _DIAGONAL = 1.5  # more than the square root of 2: slips along two directions ad
 def slip(vocabulary: Vocabulary) -> float:
     """How far from the middle of a top an object may rest, along each ground direction, metres.
 
-    It is small enough to keep all relations decided: the upper object is inside the rim of the top by the margin,
-    neither of the two is left or in front of the other, and both have the same relations to all other objects.
+    It is small enough to keep all relations decided: the upper object is inside the rim of the top
+    by the margin, neither of the two is left or in front of the other, and both have the same
+    relations to all other objects.
     """
     return max(0.0, min(_MOST_SLIP, *_bounds(vocabulary)))
 
 
 def _bounds(vocabulary: Vocabulary) -> Iterator[float]:
     """The largest slip that each relation allows, metres."""
-    radii = [spec.top.radius * spec.size * min(vocabulary.scales) for spec in vocabulary.objects.values() if spec.top]
+    radii = [
+        spec.top.radius * spec.size * min(vocabulary.scales)
+        for spec in vocabulary.objects.values()
+        if spec.top
+    ]
     for relation in vocabulary.pair_relations.values():
         planned_by = relation.axis.planned_by
         if planned_by in ORDERS:
@@ -229,7 +268,8 @@ def shift(vocabulary: Vocabulary) -> float:
 
 
 def can_carry(vocabulary: Vocabulary, lower: str, upper: str) -> bool:
-    """Whether an object of category `upper` can rest on an object of `lower` at all sizes of both."""
+    """Whether an object of category `upper` can rest on an object of `lower` at all sizes of
+    both."""
     under, over = vocabulary.objects[lower], vocabulary.objects[upper]
     if under.top is None or over.foot is None:
         return False
@@ -238,7 +278,8 @@ def can_carry(vocabulary: Vocabulary, lower: str, upper: str) -> bool:
 
 
 def can_hold(relation: Relation, subject: str, other: str, vocabulary: Vocabulary) -> bool:
-    """Whether a relation can hold of an object of category `subject` and one of `other` in any scene."""
+    """Whether a relation can hold of an object of category `subject` and one of `other` in any
+    scene."""
     if relation.axis.planned_by != "stacks":
         return True
     upper, lower, _ = relation.axis.asked(relation.name, subject, other)

@@ -1,4 +1,5 @@
-"""Scenes to render: planned scenes, which have no positions yet, and scenes that a world recorded."""
+"""Scenes to render: planned scenes, which have no positions yet, and scenes that a world
+recorded."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -12,12 +13,16 @@ Attributes = dict[str, str]
 class Planned(NamedTuple):
     """The planned contents of a scene, without positions.
 
-    `objects`: (category, attribute values by kind), left object first. `depth_order`: the rank of each object from
-    front to behind, 0 nearest to the camera. `rests_on`, `clumps`: as in a Layout (scene/layouts.py). `yaw`: as in a
+    `objects`: (category, attribute values by kind), left object first. `depth_order`: the rank of
+    each object from
+    front to behind, 0 nearest to the camera. `rests_on`, `clumps`: as in a Layout
+    (scene/layouts.py). `yaw`: as in a
     Scene.
 
-    A twin (minimal_pairs.py) has the contents and the `exchange` of its scene; its `twin_of` is the scene's id. `part`,
-    `split`: the part of the world, and its split, that the scene is made for; `split` is None over the grid. `named`:
+    A twin (minimal_pairs.py) has the contents and the `exchange` of its scene; its `twin_of` is the
+    scene's id. `part`,
+    `split`: the part of the world, and its split, that the scene is made for; `split` is None over
+    the grid. `named`:
     the objects, by index, in the order of the scene's label (class lists).
     """
 
@@ -42,12 +47,24 @@ class Planned(NamedTuple):
     def to_row(self) -> dict[str, Any]:
         """A row of `generator.dataset.records.PLAN`, JSON-ready."""
         unknown = (None,) * len(self.objects)
-        layouts = zip(self.objects, self.depth_order, self.rests_on or unknown, self.clumps or unknown, strict=True)
+        layouts = zip(
+            self.objects,
+            self.depth_order,
+            self.rests_on or unknown,
+            self.clumps or unknown,
+            strict=True,
+        )
         return {
             **{name: getattr(self, name) for name in _PLAIN},
             "named": list(self.named),
             "objects": [
-                {"category": category, "attributes": attributes, "depth": depth, "rests_on": lower, "clump": clump}
+                {
+                    "category": category,
+                    "attributes": attributes,
+                    "depth": depth,
+                    "rests_on": lower,
+                    "clump": clump,
+                }
                 for (category, attributes), depth, lower, clump in layouts
             ],
             "exchange": self.exchange._asdict() if self.exchange else None,
@@ -57,7 +74,9 @@ class Planned(NamedTuple):
     def from_row(cls, row: Mapping[str, Any]) -> "Planned":
         """The inverse of `to_row`. Raises KeyError, TypeError or ValueError for anything else."""
         objects, exchange = row["objects"], row["exchange"]
-        depths, rests_on, clumps = (tuple(each[name] for each in objects) for name in ("depth", "rests_on", "clump"))
+        depths, rests_on, clumps = (
+            tuple(each[name] for each in objects) for name in ("depth", "rests_on", "clump")
+        )
         return cls(
             **{name: row[name] for name in _PLAIN},
             named=tuple(row["named"]),

@@ -1,7 +1,7 @@
 """The pinhole camera: projects points of the world into an image and back.
 
-It uses only +, -, *, / and square roots, which IEEE 754 fixes to the bit, so plans are the same on every machine. The
-same functions take floats and numpy arrays.
+It uses only +, -, *, / and square roots, which IEEE 754 fixes to the bit, so plans are the same on
+every machine. The same functions take floats and numpy arrays.
 """
 
 import math
@@ -13,7 +13,8 @@ Axes = tuple[Point, Point, Point]
 
 
 def axes(position: Point, target: Point) -> Axes:
-    """Right, up and backward unit vectors, in world coordinates, of a camera or lamp at `position` that faces `target`.
+    """Right, up and backward unit vectors, in world coordinates, of a camera or lamp at `position`
+    that faces `target`.
 
     They are the rows of camera_from_world's rotation and the columns of world_from_camera's.
     """
@@ -27,11 +28,15 @@ def axes(position: Point, target: Point) -> Axes:
     return right, up, back
 
 
-def project(camera: Camera, x: Any, y: Any, z: Any, width: int, height: int) -> tuple[Any, Any, Any]:
+def project(
+    camera: Camera, x: Any, y: Any, z: Any, width: int, height: int
+) -> tuple[Any, Any, Any]:
     """Pixel coordinates and depth of world points, floats or arrays of one shape (metres).
 
-    Returns (column, row, depth): column and row in pixels from the top left corner, the first pixel's centre being
-    (0.5, 0.5); depth in metres along the viewing axis, positive before the camera. As in Blender, the sensor width
+    Returns (column, row, depth): column and row in pixels from the top left corner, the first
+    pixel's centre being
+    (0.5, 0.5); depth in metres along the viewing axis, positive before the camera. As in Blender,
+    the sensor width
     spans the longer side of the image.
     """
     dx, dy, dz = x - camera.position[0], y - camera.position[1], z - camera.position[2]
@@ -46,7 +51,8 @@ def project(camera: Camera, x: Any, y: Any, z: Any, width: int, height: int) -> 
 def ray(camera: Camera, column: Any, row: Any, width: int, height: int) -> tuple[Any, Any, Any]:
     """The ray through a point of the image (pixels), or the rays through arrays of points.
 
-    Returns its direction (x, y, z) in world coordinates, scaled to one metre of depth along the viewing axis.
+    Returns its direction (x, y, z) in world coordinates, scaled to one metre of depth along the
+    viewing axis.
     """
     right, up, back = axes(camera.position, camera.target)
     focal = camera.lens / camera.sensor * max(width, height)
@@ -58,10 +64,17 @@ def ray(camera: Camera, column: Any, row: Any, width: int, height: int) -> tuple
     )
 
 
-def unproject(camera: Camera, column: Any, row: Any, depth: Any, width: int, height: int) -> tuple[Any, Any, Any]:
-    """The inverse of `project`: world points (metres), floats or arrays, from pixel coordinates and depth in metres."""
+def unproject(
+    camera: Camera, column: Any, row: Any, depth: Any, width: int, height: int
+) -> tuple[Any, Any, Any]:
+    """The inverse of `project`: world points (metres), floats or arrays, from pixel coordinates and
+    depth in metres."""
     x, y, z = ray(camera, column, row, width, height)
-    return camera.position[0] + depth * x, camera.position[1] + depth * y, camera.position[2] + depth * z
+    return (
+        camera.position[0] + depth * x,
+        camera.position[1] + depth * y,
+        camera.position[2] + depth * z,
+    )
 
 
 def _unit(v: Point) -> Point:

@@ -1,5 +1,5 @@
-"""Computes relations in space: signed margins between the objects of a scene (docs/vocabularies.md, "Rules of space"),
-the scene graph, and the scene's row in scenes.parquet."""
+"""Computes relations in space: signed margins between the objects of a scene (docs/vocabularies.md,
+"Rules of space"), the scene graph, and the scene's row in scenes.parquet."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -32,12 +32,14 @@ def poses_of(scene: Scene, vocabulary: Vocabulary) -> list[Pose]:
 
 
 def decided(margin: float, relation: Relation) -> Truth:
-    """Whether a relation holds, from its signed margin (metres); None if it is within the relation's own margin."""
+    """Whether a relation holds, from its signed margin (metres); None if it is within the
+    relation's own margin."""
     return None if abs(margin) < relation.margin else margin > 0
 
 
 def ground_directions(camera: Camera) -> dict[str, tuple[float, float]]:
-    """Unit vectors (x, y) on the ground for left, right, front and behind as the camera sees them."""
+    """Unit vectors (x, y) on the ground for left, right, front and behind as the camera sees
+    them."""
     x, y = (t - p for t, p in zip(camera.target[:2], camera.position[:2], strict=True))
     length = math.sqrt(x * x + y * y)
     x, y = x / length, y / length
@@ -50,10 +52,12 @@ def along(direction: tuple[float, float], point: Point) -> float:
 
 
 def scene_graph(scene: Scene, vocabulary: Vocabulary) -> nx.MultiDiGraph:
-    """The graph of a scene: a node per object (`category`, `attributes`), an edge per relation and ordered pair.
+    """The graph of a scene: a node per object (`category`, `attributes`), an edge per relation and
+    ordered pair.
 
-    An edge has the key `relation`, `margin` (signed metres by which the first object stands in the relation to the
-    second, see docs/vocabularies.md) and `holds` (True, False, or None if undecided).
+    An edge has the key `relation`, `margin` (signed metres by which the first object stands in the
+    relation to the second, see docs/vocabularies.md) and `holds` (True, False, or None if
+    undecided).
     """
     graph = nx.MultiDiGraph()
     for index, obj in enumerate(scene.objects):
@@ -72,7 +76,8 @@ def scene_row(
 ) -> dict[str, Any]:
     """A row of `generator.dataset.records.SCENES`; `WorldWriter` adds status and size.
 
-    `seen`: for each object its amodal box (left, top, right, bottom in pixels) and its visible fraction.
+    `seen`: for each object its amodal box (left, top, right, bottom in pixels) and its visible
+    fraction.
     """
     return {
         "scene_id": job.scene_id,

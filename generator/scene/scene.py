@@ -14,8 +14,10 @@ Point = tuple[float, float, float]
 class SceneObject:
     """An object: its category, attribute values by kind, and pose.
 
-    `position` is the point under its centre on which it stands, in metres, z up: on the ground (z = 0), or on the top
-    of the object that carries it. `heading` turns it about the vertical, in radians, counter-clockwise seen from
+    `position` is the point under its centre on which it stands, in metres, z up: on the ground (z =
+    0), or on the top
+    of the object that carries it. `heading` turns it about the vertical, in radians,
+    counter-clockwise seen from
     above, 0 facing +x.
     """
 
@@ -27,7 +29,8 @@ class SceneObject:
 
 @dataclass(frozen=True)
 class Camera:
-    """A pinhole camera: position and target in metres, lens and sensor width in millimetres; up is +z."""
+    """A pinhole camera: position and target in metres, lens and sensor width in millimetres; up is
+    +z."""
 
     position: Point
     target: Point
@@ -39,7 +42,8 @@ class Camera:
 class Lamp:
     """A lamp that shines at the origin.
 
-    `type` is "area" or "sun"; `energy` is in watts (area) or watts per square metre (sun); `size` and `position` are in
+    `type` is "area" or "sun"; `energy` is in watts (area) or watts per square metre (sun); `size`
+    and `position` are in
     metres; `color` is linear red, green and blue.
     """
 
@@ -54,7 +58,8 @@ class Lamp:
 class Scene:
     """Everything needed to render an image again, except its size and quality.
 
-    `yaw`: the viewing direction of the camera, degrees; in a photographed place, to the right of the panorama's left
+    `yaw`: the viewing direction of the camera, degrees; in a photographed place, to the right of
+    the panorama's left
     edge.
     """
 
@@ -73,19 +78,22 @@ class Scene:
 
     @classmethod
     def from_json(cls, text: str) -> "Scene":
-        """The inverse of `to_json`. Raises UserError for other JSON, as a damaged table of scenes may hold."""
+        """The inverse of `to_json`. Raises UserError for other JSON, as a damaged table of scenes
+        may hold."""
         try:
             return cls._from_data(json.loads(text))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise UserError(
-                f"The world has a damaged scene ({type(error).__name__}: {error}); restore its scenes.parquet or make "
-                f"the world again."
+                f"The world has a damaged scene ({type(error).__name__}: {error}); restore its "
+                f"scenes.parquet or make the world again."
             ) from None
 
     @classmethod
     def _from_data(cls, data: dict[str, Any]) -> "Scene":
         objects = tuple(
-            SceneObject(_text(o["category"]), _texts(o["attributes"]), _point(o["position"]), o["heading"])
+            SceneObject(
+                _text(o["category"]), _texts(o["attributes"]), _point(o["position"]), o["heading"]
+            )
             for o in data["objects"]
         )
         camera = data["camera"]
@@ -95,7 +103,12 @@ class Scene:
         }
         return cls(
             objects,
-            Camera(_point(camera["position"]), _point(camera["target"]), camera["lens"], camera["sensor"]),
+            Camera(
+                _point(camera["position"]),
+                _point(camera["target"]),
+                camera["lens"],
+                camera["sensor"],
+            ),
             lamps,
             data["environment"],
             data.get("yaw", 0.0),

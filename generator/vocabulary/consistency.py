@@ -1,4 +1,5 @@
-"""Checks that the tables of a family fit together; each raises ValueError with a sentence that says how to mend it."""
+"""Checks that the tables of a family fit together; each raises ValueError with a sentence that says
+how to mend it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,26 +14,37 @@ from generator.vocabulary.templates import FamilyWords, template_mistakes
 
 
 def check_names(family: Tables) -> None:
-    """The tested kind, category and adjectives agree with the attribute kinds; objects and environments exist."""
+    """The tested kind, category and adjectives agree with the attribute kinds; objects and
+    environments exist."""
     kinds = family.attributes.keys()
     if family.tested not in kinds:
-        raise ValueError(f"tested = '{family.tested}' is no attribute kind; {did_you_mean(family.tested, [*kinds])}")
+        raise ValueError(
+            f"tested = '{family.tested}' is no attribute kind; "
+            f"{did_you_mean(family.tested, [*kinds])}"
+        )
     if family.category in kinds:
-        raise ValueError(f"category = '{family.category}' is also an attribute kind; give one of them another name.")
+        raise ValueError(
+            f"category = '{family.category}' is also an attribute kind; give one of them another "
+            f"name."
+        )
     if "relation" in (family.category, *kinds):
-        raise ValueError("'relation' stands for relations; give the attribute kind or category another name.")
+        raise ValueError(
+            "'relation' stands for relations; give the attribute kind or category another name."
+        )
     if len(family.objects) < 2:
         raise ValueError("expected at least two objects; add some to [objects].")
     if family.adjectives and sorted(family.adjectives) != sorted(kinds):
         raise ValueError(
-            f"adjectives = {list(family.adjectives)} should name every attribute kind once: {', '.join(kinds)}."
+            f"adjectives = {list(family.adjectives)} should name every attribute kind once: "
+            f"{', '.join(kinds)}."
         )
     if not family.environments:
         raise ValueError("expected at least one environment; add one to [environments].")
 
 
 def _check_words(family: Tables) -> None:
-    """No word or synonym has two meanings; words of values and objects contain no grammar words of captions."""
+    """No word or synonym has two meanings; words of values and objects contain no grammar words of
+    captions."""
     declared_at: dict[str, str] = {}
     mistakes = []
     values = [pair for group in family.attributes.values() for pair in group.items()]
@@ -40,12 +52,15 @@ def _check_words(family: Tables) -> None:
     words += [word for name, spec in family.objects.items() for word in (name, *spec.synonyms)]
     for word in words:
         if not word.split() or not {*word.split()}.isdisjoint(GRAMMAR):
-            mistakes.append(f"the word '{word}' is empty or contains a grammar word of captions; use another.")
+            mistakes.append(
+                f"the word '{word}' is empty or contains a grammar word of captions; use another."
+            )
     for name, place, synonyms in _words(family):
         for word in (name, *synonyms):
             if word in declared_at:
                 mistakes.append(
-                    f"the word '{word}' means both {declared_at[word]} and {place}; choose another for one of them."
+                    f"the word '{word}' means both {declared_at[word]} and {place}; choose another "
+                    f"for one of them."
                 )
             declared_at.setdefault(word, place)
     refuse(mistakes)
@@ -57,11 +72,19 @@ def _words(family: Tables) -> Iterator[tuple[str, str, Sequence[str]]]:
         for name, value in values.items():
             yield name, f"{kind}.{name}", value.synonyms
             if phrasing := family.phrases.get(kind):
-                yield from ((phrasing.of(word), f"{kind}.{name}", ()) for word in (name, *value.synonyms))
-    yield from ((name, f"{family.category}.{name}", spec.synonyms) for name, spec in family.objects.items())
-    yield from ((each.phrase, f"relations.{name}", each.synonyms) for name, each in family.relations.items())
+                yield from (
+                    (phrasing.of(word), f"{kind}.{name}", ()) for word in (name, *value.synonyms)
+                )
+    yield from (
+        (name, f"{family.category}.{name}", spec.synonyms) for name, spec in family.objects.items()
+    )
+    yield from (
+        (each.phrase, f"relations.{name}", each.synonyms) for name, each in family.relations.items()
+    )
     yield family.generic, "generic", ()
-    yield from ((each.phrase, f"environments.{name}", ()) for name, each in family.environments.items())
+    yield from (
+        (each.phrase, f"environments.{name}", ()) for name, each in family.environments.items()
+    )
 
 
 def _check_templates(family: Tables) -> None:
@@ -86,16 +109,21 @@ def family_words(family: Tables) -> FamilyWords:
             terms |= dict.fromkeys((name, *synonyms), place)
     for name, spec in family.objects.items():
         place = f"{family.category}.{name}"
-        terms |= dict.fromkeys((spec.plural or plural_of(name), *map(plural_of, spec.synonyms)), place)
+        terms |= dict.fromkeys(
+            (spec.plural or plural_of(name), *map(plural_of, spec.synonyms)), place
+        )
     terms[plural_of(family.generic)] = "generic"
     return FamilyWords.of(terms, environments)
 
 
 def _check_phrasings(family: Tables) -> None:
-    """Every phrasing belongs to an attribute kind and does not begin with a grammar word of captions."""
+    """Every phrasing belongs to an attribute kind and does not begin with a grammar word of
+    captions."""
     for kind, phrasing in family.kinds.items():
         if kind not in family.attributes:
-            raise ValueError(f"kinds.{kind} names no attribute kind; {did_you_mean(kind, [*family.attributes])}")
+            raise ValueError(
+                f"kinds.{kind} names no attribute kind; {did_you_mean(kind, [*family.attributes])}"
+            )
         check_phrasing(kind, phrasing)
 
 
@@ -105,11 +133,13 @@ def _check_paints(family: Tables) -> None:
     unknown = [kind for kind in paints if kind not in family.attributes]
     if unknown:
         raise ValueError(
-            f"paints names '{unknown[0]}', which is no attribute kind; {did_you_mean(unknown[0], [*family.attributes])}"
+            f"paints names '{unknown[0]}', which is no attribute kind; "
+            f"{did_you_mean(unknown[0], [*family.attributes])}"
         )
     if paints and len(set(paints)) != max(2, len(paints)):
         raise ValueError(
-            f"paints = {list(paints)} should name two or more attribute kinds, each once; a world uses one of them."
+            f"paints = {list(paints)} should name two or more attribute kinds, each once; a world "
+            f"uses one of them."
         )
     check_inputs(family.attributes, paints)
 
@@ -126,49 +156,62 @@ def _check_lamps(family: Tables) -> None:
                 )
             if lamp.type != lamps[name].type:
                 raise ValueError(
-                    f"environments.{place}.lamps.{name} should have the type of the lamp '{name}', {lamps[name].type}."
+                    f"environments.{place}.lamps.{name} should have the type of the lamp '{name}', "
+                    f"{lamps[name].type}."
                 )
 
 
 def _check_relations(family: Tables) -> None:
-    """Opposites have the same margin and distance. With free depth orders, no relation is planned by clumps or stacks.
-    Two of the largest objects can stand side by side within the distance of a clump."""
+    """Opposites have the same margin and distance. With free depth orders, no relation is planned
+    by clumps or stacks. Two of the largest objects can stand side by side within the distance of a
+    clump."""
     check_relations(family.relations)
     side_by_side = 2 * max(family.radii, default=0) + family.placement.gap
     for name, relation in family.relations.items():
         planned_by = relation.axis.planned_by
         if family.placement.orders == "free" and planned_by in ("clumps", "stacks"):
             raise ValueError(
-                f"relation '{name}' needs planned orders of the objects; set orders = \"planned\" in [placement]."
+                f"relation '{name}' needs planned orders of the objects; set orders = \"planned\" "
+                f"in [placement]."
             )
         if planned_by == "clumps" and (relation.distance or 0) - relation.margin <= side_by_side:
             raise ValueError(
-                f"relation '{name}' has distance = {relation.distance} and margin = {relation.margin}, but large "
-                f"objects side by side are {side_by_side:.3g} m apart, so they could never be near; take a larger "
-                f"distance."
+                f"relation '{name}' has distance = {relation.distance} and margin = "
+                f"{relation.margin}, but large objects side by side are {side_by_side:.3g} m "
+                f"apart, so they could never be near; take a larger distance."
             )
 
 
 def _check_stacks(family: Tables) -> None:
-    """Where relations are planned by stacks, some objects carry others, on tops wider than the relation's margin."""
-    stacking = [relation for relation in family.relations.values() if relation.axis.planned_by == "stacks"]
+    """Where relations are planned by stacks, some objects carry others, on tops wider than the
+    relation's margin."""
+    stacking = [
+        relation for relation in family.relations.values() if relation.axis.planned_by == "stacks"
+    ]
     if not stacking or not family.scales:
         return
     rule, margin, least = stacking[0].axis.rules[0], stacking[0].margin, min(family.scales)
-    tops = {name: spec.top.radius * spec.size * least for name, spec in family.objects.items() if spec.top}
+    tops = {
+        name: spec.top.radius * spec.size * least
+        for name, spec in family.objects.items()
+        if spec.top
+    }
     for name, radius in tops.items():
         if radius <= margin:
             raise ValueError(
-                f"at its smallest, the top of '{name}' has a radius of {radius:.3g} m, which is not above the margin "
+                f"at its smallest, the top of '{name}' has a radius of {radius:.3g} m, which is "
+                f"not above the margin "
                 f"of '{rule}' ({margin} m); reduce the margin, or declare no top."
             )
     if not tops:
         raise ValueError(
-            f"the rule '{rule}' needs an object to rest on; declare a top for an object, or leave out the relation."
+            f"the rule '{rule}' needs an object to rest on; declare a top for an object, or leave "
+            f"out the relation."
         )
     if not any(spec.foot is not None for spec in family.objects.values()):
         raise ValueError(
-            f"the rule '{rule}' needs an object that rests; declare a foot for an object, or leave out the relation."
+            f"the rule '{rule}' needs an object that rests; declare a foot for an object, or leave "
+            f"out the relation."
         )
 
 

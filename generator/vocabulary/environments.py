@@ -1,4 +1,5 @@
-"""Environments as a family declares them (docs/worlds.md): light, sky, ground, hills, water, a room, props."""
+"""Environments as a family declares them (docs/worlds.md): light, sky, ground, hills, water, a
+room, props."""
 
 import math
 from typing import Annotated, Literal
@@ -10,11 +11,14 @@ from generator.vocabulary.materials import linear_of
 
 Vector = tuple[Finite, Finite, Finite]
 Colors = Annotated[tuple[Hex, ...], Field(min_length=1)]
-PropType = Literal["rock", "bush", "tree", "fir", "palm", "cactus", "tuft", "flower", "crate", "barrel", "house"]
+PropType = Literal[
+    "rock", "bush", "tree", "fir", "palm", "cactus", "tuft", "flower", "crate", "barrel", "house"
+]
 
 
 class LampSpec(Declared):
-    """A lamp that shines at the origin: energy in watts (area) or watts per square metre (sun), lengths in metres."""
+    """A lamp that shines at the origin: energy in watts (area) or watts per square metre (sun),
+    lengths in metres."""
 
     type: Literal["area", "sun"]
     energy: Positive
@@ -27,7 +31,8 @@ class LampSpec(Declared):
 class SkySpec(Declared):
     """The sky as the camera sees it: a gradient, with clouds or stars. It gives no light.
 
-    `haze` is the distance in metres at which the ground has taken on most of the colour of the horizon.
+    `haze` is the distance in metres at which the ground has taken on most of the colour of the
+    horizon.
     """
 
     horizon: Hex
@@ -38,9 +43,11 @@ class SkySpec(Declared):
 
 
 class ReliefSpec(Declared):
-    """Hills of a height and breadth (metres) that rise between two distances from the origin (metres).
+    """Hills of a height and breadth (metres) that rise between two distances from the origin
+    (metres).
 
-    `ridges` 0 makes dunes and hills, 1 peaks with sharp crests. The colours go from the foot to the top.
+    `ridges` 0 makes dunes and hills, 1 peaks with sharp crests. The colours go from the foot to the
+    top.
     """
 
     height: Positive
@@ -58,7 +65,8 @@ class ReliefSpec(Declared):
 
 
 class GroundSpec(Declared):
-    """The ground: spots of two colours, or paving stones or square plates of the first with joints of the second.
+    """The ground: spots of two colours, or paving stones or square plates of the first with joints
+    of the second.
 
     `grain` is the size of the spots or stones, metres; `bumps` is how uneven the ground looks.
     """
@@ -77,7 +85,8 @@ class WaterSpec(Declared):
 
 
 class RoomSpec(Declared):
-    """A room around the ground: walls of panels, with a window to the sky in the back wall. Lengths in metres."""
+    """A room around the ground: walls of panels, with a window to the sky in the back wall. Lengths
+    in metres."""
 
     distance: Positive
     breadth: Positive
@@ -86,7 +95,8 @@ class RoomSpec(Declared):
 
 
 class PropSpec(Declared):
-    """Props scattered behind the objects: how many, and between which distances and sizes, metres."""
+    """Props scattered behind the objects: how many, and between which distances and sizes,
+    metres."""
 
     type: PropType
     count: Annotated[int, Field(ge=1, le=1000)]
@@ -106,10 +116,13 @@ Degrees = Annotated[float, Field(ge=-360, le=720)]
 
 
 class PhotoSpec(Declared):
-    """A photographed place: a panorama that lights the scene, is its backdrop, and is projected onto the ground.
+    """A photographed place: a panorama that lights the scene, is its backdrop, and is projected
+    onto the ground.
 
-    `panorama`: its asset set and name, as SET/NAME. `sectors`: the directions in which the camera may look, degrees to
-    the right of the panorama's left edge. `height`: of the panorama's camera above the ground, metres; by default the
+    `panorama`: its asset set and name, as SET/NAME. `sectors`: the directions in which the camera
+    may look, degrees to
+    the right of the panorama's left edge. `height`: of the panorama's camera above the ground,
+    metres; by default the
     height of the scene's camera. `exposure`: in stops.
     """
 
@@ -122,20 +135,27 @@ class PhotoSpec(Declared):
     def _rising(self) -> "PhotoSpec":
         for low, high in self.sectors:
             if not low <= high <= low + 360:
-                raise ValueError(f"expected a sector [from, to] of 0 to 360 degrees, got {[low, high]}")
+                raise ValueError(
+                    f"expected a sector [from, to] of 0 to 360 degrees, got {[low, high]}"
+                )
         return self
 
 
 _HOURS = ((0, 1.0, (1.0, 1.0, 1.0)), (-75, 0.55, (1.0, 0.93, 0.82)), (75, 0.55, (1.0, 0.9, 0.76)))
-"""For noon, morning and evening: turn of a sun about the vertical, degrees; factors on its height and colour."""
+"""For noon, morning and evening: turn of a sun about the vertical, degrees; factors on its height
+and colour."""
 
 
 class Environment(Declared):
-    """Where a scene is: its phrase in captions, such as "in a desert under a cloudy sky", and its look.
+    """Where a scene is: its phrase in captions, such as "in a desert under a cloudy sky", and its
+    look.
 
-    `light` is the strength of even white light from all around, by default the family's `sky`. `lamps` replace the
-    family's lamps of the same names. An environment without a `ground` has the family's floor. `views`: the number of
-    viewing directions of a landscape; with `hours` its suns are low and warm in two of three directions.
+    `light` is the strength of even white light from all around, by default the family's `sky`.
+    `lamps` replace the
+    family's lamps of the same names. An environment without a `ground` has the family's floor.
+    `views`: the number of
+    viewing directions of a landscape; with `hours` its suns are low and warm in two of three
+    directions.
     """
 
     phrase: Words
@@ -160,10 +180,16 @@ class Environment(Declared):
 
     def at_hour(self, lamp: LampSpec, yaw: float) -> LampSpec:
         """A lamp at the time of day of the direction `yaw`, degrees: noon, morning or evening."""
-        turn, height, tint = _HOURS[round(yaw * self.views / 360) % len(_HOURS)] if self.hours else _HOURS[0]
+        turn, height, tint = (
+            _HOURS[round(yaw * self.views / 360) % len(_HOURS)] if self.hours else _HOURS[0]
+        )
         if lamp.type != "sun" or not turn:
             return lamp
-        (x, y, z), cos, sin = lamp.position, math.cos(math.radians(turn)), math.sin(math.radians(turn))
+        (x, y, z), cos, sin = (
+            lamp.position,
+            math.cos(math.radians(turn)),
+            math.sin(math.radians(turn)),
+        )
         color = tuple(share * each for share, each in zip(tint, lamp.color, strict=True))
         position = (x * cos - y * sin, x * sin + y * cos, z * height)
         return lamp.model_copy(update={"position": position, "color": color})
@@ -179,7 +205,9 @@ class Environment(Declared):
         if self.ground is None and without:
             raise ValueError(f"{without[0]} needs a ground; declare one")
         if self.ground is None and self.views > 1:
-            raise ValueError("views need a landscape with a ground; declare a ground, or leave out views")
+            raise ValueError(
+                "views need a landscape with a ground; declare a ground, or leave out views"
+            )
         if self.hours and self.views == 1:
             raise ValueError("hours need more than one view; raise views, or leave out hours")
         beside = [name for name in ("light", "sky", "ground") if getattr(self, name) is not None]

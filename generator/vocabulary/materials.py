@@ -9,7 +9,9 @@ from pydantic import Field, model_validator
 from generator.base.declarations import Declared, Finite, Hex, Positive, Share
 
 Channel = Annotated[float, Field(ge=0, le=255)]
-Pattern = Literal["noise", "blades", "cobbles", "rings", "brick", "veins", "stripes", "checker", "dots", "scales"]
+Pattern = Literal[
+    "noise", "blades", "cobbles", "rings", "brick", "veins", "stripes", "checker", "dots", "scales"
+]
 _FLOOR_GRAY = (204.0, 204.0, 204.0)
 
 
@@ -33,7 +35,8 @@ def _decoded(channel: float) -> float:
 
 
 class Colored(Declared):
-    """Something of one colour: linear red, green and blue, 0..255, or the same as sRGB "#rrggbb"."""
+    """Something of one colour: linear red, green and blue, 0..255, or the same as sRGB
+    "#rrggbb"."""
 
     linear: tuple[Channel, Channel, Channel] | None = None
     srgb: Hex | None = None
@@ -44,7 +47,10 @@ class Colored(Declared):
             raise ValueError("linear and srgb are two ways to give one colour; give one of them")
         if self.linear is not None and 0 < max(self.linear) <= 1:
             scaled = ", ".join(f"{255 * channel:g}" for channel in self.linear)
-            raise ValueError(f"linear is from 0 to 255, and this is black; if it is meant from 0 to 1, give [{scaled}]")
+            raise ValueError(
+                f"linear is from 0 to 255, and this is black; if it is meant from 0 to 1, give "
+                f"[{scaled}]"
+            )
         return self
 
     @property
@@ -54,7 +60,8 @@ class Colored(Declared):
 
 
 class Brushed(Declared):
-    """A second lobe of a metal's reflection: its share of the reflection, its roughness and its stretch, 0..1."""
+    """A second lobe of a metal's reflection: its share of the reflection, its roughness and its
+    stretch, 0..1."""
 
     share: Share
     roughness: Share
@@ -71,7 +78,8 @@ class Glaze(Declared):
 class Texture(Declared):
     """A solid pattern through the body of an object, fixed to the object.
 
-    `scale` is the size of its marks in metres. Without `colors` it has the object's own colour and a darker shade.
+    `scale` is the size of its marks in metres. Without `colors` it has the object's own colour and
+    a darker shade.
     `relief` is how far the marks seem to stand out; 0 leaves the surface even.
     """
 
@@ -82,7 +90,8 @@ class Texture(Declared):
 
 
 class WallSpec(Declared):
-    """Where the floor bends up into a wall: a direction in degrees from +x towards +y, and lengths in metres."""
+    """Where the floor bends up into a wall: a direction in degrees from +x towards +y, and lengths
+    in metres."""
 
     direction: Finite
     distance: Positive
@@ -93,7 +102,8 @@ class WallSpec(Declared):
 
 
 class FloorSpec(Colored):
-    """The floor: its colour (by default light gray), strength (`specular`) and roughness of its gloss, and its wall."""
+    """The floor: its colour (by default light gray), strength (`specular`) and roughness of its
+    gloss, and its wall."""
 
     specular: Share = 0.5
     roughness: Share = 0.9
@@ -110,7 +120,8 @@ class FloorSpec(Colored):
 
 
 class AttributeValue(Colored):
-    """One value of an attribute kind: the words for it and the inputs of material or object that it sets."""
+    """One value of an attribute kind: the words for it and the inputs of material or object that it
+    sets."""
 
     synonyms: tuple[str, ...] = ()
     article: Literal["a", "an"] | None = None
@@ -125,7 +136,9 @@ class AttributeValue(Colored):
 
     def inputs(self) -> dict[str, Any]:
         """The inputs that this value sets, by name; `srgb` is converted to `linear`."""
-        given = self.model_dump(exclude={"synonyms", "article", "srgb", "linear"}, exclude_none=True)
+        given = self.model_dump(
+            exclude={"synonyms", "article", "srgb", "linear"}, exclude_none=True
+        )
         return given if self.color is None else {"linear": self.color, **given}
 
 
@@ -139,21 +152,35 @@ def check_inputs(attributes: Attributes, paints: Sequence[str]) -> None:
     A world uses one of the kinds in `paints`; each has to fit the other kinds.
     """
     for kept in paints or (None,):
-        _check_inputs({kind: values for kind, values in attributes.items() if kind == kept or kind not in paints})
+        _check_inputs(
+            {
+                kind: values
+                for kind, values in attributes.items()
+                if kind == kept or kind not in paints
+            }
+        )
 
 
 def _check_inputs(attributes: Attributes) -> None:
     setters: dict[str, str] = {}
     for kind, values in attributes.items():
-        if len({value.texture.colors is not None for value in values.values() if value.texture}) == 2:
-            raise ValueError(f"only some textures of '{kind}' have colors; give them to all or none.")
+        if (
+            len({value.texture.colors is not None for value in values.values() if value.texture})
+            == 2
+        ):
+            raise ValueError(
+                f"only some textures of '{kind}' have colors; give them to all or none."
+            )
         given = {frozenset(_needed(value)) for value in values.values()}
         names = frozenset[str]().union(*(value.inputs() for value in values.values()))
         if len(given) != 1 or not names:
-            said = [f"{name} sets {', '.join(sorted(_needed(value))) or 'none'}" for name, value in values.items()]
+            said = [
+                f"{name} sets {', '.join(sorted(_needed(value))) or 'none'}"
+                for name, value in values.items()
+            ]
             raise ValueError(
-                f"values of '{kind}' set different inputs, or none: {'; '.join(said)}. Let each value set the same "
-                f"ones."
+                f"values of '{kind}' set different inputs, or none: {'; '.join(said)}. Let each "
+                f"value set the same ones."
             )
         for name in sorted(names):
             if name in setters:
@@ -164,24 +191,29 @@ def _check_inputs(attributes: Attributes) -> None:
     covered = _covered(attributes, setters)
     for name in ("linear", "metallic", "roughness", "scale"):
         if name not in setters and not (name == "linear" and covered):
-            raise ValueError(f"no attribute kind sets '{name}'; declare one, with a single value if it shall not vary.")
+            raise ValueError(
+                f"no attribute kind sets '{name}'; declare one, with a single value if it shall "
+                f"not vary."
+            )
 
 
 def _needed(value: AttributeValue) -> set[str]:
-    """The inputs that all values of a kind have to share: a value may lack a texture, and the colours of a texture
-    count as `linear`."""
+    """The inputs that all values of a kind have to share: a value may lack a texture, and the
+    colours of a texture count as `linear`."""
     needed = value.inputs().keys() - {"texture"}
     return needed | {"linear"} if value.texture is not None and value.texture.colors else needed
 
 
 def _covered(attributes: Attributes, setters: Mapping[str, str]) -> bool:
-    """Whether textures have their own colours. Raises ValueError if these hide the values of another kind."""
+    """Whether textures have their own colours. Raises ValueError if these hide the values of
+    another kind."""
     values = attributes[setters["texture"]].values() if "texture" in setters else ()
     covering = any(value.texture and value.texture.colors for value in values)
     hidden = setters.get("linear")
     if covering and hidden not in (None, setters["texture"]) and len(attributes[hidden]) > 1:
         raise ValueError(
-            f"the textures of '{setters['texture']}' have colors, so '{hidden}' would not be seen; leave out their "
+            f"the textures of '{setters['texture']}' have colors, so '{hidden}' would not be seen; "
+            f"leave out their "
             "colors, or name both kinds in paints: a world uses one of these."
         )
     return covering

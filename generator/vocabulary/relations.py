@@ -1,7 +1,7 @@
 """Relations and the rules of space that decide them (docs/vocabularies.md, "Rules of space").
 
-A new relation is an entry of `AXES` here, its phrase in a family, and an entry of the judge's own table
-(generator/judge/geometry.py).
+A new relation is an entry of `AXES` here, its phrase in a family, and an entry of the judge's own
+table (generator/judge/geometry.py).
 """
 
 import math
@@ -25,8 +25,10 @@ CONTACT = 0.001
 class Pose(NamedTuple):
     """Where an object stands, in metres.
 
-    `right` and `behind` are coordinates on the ground along the camera's directions, `foot` is the height on which it
-    stands, `top_height` the height of its flat top above `foot` and `top_radius` the radius of the top; both are 0
+    `right` and `behind` are coordinates on the ground along the camera's directions, `foot` is the
+    height on which it
+    stands, `top_height` the height of its flat top above `foot` and `top_radius` the radius of the
+    top; both are 0
     without a top.
     """
 
@@ -39,12 +41,17 @@ class Pose(NamedTuple):
 
 @dataclass(frozen=True)
 class Axis:
-    """Two relations that are each other's opposite, such as right and left; or one relation of more than two objects.
+    """Two relations that are each other's opposite, such as right and left; or one relation of more
+    than two objects.
 
-    `measure` takes `arity` poses and the `distance` of the relation (0 if not declared), and returns the signed metres
-    by which the first of the `rules` holds. `planned_by` is the part of a plan that decides both rules before positions
-    are drawn; None if only positions decide. A rule of a `symmetric` axis is its own converse (near); else its converse
-    is the other rule (left, right). A relation of three objects (A between B and C) is an axis with one rule; captions
+    `measure` takes `arity` poses and the `distance` of the relation (0 if not declared), and
+    returns the signed metres
+    by which the first of the `rules` holds. `planned_by` is the part of a plan that decides both
+    rules before positions
+    are drawn; None if only positions decide. A rule of a `symmetric` axis is its own converse
+    (near); else its converse
+    is the other rule (left, right). A relation of three objects (A between B and C) is an axis with
+    one rule; captions
     name it, but it is never planned or held out.
     """
 
@@ -64,13 +71,15 @@ class Axis:
         return rule if self.symmetric else self.opposite(rule)
 
     def asked(self, rule: str, first: _Side, second: _Side) -> tuple[_Side, _Side, bool]:
-        """How the first rule answers `rule`: the order of the two objects, and whether to negate the answer."""
+        """How the first rule answers `rule`: the order of the two objects, and whether to negate
+        the answer."""
         if rule == self.rules[0]:
             return first, second, False
         return (first, second, True) if self.symmetric else (second, first, False)
 
     def margin(self, rule: str, poses: Sequence[Pose], distance: float) -> float:
-        """Signed metres, to the micrometre, by which a rule holds of some poses; negative where it does not."""
+        """Signed metres, to the micrometre, by which a rule holds of some poses; negative where it
+        does not."""
         if rule == self.rules[0]:
             return round(self.measure(*poses, distance), 6)
         if self.symmetric:
@@ -85,9 +94,11 @@ def _apart(first: Pose, second: Pose) -> float:
 
 
 def _resting(upper: Pose, lower: Pose, _distance: float) -> float:
-    """If a foot touches a top: its distance inside the rim, metres. Else -max(distance to the axis, height difference).
+    """If a foot touches a top: its distance inside the rim, metres. Else -max(distance to the axis,
+    height difference).
 
-    An object without a flat top has a top of radius 0 at the height of its foot, so nothing rests on it.
+    An object without a flat top has a top of radius 0 at the height of its foot, so nothing rests
+    on it.
     """
     lift, aside = upper.foot - (lower.foot + lower.top_height), _apart(upper, lower)
     return lower.top_radius - aside if abs(lift) <= CONTACT else -max(aside, abs(lift))
@@ -111,7 +122,8 @@ AXIS_OF = {rule: axis for axis in AXES for rule in axis.rules}
 
 
 class Relation(Declared):
-    """A relation of a family: its name (the name of its rule), its words, and the metres that decide it.
+    """A relation of a family: its name (the name of its rule), its words, and the metres that
+    decide it.
 
     It is undecided within `margin`; `distance` is the bound, for rules that need a distance.
     """
@@ -146,24 +158,33 @@ class Relation(Declared):
 
 
 def check_relations(relations: Mapping[str, Relation]) -> None:
-    """Raise ValueError, naming all mistakes, unless each opposite is declared with the same margin and distance,
-    and exactly the rules that need a distance have one."""
-    refuse(mistake for name in relations for mistake in caught(partial(_check_relation, name, relations)))
+    """Raise ValueError, naming all mistakes, unless each opposite is declared with the same margin
+    and distance, and exactly the rules that need a distance have one."""
+    refuse(
+        mistake
+        for name in relations
+        for mistake in caught(partial(_check_relation, name, relations))
+    )
 
 
 def _check_relation(name: str, relations: Mapping[str, Relation]) -> None:
     relation = relations[name]
     opposite = relations.get(relation.opposite)
     if opposite is None:
-        raise ValueError(f"relation '{name}' has the opposite '{relation.opposite}', which is not declared; add it.")
+        raise ValueError(
+            f"relation '{name}' has the opposite '{relation.opposite}', which is not declared; add "
+            f"it."
+        )
     if (opposite.margin, opposite.distance) != (relation.margin, relation.distance):
         raise ValueError(
-            f"relation '{name}' and its opposite '{opposite.name}' differ in margin or distance; give them the same, "
+            f"relation '{name}' and its opposite '{opposite.name}' differ in margin or distance; "
+            f"give them the same, "
             "or one would be undecided where the other is decided."
         )
     if (relation.distance is not None) != relation.axis.needs_distance:
         needing = [rule for rule, axis in AXIS_OF.items() if axis.needs_distance]
         raise ValueError(
-            f"relation '{name}' has distance = {relation.distance}; {' and '.join(needing)} need a distance, the "
+            f"relation '{name}' has distance = {relation.distance}; {' and '.join(needing)} need a "
+            f"distance, the "
             "others have none."
         )

@@ -1,4 +1,5 @@
-"""The model of a world family: attributes, objects, relations and stage, read from TOML (docs/vocabularies.md)."""
+"""The model of a world family: attributes, objects, relations and stage, read from TOML
+(docs/vocabularies.md)."""
 
 import math
 import re
@@ -33,8 +34,11 @@ class Vocabulary(Tables):
 
     @property
     def adjective_order(self) -> tuple[str, ...]:
-        """Attribute kinds in caption order: kinds with adjectives, then kinds with a phrase after the noun."""
-        return tuple(sorted(self.adjectives or self.attributes, key=lambda kind: kind in self.phrases))
+        """Attribute kinds in caption order: kinds with adjectives, then kinds with a phrase after
+        the noun."""
+        return tuple(
+            sorted(self.adjectives or self.attributes, key=lambda kind: kind in self.phrases)
+        )
 
     @property
     def meshes(self) -> dict[str, str]:
@@ -43,7 +47,8 @@ class Vocabulary(Tables):
 
     @property
     def asset_meshes(self) -> list[str]:
-        """Sorted names of the meshes that are no shapes: from the asset set, or as SET/NAME from another."""
+        """Sorted names of the meshes that are no shapes: from the asset set, or as SET/NAME from
+        another."""
         return sorted(set(self.meshes.values()) - SHAPES.keys())
 
     @property
@@ -52,14 +57,19 @@ class Vocabulary(Tables):
         return sorted({place.photo.panorama for place in self.environments.values() if place.photo})
 
     def painted_with(self, kind: str) -> "Vocabulary":
-        """This family with one of the attribute kinds in `paints`: `kind`, else `tested`, else the first of them."""
+        """This family with one of the attribute kinds in `paints`: `kind`, else `tested`, else the
+        first of them."""
         if not self.paints:
             return self
         kept = next((each for each in (kind, self.tested) if each in self.paints), self.paints[0])
         dropped = [each for each in self.paints if each != kept]
         changes: dict[str, Any] = {
-            "attributes": {each: values for each, values in self.attributes.items() if each not in dropped},
-            "kinds": {each: phrasing for each, phrasing in self.kinds.items() if each not in dropped},
+            "attributes": {
+                each: values for each, values in self.attributes.items() if each not in dropped
+            },
+            "kinds": {
+                each: phrasing for each, phrasing in self.kinds.items() if each not in dropped
+            },
             "adjectives": tuple(each for each in self.adjectives if each not in dropped),
             "tested": kept if self.tested in dropped else self.tested,
             "paints": (),
@@ -67,7 +77,8 @@ class Vocabulary(Tables):
         return self.model_copy(update=changes)
 
     def placed_in(self, environments: Sequence[str]) -> "Vocabulary":
-        """This family with only these environments, in the order of the file. Raises UserError for an unknown one."""
+        """This family with only these environments, in the order of the file. Raises UserError for
+        an unknown one."""
         for name in environments:
             if name not in self.environments:
                 raise UserError(
@@ -86,16 +97,19 @@ class Vocabulary(Tables):
         return list(self.attributes[kind])
 
     def scale(self, category: str, attributes: Mapping[str, str]) -> float:
-        """The scale of an object with these attribute values, by kind: the radius of its footprint, metres."""
+        """The scale of an object with these attribute values, by kind: the radius of its footprint,
+        metres."""
         scales = (self.attributes[kind][value].scale for kind, value in attributes.items())
         return self.objects[category].size * next(scale for scale in scales if scale is not None)
 
     def reach(self, category: str, attributes: Mapping[str, str]) -> float:
-        """How far an object extends from its vertical axis, metres: its scale, and more for CLEVR's cube."""
+        """How far an object extends from its vertical axis, metres: its scale, and more for CLEVR's
+        cube."""
         return reach(self.objects[category].mesh or category) * self.scale(category, attributes)
 
     def facing(self, category: str, camera: tuple[float, float, float]) -> float:
-        """The mean heading (radians) of an object at the origin; an object that shows a side looks to the right.
+        """The mean heading (radians) of an object at the origin; an object that shows a side looks
+        to the right.
 
         `camera` is the camera's position, metres.
         """
@@ -114,7 +128,8 @@ class Vocabulary(Tables):
 def read_vocabulary(family: str) -> Vocabulary:
     """Read the family of that name, or the TOML file at that path.
 
-    Raises UserError when there is no such family or file, when it is not TOML, or when a declaration is wrong.
+    Raises UserError when there is no such family or file, when it is not TOML, or when a
+    declaration is wrong.
     """
     return parse_vocabulary(vocabulary_text(family), family)
 
@@ -123,12 +138,15 @@ def with_assets(text: str, assets: str) -> str:
     """The TOML `text` of a family with another asset set; all other lines stay as they are."""
     head, tables, rest = re.split(r"(^\s*\[|\Z)", text, maxsplit=1, flags=re.MULTILINE)
     line = tomli_w.dumps({"assets": assets}).strip()
-    head, found = re.subn(r"^[ \t]*assets[ \t]*=.*$", lambda _: line, head, count=1, flags=re.MULTILINE)
+    head, found = re.subn(
+        r"^[ \t]*assets[ \t]*=.*$", lambda _: line, head, count=1, flags=re.MULTILINE
+    )
     return ("" if found else f"{line}\n") + head + tables + rest
 
 
 def parse_vocabulary(text: str, origin: str) -> Vocabulary:
-    """Parse the TOML `text` of a family; `origin` names it in errors. Raises UserError, naming the first mistake."""
+    """Parse the TOML `text` of a family; `origin` names it in errors. Raises UserError, naming the
+    first mistake."""
     try:
         return Vocabulary.model_validate(parse_toml(text))
     except tomllib.TOMLDecodeError as error:
@@ -138,7 +156,8 @@ def parse_vocabulary(text: str, origin: str) -> Vocabulary:
 
 
 def mistakes_of(error: ValidationError) -> list[str]:
-    """Every mistake of a declaration, as a sentence. Checks across tables run only if each table is valid by itself."""
+    """Every mistake of a declaration, as a sentence. Checks across tables run only if each table is
+    valid by itself."""
     # a misspelt key is also reported as missing, which says less
     ranked = sorted(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
     return [line for mistake in ranked for line in _mistake(mistake).split("\n")]
@@ -148,7 +167,13 @@ def _mistake(mistake: Mapping[str, Any]) -> str:
     place = ".".join(str(part) for part in mistake["loc"])
     if mistake["type"] == "extra_forbidden":
         model = table_of(Vocabulary, mistake["loc"][:-1])
-        return f"unknown key '{place}'; {did_you_mean(str(mistake['loc'][-1]), list(model.model_fields))}"
+        return (
+            f"unknown key '{place}'; "
+            f"{did_you_mean(str(mistake['loc'][-1]), list(model.model_fields))}"
+        )
     if mistake["type"] == "missing" and len(mistake["loc"]) == 1:
-        return f'{place} is missing; declare it, or begin the file with extends = "clevr" to add to a family.'
+        return (
+            f'{place} is missing; declare it, or begin the file with extends = "clevr" to add to a '
+            f"family."
+        )
     return sentence_of(mistake)

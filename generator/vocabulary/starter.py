@@ -22,7 +22,10 @@ _FINISHES = {
         "glazed = { glaze = { ior = 1.8, roughness = 0.05 } }",
         'frosted = { glaze = { ior = 2.6, roughness = 0.5 }, synonyms = ["dusty"] }',
     ),
-    "specular": ("waxed = { specular = 0.9 }", 'dusty = { specular = 0.0, synonyms = ["powdery"] }'),
+    "specular": (
+        "waxed = { specular = 0.9 }",
+        'dusty = { specular = 0.0, synonyms = ["powdery"] }',
+    ),
     "albedo": ("bleached = { albedo = 1.0 }", 'sooty = { albedo = 0.5, synonyms = ["smoky"] }'),
 }
 _KIND = """
@@ -70,8 +73,8 @@ def write_starter(out: Path, family: str) -> tuple[Path, str]:
 
     Returns `out`, and a value of `--holdout` that holds out the new colour, quoted for a shell.
 
-    Raises UserError when the file exists or does not end in .toml, when there is no such family, or when none of its
-    attribute kinds sets only colour.
+    Raises UserError when the file exists or does not end in .toml, when there is no such family, or
+    when none of its attribute kinds sets only colour.
     """
     if out.suffix != ".toml":
         raise UserError(f"Expected a file that ends in .toml, got '{out}'.")
@@ -92,14 +95,19 @@ def _text(vocabulary: Vocabulary, extends: str) -> tuple[str, str]:
     )
     if (colored := next(alone, None)) is None:
         raise UserError(
-            f"No attribute kind of the family '{vocabulary.name}' sets colour alone, so a starter has nothing to add "
-            f"a colour to; extend another family."
+            f"No attribute kind of the family '{vocabulary.name}' sets colour alone, so a starter "
+            f"has nothing to add a colour to; extend another family."
         )
     words = {word for values in vocabulary.attributes.values() for word in values}
     color, code = next((name, code) for name, code in _COLORS.items() if name not in words)
     other = next((kind for kind in vocabulary.attributes if kind != colored), colored)
     mesh = next((mesh for mesh in _OBJECTS if mesh not in vocabulary.meshes.values()), "hourglass")
-    taken = {name for values in vocabulary.attributes.values() for value in values.values() for name in value.inputs()}
+    taken = {
+        name
+        for values in vocabulary.attributes.values()
+        for value in values.values()
+        for name in value.inputs()
+    }
     text = _TEXT.format(
         family=vocabulary.name,
         extends=f'"{extends}"',

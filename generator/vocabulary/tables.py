@@ -1,4 +1,5 @@
-"""Models of the tables that a family's file declares: objects, phrases, placement, camera, and the whole file."""
+"""Models of the tables that a family's file declares: objects, phrases, placement, camera, and the
+whole file."""
 
 import math
 from itertools import pairwise
@@ -14,7 +15,8 @@ from generator.vocabulary.relations import Relation
 
 
 class Top(Declared):
-    """A flat top on which other objects can rest: its height above the foot, and the radius of its flat disc.
+    """A flat top on which other objects can rest: its height above the foot, and the radius of its
+    flat disc.
 
     Both are in units of the object's scale.
     """
@@ -24,13 +26,17 @@ class Top(Declared):
 
 
 class ObjectSpec(Declared):
-    """A category of objects: its words, its mesh (by default the mesh of its name) and size, and how it stands.
+    """A category of objects: its words, its mesh (by default the mesh of its name) and size, and
+    how it stands.
 
     `size` is a factor on the scale from its attributes, and on the marks of its texture.
 
-    `turn` is the range of its random heading in degrees, around the direction that shows the camera its front or
-    either side (`shows`). `top` is where other objects can rest on it. `foot`, in units of its scale, is the radius
-    of the disc about its axis that has to be supported when it rests on an object; None if it never does.
+    `turn` is the range of its random heading in degrees, around the direction that shows the camera
+    its front or
+    either side (`shows`). `top` is where other objects can rest on it. `foot`, in units of its
+    scale, is the radius
+    of the disc about its axis that has to be supported when it rests on an object; None if it never
+    does.
     """
 
     mesh: str | None = None
@@ -68,11 +74,13 @@ GRAMMAR = ("a", "an", "and", "the", "is", "are", "that", "not", "no", "there", "
 class Phrasing(Declared):
     """How captions say the values of an attribute kind.
 
-    The phrase "{value}" alone makes adjectives: "a red fox". Any other phrase stands after the noun and after "is":
-    "made of {value}" gives "a fox made of wood" and "the fox is made of wood".
+    The phrase "{value}" alone makes adjectives: "a red fox". Any other phrase stands after the noun
+    and after "is": "made of {value}" gives "a fox made of wood" and "the fox is made of wood".
     """
 
-    phrase: Annotated[str, Field(pattern=r"^([a-z][a-z'-]* )*\{value\}( [a-z][a-z'-]*)*$")] = ADJECTIVE
+    phrase: Annotated[str, Field(pattern=r"^([a-z][a-z'-]* )*\{value\}( [a-z][a-z'-]*)*$")] = (
+        ADJECTIVE
+    )
 
     def of(self, value: str) -> str:
         """A value in the phrase.
@@ -84,19 +92,23 @@ class Phrasing(Declared):
 
 
 def check_phrasing(kind: str, phrasing: Phrasing) -> None:
-    """Raise ValueError if the phrase of an attribute kind begins with a grammar word of captions."""
+    """Raise ValueError if the phrase of an attribute kind begins with a grammar word of
+    captions."""
     first = phrasing.phrase.split()[0]
     if first in GRAMMAR:
         raise ValueError(
-            f"kinds.{kind}: the phrase '{phrasing.phrase}' begins with '{first}', a grammar word of captions; begin "
+            f"kinds.{kind}: the phrase '{phrasing.phrase}' begins with '{first}', a grammar word "
+            f"of captions; begin "
             f'with another word, as in "made of {ADJECTIVE}".'
         )
 
 
 class Placement(Declared):
-    """Where objects may stand and how much of each has to be visible (docs/vocabularies.md, placement).
+    """Where objects may stand and how much of each has to be visible (docs/vocabularies.md,
+    placement).
 
-    `tallest`: least height of the tallest object, as a share of the image height, if one of 30 placements reaches it.
+    `tallest`: least height of the tallest object, as a share of the image height, if one of 30
+    placements reaches it.
     """
 
     extent: Positive
@@ -111,9 +123,11 @@ class Placement(Declared):
 
 
 class CameraSpec(Declared):
-    """The camera: position and target in metres, lens and sensor width in millimetres, jitter in metres.
+    """The camera: position and target in metres, lens and sensor width in millimetres, jitter in
+    metres.
 
-    `close`: the largest factor on the focal length where the objects leave room; 1 keeps the camera in its place.
+    `close`: the largest factor on the focal length where the objects leave room; 1 keeps the camera
+    in its place.
     """
 
     position: Vector
@@ -138,8 +152,8 @@ class Tables(Declared):
     assets: Annotated[str, Field(pattern=f"^{NAME.pattern}$")] = BUILTIN
     paints: tuple[str, ...] = ()
     kinds: dict[str, Phrasing] = Field(default_factory=dict)
-    templates: Annotated[dict[str, Annotated[str, Field(max_length=200)]], Field(max_length=64)] = Field(
-        default_factory=dict
+    templates: Annotated[dict[str, Annotated[str, Field(max_length=200)]], Field(max_length=64)] = (
+        Field(default_factory=dict)
     )
     drawn_templates: tuple[str, ...] = ()
     attributes: dict[str, dict[str, AttributeValue]]
@@ -159,17 +173,28 @@ class Tables(Declared):
         """Add to each relation its name, which selects its rule."""
         if not isinstance(relations, dict):
             return relations
-        return {name: {**told, "name": name} if isinstance(told, dict) else told for name, told in relations.items()}
+        return {
+            name: {**told, "name": name} if isinstance(told, dict) else told
+            for name, told in relations.items()
+        }
 
     @property
     def pair_relations(self) -> dict[str, Relation]:
-        """The relations of two objects, which plans decide, holdouts hold out and captions combine."""
-        return {name: relation for name, relation in self.relations.items() if relation.axis.arity == 2}
+        """The relations of two objects, which plans decide, holdouts hold out and captions
+        combine."""
+        return {
+            name: relation for name, relation in self.relations.items() if relation.axis.arity == 2
+        }
 
     @property
     def scales(self) -> list[float]:
         """All scales that attributes give an object, metres."""
-        return [value.scale for values in self.attributes.values() for value in values.values() if value.scale]
+        return [
+            value.scale
+            for values in self.attributes.values()
+            for value in values.values()
+            if value.scale
+        ]
 
     @property
     def radii(self) -> list[float]:
@@ -178,7 +203,8 @@ class Tables(Declared):
 
     @property
     def closest(self) -> float:
-        """The largest factor on the focal length: `camera.close`, or less, so that no size looks like the next."""
+        """The largest factor on the focal length: `camera.close`, or less, so that no size looks
+        like the next."""
         scales = sorted(set(self.scales))
         ratios = (large / small for small, large in pairwise(scales))
         return max(1.0, min(self.camera.close, _TOLD_APART * min(ratios, default=math.inf)))
@@ -186,4 +212,6 @@ class Tables(Declared):
     @property
     def phrases(self) -> dict[str, Phrasing]:
         """The phrasing of each attribute kind that captions say after the noun."""
-        return {kind: phrasing for kind, phrasing in self.kinds.items() if phrasing.phrase != ADJECTIVE}
+        return {
+            kind: phrasing for kind, phrasing in self.kinds.items() if phrasing.phrase != ADJECTIVE
+        }

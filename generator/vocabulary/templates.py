@@ -1,9 +1,11 @@
-"""Templates of captions that a family declares: their parts, and why one is refused (docs/language.md).
+"""Templates of captions that a family declares: their parts, and why one is refused
+(docs/language.md).
 
 A text of a declared template must have one reading. Three rules suffice for that:
 
 1. A word of the template is in no other text, so no template of the grammar can write the text.
-2. Between two placeholders stands a word that no phrase in a placeholder has, so it is known where each phrase ends.
+2. Between two placeholders stands a word that no phrase in a placeholder has, so it is known where
+each phrase ends.
 3. Two declared templates differ in these words.
 """
 
@@ -17,12 +19,17 @@ from generator.vocabulary.english import NUMBERS, ORDINALS
 
 _LETTERS = {"indefinite": "abc", "bare": "xyz"}
 PLACEHOLDERS: dict[str, tuple[str, int]] = {
-    **{letter: (kind, place) for kind, letters in _LETTERS.items() for place, letter in enumerate(letters)},
+    **{
+        letter: (kind, place)
+        for kind, letters in _LETTERS.items()
+        for place, letter in enumerate(letters)
+    },
     **{f"the_{letter}": ("definite", place) for place, letter in enumerate(_LETTERS["indefinite"])},
     "list": ("list", 0),
     "relation": ("relation", 0),
 }
-"""Each placeholder with the kind of its phrase, and the place of its object in the form (0 where it has none)."""
+"""Each placeholder with the kind of its phrase, and the place of its object in the form (0 where it
+has none)."""
 
 INTRODUCES_ONE = tuple(_LETTERS)
 """Kinds of placeholders that introduce one object."""
@@ -30,11 +37,27 @@ _HAS_ARTICLE = ("indefinite", "definite")
 
 _PHRASE_WORDS = frozenset(("a", "an", "and", "the", ",", *ORDINALS))
 """Words of phrases besides the words that a family declares."""
-_SENTENCE_WORDS = ("is", "are", "not", "that", "there", "also", "it", "in", "image", "photo", "of", "this", "true", ".")
+_SENTENCE_WORDS = (
+    "is",
+    "are",
+    "not",
+    "that",
+    "there",
+    "also",
+    "it",
+    "in",
+    "image",
+    "photo",
+    "of",
+    "this",
+    "true",
+    ".",
+)
 _GRAMMAR_WORDS = frozenset((*_PHRASE_WORDS, *NUMBERS, *_SENTENCE_WORDS))
 """Every word that the grammar itself puts into texts."""
 _DENIALS = frozenset((*NUMBERS[2:], "no", "not", "none", "never", "neither", "nor", "without"))
-"""Words that would deny or count what the placeholders say, while the form asserts one object each."""
+"""Words that would deny or count what the placeholders say, while the form asserts one object
+each."""
 
 _TOKEN = re.compile(r"([A-Za-z][A-Za-z'-]*|\{[^{} ]*\})([,.]?)")
 
@@ -42,8 +65,10 @@ _TOKEN = re.compile(r"([A-Za-z][A-Za-z'-]*|\{[^{} ]*\})([,.]?)")
 class Part(NamedTuple):
     """A part of a declared template.
 
-    `kind`: "words", or the kind of a placeholder (PLACEHOLDERS). `text`: the words, or the name of the placeholder.
-    `place`: the place of the placeholder's object in the form; 0 for words. `stop`: ",", "." or "" after the part.
+    `kind`: "words", or the kind of a placeholder (PLACEHOLDERS). `text`: the words, or the name of
+    the placeholder.
+    `place`: the place of the placeholder's object in the form; 0 for words. `stop`: ",", "." or ""
+    after the part.
     """
 
     kind: str
@@ -55,7 +80,8 @@ class Part(NamedTuple):
 class FamilyWords(NamedTuple):
     """The words of a family, as templates need them.
 
-    `terms`: every term of values, objects and relations, with where it is declared. `in_phrases`: the single words of
+    `terms`: every term of values, objects and relations, with where it is declared. `in_phrases`:
+    the single words of
     phrases that stand for a placeholder. `in_texts`: the single words of all texts of the grammar.
     """
 
@@ -65,16 +91,22 @@ class FamilyWords(NamedTuple):
 
     @classmethod
     def of(cls, terms: Mapping[str, str], elsewhere: list[str]) -> "FamilyWords":
-        """The words of `terms`; `elsewhere` are further terms of texts, which stand for no placeholder."""
+        """The words of `terms`; `elsewhere` are further terms of texts, which stand for no
+        placeholder."""
         in_phrases = _PHRASE_WORDS | {word for term in terms for word in term.lower().split()}
-        in_texts = in_phrases | _GRAMMAR_WORDS | {word for term in elsewhere for word in term.lower().split()}
+        in_texts = (
+            in_phrases
+            | _GRAMMAR_WORDS
+            | {word for term in elsewhere for word in term.lower().split()}
+        )
         return cls(terms, in_phrases, in_texts)
 
 
 def parts_of(text: str) -> tuple[Part, ...]:
     """The parts of a template, one for each placeholder and each word.
 
-    Raises ValueError where the text is not made of words and known placeholders with one space between them.
+    Raises ValueError where the text is not made of words and known placeholders with one space
+    between them.
 
     >>> [part.text for part in parts_of("a photo of {a} next to {b}")]
     ['a', 'photo', 'of', 'a', 'next', 'to', 'b']
@@ -84,7 +116,8 @@ def parts_of(text: str) -> tuple[Part, ...]:
         match = _TOKEN.fullmatch(token)
         if match is None:
             raise ValueError(
-                f"expected words and placeholders with one space between them and only commas and full stops after "
+                f"expected words and placeholders with one space between them and only commas and "
+                f"full stops after "
                 f'them, got {token!r}; write it like "a photo of {{a}} next to {{b}}".'
             )
         word, stop = match[1], match[2]
@@ -99,7 +132,9 @@ def parts_of(text: str) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def template_mistakes(templates: Mapping[str, str], taken: tuple[str, ...], words: FamilyWords) -> Iterator[str]:
+def template_mistakes(
+    templates: Mapping[str, str], taken: tuple[str, ...], words: FamilyWords
+) -> Iterator[str]:
     """A sentence for each declared template that is refused, with how to mend it.
 
     Args:
@@ -113,7 +148,9 @@ def template_mistakes(templates: Mapping[str, str], taken: tuple[str, ...], word
             if not re.fullmatch("[a-z][a-z0-9-]*", name):
                 raise ValueError('expected a name of small letters, digits and "-"; rename it.')
             if name in taken:
-                raise ValueError("the grammar has a template of this name; give yours another name.")
+                raise ValueError(
+                    "the grammar has a template of this name; give yours another name."
+                )
             parts = parts_of(text)
             _check_placeholders(parts)
             _check_words(parts, words)
@@ -124,8 +161,8 @@ def template_mistakes(templates: Mapping[str, str], taken: tuple[str, ...], word
     for (one, marks), (other, other_marks) in combinations(accepted.items(), 2):
         if marks == other_marks:
             yield (
-                f"templates.{one} and templates.{other} could write the same text with two readings; add a word to "
-                f"one of them that no object, value or relation has."
+                f"templates.{one} and templates.{other} could write the same text with two "
+                f"readings; add a word to one of them that no object, value or relation has."
             )
 
 
@@ -136,18 +173,25 @@ def _check_placeholders(parts: tuple[Part, ...]) -> None:
     if not introduced:
         raise ValueError("it names no object; add {a}, or {list} for all objects.")
     if any(part.kind == "list" for part in slots) and len(slots) > 1:
-        raise ValueError("{list} stands for all objects of a caption; remove the other placeholders.")
+        raise ValueError(
+            "{list} stands for all objects of a caption; remove the other placeholders."
+        )
     if [part.place for part in introduced] != list(range(len(introduced))):
         raise ValueError(
-            "expected each object once and in order: {a} (or {x}), then {b} (or {y}), then {c} (or {z}); reorder them."
+            "expected each object once and in order: {a} (or {x}), then {b} (or {y}), then {c} (or "
+            "{z}); reorder them."
         )
     for at, part in enumerate(slots):
         before = [other.place for other in slots[:at] if other.kind in INTRODUCES_ONE]
         if part.kind == "definite" and part.place not in before:
-            raise ValueError(f"{{{part.text}}} repeats an object that is not introduced before it; move it back.")
+            raise ValueError(
+                f"{{{part.text}}} repeats an object that is not introduced before it; move it back."
+            )
     _check_relation(slots, len(introduced))
     if any(part.stop == "." for part in parts) and parts[-1].stop != ".":
-        raise ValueError("it has a full stop inside and none at its end; add one, or remove the one inside.")
+        raise ValueError(
+            "it has a full stop inside and none at its end; add one, or remove the one inside."
+        )
 
 
 def _check_relation(slots: list[Part], n_objects: int) -> None:
@@ -161,23 +205,27 @@ def _check_relation(slots: list[Part], n_objects: int) -> None:
     ]
     if len(at) > 1 or n_objects != 2 or ends != [0, 1]:
         raise ValueError(
-            "{relation} joins the first of two objects to the second; place it once, after {a} and before {b}."
+            "{relation} joins the first of two objects to the second; place it once, after {a} and "
+            "before {b}."
         )
 
 
 def _check_words(parts: tuple[Part, ...], words: FamilyWords) -> None:
-    """The template's own words say nothing that the family declares, and show where each phrase ends."""
+    """The template's own words say nothing that the family declares, and show where each phrase
+    ends."""
     for run in _runs(parts):
         for term, declared_at in words.terms.items():
             if f" {term.lower()} " in f" {' '.join(run)} ":
                 raise ValueError(
-                    f"its words contain '{term}', which means {declared_at}; use another word, or a placeholder."
+                    f"its words contain '{term}', which means {declared_at}; use another word, or "
+                    f"a placeholder."
                 )
         if denials := [word for word in run if word in _DENIALS]:
             raise ValueError(f"'{denials[0]}' would deny or count what it names; use another word.")
     if not any(word not in words.in_texts for run in _runs(parts) for word in run):
         raise ValueError(
-            "all its words occur in other captions too, so that a text could have two readings; add a word that no "
+            "all its words occur in other captions too, so that a text could have two readings; "
+            "add a word that no "
             'object, value, relation or environment has, such as "showing".'
         )
     for one, other, between in _gaps(parts):
@@ -185,13 +233,16 @@ def _check_words(parts: tuple[Part, ...], words: FamilyWords) -> None:
         ends_itself = one.kind == "relation" and not between and other.kind in _HAS_ARTICLE
         if not ends_itself and not any(word not in words.in_phrases for word in between):
             raise ValueError(
-                f"between {{{one.text}}} and {{{other.text}}} stands no word that ends the first, so that a text could "
-                f'have two readings; add a word there that no object, value or relation has, such as "beside".'
+                f"between {{{one.text}}} and {{{other.text}}} stands no word that ends the first, "
+                f"so that a text could "
+                f"have two readings; add a word there that no object, value or relation has, such "
+                f'as "beside".'
             )
 
 
 def _marks(parts: tuple[Part, ...], words: FamilyWords) -> tuple[str, ...]:
-    """The words that no phrase in a placeholder has, in order: equal for all texts of a template."""
+    """The words that no phrase in a placeholder has, in order: equal for all texts of a
+    template."""
     return tuple(word for part in parts for word in _lower(part) if word not in words.in_phrases)
 
 

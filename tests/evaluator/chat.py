@@ -1,4 +1,5 @@
-"""A server of OpenAI's chat completions, in threads of this process; a class of its own says what it answers."""
+"""A server of OpenAI's chat completions, in threads of this process; a class of its own says what
+it answers."""
 
 import base64
 import io
@@ -49,13 +50,20 @@ class Chat(BaseHTTPRequestHandler, ABC):
         """An error as OpenAI gives it."""
         self.send(status, json.dumps({"error": {"message": message}}).encode())
 
-    def send(self, status: int, body: bytes, kind: str = "application/json", **headers: str) -> None:
+    def send(
+        self, status: int, body: bytes, kind: str = "application/json", **headers: str
+    ) -> None:
         """A response. The next request may come before this method ends."""
         with self.lock:
             self.at_once["now"] -= 1
         self.send_response(status)
         length = str(len(body))
-        for name, value in {"Content-Type": kind, "Content-Length": length, "retry-after-ms": "1", **headers}.items():
+        for name, value in {
+            "Content-Type": kind,
+            "Content-Length": length,
+            "retry-after-ms": "1",
+            **headers,
+        }.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)

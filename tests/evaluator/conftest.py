@@ -1,5 +1,5 @@
-"""A dataset drawn with rectangles instead of Blender, through the real planner and writer; and tiny open_clip
-models."""
+"""A dataset drawn with rectangles instead of Blender, through the real planner and writer; and tiny
+open_clip models."""
 
 import hashlib
 import io
@@ -51,7 +51,13 @@ _SIDES = {
 
 def write_certificate(world: World, benchmark: Benchmark, /, **changed: Any) -> None:
     """Write a certificate as somebody could who has these files."""
-    known = {"status": "clean", "level": "records", "faults": {}, "benchmark": benchmark.digest, "world": world.digest}
+    known = {
+        "status": "clean",
+        "level": "records",
+        "faults": {},
+        "benchmark": benchmark.digest,
+        "world": world.digest,
+    }
     manifests = [sha256(each.path("manifest.json")) for each in (world, benchmark)]
     write_json(benchmark.path("verify.json"), {**known, "manifests": manifests, **changed})
 
@@ -79,7 +85,9 @@ def _logs(caplog: pytest.LogCaptureFixture) -> None:
 @pytest.fixture
 def bags(monkeypatch: pytest.MonkeyPatch) -> None:
     """Registers `bag:`, the encoders of encoders.py."""
-    monkeypatch.setitem(FAMILIES, "bag", Family("tests.evaluator.encoders:load_bag", "bag:float32@FOLDER"))
+    monkeypatch.setitem(
+        FAMILIES, "bag", Family("tests.evaluator.encoders:load_bag", "bag:float32@FOLDER")
+    )
 
 
 SHORT_TRAINING = ("--epochs", "1", "--batch", "32", "--device", "cpu")
@@ -121,19 +129,28 @@ def assert_one_sentence(result: Result, *said: str) -> None:
 def small_vocabulary_text() -> str:
     """The family clevr with 6 colours and 6 shapes: 900 captions instead of 7,392."""
     lines = vocabulary_text("clevr").splitlines(keepends=True)
-    return "".join(line for line in lines if not line.startswith(tuple(f"{name} =" for name in _LEFT_OUT)))
+    return "".join(
+        line for line in lines if not line.startswith(tuple(f"{name} =" for name in _LEFT_OUT))
+    )
 
 
 def draw(scene: Scene) -> tuple[bytes, list[list[int]]]:
-    """A PNG with a rectangle for each object, and their boxes: colour is value, sides are category, place is order."""
+    """A PNG with a rectangle for each object, and their boxes: colour is value, sides are category,
+    place is order."""
     image = Image.new("RGB", (SIZE, SIZE), (225, 225, 225))
     pen, boxes = ImageDraw.Draw(image), []
     n = max(2, len(scene.objects))
     for i, thing in enumerate(scene.objects):
-        x, y = SIZE // (2 * n) + i * SIZE // n + round(thing.position[0]), SIZE // 2 + round(4 * thing.position[1])
+        x, y = (
+            SIZE // (2 * n) + i * SIZE // n + round(thing.position[0]),
+            SIZE // 2 + round(4 * thing.position[1]),
+        )
         w, h = _SIDES[thing.category]
         boxes.append([x - w // 2, y - h // 2, x + w // 2, y + h // 2])
-        pen.rectangle((boxes[-1][0], boxes[-1][1], boxes[-1][2] - 1, boxes[-1][3] - 1), fill=thing.attributes["color"])
+        pen.rectangle(
+            (boxes[-1][0], boxes[-1][1], boxes[-1][2] - 1, boxes[-1][3] - 1),
+            fill=thing.attributes["color"],
+        )
     file = io.BytesIO()
     image.save(file, "PNG")
     return file.getvalue(), boxes
@@ -149,14 +166,29 @@ def build_dataset(root: Path, scenes: dict[str, int] = SCENES, seed: int = 3) ->
 
 
 def build_class_lists(root: Path, seed: int = 3) -> Path:
-    """Write a dataset of drawn scenes with a benchmark of each kind of the design gzsl, as `gen render` does."""
+    """Write a dataset of drawn scenes with a benchmark of each kind of the design gzsl, as `gen
+    render` does."""
     vocabulary = parse_vocabulary(small_vocabulary_text(), "small")
     holdouts = draw_holdouts(("objects=3",), "gzsl", vocabulary, 0)
     scenes = {"train": 24, "id_val": 6, "id_test": 6, "ood_val": 6, "ood_test": 6}
-    planned = _write_drawn(root, vocabulary, [WorldPart(each, scenes) for each in holdouts], scenes, seed)
+    planned = _write_drawn(
+        root, vocabulary, [WorldPart(each, scenes) for each in holdouts], scenes, seed
+    )
     for part, holdout in enumerate(holdouts):
-        made_for = {each.scene_id: Assigned(str(each.split), each.named) for each in planned if each.part == part}
-        describe(root, World(root / "world"), holdout, _name(holdout), first_request(holdout), made_for, True)
+        made_for = {
+            each.scene_id: Assigned(str(each.split), each.named)
+            for each in planned
+            if each.part == part
+        }
+        describe(
+            root,
+            World(root / "world"),
+            holdout,
+            _name(holdout),
+            first_request(holdout),
+            made_for,
+            True,
+        )
     return root
 
 
@@ -165,7 +197,11 @@ def _name(holdout: Holdout) -> str:
 
 
 def _write_drawn(
-    root: Path, vocabulary: Vocabulary, parts: Sequence[WorldPart], scenes: dict[str, int], seed: int
+    root: Path,
+    vocabulary: Vocabulary,
+    parts: Sequence[WorldPart],
+    scenes: dict[str, int],
+    seed: int,
 ) -> list[Planned]:
     text = small_vocabulary_text()
     request = {
@@ -192,7 +228,12 @@ def _write_drawn(
 
 
 def _record(
-    scene_id: str, cluster_id: str, scene: Scene, boxes: list[list[int]], vocabulary: Vocabulary, png: bytes
+    scene_id: str,
+    cluster_id: str,
+    scene: Scene,
+    boxes: list[list[int]],
+    vocabulary: Vocabulary,
+    png: bytes,
 ) -> dict[str, Any]:
     return {
         "scene_id": scene_id,
@@ -218,7 +259,8 @@ def _record(
 
 @pytest.fixture(scope="session")
 def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A dataset of 136 drawn scenes at 64x64, held out 3x3 of 6 colours and 6 shapes. Not to be changed."""
+    """A dataset of 136 drawn scenes at 64x64, held out 3x3 of 6 colours and 6 shapes. Not to be
+    changed."""
     return build_dataset(tmp_path_factory.mktemp("drawn") / "dataset")
 
 
@@ -262,16 +304,32 @@ class Tiny:
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Tiny]:
-    """Makes tiny architectures: `tiny("name", context_length=6)` changes the text tower, `quick_gelu=True` both."""
+    """Makes tiny architectures: `tiny("name", context_length=6)` changes the text tower,
+    `quick_gelu=True` both."""
     folder = tmp_path_factory.mktemp("configs")
     made: dict[str, Tiny] = {}
 
-    def make(name: str = "tiny", quick_gelu: bool = False, embed_dim: int = 16, **text: int) -> Tiny:
+    def make(
+        name: str = "tiny", quick_gelu: bool = False, embed_dim: int = 16, **text: int
+    ) -> Tiny:
         if name not in made:
             config: dict[str, Any] = {
                 "embed_dim": embed_dim,
-                "vision_cfg": {"image_size": 32, "layers": 1, "width": 32, "patch_size": 16, "head_width": 16},
-                "text_cfg": {"context_length": 16, "vocab_size": 49408, "width": 32, "heads": 2, "layers": 1, **text},
+                "vision_cfg": {
+                    "image_size": 32,
+                    "layers": 1,
+                    "width": 32,
+                    "patch_size": 16,
+                    "head_width": 16,
+                },
+                "text_cfg": {
+                    "context_length": 16,
+                    "vocab_size": 49408,
+                    "width": 32,
+                    "heads": 2,
+                    "layers": 1,
+                    **text,
+                },
             }
             if quick_gelu:
                 config["quick_gelu"] = True
@@ -300,5 +358,12 @@ def little(monkeypatch: pytest.MonkeyPatch) -> None:
         "up_block_types": ("CrossAttnUpBlock2D", "UpBlock2D"),
     }
     monkeypatch.setitem(networks.NETWORKS["diffusion"]["tiny"], "unet", unet)
-    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
-    monkeypatch.setitem(networks.NETWORKS["cross"], "tiny", {**sizes, "image_size": 32, "patch_size": 16})
+    sizes = {
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 16,
+    }
+    monkeypatch.setitem(
+        networks.NETWORKS["cross"], "tiny", {**sizes, "image_size": 32, "patch_size": 16}
+    )

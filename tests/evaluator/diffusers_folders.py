@@ -1,4 +1,5 @@
-"""Complete tiny pipelines of diffusers with random weights, made with the libraries' own classes and saved to disk."""
+"""Complete tiny pipelines of diffusers with random weights, made with the libraries' own classes
+and saved to disk."""
 
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,16 @@ import transformers
 from diffusers import AutoencoderKL, UNet2DConditionModel
 from PIL import Image
 
-_SAID = "a photo of red green blue yellow cube sphere cone and the to left right an image one two three"
+_SAID = (
+    "a photo of red green blue yellow cube sphere cone and the to left right an image one two three"
+)
 WORDS = _SAID.split()
 SIDE = 32
-TEXTS = ["a photo of a red cube", "a photo of a blue sphere", "a photo of a blue cube and a red sphere"]
+TEXTS = [
+    "a photo of a red cube",
+    "a photo of a blue sphere",
+    "a photo of a blue cube and a red sphere",
+]
 _END = ["<|startoftext|>", "<|endoftext|>"]
 
 
@@ -34,7 +41,13 @@ def clip_tokenizer() -> Any:
 
 def t5_tokenizer() -> Any:
     """A tokenizer of T5 that knows the WORDS."""
-    pieces = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", -10.0), ("▁", -5.0), *((f"▁{word}", -2.0) for word in WORDS)]
+    pieces = [
+        ("<pad>", 0.0),
+        ("</s>", 0.0),
+        ("<unk>", -10.0),
+        ("▁", -5.0),
+        *((f"▁{word}", -2.0) for word in WORDS),
+    ]
     return transformers.T5TokenizerFast(vocab=pieces, extra_ids=0, model_max_length=32)
 
 
@@ -151,7 +164,9 @@ def stable_diffusion_xl(folder: Path) -> Path:
         tokenizer=words,
         tokenizer_2=words,
         unet=network,
-        scheduler=diffusers.EulerDiscreteScheduler(beta_start=0.00085, beta_end=0.012, beta_schedule="scaled_linear"),
+        scheduler=diffusers.EulerDiscreteScheduler(
+            beta_start=0.00085, beta_end=0.012, beta_schedule="scaled_linear"
+        ),
     )
     return _saved(pipe, folder)
 
@@ -221,4 +236,6 @@ def _saved(pipe: Any, folder: Path) -> Path:
 def pictures(n: int, size: tuple[int, int] = (SIDE, SIDE), seed: int = 0) -> list[Image.Image]:
     """Random pictures."""
     rng = np.random.default_rng(seed)
-    return [Image.fromarray(rng.integers(0, 256, (*size[::-1], 3), dtype=np.uint8)) for _ in range(n)]
+    return [
+        Image.fromarray(rng.integers(0, 256, (*size[::-1], 3), dtype=np.uint8)) for _ in range(n)
+    ]

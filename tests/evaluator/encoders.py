@@ -21,10 +21,11 @@ def word_vector(word: str) -> np.ndarray:
 
 
 class WordBag(DualEncoder):
-    """A text is the normalised sum of its words' vectors, whatever their order; an image is the bag of its true
-    caption.
+    """A text is the normalised sum of its words' vectors, whatever their order; an image is the bag
+    of its true caption.
 
-    `read` says how a text is read (its words, after truncation and the like); `rounding` is applied to embeddings.
+    `read` says how a text is read (its words, after truncation and the like); `rounding` is applied
+    to embeddings.
     """
 
     def __init__(
@@ -47,7 +48,10 @@ class WordBag(DualEncoder):
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """The words in their order, as ids."""
-        ids = [[int.from_bytes(hashlib.sha256(w.encode()).digest()[:7], "big") for w in self._read(t)] for t in texts]
+        ids = [
+            [int.from_bytes(hashlib.sha256(w.encode()).digest()[:7], "big") for w in self._read(t)]
+            for t in texts
+        ]
         return np.array([row + [0] * (16 - len(row)) for row in ids], dtype=np.int64)
 
     def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
@@ -60,7 +64,9 @@ class WordBag(DualEncoder):
 
     def _bag(self, words: list[str]) -> np.ndarray:
         # float16: exact sums first, since a rounding of a rounding could fall to either side
-        total = np.zeros(DIMENSIONS, dtype=np.float32 if self._rounding is np.float32 else np.float64)
+        total = np.zeros(
+            DIMENSIONS, dtype=np.float32 if self._rounding is np.float32 else np.float64
+        )
         for word in words:
             total = total + word_vector(word).astype(total.dtype)
         return (total / np.linalg.norm(total)).astype(self._rounding).astype(np.float32)
@@ -130,7 +136,8 @@ def captions_by_image(root: Path) -> dict[bytes, str]:
 
 
 def load_bag(name: str, device: str | None) -> WordBag:
-    """Loader of a family for the registry: `float32@FOLDER`, `float16@FOLDER` or `sharp@FOLDER` of a dataset."""
+    """Loader of a family for the registry: `float32@FOLDER`, `float16@FOLDER` or `sharp@FOLDER` of
+    a dataset."""
     kind, _, root = name.partition("@")
     captions = captions_by_image(Path(root))
     if kind == "sharp":

@@ -11,12 +11,19 @@ Pair = tuple[str, str]
 Pools = dict[str, tuple[list[str], list[str]]]
 
 
-def needs_of(pairs: Iterable[Pair], pools: Pools | None = None, contests: Iterable[Sequence[Pair]] = ()) -> Needs:
+def needs_of(
+    pairs: Iterable[Pair], pools: Pools | None = None, contests: Iterable[Sequence[Pair]] = ()
+) -> Needs:
     """The needs of contests, and of other pairs that are compared with none."""
     of = [list(contest) for contest in contests]
     of += [[pair] for pair in pairs if not any(pair in contest for contest in of)]
-    columns = (pa.chunked_array([[pair[i] for contest in of for pair in contest]], pa.string()) for i in (0, 1))
-    return make_needs(*columns, np.repeat(np.arange(len(of)), [len(contest) for contest in of]), pools or {})
+    columns = (
+        pa.chunked_array([[pair[i] for contest in of for pair in contest]], pa.string())
+        for i in (0, 1)
+    )
+    return make_needs(
+        *columns, np.repeat(np.arange(len(of)), [len(contest) for contest in of]), pools or {}
+    )
 
 
 def pair_ids(needs: Needs) -> list[Pair]:
@@ -34,10 +41,15 @@ def contest_ids(needs: Needs) -> list[list[Pair]]:
 def pool_ids(needs: Needs, name: str) -> tuple[list[str], list[str]]:
     """The images and texts of a pool."""
     images, texts = needs.pools[name]
-    return needs.images.take(pa.array(images)).to_pylist(), needs.texts.take(pa.array(texts)).to_pylist()
+    return needs.images.take(pa.array(images)).to_pylist(), needs.texts.take(
+        pa.array(texts)
+    ).to_pylist()
 
 
 def all_pairs(needs: Needs) -> set[Pair]:
     """Every pair, including those of pools."""
     pools = (pool_ids(needs, name) for name in needs.pools)
-    return {*pair_ids(needs), *((image, text) for images, texts in pools for image in images for text in texts)}
+    return {
+        *pair_ids(needs),
+        *((image, text) for images, texts in pools for image in images for text in texts),
+    }

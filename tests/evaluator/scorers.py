@@ -1,4 +1,5 @@
-"""Models that read image and text together, whose scores are known beforehand; and a bag of words computed by torch."""
+"""Models that read image and text together, whose scores are known beforehand; and a bag of words
+computed by torch."""
 
 import hashlib
 import os
@@ -15,13 +16,25 @@ from PIL import Image
 from evaluator.models.contracts import BatchSize, Contests, DualEncoder, Pairs, PairScorer
 from tests.evaluator.encoders import DIMENSIONS, word_vector
 
-INFO = {"weights": "words", "parameters": 0, "activation": "none", "precision": "float32", "device": "cpu"}
+INFO = {
+    "weights": "words",
+    "parameters": 0,
+    "activation": "none",
+    "precision": "float32",
+    "device": "cpu",
+}
 
 
 @lru_cache(maxsize=1000)
 def seen(pixels: bytes) -> np.ndarray:
     """What a model sees (16,) float32 of an image of 64x64: the mean of each of sixteen columns."""
-    return np.frombuffer(pixels, np.uint8).reshape(64, DIMENSIONS, -1).mean(axis=(0, 2)).astype(np.float32) / 255
+    return (
+        np.frombuffer(pixels, np.uint8)
+        .reshape(64, DIMENSIONS, -1)
+        .mean(axis=(0, 2))
+        .astype(np.float32)
+        / 255
+    )
 
 
 @lru_cache(maxsize=1000)
@@ -30,8 +43,8 @@ def _vector(word: str) -> np.ndarray:
 
 
 def score_of(image: Image.Image, text: str, order: bool) -> np.ndarray:
-    """Two scores, float32: of the words, in their order or as a bag summed in their order; and their number,
-    negated."""
+    """Two scores, float32: of the words, in their order or as a bag summed in their order; and
+    their number, negated."""
     total = np.zeros(DIMENSIONS, dtype=np.float32)
     for place, word in enumerate(text.split()):
         total = total + _vector(f"{word}{place}" if order else word)
@@ -45,7 +58,12 @@ class Reader(PairScorer):
     passes = 3
 
     def __init__(
-        self, key: str = "reader", order: bool = True, room: int = 10**9, log: Path | None = None, wait: float = 0.0
+        self,
+        key: str = "reader",
+        order: bool = True,
+        room: int = 10**9,
+        log: Path | None = None,
+        wait: float = 0.0,
     ):
         self.key, self.info, self.batch = key, dict(INFO), BatchSize(128, "pair")
         self._order, self._room, self._log, self._wait = order, room, log, wait
@@ -53,15 +71,21 @@ class Reader(PairScorer):
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Word lengths and first letters: texts of the grid differ in them."""
-        rows = [[int.from_bytes(word.encode()[:7], "big") for word in text.split()] for text in texts]
+        rows = [
+            [int.from_bytes(word.encode()[:7], "big") for word in text.split()] for text in texts
+        ]
         return np.array([row + [0] * (16 - len(row)) for row in rows], dtype=np.int64)
 
-    def score_pairs(self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None) -> np.ndarray:
+    def score_pairs(
+        self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None
+    ) -> np.ndarray:
         """Scores (pairs, 2)."""
         if len(pairs) > self._room:
             raise torch.OutOfMemoryError("CUDA out of memory.")
         names = [image.tobytes() for image in images]
-        self.calls.append((names, [(names[i], text) for i, text in pairs], [list(c) for c in contests or []]))
+        self.calls.append(
+            (names, [(names[i], text) for i, text in pairs], [list(c) for c in contests or []])
+        )
         time.sleep(self._wait)
         if self._log:
             with self._log.open("a") as file:
@@ -80,8 +104,8 @@ def hash_of(data: bytes) -> str:
 
 
 class TorchBag(torch.nn.Module, DualEncoder):
-    """A DualEncoder by torch: a text is a projected mean of its words' embeddings in their order; an image a
-    convolution."""
+    """A DualEncoder by torch: a text is a projected mean of its words' embeddings in their order;
+    an image a convolution."""
 
     def __init__(self, width: int = 48):
         super().__init__()
@@ -95,7 +119,9 @@ class TorchBag(torch.nn.Module, DualEncoder):
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """A number for each word."""
-        rows = [[int.from_bytes(word.encode()[-6:], "big") for word in text.split()] for text in texts]
+        rows = [
+            [int.from_bytes(word.encode()[-6:], "big") for word in text.split()] for text in texts
+        ]
         return np.array([row + [0] * (16 - len(row)) for row in rows], dtype=np.int64)
 
     @torch.inference_mode()
@@ -107,7 +133,10 @@ class TorchBag(torch.nn.Module, DualEncoder):
     @torch.inference_mode()
     def encode_images(self, images: Sequence[Image.Image]) -> np.ndarray:
         """Unit embeddings."""
-        pixels = torch.from_numpy(np.stack([np.asarray(image) for image in images])).permute(0, 3, 1, 2) / 255
+        pixels = (
+            torch.from_numpy(np.stack([np.asarray(image) for image in images])).permute(0, 3, 1, 2)
+            / 255
+        )
         return self._unit("image", self._image(pixels).amax((2, 3)))
 
     def _sum(self, text: str) -> torch.Tensor:
@@ -122,5 +151,6 @@ class TorchBag(torch.nn.Module, DualEncoder):
 
 
 def load_reader(name: str, device: str | None) -> Reader:
-    """Loader of a family for the registry: a slow reader that notes what it scores in the file `name`."""
+    """Loader of a family for the registry: a slow reader that notes what it scores in the file
+    `name`."""
     return Reader(log=Path(name), wait=float(os.environ.get("READER_WAIT", "0")))

@@ -1,5 +1,5 @@
-"""A run without a model: a benchmark of every protocol with items drawn at random, and random scores with planted
-ties."""
+"""A run without a model: a benchmark of every protocol with items drawn at random, and random
+scores with planted ties."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -31,29 +31,36 @@ FACTORS: Row = {
 
 
 def find(results: Row, protocol: str, split: str, **labels: object) -> Row:
-    """The one row of results with these labels; of a protocol with one metric, that metric's row, of `binary` the
-    accuracy unless another metric is named. A gap is "first - second"."""
+    """The one row of results with these labels; of a protocol with one metric, that metric's row,
+    of `binary` the accuracy unless another metric is named. A gap is "first - second"."""
     first, _, minus = split.partition(" - ")
     usual = {"metric": "accuracy"} if protocol == "binary" else {}
     wanted = {"protocol": protocol, "split": first, "minus": minus or None, **usual, **labels}
-    (found,) = [row for row in results["rows"] if all(row[name] == value for name, value in wanted.items())]
+    (found,) = [
+        row for row in results["rows"] if all(row[name] == value for name, value in wanted.items())
+    ]
     return found
 
 
 def unnamed(rows: list[Row]) -> list[Row]:
     """Rows of results without the names of model and benchmark, to compare runs."""
-    return [{name: value for name, value in row.items() if name not in ("model", "benchmark")} for row in rows]
+    return [
+        {name: value for name, value in row.items() if name not in ("model", "benchmark")}
+        for row in rows
+    ]
 
 
 def pool_matrix(folder: Path, pool: str) -> np.ndarray:
-    """The scores of a pool of a dual encoder's run, float32 (images, texts), by one product of its embeddings."""
+    """The scores of a pool of a dual encoder's run, float32 (images, texts), by one product of its
+    embeddings."""
     images, texts = (np.load(folder / "pools" / f"{pool}.{of}.npy") for of in ("images", "texts"))
     assert images.dtype == texts.dtype == np.float32
     return np.asarray(images @ texts.T)
 
 
 class Builder:
-    """Collects the rows of a benchmark: `add` makes an item from its candidates (slot, truth, kind)."""
+    """Collects the rows of a benchmark: `add` makes an item from its candidates (slot, truth,
+    kind)."""
 
     def __init__(self, seed: int = 0, scenes: int = 60):
         self.rng = np.random.default_rng(seed)
@@ -72,8 +79,8 @@ class Builder:
         level: str = "OA",
         counts: tuple[int, int, int] = (2, 2, 0),
     ) -> str:
-        """Add an item over a random scene; returns its id. Every scene has one cluster and one split, two scenes a
-        cluster."""
+        """Add an item over a random scene; returns its id. Every scene has one cluster and one
+        split, two scenes a cluster."""
         scene = int(self.rng.integers(self.scenes))
         item_id = f"{protocol}-{len(self.items):06d}"
         self.items.append(
@@ -120,10 +127,22 @@ class Builder:
 
     def write(self, root: Path, name: str = "all") -> Path:
         """Write a world without images and the benchmark over it."""
-        request = {"family": "none", "width": 8, "height": 8, "scenes": {}, "seed": 0, "block_seed": 0}
+        request = {
+            "family": "none",
+            "width": 8,
+            "height": 8,
+            "scenes": {},
+            "seed": 0,
+            "block_seed": 0,
+        }
         with WorldWriter(root, request) as writer:
             writer.finish('category = "shape"\n')
-        tables = {"texts": self.texts, "items": self.items, "candidates": self.candidates, "pools": self.pools}
+        tables = {
+            "texts": self.texts,
+            "items": self.items,
+            "candidates": self.candidates,
+            "pools": self.pools,
+        }
         write_benchmark(root, name, tables, None, {})
         return root
 
@@ -139,16 +158,35 @@ def one_of_each(builder: Builder, times: int) -> Builder:
             builder.add("systematicity", kind, [("c", True, None), *negatives])
         for kind, size in (("atom", 5), ("swap", 5), ("neg", 5), ("all", 15)):
             builder.add(
-                "productivity", kind, [("c", True, None), *[false] * size], counts=(2, 1, int(rng.integers(1, 4)))
+                "productivity",
+                kind,
+                [("c", True, None), *[false] * size],
+                counts=(2, 1, int(rng.integers(1, 4))),
             )
         for level in ("OA", "OAR"):
             counts = builder.counts(level)
             n = sum(counts)
-            decomposed = [(f"d{i}", truth, None) for i in range(1, n + 1) for truth in (True, False)]
-            builder.add("integration", None, [("c", True, None), *[false] * n, *decomposed], None, level, counts)
+            decomposed = [
+                (f"d{i}", truth, None) for i in range(1, n + 1) for truth in (True, False)
+            ]
+            builder.add(
+                "integration",
+                None,
+                [("c", True, None), *[false] * n, *decomposed],
+                None,
+                level,
+                counts,
+            )
         for skill in ("object", "attribute", "relation"):
             for level in LEVELS:
-                builder.add("skill", None, [("c", True, None), *[false] * 4], skill, level, builder.counts(level))
+                builder.add(
+                    "skill",
+                    None,
+                    [("c", True, None), *[false] * 4],
+                    skill,
+                    level,
+                    builder.counts(level),
+                )
         for kind, skill in (
             ("replace", "attribute"),
             ("replace", "relation"),
@@ -156,21 +194,33 @@ def one_of_each(builder: Builder, times: int) -> Builder:
             ("swap", "attribute"),
             ("converse", "relation"),
         ):
-            builder.add("hard_positives", kind, [("c", True, None), false, ("p", True, None)], skill)
+            builder.add(
+                "hard_positives", kind, [("c", True, None), false, ("p", True, None)], skill
+            )
         patterns = [
             ("n", False, str(rng.choice(["none", "attribute", "category", "both"])))
             for _ in range(int(rng.integers(3, 16)))
         ]
         builder.add("confusion", None, [*[("c", True, None)] * int(rng.integers(1, 3)), *patterns])
-        builder.add("context", "swap", [("c", True, None), false, ("context", True, None), ("context", False, None)])
+        builder.add(
+            "context",
+            "swap",
+            [("c", True, None), false, ("context", True, None), ("context", False, None)],
+        )
         for kind, hard in (
             ("two-object", ("color", "shape")),
             ("three-object", ("color", "color", "shape", "shape")),
             ("relational", ("flip", "order")),
         ):
             negatives = [("n", False, k) for k in (*hard, "distractor", "distractor")]
-            zero_shot = [("zsl", truth, None if truth else "distractor") for truth in (True, False, False)]
-            builder.add("gzsl", kind, [("c", True, None), *negatives, *(zero_shot if kind == "relational" else [])])
+            zero_shot = [
+                ("zsl", truth, None if truth else "distractor") for truth in (True, False, False)
+            ]
+            builder.add(
+                "gzsl",
+                kind,
+                [("c", True, None), *negatives, *(zero_shot if kind == "relational" else [])],
+            )
         builder.add("gzsl", "single", [("c", True, None), *[("n", False, "label")] * 5])
     return builder
 
@@ -184,11 +234,25 @@ def add_pair(builder: Builder, kind: str = "swap", lacking: int | None = None) -
     for _ in range(2):
         text_id = f"t{len(builder.texts):07d}"
         builder.texts.append(
-            {"text_id": text_id, "text": text_id, "level": "OA", "n_objects": 2, "n_attributes": 2, "n_relations": 0}
+            {
+                "text_id": text_id,
+                "text": text_id,
+                "level": "OA",
+                "n_objects": 2,
+                "n_attributes": 2,
+                "n_relations": 0,
+            }
         )
         texts.append(text_id)
     rows: list[Row] = [
-        {"item_id": item_id, "scene_id": scenes[i], "text_id": texts[k], "slot": str(k), "truth": i == k, "changed": []}
+        {
+            "item_id": item_id,
+            "scene_id": scenes[i],
+            "text_id": texts[k],
+            "slot": str(k),
+            "truth": i == k,
+            "changed": [],
+        }
         for k in range(2)
         for i in range(2)
     ]
@@ -198,7 +262,8 @@ def add_pair(builder: Builder, kind: str = "swap", lacking: int | None = None) -
 
 
 def planted(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Scores (n,) float32 with many ties: few distinct values, and steps just within and just beyond the tolerance."""
+    """Scores (n,) float32 with many ties: few distinct values, and steps just within and just
+    beyond the tolerance."""
     steps = rng.choice([0, 0, 0.4, 3, -0.4, -3], n) * 1e-5
     return (rng.choice([0.1, 0.2, 0.2, 0.3, 0.9, 120.0], n) + steps).astype(np.float32)
 
@@ -211,7 +276,8 @@ def write_run(
     absent: Sequence[int] = (),
     indistinct: dict[str, str] | None = None,
 ) -> Path:
-    """Write a run of the benchmark `all`: `score(n)` gives the scores of its candidates, in their order.
+    """Write a run of the benchmark `all`: `score(n)` gives the scores of its candidates, in their
+    order.
 
     Those in `broken` are no number, those in `absent` are left out.
     """
@@ -226,12 +292,16 @@ def write_run(
             "text_id": rows["text_id"],
             "channel": ["cosine"] * n,
             "score": pa.array(values, mask=wrong),
-            "unscored": pa.array(np.where(wrong, "the model's score is not a number", None), pa.string()),
+            "unscored": pa.array(
+                np.where(wrong, "the model's score is not a number", None), pa.string()
+            ),
         },
         schema=SCORES,
     )
     folder.mkdir()
-    write_table(folder / "scores.parquet", table.filter(pa.array(~np.isin(np.arange(n), absent))), SCORES)
+    write_table(
+        folder / "scores.parquet", table.filter(pa.array(~np.isin(np.arange(n), absent))), SCORES
+    )
     protocols = sorted(set(benchmark.items["protocol"].to_pylist()) - {"train", "unheard-of"})
     write_record(folder, root, "all", protocols=protocols, indistinct_texts=indistinct or {})
     return folder

@@ -1,4 +1,5 @@
-"""`evaluate` from Python: the same results as `score run`, nothing printed, and mistakes of a model named."""
+"""`evaluate` from Python: the same results as `score run`, nothing printed, and mistakes of a model
+named."""
 
 import gc
 import io
@@ -61,9 +62,13 @@ class Score:
         return float(np.asarray(image).mean()) + len(text) / 100
 
 
-def test_the_command_and_the_call_give_the_same_results(bags: None, drawn: Path, tmp_path: Path) -> None:
+def test_the_command_and_the_call_give_the_same_results(
+    bags: None, drawn: Path, tmp_path: Path
+) -> None:
     spec = f"bag:sharp@{drawn}"
-    done = score_command("run", drawn, "--model", spec, "--out", tmp_path / "run", "--batch-size", 16, "--json")
+    done = score_command(
+        "run", drawn, "--model", spec, "--out", tmp_path / "run", "--batch-size", 16, "--json"
+    )
     found = evaluate(spec, Dataset.open(drawn), batch_size=16)
     printed = json.loads(done.stdout)
     assert printed.pop("verdict") == found.verdict.record()
@@ -100,7 +105,10 @@ def test_an_object_a_network_and_a_pair_scorer_are_scored(drawn: Path, batch_siz
     pairs = evaluate(Score(), drawn, protocols="binary", batch_size=batch_size).items
     world = Dataset.open(drawn).world
     wanted = [
-        [pytest.approx(Score().score(world.image(row["images"][0]), text), rel=1e-6) for text in row["texts"]]
+        [
+            pytest.approx(Score().score(world.image(row["images"][0]), text), rel=1e-6)
+            for text in row["texts"]
+        ]
         for _, row in pairs.iterrows()
     ]
     assert pairs["scores"].tolist() == wanted
@@ -114,10 +122,16 @@ def test_scores_tie_as_closely_as_their_model_says(drawn: Path) -> None:
     class Coarse(Plain):
         tie_tolerance = 1.0
 
-    plain, coarse = (evaluate(model, drawn, protocols="binary").results for model in (Plain(), Coarse()))
+    plain, coarse = (
+        evaluate(model, drawn, protocols="binary").results for model in (Plain(), Coarse())
+    )
     assert (plain["rules"]["tie_tolerance"], coarse["rules"]["tie_tolerance"]) == (1e-5, 1.0)
     assert plain["factors"]["design"] == coarse["factors"]["design"]
-    assert {row["ties"] == row["items"] for row in coarse["rows"] if row["is_main"] and not row["is_gap"]} == {True}
+    assert {
+        row["ties"] == row["items"]
+        for row in coarse["rows"]
+        if row["is_main"] and not row["is_gap"]
+    } == {True}
     assert {row["ties"] for row in plain["rows"] if row["is_main"] and not row["is_gap"]} == {0}
 
 
@@ -135,7 +149,9 @@ def test_nothing_is_printed_and_progress_is_called_and_logged(
         assert steps[-1][0] == steps[-1][1]
 
 
-def test_a_temporary_run_goes_with_its_results_and_one_with_a_folder_stays(drawn: Path, tmp_path: Path) -> None:
+def test_a_temporary_run_goes_with_its_results_and_one_with_a_folder_stays(
+    drawn: Path, tmp_path: Path
+) -> None:
     found = evaluate(Encoder(), drawn, protocols="binary")
     folder = found.folder
     assert len(found.items) == 80
@@ -159,7 +175,12 @@ def test_a_stopped_evaluation_continues_where_it_was(drawn: Path, tmp_path: Path
             Stops.calls += 1
             return super().encode_images(images)
 
-    state: dict[str, Any] = {"protocols": "binary", "batch_size": 8, "out": tmp_path / "run", "name": "m"}
+    state: dict[str, Any] = {
+        "protocols": "binary",
+        "batch_size": 8,
+        "out": tmp_path / "run",
+        "name": "m",
+    }
     with pytest.raises(KeyboardInterrupt):
         evaluate(Stops(), drawn, **state)
     assert (tmp_path / "run" / ".cache").is_dir()
@@ -189,7 +210,9 @@ def test_embeddings_of_several_widths_name_the_model_and_what_was_expected(drawn
         ({"channel": "itm"}, "The model has no channel 'itm'"),
     ],
 )
-def test_a_request_that_cannot_be_met_is_one_sentence(more: dict[str, Any], said: str, drawn: Path) -> None:
+def test_a_request_that_cannot_be_met_is_one_sentence(
+    more: dict[str, Any], said: str, drawn: Path
+) -> None:
     with pytest.raises(UserError, match=said):
         evaluate(Encoder(), drawn, **more)
     with pytest.raises(UserError, match="is no dataset"):
@@ -198,9 +221,13 @@ def test_a_request_that_cannot_be_met_is_one_sentence(more: dict[str, Any], said
         evaluate(object(), drawn)
 
 
-def test_several_processes_need_a_folder_that_they_share(drawn: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_processes_need_a_folder_that_they_share(
+    drawn: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(UserError, match="Expected `out`, the folder that the 2 processes of this run share"):
+    with pytest.raises(
+        UserError, match="Expected `out`, the folder that the 2 processes of this run share"
+    ):
         evaluate(Encoder(), drawn)
 
 
@@ -239,14 +266,19 @@ def test_the_page_runs_from_top_to_bottom(
 
 def test_the_page_has_every_argument_and_column() -> None:
     page = (CHECKOUT / "docs" / "api.md").read_text(encoding="utf-8")
-    arguments = ["progress", *(each.name for each in fields(Request) if each.name not in ("model", "dataset"))]
-    assert all(re.search(rf"^\|.*`{name}`.*\|.*\|$", page, re.MULTILINE) for name in (*arguments, *COLUMNS))
+    arguments = [
+        "progress",
+        *(each.name for each in fields(Request) if each.name not in ("model", "dataset")),
+    ]
+    assert all(
+        re.search(rf"^\|.*`{name}`.*\|.*\|$", page, re.MULTILINE) for name in (*arguments, *COLUMNS)
+    )
 
 
 def test_the_package_imports_little_and_names_what_it_has() -> None:
     code = (
-        "import sys, evaluator; print({'torch', 'numpy', 'pandas'} & set(sys.modules)); from evaluator import "
-        "Dataset; print('torch' in sys.modules)"
+        "import sys, evaluator; print({'torch', 'numpy', 'pandas'} & set(sys.modules)); from "
+        "evaluator import Dataset; print('torch' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["set()", "False"]

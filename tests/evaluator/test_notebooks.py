@@ -1,5 +1,5 @@
-"""What notebooks show of an evaluation and of a dataset: the table, the drawing, a row of images; and its table for
-programs."""
+"""What notebooks show of an evaluation and of a dataset: the table, the drawing, a row of images;
+and its table for programs."""
 
 import base64
 import io
@@ -20,14 +20,25 @@ from tests.evaluator.encoders import Sharp, WordBag, captions_by_image
 @pytest.fixture
 def evaluation(drawn: Path, tmp_path: Path) -> Evaluation:
     """Of a model without word order, which is wrong on every swap."""
-    return evaluate(WordBag(captions_by_image(drawn)), drawn, out=tmp_path / "run", name="<bag>", protocols="binary")
+    return evaluate(
+        WordBag(captions_by_image(drawn)),
+        drawn,
+        out=tmp_path / "run",
+        name="<bag>",
+        protocols="binary",
+    )
 
 
 def images_of(text: str) -> list[Image.Image]:
-    return [Image.open(io.BytesIO(base64.b64decode(each))) for each in re.findall('base64,([^"]+)', text)]
+    return [
+        Image.open(io.BytesIO(base64.b64decode(each)))
+        for each in re.findall('base64,([^"]+)', text)
+    ]
 
 
-def test_an_evaluation_shows_its_table_the_gap_and_failures(evaluation: Evaluation, drawn: Path) -> None:
+def test_an_evaluation_shows_its_table_the_gap_and_failures(
+    evaluation: Evaluation, drawn: Path
+) -> None:
     shown = evaluation._repr_html_()
     assert "&lt;bag&gt;" in shown
     assert "<bag>" not in shown
@@ -39,14 +50,22 @@ def test_an_evaluation_shows_its_table_the_gap_and_failures(evaluation: Evaluati
 
 def _texts(drawn: Path) -> list[tuple[str, bool]]:
     dataset = Dataset.open(drawn, protocols="binary")
-    return [pair for i in range(len(dataset)) for pair in zip(dataset[i]["texts"], dataset[i]["truth"], strict=True)]
+    return [
+        pair
+        for i in range(len(dataset))
+        for pair in zip(dataset[i]["texts"], dataset[i]["truth"], strict=True)
+    ]
 
 
 def test_a_figure_is_a_chart_that_altair_knows(evaluation: Evaluation) -> None:
     chart = evaluation.figure("gap")
     assert isinstance(chart, altair.ConcatChart)
     (values,) = chart.to_dict()["datasets"].values()
-    rows = [row for row in evaluation.results["rows"] if row["is_main"] and not row["is_gap"] and row["split"] != "val"]
+    rows = [
+        row
+        for row in evaluation.results["rows"]
+        if row["is_main"] and not row["is_gap"] and row["split"] != "val"
+    ]
     assert {each["value"] for each in values} <= {round(100 * row["value"], 4) for row in rows}
     with pytest.raises(UserError, match="has no figure 'gpa'; did you mean 'gap'"):
         evaluation.figure("gpa")
@@ -84,4 +103,7 @@ def test_the_table_is_the_one_that_the_command_prints(found: Evaluation) -> None
 def test_a_limit_and_unknown_training_are_shown(drawn: Path) -> None:
     found = evaluate(Sharp(captions_by_image(drawn)), drawn, limit=1, protocols="binary")
     for shown in (found._repr_html_(), repr(found)):
-        assert all(part in shown for part in ("(limit 1)", "The limit of 1 items left", "is unknown", "100.0 ["))
+        assert all(
+            part in shown
+            for part in ("(limit 1)", "The limit of 1 items left", "is unknown", "100.0 [")
+        )

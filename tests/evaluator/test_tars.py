@@ -23,7 +23,9 @@ def test_scores_do_not_depend_on_where_images_lie(drawn: Path, tmp_path: Path) -
     assert len(list(root.glob("world/shards/*.tar"))) > 2
     assert not list(root.glob("world/images"))
     for dataset, run in ((drawn, "loose"), (root, "packed")):
-        done = score_command("run", dataset, "--model", f"bag:sharp@{drawn}", "--out", tmp_path / run)
+        done = score_command(
+            "run", dataset, "--model", f"bag:sharp@{drawn}", "--out", tmp_path / run
+        )
         assert done.exit_code == 0, done.output
     assert Dataset.open(root).world.digest != Dataset.open(drawn).world.digest
     loose, packed = (sorted((tmp_path / run).rglob("*.parquet")) for run in ("loose", "packed"))

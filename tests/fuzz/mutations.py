@@ -1,5 +1,5 @@
-"""Small real files, damaged: bytes cut, flipped and added; values of JSON, TOML and Parquet of other types, sizes and
-depths."""
+"""Small real files, damaged: bytes cut, flipped and added; values of JSON, TOML and Parquet of
+other types, sizes and depths."""
 
 import io
 import json
@@ -60,18 +60,28 @@ def damaged_bytes(data: bytes) -> st.SearchStrategy[bytes]:
     """The bytes of a file cut short, with a part replaced, removed or repeated."""
     places = st.integers(0, len(data))
     cut = places.map(lambda at: data[:at])
-    replaced = st.tuples(places, st.integers(0, 64), st.one_of(st.binary(max_size=8), st.sampled_from(_BYTES))).map(
-        lambda change: data[: change[0]] + change[2] + data[change[0] + change[1] :]
-    )
+    replaced = st.tuples(
+        places, st.integers(0, 64), st.one_of(st.binary(max_size=8), st.sampled_from(_BYTES))
+    ).map(lambda change: data[: change[0]] + change[2] + data[change[0] + change[1] :])
     flipped = st.tuples(st.integers(0, max(len(data) - 1, 0)), st.integers(1, 255)).map(
-        lambda change: data[: change[0]] + bytes([data[change[0]] ^ change[1]]) + data[change[0] + 1 :] if data else b""
+        lambda change: (
+            data[: change[0]] + bytes([data[change[0]] ^ change[1]]) + data[change[0] + 1 :]
+            if data
+            else b""
+        )
     )
     repeated = st.tuples(places, places).map(lambda part: data + data[min(part) : max(part)])
     return st.one_of(cut, replaced, flipped, repeated)
 
 
 def _places(data: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    inner = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    inner = (
+        data.items()
+        if isinstance(data, dict)
+        else enumerate(data)
+        if isinstance(data, list)
+        else ()
+    )
     return [place, *(found for key, value in inner for found in _places(value, (*place, key)))]
 
 
@@ -91,19 +101,29 @@ def _changed(data: Any, place: tuple[Any, ...], value: Any, remove: bool) -> Any
 
 def changed_value(data: Any, values: list[Any]) -> st.SearchStrategy[Any]:
     """JSON-like data with one value replaced or removed."""
-    return st.builds(_changed, st.just(data), st.sampled_from(_places(data)), st.sampled_from(values), st.booleans())
+    return st.builds(
+        _changed,
+        st.just(data),
+        st.sampled_from(_places(data)),
+        st.sampled_from(values),
+        st.booleans(),
+    )
 
 
 def damaged_json(data: bytes) -> st.SearchStrategy[bytes]:
     """A JSON file damaged in its bytes, or in one value."""
-    values = changed_value(json.loads(data), [*JSON_VALUES, deep()]).map(lambda found: json.dumps(found).encode())
+    values = changed_value(json.loads(data), [*JSON_VALUES, deep()]).map(
+        lambda found: json.dumps(found).encode()
+    )
     return st.one_of(values, values, damaged_bytes(data))
 
 
 def damaged_toml(data: bytes) -> st.SearchStrategy[bytes]:
     """A TOML file damaged in its bytes, or in one value."""
     plain = [each for each in JSON_VALUES if each is not None and each != [None]]
-    tables = changed_value(tomllib.loads(data.decode()), plain).filter(lambda found: isinstance(found, dict))
+    tables = changed_value(tomllib.loads(data.decode()), plain).filter(
+        lambda found: isinstance(found, dict)
+    )
     return st.one_of(tables.map(_toml), damaged_bytes(data))
 
 
@@ -127,11 +147,12 @@ def damaged_lines(data: bytes) -> st.SearchStrategy[bytes]:
 
 
 def damaged_parquet(data: bytes) -> st.SearchStrategy[bytes]:
-    """A Parquet file damaged in its bytes, or with another value, type or number of columns or rows."""
+    """A Parquet file damaged in its bytes, or with another value, type or number of columns or
+    rows."""
     table = pq.read_table(io.BytesIO(data))
-    return st.one_of(*(strategy(table) for strategy in (_cells, _cells, _inner_json, _types, _shapes))).map(
-        _parquet
-    ) | damaged_bytes(data)
+    return st.one_of(
+        *(strategy(table) for strategy in (_cells, _cells, _inner_json, _types, _shapes))
+    ).map(_parquet) | damaged_bytes(data)
 
 
 def _parquet(table: pa.Table) -> bytes:
@@ -161,22 +182,33 @@ def _cells(table: pa.Table) -> st.SearchStrategy[pa.Table]:
             return table.slice(0, row % len(cells))
 
     return st.tuples(
-        st.sampled_from(table.column_names), st.integers(0, 500), st.sampled_from(JSON_VALUES), st.integers(0, 50)
+        st.sampled_from(table.column_names),
+        st.integers(0, 500),
+        st.sampled_from(JSON_VALUES),
+        st.integers(0, 50),
     ).map(replaced)
 
 
 def _inner_json(table: pa.Table) -> st.SearchStrategy[pa.Table]:
     """The JSON in one cell damaged: recorded scenes, and forms of texts."""
-    names = [name for name in ("scene", "form") if name in table.column_names and table[name].null_count < len(table)]
+    names = [
+        name
+        for name in ("scene", "form")
+        if name in table.column_names and table[name].null_count < len(table)
+    ]
     names = [] if "options" in table.column_names else names  # of answers, whose form is a word
     if not names:
         return _cells(table)
     cells = table[names[0]].to_pylist()
 
     def within(row: int) -> st.SearchStrategy[pa.Table]:
-        damaged = damaged_json(cells[row].encode()).map(lambda found: found.decode("utf-8", "replace"))
+        damaged = damaged_json(cells[row].encode()).map(
+            lambda found: found.decode("utf-8", "replace")
+        )
         return damaged.map(
-            lambda text: _with(table, names[0], pa.array([*cells[:row], text, *cells[row + 1 :]], pa.string()))
+            lambda text: _with(
+                table, names[0], pa.array([*cells[:row], text, *cells[row + 1 :]], pa.string())
+            )
         )
 
     return st.sampled_from([i for i, cell in enumerate(cells) if cell]).flatmap(within)
@@ -197,7 +229,9 @@ def _types(table: pa.Table) -> st.SearchStrategy[pa.Table]:
         pa.array([""] * n, pa.large_string()),
     ]
     return st.builds(
-        lambda name, column: _with(table, name, column), st.sampled_from(table.column_names), st.sampled_from(columns)
+        lambda name, column: _with(table, name, column),
+        st.sampled_from(table.column_names),
+        st.sampled_from(columns),
     )
 
 
@@ -207,7 +241,9 @@ def _shapes(table: pa.Table) -> st.SearchStrategy[pa.Table]:
     return st.one_of(
         name.map(lambda each: table.drop_columns([each])),
         name.map(
-            lambda each: table.rename_columns([f"{other}." if other == each else other for other in table.column_names])
+            lambda each: table.rename_columns(
+                [f"{other}." if other == each else other for other in table.column_names]
+            )
         ),
         rows.map(lambda n: table.slice(0, n)),
         rows.map(lambda n: pa.concat_tables([table, table.slice(0, n)])),
@@ -217,5 +253,12 @@ def _shapes(table: pa.Table) -> st.SearchStrategy[pa.Table]:
 
 def of_kind(path: str) -> Any:
     """What damages a file of that name."""
-    endings = {".json": damaged_json, ".toml": damaged_toml, ".jsonl": damaged_lines, ".parquet": damaged_parquet}
-    return next((found for ending, found in endings.items() if path.endswith(ending)), damaged_bytes)
+    endings = {
+        ".json": damaged_json,
+        ".toml": damaged_toml,
+        ".jsonl": damaged_lines,
+        ".parquet": damaged_parquet,
+    }
+    return next(
+        (found for ending, found in endings.items() if path.endswith(ending)), damaged_bytes
+    )

@@ -38,7 +38,14 @@ from generator.base.arrays import map_npy
 from generator.base.files import write_json, write_sums
 from generator.base.registry import resource
 from generator.dataset.journal import Journal
-from generator.dataset.outputs import OUTPUTS, ObjectBoxes, PixelOutputs, decode, encode, output_path
+from generator.dataset.outputs import (
+    OUTPUTS,
+    ObjectBoxes,
+    PixelOutputs,
+    decode,
+    encode,
+    output_path,
+)
 from generator.dataset.packing import Packer
 from generator.dataset.reader import Dataset, found_certificate
 from generator.dataset.records import BENCHMARK_TABLES
@@ -57,8 +64,8 @@ Read = Callable[[Path], object]
 
 @dataclass(frozen=True)
 class Reader:
-    """`read` takes the folder; `files` of it are damaged, one at a time. `seal`: the sums of their component are made
-    again, as whoever sends a damaged file would."""
+    """`read` takes the folder; `files` of it are damaged, one at a time. `seal`: the sums of their
+    component are made again, as whoever sends a damaged file would."""
 
     files: tuple[str, ...]
     read: Read
@@ -95,7 +102,10 @@ def _read_dataset(root: Path) -> None:
         assert isinstance(benchmark.text_of, dict)
         found_certificate(benchmark, world)
         if benchmark.holdout is not None:
-            read_holdout(benchmark.folder / "holdout.json", parse_vocabulary(world.vocabulary_text, "vocabulary.toml"))
+            read_holdout(
+                benchmark.folder / "holdout.json",
+                parse_vocabulary(world.vocabulary_text, "vocabulary.toml"),
+            )
 
 
 def _read_plan(root: Path) -> None:
@@ -186,7 +196,9 @@ def _items(name: str) -> Read:
 
 
 _KINDS = ("JSONL", "CSV", "Parquet")
-CORPORA = tuple(f"corpus.{form}" for form in ("tar", "json", "jsonl.gz", "parquet", "txt", "tar.gz"))
+CORPORA = tuple(
+    f"corpus.{form}" for form in ("tar", "json", "jsonl.gz", "parquet", "txt", "tar.gz")
+)
 READERS: dict[str, Reader] = {
     "tables": Reader(
         ("world/scenes.parquet", *(f"benchmarks/NAME/{name}.parquet" for name in BENCHMARK_TABLES)),
@@ -204,7 +216,9 @@ READERS: dict[str, Reader] = {
         _read_dataset,
     ),
     "files of a component": Reader(
-        ("world/vocabulary.toml", "benchmarks/NAME/holdout.json", "world/images/000001.png"), _read_dataset, seal=True
+        ("world/vocabulary.toml", "benchmarks/NAME/holdout.json", "world/images/000001.png"),
+        _read_dataset,
+        seal=True,
     ),
     "plan": Reader(("world/plan.parquet",), _read_plan),
     "judge": Reader(
@@ -231,7 +245,9 @@ READERS: dict[str, Reader] = {
         lambda root: verify_dataset(root, None, reproduce=Reproduction()),
     ),
     "judge, tars": Reader(
-        ("world/packed.parquet", "world/shards/000000.tar"), lambda root: verify_dataset(root, None), seal=True
+        ("world/packed.parquet", "world/shards/000000.tar"),
+        lambda root: verify_dataset(root, None),
+        seal=True,
     ),
     "tars": Reader(("world/packed.parquet", "world/shards/000000.tar"), _read_dataset, seal=True),
     "journal": Reader((".journal.db",), _resume),
@@ -246,24 +262,41 @@ READERS: dict[str, Reader] = {
     "pool": Reader(("pool.npy",), _pool),
     "splits, JSON": Reader(("splits.json",), lambda root: verify_splits(root / "splits.json")),
     "splits, CSV": Reader(("splits.csv",), lambda root: verify_splits(root / "splits.csv")),
-    **{f"items, {kind}": Reader((f"items.{kind.lower()}",), _items(f"items.{kind.lower()}")) for kind in _KINDS},
-    "compare, CSV": Reader(("answers.csv",), lambda root: match(read_answers(f"a={root}/answers.csv"))),
-    "compare, Parquet": Reader(("answers.parquet",), lambda root: match(read_answers(f"a={root}/answers.parquet"))),
+    **{
+        f"items, {kind}": Reader((f"items.{kind.lower()}",), _items(f"items.{kind.lower()}"))
+        for kind in _KINDS
+    },
+    "compare, CSV": Reader(
+        ("answers.csv",), lambda root: match(read_answers(f"a={root}/answers.csv"))
+    ),
+    "compare, Parquet": Reader(
+        ("answers.parquet",), lambda root: match(read_answers(f"a={root}/answers.parquet"))
+    ),
     "compare, run": Reader(
-        ("run/tables/items.csv", "run/results.json", "run/run.json"), lambda root: match(read_answers(f"a={root}/run"))
+        ("run/tables/items.csv", "run/results.json", "run/run.json"),
+        lambda root: match(read_answers(f"a={root}/run")),
     ),
     "run": Reader(("run/scores.parquet", "run/run.json"), _reported("run", True)),
-    "report": Reader(("run/tables/items.csv", "run/results.json", "run/run.json"), _reported("run", False)),
+    "report": Reader(
+        ("run/tables/items.csv", "run/results.json", "run/run.json"), _reported("run", False)
+    ),
     "partitions": Reader(
-        tuple(f"partitions/{name}" for name in ("per_sample_overlap.tsv", "excluded.tsv", "summary.json")),
+        tuple(
+            f"partitions/{name}"
+            for name in ("per_sample_overlap.tsv", "excluded.tsv", "summary.json")
+        ),
         lambda root: read_splits(root / "partitions", open_run(root / "run").benchmark),
     ),
     "corpora": Reader(CORPORA, _corpus),
     "tables of counts": Reader(("counts.csv", "counts.parquet"), _counts),
-    "splits of a run": Reader(("parted/splits.json",), lambda root: measure(open_run(root / "parted").folder)),
+    "splits of a run": Reader(
+        ("parted/splits.json",), lambda root: measure(open_run(root / "parted").folder)
+    ),
     "exposure": Reader(("jackalope.json",), recorded_exposure),
     "cache of scores": Reader(("cache.sqlite",), _cache),
-    "run in words": Reader(("worded/answers.parquet", "worded/run.json"), _reported("worded", True)),
+    "run in words": Reader(
+        ("worded/answers.parquet", "worded/run.json"), _reported("worded", True)
+    ),
     "report in words": Reader(("worded/results.json",), _reported("worded", False)),
     "answers": Reader(("store.sqlite",), _answers),
     "prompt": Reader(("prompt.toml",), lambda root: read_prompt(root / "prompt.toml")),
@@ -282,25 +315,36 @@ _ITEMS = """item,protocol,image,text,score,truth,split
 1,binary,1.png,a blue cube,0.25,False,seen
 """
 _ANSWERS = "item,cluster,correct,model\n0,c0,0,m\n1,c1,1,m\n2,c0,0,m\n3,c1,1,m\n"
-_CAPTIONS = '{"caption": "a red car"}\n{"phrases": ["red car", "old dogs"]}\n{"captions": ["a dog", "a café"]}\n'
+_CAPTIONS = (
+    '{"caption": "a red car"}\n{"phrases": ["red car", "old dogs"]}\n{"captions": ["a dog", "a '
+    'café"]}\n'
+)
 _DIGEST = captions_digest(["a red cube", "a blue cube"])
 TEXTS = {
     "a.obj": "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n",
     "a.ply": _PLY.format("ascii") + "0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n",
-    "splits.json": '{"train": ["red cube left of blue ball", "blue cube"], "test": ["green cone right of red cube"]}',
+    "splits.json": (
+        '{"train": ["red cube left of blue ball", "blue cube"], "test": ["green cone right of red '
+        'cube"]}'
+    ),
     "splits.csv": "split,label,image\ntrain,red cube,a.png\ntest,blue ball,b.png\n",
     "items.csv": _ITEMS,
     "answers.csv": _ANSWERS,
-    "corpus.json": f'{{"images": [{{"id": 0}}], "annotations": [{",".join(_CAPTIONS.splitlines())}]}}',
+    "corpus.json": (
+        f'{{"images": [{{"id": 0}}], "annotations": [{",".join(_CAPTIONS.splitlines())}]}}'
+    ),
     "corpus.txt": "a red car\na café\n",
     "counts.csv": "attr,obj_lemma,perfect_count,close_count\nred,car,1,2\nold,dog,0,1\n",
-    "jackalope.json": '{"exposure": {"objects": [["color", "red", "cube"]], "triples": [["cube", "left", "ball"]], '
+    "jackalope.json": '{"exposure": {"objects": [["color", "red", "cube"]], "triples": [["cube", '
+    '"left", "ball"]], '
     '"scenes": ["0a"]}}',
-    "partitions/summary.json": '{"benchmark": "b", "reference": "r", "captions": "free", "extractor": "rules", '
+    "partitions/summary.json": '{"benchmark": "b", "reference": "r", "captions": "free", '
+    '"extractor": "rules", '
     '"match": "lemmas"}',
     "partitions/per_sample_overlap.tsv": f"question\tcaptions\tbucket\tpartition\n0\t{_DIGEST}\tall\tseen\n"
     f"1\t{_DIGEST}\tall\tunseen\n",
-    "batch.jsonl": '{"custom_id": "a", "response": {"status_code": 200, "body": {"choices": [{"message": '
+    "batch.jsonl": '{"custom_id": "a", "response": {"status_code": 200, "body": {"choices": '
+    '[{"message": '
     '{"content": "A"}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 3}}}}\n'
     '{"custom_id": "b", "error": {"message": "no"}}\n',
     "partitions/excluded.tsv": f"question\tcaptions\n2\t{_DIGEST}\n",
@@ -315,7 +359,13 @@ def make_files(folder: Path) -> None:
     journal = Journal(folder / ".journal.db")
     for i in range(3):
         journal.add({"scene_id": f"{i:06d}", "cluster_id": "c", "objects": [], "files": {}})
-    row = {"path": "images/000000.png", "tar": "shards/000000.tar", "offset": 512, "size": 3, "sha256": "0" * 64}
+    row = {
+        "path": "images/000000.png",
+        "tar": "shards/000000.tar",
+        "offset": 512,
+        "size": 3,
+        "sha256": "0" * 64,
+    }
     journal.add_tar("shards/000000.tar", "0" * 64, "000002", [row])
     journal.close()
     boxes = [ObjectBoxes(0, "cube", (2.0, 2.0), (0, 0, 4, 4), (0, 0, 4, 4), 9, 1.0)]
@@ -338,13 +388,18 @@ def make_files(folder: Path) -> None:
     pq.write_table(pa.csv.read_csv(folder / "items.csv"), folder / "items.parquet")
     answers = pa.csv.read_csv(folder / "answers.csv")
     pq.write_table(
-        answers.cast(pa.schema([(name, pa.string()) for name in answers.schema.names])), folder / "answers.parquet"
+        answers.cast(pa.schema([(name, pa.string()) for name in answers.schema.names])),
+        folder / "answers.parquet",
     )
     rows = pq.read_table(folder / "items.parquet").to_pylist()
     (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "corpus.jsonl.gz").write_bytes(gzip.compress(_CAPTIONS.encode()))
     pq.write_table(pa.table({"caption": ["a red car", None, "a café"]}), folder / "corpus.parquet")
-    members = {"0.txt": b"a red car", "0.jpg": b"x" * 600, "1.json": _CAPTIONS.splitlines()[1].encode()}
+    members = {
+        "0.txt": b"a red car",
+        "0.jpg": b"x" * 600,
+        "1.json": _CAPTIONS.splitlines()[1].encode(),
+    }
     for name, mode in (("corpus.tar", "w"), ("corpus.tar.gz", "w:gz")):
         tar(folder / name, members, mode)
     pq.write_table(next(read_table(folder / "counts.csv")), folder / "counts.parquet")

@@ -1,4 +1,5 @@
-"""Whatever a file holds, its reader returns or says in one sentence what is wrong, soon and in little memory."""
+"""Whatever a file holds, its reader returns or says in one sentence what is wrong, soon and in
+little memory."""
 
 import os
 import re
@@ -24,7 +25,14 @@ from tests.hostile_files import sparse
 
 SECONDS, MEBIBYTES = 10.0, 1024
 EXAMPLES = int(os.environ.get("JACKALOPE_FUZZ_EXAMPLES", "40"))  # for each file of a reader
-SLOW = {"judge": 12, "judge, indices": 12, "judge, tars": 12, "run": 30, "report": 30, "run in words": 30}
+SLOW = {
+    "judge": 12,
+    "judge, indices": 12,
+    "judge, tars": 12,
+    "run": 30,
+    "report": 30,
+    "run in words": 30,
+}
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +74,9 @@ def check(folder: Path, name: str, file: str, data: bytes) -> None:
     root, file = place(folder, name, file)
     path = root / file
     kept = {
-        each: each.read_bytes() for each in root.rglob("*") if each.is_file() and (each == path or each.name in _SEALED)
+        each: each.read_bytes()
+        for each in root.rglob("*")
+        if each.is_file() and (each == path or each.name in _SEALED)
     }
     before = (peak(), peak())[1]
     started = time.process_time()  # of a busy machine the clock on the wall says nothing
@@ -93,7 +103,11 @@ def fuzz(folder: Path, name: str, file: str, examples: int, phases: tuple[Phase,
 
     @seed(zlib.crc32(f"{name} {file}".encode()))
     @settings(
-        max_examples=examples, deadline=None, database=None, phases=phases, suppress_health_check=list(HealthCheck)
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        phases=phases,
+        suppress_health_check=list(HealthCheck),
     )
     @given(damaged)
     def run(data: bytes) -> None:
@@ -104,7 +118,8 @@ def fuzz(folder: Path, name: str, file: str, examples: int, phases: tuple[Phase,
 
 @pytest.mark.parametrize("name", [name for name in READERS if name != "judge, indices"])
 def test_a_few_damaged_files_are_read_or_refused(folder: Path, name: str) -> None:
-    """The first file of each reader, damaged in a few ways; `make test-full` damages each file in many."""
+    """The first file of each reader, damaged in a few ways; `make test-full` damages each file in
+    many."""
     fuzz(folder, name, READERS[name].files[0], 3, (Phase.generate,))
 
 
@@ -122,9 +137,13 @@ def test_the_files_are_whole_before_they_are_damaged(folder: Path) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("name", sorted(READERS.keys() - OUTPUTS))  # World reads outputs, and decodes them from memory
+@pytest.mark.parametrize(
+    "name", sorted(READERS.keys() - OUTPUTS)
+)  # World reads outputs, and decodes them from memory
 @pytest.mark.parametrize("plant", [os.mkfifo, sparse], ids=["pipe", "sparse"])
-def test_pipes_and_sparse_files_are_refused_soon(folder: Path, name: str, plant: Callable[[Path], object]) -> None:
+def test_pipes_and_sparse_files_are_refused_soon(
+    folder: Path, name: str, plant: Callable[[Path], object]
+) -> None:
     reader = READERS[name]
     for file in reader.files:
         root, place_of_file = place(folder, name, file)
@@ -136,7 +155,9 @@ def test_pipes_and_sparse_files_are_refused_soon(folder: Path, name: str, plant:
             with suppress(UserError):
                 found = reader.read(root)
                 assert isinstance(found, dict), f"{file} was read"
-                assert {each["status"] for each in found.values()} == {"failed"}  # certificates of the judge
+                assert {each["status"] for each in found.values()} == {
+                    "failed"
+                }  # certificates of the judge
         finally:
             signal.alarm(0)
             kept.rename(path)

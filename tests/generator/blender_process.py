@@ -19,7 +19,8 @@ from tests.paths import CHECKOUT
 
 @pytest.fixture(scope="session")
 def in_blender() -> Iterator[Callable[..., Any]]:
-    """Calls a function of a test file in the Blender process, with arguments and a result that JSON can hold.
+    """Calls a function of a test file in the Blender process, with arguments and a result that JSON
+    can hold.
 
     The function imports bpy itself, since its file is also imported where Blender is not.
     """
@@ -36,7 +37,9 @@ def in_blender() -> Iterator[Callable[..., Any]]:
         assert process.stdout is not None
 
         def call(function: Callable[..., Any], *arguments: Any) -> Any:
-            process.stdin.write(json.dumps([function.__module__, function.__name__, arguments]) + "\n")
+            process.stdin.write(
+                json.dumps([function.__module__, function.__name__, arguments]) + "\n"
+            )
             process.stdin.flush()
             answer = process.stdout.readline()
             if not answer:

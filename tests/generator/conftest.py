@@ -1,4 +1,5 @@
-"""Shared fixtures: an empty place for asset sets, Blender in a process of its own, a world of all relations."""
+"""Shared fixtures: an empty place for asset sets, Blender in a process of its own, a world of all
+relations."""
 
 from pathlib import Path
 
@@ -20,5 +21,6 @@ def sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def relations_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A dataset of scenes with all eight relations and one benchmark; nothing is rendered. Not to be changed."""
+    """A dataset of scenes with all eight relations and one benchmark; nothing is rendered. Not to
+    be changed."""
     return once(tmp_path_factory, "relations", make_relations_world)

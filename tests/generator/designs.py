@@ -1,4 +1,5 @@
-"""Small worlds of every design without rendering, for tests that need many: a family, a block, scenes, texts."""
+"""Small worlds of every design without rendering, for tests that need many: a family, a block,
+scenes, texts."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +23,14 @@ VALUES = {
     "cyan": "turquoise",
     "yellow": "lemon",
 }
-THINGS = {"cube": "block", "sphere": "ball", "torus": "ring", "cone": "funnel", "star": "spangle", "arch": "archway"}
+THINGS = {
+    "cube": "block",
+    "sphere": "ball",
+    "torus": "ring",
+    "cone": "funnel",
+    "star": "spangle",
+    "arch": "archway",
+}
 
 FAMILY = """
 name = "small"
@@ -72,7 +80,8 @@ position = [6.447, -2.905, 4.258]
 
 @dataclass(frozen=True)
 class Design:
-    """A family of so many values and things, a block and scenes over it, and the texts of a benchmark."""
+    """A family of so many values and things, a block and scenes over it, and the texts of a
+    benchmark."""
 
     values: int = 4
     things: int = 4
@@ -99,7 +108,9 @@ def make(design: Design, root: Path) -> Path:
     path = root.parent / f"{root.name}.toml"
     path.write_text(family(design.values, design.things), encoding="utf-8")
     counts = dict.fromkeys(SPLITS, design.scenes)
-    prepared = write_world(root, counts, str(path), design.objects, design.block, design.seed, design.block_seed)
+    prepared = write_world(
+        root, counts, str(path), design.objects, design.block, design.seed, design.block_seed
+    )
     describe(root, Dataset.open(root).world, prepared.holdout, BENCHMARK, design.request)
     return root
 
@@ -119,7 +130,9 @@ def designs(draw: st.DrawFn) -> Design:
         training=draw(st.none() | some(KINDS)),
         negatives=draw(some(NEGATIVES)),
         positives=draw(some(POSITIVES)),
-        protocols=tuple(draw(st.lists(st.sampled_from(protocol_names()), min_size=1, max_size=3, unique=True))),
+        protocols=tuple(
+            draw(st.lists(st.sampled_from(protocol_names()), min_size=1, max_size=3, unique=True))
+        ),
         statistics=draw(statistics),
         exposed_negatives=draw(st.booleans()),
         equal_familiarity=draw(st.booleans()),

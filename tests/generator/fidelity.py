@@ -1,4 +1,5 @@
-"""How alike two images of the same CLEVR scene are: colours, structure and outlines, object by object."""
+"""How alike two images of the same CLEVR scene are: colours, structure and outlines, object by
+object."""
 
 import json
 from functools import cache
@@ -21,7 +22,8 @@ UNLIKE = 0.03  # how far two colours must be apart in linear light to be told fr
 
 
 class Likeness(NamedTuple):
-    """Of an object: median CIEDE2000 and mean SSIM in its dilated mask, intersection over union of the outlines."""
+    """Of an object: median CIEDE2000 and mean SSIM in its dilated mask, intersection over union of
+    the outlines."""
 
     color: float
     structure: float
@@ -52,15 +54,22 @@ def difference(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def structure(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """SSIM of each pixel, the mean of the channels."""
     options = {"gaussian_weights": True, "sigma": 1.5, "use_sample_covariance": False}
-    return structural_similarity(a, b, channel_axis=2, data_range=255, full=True, **options)[1].mean(axis=2)
+    return structural_similarity(a, b, channel_axis=2, data_range=255, full=True, **options)[
+        1
+    ].mean(axis=2)
 
 
-def likeness(image: np.ndarray, mask: np.ndarray, without: np.ndarray, theirs: np.ndarray) -> list[Likeness]:
-    """Of each object of a scene, how alike an image and theirs are; `mask` and `without` as in reference_renders."""
+def likeness(
+    image: np.ndarray, mask: np.ndarray, without: np.ndarray, theirs: np.ndarray
+) -> list[Likeness]:
+    """Of each object of a scene, how alike an image and theirs are; `mask` and `without` as in
+    reference_renders."""
     return [likeness_of(i, image, mask, without, theirs) for i in range(len(without))]
 
 
-def likeness_of(i: int, image: np.ndarray, mask: np.ndarray, without: np.ndarray, theirs: np.ndarray) -> Likeness:
+def likeness_of(
+    i: int, image: np.ndarray, mask: np.ndarray, without: np.ndarray, theirs: np.ndarray
+) -> Likeness:
     """How alike an image and theirs are in object i."""
     rows, columns = ndimage.find_objects(mask == i + 1)[0]
     window = tuple(slice(max(0, s.start - 2 * NEAR), s.stop + 2 * NEAR) for s in (rows, columns))
@@ -74,12 +83,15 @@ def likeness_of(i: int, image: np.ndarray, mask: np.ndarray, without: np.ndarray
     )
 
 
-def overlap(image: np.ndarray, theirs: np.ndarray, behind: np.ndarray, own: np.ndarray, mask: np.ndarray) -> float:
-    """Intersection over union of the outlines of an object in two images, told in the same way in both.
+def overlap(
+    image: np.ndarray, theirs: np.ndarray, behind: np.ndarray, own: np.ndarray, mask: np.ndarray
+) -> float:
+    """Intersection over union of the outlines of an object in two images, told in the same way in
+    both.
 
-    A pixel is a mixture of the object, whose colour is that of the nearest pixel well within it, and of what is behind
-    it; it shows the object when it is more than half of it. Pixels where both are of one colour, or where another
-    object stands in front, tell nothing and are left out.
+    A pixel is a mixture of the object, whose colour is that of the nearest pixel well within it,
+    and of what is behind it; it shows the object when it is more than half of it. Pixels where both
+    are of one colour, or where another object stands in front, tell nothing and are left out.
     """
     near = ndimage.binary_dilation(own, iterations=NEAR) & ((mask == 0) | own)
     within = ndimage.binary_erosion(own, iterations=2)
@@ -89,7 +101,10 @@ def overlap(image: np.ndarray, theirs: np.ndarray, behind: np.ndarray, own: np.n
     apart = (front**2).sum(axis=2)
     told = ndimage.zoom(near & (apart > UNLIKE**2), FINE, order=0)
     ours, shown = (
-        ndimage.zoom(((linear(each) - back) * front).sum(axis=2) / np.maximum(apart, 1e-9), FINE, order=1) > 0.5
+        ndimage.zoom(
+            ((linear(each) - back) * front).sum(axis=2) / np.maximum(apart, 1e-9), FINE, order=1
+        )
+        > 0.5
         for each in (image, theirs)
     )
     return np.count_nonzero(ours & shown & told) / max(1, np.count_nonzero((ours | shown) & told))

@@ -1,8 +1,10 @@
-"""Renders scenes of CLEVR's own again, in a process that may import bpy: python -m tests.generator.reference_renders
-OUT SAMPLES NAME...
+"""Renders scenes of CLEVR's own again, in a process that may import bpy: python -m
+tests.generator.reference_renders OUT SAMPLES NAME...
 
-For each scene OUT/NAME.npz holds `image` (height, width, 3), `mask` (height, width; 0 the floor, i + 1 object i), and
-`without` (objects, height, width, 3): what the camera would see if it saw through object i, with all shadows and
+For each scene OUT/NAME.npz holds `image` (height, width, 3), `mask` (height, width; 0 the floor, i
++ 1 object i), and
+`without` (objects, height, width, 3): what the camera would see if it saw through object i, with
+all shadows and
 reflections as they are; only near the object, black elsewhere.
 """
 
@@ -38,7 +40,10 @@ def scene_of(record: dict) -> Scene:
     return Scene(
         objects,
         Camera(camera.position, camera.target, camera.lens, camera.sensor),
-        {name: Lamp(each.type, each.energy, each.size, each.color, each.position) for name, each in lamps.items()},
+        {
+            name: Lamp(each.type, each.energy, each.size, each.color, each.position)
+            for name, each in lamps.items()
+        },
         next(iter(VOCABULARY.environments)),
     )
 

@@ -61,7 +61,9 @@ def random_scene(
     ]
     places = [(round(draw.uniform(-3, 3), 6), round(draw.uniform(-3, 3), 6)) for _ in objects]
     scene = scene_of(*objects, positions=places, vocabulary=vocabulary)
-    return replace(scene, objects=tuple(_lifted(draw, scene, i, vocabulary) for i in range(len(objects))))
+    return replace(
+        scene, objects=tuple(_lifted(draw, scene, i, vocabulary) for i in range(len(objects)))
+    )
 
 
 def _lifted(draw: random.Random, scene: Scene, i: int, vocabulary: Vocabulary) -> SceneObject:
@@ -83,7 +85,9 @@ def described(
     scene: Scene, split: str = "seen", scene_id: str = "000000", vocabulary: Vocabulary = VOCABULARY
 ) -> DescribedScene:
     """A scene of a benchmark over the family with the held-out block."""
-    held_out = tuple(HOLDOUT.holds_out(thing.attributes[HOLDOUT.kind], thing.category) for thing in scene.objects)
+    held_out = tuple(
+        HOLDOUT.holds_out(thing.attributes[HOLDOUT.kind], thing.category) for thing in scene.objects
+    )
     return DescribedScene(scene_id, facts_of(scene, vocabulary), split, held_out)
 
 
@@ -96,7 +100,12 @@ def form_of(text: str, lexicon: Lexicon | None = None) -> Form:
     """What a text asserts, as the judge reads it."""
     data = json.loads(read_text(text, lexicon or _LEXICON).to_json())
     objects = (
-        Mention(each["category"], tuple(each["attributes"].items()), tuple(each.get("without", {}).items()), count)
+        Mention(
+            each["category"],
+            tuple(each["attributes"].items()),
+            tuple(each.get("without", {}).items()),
+            count,
+        )
         for each in data["objects"]
         for count in [each.get("count", 1)]
     )
@@ -110,7 +119,8 @@ def mentions(draw: st.DrawFn, counts: bool = False, generic: bool = True) -> Men
     category = draw(st.sampled_from([*CATEGORIES[:4], *([None] if generic else [])]))
     values = draw(
         st.fixed_dictionaries(
-            {}, optional={k: st.sampled_from(VOCABULARY.values(k)[:3]) for k in VOCABULARY.attributes}
+            {},
+            optional={k: st.sampled_from(VOCABULARY.values(k)[:3]) for k in VOCABULARY.attributes},
         )
     )
     count = draw(st.sampled_from([1, 1, 0, 2, 3])) if counts else 1
@@ -138,7 +148,9 @@ def forms(draw: st.DrawFn, most: int = 4, vocabulary: Vocabulary = VOCABULARY) -
         pairs = [(i, j) for i in range(len(found)) for j in range(len(found)) if i != j]
         chosen = draw(
             st.lists(
-                st.tuples(st.sampled_from(pairs), st.sampled_from(list(vocabulary.relations))), max_size=4, unique=True
+                st.tuples(st.sampled_from(pairs), st.sampled_from(list(vocabulary.relations))),
+                max_size=4,
+                unique=True,
             )
         )
         links = [Link(i, name, j, draw(st.booleans())) for (i, j), name in chosen]

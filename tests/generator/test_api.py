@@ -14,9 +14,14 @@ SCENES = "train=12,val=1,seen=2,partial=2,unseen=2"
 
 
 def test_a_plan_is_that_of_the_command(tmp_path: Path) -> None:
-    planned = plan(tmp_path / "here", holdout="3x3", scenes=SCENES, resolution="64x64", seed=3, block_seed=1)
+    planned = plan(
+        tmp_path / "here", holdout="3x3", scenes=SCENES, resolution="64x64", seed=3, block_seed=1
+    )
     there = tmp_path / "there"
-    succeed(f"gen plan --holdout 3x3 --scenes {SCENES} --resolution 64x64 --seed 3 --block-seed 1 --out {there}")
+    succeed(
+        f"gen plan --holdout 3x3 --scenes {SCENES} --resolution 64x64 --seed 3 --block-seed 1 "
+        f"--out {there}"
+    )
     assert files(tmp_path / "here") == files(tmp_path / "there")
     assert sum(planned.counts().values()) == len(planned) == 19
 
@@ -32,10 +37,19 @@ def test_texts_are_those_of_the_command(copied: Path) -> None:
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda root: plan(root, preset="bindsplit2026", objects=3), "--preset bindsplit2026 sets --objects itself"),
+        (
+            lambda root: plan(root, preset="bindsplit2026", objects=3),
+            "--preset bindsplit2026 sets --objects itself",
+        ),
         (lambda root: render(shard="1/2", exposed_negatives=True), "give it to `gen merge`"),
-        (lambda root: render(out=root, holdout="none", exposed_negatives=True), "negatives, which such a benchmark"),
-        (lambda root: describe(root, preset="crepe2023", protocols=["binary"]), "--preset crepe2023 sets --protocol"),
+        (
+            lambda root: render(out=root, holdout="none", exposed_negatives=True),
+            "negatives, which such a benchmark",
+        ),
+        (
+            lambda root: describe(root, preset="crepe2023", protocols=["binary"]),
+            "--preset crepe2023 sets --protocol",
+        ),
     ],
 )
 def test_mistakes_are_told_in_a_sentence(tmp_path: Path, call: object, said: str) -> None:

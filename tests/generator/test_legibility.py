@@ -1,4 +1,5 @@
-"""The measure of legibility: what its network sees, that it learns what is there and nothing else, and the table."""
+"""The measure of legibility: what its network sees, that it learns what is there and nothing else,
+and the table."""
 
 import math
 from pathlib import Path
@@ -33,14 +34,19 @@ def bars(n: int, seed: int) -> Shown:
 
 
 @given(*[st.integers(1, SIDE - 1)] * 2, *[st.integers(2, SIDE // 2)] * 2, st.integers(2, 4))
-def test_a_crop_holds_the_whole_object_in_its_middle(left: int, top: int, wide: int, high: int, times: int) -> None:
-    """Wherever it is, and however many pixels the image has, an object fills the same share of its crop."""
+def test_a_crop_holds_the_whole_object_in_its_middle(
+    left: int, top: int, wide: int, high: int, times: int
+) -> None:
+    """Wherever it is, and however many pixels the image has, an object fills the same share of its
+    crop."""
     image = np.zeros((2 * SIDE, 2 * SIDE, 3), np.uint8)
     image[top : top + high, left : left + wide] = 255
     box = [times * x for x in (left, top, left + wide, top + high)]
     lit = crop(image.repeat(times, 0).repeat(times, 1), box)[..., 0] / 255
     assert lit.shape == (72, 72)
-    middle = np.abs(np.arange(72) - 35.5) / 72 * 1.5 * max(wide, high)  # distance from the middle, pixels
+    middle = (
+        np.abs(np.arange(72) - 35.5) / 72 * 1.5 * max(wide, high)
+    )  # distance from the middle, pixels
     for axis, side in enumerate((wide, high)):
         inside, outside = middle < (side - 1) / 2, middle > (side + 1) / 2 + 0.5
         assert lit.mean(axis=axis)[inside].min(initial=1) > 0.9 * lit.mean(axis=axis).max()
@@ -52,13 +58,21 @@ def test_it_learns_what_is_shown_and_nothing_where_nothing_is() -> None:
     right = named(learn(shown, (2, 2), 6), other) == other.truths
     assert right.mean(axis=0).min() > 0.9
 
-    noise = [np.random.default_rng(seed).integers(0, 255, shown.crops.shape, dtype=np.uint8) for seed in (2, 3)]
-    right = named(learn(Shown(noise[0], shown.truths), (2, 2), 2), Shown(noise[1], other.truths)) == other.truths
+    noise = [
+        np.random.default_rng(seed).integers(0, 255, shown.crops.shape, dtype=np.uint8)
+        for seed in (2, 3)
+    ]
+    right = (
+        named(learn(Shown(noise[0], shown.truths), (2, 2), 2), Shown(noise[1], other.truths))
+        == other.truths
+    )
     assert right.mean(axis=0).max() < 0.7
 
 
 def test_every_object_of_a_world_is_cut_out_with_its_names(tmp_path: Path) -> None:
-    write_world(tmp_path, {"train": 6, "val": 2, "seen": 2, "partial": 2, "unseen": 2}, objects=(2, 3))
+    write_world(
+        tmp_path, {"train": 6, "val": 2, "seen": 2, "partial": 2, "unseen": 2}, objects=(2, 3)
+    )
     dataset, vocabulary = Dataset.open(tmp_path), family("clevr")
     names = kinds(vocabulary)
     assert [*names] == ["shape", "color", "material"]  # a crop cannot show sizes
@@ -68,8 +82,12 @@ def test_every_object_of_a_world_is_cut_out_with_its_names(tmp_path: Path) -> No
         for row in dataset.world.scenes.to_pylist()
         for each in row["objects"]
     ]
-    assert [tuple(names[k][i] for k, i in zip(names, row, strict=True)) for row in shown.truths] == told
-    plain = [int(row["scene_id"]) for row in dataset.world.scenes.to_pylist() for _ in row["objects"]]
+    assert [
+        tuple(names[k][i] for k, i in zip(names, row, strict=True)) for row in shown.truths
+    ] == told
+    plain = [
+        int(row["scene_id"]) for row in dataset.world.scenes.to_pylist() for _ in row["objects"]
+    ]
     assert (shown.crops == np.array([[n % 256, n // 256, 0] for n in plain])[:, None, None]).all()
 
 
@@ -82,22 +100,35 @@ def test_each_world_is_the_one_that_its_rows_say() -> None:
 
 def test_the_docs_have_the_table() -> None:
     rows = table().splitlines()
-    assert 2 < len(rows) < 2 + sum(len(kinds(family(world))) for world in WORLDS)  # what is always named is left out
+    assert (
+        2 < len(rows) < 2 + sum(len(kinds(family(world))) for world in WORLDS)
+    )  # what is always named is left out
     for each in measured():
         if min(each.at(side) for side in SIDES) < LEGIBLE:
-            row = next(row for row in rows if row.startswith(f"| `{each.family}`") and f"| {each.kind} |" in row)
+            row = next(
+                row
+                for row in rows
+                if row.startswith(f"| `{each.family}`") and f"| {each.kind} |" in row
+            )
             assert f"{each.name} {math.floor(each.at(SIDES[0]))}" in row
     assert "\n".join(rows) in (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
 
 
 def test_the_table_tells_means_and_what_is_not_legible(monkeypatch: pytest.MonkeyPatch) -> None:
     measured = [
-        Legibility("clevr", "color", "shape", name, objects, dict(zip(SETTINGS, percents, strict=True)))
-        for name, objects, percents in (("cone", 30, (90, 99, 94.9, 99, 96, 99)), ("cube", 10, (100,) * 6))
+        Legibility(
+            "clevr", "color", "shape", name, objects, dict(zip(SETTINGS, percents, strict=True))
+        )
+        for name, objects, percents in (
+            ("cone", 30, (90, 99, 94.9, 99, 96, 99)),
+            ("cube", 10, (100,) * 6),
+        )
     ]
     monkeypatch.setattr(legibility, "measured", lambda: measured)
     row = table().splitlines()[-1]
-    assert row == "| `clevr` | shape | 92.5 / 99.2 | 96.2 / 99.2 | 97.0 / 99.2 | 64: cone 90; 128: cone 94 |"
+    assert row == (
+        "| `clevr` | shape | 92.5 / 99.2 | 96.2 / 99.2 | 97.0 / 99.2 | 64: cone 90; 128: cone 94 |"
+    )
 
 
 @pytest.mark.full
@@ -107,7 +138,9 @@ def test_rows_have_each_name_with_the_share_of_its_objects(tmp_path: Path) -> No
         (kind, name) for kind, names in kinds(family("clevr-relations")).items() for name in names
     ]
     assert sum(row["objects"] for row in rows if row["kind"] == "color") == 18
-    shares = np.array([[row[setting] * row["objects"] / 100 for setting in SETTINGS] for row in rows])
+    shares = np.array(
+        [[row[setting] * row["objects"] / 100 for setting in SETTINGS] for row in rows]
+    )
     np.testing.assert_allclose(shares, shares.round(), atol=0.02)
     written = [path.stat().st_mtime_ns for path in tmp_path.rglob("*.png")]
     assert len(written) == 3 * 12 + 6 * 6

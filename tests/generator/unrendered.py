@@ -33,9 +33,11 @@ def write_world(
     seed: int = 0,
     block_seed: int = 0,
 ) -> Prepared:
-    """Write a world of so many scenes of each split, each of so many objects (least, most), without twins, into
-    `root`."""
-    prepared = prepare(Job(family, block, scenes, WIDTH, HEIGHT, seed, block_seed, objects, pairs=False))
+    """Write a world of so many scenes of each split, each of so many objects (least, most), without
+    twins, into `root`."""
+    prepared = prepare(
+        Job(family, block, scenes, WIDTH, HEIGHT, seed, block_seed, objects, pairs=False)
+    )
     write_planned(root, prepared)
     return prepared
 
@@ -55,7 +57,9 @@ def write_planned(root: Path, prepared: Prepared, tar_bytes: int | None = None) 
 
 def write_texts(root: Path, prepared: Prepared) -> int:
     """Write the benchmark over the world in `root`; returns the number of its texts and items."""
-    describe(root, Dataset.open(root).world, prepared.holdout, BENCHMARK, first_request(prepared.holdout))
+    describe(
+        root, Dataset.open(root).world, prepared.holdout, BENCHMARK, first_request(prepared.holdout)
+    )
     benchmark = Dataset.open(root).benchmark(BENCHMARK)
     return int(benchmark.texts.num_rows + benchmark.items.num_rows)
 
@@ -64,7 +68,9 @@ def _record(planned: Planned, prepared: Prepared, folder: Path) -> dict[str, Any
     scene = place_scene(planned, prepared.vocabulary, prepared.job.seed, 0, WIDTH, HEIGHT)
     png = io.BytesIO()
     number = int(planned.scene_id)
-    Image.new("RGB", (WIDTH, HEIGHT), (number % 256, number // 256 % 256, number // 65536)).save(png, "PNG")
+    Image.new("RGB", (WIDTH, HEIGHT), (number % 256, number // 256 % 256, number // 65536)).save(
+        png, "PNG"
+    )
     (folder / f"{planned.scene_id}.png").write_bytes(png.getvalue())
     seen = [([0, 0, WIDTH, HEIGHT], 1.0)] * len(scene.objects)
     files = {f"images/{planned.scene_id}.png": hashlib.sha256(png.getvalue()).hexdigest()}

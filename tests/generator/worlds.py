@@ -1,4 +1,5 @@
-"""Worlds put together from the scenes of another, so that storage is tested on real renders without rendering."""
+"""Worlds put together from the scenes of another, so that storage is tested on real renders without
+rendering."""
 
 import shutil
 from collections.abc import Iterator

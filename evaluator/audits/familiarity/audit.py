@@ -1,5 +1,5 @@
-"""The audit of a benchmark against a corpus: labels, buckets, rates, asymmetry, and their files (BindSplit,
-appendix B)."""
+"""The audit of a benchmark against a corpus: labels, buckets, rates, asymmetry, and their files
+(BindSplit, appendix B)."""
 
 import hashlib
 import re
@@ -46,12 +46,13 @@ _SPLITS = {
 }
 """The nine lists of samples that BindSplit publishes, by their buckets (appendix B.9)."""
 MANY = 0.5
-"""A corpus with at least this share of a benchmark's true captions is their source: it shows the true captions and none
-of the false captions."""
+"""A corpus with at least this share of a benchmark's true captions is their source: it shows the
+true captions and none of the false captions."""
 
 
 def label(binding: Binding, counts: Mapping[Binding, tuple[int, int]]) -> str:
-    """PERFECT if a phrase has only this binding, CLOSE if a phrase has it among others, else NONE."""
+    """PERFECT if a phrase has only this binding, CLOSE if a phrase has it among others, else
+    NONE."""
     perfect, close = counts.get(binding, (0, 0))
     return PERFECT if perfect else CLOSE if close else NONE
 
@@ -76,26 +77,33 @@ class Overlap:
 
     @property
     def asymmetry(self) -> float:
-        """Share of perfect bindings in the positive minus the negative's, −1..1; NaN if either has no bindings."""
+        """Share of perfect bindings in the positive minus the negative's, −1..1; NaN if either has
+        no bindings."""
         if not (self.positive and self.negative):
             return float("nan")
-        positive, negative = (side.count(PERFECT) / len(side) for side in (self.positive, self.negative))
+        positive, negative = (
+            side.count(PERFECT) / len(side) for side in (self.positive, self.negative)
+        )
         return positive - negative
 
 
 def rates(overlaps: Sequence[Overlap]) -> dict[str, dict[str, float]]:
-    """Shares of samples with all bindings seen, and with no binding seen (table 20). Seen are perfect matches in
-    `strict`, perfect and close matches in `loose`. NaN without samples."""
+    """Shares of samples with all bindings seen, and with no binding seen (table 20). Seen are
+    perfect matches in `strict`, perfect and close matches in `loose`. NaN without samples."""
     n = len(overlaps) or float("nan")
     found = {}
     for name, counted in (("strict", {PERFECT}), ("loose", {PERFECT, CLOSE})):
         seen = [[each in counted for each in (*o.positive, *o.negative)] for o in overlaps]
-        found[name] = {"seen": sum(map(all, seen)) / n, "unseen": sum(not any(each) for each in seen) / n}
+        found[name] = {
+            "seen": sum(map(all, seen)) / n,
+            "unseen": sum(not any(each) for each in seen) / n,
+        }
     return found
 
 
 def shares(overlaps: Sequence[Overlap]) -> dict[str, dict[str, float]]:
-    """Shares of the bindings of positives and of negatives with each label (figure 3). NaN without bindings."""
+    """Shares of the bindings of positives and of negatives with each label (figure 3). NaN without
+    bindings."""
     found = {}
     for side in ("positive", "negative"):
         labels = Counter(each for o in overlaps for each in getattr(o, side))
@@ -106,8 +114,8 @@ def shares(overlaps: Sequence[Overlap]) -> dict[str, dict[str, float]]:
 
 @dataclass(frozen=True)
 class Audit:
-    """samples: in order. overlaps: of samples that are not excluded. counted: numbers of texts in the corpus. shown:
-    the corpus's counts of bindings."""
+    """samples: in order. overlaps: of samples that are not excluded. counted: numbers of texts in
+    the corpus. shown: the corpus's counts of bindings."""
 
     samples: Sequence[Sample]
     overlaps: Sequence[Overlap]
@@ -117,8 +125,10 @@ class Audit:
     def summary(self) -> dict[str, Any]:
         """The results as JSON: shares in 0..1, None instead of NaN.
 
-        `bindings_mixed`: of mixed samples only (figure 3, right). `asymmetry_of`: by slot of the true caption, if there
-        are several. `duplicates`: samples that repeat the image and both captions of another (appendix B.8).
+        `bindings_mixed`: of mixed samples only (figure 3, right). `asymmetry_of`: by slot of the
+        true caption, if there
+        are several. `duplicates`: samples that repeat the image and both captions of another
+        (appendix B.8).
         """
         samples = [each for each in self.samples if not each.again]
         overlaps = [each for each in self.overlaps if not each.sample.again]
@@ -138,7 +148,9 @@ class Audit:
             "bindings": shares(overlaps),
             "bindings_mixed": shares([each for each in overlaps if each.partition == MIXED]),
             "asymmetry": _asymmetry(overlaps),
-            "asymmetry_of": {slot: _asymmetry(some) for slot, some in of_slot.items() if len(of_slot) > 1},
+            "asymmetry_of": {
+                slot: _asymmetry(some) for slot, some in of_slot.items() if len(of_slot) > 1
+            },
             "corpus": {
                 "captions": self.counted.captions,
                 "phrases": self.counted.phrases,
@@ -152,7 +164,8 @@ class Audit:
         return cleaned
 
     def write(self, out: Path) -> None:
-        """Write per_sample_overlap.tsv, excluded.tsv and the nine lists of row numbers in splits/."""
+        """Write per_sample_overlap.tsv, excluded.tsv and the nine lists of row numbers in
+        splits/."""
         (out / "splits").mkdir(parents=True, exist_ok=True)
         overlap_of = {id(each.sample): each for each in self.overlaps}
         inside, left_out = [], []
@@ -168,19 +181,38 @@ class Audit:
             for name, buckets in _SPLITS.items():
                 if each.bucket in buckets and not sample.again:
                     members[name].append(row)
-        columns = ("row", "item", "positive", "negative", "bucket", "partition", "question", "captions")
+        columns = (
+            "row",
+            "item",
+            "positive",
+            "negative",
+            "bucket",
+            "partition",
+            "question",
+            "captions",
+        )
         _write_tsv(out / "per_sample_overlap.tsv", columns, inside)
-        _write_tsv(out / "excluded.tsv", ("row", "item", "reason", "question", "captions"), left_out)
+        _write_tsv(
+            out / "excluded.tsv", ("row", "item", "reason", "question", "captions"), left_out
+        )
         for name, rows in members.items():
             write_text(out / "splits" / f"{name}.txt", "".join(f"{row}\n" for row in rows))
 
 
-def audit(samples: Sequence[Sample], shown: Shown, counted: Counted, synonyms: Synonyms | None = None) -> Audit:
+def audit(
+    samples: Sequence[Sample], shown: Shown, counted: Counted, synonyms: Synonyms | None = None
+) -> Audit:
     """Label the bindings of samples by a corpus's counts of the bindings and their synonyms."""
     asked = (each for sample in samples for each in (*sample.positive, *sample.negative))
     counts = shown.counts if synonyms is None else synonyms.counts(asked, shown.counts)
     overlaps = [
-        Overlap(sample, *([label(each, counts) for each in side] for side in (sample.positive, sample.negative)))
+        Overlap(
+            sample,
+            *(
+                [label(each, counts) for each in side]
+                for side in (sample.positive, sample.negative)
+            ),
+        )
         for sample in samples
         if not sample.excluded
     ]
@@ -188,25 +220,34 @@ def audit(samples: Sequence[Sample], shown: Shown, counted: Counted, synonyms: S
 
 
 def _said(bindings: Sequence[Binding], labels: Sequence[str]) -> str:
-    return "; ".join(f"{' '.join(binding)}: {label}" for binding, label in zip(bindings, labels, strict=True))
+    return "; ".join(
+        f"{' '.join(binding)}: {label}" for binding, label in zip(bindings, labels, strict=True)
+    )
 
 
 def _write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """A table without quotes: a cell's tabs and line ends become spaces."""
-    lines = ("\t".join(re.sub(r"[\t\r\n]", " ", str(cell)) for cell in cells) for cells in (columns, *rows))
+    lines = (
+        "\t".join(re.sub(r"[\t\r\n]", " ", str(cell)) for cell in cells)
+        for cells in (columns, *rows)
+    )
     write_text(path, "".join(f"{line}\n" for line in lines))
 
 
 def _asymmetry(overlaps: Sequence[Overlap]) -> dict[str, float]:
-    """The mean asymmetry of samples with bindings in both captions, and its 95% interval by clusters of samples; the
-    interval is NaN for a single cluster."""
+    """The mean asymmetry of samples with bindings in both captions, and its 95% interval by
+    clusters of samples; the interval is NaN for a single cluster."""
     both = [o for o in overlaps if o.positive and o.negative]
     each = np.array([o.asymmetry for o in both])
     clusters = Clusters.of([o.sample.cluster or f"sample {i}" for i, o in enumerate(both)])
     low, high = np.nan, np.nan
     if len(each):
         # The prior guesses are about effects on a model's answers; captions have no such effects.
-        low, high = CrossedMeans(clusters, prior=OF_SHARES.weakened(_MOMENTS)).estimate(each).vocabulary.interval(LEVEL)
+        low, high = (
+            CrossedMeans(clusters, prior=OF_SHARES.weakened(_MOMENTS))
+            .estimate(each)
+            .vocabulary.interval(LEVEL)
+        )
     return {"value": float(each.mean()) if len(each) else np.nan, "low": low, "high": high}
 
 
@@ -221,8 +262,11 @@ def true_captions(samples: Sequence[Sample]) -> set[str]:
     return {normalised(sample.texts[0]) for sample in samples}
 
 
-def own_texts(corpus: Corpus, captions: set[str], counts: Path, progress: Progress = SILENT) -> list[str]:
-    """The captions of a corpus that are in `captions`, duplicates included; skips tables and phrases.
+def own_texts(
+    corpus: Corpus, captions: set[str], counts: Path, progress: Progress = SILENT
+) -> list[str]:
+    """The captions of a corpus that are in `captions`, duplicates included; skips tables and
+    phrases.
 
     counts: the corpus's folder of counts (`count_corpus`), which caches them.
     """
@@ -231,8 +275,14 @@ def own_texts(corpus: Corpus, captions: set[str], counts: Path, progress: Progre
     if not kept.exists():
         with progress.track("own captions", None) as advance:
             found = []
-            for part in (part for file in corpus.files if not is_table(file) for part in parts(file)):
-                found += [text for text in part.texts if part.kind == CAPTIONS and normalised(text) in captions]
+            for part in (
+                part for file in corpus.files if not is_table(file) for part in parts(file)
+            ):
+                found += [
+                    text
+                    for text in part.texts
+                    if part.kind == CAPTIONS and normalised(text) in captions
+                ]
                 advance(len(part.texts))
         write_json(kept, {"texts": found})
     texts: list[str] = read_json(kept)["texts"]

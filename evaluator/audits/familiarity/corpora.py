@@ -1,4 +1,5 @@
-"""Reads the texts of a reference corpus's files in parts, in a process with limits of memory and time."""
+"""Reads the texts of a reference corpus's files in parts, in a process with limits of memory and
+time."""
 
 import codecs
 import gzip
@@ -24,7 +25,10 @@ from generator.base.tables import FREE, TIMES, count_rows, read_batches, read_sc
 CAPTIONS, PHRASES, LEFT_OUT = "captions", "phrases", "left out"
 Entry = tuple[str, str]
 """CAPTIONS or PHRASES and a text, or LEFT_OUT and the reason."""
-NAMES = {PHRASES: ("phrases", "components"), CAPTIONS: ("caption", "captions", "text", "txt", "TEXT")}
+NAMES = {
+    PHRASES: ("phrases", "components"),
+    CAPTIONS: ("caption", "captions", "text", "txt", "TEXT"),
+}
 """The columns of each kind. Phrases come first, because they were extracted from the caption."""
 
 NO_JSON = "no JSON"
@@ -50,8 +54,8 @@ _STEPS, _DEEPEST = {"start_map": 1, "start_array": 1, "end_map": -1, "end_array"
 
 @dataclass(frozen=True)
 class Part:
-    """Texts of a file; `start` is the index of the first text. kind: CAPTIONS or PHRASES. left_out: number of entries
-    skipped between them, by reason."""
+    """Texts of a file; `start` is the index of the first text. kind: CAPTIONS or PHRASES. left_out:
+    number of entries skipped between them, by reason."""
 
     file: Path
     start: int
@@ -61,7 +65,8 @@ class Part:
 
 
 def read_parts(files: Iterable[Path], sees: Sequence[Path], size: int = _PART) -> Iterator[Part]:
-    """Yields the parts of files (see `parts`), read in a process that can access only the files or folders `sees`.
+    """Yields the parts of files (see `parts`), read in a process that can access only the files or
+    folders `sees`.
 
     Raises UserError as `parts`, and for a file that takes too much memory or time for its size.
     """
@@ -72,14 +77,20 @@ def read_parts(files: Iterable[Path], sees: Sequence[Path], size: int = _PART) -
 def part_rows(file: Path, size: int) -> Iterator[dict[str, Any]]:
     """The parts of a file as JSON, without its path."""
     for part in parts(file, size):
-        yield {"start": part.start, "kind": part.kind, "texts": part.texts, "left_out": part.left_out}
+        yield {
+            "start": part.start,
+            "kind": part.kind,
+            "texts": part.texts,
+            "left_out": part.left_out,
+        }
 
 
 def parts(file: Path, size: int = _PART) -> Iterator[Part]:
-    """Yields the texts of a file in parts of at most `size` texts and about 16 MB; the division is deterministic.
+    """Yields the texts of a file in parts of at most `size` texts and about 16 MB; the division is
+    deterministic.
 
-    Skips and counts entries of the wrong form. Raises UserError for a file that cannot be read in the format of its
-    suffix.
+    Skips and counts entries of the wrong form. Raises UserError for a file that cannot be read in
+    the format of its suffix.
     """
     start, kind, characters = 0, CAPTIONS, 0
     texts: list[str] = []
@@ -114,14 +125,26 @@ def _entries(file: Path) -> Iterator[Entry]:
 
     suffix = suffix_of(file)
     check_file(file)
-    damages = (ValueError, tarfile.TarError, OSError, EOFError, zlib.error, pa.ArrowException, ijson.JSONError)
+    damages = (
+        ValueError,
+        tarfile.TarError,
+        OSError,
+        EOFError,
+        zlib.error,
+        pa.ArrowException,
+        ijson.JSONError,
+    )
     try:
         yield from READERS[suffix](file)
     except damages as error:
         given = error.args[0] if error.args else ""
-        text = given.decode(errors="replace") if isinstance(given, bytes) else str(error)  # ijson's may be bytes
+        text = (
+            given.decode(errors="replace") if isinstance(given, bytes) else str(error)
+        )  # ijson's may be bytes
         reason = (text.splitlines() or [type(error).__name__])[0].rstrip(".")
-        raise UserError(f"{file} cannot be read as {suffix[1:]} ({reason}); download or write it again.") from None
+        raise UserError(
+            f"{file} cannot be read as {suffix[1:]} ({reason}); download or write it again."
+        ) from None
 
 
 def of_row(row: object) -> Iterator[Entry]:
@@ -131,7 +154,11 @@ def of_row(row: object) -> Iterator[Entry]:
         for name in names:
             if name in named:
                 given = named[name] if isinstance(named[name], list) else [named[name]]
-                yield from (_of_value(kind, value) for value in given) if given else [(LEFT_OUT, NO_CAPTION)]
+                yield from (
+                    (_of_value(kind, value) for value in given)
+                    if given
+                    else [(LEFT_OUT, NO_CAPTION)]
+                )
                 return
     yield LEFT_OUT, NO_CAPTION
 
@@ -149,11 +176,13 @@ def of_json(data: bytes) -> Iterator[Entry]:
 
 
 _FLICKR_IMAGE = re.compile(r"^\S+\.(?:jpg|jpeg|png)#\d+\t")
-"""The image and the number of a caption in Flickr8k.token.txt and results_20130124.token of Flickr30k."""
+"""The image and the number of a caption in Flickr8k.token.txt and results_20130124.token of
+Flickr30k."""
 
 
 def of_text(data: bytes) -> Iterator[Entry]:
-    """The caption in plain text; of a line of Flickr's token files, without the image that stands before it."""
+    """The caption in plain text; of a line of Flickr's token files, without the image that stands
+    before it."""
     try:
         yield _of_value(CAPTIONS, _FLICKR_IMAGE.sub("", data.decode("utf-8-sig")))
     except UnicodeDecodeError:
@@ -171,7 +200,8 @@ def _of_value(kind: str, value: object) -> Entry:
 
 @contextmanager
 def _opened(file: Path) -> Iterator[BinaryIO]:
-    """Open a file, decompressed if it is gzip, after its byte order mark. Raises ValueError for UTF-16."""
+    """Open a file, decompressed if it is gzip, after its byte order mark. Raises ValueError for
+    UTF-16."""
     with file.open("rb") as raw:
         packed = file.name.lower().endswith(".gz") or raw.read(len(_GZIP)) == _GZIP
     with cast(BinaryIO, _Unpacked(file) if packed else file.open("rb")) as opened:
@@ -183,7 +213,8 @@ def _opened(file: Path) -> Iterator[BinaryIO]:
 
 
 class _Unpacked(gzip.GzipFile):
-    """A gzip file that may unpack to FREE + TIMES × its size in bytes, as tables may (generator/base/tables.py)."""
+    """A gzip file that may unpack to FREE + TIMES × its size in bytes, as tables may
+    (generator/base/tables.py)."""
 
     def __init__(self, file: Path):
         super().__init__(file)
@@ -220,8 +251,8 @@ def _json(file: Path) -> Iterator[Entry]:
 
 
 def _shallow(events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Yields ijson's events. Raises ValueError for a depth above _DEEPEST: ijson keeps the path to each level, which
-    takes memory quadratic in the depth."""
+    """Yields ijson's events. Raises ValueError for a depth above _DEEPEST: ijson keeps the path to
+    each level, which takes memory quadratic in the depth."""
     depth = 0
     for event in events:
         depth += _STEPS.get(event[0], 0)
@@ -262,8 +293,9 @@ _MEMBERS = {".txt": of_text, ".caption": of_text, ".json": of_json}
 
 
 class _Header(tarfile.TarInfo):
-    """Raises ReadError for truncated or damaged headers, which tarfile treats as the end of the archive. Limits the
-    size of headers with long names or other metadata, which tarfile reads in quadratic time."""
+    """Raises ReadError for truncated or damaged headers, which tarfile treats as the end of the
+    archive. Limits the size of headers with long names or other metadata, which tarfile reads in
+    quadratic time."""
 
     def _proc_member(self, archive: tarfile.TarFile) -> "_Header":
         if not self.isreg() and self.size > _HEADER:
@@ -281,11 +313,18 @@ class _Header(tarfile.TarInfo):
 
 
 def _webdataset(file: Path) -> Iterator[Entry]:
-    """Yields the phrases or the caption of each sample. A sample is adjacent members with the same name up to the first
-    dot. Skips hidden files."""
-    with _opened(file) as opened, tarfile.open(fileobj=opened, mode="r|", tarinfo=_Header) as archive:
-        named = ((PurePosixPath(member.name), member) for member in _members(archive) if member.isfile())
-        for (_, stem), group in groupby(named, key=lambda each: (each[0].parent, each[0].name.partition(".")[0])):
+    """Yields the phrases or the caption of each sample. A sample is adjacent members with the same
+    name up to the first dot. Skips hidden files."""
+    with (
+        _opened(file) as opened,
+        tarfile.open(fileobj=opened, mode="r|", tarinfo=_Header) as archive,
+    ):
+        named = (
+            (PurePosixPath(member.name), member) for member in _members(archive) if member.isfile()
+        )
+        for (_, stem), group in groupby(
+            named, key=lambda each: (each[0].parent, each[0].name.partition(".")[0])
+        ):
             found: dict[str, list[Entry]] = {}
             for path, member in group:
                 suffix = path.suffix.lower()
@@ -311,7 +350,8 @@ def _of_member(archive: tarfile.TarFile, member: tarfile.TarInfo, suffix: str) -
 
 
 def _of_sample(members: list[list[Entry]]) -> list[Entry]:
-    """The entries of the first member with phrases, else of the first with a caption, else why there is none."""
+    """The entries of the first member with phrases, else of the first with a caption, else why
+    there is none."""
     for wanted in NAMES:
         for entries in members:
             if any(kind == wanted for kind, _ in entries):

@@ -1,4 +1,5 @@
-"""Finds the files of a reference corpus: the given files, and the caption files in given folders."""
+"""Finds the files of a reference corpus: the given files, and the caption files in given
+folders."""
 
 import os
 from collections import Counter
@@ -17,15 +18,16 @@ _RESULTS = ("splits", "counts", "summary.json", "excluded.tsv", _RESULT)
 _STATS = "_stats.json"
 _LINKS = "links"
 _FORMS = (
-    "COCO's JSON, JSON lines, Parquet, WebDataset (.tar), a caption in each line (.txt), or a table of counts "
-    "(.csv, .parquet)"
+    "COCO's JSON, JSON lines, Parquet, WebDataset (.tar), a caption in each line (.txt), or a "
+    "table of counts (.csv, .parquet)"
 )
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """references: the given files and folders. files: without duplicates. not_read: number of files in folders with
-    another form, by suffix. repeated: number of files that repeat the captions of a file beside them, by suffix."""
+    """references: the given files and folders. files: without duplicates. not_read: number of files
+    in folders with another form, by suffix. repeated: number of files that repeat the captions of a
+    file beside them, by suffix."""
 
     references: tuple[Path, ...]
     files: tuple[Path, ...]
@@ -37,10 +39,12 @@ class Corpus:
 
 
 def find_corpus(references: Sequence[Path]) -> Corpus:
-    """The files among references, and the files in their folders and subfolders, in order of their names.
+    """The files among references, and the files in their folders and subfolders, in order of their
+    names.
 
-    Skips hidden files, links, output of `score familiarity`, and in img2dataset's layout the files that repeat the
-    captions of a tar, folder or text file beside them. Raises UserError for a reference without a readable file.
+    Skips hidden files, links, output of `score familiarity`, and in img2dataset's layout the files
+    that repeat the captions of a tar, folder or text file beside them. Raises UserError for a
+    reference without a readable file.
     """
     files: dict[Path, Path] = {}
     not_read: Counter[str] = Counter()
@@ -49,7 +53,8 @@ def find_corpus(references: Sequence[Path]) -> Corpus:
         if reference.is_file():
             if suffix_of(reference) not in (*READERS, CSV):
                 raise UserError(
-                    f"Expected {reference} to end in {', '.join((*READERS, CSV))}; rename it to match its contents."
+                    f"Expected {reference} to end in {', '.join((*READERS, CSV))}; rename it to "
+                    f"match its contents."
                 )
             files.setdefault(reference.resolve(), reference)
             continue
@@ -67,10 +72,15 @@ def find_corpus(references: Sequence[Path]) -> Corpus:
                 own[file.resolve()] = file
         if not own:
             said = f" (not read: {by_number(others)})" if others else ""
-            raise UserError(f"There is no corpus at {reference}{said}; give a file or a folder of files of {_FORMS}.")
+            raise UserError(
+                f"There is no corpus at {reference}{said}; give a file or a folder of files of "
+                f"{_FORMS}."
+            )
         not_read += others
         files = own | files
-    return Corpus(tuple(dict.fromkeys(references)), tuple(files.values()), dict(not_read), dict(repeated))
+    return Corpus(
+        tuple(dict.fromkeys(references)), tuple(files.values()), dict(not_read), dict(repeated)
+    )
 
 
 def by_number(counts: Mapping[str, int]) -> str:
@@ -79,7 +89,9 @@ def by_number(counts: Mapping[str, int]) -> str:
     >>> by_number({".csv": 1, ".jpg": 1000})
     '1,000 .jpg, 1 .csv'
     """
-    return ", ".join(f"{n:,} {name}" for name, n in sorted(counts.items(), key=lambda each: (-each[1], each[0])))
+    return ", ".join(
+        f"{n:,} {name}" for name, n in sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    )
 
 
 def _walk(folder: Path) -> Iterator[tuple[Path, bool]]:
@@ -89,11 +101,17 @@ def _walk(folder: Path) -> Iterator[tuple[Path, bool]]:
             folders.clear()
             continue
         written = _RESULTS if _RESULT in names else ()
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in written)
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and name not in written
+        )
         beside = {*names, *folders}
         for name in sorted([*names, *(name for name in folders if Path(where, name).is_symlink())]):
             path = Path(where, name)
-            if not name.startswith(".") and name not in written and (path.is_file() or path.is_symlink()):
+            if (
+                not name.startswith(".")
+                and name not in written
+                and (path.is_file() or path.is_symlink())
+            ):
                 yield path, _repeats(name, beside)
 
 
@@ -101,10 +119,15 @@ def _repeats(name: str, beside: set[str]) -> bool:
     """Whether this is a file of img2dataset that repeats the captions of a file in `beside`.
 
     >>> beside = {"0.tar", "0.parquet", "a.json", "a.txt", "b.json"}
-    >>> [_repeats(name, beside) for name in ("0.parquet", "0_stats.json", "a.json", "0.tar", "b.json")]
+    >>> [_repeats(name, beside) for name in ("0.parquet", "0_stats.json", "a.json", "0.tar",
+    "b.json")]
     [True, True, True, False, False]
     """
-    for end, others in ((_STATS, (".tar", ".parquet", "")), (".parquet", (".tar", "")), (".json", (".txt",))):
+    for end, others in (
+        (_STATS, (".tar", ".parquet", "")),
+        (".parquet", (".tar", "")),
+        (".json", (".txt",)),
+    ):
         if name.endswith(end):
             return any(name.removesuffix(end) + other in beside for other in others)
     return False

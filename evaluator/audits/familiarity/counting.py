@@ -1,5 +1,5 @@
-"""Counts how often a reference corpus shows each binding: workers count each file once, counts are cached by file, and
-a corpus is the sum of its files."""
+"""Counts how often a reference corpus shows each binding: workers count each file once, counts are
+cached by file, and a corpus is the sum of its files."""
 
 import glob
 import hashlib
@@ -32,7 +32,8 @@ from generator.base.progress import SILENT, Progress
 from generator.base.tables import MOST_ROW, read_batches, read_schema, reason_of_csv, write_table
 
 VERSION = 3
-"""Cache version: files are counted again after a change of how they are read or divided, or of what a binding is."""
+"""Cache version: files are counted again after a change of how they are read or divided, or of what
+a binding is."""
 PAIR_COUNTS = pa.schema(
     [(name, pa.string()) for name in ("attr", "obj_lemma")]
     + [(name, pa.int64()) for name in ("perfect_count", "close_count")]
@@ -42,7 +43,8 @@ _COUNTED = "counted"
 _WHOLE = "whole"
 """A file with this name marks that all parts of a corpus file are counted."""
 _TAG = (
-    "Signature: 8a477f597d28d172789f06886806bc55\n# Counts of corpora, made by `score familiarity`, which makes "
+    "Signature: 8a477f597d28d172789f06886806bc55\n# Counts of corpora, made by `score "
+    "familiarity`, which makes "
     "them again.\n"
 )
 _MEMORY = "512MB"
@@ -52,8 +54,9 @@ _FUNCTION_WORDS = pa.array(ENGLISH["bindings"]["function_words"].split())
 
 @dataclass(frozen=True)
 class Counted:
-    """How many captions, phrases and tables were counted. phrases: extracted from captions or given. bare: phrases that
-    are bare nouns. tables: of counts. left_out: number of skipped entries, by reason."""
+    """How many captions, phrases and tables were counted. phrases: extracted from captions or
+    given. bare: phrases that are bare nouns. tables: of counts. left_out: number of skipped
+    entries, by reason."""
 
     captions: int = 0
     phrases: int = 0
@@ -76,13 +79,18 @@ PartCounts = tuple[Part, pa.Table, Counted]
 
 
 def count_texts(part: Part, reading: Reading) -> tuple[pa.Table, Counted]:
-    """The counts of each binding in the texts of a part (PAIR_COUNTS, a row for each binding), and their `Counted`."""
+    """The counts of each binding in the texts of a part (PAIR_COUNTS, a row for each binding), and
+    their `Counted`."""
     perfect: Counter[Binding] = Counter()
     close: Counter[Binding] = Counter()
     left_out = Counter(part.left_out)
     n = bare = 0
     of_captions = part.kind == CAPTIONS
-    phrases = (phrase for text in part.texts for phrase in (reading.phrases(text) if of_captions else (text,)))
+    phrases = (
+        phrase
+        for text in part.texts
+        for phrase in (reading.phrases(text) if of_captions else (text,))
+    )
     for phrase in phrases:
         bindings = reading.of_phrase(phrase)
         if not bindings and not normalised(phrase):
@@ -92,15 +100,23 @@ def count_texts(part: Part, reading: Reading) -> tuple[pa.Table, Counted]:
         bare += not bindings
         (perfect if len(bindings) == 1 else close).update(unique(bindings))
     keys = list(perfect | close)
-    columns = ([a for a, _ in keys], [o for _, o in keys], [perfect[key] for key in keys], [close[key] for key in keys])
+    columns = (
+        [a for a, _ in keys],
+        [o for _, o in keys],
+        [perfect[key] for key in keys],
+        [close[key] for key in keys],
+    )
     captions = len(part.texts) if of_captions else 0
-    return pa.table(columns, schema=PAIR_COUNTS), Counted(captions, n, bare, left_out=dict(left_out))
+    return pa.table(columns, schema=PAIR_COUNTS), Counted(
+        captions, n, bare, left_out=dict(left_out)
+    )
 
 
 @dataclass(frozen=True)
 class Farm:
-    """Workers that count: processes on this machine, or with `ray` tasks on the Ray cluster at `address` (None: start a
-    cluster here). workers: how many; None: as many as the machine or cluster has cores."""
+    """Workers that count: processes on this machine, or with `ray` tasks on the Ray cluster at
+    `address` (None: start a cluster here). workers: how many; None: as many as the machine or
+    cluster has cores."""
 
     workers: int | None = 1
     ray: bool = False
@@ -146,7 +162,8 @@ class Farm:
         except ray.exceptions.RayError as error:
             reason = str(error).strip().splitlines()[-1]
             raise UserError(
-                f"A Ray worker cannot count: {reason}; is Jackalope of this version installed on every node, with "
+                f"A Ray worker cannot count: {reason}; is Jackalope of this version installed on "
+                f"every node, with "
                 "'jackalope[familiarity,ray]'?"
             ) from None
         finally:
@@ -155,14 +172,15 @@ class Farm:
 
 
 def _done(running: dict[Future[tuple[pa.Table, Counted]], Part]) -> Iterator[PartCounts]:
-    """Waits for at least one running part; removes the finished parts from `running` and yields them."""
+    """Waits for at least one running part; removes the finished parts from `running` and yields
+    them."""
     for each in wait(running, return_when=FIRST_COMPLETED).done:
         yield (running.pop(each), *each.result())
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent ends. Otherwise, a worker of a killed parent would wait forever for its next
-    part, because it holds the other end of its own queue."""
+    """End this process when its parent ends. Otherwise, a worker of a killed parent would wait
+    forever for its next part, because it holds the other end of its own queue."""
 
     def watch() -> None:
         parent = parent_process()
@@ -177,13 +195,21 @@ HERE = Farm()
 
 
 def count_corpus(
-    corpus: Corpus, out: Path, farm: Farm = HERE, progress: Progress = SILENT, reading: Reading = DEFAULT
+    corpus: Corpus,
+    out: Path,
+    farm: Farm = HERE,
+    progress: Progress = SILENT,
+    reading: Reading = DEFAULT,
 ) -> tuple[Path, Counted]:
-    """Count the bindings of a corpus; returns its `pair_counts.parquet` (PAIR_COUNTS, sorted) and its `Counted`.
+    """Count the bindings of a corpus; returns its `pair_counts.parquet` (PAIR_COUNTS, sorted) and
+    its `Counted`.
 
-    `out`/files caches the counts of each file, in a folder named by a digest of the file's path, size and time and the
-    reading: files are not counted twice, and a stopped count resumes with the missing parts, on any farm. `out`/DIGEST
-    has their sum; DIGEST identifies the set of files. Raises UserError for unreadable files, for a corpus without a
+    `out`/files caches the counts of each file, in a folder named by a digest of the file's path,
+    size and time and the
+    reading: files are not counted twice, and a stopped count resumes with the missing parts, on any
+        farm. `out`/DIGEST
+    has their sum; DIGEST identifies the set of files. Raises UserError for unreadable files, for a
+    corpus without a
     phrase, if duckdb, ijson or textblob is not installed, and as `Farm.count`.
     """
     check_installed("duckdb")
@@ -196,17 +222,22 @@ def count_corpus(
     write_text(out / COUNTS_TAG, _TAG)
     with locked(table.with_name(".lock"), f"Another command is counting {corpus}; wait for it."):
         with progress.track("texts", None) as advance:
-            for part, counts, counted in farm.count(_lacking(folder_of, corpus.references), reading):
+            for part, counts, counted in farm.count(
+                _lacking(folder_of, corpus.references), reading
+            ):
                 _write(folder_of[part.file], part.start, counts, counted)
                 advance(counted.captions or counted.phrases)
         for folder in folder_of.values():
             write_text(folder / _WHOLE, "")
-        tables = [each for folder in folder_of.values() for each in sorted(folder.glob("*.parquet"))]
+        tables = [
+            each for folder in folder_of.values() for each in sorted(folder.glob("*.parquet"))
+        ]
         total = sum(map(_counted, tables), Counted())
         if not total.phrases and not total.tables:
             left_out = f" (left out: {by_number(total.left_out)})" if total.left_out else ""
             raise UserError(
-                f"{corpus} has no phrase in {total.captions:,} captions{left_out}; give captions in English "
+                f"{corpus} has no phrase in {total.captions:,} captions{left_out}; give captions "
+                f"in English "
                 f"({', '.join(NAMES[CAPTIONS])}) or phrases ({', '.join(NAMES[PHRASES])})."
             )
         _merge(tables, table, total)
@@ -214,7 +245,8 @@ def count_corpus(
 
 
 def _lacking(folder_of: Mapping[Path, Path], references: Sequence[Path]) -> Iterator[Part]:
-    """Yields the parts that are not counted yet. Copies tables of counts directly; they have no parts."""
+    """Yields the parts that are not counted yet. Copies tables of counts directly; they have no
+    parts."""
 
     def texts() -> Iterator[Path]:
         for file, folder in folder_of.items():
@@ -251,19 +283,26 @@ def _merge(tables: Iterable[Path], table: Path, total: Counted) -> None:
 
     draft = table.with_suffix(".draft")
     spilled = str(table.with_name("spilled"))
-    with duckdb.connect(config={"memory_limit": _MEMORY, "temp_directory": spilled, "threads": 1}) as database:
+    with duckdb.connect(
+        config={"memory_limit": _MEMORY, "temp_directory": spilled, "threads": 1}
+    ) as database:
         try:
-            database.execute("SET enable_progress_bar = false")  # interactive Python would draw it on stdout
             database.execute(
-                "COPY (SELECT attr, obj_lemma, CAST(sum(perfect_count) AS BIGINT) AS perfect_count, "
-                "CAST(sum(close_count) AS BIGINT) AS close_count FROM read_parquet(?) GROUP BY attr, obj_lemma "
+                "SET enable_progress_bar = false"
+            )  # interactive Python would draw it on stdout
+            database.execute(
+                "COPY (SELECT attr, obj_lemma, CAST(sum(perfect_count) AS BIGINT) AS "
+                "perfect_count, "
+                "CAST(sum(close_count) AS BIGINT) AS close_count FROM read_parquet(?) GROUP BY "
+                "attr, obj_lemma "
                 f"ORDER BY attr, obj_lemma) TO {_quoted(draft)} (FORMAT parquet, COMPRESSION zstd, "
                 f"KV_METADATA {{{_COUNTED}: {_quoted(json.dumps(asdict(total)))}}})",
                 [[glob.escape(str(each)) for each in tables]],
             )
         except duckdb.Error as error:
             raise UserError(
-                f"The counts in {table.parent.parent} cannot be merged ({error}); free some space or delete the folder."
+                f"The counts in {table.parent.parent} cannot be merged ({error}); free some space "
+                f"or delete the folder."
             ) from None
     draft.replace(table)
 
@@ -273,7 +312,8 @@ def _quoted(value: object) -> str:
 
 
 def _key(file: Path, reading: Reading) -> str:
-    """The name of a file's folder of counts. Uses the resolved path, because a file can have several names."""
+    """The name of a file's folder of counts. Uses the resolved path, because a file can have
+    several names."""
     found = file.stat()
     return _digest([VERSION, reading.key, str(file.resolve()), found.st_size, found.st_mtime_ns])
 
@@ -284,8 +324,9 @@ def _digest(data: Any) -> str:
 
 @dataclass(frozen=True)
 class Shown:
-    """What a corpus shows. counts: (perfect, close) of each asked binding that it has. bindings: number of all its
-    distinct bindings. function_words: number of bindings whose attribute is a function word."""
+    """What a corpus shows. counts: (perfect, close) of each asked binding that it has. bindings:
+    number of all its distinct bindings. function_words: number of bindings whose attribute is a
+    function word."""
 
     counts: Mapping[Binding, tuple[int, int]]
     bindings: int
@@ -293,7 +334,8 @@ class Shown:
 
 
 def read_counts(table: Path, asked: Collection[Binding]) -> Shown:
-    """The counts of the bindings `asked` in a table of PAIR_COUNTS; keeps only these and one batch in memory.
+    """The counts of the bindings `asked` in a table of PAIR_COUNTS; keeps only these and one batch
+    in memory.
 
     Raises UserError for a file that is not such a table.
     """
@@ -304,14 +346,17 @@ def read_counts(table: Path, asked: Collection[Binding]) -> Shown:
         bindings += batch.num_rows
         function_words += pc.sum(pc.is_in(batch["attr"], _FUNCTION_WORDS)).as_py() or 0
         some = batch.filter(pc.is_in(batch["obj_lemma"], objects))
-        for attr, obj, *numbers in zip(*(column.to_pylist() for column in some.columns), strict=True):
+        for attr, obj, *numbers in zip(
+            *(column.to_pylist() for column in some.columns), strict=True
+        ):
             if (attr, obj) in asked:
                 counts[attr, obj] = (numbers[0], numbers[1])
     return Shown(counts, bindings, function_words)
 
 
 def is_table(file: Path) -> bool:
-    """Whether a file is a table of counts: any CSV, or a Parquet file with the columns of PAIR_COUNTS."""
+    """Whether a file is a table of counts: any CSV, or a Parquet file with the columns of
+    PAIR_COUNTS."""
     if file.suffix.lower() == CSV:
         return True
     if file.suffix.lower() != ".parquet":
@@ -325,13 +370,16 @@ def is_table(file: Path) -> bool:
 def read_table(file: Path) -> Iterator[pa.Table]:
     """Yields a user's table of counts in parts with the columns PAIR_COUNTS.
 
-    Raises UserError if it has no rows, lacks a column or a value, or has a value that is not a count.
+    Raises UserError if it has no rows, lacks a column or a value, or has a value that is not a
+    count.
     """
     rows = 0
     for batch in _csv_batches(file) if file.suffix.lower() == CSV else _batches(file):
         least = [pc.min(batch[name]).as_py() for name in PAIR_COUNTS.names[2:] if batch.num_rows]
         if any(column.null_count for column in batch.columns) or min(least, default=0) < 0:
-            raise UserError(f"{file} has a row without words or with a negative count; write the table again.")
+            raise UserError(
+                f"{file} has a row without words or with a negative count; write the table again."
+            )
         rows += batch.num_rows
         yield pa.Table.from_batches([batch])
     if not rows:

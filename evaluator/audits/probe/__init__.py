@@ -1,1 +1,2 @@
-"""Probes of dual encoders: whether images, texts or their alignment lose attributes, objects or their binding."""
+"""Probes of dual encoders: whether images, texts or their alignment lose attributes, objects or
+their binding."""

@@ -1,4 +1,5 @@
-"""Finds the questions on scenes of two objects, and for each question a text and a scene with one factor changed."""
+"""Finds the questions on scenes of two objects, and for each question a text and a scene with one
+factor changed."""
 
 import json
 from collections import defaultdict
@@ -38,10 +39,11 @@ class Question:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Questions, and their neighbours by factor, "" if there is none. texts: for each question, a text whose content
-    differs only in the factor; for BINDING, the foil. scenes: a scene whose content differs only in the factor; for
-    SAME, another scene with the same content. differ: for ATTRIBUTE and OBJECT, (name in the question's text, name in
-    the other text) where the two differ."""
+    """Questions, and their neighbours by factor, "" if there is none. texts: for each question, a
+    text whose content differs only in the factor; for BINDING, the foil. scenes: a scene whose
+    content differs only in the factor; for SAME, another scene with the same content. differ: for
+    ATTRIBUTE and OBJECT, (name in the question's text, name in the other text) where the two
+    differ."""
 
     questions: Sequence[Question]
     texts: dict[str, list[str]]
@@ -51,18 +53,22 @@ class Pairs:
     def clusters(self, rows: np.ndarray) -> Clusters:
         """The clusters, bindings and scenes of the questions in these rows."""
         some = [self.questions[row] for row in rows]
-        shown = [SEPARATOR.join(sorted(f"{value}{OF}{category}" for value, category in each.pair)) for each in some]
+        shown = [
+            SEPARATOR.join(sorted(f"{value}{OF}{category}" for value, category in each.pair))
+            for each in some
+        ]
         return Clusters.of([each.cluster for each in some], shown, [each.scene for each in some])
 
 
 def find_pairs(world: World, benchmark: Benchmark, seed: int) -> Pairs:
-    """Find the binary questions that exchange the values of a scene's two objects. Neighbours are drawn by seed from
-    the same split, or from any split if it has none. Raises UserError if there is no such question."""
+    """Find the binary questions that exchange the values of a scene's two objects. Neighbours are
+    drawn by seed from the same split, or from any split if it has none. Raises UserError if there
+    is no such question."""
     questions = list(_questions(world, benchmark))
     if not questions:
         raise UserError(
-            f"{benchmark.name} has no binary question on a scene of two objects with different values and categories; "
-            f"give a dataset of two objects (`gen render`)."
+            f"{benchmark.name} has no binary question on a scene of two objects with different "
+            f"values and categories; give a dataset of two objects (`gen render`)."
         )
     said: dict[tuple[str, Pair], list[tuple[str, str]]] = defaultdict(list)
     shown: dict[tuple[str, Content], list[str]] = defaultdict(list)
@@ -84,7 +90,10 @@ def find_pairs(world: World, benchmark: Benchmark, seed: int) -> Pairs:
         told = [_other_text(each, changes[factor](each.pair), said, seed) for each in questions]
         texts[factor] = [text for text, _ in told]
         differ[factor] = [
-            next(((a[part], b[part]) for a, b in zip(each.pair, pair, strict=True) if a != b), ("", ""))
+            next(
+                ((a[part], b[part]) for a, b in zip(each.pair, pair, strict=True) if a != b),
+                ("", ""),
+            )
             for each, (_, pair) in zip(questions, told, strict=True)
         ]
     scenes = {
@@ -95,25 +104,34 @@ def find_pairs(world: World, benchmark: Benchmark, seed: int) -> Pairs:
 
 
 def _other_text(
-    question: Question, pairs: Sequence[Pair], said: Mapping[tuple[str, Pair], list[tuple[str, str]]], seed: int
+    question: Question,
+    pairs: Sequence[Pair],
+    said: Mapping[tuple[str, Pair], list[tuple[str, str]]],
+    seed: int,
 ) -> tuple[str, Pair]:
-    """A text of one of these pairs, if possible in the question's template, and its pair; else "" and the question's
-    pair."""
+    """A text of one of these pairs, if possible in the question's template, and its pair; else ""
+    and the question's pair."""
     for split in (question.split, _ANY):
         if there := [pair for pair in pairs if (split, pair) in said]:
             pair = Stream(seed, "other text", question.item).sample(there, 1)[0]
             texts = said[split, pair]
-            return next((text for template, text in texts if template == question.template), texts[0][1]), pair
+            return next(
+                (text for template, text in texts if template == question.template), texts[0][1]
+            ), pair
     return "", question.pair
 
 
 def _other_scene(
-    question: Question, pairs: Sequence[Pair], shown: Mapping[tuple[str, Content], list[str]], seed: str
+    question: Question,
+    pairs: Sequence[Pair],
+    shown: Mapping[tuple[str, Content], list[str]],
+    seed: str,
 ) -> str:
     """Another scene that shows one of these pairs; "" if there is none."""
     for split in (question.split, _ANY):
         there = sorted(
-            {scene for pair in pairs for scene in shown.get((split, frozenset(pair)), ())} - {question.scene}
+            {scene for pair in pairs for scene in shown.get((split, frozenset(pair)), ())}
+            - {question.scene}
         )
         if there:
             return Stream(0, "other scene", seed, question.item).sample(there, 1)[0]
@@ -135,8 +153,13 @@ def exchanged(pair: Pair) -> Pair:
 
 
 def _questions(world: World, benchmark: Benchmark) -> Iterator[Question]:
-    """The binary questions that exchange values, on scenes of two objects, in the splits that are reported."""
-    of_two = {scene for scene, objects in rows_of(world.scenes, "scene_id", "objects") if len(objects) == 2}
+    """The binary questions that exchange values, on scenes of two objects, in the splits that are
+    reported."""
+    of_two = {
+        scene
+        for scene, objects in rows_of(world.scenes, "scene_id", "objects")
+        if len(objects) == 2
+    }
     told = {text: rest for text, *rest in rows_of(benchmark.texts, "text_id", "form", "template")}
     items = benchmark.items_of("binary")
     splits = reported_splits(items["split"].to_pylist())
@@ -164,10 +187,15 @@ def _questions(world: World, benchmark: Benchmark) -> Iterator[Question]:
 
 
 def _pair(form: str | None) -> Pair | None:
-    """The value and category of the two objects that a text names; None if it says anything else."""
+    """The value and category of the two objects that a text names; None if it says anything
+    else."""
     read = json.loads(form or "{}")
     objects = read.pop("objects", [])
-    if read or len(objects) != 2 or any(each.keys() != {"category", "attributes"} for each in objects):
+    if (
+        read
+        or len(objects) != 2
+        or any(each.keys() != {"category", "attributes"} for each in objects)
+    ):
         return None
     if any(len(each["attributes"]) != 1 for each in objects):
         return None
@@ -176,7 +204,8 @@ def _pair(form: str | None) -> Pair | None:
 
 
 def _changes(pair: Pair, part: int, names: Sequence[str]) -> list[Pair]:
-    """The pairs in which one object gets a value (part 0) or category (part 1) that neither object has."""
+    """The pairs in which one object gets a value (part 0) or category (part 1) that neither object
+    has."""
     found: list[Pair] = []
     for name in names:
         if name in (pair[0][part], pair[1][part]):

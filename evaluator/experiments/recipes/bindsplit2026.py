@@ -12,10 +12,11 @@ _ALLOWED = "--allow-contaminated"
 
 @dataclass(frozen=True)
 class Scale:
-    """models, networks: the ones to use, None for all. rates: learning rates of fine-tuning; each block takes the best
-    one on `val`; if empty, the recipe's rate. benchmark: its name without the block seed. Other fields are options of
-    commands, named by purpose. The paper's world has no asymmetric groups. A world that keeps a fifth of them for
-    evaluation has 3% fewer training images and measures how much a preference for the familiar gains.
+    """models, networks: the ones to use, None for all. rates: learning rates of fine-tuning; each
+    block takes the best one on `val`; if empty, the recipe's rate. benchmark: its name without the
+    block seed. Other fields are options of commands, named by purpose. The paper's world has no
+    asymmetric groups. A world that keeps a fifth of them for evaluation has 3% fewer training
+    images and measures how much a preference for the familiar gains.
     """
 
     models: Sequence[str] | None = None
@@ -64,7 +65,9 @@ SCALES = {
         elsewhere="--limit 100",
         scratch="--epochs 12",
     ),
-    "small": Scale(resolution="128x128", seeds=(0, 1, 2), pretrain="--size small", scratch="--size small"),
+    "small": Scale(
+        resolution="128x128", seeds=(0, 1, 2), pretrain="--size small", scratch="--size small"
+    ),
     "paper": Scale(
         world="--preset bindsplit2026",
         benchmark="color-shape-3x3",
@@ -94,18 +97,27 @@ def make(lab: Lab, at: Scale) -> None:
 
     def row(label: str, model: Model, block: int) -> None:
         of_twins = f"score run {twins[block]} --protocol pairs {_ALLOWED}"
-        lab.row(label, *(f"{each} --model {model} {model.run}" for each in (asked(block), of_twins)))
+        lab.row(
+            label, *(f"{each} --model {model} {model.run}" for each in (asked(block), of_twins))
+        )
 
     small, large = render(f"{at.small_world} --seed 2"), render("--scenes grid --seed 3")
     pretrained = {
-        (network, size): f"jackalope:{lab.stage(f'score train pretrain {of} {options} {at.pretrain}')}"
+        (
+            network,
+            size,
+        ): f"jackalope:{lab.stage(f'score train pretrain {of} {options} {at.pretrain}')}"
         for network, options in _NETWORKS.items()
         for size, of in (("small", small), ("large", large))
     }
     for size, of in (("small", small), ("large", large)):
-        trained = lab.stage(f"score train finetune {of} --model {pretrained['dual', size]} --preset bindsplit2026")
+        trained = lab.stage(
+            f"score train finetune {of} --model {pretrained['dual', size]} --preset bindsplit2026"
+        )
         pretrained["dual with negatives", size] = f"jackalope:{trained}"
-    known = {f"{name}, {size} pretraining": Model(spec=spec) for (name, size), spec in pretrained.items()}
+    known = {
+        f"{name}, {size} pretraining": Model(spec=spec) for (name, size), spec in pretrained.items()
+    }
     methods = {"labclip": ("labclip", at.labclip), "finetuned": ("finetune", at.finetune)}
     for name, model in lab.models(known, at.models).items():
         if model.missing:
@@ -117,15 +129,23 @@ def make(lab: Lab, at: Scale) -> None:
         for part, (method, options) in methods.items():
             label = f"{name} / {part}"
             for block in at.blocks:
-                of_block = f"score train {method} {world} --benchmark {at.benchmark}-b{block} --model {model}"
+                of_block = (
+                    f"score train {method} {world} --benchmark {at.benchmark}-b{block} --model "
+                    f"{model}"
+                )
                 given = f"{options} {model.train}"
                 if method == "finetune":
                     first = f"{of_block} --seed {at.seeds[0]} {given}"
-                    given = f"{given} {lab.best_rate(at.rates, first, asked(block), model, ('val',))}"
+                    given = (
+                        f"{given} {lab.best_rate(at.rates, first, asked(block), model, ('val',))}"
+                    )
                 for seed in at.seeds:
                     trained = lab.stage(f"{of_block} --seed {seed} {given}")
                     row(label, model.after(trained), block)
-                    known_world = f"score run {small} --benchmark color-shape-3x3-b0 {at.elsewhere} {_ALLOWED}"
+                    known_world = (
+                        f"score run {small} --benchmark color-shape-3x3-b0 {at.elsewhere} "
+                        f"{_ALLOWED}"
+                    )
                     lab.elsewhere(label, known_world, model, trained)
     for network, architecture in _NETWORKS.items():
         if network not in at.networks:
@@ -136,13 +156,17 @@ def make(lab: Lab, at: Scale) -> None:
                 of_block = f"{world} --benchmark {at.benchmark}-b{block} --seed {seed}"
                 alone = lab.stage(f"score train scratch {of_block} {architecture} {at.scratch}")
                 row(f"{network} / scratch", Model(spec=f"jackalope:{alone}"), block)
-    lab.lacks("dual with negatives / scratch", "score train scratch has negatives already: see dual / scratch")
+    lab.lacks(
+        "dual with negatives / scratch",
+        "score train scratch has negatives already: see dual / scratch",
+    )
 
 
 EXPERIMENT = Experiment(
-    "Tables 2 to 4 and figures 2, 4 and 7 of Peng et al. 2026: binding on seen, partially unseen and unseen pairs, "
-    "over three blocks, and the shortcut tax. All blocks share one world. Group, image and text accuracy are of twins, "
-    "which have a world for each block. The scale tiny takes some 90 minutes of one core of an AMD EPYC.",
+    "Tables 2 to 4 and figures 2, 4 and 7 of Peng et al. 2026: binding on seen, partially unseen "
+    "and unseen pairs, over three blocks, and the shortcut tax. All blocks share one world. "
+    "Group, image and text accuracy are of twins, which have a world for each block. The scale "
+    "tiny takes some 90 minutes of one core of an AMD EPYC.",
     "bindsplit2026",
     SCALES,
     make,

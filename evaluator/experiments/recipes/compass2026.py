@@ -11,7 +11,8 @@ _ALLOWED = "--allow-contaminated"
 
 @dataclass(frozen=True)
 class Scale:
-    """taught: the captions that models learn from. Other fields are options of commands, named by purpose."""
+    """taught: the captions that models learn from. Other fields are options of commands, named by
+    purpose."""
 
     taught: Sequence[str] = tuple(_TAUGHT)
     world: str = "--scenes train=4000,val=100,seen=500,partial=500,unseen=500"
@@ -32,7 +33,9 @@ SCALES = {
         seeds=(0,),
         scratch="--epochs 1 --batch 32",
     ),
-    "tiny": Scale(world="--scenes train=1500,val=30,seen=300,partial=300,unseen=300", scratch="--epochs 12"),
+    "tiny": Scale(
+        world="--scenes train=1500,val=30,seen=300,partial=300,unseen=300", scratch="--epochs 12"
+    ),
     "small": Scale(resolution="128x128", seeds=(0, 1, 2), scratch="--size small"),
     "paper": Scale(
         world="--scenes train=16000,val=100,seen=2000,partial=2000,unseen=2000",
@@ -47,14 +50,17 @@ SCALES = {
 def make(lab: Lab, at: Scale) -> None:
     """Declare the experiment: one world for each block, shared by all models.
 
-    A block holds out 5 x 5 bindings. All objects of an unseen scene are of the block, and foils take
-    values and categories of the block that the scene lacks (protocols.md, section 1: foils are as
-    familiar as captions). Scenes of three or four objects use up a smaller block: with 3 x 3, `unseen`
-    has no question about integration or objects, with 3 x 5 hardly any about attributes.
+    A block holds out 5 x 5 bindings. All objects of an unseen scene are of the block, and foils
+    take values and categories of the block that the scene lacks (protocols.md, section 1: foils are
+    as familiar as captions). Scenes of three or four objects use up a smaller block: with 3 x 3,
+    `unseen` has no question about integration or objects, with 3 x 5 hardly any about attributes.
     """
     worlds = {}
     for block in at.blocks:
-        asked = f"--family clevr-relations --objects 3..4 --no-pairs --holdout 5x5 --block-seed {block} {at.world}"
+        asked = (
+            f"--family clevr-relations --objects 3..4 --no-pairs --holdout 5x5 --block-seed "
+            f"{block} {at.world}"
+        )
         rendered = lab.render(asked, at.resolution, at.quality)
         described = lab.stage(f"gen describe {rendered} --preset compass2026 --name compass2026")
         more = lab.stage(f"gen describe {described} --protocol productivity --name productivity")
@@ -63,10 +69,17 @@ def make(lab: Lab, at: Scale) -> None:
     def row(label: str, block: int, model: Model) -> None:
         asked = f"--model {model} {model.run} {_ALLOWED}"
         lab.row(
-            label, *(f"score run {worlds[block]} --benchmark {of} {asked}" for of in ("compass2026", "productivity"))
+            label,
+            *(
+                f"score run {worlds[block]} --benchmark {of} {asked}"
+                for of in ("compass2026", "productivity")
+            ),
         )
 
-    why = "no weights of CLIP are at hand, and stand-ins read one or two objects; name some with --models"
+    why = (
+        "no weights of CLIP are at hand, and stand-ins read one or two objects; name some with "
+        "--models"
+    )
     for name, model in lab.models({"CLIP": Model(missing=why)}).items():
         tuned = f"{name}, finetuned"
         if model.missing:
@@ -96,9 +109,9 @@ def make(lab: Lab, at: Scale) -> None:
 
 
 EXPERIMENT = Experiment(
-    "Tables 1 to 8 and figures 3 and 5 to 7 of COMPASS (anonymous 2026): integration gap and skill load of dual "
-    "encoders trained from scratch on plain captions, and on captions of growing complexity. The scale tiny takes some "
-    "three hours of one core of an AMD EPYC.",
+    "Tables 1 to 8 and figures 3 and 5 to 7 of COMPASS (anonymous 2026): integration gap and skill "
+    "load of dual encoders trained from scratch on plain captions, and on captions of growing "
+    "complexity. The scale tiny takes some three hours of one core of an AMD EPYC.",
     "compass2026",
     SCALES,
     make,

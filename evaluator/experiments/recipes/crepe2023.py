@@ -1,4 +1,5 @@
-"""Recipe of Ma et al. 2023: systematicity and productivity of models trained on more and more images."""
+"""Recipe of Ma et al. 2023: systematicity and productivity of models trained on more and more
+images."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +17,9 @@ _NETWORKS = {
 
 @dataclass(frozen=True)
 class Scale:
-    """sizes: numbers of training images. asked: scenes of the world that all models are scored on. few: scenes of
-    training worlds besides their training images. Other fields are options of commands, named by purpose.
+    """sizes: numbers of training images. asked: scenes of the world that all models are scored on.
+    few: scenes of training worlds besides their training images. Other fields are options of
+    commands, named by purpose.
     """
 
     networks: Sequence[str] = tuple(_NETWORKS)
@@ -44,19 +46,34 @@ SCALES = {
         seeds=(0,),
         scratch="--texts plain,graded --epochs 1 --batch 32",
     ),
-    "tiny": Scale(networks=("ResNet",), sizes=(500, 2000), scratch="--texts plain,graded --epochs 12"),
+    "tiny": Scale(
+        networks=("ResNet",), sizes=(500, 2000), scratch="--texts plain,graded --epochs 12"
+    ),
     "small": Scale(sizes=(500, 2000, 8000, 32000), resolution="128x128", seeds=(0, 1, 2)),
-    "paper": Scale(sizes=(500, 2000, 8000, 32000, 128000), resolution="320x240", quality="standard", seeds=(0, 1, 2)),
+    "paper": Scale(
+        sizes=(500, 2000, 8000, 32000, 128000),
+        resolution="320x240",
+        quality="standard",
+        seeds=(0, 1, 2),
+    ),
 }
 
 
 def make(lab: Lab, at: Scale) -> None:
-    """Declare the experiment: training worlds differ only in size, and all models are scored on one world per block."""
+    """Declare the experiment: training worlds differ only in size, and all models are scored on one
+    world per block."""
 
     def world(block: int, scenes: str, seed: int) -> Stage:
-        asked = f"--family clevr-many --objects {at.objects} --design systematicity --block-seed {block}"
-        rendered = lab.render(f"{asked} --no-pairs --scenes {scenes} --seed {seed}", at.resolution, at.quality)
-        described = lab.stage(f"gen describe {rendered} --preset crepe2023 --known-words --name crepe2023")
+        asked = (
+            f"--family clevr-many --objects {at.objects} --design systematicity --block-seed "
+            f"{block}"
+        )
+        rendered = lab.render(
+            f"{asked} --no-pairs --scenes {scenes} --seed {seed}", at.resolution, at.quality
+        )
+        described = lab.stage(
+            f"gen describe {rendered} --preset crepe2023 --known-words --name crepe2023"
+        )
         return lab.stage(f"gen verify {described}")
 
     for block in at.blocks:
@@ -71,13 +88,16 @@ def make(lab: Lab, at: Scale) -> None:
                 for seed in at.seeds:
                     given = f"--benchmark crepe2023 --seed {seed} {options} {at.scratch}"
                     trained = lab.stage(f"score train scratch {learnt} {given}")
-                    lab.row(label, f"score run {asked} --benchmark crepe2023 --model jackalope:{trained}")
+                    lab.row(
+                        label,
+                        f"score run {asked} --benchmark crepe2023 --model jackalope:{trained}",
+                    )
 
 
 EXPERIMENT = Experiment(
-    "Tables 4, 5 and 7 to 13 and figures 4 and 5 of Ma et al. 2023: systematicity and productivity of small and "
-    "large models trained from scratch on more and more images. Training worlds differ only in size, and all models "
-    "are scored on the same world.",
+    "Tables 4, 5 and 7 to 13 and figures 4 and 5 of Ma et al. 2023: systematicity and productivity "
+    "of small and large models trained from scratch on more and more images. Training worlds "
+    "differ only in size, and all models are scored on the same world.",
     "crepe2023",
     SCALES,
     make,

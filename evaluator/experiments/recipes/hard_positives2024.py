@@ -1,4 +1,5 @@
-"""Recipe of Kamath et al. 2024: how hard negatives and hard positives in training change brittleness."""
+"""Recipe of Kamath et al. 2024: how hard negatives and hard positives in training change
+brittleness."""
 
 import shlex
 from collections.abc import Sequence
@@ -56,23 +57,33 @@ SCALES = {
         finetune="--rate 3e-4 --epochs 10",
     ),
     "small": Scale(resolution="128x128", seeds=(0, 1, 2), pretrain="--size small"),
-    "paper": Scale(resolution="320x240", quality="standard", seeds=(0, 1, 2), pretrain="--size small"),
+    "paper": Scale(
+        resolution="320x240", quality="standard", seeds=(0, 1, 2), pretrain="--size small"
+    ),
 }
 
 
 def make(lab: Lab, at: Scale) -> None:
-    """Declare the experiment: one world per block, and another world on which the stand-in is pretrained. All models
-    are also scored on converse relations, which no training has as positives."""
+    """Declare the experiment: one world per block, and another world on which the stand-in is
+    pretrained. All models are also scored on converse relations, which no training has as
+    positives."""
 
     def described(plan: str) -> object:
-        rendered = lab.render(f"--family clevr-relations --no-pairs {plan}", at.resolution, at.quality)
-        return lab.stage(f"gen describe {rendered} --preset hard-positives2024 --name hard-positives2024")
+        rendered = lab.render(
+            f"--family clevr-relations --no-pairs {plan}", at.resolution, at.quality
+        )
+        return lab.stage(
+            f"gen describe {rendered} --preset hard-positives2024 --name hard-positives2024"
+        )
 
     of_paper = "--benchmark hard-positives2024"
 
     def row(label: str, world: object, model: Model) -> None:
         asked = f"--model {model} {model.run} {_ALLOWED}"
-        lab.row(label, *(f"score run {world} {name} {asked}" for name in (of_paper, "--benchmark converse")))
+        lab.row(
+            label,
+            *(f"score run {world} {name} {asked}" for name in (of_paper, "--benchmark converse")),
+        )
 
     other = described(f"{at.other_world} --seed 1")
     stand_in = lab.stage(f"score train pretrain {other} {of_paper} {at.pretrain}")
@@ -83,7 +94,9 @@ def make(lab: Lab, at: Scale) -> None:
         return
     for block in at.blocks:
         told = described(f"--holdout 3x3 --block-seed {block} {at.world}")
-        more = lab.stage(f"gen describe {told} {of_paper} --preset {shlex.quote(str(_CONVERSE))} --name converse")
+        more = lab.stage(
+            f"gen describe {told} {of_paper} --preset {shlex.quote(str(_CONVERSE))} --name converse"
+        )
         world = lab.stage(f"gen verify {more}")
         row("base", world, model)
         for label, options in _RECIPES.items():
@@ -95,15 +108,17 @@ def make(lab: Lab, at: Scale) -> None:
                 given = f"{preset} {options} --seed {seed} {at.finetune} {model.train}"
                 trained = lab.stage(f"score train finetune {world} --model {model} {given}")
                 row(label, world, model.after(trained))
-                asked = f"score run {other} --benchmark color-shape-3x3-b0 {at.elsewhere} {_ALLOWED}"
+                asked = (
+                    f"score run {other} --benchmark color-shape-3x3-b0 {at.elsewhere} {_ALLOWED}"
+                )
                 lab.elsewhere(label, asked, model, trained)
 
 
 EXPERIMENT = Experiment(
-    "Tables 1, 2, 3, 7, 9 and 10 of Kamath et al. 2024: how hard negatives and hard positives in training change "
-    "brittleness. The caption c is plain; the positive p has the synonym or the other order. Each model is also "
-    "scored on another world, before and after training (table 10). The scale tiny takes some 70 minutes of one core "
-    "of an AMD EPYC.",
+    "Tables 1, 2, 3, 7, 9 and 10 of Kamath et al. 2024: how hard negatives and hard positives in "
+    "training change brittleness. The caption c is plain; the positive p has the synonym or the "
+    "other order. Each model is also scored on another world, before and after training (table "
+    "10). The scale tiny takes some 70 minutes of one core of an AMD EPYC.",
     "hard-positives2024",
     SCALES,
     make,

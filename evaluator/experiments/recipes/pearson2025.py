@@ -23,10 +23,10 @@ _DENOISED = ",samples=16 --limit 100 --batch-size 512"
 
 @dataclass(frozen=True)
 class Scale:
-    """tasks, architectures: the ones to use. rates: learning rates of fine-tuning; each task takes the best one on both
-    validation splits (appendix A); if empty, the paper's rate. scratch: options of training from scratch, by
-    architecture. denoised: text after the name of a diffusion model from scratch in `score run`. Other fields are
-    options of commands, named by purpose.
+    """tasks, architectures: the ones to use. rates: learning rates of fine-tuning; each task takes
+    the best one on both validation splits (appendix A); if empty, the paper's rate. scratch:
+    options of training from scratch, by architecture. denoised: text after the name of a diffusion
+    model from scratch in `score run`. Other fields are options of commands, named by purpose.
     """
 
     tasks: Sequence[str] = _TASKS
@@ -90,18 +90,22 @@ SCALES = {
 
 
 def make(lab: Lab, at: Scale, preset: str) -> None:
-    """Declare the experiment: one world for all tasks, and another world on which the stand-in for CLIP is pretrained.
-    preset: of `gen plan`."""
+    """Declare the experiment: one world for all tasks, and another world on which the stand-in for
+    CLIP is pretrained. preset: of `gen plan`."""
 
     rendered = lab.render(f"--preset {preset} {at.scenes}", at.resolution, at.quality)
     world = lab.stage(f"gen verify {rendered}")
-    other = lab.render(f"--family pearson2025 --no-pairs {at.other_world} --seed 1", at.resolution, at.quality)
+    other = lab.render(
+        f"--family pearson2025 --no-pairs {at.other_world} --seed 1", at.resolution, at.quality
+    )
     stand_in = lab.stage(f"score train pretrain {other} {at.pretrain}")
     models = lab.models(
         {
             "CLIP": Model(spec=f"jackalope:{stand_in}"),
             "ViLT": Model(missing="no weights of ViLT are at hand; name some with --models"),
-            "Diffusion": Model(missing="no weights of a diffusion model are at hand; name some with --models"),
+            "Diffusion": Model(
+                missing="no weights of a diffusion model are at hand; name some with --models"
+            ),
         }
     )
     for task in _TASKS:
@@ -121,37 +125,54 @@ def make(lab: Lab, at: Scale, preset: str) -> None:
             lab.row(f"{called} / frozen", f"{asked} --model {model} {model.run}")
             method, tuning = _TRAINED_BY[name]
             own = f"{tuning}-{task}" if (name, task) in _OF_TASK else tuning
-            options = f"--preset {own} {at.dreambooth if method == 'dreambooth' else at.finetune} {model.train}"
+            options = (
+                f"--preset {own} {at.dreambooth if method == 'dreambooth' else at.finetune} "
+                f"{model.train}"
+            )
             train = f"score train {method} {of_task} --model {model}"
             if method == "finetune":
                 first = f"{train} --seed {at.seeds[0]} {options}"
-                options = f"{options} {lab.best_rate(at.rates, first, asked, model, ('id_val', 'ood_val'))}"
+                options = (
+                    f"{options} "
+                    f"{lab.best_rate(at.rates, first, asked, model, ('id_val', 'ood_val'))}"
+                )
             tuned = [lab.stage(f"{train} --seed {seed} {options}") for seed in at.seeds]
             for trained in tuned:
-                lab.row(f"{called} / finetuned", f"{asked} --model {model.after(trained)} {model.run}")
-                known_world = f"score run {other} --benchmark color-shape-3x3-b0 {at.elsewhere} {_ALLOWED}"
+                lab.row(
+                    f"{called} / finetuned", f"{asked} --model {model.after(trained)} {model.run}"
+                )
+                known_world = (
+                    f"score run {other} --benchmark color-shape-3x3-b0 {at.elsewhere} {_ALLOWED}"
+                )
                 lab.elsewhere(f"{called} / finetuned", known_world, model, trained)
             if name != "ViLT":
                 command = "score embeddings" if name == "CLIP" else "score generate"
                 lab.row(
-                    shown, f"{command} {of_task} --model frozen={model} --model tuned={model.after(tuned[0])} --seed 0"
+                    shown,
+                    f"{command} {of_task} --model frozen={model} --model "
+                    f"tuned={model.after(tuned[0])} --seed 0",
                 )
         for name, architecture in _ARCHITECTURES.items():
             if name not in at.architectures:
                 lab.lacks(f"{name} / scratch")
                 continue
             for seed in at.seeds if task in at.tasks else ():
-                given = f"--seed {seed} --architecture {architecture} {at.scratch.get(architecture, '')}"
+                given = (
+                    f"--seed {seed} --architecture {architecture} "
+                    f"{at.scratch.get(architecture, '')}"
+                )
                 trained = lab.stage(f"score train scratch {of_task} {given}")
                 how = at.denoised if architecture == "diffusion" else ""
                 lab.row(f"{name} / scratch", f"{asked} --model jackalope:{trained}{how}")
 
 
 _ABOUT = (
-    "Tables 1 to 8 and figures 5 and 6 of Pearson et al. 2025: single objects, two objects and relations, over the "
-    "class lists"
+    "Tables 1 to 8 and figures 5 and 6 of Pearson et al. 2025: single objects, two objects and "
+    "relations, over the class lists"
 )
-PUBLISHED = Experiment(f"{_ABOUT} as published.", "pearson2025", SCALES, partial(make, preset="pearson2025"))
+PUBLISHED = Experiment(
+    f"{_ABOUT} as published.", "pearson2025", SCALES, partial(make, preset="pearson2025")
+)
 CLEAN = Experiment(
     f"{_ABOUT}, with each arrangement and its converse in the same split.",
     "pearson2025",

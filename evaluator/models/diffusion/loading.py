@@ -1,4 +1,5 @@
-"""Load `diffusion:` models, and refuse pipelines that would run foreign code or lack a component."""
+"""Load `diffusion:` models, and refuse pipelines that would run foreign code or lack a
+component."""
 
 from importlib import import_module
 from pathlib import Path
@@ -19,11 +20,13 @@ _ABSENT = (None, None)
 _UNUSED = ("safety_checker", "image_encoder", "feature_extractor")  # they only make or check images
 
 
-def load_diffusion(name: str, device: str | None, **options: Unpack[Options]) -> DiffusionClassifier:
+def load_diffusion(
+    name: str, device: str | None, **options: Unpack[Options]
+) -> DiffusionClassifier:
     """Load `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION` in float32, only from safetensors.
 
-    Raises UserError when the pipeline does not exist, does not make images from texts, or lacks a component, and for an
-    option that the preset does not have.
+    Raises UserError when the pipeline does not exist, does not make images from texts, or lacks a
+    component, and for an option that the preset does not have.
     """
     settings, target = settings_of(**options), best_device(device)
     source = find_source(name, "diffusion:", "model_index.json")
@@ -41,18 +44,21 @@ def _read_index(source: Source) -> dict[str, Any]:
     from diffusers import DiffusionPipeline
 
     with loading(source):
-        index: dict[str, Any] = dict(DiffusionPipeline.load_config(source.place, revision=source.revision))
+        index: dict[str, Any] = dict(
+            DiffusionPipeline.load_config(source.place, revision=source.revision)
+        )
     kind = str(index.get("_class_name"))
     if kind not in NETWORKS:
         raise UserError(
-            f"'{source.name}' is a {kind}, not a supported text-to-image pipeline: {did_you_mean(kind, list(NETWORKS))}"
+            f"'{source.name}' is a {kind}, not a supported text-to-image pipeline: "
+            f"{did_you_mean(kind, list(NETWORKS))}"
         )
     return index
 
 
 def _check_components(source: Source, index: dict[str, Any], network: type[Network]) -> None:
-    """Raises UserError when a component is not listed, comes from an unknown library or with code of its own, or is
-    missing from the folder."""
+    """Raises UserError when a component is not listed, comes from an unknown library or with code
+    of its own, or is missing from the folder."""
     import diffusers
 
     pipeline = getattr(diffusers, index["_class_name"])
@@ -63,23 +69,33 @@ def _check_components(source: Source, index: dict[str, Any], network: type[Netwo
         if library is None:
             if part in network.optional or part not in needed:
                 continue
-            raise UserError(f"The pipeline '{source.name}' has no {part}; give one that is complete.")
+            raise UserError(
+                f"The pipeline '{source.name}' has no {part}; give one that is complete."
+            )
         if library not in _LIBRARIES:
             raise UserError(
-                f"The {part} of '{source.name}' is of the library '{library}', whose code is not run here; expected "
-                f"one of: {', '.join(_LIBRARIES)}."
+                f"The {part} of '{source.name}' is of the library '{library}', whose code is not "
+                f"run here; expected one of: {', '.join(_LIBRARIES)}."
             )
-        if library == "transformers" and str(kind).startswith("Auto"):  # these may run code from the folder
+        if library == "transformers" and str(kind).startswith(
+            "Auto"
+        ):  # these may run code from the folder
             raise UserError(
-                f"The {part} of '{source.name}' is of the class {kind}, which may run foreign code; name the "
-                f"component's own class in model_index.json."
+                f"The {part} of '{source.name}' is of the class {kind}, which may run foreign "
+                f"code; name the component's own class in model_index.json."
             )
-        if (Path(source.place) / part / f"{library}.py").exists():  # diffusers would take it for the library
+        if (
+            Path(source.place) / part / f"{library}.py"
+        ).exists():  # diffusers would take it for the library
             raise UserError(
-                f"The {part} of '{source.name}' has code of its own, {library}.py, which is not run; remove it."
+                f"The {part} of '{source.name}' has code of its own, {library}.py, which is not "
+                f"run; remove it."
             )
         if source.is_local and not (Path(source.place) / part).is_dir():
-            raise UserError(f"The pipeline '{source.name}' lacks the folder '{part}'; copy or download it whole.")
+            raise UserError(
+                f"The pipeline '{source.name}' lacks the folder '{part}'; copy or download it "
+                f"whole."
+            )
 
 
 def _load_pipeline(source: Source, index: dict[str, Any], device: torch.device) -> Any:
@@ -94,7 +110,8 @@ def _load_pipeline(source: Source, index: dict[str, Any], device: torch.device) 
 
 
 def _load_networks(source: Source, index: dict[str, Any]) -> dict[str, Any]:
-    """The components with weights. They are loaded one by one, since a pipeline does not report missing tensors."""
+    """The components with weights. They are loaded one by one, since a pipeline does not report
+    missing tensors."""
     loaded = {}
     for part, entry in index.items():
         if not isinstance(entry, list | tuple) or part in _UNUSED or entry[0] not in _LIBRARIES:
@@ -114,8 +131,8 @@ def _load_networks(source: Source, index: dict[str, Any]) -> dict[str, Any]:
             )
         if missing := sorted(report["missing_keys"]):
             raise UserError(
-                f"The weights of the {part} of '{source.name}' lack {missing[0]} ({len(missing):,} in all); copy or "
-                f"download it whole."
+                f"The weights of the {part} of '{source.name}' lack {missing[0]} ({len(missing):,} "
+                f"in all); copy or download it whole."
             )
     return loaded
 
@@ -128,7 +145,7 @@ def _network(source: Source, kind: type[Network], pipe: Any) -> Network:
     taken, given = network.model.config.in_channels, pipe.vae.config.latent_channels
     if taken != given * network.latents_per_token:
         raise UserError(
-            f"The network of '{source.name}' takes {taken} channels and the VAE gives {given}: it edits images; name "
-            f"a text-to-image pipeline."
+            f"The network of '{source.name}' takes {taken} channels and the VAE gives {given}: it "
+            f"edits images; name a text-to-image pipeline."
         )
     return network

@@ -1,4 +1,5 @@
-"""Adapters of the supported diffusers pipelines: how each encodes texts, and how its network is called."""
+"""Adapters of the supported diffusers pipelines: how each encodes texts, and how its network is
+called."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -47,7 +48,8 @@ class Network(ABC):
 
     @property
     def longest(self) -> int | None:
-        """The longest side of an image in pixels that the network's positions allow; None for no limit."""
+        """The longest side of an image in pixels that the network's positions allow; None for no
+        limit."""
         return None
 
     def tokenizers(self) -> list[tuple[Any, int]]:
@@ -56,7 +58,10 @@ class Network(ABC):
 
     def configurations(self) -> Any:
         """The configuration of each component, without names of folders and versions."""
-        configs = {part: getattr(component, "config", {}) for part, component in self.pipe.components.items()}
+        configs = {
+            part: getattr(component, "config", {})
+            for part, component in self.pipe.components.items()
+        }
         return {
             part: without_incidental(config.to_dict() if hasattr(config, "to_dict") else config)
             for part, config in configs.items()
@@ -67,8 +72,11 @@ class Network(ABC):
         """The conditions of texts, each tensor with the texts along its first axis."""
 
     @abstractmethod
-    def predict(self, noisy: torch.Tensor, timesteps: torch.Tensor, condition: Condition) -> torch.Tensor:
-        """The network's prediction (n, c, h, w) for noisy latents (n, c, h, w) at timesteps (n,) under n conditions."""
+    def predict(
+        self, noisy: torch.Tensor, timesteps: torch.Tensor, condition: Condition
+    ) -> torch.Tensor:
+        """The network's prediction (n, c, h, w) for noisy latents (n, c, h, w) at timesteps (n,)
+        under n conditions."""
 
 
 class StableDiffusion(Network):
@@ -88,13 +96,16 @@ class StableDiffusion(Network):
         states, _ = self.pipe.encode_prompt(texts, self.pipe.device, 1, False)
         return {"states": states}
 
-    def predict(self, noisy: torch.Tensor, timesteps: torch.Tensor, condition: Condition) -> torch.Tensor:
+    def predict(
+        self, noisy: torch.Tensor, timesteps: torch.Tensor, condition: Condition
+    ) -> torch.Tensor:
         """ε or v."""
         return self.model(noisy, timesteps, encoder_hidden_states=condition["states"]).sample
 
 
 class StableDiffusionXL(StableDiffusion):
-    """Stable Diffusion XL, also conditioned on the pooled text and on the image's size, without cropping.
+    """Stable Diffusion XL, also conditioned on the pooled text and on the image's size, without
+    cropping.
 
     The empty text is encoded as zeros if the model was trained that way.
     """
@@ -102,7 +113,9 @@ class StableDiffusionXL(StableDiffusion):
     def tokenizers(self) -> list[tuple[Any, int]]:
         """The tokenizers of both text encoders."""
         both = (self.pipe.tokenizer, self.pipe.tokenizer_2)
-        return [(tokenizer, tokenizer.model_max_length) for tokenizer in both if tokenizer is not None]
+        return [
+            (tokenizer, tokenizer.model_max_length) for tokenizer in both if tokenizer is not None
+        ]
 
     def encode_texts(self, texts: list[str]) -> Condition:
         """Hidden states of both encoders and the pooled state of the second."""
@@ -110,16 +123,24 @@ class StableDiffusionXL(StableDiffusion):
             texts, device=self.pipe.device, do_classifier_free_guidance=False
         )
         if self.pipe.config.force_zeros_for_empty_prompt:
-            given = torch.tensor([float(text != "") for text in texts], device=states.device, dtype=states.dtype)
+            given = torch.tensor(
+                [float(text != "") for text in texts], device=states.device, dtype=states.dtype
+            )
             states, pooled = states * given[:, None, None], pooled * given[:, None]
         return {"states": states, "pooled": pooled}
 
-    def predict(self, noisy: torch.Tensor, timesteps: torch.Tensor, condition: Condition) -> torch.Tensor:
+    def predict(
+        self, noisy: torch.Tensor, timesteps: torch.Tensor, condition: Condition
+    ) -> torch.Tensor:
         """ε or v."""
         height, width = (int(side * self.pipe.vae_scale_factor) for side in noisy.shape[-2:])
-        sizes = torch.tensor([[height, width, 0, 0, height, width]], device=noisy.device, dtype=noisy.dtype)
+        sizes = torch.tensor(
+            [[height, width, 0, 0, height, width]], device=noisy.device, dtype=noisy.dtype
+        )
         added = {"text_embeds": condition["pooled"], "time_ids": sizes.expand(len(noisy), -1)}
-        return self.model(noisy, timesteps, encoder_hidden_states=condition["states"], added_cond_kwargs=added).sample
+        return self.model(
+            noisy, timesteps, encoder_hidden_states=condition["states"], added_cond_kwargs=added
+        ).sample
 
 
 class StableDiffusion3(Network):
@@ -130,11 +151,18 @@ class StableDiffusion3(Network):
     @property
     def longest(self) -> int:
         """The side in pixels of the square of learnt positions."""
-        return int(self.model.config.pos_embed_max_size * self.model.config.patch_size * self.pipe.vae_scale_factor)
+        return int(
+            self.model.config.pos_embed_max_size
+            * self.model.config.patch_size
+            * self.pipe.vae_scale_factor
+        )
 
     def tokenizers(self) -> list[tuple[Any, int]]:
         """Both CLIP tokenizers, and T5 with 256 tokens if the pipeline has it."""
-        clip = [(each, self.pipe.tokenizer_max_length) for each in (self.pipe.tokenizer, self.pipe.tokenizer_2)]
+        clip = [
+            (each, self.pipe.tokenizer_max_length)
+            for each in (self.pipe.tokenizer, self.pipe.tokenizer_2)
+        ]
         return clip if self.pipe.tokenizer_3 is None else [*clip, (self.pipe.tokenizer_3, 256)]
 
     def encode_texts(self, texts: list[str]) -> Condition:
@@ -144,15 +172,21 @@ class StableDiffusion3(Network):
         )
         return {"states": states, "pooled": pooled}
 
-    def predict(self, noisy: torch.Tensor, timesteps: torch.Tensor, condition: Condition) -> torch.Tensor:
+    def predict(
+        self, noisy: torch.Tensor, timesteps: torch.Tensor, condition: Condition
+    ) -> torch.Tensor:
         """The velocity."""
         return self.model(
-            noisy, encoder_hidden_states=condition["states"], pooled_projections=condition["pooled"], timestep=timesteps
+            noisy,
+            encoder_hidden_states=condition["states"],
+            pooled_projections=condition["pooled"],
+            timestep=timesteps,
         ).sample
 
 
 class Flux(Network):
-    """FLUX.1: latents are packed in patches of 2×2. A network distilled for guidance gets a guidance of 1."""
+    """FLUX.1: latents are packed in patches of 2×2. A network distilled for guidance gets a
+    guidance of 1."""
 
     latents_per_token = 4
 
@@ -170,12 +204,16 @@ class Flux(Network):
         states, pooled, _ = self.pipe.encode_prompt(texts, None, device=self.pipe.device)
         return {"states": states, "pooled": pooled}
 
-    def predict(self, noisy: torch.Tensor, timesteps: torch.Tensor, condition: Condition) -> torch.Tensor:
+    def predict(
+        self, noisy: torch.Tensor, timesteps: torch.Tensor, condition: Condition
+    ) -> torch.Tensor:
         """The velocity."""
         n, channels, height, width = noisy.shape
         steps = self.pipe.scheduler.config.num_train_timesteps
         guided = self.model.config.guidance_embeds
-        image_ids = self.pipe._prepare_latent_image_ids(n, height // 2, width // 2, noisy.device, noisy.dtype)
+        image_ids = self.pipe._prepare_latent_image_ids(
+            n, height // 2, width // 2, noisy.device, noisy.dtype
+        )
         predicted = self.model(
             hidden_states=self.pipe._pack_latents(noisy, n, channels, height, width),
             timestep=timesteps / steps,
@@ -203,7 +241,8 @@ _KEPT_BYTES = 2**30
 
 
 class ConditionCache:
-    """The conditions of texts, float32 on the CPU; the least recently used are dropped above 1 GiB."""
+    """The conditions of texts, float32 on the CPU; the least recently used are dropped above 1
+    GiB."""
 
     def __init__(self, network: Network):
         self._network = network
@@ -218,7 +257,9 @@ class ConditionCache:
             with quiet(), torch.autocast(self._network.pipe.device.type, enabled=False):
                 conditions = self._network.encode_texts(some)
             for row, text in enumerate(some):
-                self._kept[text] = {name: tensor[row].float().cpu().clone() for name, tensor in conditions.items()}
+                self._kept[text] = {
+                    name: tensor[row].float().cpu().clone() for name, tensor in conditions.items()
+                }
         for text in distinct:  # most recently used last
             self._kept[text] = self._kept.pop(text)
         found = [self._kept[text] for text in distinct]
@@ -226,4 +267,6 @@ class ConditionCache:
         for text in list(self._kept)[: max(0, len(self._kept) - room)]:
             del self._kept[text]
         place = torch.tensor([distinct.index(text) for text in texts], device=device)
-        return {name: torch.stack([each[name] for each in found]).to(device)[place] for name in found[0]}
+        return {
+            name: torch.stack([each[name] for each in found]).to(device)[place] for name in found[0]
+        }

@@ -1,8 +1,8 @@
-"""Noise for diffusion models: levels and order of an image's samples, how a pipeline adds noise, and the target that
-its network is trained to predict.
+"""Noise for diffusion models: levels and order of an image's samples, how a pipeline adds noise,
+and the target that its network is trained to predict.
 
-Sample i of n has the noise level (i + ½)/n. Its noise depends only on the seed, the image's content and i, so all texts
-of an image get the same noise, in any batches.
+Sample i of n has the noise level (i + ½)/n. Its noise depends only on the seed, the image's content
+and i, so all texts of an image get the same noise, in any batches.
 """
 
 import hashlib
@@ -16,17 +16,20 @@ from generator.base.errors import UserError
 
 
 class Diffusion:
-    """Diffusion in discrete timesteps: √ᾱ x + √(1 − ᾱ) ε of a latent x and noise ε, as in diffusers' DDPMScheduler.
+    """Diffusion in discrete timesteps: √ᾱ x + √(1 − ᾱ) ε of a latent x and noise ε, as in
+    diffusers' DDPMScheduler.
 
-    The network predicts ε, or v = √ᾱ ε − √(1 − ᾱ) x (Salimans & Ho 2022). Raises UserError for other predictions.
+    The network predicts ε, or v = √ᾱ ε − √(1 − ᾱ) x (Salimans & Ho 2022). Raises UserError for
+    other predictions.
     """
 
     SCHEDULERS = (
-        "DDPM DDPMParallel DDIM DDIMParallel PNDM LMSDiscrete EulerDiscrete EulerAncestralDiscrete HeunDiscrete "
-        "KDPM2Discrete KDPM2AncestralDiscrete DPMSolverMultistep DPMSolverSinglestep DPMSolverSDE DEISMultistep "
-        "UniPCMultistep SASolver LCM TCD"
+        "DDPM DDPMParallel DDIM DDIMParallel PNDM LMSDiscrete EulerDiscrete EulerAncestralDiscrete "
+        "HeunDiscrete KDPM2Discrete KDPM2AncestralDiscrete DPMSolverMultistep DPMSolverSinglestep "
+        "DPMSolverSDE DEISMultistep UniPCMultistep SASolver LCM TCD"
     )
-    """Schedulers of diffusers that add noise in this way in training; they differ only in generation."""
+    """Schedulers of diffusers that add noise in this way in training; they differ only in
+    generation."""
 
     def __init__(self, scheduler_config: Any):
         from diffusers import DDPMScheduler
@@ -35,19 +38,25 @@ class Diffusion:
         self.prediction = self._scheduler.config.prediction_type
         if self.prediction not in ("epsilon", "v_prediction"):
             raise UserError(
-                f"Expected a scheduler that predicts epsilon or v_prediction, got '{self.prediction}'; name another "
+                f"Expected a scheduler that predicts epsilon or v_prediction, got "
+                f"'{self.prediction}'; name another "
                 "pipeline."
             )
 
     def timesteps(self, levels: torch.Tensor) -> torch.Tensor:
-        """The timesteps that the network gets for the levels (n,): whole numbers from 0, int64 (n,)."""
+        """The timesteps that the network gets for the levels (n,): whole numbers from 0, int64
+        (n,)."""
         return (levels.double() * self._scheduler.config.num_train_timesteps).long()
 
-    def add_noise(self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
+    def add_noise(
+        self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor
+    ) -> torch.Tensor:
         """A latent (c, h, w) mixed with noises (n, c, h, w) at levels (n,): (n, c, h, w)."""
         return self._scheduler.add_noise(latent.expand_as(noise), noise, self.timesteps(levels))
 
-    def target(self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
+    def target(
+        self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor
+    ) -> torch.Tensor:
         """The target of the network's prediction, (n, c, h, w)."""
         if self.prediction == "epsilon":
             return noise
@@ -55,7 +64,8 @@ class Diffusion:
 
 
 class Flow:
-    """Rectified flow (Liu et al. 2022): (1 − σ) x + σ ε. The network predicts the velocity ε − x."""
+    """Rectified flow (Liu et al. 2022): (1 − σ) x + σ ε. The network predicts the velocity ε −
+    x."""
 
     SCHEDULERS = "FlowMatchEulerDiscrete FlowMatchHeunDiscrete FlowMatchLCM"
     prediction = "velocity"
@@ -67,12 +77,16 @@ class Flow:
         """σ times the number of training timesteps, float32 (n,)."""
         return levels.float() * self._steps
 
-    def add_noise(self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
+    def add_noise(
+        self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor
+    ) -> torch.Tensor:
         """As Diffusion.add_noise."""
         sigma = levels.to(noise)[:, None, None, None]
         return (1 - sigma) * latent + sigma * noise
 
-    def target(self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor) -> torch.Tensor:
+    def target(
+        self, latent: torch.Tensor, noise: torch.Tensor, levels: torch.Tensor
+    ) -> torch.Tensor:
         """As Diffusion.target."""
         return noise - latent
 
@@ -81,20 +95,24 @@ Noising: TypeAlias = Diffusion | Flow
 
 
 def process_of(scheduler: Any, kind: type[Noising]) -> Noising:
-    """The noising process of a pipeline's scheduler; `kind` is the process that its network was trained with.
+    """The noising process of a pipeline's scheduler; `kind` is the process that its network was
+    trained with.
 
-    Raises UserError for schedulers of another process, and for settings that replace the process of the class.
+    Raises UserError for schedulers of another process, and for settings that replace the process of
+    the class.
     """
     name = type(scheduler).__name__
     known = [f"{each}Scheduler" for each in kind.SCHEDULERS.split()]
     if name not in known:
         raise UserError(
-            f"The scheduler {name} is not supported for this pipeline; expected one of: {', '.join(known)}."
+            f"The scheduler {name} is not supported for this pipeline; expected one of: "
+            f"{', '.join(known)}."
         )
     for setting in ("use_flow_sigmas", "invert_sigmas"):
         if scheduler.config.get(setting):
             raise UserError(
-                f"The scheduler {name} has {setting} set, which replaces the process of its class; name a pipeline "
+                f"The scheduler {name} has {setting} set, which replaces the process of its class; "
+                f"name a pipeline "
                 "without it."
             )
     return kind(scheduler.config)
@@ -110,7 +128,8 @@ def levels(total: int) -> np.ndarray:
 
 
 def staged_order(stages: tuple[int, ...]) -> np.ndarray:
-    """An order of samples 0 … stages[-1] − 1, int64, whose first stages[k] are evenly spaced for every k.
+    """An order of samples 0 … stages[-1] − 1, int64, whose first stages[k] are evenly spaced for
+    every k.
 
     >>> staged_order((3, 12)).tolist()
     [2, 6, 10, 0, 1, 3, 4, 5, 7, 8, 9, 11]
@@ -128,10 +147,12 @@ def _spread(rest: list[int], count: int) -> list[int]:
 
 
 def nested_order(total: int, seed: int) -> np.ndarray:
-    """A random order of `total` samples, int64, in which every prefix covers the range evenly (Owen 1995).
+    """A random order of `total` samples, int64, in which every prefix covers the range evenly (Owen
+    1995).
 
-    The range is halved again and again. Samples alternate between the halves, and chance decides which half comes
-    first. So each of 2^k equal parts holds one of the first 2^k samples, at a random place.
+    The range is halved again and again. Samples alternate between the halves, and chance decides
+    which half comes first. So each of 2^k equal parts holds one of the first 2^k samples, at a
+    random place.
     """
     rng = np.random.default_rng([seed, 1])
 

@@ -24,14 +24,21 @@ def looks(total: int) -> tuple[int, ...]:
     >>> looks(200)
     (16, 24, 32, 48, 64, 96, 128, 192, 200)
     """
-    found = [n << k for k in range(total.bit_length()) for n in (FIRST_LOOK, FIRST_LOOK * 3 // 2) if n << k < total]
+    found = [
+        n << k
+        for k in range(total.bit_length())
+        for n in (FIRST_LOOK, FIRST_LOOK * 3 // 2)
+        if n << k < total
+    ]
     return (*sorted(found), total)
 
 
 def z_score(differences: np.ndarray, total: int) -> np.ndarray:
-    """The mean difference in standard errors, converted from Student's t to a standard normal deviate, float64 (…).
+    """The mean difference in standard errors, converted from Student's t to a standard normal
+    deviate, float64 (…).
 
-    differences: (…, n) errors of one text minus errors of another, at n ≥ 2 of `total` samples, ordered by noise level.
+    differences: (…, n) errors of one text minus errors of another, at n ≥ 2 of `total` samples,
+        ordered by noise level.
     If all differences are equal, the result is infinite, or 0 if they are 0.
     """
     from scipy import stats
@@ -48,7 +55,8 @@ def z_score(differences: np.ndarray, total: int) -> np.ndarray:
 
 @lru_cache
 def critical_value(error: float, total: int) -> float:
-    """The value that `z_score` exceeds at any look before the last with probability `error`, if there is no difference.
+    """The value that `z_score` exceeds at any look before the last with probability `error`, if
+    there is no difference.
 
     >>> round(critical_value(0.05, 1024), 2)
     2.46
@@ -60,7 +68,8 @@ def critical_value(error: float, total: int) -> float:
 
 
 def _passing(critical: float, times: list[float], points: int = 201) -> float:
-    """Probability that a Brownian motion exceeds critical·√time at any of the times (Armitage et al. 1969)."""
+    """Probability that a Brownian motion exceeds critical·√time at any of the times (Armitage et
+    al. 1969)."""
     from scipy.special import ndtr
 
     passed, before, mass, places = 0.0, 0.0, np.ones(1), np.zeros(1)
@@ -78,8 +87,10 @@ def _passing(critical: float, times: list[float], points: int = 201) -> float:
 class Schedule:
     """The numbers of samples after which texts of a contest drop out, and which texts drop out.
 
-    After stage k each remaining text has had `stages[k]` samples, and the `keep[k]` best texts go on. With
-    `confidence` instead of `keep`, a text goes on until `z_score` decides that another text is better.
+    After stage k each remaining text has had `stages[k]` samples, and the `keep[k]` best texts go
+    on. With
+    `confidence` instead of `keep`, a text goes on until `z_score` decides that another text is
+    better.
     """
 
     stages: tuple[int, ...]
@@ -97,11 +108,15 @@ class Schedule:
         return len(self.stages) > 1
 
     def order(self, seed: int) -> np.ndarray:
-        """The order in which samples are taken, int64 (total,). Every stage covers the whole range of noise levels."""
-        return staged_order(self.stages) if self.confidence is None else nested_order(self.total, seed)
+        """The order in which samples are taken, int64 (total,). Every stage covers the whole range
+        of noise levels."""
+        return (
+            staged_order(self.stages) if self.confidence is None else nested_order(self.total, seed)
+        )
 
     def beaten(self, errors: np.ndarray, stage: int) -> np.ndarray:
-        """Which texts of a contest drop out, bool (texts,), given their errors (texts, n) ordered by noise level.
+        """Which texts of a contest drop out, bool (texts,), given their errors (texts, n) ordered
+        by noise level.
 
         The text of the smallest mean error (the first of several) never drops out.
         """
@@ -118,7 +133,10 @@ class Schedule:
 
     def __str__(self) -> str:
         if self.confidence is not None:
-            return f"{self.stages[0]} to {self.total:,} samples, until decided with {self.confidence:.0%} confidence"
+            return (
+                f"{self.stages[0]} to {self.total:,} samples, until decided with "
+                f"{self.confidence:.0%} confidence"
+            )
         if not self.early:
             return f"{self.total:,} samples"
         steps = (f"{n} samples keep {kept}" for n, kept in zip(self.stages, self.keep, strict=True))
@@ -170,13 +188,20 @@ def settings_of(**options: Unpack[Options]) -> Settings:
     Raises UserError for an option that the preset does not have.
     """
     preset = PRESETS[options.get("preset", "fixed")]
-    schedule, samples, confidence = preset.schedule, options.get("samples"), options.get("confidence")
+    schedule, samples, confidence = (
+        preset.schedule,
+        options.get("samples"),
+        options.get("confidence"),
+    )
     if schedule.confidence is None:
         if confidence is not None:
-            raise UserError(f"Only preset=sequential has a confidence: leave confidence={confidence} out.")
+            raise UserError(
+                f"Only preset=sequential has a confidence: leave confidence={confidence} out."
+            )
         if samples is not None and schedule.early:
             raise UserError(
-                f"The stages of {preset.preset} are as published: leave samples={samples} out, or use preset=fixed."
+                f"The stages of {preset.preset} are as published: leave samples={samples} out, or "
+                f"use preset=fixed."
             )
         stages = schedule.stages if samples is None else (samples,)
     else:

@@ -1,4 +1,5 @@
-"""Peng et al. 2026, "CLIP Models Generalize Less Than Compositional Benchmarks Suggest" (BindSplit)."""
+"""Peng et al. 2026, "CLIP Models Generalize Less Than Compositional Benchmarks Suggest"
+(BindSplit)."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -6,7 +7,16 @@ from typing import Any
 from evaluator.protocols.items import ASYMMETRIC, FULL, MIXED
 from evaluator.protocols.records import Row
 from evaluator.report.figures import Figure, by_overlap, by_split
-from evaluator.report.papers.given import FAMILIARITY, Given, Label, Labels, mixed, overlap_panels, splits_of, told
+from evaluator.report.papers.given import (
+    FAMILIARITY,
+    Given,
+    Label,
+    Labels,
+    mixed,
+    overlap_panels,
+    splits_of,
+    told,
+)
 from evaluator.report.papers.paper import (
     NONE,
     Paper,
@@ -49,7 +59,10 @@ _TAXES = (
 )
 _ASYMMETRIC = (
     part("Both or neither", split="partial"),
-    *(part(head, split=split) for head, split in zip(("True text", "Foil"), ASYMMETRIC, strict=True)),
+    *(
+        part(head, split=split)
+        for head, split in zip(("True text", "Foil"), ASYMMETRIC, strict=True)
+    ),
     part("Tax", split=ASYMMETRIC[0], minus=ASYMMETRIC[1]),
 )
 _SCORES = (
@@ -76,7 +89,11 @@ def _tuned(labels: Sequence[Label]) -> list[Label]:
 
 def _with(split: str, labels: Sequence[Label]) -> list[Label]:
     """Labels with a run that has the split, and labels with a reason why they have no run."""
-    return [label for label in labels if label.missing or any(split in splits_of(entry) for entry in label.entries)]
+    return [
+        label
+        for label in labels
+        if label.missing or any(split in splits_of(entry) for entry in label.entries)
+    ]
 
 
 def _partitioned(labels: Sequence[Label]) -> list[Label]:
@@ -87,7 +104,9 @@ def _partitioned(labels: Sequence[Label]) -> list[Label]:
 def _by_benchmark(labels: Sequence[Label], columns: Sequence[Part], of: Labels) -> Table:
     """A table with lines by benchmark and kind, without columns whose splits no benchmark has."""
     of_rows = {"metric": "group", **of}
-    rows = parts(labels, "{}, all kinds", ["benchmark"], of_rows) + parts(labels, "{}", ["benchmark", "kind"], of_rows)
+    rows = parts(labels, "{}, all kinds", ["benchmark"], of_rows) + parts(
+        labels, "{}", ["benchmark", "kind"], of_rows
+    )
     rows = [row for row in rows if row.head != NONE] or rows[:1]
     there = [splits_of(entry) for label in labels for entry in label.entries]
     shown = [
@@ -99,13 +118,21 @@ def _by_benchmark(labels: Sequence[Label], columns: Sequence[Part], of: Labels) 
 
 
 def _with_tuned(
-    numbers: tuple[str, str], title: str, make: Callable[[Sequence[Label]], Table], wanted: str = "no run answers it"
+    numbers: tuple[str, str],
+    title: str,
+    make: Callable[[Sequence[Label]], Table],
+    wanted: str = "no run answers it",
 ) -> list[PaperTable]:
     """Two tables: one of all labels, one of the fine-tuned labels."""
     every, tuned = numbers
     return [
         PaperTable(every, title, lambda given: make(given.labels), wanted),
-        PaperTable(tuned, f"{title}, fine-tuned", lambda given: make(_tuned(given.labels)), f"{_TUNED}, or {wanted}"),
+        PaperTable(
+            tuned,
+            f"{title}, fine-tuned",
+            lambda given: make(_tuned(given.labels)),
+            f"{_TUNED}, or {wanted}",
+        ),
     ]
 
 
@@ -122,7 +149,8 @@ _RULES = {"strict": "seen is perfect", "loose": "seen is perfect or close"}
 
 
 def _audit_rows(audit: Any) -> list[Row]:
-    """The numbers of `score familiarity`: samples and their share by split, samples by bucket, rates by rule.
+    """The numbers of `score familiarity`: samples and their share by split, samples by bucket,
+    rates by rule.
 
     `full` is the number of parsed samples if captions have the strict form, else of all samples.
     """
@@ -137,7 +165,11 @@ def _audit_rows(audit: Any) -> list[Row]:
     }
     whole = dict.fromkeys(samples, full) | {"excluded": audit["samples"]}
     rows = [told("samples", n, split=split) for split, n in samples.items()]
-    rows += [told("share", n / whole[split], "share", split=split) for split, n in samples.items() if whole[split]]
+    rows += [
+        told("share", n / whole[split], "share", split=split)
+        for split, n in samples.items()
+        if whole[split]
+    ]
     rows += [told("samples", buckets[name], kind=name) for name in _BUCKETS]
     return rows + [
         told("share", rate, "share", kind=rule, split=split)
@@ -147,11 +179,13 @@ def _audit_rows(audit: Any) -> list[Row]:
     ]
 
 
-def _of_audits(number: str, title: str, head: str, rows: Sequence[Part], *columns: Part) -> PaperTable:
+def _of_audits(
+    number: str, title: str, head: str, rows: Sequence[Part], *columns: Part
+) -> PaperTable:
     def make(given: Given) -> Table:
         notes = [
-            f"{each.name}: {each.record['benchmark']} against {each.record['reference']}, captions read as "
-            f"{each.record['captions']}, match by {each.record['match']}."
+            f"{each.name}: {each.record['benchmark']} against {each.record['reference']}, captions "
+            f"read as {each.record['captions']}, match by {each.record['match']}."
             for each in given.audits_of(FAMILIARITY)
         ]
         labels = given.audit_labels(FAMILIARITY, _audit_rows, "no sample is left")
@@ -163,7 +197,9 @@ def _of_audits(number: str, title: str, head: str, rows: Sequence[Part], *column
 def _overlap(given: Given) -> list[Figure]:
     """Figures of the bindings that a corpus shows: of all samples, and of the mixed samples."""
     return [
-        each for audit in given.audits_of(FAMILIARITY) for each in by_overlap(audit.name, overlap_panels(audit.record))
+        each
+        for audit in given.audits_of(FAMILIARITY)
+        for each in by_overlap(audit.name, overlap_panels(audit.record))
     ]
 
 
@@ -181,18 +217,29 @@ PAPER = Paper(
             "2",
             "Binary accuracy and R@1 by split",
             lambda given: by_label(
-                given.labels, grouped([part("Binary accuracy", kind="swap", **_BINARY), part("R@1", **_R1)], _SPLITS)
+                given.labels,
+                grouped(
+                    [part("Binary accuracy", kind="swap", **_BINARY), part("R@1", **_R1)], _SPLITS
+                ),
             ),
         ),
         PaperTable(
             "1-tax",
-            "Binary accuracy where training shows only what the true text names, and only what its foil names",
-            lambda given: by_label(_with(ASYMMETRIC[0], given.labels), _ASYMMETRIC, of={**_BINARY, "kind": "swap"}),
+            "Binary accuracy where training shows only what the true text names, and only what its "
+            "foil names",
+            lambda given: by_label(
+                _with(ASYMMETRIC[0], given.labels), _ASYMMETRIC, of={**_BINARY, "kind": "swap"}
+            ),
             "no world has asymmetric splits (--holdout asymmetric)",
         ),
-        PaperTable("3", "Gaps of R@1 between splits", lambda given: by_label(given.labels, _GAPS, of=_R1)),
         PaperTable(
-            "4", "R@1 by split after fine-tuning", lambda given: by_label(_tuned(given.labels), _SPLITS, of=_R1), _TUNED
+            "3", "Gaps of R@1 between splits", lambda given: by_label(given.labels, _GAPS, of=_R1)
+        ),
+        PaperTable(
+            "4",
+            "R@1 by split after fine-tuning",
+            lambda given: by_label(_tuned(given.labels), _SPLITS, of=_R1),
+            _TUNED,
         ),
         *_with_tuned(
             ("5", "7"),
@@ -249,7 +296,10 @@ PAPER = Paper(
             "20",
             "Samples whose bindings are all seen or all unseen",
             "rule",
-            [part(f"{rule.upper()}: {said}", kind=rule, metric="share") for rule, said in _RULES.items()],
+            [
+                part(f"{rule.upper()}: {said}", kind=rule, metric="share")
+                for rule, said in _RULES.items()
+            ],
             part("% all seen", split="seen"),
             part("% all unseen", split="unseen"),
         ),

@@ -1,4 +1,5 @@
-"""Anonymous 2026, "Diagnosing the Sources of Compositional Failure in Vision-Language Models" (COMPASS)."""
+"""Anonymous 2026, "Diagnosing the Sources of Compositional Failure in Vision-Language Models"
+(COMPASS)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -34,25 +35,36 @@ _NAMES = ("object", "attribute", "relation")
 _SKILLS = tuple(part(skill, skill=skill) for skill in _NAMES)
 _LOADS = tuple(part(f"β {count.removeprefix('n_')}", load(count)) for count in COUNTS)
 _STARS = (
-    "In brackets: standard error and uncorrected p; * p < .005, ** p < .001 after Holm; in bold: the load of a skill "
-    "by its own count."
+    "In brackets: standard error and uncorrected p; * p < .005, ** p < .001 after Holm; in bold: "
+    "the load of a skill by its own count."
 )
 
 
 def _captions(given: Given) -> Table:
     asked, counted = ("integration", "skill"), {"metric": "captions"}
     every = datasets(given)
-    labels = [each for each in every if any(row["protocol"] in asked for row in each.entries[0]["rows"])] or every
+    labels = [
+        each for each in every if any(row["protocol"] in asked for row in each.entries[0]["rows"])
+    ] or every
     columns = [part("Ground truth", protocol=EVERY, **counted)]
     columns += [part("Integration", protocol="integration", **counted)]
     columns += grouped([part("Skill", protocol="skill", **counted)], _SKILLS)
-    rows = parts(labels, "{}", ["level", "split"], {"protocol": asked, "skill": (None, *_NAMES), **counted})
+    rows = parts(
+        labels, "{}", ["level", "split"], {"protocol": asked, "skill": (None, *_NAMES), **counted}
+    )
     return by_label(labels, columns, rows, "level", named="dataset")
 
 
 def _gaps(given: Given) -> Table:
-    columns = [replace(each, statistic=over_n) for each in parts(given.labels, "{}", ["level"], _GAP)]
-    rows = parts(given.labels, "{}", ["split"], {**_GAP, "level": tuple(each.of["level"] for each in columns)})
+    columns = [
+        replace(each, statistic=over_n) for each in parts(given.labels, "{}", ["level"], _GAP)
+    ]
+    rows = parts(
+        given.labels,
+        "{}",
+        ["split"],
+        {**_GAP, "level": tuple(each.of["level"] for each in columns)},
+    )
     table = by_label(given.labels, columns, rows, "split", _GAP)
     others = [note for note in table.notes if not note.startswith("±")]
     return replace(table, notes=["± is the standard deviation over n.", *others])
@@ -78,10 +90,14 @@ def _by_n(number: str, level: str) -> PaperTable:
 
 
 def _effect_rows(audit: Any) -> list[Row]:
-    """Rows of the effect sizes of `score audit`, of their numbers of pairs, and of the blind test."""
+    """Rows of the effect sizes of `score audit`, of their numbers of pairs, and of the blind
+    test."""
     rows = []
     for each in audit["levels"]:
-        labels, effect = {name: each[name] for name in ("protocol", "level", "skill")}, each["perplexity"]
+        labels, effect = (
+            {name: each[name] for name in ("protocol", "level", "skill")},
+            each["perplexity"],
+        )
         if effect["r"] is not None:
             rows.append(told("effect", effect["r"], "score", **labels, size=effect["size"]))
             rows.append(told("pairs", effect["pairs"], **labels))
@@ -93,8 +109,9 @@ def _effect_rows(audit: Any) -> list[Row]:
 
 
 def _most_telling(kinds: Sequence[Any], level: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The blind test with the highest accuracy among the kinds of negatives of a level's captions; None if none was
-    judged. Its learner reads captions of all levels. Decomposed captions are left out.
+    """The blind test with the highest accuracy among the kinds of negatives of a level's captions;
+    None if none was judged. Its learner reads captions of all levels. Decomposed captions are left
+    out.
     """
     same = ("protocol", "kind", "skill")
     judged = [
@@ -109,7 +126,9 @@ def _most_telling(kinds: Sequence[Any], level: Mapping[str, Any]) -> Mapping[str
 
 def _interpretation(label: Label, labels: Labels) -> Cell:
     cell = result(label, labels)
-    return cell if cell.reason else Cell(cell.numbers["size"], numbers={"text": cell.numbers["size"]})
+    return (
+        cell if cell.reason else Cell(cell.numbers["size"], numbers={"text": cell.numbers["size"]})
+    )
 
 
 def _effects(number: str, captions: str, rows: list[Part]) -> PaperTable:
@@ -122,14 +141,17 @@ def _effects(number: str, captions: str, rows: list[Part]) -> PaperTable:
 
     def make(given: Given) -> Table:
         notes = [
-            f"{each.name}: {each.record['benchmark']}, perplexity of {each.record['language_model']['name']}."
+            f"{each.name}: {each.record['benchmark']}, perplexity of "
+            f"{each.record['language_model']['name']}."
             for each in given.audits_of(TEXTS)
         ]
         notes.append(
-            "Blind accuracy: the share of pairs in which a learner tells the true text without the image (chance 50), "
-            "over all levels, for the kind of negatives that it tells best."
+            "Blind accuracy: the share of pairs in which a learner tells the true text without the "
+            "image (chance 50), over all levels, for the kind of negatives that it tells best."
         )
-        labels = given.audit_labels(TEXTS, _effect_rows, "the audit has no such captions with several negatives")
+        labels = given.audit_labels(
+            TEXTS, _effect_rows, "the audit has no such captions with several negatives"
+        )
         return by_label(labels, columns, rows, "level", named="benchmark", notes=notes)
 
     title = f"Perplexity of captions and their hardest negatives: effect size r, {captions}"
@@ -151,7 +173,11 @@ PAPER = Paper(
                 for skill in skills
             ],
         ),
-        _effects("5", "composed captions", [part(level, protocol="integration", level=level) for level in _LEVELS]),
+        _effects(
+            "5",
+            "composed captions",
+            [part(level, protocol="integration", level=level) for level in _LEVELS],
+        ),
         _by_n("6", "OA"),
         _by_n("7", "OR"),
         _by_n("8", "OAR"),

@@ -1,5 +1,5 @@
-"""The inputs of a paper's tables: results by label, or the reason why a label has none; results of other commands; and
-counts of the datasets that runs were asked, independent of the models."""
+"""The inputs of a paper's tables: results by label, or the reason why a label has none; results of
+other commands; and counts of the datasets that runs were asked, independent of the models."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,8 +26,8 @@ JOIN = " / "
 """Separates the parts of a label, such as "dual / labclip"."""
 DEFAULTS: dict[str, Any] = dict.fromkeys(("error", "kind", "skill", "level", "n", "minus"))
 Labels = Mapping[str, Any]
-"""{column: value} to select rows of the long table of results. A tuple matches any of its values; columns of DEFAULTS
-are None by default."""
+"""{column: value} to select rows of the long table of results. A tuple matches any of its values;
+columns of DEFAULTS are None by default."""
 BEFORE, AFTER = "before", "after"
 
 
@@ -62,10 +62,20 @@ class TextAuditRecord(TypedDict):
     levels: list[dict[str, Any]]
 
 
-FAMILIARITY, TEXTS, MAPS, DRAWINGS = "score familiarity", "score audit", "score embeddings", "score generate"
+FAMILIARITY, TEXTS, MAPS, DRAWINGS = (
+    "score familiarity",
+    "score audit",
+    "score embeddings",
+    "score generate",
+)
 COMPARISON, PROBES = "score compare", "score probe"
 """Commands whose results can be given among the runs."""
-RECORDS = {FAMILIARITY: "summary.json", MAPS: "embeddings.json", DRAWINGS: "drawings.json", PROBES: "probe.json"}
+RECORDS = {
+    FAMILIARITY: "summary.json",
+    MAPS: "embeddings.json",
+    DRAWINGS: "drawings.json",
+    PROBES: "probe.json",
+}
 """{command: the file that identifies its folder}."""
 
 
@@ -81,10 +91,13 @@ class Audit:
 
 @dataclass(frozen=True)
 class Label:
-    """A label's parts, and its pooled results (evaluator.analysis.pooling): an entry for each design.
+    """A label's parts, and its pooled results (evaluator.analysis.pooling): an entry for each
+    design.
 
-    missing: the reason why results are missing. runs: the runs that were pooled. elsewhere: pooled results before and
-    after training, on benchmarks that were not trained for; rows have the column `when` (BEFORE or AFTER).
+    missing: the reason why results are missing. runs: the runs that were pooled. elsewhere: pooled
+        results before and
+    after training, on benchmarks that were not trained for; rows have the column `when` (BEFORE or
+    AFTER).
     """
 
     parts: tuple[str, ...]
@@ -107,8 +120,8 @@ class Label:
         if len(found) > 1:
             why = " ".join(differences([entry for _, entry in found])) or "Their trainings differ."
             raise UserError(
-                f"Several runs of '{self.name}' answer the same question ({labels['protocol']}) and cannot be "
-                f"averaged. {why} Give each its own label as LABEL=RUN."
+                f"Several runs of '{self.name}' answer the same question ({labels['protocol']}) "
+                f"and cannot be averaged. {why} Give each its own label as LABEL=RUN."
             )
         return found[0] if found else (None, {})
 
@@ -128,11 +141,16 @@ class Label:
                 return f"{asked} was not asked, since {entry['not_asked'][asked]}"
             if raw and protocol in entry.get("left_out", []):
                 return f"{asked} was left out: it needs too many scores of this model"
-        of_protocol = [row for entry in self.entries for row in entry["rows"] if row["protocol"] == protocol]
+        of_protocol = [
+            row for entry in self.entries for row in entry["rows"] if row["protocol"] == protocol
+        ]
         if not of_protocol:
             return f"protocol '{protocol}' not in the benchmarks of its runs"
         if raw and not any(row["kind"] == RAW for row in of_protocol):
-            return f"{asked} needs at least two captions in each split, for productivity at each number of atoms"
+            return (
+                f"{asked} needs at least two captions in each split, for productivity at each "
+                f"number of atoms"
+            )
         filled = {row["split"] for row in of_protocol if row["value"] is not None}
         wanted = {labels.get("split"), labels.get("minus") or labels.get("split")}
         if wanted - filled and any(wanted <= splits_of(entry) for entry in self.entries):
@@ -154,15 +172,21 @@ class Given:
         self.used.add(command)
         return [audit for audit in self.audits if audit.command == command]
 
-    def audit_labels(self, command: str, rows_of: Callable[[Any], list[Row]], missing: str) -> list[Label]:
+    def audit_labels(
+        self, command: str, rows_of: Callable[[Any], list[Row]], missing: str
+    ) -> list[Label]:
         """A label for each audit of a command, with the rows that `rows_of` makes of its record."""
-        return [Label((each.name,), [{"rows": rows_of(each.record)}], missing) for each in self.audits_of(command)]
+        return [
+            Label((each.name,), [{"rows": rows_of(each.record)}], missing)
+            for each in self.audits_of(command)
+        ]
 
 
 def has(row: Row, labels: Labels) -> bool:
     """Whether a row has all these labels."""
     return all(
-        row.get(name) in value if isinstance(value, tuple) else row.get(name) == value for name, value in labels.items()
+        row.get(name) in value if isinstance(value, tuple) else row.get(name) == value
+        for name, value in labels.items()
     )
 
 
@@ -179,26 +203,35 @@ def splits_of(entry: Results) -> set[str]:
 
 
 def mixed(audit: Mapping[str, Any]) -> int:
-    """The number of samples in mixed buckets (`amb_…`), which include samples with close matches only."""
+    """The number of samples in mixed buckets (`amb_…`), which include samples with close matches
+    only."""
     return int(sum(n for bucket, n in audit["buckets"].items() if bucket.startswith("amb_")))
 
 
 def overlap_panels(audit: Mapping[str, Any]) -> dict[str, Any]:
-    """The panels of evaluator.report.figures.by_overlap from summary.json of `score familiarity`."""
+    """The panels of evaluator.report.figures.by_overlap from summary.json of `score
+    familiarity`."""
     full = f"full ({sum(audit['buckets'].values()):,} samples)"
     return {full: audit["bindings"], f"mixed ({mixed(audit):,})": audit["bindings_mixed"]}
 
 
 def read_given(
-    runs: Sequence[str], missing: Sequence[str] = (), before: Sequence[str] = (), after: Sequence[str] = ()
+    runs: Sequence[str],
+    missing: Sequence[str] = (),
+    before: Sequence[str] = (),
+    after: Sequence[str] = (),
 ) -> Given:
-    """Read runs and results of other commands, by label. Labels keep their order, except that labels with the same
-    first part are placed together.
+    """Read runs and results of other commands, by label. Labels keep their order, except that
+    labels with the same first part are placed together.
 
-    runs: [LABEL=]RUN, or a result that `read_audit` reads. Runs of one label are pooled over blocks and training seeds;
-    the default label is the model. missing: LABEL=REASON. before, after: LABEL=RUN of the model that a training started
-    from and of the trained model, on a benchmark that was not trained for. Raises UserError if a folder holds no
-    measured run, for a REASON without a label, and if `before` is not the model that `after` started from.
+    runs: [LABEL=]RUN, or a result that `read_audit` reads. Runs of one label are pooled over blocks
+        and training seeds;
+    the default label is the model. missing: LABEL=REASON. before, after: LABEL=RUN of the model
+    that a training started
+    from and of the trained model, on a benchmark that was not trained for. Raises UserError if a
+    folder holds no
+    measured run, for a REASON without a label, and if `before` is not the model that `after`
+    started from.
     """
     audits = {run: audit for run in runs if (audit := read_audit(run)) is not None}
     named = (read_named(run) for run in runs if run not in audits)
@@ -208,38 +241,49 @@ def read_given(
         label, equals, reason = text.partition("=")
         if not (equals and label.strip() and reason.strip()):
             raise UserError(
-                f"Expected --missing LABEL=REASON, got '{text}'; write for example --missing 'vilt=no weights'."
+                f"Expected --missing LABEL=REASON, got '{text}'; write for example --missing "
+                f"'vilt=no weights'."
             )
         reasons[label.strip()] = reason.strip().rstrip(".")
     elsewhere = _elsewhere(before, after)
     found = []
     for label in dict.fromkeys([*of_label, *reasons, *elsewhere]):
         given = of_label.get(label, [])
-        entries = [{**entry, "model": label} for entry in pool_runs([each.results for each in given])]
-        parts = tuple(part.strip() for part in label.split(JOIN.strip())) if JOIN in label else (label,)
+        entries = [
+            {**entry, "model": label} for entry in pool_runs([each.results for each in given])
+        ]
+        parts = (
+            tuple(part.strip() for part in label.split(JOIN.strip())) if JOIN in label else (label,)
+        )
         found.append(Label(parts, entries, reasons.get(label, ""), given, elsewhere.get(label, [])))
     first = list(dict.fromkeys(label.parts[0] for label in found))
-    return Given(sorted(found, key=lambda label: first.index(label.parts[0])), list(audits.values()))
+    return Given(
+        sorted(found, key=lambda label: first.index(label.parts[0])), list(audits.values())
+    )
 
 
 def _elsewhere(before: Sequence[str], after: Sequence[str]) -> dict[str, list[Results]]:
-    """Pooled results before and after training, by label. Each trained model counts as a run, whatever its block."""
+    """Pooled results before and after training, by label. Each trained model counts as a run,
+    whatever its block."""
     weights: dict[str, set[str]] = {}
     of_label: dict[tuple[str, str], list[Results]] = {}
     for when, text in [*((BEFORE, text) for text in before), *((AFTER, text) for text in after)]:
         label, path = split_name(text)
         if not label:
             raise UserError(
-                f"Expected --{when} LABEL=RUN, got '{text}'; give it the label of the trained model's runs."
+                f"Expected --{when} LABEL=RUN, got '{text}'; give it the label of the trained "
+                f"model's runs."
             )
         named = read_named(text)
         info = named.run.record.get("info", {})
         if when == BEFORE:
             weights.setdefault(label, set()).add(info.get("weights_sha256", ""))
-        elif info.get("trained_on", {}).get("base", {}).get("weights_sha256") not in weights.get(label, ()):
+        elif info.get("trained_on", {}).get("base", {}).get("weights_sha256") not in weights.get(
+            label, ()
+        ):
             raise UserError(
-                f"The model of {path} did not start from a model that --before gives for '{label}'; score the model "
-                f"that it started from on the same benchmark."
+                f"The model of {path} did not start from a model that --before gives for "
+                f"'{label}'; score the model that it started from on the same benchmark."
             )
         factors = {**named.results["factors"], "training_seed": named.run.record["model"]}
         of_label.setdefault((label, when), []).append({**named.results, "factors": factors})
@@ -252,7 +296,8 @@ def _elsewhere(before: Sequence[str], after: Sequence[str]) -> dict[str, list[Re
 
 
 def read_audit(source: str) -> Audit | None:
-    """The result of a command other than `score run` at [NAME=]PATH, a file or a folder; None for other folders.
+    """The result of a command other than `score run` at [NAME=]PATH, a file or a folder; None for
+    other folders.
 
     By default the name is the benchmark's, and for `score compare` the file's."""
     name, path = split_name(source)
@@ -264,7 +309,12 @@ def read_audit(source: str) -> Audit | None:
     for command, record in RECORDS.items():
         if (path / record).is_file():
             found = read_json(path / record, AuditRecord if command == FAMILIARITY else None)
-            return Audit(name or found["benchmark" if command == FAMILIARITY else "name"], command, found, path)
+            return Audit(
+                name or found["benchmark" if command == FAMILIARITY else "name"],
+                command,
+                found,
+                path,
+            )
     return None
 
 
@@ -284,12 +334,14 @@ _METRICS = (
     "compounds_not_in_training",
 )
 _GROUPINGS = [
-    ("protocol", "split", *by) for by in ((), ("kind",), ("n",), ("kind", "n"), ("level",), ("skill", "level"))
+    ("protocol", "split", *by)
+    for by in ((), ("kind",), ("n",), ("kind", "n"), ("level",), ("skill", "level"))
 ] + [("split", "level")]
 
 
 def datasets(given: Given) -> list[Label]:
-    """A label for each benchmark of the runs, named after it; its rows are the counts of _METRICS."""
+    """A label for each benchmark of the runs, named after it; its rows are the counts of
+    _METRICS."""
     asked: dict[str, NamedRun] = {}
     for each in (run for label in given.labels for run in label.runs):
         asked.setdefault(each.run.benchmark.digest, each)
@@ -300,7 +352,10 @@ def datasets(given: Given) -> list[Label]:
             names[digest] = f"{name}, block {block}"
     for digest, name in _repeated(names):
         names[digest] = f"{name}, {digest[:8]}"
-    return [Label((name,), [{"rows": _rows(asked[digest])}], runs=[asked[digest]]) for digest, name in names.items()]
+    return [
+        Label((name,), [{"rows": _rows(asked[digest])}], runs=[asked[digest]])
+        for digest, name in names.items()
+    ]
 
 
 def _repeated(names: dict[str, str]) -> list[tuple[str, str]]:
@@ -309,18 +364,27 @@ def _repeated(names: dict[str, str]) -> list[tuple[str, str]]:
 
 
 def captions_by_atom(run: Run) -> list[dict[str, Any]]:
-    """For each atom the number of captions of training and of each split of systematicity that name it (CREPE,
-    appendix A.6); [] without a world or forms."""
-    atoms = _of_world(run.benchmark.folder, run.world.folder, run.benchmark.digest)[1] if run.world else []
+    """For each atom the number of captions of training and of each split of systematicity that name
+    it (CREPE, appendix A.6); [] without a world or forms."""
+    atoms = (
+        _of_world(run.benchmark.folder, run.world.folder, run.benchmark.digest)[1]
+        if run.world
+        else []
+    )
     return [row for row in atoms if row["protocol"] == "systematicity"]
 
 
 def _rows(asked: NamedRun) -> list[Row]:
     """The counts of a benchmark, in the form of rows of results."""
     run = asked.run
-    counts = [{"protocol": EVERY, **each} for each in _counts(run.benchmark.folder, run.benchmark.digest)]
+    counts = [
+        {"protocol": EVERY, **each} for each in _counts(run.benchmark.folder, run.benchmark.digest)
+    ]
     # the pools of raw retrieval are folds, whose sizes are added below
-    counts = [{k: v for k, v in each.items() if (k, each.get("kind")) != ("set_size", RAW)} for each in counts]
+    counts = [
+        {k: v for k, v in each.items() if (k, each.get("kind")) != ("set_size", RAW)}
+        for each in counts
+    ]
     if run.world:
         counts += _of_world(run.benchmark.folder, run.world.folder, run.benchmark.digest)[0]
     folds = {
@@ -328,10 +392,17 @@ def _rows(asked: NamedRun) -> list[Row]:
         for row in asked.results["rows"]
         if row["metric"] in OWN_METRICS and row["chance"]
     }
-    counts += [{"protocol": name, "kind": RAW, "split": split, "set_size": n} for (name, split), n in folds.items()]
+    counts += [
+        {"protocol": name, "kind": RAW, "split": split, "set_size": n}
+        for (name, split), n in folds.items()
+    ]
     rows: dict[Any, Row] = {}  # a grouping by a label that is None repeats an earlier count
     for each in counts:
-        labels = {name: value for name, value in each.items() if name not in _METRICS and value is not None}
+        labels = {
+            name: value
+            for name, value in each.items()
+            if name not in _METRICS and value is not None
+        }
         for metric in (metric for metric in _METRICS if metric in each):
             reason = "differs between its questions"
             rows[metric, *labels.items()] = told(metric, each[metric], reason=reason, **labels)
@@ -345,11 +416,15 @@ def _counts(folder: Path, digest: str) -> list[dict[str, Any]]:
 
 
 @cache
-def _of_world(folder: Path, world: Path, digest: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Counts of the images and names of each split, and of the captions that name each atom. Needs a world with splits
-    and forms, which published benchmarks lack."""
+def _of_world(
+    folder: Path, world: Path, digest: str
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Counts of the images and names of each split, and of the captions that name each atom. Needs
+    a world with splits and forms, which published benchmarks lack."""
     benchmark = Benchmark(folder)
     found = count_benchmark(benchmark, vocabulary_of(World(world)))
     images = Counter(benchmark.splits["split"].to_pylist())
-    counts = [{"protocol": DATASET, "split": split, "images": each} for split, each in images.items()]
+    counts = [
+        {"protocol": DATASET, "split": split, "images": each} for split, each in images.items()
+    ]
     return [*found["names"], *counts], found["atoms"]

@@ -5,7 +5,16 @@ from typing import Any
 
 from evaluator.provenance.contamination import UNKNOWN
 from evaluator.report.papers.given import Given, Label
-from evaluator.report.papers.paper import Paper, PaperTable, Part, by_label, changed_elsewhere, grouped, part, parts
+from evaluator.report.papers.paper import (
+    Paper,
+    PaperTable,
+    Part,
+    by_label,
+    changed_elsewhere,
+    grouped,
+    part,
+    parts,
+)
 from evaluator.report.table import Table
 
 _MEASURES = (
@@ -21,7 +30,10 @@ _SKILLS = (
 )
 _SCORES = tuple(part(slot, metric=f"mean score {slot}", kind="replace") for slot in ("c", "n", "p"))
 _FIRST_SCORES = tuple(Part(each.head, {**each.of, "metric": "mean score c"}) for each in _KINDS)
-_PRESET = "Only with the texts of the preset hard-positives2024, c is the plain caption and p the synonym."
+_PRESET = (
+    "Only with the texts of the preset hard-positives2024, c is the plain caption and p the "
+    "synonym."
+)
 _BY_KIND = grouped(_KINDS, _MEASURES)
 _CONVERSE = grouped((part("CONVERSE", kind="converse"),), _MEASURES)
 
@@ -30,14 +42,19 @@ def _by_split(labels: Sequence[Label], columns: Sequence[Part], *notes: str) -> 
     of: dict[str, Any] = {"protocol": "hard_positives"}
     kinds = tuple({each.of["kind"]: None for each in columns})
     wanted = {**of, "kind": kinds, "skill": (None, "relation", "attribute")}
-    return by_label(labels, columns, parts(labels, "{}", ["split"], wanted), "split", of, notes=notes)
+    return by_label(
+        labels, columns, parts(labels, "{}", ["split"], wanted), "split", of, notes=notes
+    )
 
 
 def _of_training(given: Given, known: bool) -> Table:
-    """The table of labels whose training data is known, such as models of `score train`, or of all other labels."""
+    """The table of labels whose training data is known, such as models of `score train`, or of all
+    other labels."""
 
     def is_known(label: Label) -> bool:
-        return not label.entries or any(entry["training"]["status"] != UNKNOWN for entry in label.entries)
+        return not label.entries or any(
+            entry["training"]["status"] != UNKNOWN for entry in label.entries
+        )
 
     return _by_split([label for label in given.labels if is_known(label) == known], _BY_KIND)
 
@@ -52,14 +69,18 @@ PAPER = Paper(
             lambda given: _by_split(given.labels, _CONVERSE),
             "no run was asked for the kind `converse`",
         ),
-        PaperTable("2", "Mean scores of REPLACE", lambda given: _by_split(given.labels, _SCORES, _PRESET)),
+        PaperTable(
+            "2", "Mean scores of REPLACE", lambda given: _by_split(given.labels, _SCORES, _PRESET)
+        ),
         PaperTable(
             "7",
             "REPLACE by relations and attributes",
             lambda given: _by_split(given.labels, grouped(_SKILLS, _MEASURES)),
         ),
         PaperTable(
-            "9", "Mean score of the original caption", lambda given: _by_split(given.labels, _FIRST_SCORES, _PRESET)
+            "9",
+            "Mean score of the original caption",
+            lambda given: _by_split(given.labels, _FIRST_SCORES, _PRESET),
         ),
         PaperTable(
             "3",

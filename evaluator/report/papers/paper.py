@@ -1,4 +1,5 @@
-"""Make a paper's tables and figures: rows and columns select rows of results, and a statistic fills each cell."""
+"""Make a paper's tables and figures: rows and columns select rows of results, and a statistic fills
+each cell."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -43,8 +44,8 @@ _SIZES = ("items", "clusters", "unscored", "ties")
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table by its number in the paper. make: makes it from the given results. wanted: why it is empty, if no label
-    gives a reason."""
+    """A table by its number in the paper. make: makes it from the given results. wanted: why it is
+    empty, if no label gives a reason."""
 
     number: str
     title: str
@@ -54,8 +55,8 @@ class PaperTable:
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure by its number in the paper. draw: returns figures, or {file name: contents}. wanted: why it is missing,
-    if there are none."""
+    """A figure by its number in the paper. draw: returns figures, or {file name: contents}. wanted:
+    why it is missing, if there are none."""
 
     number: str
     draw: Callable[[Given], list[Figure] | dict[str, bytes]]
@@ -64,7 +65,8 @@ class PaperFigure:
 
 @dataclass(frozen=True)
 class Paper:
-    """The tables and figures of a paper. elsewhere: a sentence for each part that is found elsewhere."""
+    """The tables and figures of a paper. elsewhere: a sentence for each part that is found
+    elsewhere."""
 
     tables: Sequence[PaperTable]
     figures: Sequence[PaperFigure] = ()
@@ -81,8 +83,8 @@ paper_names, find_paper = _REGISTRY.names, _REGISTRY.find
 
 @dataclass(frozen=True)
 class Made:
-    """The tables of a paper by file name without suffix, its figures by file name, and a sentence for each table or
-    figure that was not made."""
+    """The tables of a paper by file name without suffix, its figures by file name, and a sentence
+    for each table or figure that was not made."""
 
     tables: dict[str, Table]
     figures: dict[str, bytes]
@@ -100,7 +102,10 @@ def make_paper(paper: Paper, given: Given) -> Made:
         if any(cell.numbers for line in table.lines for cell in line.cells):
             tables[f"table{each.number}"] = table
         else:
-            lacking.append(f"{table.name} ({table.title}) has no number: {'; '.join(table.letters()) or each.wanted}.")
+            lacking.append(
+                f"{table.name} ({table.title}) has no number: "
+                f"{'; '.join(table.letters()) or each.wanted}."
+            )
     for figure in paper.figures:
         drawn = figure.draw(given)
         if not drawn:
@@ -112,9 +117,18 @@ def make_paper(paper: Paper, given: Given) -> Made:
                 for i, each in enumerate(drawn)
                 for suffix, content in each.files().items()
             }
-        figures |= {f"figure{figure.number}{'-' * (name[0] != '.')}{name}": content for name, content in drawn.items()}
-    unused = [f"{each.path} of `{each.command}`" for each in given.audits if each.command not in given.used]
-    unused += ["runs of --before and --after"] * (AFTER not in given.used and any(x.elsewhere for x in given.labels))
+        figures |= {
+            f"figure{figure.number}{'-' * (name[0] != '.')}{name}": content
+            for name, content in drawn.items()
+        }
+    unused = [
+        f"{each.path} of `{each.command}`"
+        for each in given.audits
+        if each.command not in given.used
+    ]
+    unused += ["runs of --before and --after"] * (
+        AFTER not in given.used and any(x.elsewhere for x in given.labels)
+    )
     lacking += [f"Nothing of this paper shows {each}." for each in unused]
     return Made(tables, figures, [*lacking, *paper.elsewhere])
 
@@ -135,13 +149,15 @@ def write_paper(made: Made, out: Path) -> list[Path]:
 
 
 def result(label: Label, labels: Labels) -> Cell:
-    """The value of the row with these labels, with its interval and standard deviation if it has them."""
+    """The value of the row with these labels, with its interval and standard deviation if it has
+    them."""
     row, entry = label.find(labels)
     return result_cell(row, entry) if row is not None else Cell(reason=label.why_missing(labels))
 
 
 def over_n(label: Label, labels: Labels) -> Cell:
-    """A mean over n with its standard deviation over n (COMPASS, table 2); for labels with an n, its `result`."""
+    """A mean over n with its standard deviation over n (COMPASS, table 2); for labels with an n,
+    its `result`."""
     cell = result(label, labels)
     if labels.get("n") is not None or not cell.numbers:
         return cell
@@ -165,14 +181,17 @@ def load(count: str) -> Statistic:
             return Cell(reason="no load is fitted on this split", of=entry)
         if count not in fit["coefficients"]:
             return Cell(reason=fit["reason"] or "this count does not vary", of=entry)
-        return load_cell({**{name: row[name] for name in _SIZES}, **fit["coefficients"][count]}, entry)
+        return load_cell(
+            {**{name: row[name] for name in _SIZES}, **fit["coefficients"][count]}, entry
+        )
 
     return of_count
 
 
 @dataclass(frozen=True)
 class Part:
-    """A row or a column of a table: its head, the labels that it selects, the statistic of its cells, its group."""
+    """A row or a column of a table: its head, the labels that it selects, the statistic of its
+    cells, its group."""
 
     head: str = ""
     of: Labels = field(default_factory=dict)
@@ -186,8 +205,9 @@ def part(head: str, statistic: Statistic = result, /, **of: Any) -> Part:
 
 
 def parts(labels: Sequence[Label], head: str, names: Sequence[str], of: Labels) -> list[Part]:
-    """A row or a column for each combination of values of the columns `names` in the result rows with the labels `of`,
-    sorted; the values replace {} in the head. If there are none, one placeholder, in which each label gives its reason.
+    """A row or a column for each combination of values of the columns `names` in the result rows
+    with the labels `of`, sorted; the values replace {} in the head. If there are none, one
+    placeholder, in which each label gives its reason.
 
     Skips the split `val`. Heads do not name a split or benchmark that is the only one.
     """
@@ -205,10 +225,15 @@ def parts(labels: Sequence[Label], head: str, names: Sequence[str], of: Labels) 
 
     def rank(each: dict[str, Any]) -> list[Any]:
         return [
-            (splits.index(value), "") if name == "split" else (len(str(value)), value) for name, value in each.items()
+            (splits.index(value), "") if name == "split" else (len(str(value)), value)
+            for name, value in each.items()
         ]
 
-    shown = [name for name in names if name not in ("split", "benchmark") or len({each[name] for each in kept}) > 1]
+    shown = [
+        name
+        for name in names
+        if name not in ("split", "benchmark") or len({each[name] for each in kept}) > 1
+    ]
     return [
         Part(head.format(", ".join(str(each[name]) for name in shown)).strip(", "), each)
         for each in sorted(kept, key=rank)
@@ -217,7 +242,11 @@ def parts(labels: Sequence[Label], head: str, names: Sequence[str], of: Labels) 
 
 def grouped(groups: Sequence[Part], members: Sequence[Part]) -> list[Part]:
     """Each member in each group: under the group's head, with the labels of both."""
-    return [replace(each, of={**group.of, **each.of}, group=group.head) for group in groups for each in members]
+    return [
+        replace(each, of={**group.of, **each.of}, group=group.head)
+        for group in groups
+        for each in members
+    ]
 
 
 def by_label(
@@ -229,11 +258,12 @@ def by_label(
     named: str = "model",
     notes: Sequence[str] = (),
 ) -> Table:
-    """A table: for each row a line for each label that has a number in some row; then lines with the chance, the
-    ceiling if one is below 100%, items, clusters, unscored items and ties of each column. Notes name the other labels,
-    and describe the results shown.
+    """A table: for each row a line for each label that has a number in some row; then lines with
+    the chance, the ceiling if one is below 100%, items, clusters, unscored items and ties of each
+    column. Notes name the other labels, and describe the results shown.
 
-    of: labels that all cells share. head: head of the column of rows. named: head of the column of labels, which says
+    of: labels that all cells share. head: head of the column of rows. named: head of the column of
+        labels, which says
     what a label names.
     """
     headed = [head] if any(row.head for row in rows) else []
@@ -242,7 +272,10 @@ def by_label(
             (
                 label,
                 [
-                    [column.statistic(label, {**(of or {}), **row.of, **column.of}) for column in columns]
+                    [
+                        column.statistic(label, {**(of or {}), **row.of, **column.of})
+                        for column in columns
+                    ]
                     for row in rows
                 ],
             )
@@ -266,22 +299,37 @@ def by_label(
     if limited:
         sizes["ceiling"] = [ceiling_cell([row for row in each if row]) for each in of_column]
     sizes |= {name: [count_cell(each, name) for each in of_column] for name in _SIZES}
-    sizes = {name: cells for name, cells in sizes.items() if any(cell != chance_cell([]) for cell in cells)}
+    sizes = {
+        name: cells
+        for name, cells in sizes.items()
+        if any(cell != chance_cell([]) for cell in cells)
+    }
     blank = [""] * (depth - 1 + len(headed))
-    lines += [Line([name, *blank], cells, rule=i == 0) for i, (name, cells) in enumerate(sizes.items())]
+    lines += [
+        Line([name, *blank], cells, rule=i == 0) for i, (name, cells) in enumerate(sizes.items())
+    ]
     entries: list[Any] = list(
-        {id(cell.of): cell.of for line in lines for cell in line.cells if "rules" in cell.of}.values()
+        {
+            id(cell.of): cell.of for line in lines for cell in line.cells if "rules" in cell.of
+        }.values()
     )
     variants = ["variant", *(f"variant {i}" for i in range(2, depth))]
     heads = [*headed, named, *variants[: depth - 1]]
     shown = [Column(column.head, column.group) for column in columns]
-    return Table(heads, shown, lines, notes=[*notes, *absent, *notes_of(entries), *said], mark=marks_of(entries))
+    return Table(
+        heads,
+        shown,
+        lines,
+        notes=[*notes, *absent, *notes_of(entries), *said],
+        mark=marks_of(entries),
+    )
 
 
 def _divided(
     made: Sequence[tuple[Label, list[list[Cell]]]],
 ) -> tuple[Sequence[tuple[Label, list[list[Cell]]]], list[str]]:
-    """The labels with a number in some cell, and sentences on the other labels; all labels if none has a number."""
+    """The labels with a number in some cell, and sentences on the other labels; all labels if none
+    has a number."""
     known, names = [], dict[str, list[str]]()
     for label, rows in made:
         cells = [*chain.from_iterable(rows)]
@@ -296,19 +344,27 @@ def _divided(
 
 
 def changed_elsewhere(number: str = "F") -> PaperTable:
-    """The table of changes by training on benchmarks that were not trained for: a row for each benchmark, main metric
-    and split, with a line for each label."""
+    """The table of changes by training on benchmarks that were not trained for: a row for each
+    benchmark, main metric and split, with a line for each label."""
     names = ("benchmark", "protocol", "metric", "kind", "skill", "level", "split")
 
     def make(given: Given) -> Table:
         why = "it was not measured elsewhere before and after its training (--before and --after)"
         given.used.add(AFTER)
-        labels = [replace(each, entries=each.elsewhere, missing=each.missing or why) for each in given.labels]
+        labels = [
+            replace(each, entries=each.elsewhere, missing=each.missing or why)
+            for each in given.labels
+        ]
         found: dict[tuple[object, ...], Part] = {}
         for rows in (entry["rows"] for label in labels for entry in label.entries):
             splits = reported_splits(row["split"] for row in rows)
             for row in rows:
-                if row["is_main"] and not row["is_gap"] and row["n"] is None and row["split"] in splits:
+                if (
+                    row["is_main"]
+                    and not row["is_gap"]
+                    and row["n"] is None
+                    and row["split"] in splits
+                ):
                     key = tuple(row[name] for name in names)
                     said = " ".join(str(value) for value in key[1:] if value)
                     found[key] = Part(f"{key[0]}: {said}", dict(zip(names, key, strict=True)))
@@ -316,12 +372,20 @@ def changed_elsewhere(number: str = "F") -> PaperTable:
             part("Before", when=BEFORE),
             part("After", when=AFTER),
             part("Change", _change),
-            part("Chance", lambda label, of: chance_cell([row for row, _ in label.select({**of, "when": AFTER})])),
+            part(
+                "Chance",
+                lambda label, of: chance_cell(
+                    [row for row, _ in label.select({**of, "when": AFTER})]
+                ),
+            ),
         ]
         return by_label(labels, columns, [*found.values()], "measured")
 
     return PaperTable(
-        number, "What training changed elsewhere", make, "no model was measured elsewhere (--before and --after)"
+        number,
+        "What training changed elsewhere",
+        make,
+        "no model was measured elsewhere (--before and --after)",
     )
 
 
@@ -330,21 +394,30 @@ def _change(label: Label, labels: Labels) -> Cell:
     after, before = (result(label, {**labels, "when": when}) for when in (AFTER, BEFORE))
     if after.reason or before.reason:
         return after if after.reason else before
-    row = told(after.numbers["metric"], after.numbers["value"] - before.numbers["value"], "difference")
+    row = told(
+        after.numbers["metric"], after.numbers["value"] - before.numbers["value"], "difference"
+    )
     return result_cell({**row, **{name: after.numbers[name] for name in _SIZES}}, after.of)
 
 
 def figure(
-    number: str, drawing: Callable[[Sequence[Results], str], list[Figure]], protocol: str, /, **of: Any
+    number: str,
+    drawing: Callable[[Sequence[Results], str], list[Figure]],
+    protocol: str,
+    /,
+    **of: Any,
 ) -> PaperFigure:
-    """A figure that `drawing` (evaluator.report.figures) makes from the rows of a protocol with the labels `of`."""
+    """A figure that `drawing` (evaluator.report.figures) makes from the rows of a protocol with the
+    labels `of`."""
 
     def draw(given: Given) -> list[Figure]:
         entries: list[Results] = [
             {
                 **entry,
                 "model": marked(entry["model"], entry),
-                **{name: [row for row in entry[name] if has(row, of)] for name in ("rows", "cells")},
+                **{
+                    name: [row for row in entry[name] if has(row, of)] for name in ("rows", "cells")
+                },
             }
             for label in given.labels
             for entry in label.entries
@@ -364,7 +437,10 @@ def picture(number: str, command: str, *files: str) -> PaperFigure:
             for file in files:
                 check_file(audit.path / file, None)
                 if not (audit.path / file).exists():
-                    raise UserError(f"{audit.path} is unfinished: it has no {file}; run the same `{command}` again.")
+                    raise UserError(
+                        f"{audit.path} is unfinished: it has no {file}; run the same `{command}` "
+                        f"again."
+                    )
                 found[f"{folder_name(audit.name)}-{file}"] = (audit.path / file).read_bytes()
         return found
 

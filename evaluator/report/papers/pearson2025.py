@@ -1,7 +1,15 @@
 """Pearson et al. 2025, "Evaluating Compositional Generalisation in VLMs and Diffusion Models"."""
 
 from evaluator.report.papers.given import DATASET, DRAWINGS, MAPS, datasets
-from evaluator.report.papers.paper import Paper, PaperTable, by_label, changed_elsewhere, grouped, part, picture
+from evaluator.report.papers.paper import (
+    Paper,
+    PaperTable,
+    by_label,
+    changed_elsewhere,
+    grouped,
+    part,
+    picture,
+)
 
 _SPLITS = (
     part("ID Validation", split="id_val"),
@@ -31,7 +39,10 @@ PAPER = Paper(
             "1",
             "Images by split",
             lambda given: by_label(
-                datasets(given), [part("Train", split="train"), *_SPLITS], of=_IMAGES, named="dataset"
+                datasets(given),
+                [part("Train", split="train"), *_SPLITS],
+                of=_IMAGES,
+                named="dataset",
             ),
         ),
         _accuracy("2", "GZSL", "single"),
@@ -40,7 +51,9 @@ PAPER = Paper(
         _errors("5", "two-object", Colour="color", Shape="shape", Other="distractor"),
         _accuracy("6", "ZSL", "relational"),
         _accuracy("7", "GZSL", "relational"),
-        _errors("8", "relational", **{"Left/Right": "flip", "Shape": "order", "Other": "distractor"}),
+        _errors(
+            "8", "relational", **{"Left/Right": "flip", "Shape": "order", "Other": "distractor"}
+        ),
         changed_elsewhere(),
     ],
     [picture("5", DRAWINGS, "sheet.png"), picture("6", MAPS, "texts.svg", "images.svg")],

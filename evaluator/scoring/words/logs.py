@@ -1,4 +1,5 @@
-"""Read logs of lmms-eval, Inspect and VLMEvalKit with answers to questions that `gen export` wrote."""
+"""Read logs of lmms-eval, Inspect and VLMEvalKit with answers to questions that `gen export`
+wrote."""
 
 import logging
 from collections import Counter, defaultdict
@@ -17,7 +18,16 @@ from evaluator.scoring.words.workbook import read_workbook
 from generator.base.errors import UserError
 from generator.base.files import read_json
 from generator.base.limits import MOST_LIST, check_file, read_bytes
-from generator.dataset.questions import CHOICE, IMAGES, MATCHING, MOST, YES_NO, Candidates, Question, read_id
+from generator.dataset.questions import (
+    CHOICE,
+    IMAGES,
+    MATCHING,
+    MOST,
+    YES_NO,
+    Candidates,
+    Question,
+    read_id,
+)
 from generator.dataset.reader import Benchmark
 
 logger = logging.getLogger(__name__)
@@ -37,7 +47,8 @@ class Log:
     """The tool's name."""
     path: Path
     answers: dict[str, dict[int, Answer]]
-    """By the id of the question and the number of the sample, from 0; samples are Inspect's epochs."""
+    """By the id of the question and the number of the sample, from 0; samples are Inspect's
+    epochs."""
 
     @property
     def samples(self) -> int:
@@ -48,7 +59,8 @@ class Log:
 def read_log(path: Path) -> Log | pa.Table:
     """The log in a file, or its table of scores.
 
-    Raises UserError for a file that cannot be read, and for a log that has only totals or answers a question twice.
+    Raises UserError for a file that cannot be read, and for a log that has only totals or answers a
+    question twice.
     """
     suffix = path.suffix.lower()
     is_log = path.is_file() and (suffix == ".eval" or (suffix == ".json" and not _is_list(path)))
@@ -74,10 +86,11 @@ def read_log(path: Path) -> Log | pa.Table:
 
 
 def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[Answered], Prompt]:
-    """The answers of a log to questions about a benchmark's items, and the prompt whose labels they use.
+    """The answers of a log to questions about a benchmark's items, and the prompt whose labels they
+    use.
 
-    An item that lacks a question or an order gets a failed request in its place. Raises UserError for questions of
-    another benchmark.
+    An item that lacks a question or an order gets a failed request in its place. Raises UserError
+    for questions of another benchmark.
     """
     rows, prompt = Candidates(benchmark), read_prompt(None)
     found: dict[str, list[Answered]] = defaultdict(list)
@@ -86,19 +99,29 @@ def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[Answered], Prompt]
     for name, samples in log.answers.items():
         named = read_id(name)
         if named is None:
-            raise UserError(f"{log.path} is a log of other questions ('{name}'); give one of `gen export`'s questions.")
+            raise UserError(
+                f"{log.path} is a log of other questions ('{name}'); give one of `gen export`'s "
+                f"questions."
+            )
         own = len({*named.options}) == len(named.options) <= MOST
         own &= all(row < len(rows.item) and rows.item[row] == named.item for row in named.options)
         true = [row for row in named.options if own and rows.truth[row]]
-        if named.benchmark != benchmark.digest[:8] or not own or (len(named.options) > 1 and len(true) != 1):
+        if (
+            named.benchmark != benchmark.digest[:8]
+            or not own
+            or (len(named.options) > 1 and len(true) != 1)
+        ):
             raise UserError(
-                f"{log.path} answers '{name}', which is no question of {benchmark.folder}; give the --dataset and the "
+                f"{log.path} answers '{name}', which is no question of {benchmark.folder}; give "
+                f"the --dataset and the "
                 "--benchmark that were exported."
             )
         form = CHOICE if len({rows.scene[row] for row in named.options}) == 1 else IMAGES
         form = YES_NO if len(named.options) == 1 else MATCHING if named.matching else form
         group = named.item, form, frozenset(named.options)
-        question = Question(named.item, form, named.options, None if form == YES_NO else true[0], orders[group])
+        question = Question(
+            named.item, form, named.options, None if form == YES_NO else true[0], orders[group]
+        )
         orders[group] += 1
         for sample, answer in samples.items():
             found[named.item].append(read_answer(question, sample, answer, rows, prompt))
@@ -106,58 +129,82 @@ def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[Answered], Prompt]
     asked = {item: {each.question.options for each in answers} for item, answers in found.items()}
     parts = [item for item in found if len(asked[item]) < wholes[item]]
     if len(parts) == len(found):
-        raise UserError(f"{log.path} lacks some questions of every item; run the tool without a limit.")
+        raise UserError(
+            f"{log.path} lacks some questions of every item; run the tool without a limit."
+        )
     for item in parts:
-        # A missing question is as one whose request failed: the item is unscored, unless it is wrong already.
+        # A missing question is as one whose request failed: the item is unscored, unless it is
+        # wrong already.
         first = found[item][0].question
         missing = Answer("", f"{FAILED}the log lacks some of its questions")
         another = replace(first, order=len(asked[item]))
-        found[item] += [read_answer(another, sample, missing, rows, prompt) for sample in range(log.samples)]
+        found[item] += [
+            read_answer(another, sample, missing, rows, prompt) for sample in range(log.samples)
+        ]
     if parts:
         logger.info(f"{len(parts):,} items lack some of their questions in {log.path.name}.")
     return [answer for answers in found.values() for answer in answers], prompt
 
 
 def _of_lmms_eval(table: pa.Table) -> Iterator[_Found]:
-    """Yield the rows of --log_samples. `right` has the id; `resps`, if a filter changed the answer, the original."""
+    """Yield the rows of --log_samples. `right` has the id; `resps`, if a filter changed the answer,
+    the original."""
     for row in table.to_pylist():
         said = row.get("resps") or row.get("filtered_resps")
         while isinstance(said, list) and said:
             said = said[0]
         right = row.get("right")
-        yield str(right.get("id") if isinstance(right, dict) else row.get("doc_id")), 0, Answer(str(said or ""))
+        yield (
+            str(right.get("id") if isinstance(right, dict) else row.get("doc_id")),
+            0,
+            Answer(str(said or "")),
+        )
 
 
 def _of_vlmevalkit(table: pa.Table, path: Path) -> Iterator[_Found]:
-    """Yield the rows of MODEL_DATA.xlsx. Refuses the file of its evaluation: one row for all orders of a question."""
+    """Yield the rows of MODEL_DATA.xlsx. Refuses the file of its evaluation: one row for all orders
+    of a question."""
     if "hit" in table.column_names:
         raise UserError(
-            f"{path} is VLMEvalKit's evaluation of predictions; give the predictions, in the file without '_result'."
+            f"{path} is VLMEvalKit's evaluation of predictions; give the predictions, in the file "
+            f"without '_result'."
         )
     for name, said in zip(texts(table, "id"), texts(table, "prediction"), strict=True):
         failed = "Failed to obtain answer" in said
-        yield name, 0, Answer("", f"{FAILED}VLMEvalKit obtained no answer") if failed else Answer(said)
+        yield (
+            name,
+            0,
+            Answer("", f"{FAILED}VLMEvalKit obtained no answer") if failed else Answer(said),
+        )
 
 
 def _of_inspect(log: dict[str, Any], path: Path) -> Iterator[_Found]:
     """Yield the samples of a log: the epoch, the last answer, and why it ended."""
     if "metrics" in log and "samples" not in log:
         raise UserError(
-            f"{path} has only totals, as CLIP_benchmark writes them, and no items; score the model with `score run`."
+            f"{path} has only totals, as CLIP_benchmark writes them, and no items; score the model "
+            f"with `score run`."
         )
     samples = log.get("samples")
     if not isinstance(samples, list) or not samples:
-        raise UserError(f"{path} is no log of Inspect with samples; give the complete log of `inspect eval`.")
+        raise UserError(
+            f"{path} is no log of Inspect with samples; give the complete log of `inspect eval`."
+        )
     for sample in samples:
         try:
             output, error = sample.get("output") or {}, sample.get("error") or {}
             reason = ((output.get("choices") or [{}])[0]).get("stop_reason") or "stop"
             answer = Answer(output.get("completion") or "", _FINISHES.get(reason, "stop"))
             epoch = int(sample.get("epoch") or 1) - 1
-            yield str(sample["id"]), epoch, Answer("", f"{FAILED}{error.get('message')}") if error else answer
+            yield (
+                str(sample["id"]),
+                epoch,
+                Answer("", f"{FAILED}{error.get('message')}") if error else answer,
+            )
         except (KeyError, TypeError, AttributeError, ValueError):
             raise UserError(
-                f"{path} is no log of Inspect: a sample has no id or output; give one as Inspect wrote it."
+                f"{path} is no log of Inspect: a sample has no id or output; give one as Inspect "
+                f"wrote it."
             ) from None
 
 
@@ -175,8 +222,8 @@ def _inspect_log(path: Path) -> dict[str, Any]:
         from inspect_ai.log import read_eval_log
     except ModuleNotFoundError:
         raise UserError(
-            f"{path} is read by Inspect itself; `pip install 'jackalope[inspect]'`, or write it as JSON with `inspect "
-            f"log convert {path} --to json --output-dir .`."
+            f"{path} is read by Inspect itself; `pip install 'jackalope[inspect]'`, or write it as "
+            f"JSON with `inspect log convert {path} --to json --output-dir .`."
         ) from None
     try:
         return dict(read_eval_log(str(path)).model_dump(mode="json"))

@@ -20,9 +20,10 @@ Words = tuple[Annotated[str, Field(min_length=1)], ...]
 
 @dataclass(frozen=True)
 class Prompt:
-    """Templates of questions. choice: which caption is true. images: of which of two images a caption is true.
-    matching: which of two captions belongs to which of two images. yes_no: whether a caption is true. option: a line of
-    {options}. assignment: an option of matching, whose {first} caption is that of the first image.
+    """Templates of questions. choice: which caption is true. images: of which of two images a
+    caption is true. matching: which of two captions belongs to which of two images. yes_no: whether
+    a caption is true. option: a line of {options}. assignment: an option of matching, whose {first}
+    caption is that of the first image.
 
     letters: the labels of options. yes, no: the words that an answer may give.
     """
@@ -54,11 +55,14 @@ class Prompt:
         if question.form == MATCHING:
             said, template = self.assignments(texts), self.matching
         lettered = zip(self.letters, said, strict=False)
-        options = "\n".join(_filled(self.option, letter=letter, caption=text) for letter, text in lettered)
+        options = "\n".join(
+            _filled(self.option, letter=letter, caption=text) for letter, text in lettered
+        )
         return _filled(template, options=options).strip(), scenes
 
     def assignments(self, captions: Sequence[str]) -> list[str]:
-        """The options of a question about matching: in option k, caption k belongs to the first image."""
+        """The options of a question about matching: in option k, caption k belongs to the first
+        image."""
         first, second = captions
         return [
             _filled(self.assignment, first=first, second=second),
@@ -67,7 +71,8 @@ class Prompt:
 
 
 def read_prompt(path: Path | None) -> Prompt:
-    """The prompt of a file, whose entries override those of prompt.toml; None for prompt.toml itself.
+    """The prompt of a file, whose entries override those of prompt.toml; None for prompt.toml
+    itself.
 
     Raises UserError for a file that is not such TOML or lacks a placeholder.
     """
@@ -88,7 +93,10 @@ def read_prompt(path: Path | None) -> Prompt:
     for name, needed in places.items():
         for place in needed:
             if f"{{{place}}}" not in getattr(found, name):
-                raise UserError(f"'{name}' of the prompt {path} has no {{{place}}}; put it where the text belongs.")
+                raise UserError(
+                    f"'{name}' of the prompt {path} has no {{{place}}}; put it where the text "
+                    f"belongs."
+                )
     if len(set(found.letters.lower())) < MOST or {*found.yes} & {*found.no}:
         raise UserError(f"The prompt {path} gives two answers the same words; use different words.")
     return found
@@ -101,7 +109,9 @@ def prompt_of(record: Mapping[str, Any], path: object = "of the run") -> Prompt:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
-        raise UserError(f"'{place}' of the prompt {path} cannot be used ({first['msg']}); mend it.") from None
+        raise UserError(
+            f"'{place}' of the prompt {path} cannot be used ({first['msg']}); mend it."
+        ) from None
 
 
 def _filled(text: str, **values: str) -> str:

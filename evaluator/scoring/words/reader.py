@@ -1,5 +1,5 @@
-"""Read the answer to a question of a benchmark. The rules are in generator/dataset/answer_reader.py, which the exports
-to other tools copy."""
+"""Read the answer to a question of a benchmark. The rules are in
+generator/dataset/answer_reader.py, which the exports to other tools copy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,9 @@ class Answered:
     reading: Reading
 
 
-def read_answer(question: Question, sample: int, answer: Answer, rows: Candidates, prompt: Prompt) -> Answered:
+def read_answer(
+    question: Question, sample: int, answer: Answer, rows: Candidates, prompt: Prompt
+) -> Answered:
     """Read what an answer to a question says.
 
     Args:
@@ -45,5 +47,7 @@ def read_answer(question: Question, sample: int, answer: Answer, rows: Candidate
             options = texts
         elif question.form == MATCHING:
             options = prompt.assignments(texts)
-        reading = read_choice(answer.text, answer.finish, prompt.letters[: len(question.options)], options)
+        reading = read_choice(
+            answer.text, answer.finish, prompt.letters[: len(question.options)], options
+        )
     return Answered(question, sample, answer, reading)

@@ -1,5 +1,5 @@
-"""Registry of the protocols, which make items from scenes. To add a protocol, write a file with a subclass of
-`Protocol`, and enter it here. Benchmarks hold the protocols in this order."""
+"""Registry of the protocols, which make items from scenes. To add a protocol, write a file with a
+subclass of `Protocol`, and enter it here. Benchmarks hold the protocols in this order."""
 
 from typing import TYPE_CHECKING
 

@@ -1,5 +1,5 @@
-"""The protocols of COMPASS: integration (section 5, appendix A) and skill-targeted negatives (section 3.2, appendix
-A)."""
+"""The protocols of COMPASS: integration (section 5, appendix A) and skill-targeted negatives
+(section 3.2, appendix A)."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -17,10 +17,12 @@ _TEMPLATES = {"object": "in-image", "attribute": "there-is", "relation": "clause
 
 
 class Integration(Protocol):
-    """A caption of N atoms with N foils, one per atom, and N decomposed captions d1 … dN, each with the same change.
+    """A caption of N atoms with N foils, one per atom, and N decomposed captions d1 … dN, each with
+    the same change.
 
-    The substitute of an object or attribute occurs nowhere in the scene, and the replaced value occurs once; a relation
-    becomes its opposite. So the composed and the decomposed foil are both false, and nothing else changes.
+    The substitute of an object or attribute occurs nowhere in the scene, and the replaced value
+    occurs once; a relation becomes its opposite. So the composed and the decomposed foil are both
+    false, and nothing else changes.
 
     By default each level has one caption, from a separate walk. With `one_subgraph` all captions of
     a scene are parts of one walk, and each level has a caption for each N for which the walk has
@@ -33,20 +35,27 @@ class Integration(Protocol):
     name = "integration"
     kinds = ("composed",)
     needs = (
-        "a caption's categories and values must occur once in the scene and leave others unused; use more categories "
-        "or fewer objects"
+        "a caption's categories and values must occur once in the scene and leave others unused; "
+        "use more categories or fewer objects"
     )
     graded = True
 
     def __init__(
-        self, captioner: Captioner, cells: Sequence[Cell], one_subgraph: bool = False, shared_values: bool = False
+        self,
+        captioner: Captioner,
+        cells: Sequence[Cell],
+        one_subgraph: bool = False,
+        shared_values: bool = False,
     ):
         super().__init__(captioner)
         fewest = 1 if shared_values else 2
         kinds = sum(len(values) > fewest for values in captioner.vocabulary.attributes.values())
         usable = [cell for cell in cells if cell.n_attributes <= kinds * cell.n_objects]
         draw = partial(_replaceable_walk, one_subgraph=one_subgraph, shared=shared_values)
-        self.recipes = {name: Recipe(draw, _composed, quota) for name, quota in quotas_of(usable, one_subgraph).items()}
+        self.recipes = {
+            name: Recipe(draw, _composed, quota)
+            for name, quota in quotas_of(usable, one_subgraph).items()
+        }
 
 
 def _replaceable_walk(draft: Draft, cell: Cell, one_subgraph: bool, shared: bool) -> Form | None:
@@ -101,36 +110,46 @@ def _absent_values(draft: Draft, form: Form, atom: Atom) -> list[str]:
 
 def _decomposed(form: Form, atoms: Sequence[Atom], foils: Sequence[Foil]) -> Iterator[Candidate]:
     for n, (atom, foil) in enumerate(zip(atoms, foils, strict=True), 1):
-        true, false = (Text(_primitive(each, atom), _TEMPLATES[atom.type]) for each in (form, foil.form))
+        true, false = (
+            Text(_primitive(each, atom), _TEMPLATES[atom.type]) for each in (form, foil.form)
+        )
         yield Candidate(true, f"d{n}", True)
         yield Candidate(false, f"d{n}", False, foil.kind, foil.changed, true)
 
 
 def _primitive(form: Form, atom: Atom) -> Form:
-    """The part of a form that asserts one atom: the object, the object with the attribute, or the two related
-    objects."""
+    """The part of a form that asserts one atom: the object, the object with the attribute, or the
+    two related objects."""
     if atom.type == "relation":
         link = form.relations[atom.place]
-        ends = (Mention(form.objects[link.subject].category), Mention(form.objects[link.object].category))
+        ends = (
+            Mention(form.objects[link.subject].category),
+            Mention(form.objects[link.object].category),
+        )
         return Form(ends, (Link(0, link.relation, 1),))
     mention = form.objects[atom.place]
     attributes = () if atom.type == "object" else ((atom.kind, mention.values[atom.kind]),)
     return Form((Mention(mention.category, attributes),))
 
 
-SKILLS = {"object": ("L1", "OA", "OR", "OAR"), "attribute": ("OA", "OAR"), "relation": ("OR", "OAR")}
+SKILLS = {
+    "object": ("L1", "OA", "OR", "OAR"),
+    "attribute": ("OA", "OAR"),
+    "relation": ("OR", "OAR"),
+}
 """The levels of the captions of each skill."""
 _K, _DRAWS = 4, 10
 _FALSE_OF_A_PAIR = 2
-"""For each true relation two equally likely alternatives are false: its opposite and one of the other axis's
-directions."""
+"""For each true relation two equally likely alternatives are false: its opposite and one of the
+other axis's directions."""
 
 
 class Skill(Protocol):
-    """For each skill and level, a caption of the least filled cell and four foils that change only the skill's atoms.
+    """For each skill and level, a caption of the least filled cell and four foils that change only
+    the skill's atoms.
 
-    In relation items the relations join different pairs if the cell has enough objects, so that each relation has its
-    own foils.
+    In relation items the relations join different pairs if the cell has enough objects, so that
+    each relation has its own foils.
 
     With `absent_values` the value of an attribute foil is on no object of the scene (COMPASS,
     section 3.2); by default another object may have it. With `any_relation` a foil may have any
@@ -155,16 +174,27 @@ class Skill(Protocol):
         shared_values: bool = False,
     ):
         super().__init__(captioner)
-        self._absent, self._any_relation, self._one_subgraph = absent_values, any_relation, one_subgraph
+        self._absent, self._any_relation, self._one_subgraph = (
+            absent_values,
+            any_relation,
+            one_subgraph,
+        )
         self._shared = shared_values
         # Of a pair, one relation of each axis is false.
         false = len(captioner.substitutes.axes.general) if any_relation else _FALSE_OF_A_PAIR
         fewest = {"object": 1, "attribute": 1, "relation": -(-_K // false)}
         self.recipes = {
-            f"{skill} {name}": Recipe(partial(self._walk, skill), partial(self._targeted, skill), quota)
+            f"{skill} {name}": Recipe(
+                partial(self._walk, skill), partial(self._targeted, skill), quota
+            )
             for skill, levels in SKILLS.items()
             for name, quota in quotas_of(
-                [c for c in cells if c.level in levels and getattr(c, f"n_{skill}s") >= fewest[skill]], one_subgraph
+                [
+                    c
+                    for c in cells
+                    if c.level in levels and getattr(c, f"n_{skill}s") >= fewest[skill]
+                ],
+                one_subgraph,
             ).items()
         }
 
@@ -175,7 +205,9 @@ class Skill(Protocol):
         return draft.walk(cell, sayable, apart, draft.subgraph() if self._one_subgraph else None)
 
     def _targeted(self, skill: str, draft: Draft, form: Form) -> Iterator[Item | None]:
-        yield draft.item("targeted", skill, form, draft.accepted(self._foils(skill, draft, form), form, _K))
+        yield draft.item(
+            "targeted", skill, form, draft.accepted(self._foils(skill, draft, form), form, _K)
+        )
 
     def _foils(self, skill: str, draft: Draft, form: Form) -> Iterator[Foil]:
         """Up to ten foils. An atom's weight is halved each time it is chosen."""
@@ -183,7 +215,9 @@ class Skill(Protocol):
         values = [draft.stream.shuffled(self._values(draft, form, atom)) for atom in atoms]
         weights = [1.0] * len(atoms)
         for _ in range(_DRAWS):
-            weights = [weight if left else 0.0 for weight, left in zip(weights, values, strict=True)]
+            weights = [
+                weight if left else 0.0 for weight, left in zip(weights, values, strict=True)
+            ]
             if not any(weights):
                 return
             n = _draw_weighted(weights, draft.stream)
@@ -195,7 +229,11 @@ class Skill(Protocol):
             axes = draft.substitutes.axes
             own = axes.axis_of(draft.substitutes.value(form, atom))
             return draft.substitutes.relations(form, atom, axes.of_the_same_pairs(own))
-        return _absent_values(draft, form, atom) if self._absent else draft.substitutes.of(form, atom, draft.facts)
+        return (
+            _absent_values(draft, form, atom)
+            if self._absent
+            else draft.substitutes.of(form, atom, draft.facts)
+        )
 
 
 def _draw_weighted(weights: Sequence[float], stream: Stream) -> int:

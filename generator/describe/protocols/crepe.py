@@ -1,4 +1,5 @@
-"""The protocols of CREPE (Ma et al. 2023): systematicity (section 3.3) and productivity (section 3.4, appendix A.4)."""
+"""The protocols of CREPE (Ma et al. 2023): systematicity (section 3.3) and productivity (section
+3.4, appendix A.4)."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
@@ -25,7 +26,8 @@ _ATOM, _COMP, _TRIES = 4, 6, 8
 
 
 class Systematicity(Protocol):
-    """Captions of one to three compounds or of one relation: held out in `unseen`, shown by training in `seen`.
+    """Captions of one to three compounds or of one relation: held out in `unseen`, shown by
+    training in `seen`.
 
     Compounds of the tested kind are used if bindings are held out, relations if relations are. All
     compounds of a caption are held out, or training shows all of them. `atom` has 1 + 4 HN-ATOM
@@ -57,7 +59,10 @@ class Systematicity(Protocol):
     def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
         """The items of a scene that were chosen from the items of all surveyed scenes."""
         if not self._chosen:
-            self._chosen = {about: matched(found, Stream(self.name, about)) for about, found in self._options.items()}
+            self._chosen = {
+                about: matched(found, Stream(self.name, about))
+                for about, found in self._options.items()
+            }
         for about, n, items in self._questions(scene, stream, self.captioner):
             if n == self._chosen[about].get(scene.scene_id):
                 for item in items():
@@ -87,11 +92,14 @@ class Systematicity(Protocol):
     def _questions(
         self, scene: DescribedScene, stream: Stream, captioner: Captioner
     ) -> Iterator[tuple[str, int, Callable[[], list[Item]]]]:
-        """The possible questions about a scene: subject, number of compounds, and a function that makes the items."""
+        """The possible questions about a scene: subject, number of compounds, and a function that
+        makes the items."""
         holdout = captioner.holdout
         bound = holdout.bindings or scene.split == UNSEEN_ATOMS
         draws: list[tuple[str, int, Callable[[Draft], Form | None]]] = [
-            ("attribute", n, partial(_compounds, n=n)) for n in range(1, MOST_COMPOUNDS + 1) if bound
+            ("attribute", n, partial(_compounds, n=n))
+            for n in range(1, MOST_COMPOUNDS + 1)
+            if bound
         ]
         if holdout.triples and scene.split != UNSEEN_ATOMS:
             draws.append(("relation", 1, Draft.related_pair))
@@ -99,7 +107,11 @@ class Systematicity(Protocol):
             for skill, n, draw in draws:
                 own = Stream(kinds, skill, n, stream.below(2**31))
                 if kinds == RAW or scene.split != UNSEEN_ATOMS:
-                    yield f"{skill} {kinds}", n, partial(_made, captioner, scene, own, draw, write, skill)
+                    yield (
+                        f"{skill} {kinds}",
+                        n,
+                        partial(_made, captioner, scene, own, draw, write, skill),
+                    )
 
     def report(self) -> Mapping[str, Any]:
         """Number of captions by subject, split and number of compounds."""
@@ -127,7 +139,9 @@ def _made(
 
 def _compounds(draft: Draft, n: int) -> Form | None:
     form = draft.walk(Cell("OA", n, n, 0), lambda thing: [draft.tested])
-    new = draft.scene.split != UNSEEN_ATOMS or (form is not None and names_absent(form, draft.holdout))
+    new = draft.scene.split != UNSEEN_ATOMS or (
+        form is not None and names_absent(form, draft.holdout)
+    )
     return form if new else None
 
 
@@ -142,7 +156,9 @@ def _sets(draft: Draft, form: Form, skill: str) -> Iterator[Item]:
     comps = draft.accepted(_split_foils(draft, form), form, _COMP) if atoms else []
     if not comps:
         return
-    if template := draft.captioner.draw_template([form, *(foil.form for foil in atoms + comps)], draft.stream):
+    if template := draft.captioner.draw_template(
+        [form, *(foil.form for foil in atoms + comps)], draft.stream
+    ):
         for kind, foils in (("atom", atoms), ("comp", comps), ("both", atoms + comps)):
             yield draft.said(kind, skill, form, foils, template)
 
@@ -178,12 +194,17 @@ _NOT_IN_CREPE = ("val", "partial")
 
 
 class Productivity(Protocol):
-    """A caption with 5 foils of each kind (`atom`, `swap`, `neg`), and with all 15 (`all`) if it has every kind.
+    """A caption with 5 foils of each kind (`atom`, `swap`, `neg`), and with all 15 (`all`) if it
+    has every kind.
 
-    `denials` sets which texts of `neg` and `all` deny something. "foils": only the foils; each denies one atom or the
-    whole caption, or two or three atoms if that gives fewer than five foils (CREPE, table 1). "both": captions have
-    true denials too. Up to five atoms are each denied with probability 1/2; a denied atom first gets a false value, so
-    that the denial is true. A foil inverts one of these atoms, or two or three if that gives too few foils. So "not" is
+    `denials` sets which texts of `neg` and `all` deny something. "foils": only the foils; each
+    denies one atom or the
+    whole caption, or two or three atoms if that gives fewer than five foils (CREPE, table 1).
+    "both": captions have
+    true denials too. Up to five atoms are each denied with probability 1/2; a denied atom first
+    gets a false value, so
+    that the denial is true. A foil inverts one of these atoms, or two or three if that gives too
+    few foils. So "not" is
     equally frequent in true and in false texts.
 
     `raw` is a caption of these in a pool of raw retrieval. A pool has captions of one number of
@@ -193,12 +214,17 @@ class Productivity(Protocol):
     name = "productivity"
     kinds = ("atom", "swap", "neg", "all", RAW)
     needs = (
-        "captions of 4 to 12 atoms with five foils of a kind need scenes of three or more objects that differ in "
-        "category"
+        "captions of 4 to 12 atoms with five foils of a kind need scenes of three or more objects "
+        "that differ in category"
     )
     graded = True
 
-    def __init__(self, captioner: Captioner, cells: Sequence[Cell], denials: Literal["both", "foils"] = "both"):
+    def __init__(
+        self,
+        captioner: Captioner,
+        cells: Sequence[Cell],
+        denials: Literal["both", "foils"] = "both",
+    ):
         super().__init__(captioner)
         quota = Quota([cell for cell in cells if cell.complexity >= _FEWEST_ATOMS])
         write = partial(_of_each_kind, _denials if denials == "both" else _negations)
@@ -215,7 +241,9 @@ class Productivity(Protocol):
         if plain and scene.split not in _NOT_IN_CREPE:
             form = plain[0].form
             n = form.n_objects + form.n_attributes + form.n_relations
-            self._raw.add(Group(scene.split, f"{scene.split}-{n}", None), RawCaption(scene, plain[0]))
+            self._raw.add(
+                Group(scene.split, f"{scene.split}-{n}", None), RawCaption(scene, plain[0])
+            )
         yield from written
 
     def pooled_items(self) -> Iterator[tuple[DescribedScene, Item]]:
@@ -249,7 +277,8 @@ def _swaps(draft: Draft, form: Form) -> list[Foil]:
 
 
 def _denials(draft: Draft, form: Form) -> tuple[Form, list[Foil]] | None:
-    """The form with random atoms denied, and foils that invert one to three of these choices; None if too few."""
+    """The form with random atoms denied, and foils that invert one to three of these choices; None
+    if too few."""
     foils = draft.foils
     atoms = _one_per_object(draft, foils.deniable(form))[:_K]
     sets = [{*chosen} for size in (1, 2, 3) for chosen in combinations(range(len(atoms)), size)]
@@ -285,14 +314,21 @@ def _denials(draft: Draft, form: Form) -> tuple[Form, list[Foil]] | None:
 
 
 def _negations(draft: Draft, form: Form) -> tuple[Form, list[Foil]] | None:
-    """The form itself, and foils that deny the whole or one atom, or two or three atoms if these are too few."""
+    """The form itself, and foils that deny the whole or one atom, or two or three atoms if these
+    are too few."""
     foils = draft.foils
     atoms = _one_per_object(draft, foils.deniable(form))
 
     def made() -> Iterator[Foil]:
-        single = [Foil(foils.deny(form, atom), _denied(draft, form, (atom,)), "neg") for atom in atoms]
-        yield from draft.stream.shuffled([Foil(form._replace(negated=True), (WHOLE,), "neg"), *single])
-        for some in draft.stream.shuffled([each for size in (2, 3) for each in combinations(atoms, size)]):
+        single = [
+            Foil(foils.deny(form, atom), _denied(draft, form, (atom,)), "neg") for atom in atoms
+        ]
+        yield from draft.stream.shuffled(
+            [Foil(form._replace(negated=True), (WHOLE,), "neg"), *single]
+        )
+        for some in draft.stream.shuffled(
+            [each for size in (2, 3) for each in combinations(atoms, size)]
+        ):
             told = form
             for atom in some:
                 told = foils.deny(told, atom)
@@ -319,19 +355,27 @@ Options = Mapping[str, Set[int]]
 
 
 def matched(options: Mapping[str, Options], stream: Stream) -> dict[str, int]:
-    """The size of each scene's question, by scene_id. Scenes that would make the splits differ are left out.
+    """The size of each scene's question, by scene_id. Scenes that would make the splits differ are
+    left out.
 
-    `options` has the scenes of each split. All splits get the same number of questions of each size: as many as every
+    `options` has the scenes of each split. All splits get the same number of questions of each
+    size: as many as every
     split allows, and as even over the sizes as possible.
 
-    >>> found = matched({"seen": {"a": {1, 2}, "b": {1, 2}, "c": {2}}, "unseen": {"d": {1}, "e": {1, 2}}}, Stream(0))
+    >>> found = matched({"seen": {"a": {1, 2}, "b": {1, 2}, "c": {2}}, "unseen": {"d": {1}, "e": {1,
+    2}}}, Stream(0))
     >>> sorted(found.values())
     [1, 1, 2, 2]
     """
-    sizes = sorted({size for scenes in options.values() for each in scenes.values() for size in each})
+    sizes = sorted(
+        {size for scenes in options.values() for each in scenes.values() for size in each}
+    )
     groups = [frozenset(each) for n in range(1, len(sizes) + 1) for each in combinations(sizes, n)]
     room = {
-        group: min(sum(not group.isdisjoint(each) for each in scenes.values()) for scenes in options.values())
+        group: min(
+            sum(not group.isdisjoint(each) for each in scenes.values())
+            for scenes in options.values()
+        )
         for group in groups
     }
     counts = dict.fromkeys(sizes, 0)
@@ -339,14 +383,21 @@ def matched(options: Mapping[str, Options], stream: Stream) -> dict[str, int]:
     while growing:  # Hall's theorem: the scenes suffice if they suffice for every subset of sizes
         size = min(growing, key=counts.__getitem__)
         counts[size] += 1
-        if any(sum(counts[each] for each in group) > room[group] for group in groups if size in group):
+        if any(
+            sum(counts[each] for each in group) > room[group] for group in groups if size in group
+        ):
             counts[size] -= 1
             growing.remove(size)
-    return {scene_id: size for scenes in options.values() for scene_id, size in _assigned(scenes, counts, stream)}
+    return {
+        scene_id: size
+        for scenes in options.values()
+        for scene_id, size in _assigned(scenes, counts, stream)
+    }
 
 
 def _assigned(scenes: Options, counts: Mapping[int, int], stream: Stream) -> list[tuple[str, int]]:
-    """Assigns scenes to `counts` questions of each size; the caller ensures that enough scenes exist."""
+    """Assigns scenes to `counts` questions of each size; the caller ensures that enough scenes
+    exist."""
     kinds = Counter(frozenset(each) for each in scenes.values())
     graph = nx.DiGraph()
     for kind, n in kinds.items():
@@ -356,6 +407,12 @@ def _assigned(scenes: Options, counts: Mapping[int, int], stream: Stream) -> lis
     for size, n in counts.items():
         graph.add_edge(size, "questions", capacity=n)
     _, flow = nx.maximum_flow(graph, "scenes", "questions") if kinds else (0, {})
-    left = {kind: [size for size in sorted(kind) for _ in range(flow[kind][size])] for kind in kinds}
-    drawn = [(scene_id, left[kind]) for scene_id, each in scenes.items() if (kind := frozenset(each)) in left]
+    left = {
+        kind: [size for size in sorted(kind) for _ in range(flow[kind][size])] for kind in kinds
+    }
+    drawn = [
+        (scene_id, left[kind])
+        for scene_id, each in scenes.items()
+        if (kind := frozenset(each)) in left
+    ]
     return [(scene_id, sizes.pop()) for scene_id, sizes in stream.shuffled(drawn) if sizes]

@@ -1,5 +1,5 @@
-"""Generalised zero-shot classification: a label against distractors and hard negatives (Pearson et al. 2025, section
-3)."""
+"""Generalised zero-shot classification: a label against distractors and hard negatives (Pearson et
+al. 2025, section 3)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -26,12 +26,15 @@ def _related(triple: Sequence[str]) -> Form:
 
 
 def _hard_of_bindings(draft: Draft, target: Sequence[str], others: Sequence[Sequence[str]]) -> Hard:
-    """Per other object: its value on the target's category (kind: the tested kind, such as `color`), and the target's
-    value on its category (kind: the category word, such as `shape`)."""
+    """Per other object: its value on the target's category (kind: the tested kind, such as
+    `color`), and the target's value on its category (kind: the category word, such as `shape`)."""
     kind = draft.tested
     return [
         *((kind, _bound(kind, (value, target[1]))) for value, _ in others),
-        *((draft.vocabulary.category, _bound(kind, (target[0], category))) for _, category in others),
+        *(
+            (draft.vocabulary.category, _bound(kind, (target[0], category)))
+            for _, category in others
+        ),
     ]
 
 
@@ -41,10 +44,14 @@ def _hard_of_relation(draft: Draft, caption: Form) -> Hard:
     return [("flip", draft.foils.flip_relation(caption, 0).form), ("order", turned)]
 
 
-def _question(draft: Draft, kind: str, caption: Form, hard: Hard, drawn: Iterator[Form]) -> Iterator[Item]:
-    """The item of a label (slot c), with its hard negatives and two distractors from `drawn` as wrong labels (slot n).
+def _question(
+    draft: Draft, kind: str, caption: Form, hard: Hard, drawn: Iterator[Form]
+) -> Iterator[Item]:
+    """The item of a label (slot c), with its hard negatives and two distractors from `drawn` as
+    wrong labels (slot n).
 
-    No item if `drawn` has fewer than two distractors. A label with a relation also has a zero-shot question (slot
+    No item if `drawn` has fewer than two distractors. A label with a relation also has a zero-shot
+    question (slot
     `zsl`): the right label and the first two labels of `drawn`, even if these are hard negatives.
     """
     zero_shot, distractors = list[Form](), list[Form]()
@@ -56,19 +63,25 @@ def _question(draft: Draft, kind: str, caption: Form, hard: Hard, drawn: Iterato
                 break
     else:
         return
-    item = _label_item(draft, kind, caption, [*hard, *(("distractor", form) for form in distractors)])
+    item = _label_item(
+        draft, kind, caption, [*hard, *(("distractor", form) for form in distractors)]
+    )
     if caption.relations:
         text = item.candidates[0].text
         asked = [Candidate(text, "zsl", True)]
         for form in zero_shot[:N_DISTRACTORS]:
-            asked.append(Candidate(Text(form, TEMPLATE), "zsl", False, "distractor", ("distractor",), text))
+            asked.append(
+                Candidate(Text(form, TEMPLATE), "zsl", False, "distractor", ("distractor",), text)
+            )
         item = item._replace(candidates=(*item.candidates, *asked))
     yield item
 
 
 def _label_item(draft: Draft, kind: str, caption: Form, foils: Hard) -> Item:
     skill = "relation" if caption.relations else "attribute"
-    return draft.said(kind, skill, caption, [Foil(form, (name,), name) for name, form in foils], TEMPLATE)
+    return draft.said(
+        kind, skill, caption, [Foil(form, (name,), name) for name, form in foils], TEMPLATE
+    )
 
 
 # Labels that are drawn for each scene
@@ -78,8 +91,13 @@ def _drawn_binding(draft: Draft, pair: Form) -> Iterator[Item]:
     """The item about the first of two objects."""
     kind = draft.tested
     own, other = ((mention.values[kind], str(mention.category)) for mention in pair.objects)
-    values, categories = draft.substitutes.values(kind, own[0]), draft.substitutes.categories(own[1])
-    labels = (_bound(kind, (_choice(draft, values), _choice(draft, categories))) for _ in range(_TRIES))
+    values, categories = (
+        draft.substitutes.values(kind, own[0]),
+        draft.substitutes.categories(own[1]),
+    )
+    labels = (
+        _bound(kind, (_choice(draft, values), _choice(draft, categories))) for _ in range(_TRIES)
+    )
     caption, hard = _bound(kind, own), _hard_of_bindings(draft, own, [other])
     yield from _drawn(draft, "two-object", caption, hard, labels)
 
@@ -87,15 +105,22 @@ def _drawn_binding(draft: Draft, pair: Form) -> Iterator[Item]:
 def _drawn_relation(draft: Draft, caption: Form) -> Iterator[Item]:
     """The item about two related objects."""
     name = caption.relations[0].relation
-    one, other = (draft.substitutes.categories(str(mention.category)) for mention in caption.objects)
+    one, other = (
+        draft.substitutes.categories(str(mention.category)) for mention in caption.objects
+    )
     relations = (name, draft.vocabulary.relations[name].opposite)
-    labels = (tuple(_choice(draft, each) for each in (one, relations, other)) for _ in range(_TRIES))
+    labels = (
+        tuple(_choice(draft, each) for each in (one, relations, other)) for _ in range(_TRIES)
+    )
     forms = (_related(label) for label in labels if label[0] != label[2])
     yield from _drawn(draft, "relational", caption, _hard_of_relation(draft, caption), forms)
 
 
-def _drawn(draft: Draft, kind: str, caption: Form, hard: Hard, labels: Iterator[Form]) -> Iterator[Item]:
-    """The item with random labels as distractors; each wrong label is false and as familiar as the truth."""
+def _drawn(
+    draft: Draft, kind: str, caption: Form, hard: Hard, labels: Iterator[Form]
+) -> Iterator[Item]:
+    """The item with random labels as distractors; each wrong label is false and as familiar as the
+    truth."""
     seen = {caption}
 
     def different() -> Iterator[Form]:
@@ -118,11 +143,16 @@ def _choice(draft: Draft, names: Sequence[str]) -> str:
 class ClassLabels:
     """The label of each image and its wrong labels, from the holdout's class lists as published.
 
-    `single`: wrong labels are all other labels of every list. `two-object`, `three-object`: two distractors from the
-    split's list, and for each other object its value on the target's category, and the target's value on its category.
-    `relational`: the flipped relation, the exchanged ends, and two distractors from the split's list. These distractors
-    never equal a hard negative. The zero-shot question about a relation has two labels drawn from the whole list, so
-    they may name the objects of the image (section 4.4 explains results by that). A wrong label is never true of the
+    `single`: wrong labels are all other labels of every list. `two-object`, `three-object`: two
+    distractors from the
+    split's list, and for each other object its value on the target's category, and the target's
+    value on its category.
+    `relational`: the flipped relation, the exchanged ends, and two distractors from the split's
+    list. These distractors
+    never equal a hard negative. The zero-shot question about a relation has two labels drawn from
+    the whole list, so
+    they may name the objects of the image (section 4.4 explains results by that). A wrong label is
+    never true of the
     image in any wording.
     """
 
@@ -132,10 +162,13 @@ class ClassLabels:
         self.recipes = {self._task: Recipe(self.label, self._items)}
 
     def label(self, draft: Draft) -> Form | None:
-        """The label of the scene; for relations, in the phrasing of the split's list. None if the list lacks it."""
+        """The label of the scene; for relations, in the phrasing of the split's list. None if the
+        list lacks it."""
         facts, order = draft.facts, self._order(draft)
         if self._task != "relational":
-            return _bound(draft.tested, (facts.values[order[0]][draft.tested], facts.categories[order[0]]))
+            return _bound(
+                draft.tested, (facts.values[order[0]][draft.tested], facts.categories[order[0]])
+            )
         labels = self._rule.listed(list_of(draft.scene.split))
         for i, j in ((order[0], order[-1]), (order[-1], order[0])):
             for relation in draft.vocabulary.pair_relations:
@@ -145,14 +178,17 @@ class ClassLabels:
         return None
 
     def _order(self, draft: Draft) -> Sequence[int]:
-        """The objects in the order of the label that the scene was made for, else in random order."""
+        """The objects in the order of the label that the scene was made for, else in random
+        order."""
         return draft.scene.label_order or draft.stream.shuffled(range(len(draft.facts)))
 
     def _items(self, draft: Draft, caption: Form) -> Iterator[Item]:
         kind, false = draft.tested, lambda form: draft.scene.decide(form) is False
         if self._task == "single":
             every = [_bound(kind, each.label) for each in self._rule.holdout.classes]
-            yield _label_item(draft, self._task, caption, [("label", form) for form in every if form != caption])
+            yield _label_item(
+                draft, self._task, caption, [("label", form) for form in every if form != caption]
+            )
             return
         listed = draft.stream.shuffled(self._rule.listed(list_of(draft.scene.split)))
         if self._task == "relational":
@@ -173,7 +209,8 @@ class ClassLabels:
 class Gzsl(Protocol):
     """Items of a label (slot c) and wrong labels (slot n) in the words "a photo of …".
 
-    The labels come from the holdout's class lists if it has some, else they are drawn for each scene.
+    The labels come from the holdout's class lists if it has some, else they are drawn for each
+    scene.
     """
 
     name = "gzsl"
@@ -190,7 +227,8 @@ class Gzsl(Protocol):
 
 
 class TrainingLabels(Protocol):
-    """Training captions of class lists: the label of each image, in the words of the test prompts."""
+    """Training captions of class lists: the label of each image, in the words of the test
+    prompts."""
 
     name = "train"
     kinds = ("label",)

@@ -1,4 +1,5 @@
-"""Hard positives: a true paraphrase of a caption, and a foil (Hard Positives, 2024; protocols.md, section 5)."""
+"""Hard positives: a true paraphrase of a caption, and a foil (Hard Positives, 2024; protocols.md,
+section 5)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -18,13 +19,18 @@ _TEMPLATES = ("a-and-a", "there-is", "there-is-each", "that-is", "clauses", "the
 class HardPositives(Protocol):
     """Triples of a caption c, a hard positive p and a foil n.
 
-    `replace`: a word becomes a synonym; attribute kinds are equally frequent. `swap`: two phrases change places.
-    `converse`: a relation becomes its converse. The foil of `swap` and `converse` is the published one (attributes
-    exchanged, relation flipped). Foils of all other kinds have the same number of edits from the caption as the hard
+    `replace`: a word becomes a synonym; attribute kinds are equally frequent. `swap`: two phrases
+    change places.
+    `converse`: a relation becomes its converse. The foil of `swap` and `converse` is the published
+    one (attributes
+    exchanged, relation flipped). Foils of all other kinds have the same number of edits from the
+    caption as the hard
     positive; a word or phrase of the vocabulary counts as one edit.
 
-    `synonym` sets which true text has the synonym. "either": c or p at random, and n may have a synonym too, so that
-    synonyms do not reveal the truth. "positive": only p, as published; c and n have the usual words.
+    `synonym` sets which true text has the synonym. "either": c or p at random, and n may have a
+    synonym too, so that
+    synonyms do not reveal the truth. "positive": only p, as published; c and n have the usual
+    words.
     """
 
     name = "hard_positives"
@@ -48,7 +54,9 @@ class HardPositives(Protocol):
         super().__init__(captioner)
         self._published = synonym == "positive"
         asked = [("replace", skill) for skill in ("object", "attribute", "relation")]
-        asked += [(kind, "relation" if "converse" in kind else "attribute") for kind in self.kinds[1:]]
+        asked += [
+            (kind, "relation" if "converse" in kind else "attribute") for kind in self.kinds[1:]
+        ]
         vocabulary = captioner.vocabulary
         self._kinds = [
             kind
@@ -65,10 +73,15 @@ class HardPositives(Protocol):
     def _draw(self, kind: str, skill: str) -> Callable[[Draft], Form | None]:
         if skill == "relation":
             return Draft.related_pair
-        return self._with_attribute if (kind, skill) == ("replace", "attribute") and self._kinds else Draft.tested_pair
+        return (
+            self._with_attribute
+            if (kind, skill) == ("replace", "attribute") and self._kinds
+            else Draft.tested_pair
+        )
 
     def _with_attribute(self, draft: Draft) -> Form | None:
-        """Two objects with their tested values; one of them also with its value of the least used kind."""
+        """Two objects with their tested values; one of them also with its value of the least used
+        kind."""
         form = draft.tested_pair()
         if form is None:
             return None
@@ -88,10 +101,14 @@ class HardPositives(Protocol):
             wording = _synonym(draft, form, "object" if kind == "replace+converse" else skill)
             if not wording:
                 return
-        caption_wording, other = ((), wording) if self._published or not draft.stream.below(2) else (wording, ())
+        caption_wording, other = (
+            ((), wording) if self._published or not draft.stream.below(2) else (wording, ())
+        )
         positive = form
         if kind != "replace":
-            positive = conversely(form, 0, draft.vocabulary) if form.relations else form.reordered(0, 1)
+            positive = (
+                conversely(form, 0, draft.vocabulary) if form.relations else form.reordered(0, 1)
+            )
             other = _turned(other) if "+" in kind else other
         template = draft.captioner.draw_template([form, positive], draft.stream, _TEMPLATES)
         if template is None:
@@ -100,16 +117,22 @@ class HardPositives(Protocol):
         if kind in ("swap", "converse"):
             foil = _usual_foil(draft, caption, kind)
         else:
-            foil = self._matched(draft, caption, other_way, _turned(wording) if "+" in kind else wording)
+            foil = self._matched(
+                draft, caption, other_way, _turned(wording) if "+" in kind else wording
+            )
         if foil is not None:
             candidates = (Candidate(caption, "c", True), foil, Candidate(other_way, "p", True))
             yield Item(self.name, kind, skill, candidates)
 
-    def _matched(self, draft: Draft, caption: Text, positive: Text, wording: Wording) -> Candidate | None:
+    def _matched(
+        self, draft: Draft, caption: Text, positive: Text, wording: Wording
+    ) -> Candidate | None:
         """A foil: the hard positive with one word replaced by a false word that the caption lacks.
 
-        It has as many edits from the caption as the hard positive. If a synonym was used (`wording`), the word with the
-        synonym is replaced. If either true text may have it, the false value has synonyms too and is said by any of its
+        It has as many edits from the caption as the hard positive. If a synonym was used
+        (`wording`), the word with the
+        synonym is replaced. If either true text may have it, the false value has synonyms too and
+        is said by any of its
         words: in the changed scene the foil could be the true text.
         """
         form, places = positive.form, [place for place, _ in wording]
@@ -118,7 +141,11 @@ class HardPositives(Protocol):
         options = [
             (atom, value)
             for atom in draft.substitutes.atoms(form)
-            if ((atom.place, atom.kind) in places if places else draft.substitutes.value(form, atom) not in told)
+            if (
+                (atom.place, atom.kind) in places
+                if places
+                else draft.substitutes.value(form, atom) not in told
+            )
             for value in _values(draft, atom, form, reworded)
             if value not in told
         ]
@@ -126,7 +153,9 @@ class HardPositives(Protocol):
             foil, place = draft.foils.replace_atom(form, atom, value), (atom.place, atom.kind)
             said = tuple(pair for pair in positive.wording if pair[0] != place)
             if reworded and draft.stream.below(2):
-                said += ((place, draft.pick(synonyms(atom.kind, value, draft.vocabulary)) or value),)
+                said += (
+                    (place, draft.pick(synonyms(atom.kind, value, draft.vocabulary)) or value),
+                )
             if draft.accepts(foil.form, caption.form):
                 text = Text(foil.form, positive.template, said)
                 return Candidate(text, "n", False, "matched", foil.changed, caption)
@@ -139,8 +168,8 @@ def _turned(wording: Wording) -> Wording:
 
 
 def _synonym(draft: Draft, form: Form, skill: str) -> Wording:
-    """A synonym for one random word of the form; empty if no word has a synonym. If the form has attributes of another
-    kind than the tested one, tested values get none."""
+    """A synonym for one random word of the form; empty if no word has a synonym. If the form has
+    attributes of another kind than the tested one, tested values get none."""
     types = {draft.vocabulary.category: "object", "relation": "relation"}
     told = {kind for mention in form.objects for kind, _ in mention.attributes}
     if len(told) > 1:
@@ -163,12 +192,17 @@ def _usual_foil(draft: Draft, caption: Text, kind: str) -> Candidate | None:
     foil = foils.exchange_values(form, draft.tested) if exchanged else foils.flip_relation(form, 0)
     if not draft.accepts(foil.form, form):
         return None
-    return Candidate(Text(foil.form, caption.template), "n", False, foil.kind, foil.changed, caption)
+    return Candidate(
+        Text(foil.form, caption.template), "n", False, foil.kind, foil.changed, caption
+    )
 
 
 def _values(draft: Draft, atom: Atom, form: Form, with_synonyms: bool) -> list[str]:
-    """False values for an atom, without values of the caption's other objects, because captions repeat no value."""
-    taken = {mention.values.get(atom.kind) for i, mention in enumerate(form.objects) if i != atom.place}
+    """False values for an atom, without values of the caption's other objects, because captions
+    repeat no value."""
+    taken = {
+        mention.values.get(atom.kind) for i, mention in enumerate(form.objects) if i != atom.place
+    }
     return [
         value
         for value in draft.substitutes.of(form, atom, draft.facts)

@@ -1,4 +1,5 @@
-"""The paraphrase ladder: a caption, a paraphrase and a foil that are both d edits away from it, for d = 1, 2, …
+"""The paraphrase ladder: a caption, a paraphrase and a foil that are both d edits away from it, for
+d = 1, 2, …
 
 Hard positives (Kamath et al. 2024) differ from their caption by one edit. A ladder asks how
 brittleness grows with the distance: at step d the paraphrase says d words of the caption by their
@@ -18,8 +19,8 @@ from generator.language.grammar import Place, Wording
 from generator.language.wording import synonyms, words_of
 
 MOST_EDITS = 4
-"""Captions name two objects with three attributes each, so eight words. Words that the two share are not edited, which
-leaves five or six in most scenes."""
+"""Captions name two objects with three attributes each, so eight words. Words that the two share
+are not edited, which leaves five or six in most scenes."""
 _TEMPLATES = ("a-and-a", "there-is", "there-is-each", "that-is", "clauses", "there-is-that")
 
 
@@ -34,7 +35,8 @@ class Ladder(Protocol):
     kinds: tuple[str, ...] = tuple(f"{d}-edit{'s' * (d > 1)}" for d in range(1, MOST_EDITS + 1))
 
     def __init__(self, captioner: Captioner, kinds: Sequence[str] | None = None):
-        """`kinds` selects distances; by default all are written. A family without enough synonyms has fewer."""
+        """`kinds` selects distances; by default all are written. A family without enough synonyms
+        has fewer."""
         super().__init__(captioner)
         self.recipes = {
             kind: Recipe(_all_attributes, partial(self._triple, kind, distance))
@@ -97,12 +99,14 @@ def _all_attributes(draft: Draft) -> Form | None:
 
 
 def _draw_false_word(draft: Draft, form: Form) -> FalseWord | None:
-    """A random word of the caption, and a false one in its place; None if no foil is as familiar as the caption."""
+    """A random word of the caption, and a false one in its place; None if no foil is as familiar as
+    the caption."""
     options: list[tuple[Atom, str]] = []
     for atom in draft.substitutes.atoms(form):
         used = {mention.values.get(atom.kind) for mention in form.objects}
         for value in draft.substitutes.of(form, atom, draft.facts):
-            # A value of the other object would make the foil an exchange, which is a kind of its own.
+            # A value of the other object would make the foil an exchange, which is a kind of its
+            # own.
             if value not in used and synonyms(atom.kind, value, draft.vocabulary):
                 options.append((atom, value))
     words = {place: (kind, name) for place, kind, name in words_of(form, draft.vocabulary)}
@@ -118,8 +122,11 @@ def _draw_false_word(draft: Draft, form: Form) -> FalseWord | None:
     return None
 
 
-def _draw_synonyms(draft: Draft, form: Form, number: int, without: Place) -> list[tuple[Place, str]] | None:
-    """Synonyms for `number` random words, none of them at the place `without`; None if too few words have one."""
+def _draw_synonyms(
+    draft: Draft, form: Form, number: int, without: Place
+) -> list[tuple[Place, str]] | None:
+    """Synonyms for `number` random words, none of them at the place `without`; None if too few
+    words have one."""
     places = [place for place in _single_places(draft, form) if place != without]
     if len(places) < number:
         return None
@@ -132,8 +139,8 @@ def _draw_synonyms(draft: Draft, form: Form, number: int, without: Place) -> lis
 
 
 def _single_places(draft: Draft, form: Form) -> list[Place]:
-    """The places of words that have a synonym and occur once: a caption calls one thing by one name, so a word that
-    occurs twice would be two edits."""
+    """The places of words that have a synonym and occur once: a caption calls one thing by one
+    name, so a word that occurs twice would be two edits."""
     places_of: dict[tuple[str, str], list[Place]] = {}
     for place, kind, name in words_of(form, draft.vocabulary):
         if synonyms(kind, name, draft.vocabulary):

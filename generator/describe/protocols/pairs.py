@@ -1,5 +1,5 @@
-"""The protocol `pairs` (protocols.md, section 6): a scene and its twin, each with the caption that is true of it
-alone."""
+"""The protocol `pairs` (protocols.md, section 6): a scene and its twin, each with the caption that
+is true of it alone."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -16,7 +16,8 @@ _TEMPLATES = ("a-and-a", "that-is", "photo", "there-is", "clauses")
 
 
 class Pairs(Protocol):
-    """Minimal pairs. `attribute`: two objects have exchanged a value; `relation`: they have exchanged their places.
+    """Minimal pairs. `attribute`: two objects have exchanged a value; `relation`: they have
+    exchanged their places.
 
     The captions differ in the same exchange, so that both have the same words.
     """
@@ -40,26 +41,37 @@ class Pairs(Protocol):
 
 
 def _caption(draft: Draft) -> Form | None:
-    """A caption of the two objects that differ between a scene and its twin, with the exchanged property.
+    """A caption of the two objects that differ between a scene and its twin, with the exchanged
+    property.
 
-    The objects are in random order. The property is their values of one kind, or a relation that holds in one direction
-    only. None if the two scenes are in different splits, or if no caption can express the exchange.
+    The objects are in random order. The property is their values of one kind, or a relation that
+    holds in one direction only. None if the two scenes are in different splits, or if no caption
+    can express the exchange.
     """
     scene, twin = draft.scene, draft.scene.twin
     assert twin is not None
     here, there = scene.facts, twin.facts
     changed = [
-        i for i in range(len(here)) if (here.categories[i], here.values[i]) != (there.categories[i], there.values[i])
+        i
+        for i in range(len(here))
+        if (here.categories[i], here.values[i]) != (there.categories[i], there.values[i])
     ]
     unique = {*changed} <= {*scene.unique_objects}
-    if scene.split != twin.split or len(changed) != 2 or not unique or not scene.objects_fit_split(changed):
+    if (
+        scene.split != twin.split
+        or len(changed) != 2
+        or not unique
+        or not scene.objects_fit_split(changed)
+    ):
         return None
     i, j = changed if draft.stream.below(2) else changed[::-1]
     if here.categories[i] == there.categories[i]:
         kinds = [kind for kind, value in here.values[i].items() if value != there.values[i][kind]]
         return draft.name_objects((i, j), kinds) if len(kinds) == 1 else None
     one_way = [
-        name for name in draft.vocabulary.pair_relations if here.holds[name][i][j] and here.holds[name][j][i] is False
+        name
+        for name in draft.vocabulary.pair_relations
+        if here.holds[name][i][j] and here.holds[name][j][i] is False
     ]
     relation = draft.pick(one_way)
     return draft.related(i, relation, j) if relation else None
@@ -70,7 +82,9 @@ def _both_captions(fallback: str | None, draft: Draft, form: Form) -> Iterator[I
     assert twin is not None
     other = _exchanged(draft, form)
     back = _exchanged(draft, other.form)
-    template = draft.captioner.draw_template([form, other.form], draft.stream, _TEMPLATES) or fallback
+    template = (
+        draft.captioner.draw_template([form, other.form], draft.stream, _TEMPLATES) or fallback
+    )
     distinct = (
         draft.accepts(other.form, form)
         and draft.captioner.accepts(form, other.form, twin)

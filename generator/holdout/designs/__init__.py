@@ -1,5 +1,5 @@
-"""Registry of the designs (ways to hold combinations out of training). To add a design, write a file with an instance
-of a subclass of `Design`, and enter it here."""
+"""Registry of the designs (ways to hold combinations out of training). To add a design, write a
+file with an instance of a subclass of `Design`, and enter it here."""
 
 from typing import TYPE_CHECKING
 

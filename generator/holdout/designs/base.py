@@ -1,4 +1,5 @@
-"""Base class of designs, which hold combinations out of training. New designs override methods (docs/splits.md)."""
+"""Base class of designs, which hold combinations out of training. New designs override methods
+(docs/splits.md)."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -26,19 +27,24 @@ _SHOWN = 3  # bindings and triples that a summary spells out
 
 @dataclass(frozen=True)
 class FirstTexts:
-    """The texts of a benchmark that is made with its world: its protocols, and the template of all texts; None draws a
-    template per item. `Protocol.first_options` gives the options of each protocol."""
+    """The texts of a benchmark that is made with its world: its protocols, and the template of all
+    texts; None draws a template per item. `Protocol.first_options` gives the options of each
+    protocol."""
 
     protocols: tuple[str, ...]
     template: str | None = "a-and-a"
 
 
 class Design(ABC):
-    """A way to hold combinations out of training. It has no state: results depend only on arguments.
+    """A way to hold combinations out of training. It has no state: results depend only on
+    arguments.
 
-    `name` is the value of `--design`. `prefix` starts the names of its benchmarks and folders. `pairs`: whether scenes
-    may have minimal pairs (`--pairs`). `grid`: whether its splits may cover the grid of all arrangements of two objects
-    (`--scenes grid`). `label_captions`: whether training captions are the labels of its class lists.
+    `name` is the value of `--design`. `prefix` starts the names of its benchmarks and folders.
+    `pairs`: whether scenes
+    may have minimal pairs (`--pairs`). `grid`: whether its splits may cover the grid of all
+    arrangements of two objects
+    (`--scenes grid`). `label_captions`: whether training captions are the labels of its class
+    lists.
     """
 
     name: ClassVar[str]
@@ -47,13 +53,14 @@ class Design(ABC):
     grid: ClassVar[bool] = True
     label_captions: ClassVar[bool] = False
     shares_scenes: ClassVar[bool] = False
-    """Whether every scene belongs to every holdout of the design, in the split that the holdout's rule gives it.
-    Otherwise a scene belongs to the holdout that it was planned for."""
+    """Whether every scene belongs to every holdout of the design, in the split that the holdout's
+    rule gives it. Otherwise a scene belongs to the holdout that it was planned for."""
     counts: ClassVar[Mapping[str, int]] = DEFAULT_COUNTS
     """Default number of scenes of each split."""
 
     def claims(self, holdout_option: str) -> bool:
-        """Whether a value of `--holdout` can only be of this design, so that `--design` may be left out."""
+        """Whether a value of `--holdout` can only be of this design, so that `--design` may be left
+        out."""
         return False
 
     @abstractmethod
@@ -61,11 +68,14 @@ class Design(ABC):
         """The default of `--holdout`."""
 
     @abstractmethod
-    def draw(self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool) -> list[Holdout]:
-        """The holdouts that `--holdout` describes; each becomes a benchmark. The same seed always gives the same
-        holdouts.
+    def draw(
+        self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool
+    ) -> list[Holdout]:
+        """The holdouts that `--holdout` describes; each becomes a benchmark. The same seed always
+        gives the same holdouts.
 
-        `opposites`: whether the opposites of held-out relations are held out too. Raises UserError if a description is
+        `opposites`: whether the opposites of held-out relations are held out too. Raises UserError
+        if a description is
         malformed or impossible; the message says how to correct it.
         """
 
@@ -74,15 +84,23 @@ class Design(ABC):
         return SplitPlan(vocabulary, holdout)
 
     def scene_counts(
-        self, holdouts: Sequence[Holdout], vocabulary: Vocabulary, asked: Mapping[str, int] | str | None
+        self,
+        holdouts: Sequence[Holdout],
+        vocabulary: Vocabulary,
+        asked: Mapping[str, int] | str | None,
     ) -> list[dict[str, int]]:
-        """Number of scenes of each split, for each holdout. `asked` is the value of `--scenes`, or numbers by split.
+        """Number of scenes of each split, for each holdout. `asked` is the value of `--scenes`, or
+        numbers by split.
 
         Raises UserError for a malformed number, or if a split would have no scene.
         """
         if asked is None or isinstance(asked, str):
             counts = UNDIVIDED_COUNTS if holdouts[0].is_empty else self.counts
-            counts = {split: n for split, n in counts.items() if split not in splits_that_stay_empty(holdouts[0])}
+            counts = {
+                split: n
+                for split, n in counts.items()
+                if split not in splits_that_stay_empty(holdouts[0])
+            }
             uneven = dict.fromkeys(ASYMMETRIC, ASYMMETRIC_SCENES) if holdouts[0].asymmetric else {}
             asked = parse_scenes(asked, {**counts, **uneven})
         return [dict(asked) for _ in holdouts]
@@ -113,7 +131,9 @@ class Design(ABC):
             first_bindings = ", ".join(" ".join(binding) for binding in holdout.bindings[:_SHOWN])
             rest = ", ..." * (len(holdout.bindings) > _SHOWN)
             count = f"{len(holdout.bindings)} binding{'s' * (len(holdout.bindings) > 1)}"
-            parts.append(f"{count} of {holdout.kind} and {holdout.category} ({first_bindings}{rest})")
+            parts.append(
+                f"{count} of {holdout.kind} and {holdout.category} ({first_bindings}{rest})"
+            )
         if holdout.triples:
             first = [" ".join(triple) for triple in holdout.triples[:_SHOWN]]
             more = ", ..." * (len(holdout.triples) > _SHOWN)
@@ -130,8 +150,8 @@ class Design(ABC):
         return FirstTexts(protocols, template=None) if holdout.triples else FirstTexts(protocols)
 
     def equal_familiarity(self, holdout: Holdout) -> bool:
-        """Whether every foil must be as familiar as its caption. Without opposites, a flipped relation is more
-        familiar."""
+        """Whether every foil must be as familiar as its caption. Without opposites, a flipped
+        relation is more familiar."""
         return holdout.opposites or not holdout.triples
 
     def declared_leaks(self, holdout: Holdout) -> list[str]:
@@ -142,10 +162,11 @@ class Design(ABC):
 
 
 def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_COUNTS) -> dict[str, int]:
-    """Number of scenes of each split from `N` (divided in proportion to the defaults) or `train=2000,seen=300`.
+    """Number of scenes of each split from `N` (divided in proportion to the defaults) or
+    `train=2000,seen=300`.
 
-    Splits that are not named keep their default, or less: if fewer scenes of the named splits are wanted than by
-    default, the others shrink by the same factor.
+    Splits that are not named keep their default, or less: if fewer scenes of the named splits are
+    wanted than by default, the others shrink by the same factor.
 
     >>> parse_scenes("train=100")
     {'train': 100, 'val': 5, 'seen': 15, 'partial': 15, 'unseen': 15}
@@ -164,8 +185,8 @@ def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_COUNTS)
         asked = {name.strip(): whole_number(number.strip()) for name, _, number in pairs}
         if not asked.keys() <= defaults.keys() or None in asked.values():
             raise UserError(
-                f"Expected --scenes to be a number, {GRID}, or like train=2000,seen=300 with splits "
-                f"{', '.join(defaults)}, got '{spec}'."
+                f"Expected --scenes to be a number, {GRID}, or like train=2000,seen=300 with "
+                f"splits {', '.join(defaults)}, got '{spec}'."
             )
         if len(asked) < len(pairs):
             raise UserError(f"--scenes {spec} names a split twice; give each split one number.")
@@ -175,16 +196,21 @@ def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_COUNTS)
         counts = {split: max(1, round(n * smaller)) for split, n in defaults.items()} | named
     check_total(sum(counts.values()), spec)
     if short := [split for split, n in counts.items() if n == 0]:
-        enough = f": take {-(-total // min(defaults.values())):,} or more" if whole is not None else ""
+        enough = (
+            f": take {-(-total // min(defaults.values())):,} or more" if whole is not None else ""
+        )
         raise UserError(
-            f"--scenes {spec} leaves no scene for {', '.join(short)}; every split needs at least one{enough}."
+            f"--scenes {spec} leaves no scene for {', '.join(short)}; every split needs at least "
+            f"one{enough}."
         )
     return counts
 
 
 def check_total(scenes: int, spec: str) -> None:
-    """Raise UserError if a world cannot have this many scenes; `spec` is the value of `--scenes`."""
+    """Raise UserError if a world cannot have this many scenes; `spec` is the value of
+    `--scenes`."""
     if scenes > MOST_SCENES:
         raise UserError(
-            f"--scenes {spec} is more than the {MOST_SCENES:,} scenes that a world can have; ask for fewer."
+            f"--scenes {spec} is more than the {MOST_SCENES:,} scenes that a world can have; ask "
+            f"for fewer."
         )

@@ -1,5 +1,6 @@
-"""Designs that hold out blocks: bindsplit (bindings and relation triples; Peng et al. 2026, section 4.1) and
-systematicity (also values and objects that training never shows; Ma et al. 2023, section 3.3)."""
+"""Designs that hold out blocks: bindsplit (bindings and relation triples; Peng et al. 2026, section
+4.1) and systematicity (also values and objects that training never shows; Ma et al. 2023, section
+3.3)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,11 +24,15 @@ class BindSplit(Design):
         """A block of 3x3, or smaller if that would hold out every value or object."""
         return (default_block(vocabulary),)
 
-    def draw(self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool) -> list[Holdout]:
+    def draw(
+        self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool
+    ) -> list[Holdout]:
         """One holdout: all blocks together."""
         for spec in asked:
             if spec.startswith(ATOMS):
-                raise UserError(f"--holdout {spec}: unseen atoms belong to --design systematicity; add it.")
+                raise UserError(
+                    f"--holdout {spec}: unseen atoms belong to --design systematicity; add it."
+                )
         return [draw_block(asked, vocabulary, block_seed, opposites)]
 
 
@@ -42,11 +47,15 @@ class Systematicity(Design):
         """A block, and one value and two objects that training never shows."""
         return (default_block(vocabulary), f"{ATOMS}=1x2")
 
-    def draw(self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool) -> list[Holdout]:
+    def draw(
+        self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool
+    ) -> list[Holdout]:
         """One holdout: all blocks and atoms together."""
         holdout = replace(draw_block(asked, vocabulary, block_seed, opposites), design=self.name)
         if not (holdout.absent_values or holdout.absent_objects):
-            raise UserError(f"The design systematicity needs unseen atoms too; add --holdout {ATOMS}=1x2.")
+            raise UserError(
+                f"The design systematicity needs unseen atoms too; add --holdout {ATOMS}=1x2."
+            )
         return [holdout]
 
     def first_texts(self, holdout: Holdout) -> FirstTexts:

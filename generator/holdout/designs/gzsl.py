@@ -1,5 +1,5 @@
-"""The design gzsl: class lists of zero-shot and generalised zero-shot classification (Pearson et al. 2025, section
-3)."""
+"""The design gzsl: class lists of zero-shot and generalised zero-shot classification (Pearson et
+al. 2025, section 3)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +15,8 @@ _SCENES = 6000
 
 
 class Gzsl(Design):
-    """Divides labels among class lists; one holdout for each dataset. Scenes are made label by label."""
+    """Divides labels among class lists; one holdout for each dataset. Scenes are made label by
+    label."""
 
     name = "gzsl"
     prefix = "gzsl-"
@@ -27,9 +28,11 @@ class Gzsl(Design):
         """Class lists in the published proportions."""
         return ("classes",)
 
-    def draw(self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool) -> list[Holdout]:
-        """One holdout per dataset, from drawn class lists (`classes`, `classes=17/4/11`; `objects=3` adds a dataset of
-        three objects) or from the lists of a preset."""
+    def draw(
+        self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool
+    ) -> list[Holdout]:
+        """One holdout per dataset, from drawn class lists (`classes`, `classes=17/4/11`;
+        `objects=3` adds a dataset of three objects) or from the lists of a preset."""
         if len(asked) == 1 and asked[0] in preset_names():
             return published_classes(asked[0], vocabulary)
         return draw_classes(asked, vocabulary, block_seed)
@@ -39,10 +42,13 @@ class Gzsl(Design):
         return ClassRule(vocabulary, holdout)
 
     def scene_counts(
-        self, holdouts: Sequence[Holdout], vocabulary: Vocabulary, asked: Mapping[str, int] | str | None
+        self,
+        holdouts: Sequence[Holdout],
+        vocabulary: Vocabulary,
+        asked: Mapping[str, int] | str | None,
     ) -> list[dict[str, int]]:
-        """The published numbers of scenes for a preset without `asked`; otherwise `asked` scenes in all (default 6000),
-        divided in the published proportions."""
+        """The published numbers of scenes for a preset without `asked`; otherwise `asked` scenes in
+        all (default 6000), divided in the published proportions."""
         published = [self.rule(vocabulary, holdout).published_counts() for holdout in holdouts]
         if asked is None and holdouts[0].asked[0] in preset_names():
             return published
@@ -50,25 +56,27 @@ class Gzsl(Design):
         whole = whole_number(scenes.strip()) if isinstance(scenes, str) else None
         if whole is None:
             raise UserError(
-                f"Expected --scenes of the design gzsl to be a number for its {len(holdouts)} datasets together, got "
-                f"'{asked}'."
+                f"Expected --scenes of the design gzsl to be a number for its {len(holdouts)} "
+                f"datasets together, got '{asked}'."
             )
         check_total(whole, str(asked))
         total = sum(sum(counts.values()) for counts in published)
         made = [{split: whole * n // total for split, n in counts.items()} for counts in published]
         if short := [split for counts in made for split, n in counts.items() if n == 0]:
             raise UserError(
-                f"--scenes {asked} leaves no scene for {', '.join(dict.fromkeys(short))}; take {total // 100:,} or "
-                f"more."
+                f"--scenes {asked} leaves no scene for {', '.join(dict.fromkeys(short))}; take "
+                f"{total // 100:,} or more."
             )
         return made
 
     def benchmark_name(self, holdout: Holdout) -> str:
-        """PRESET-DATASET for a preset; otherwise `gzsl`, the kind if requested, the dataset and the block seed."""
+        """PRESET-DATASET for a preset; otherwise `gzsl`, the kind if requested, the dataset and the
+        block seed."""
         if holdout.asked[0] in preset_names():
             return f"{holdout.asked[0]}-{holdout.task}"
         named, _, _ = holdout.asked[0].rpartition("=classes")
-        return f"{self.prefix}{named.replace(':', '-')}{'-' if named else ''}{holdout.task}-b{holdout.block_seed}"
+        kinds = f"{named.replace(':', '-')}-" if named else ""
+        return f"{self.prefix}{kinds}{holdout.task}-b{holdout.block_seed}"
 
     def summary(self, holdout: Holdout) -> str:
         """A one-line summary of what is held out."""

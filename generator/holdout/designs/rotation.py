@@ -26,8 +26,9 @@ class Rotation(Design):
     shares_scenes = True
     grid = False
     counts: ClassVar[Mapping[str, int]] = {"train": 3600, "val": 200, "partial": 400, "unseen": 800}
-    """Images of the world, not of a turn. There is no number for `seen`: the images of `partial` and
-    `unseen` are seen in the other turns. A turn of four trains on 58% of the images of `train`."""
+    """Images of the world, not of a turn. There is no number for `seen`: the images of `partial`
+    and `unseen` are seen in the other turns. A turn of four trains on 58% of the images of
+    `train`."""
 
     def claims(self, holdout_option: str) -> bool:
         """`turns=4` is a rotation without `--design`."""
@@ -38,7 +39,9 @@ class Rotation(Design):
         turns = min(MOST_DEFAULT_TURNS, most_turns(vocabulary, vocabulary.tested))
         return (f"turns={max(turns, 2)}",)
 
-    def draw(self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool) -> list[Holdout]:
+    def draw(
+        self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool
+    ) -> list[Holdout]:
         """One holdout for each turn.
 
         Raises:
@@ -84,8 +87,8 @@ class Rotation(Design):
             if total < turns:
                 raise UserError(
                     f"--scenes {asked}: {split} gets {total} scenes, fewer than the {turns} turns; "
-                    f"take {turns} or more, and leave out seen, whose images are those of unseen and "
-                    f"partial."
+                    f"take {turns} or more, and leave out seen, whose images are those of unseen "
+                    f"and partial."
                 )
         counts = []
         for holdout in holdouts:
@@ -95,8 +98,8 @@ class Rotation(Design):
         return counts
 
     def may_lack(self, holdout: Holdout) -> tuple[str, ...]:
-        """Validation has a twentieth of the clusters, which may be none in a world of few names. With doses, `partial`
-        keeps the scenes of one sub-block."""
+        """Validation has a twentieth of the clusters, which may be none in a world of few names.
+        With doses, `partial` keeps the scenes of one sub-block."""
         return ("val", "partial") if holdout.doses else ("val",)
 
     def benchmark_name(self, holdout: Holdout) -> str:
@@ -129,13 +132,14 @@ def _check_turns(option: str, turns: int, kind: str, vocabulary: Vocabulary) -> 
     n_values, n_objects = len(vocabulary.values(kind)), len(vocabulary.objects)
     if most < 2:
         raise UserError(
-            f"--holdout {option}: a rotation needs at least 4 values and 4 objects, and this world has "
+            f"--holdout {option}: a rotation needs at least 4 values and 4 objects, and this world "
+            f"has "
             f"{n_values} values of {kind} and {n_objects} objects; hold out a block such as 2x2."
         )
     if not 2 <= turns <= most:
         raise UserError(
-            f"--holdout {option}: {n_values} values of {kind} and {n_objects} objects allow 2 to {most} "
-            f"turns, with two names or more in each group."
+            f"--holdout {option}: {n_values} values of {kind} and {n_objects} objects allow 2 to "
+            f"{most} turns, with two names or more in each group."
         )
 
 

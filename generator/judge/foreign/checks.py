@@ -15,7 +15,8 @@ from generator.judge.meaning import Meaning, Pair, Thing
 
 
 def arrangement_leaks(task: Task) -> Iterator[Finding]:
-    """Arrangements in more than one split: in the same words, by a converse relation, or in another order of mention.
+    """Arrangements in more than one split: in the same words, by a converse relation, or in another
+    order of mention.
 
     Training splits and the familiar splits count as one.
     """
@@ -29,7 +30,8 @@ def arrangement_leaks(task: Task) -> Iterator[Finding]:
 
 
 def _side(task: Task, split: str) -> str | None:
-    """A key that is equal for splits that may show the same arrangements: None for training and familiar splits."""
+    """A key that is equal for splits that may show the same arrangements: None for training and
+    familiar splits."""
     return None if split in task.training | task.familiar else split
 
 
@@ -50,19 +52,25 @@ def image_leaks(task: Task) -> Iterator[Finding]:
             first[row.image].setdefault(row.split, row)
     for image, rows in first.items():
         if len(rows) > 1:
-            yield finding("shared image", f"{image} ({'; '.join(row.where for row in rows.values())})")
+            yield finding(
+                "shared image", f"{image} ({'; '.join(row.where for row in rows.values())})"
+            )
 
 
 def true_negatives(task: Task) -> Iterator[Finding]:
-    """Negatives that follow from their row's label: in another order, by a converse relation, or as a part of it."""
-    pairs = [(row.label, each, row) for row in task.rows for each in row.negatives if row.label and each]
+    """Negatives that follow from their row's label: in another order, by a converse relation, or as
+    a part of it."""
+    pairs = [
+        (row.label, each, row) for row in task.rows for each in row.negatives if row.label and each
+    ]
     counts = Counter((label, negative) for label, negative, _ in pairs)
     for label, negative, row in pairs:
         count = counts.pop((label, negative), 0)  # the first row of each pair
         if count and follows(negative.shown, label.shown):
             often = f" and of {count - 1} more rows" if count > 1 else ""
             yield finding(
-                "true negative", f'"{negative.words}" is a negative of {row.quoted(label)}{often}, and true of it'
+                "true negative",
+                f'"{negative.words}" is a negative of {row.quoted(label)}{often}, and true of it',
             )
 
 
@@ -75,8 +83,15 @@ def follows(meaning: Meaning, shown: Meaning) -> bool:
 
     def place(at: int, chosen: tuple[int, ...]) -> bool:
         if at == len(meaning.things):
-            return all(_holds(chosen[s], name, chosen[o], holds, links) for s, name, o, holds in meaning.links)
-        fitting = (n for n, thing in enumerate(shown.things) if n not in chosen and _fits(meaning.things[at], thing))
+            return all(
+                _holds(chosen[s], name, chosen[o], holds, links)
+                for s, name, o, holds in meaning.links
+            )
+        fitting = (
+            n
+            for n, thing in enumerate(shown.things)
+            if n not in chosen and _fits(meaning.things[at], thing)
+        )
         return any(place(at + 1, (*chosen, n)) for n in fitting)
 
     return place(0, ())
@@ -86,7 +101,9 @@ def _fits(meaning: Thing, shown: Thing) -> bool:
     return meaning.category == shown.category and set(meaning.attributes) <= set(shown.attributes)
 
 
-def _holds(subject: int, name: str, thing: int, holds: bool, links: set[tuple[int, str, int, bool]]) -> bool:
+def _holds(
+    subject: int, name: str, thing: int, holds: bool, links: set[tuple[int, str, int, bool]]
+) -> bool:
     return (subject, name, thing, holds) in links or (
         CONVERSE.get(name) == name and (thing, name, subject, holds) in links
     )
@@ -104,9 +121,11 @@ Code = tuple[str, str]
 
 @dataclass(frozen=True)
 class PlacePreference:
-    """How often a value or category is at `place` and not at `other`: in `there` of `arrangements` arrangements.
+    """How often a value or category is at `place` and not at `other`: in `there` of `arrangements`
+    arrangements.
 
-    `p`: the probability of a count at least this uneven by chance (exact two-sided sign test, exchanging the two
+    `p`: the probability of a count at least this uneven by chance (exact two-sided sign test,
+    exchanging the two
     objects of each arrangement at random).
     """
 
@@ -121,24 +140,31 @@ class PlacePreference:
 
     def words(self, tests: int) -> str:
         """The preference as a sentence; `tests`: how many values were tested."""
-        always = "always" if self.there == self.arrangements else f"in {self.there / self.arrangements:.0%}"
+        always = (
+            "always"
+            if self.there == self.arrangements
+            else f"in {self.there / self.arrangements:.0%}"
+        )
         return (
-            f"{self.split}: {self.kind} {self.value} is {always} {self.place} and not {self.other} ({self.there:,} of "
+            f"{self.split}: {self.kind} {self.value} is {always} {self.place} and not {self.other} "
+            f"({self.there:,} of "
             f"{self.arrangements:,} arrangements, p = {self.p:.1e}, one of {tests} such tests)"
         )
 
 
 def shortcut_findings(task: Task) -> tuple[list[Finding], list[dict[str, Any]]]:
-    """Shortcuts as findings, and every tested value as data. Each arrangement counts once per split.
+    """Shortcuts as findings, and every tested value as data. Each arrangement counts once per
+    split.
 
-    A shortcut is a value that is at one place in at least 75% of arrangements, with p below 1% after Bonferroni's
-    correction over all tests.
+    A shortcut is a value that is at one place in at least 75% of arrangements, with p below 1%
+    after Bonferroni's correction over all tests.
     """
     preferences = list(_preferences(task))
     found = [
         finding("positional shortcut", preference.words(len(preferences)))
         for preference in preferences
-        if preference.p * len(preferences) < LEVEL and preference.there >= SHARE * preference.arrangements
+        if preference.p * len(preferences) < LEVEL
+        and preference.there >= SHARE * preference.arrangements
     ]
     return found, [asdict(preference) for preference in preferences]
 
@@ -159,18 +185,25 @@ def _preferences(task: Task) -> Iterator[PlacePreference]:
             which, total = int(other_count > one_count), one_count + other_count
             p = float(binomtest(one_count, total).pvalue)
             most = max(one_count, other_count)
-            yield PlacePreference(split, kind, value, places[which], places[1 - which], most, total, p)
+            yield PlacePreference(
+                split, kind, value, places[which], places[1 - which], most, total, p
+            )
 
 
 def _ends(label: Label) -> Iterator[tuple[Code, tuple[Pair, ...], tuple[Pair, ...]]]:
-    """Pairs of places in a label, by mention, relation or position, with the (kind, value) pairs at both places."""
+    """Pairs of places in a label, by mention, relation or position, with the (kind, value) pairs at
+    both places."""
     if len(label.meaning.things) != 2:
         return
     first, second = map(_traits, label.meaning.things)
     yield ("first", "second"), first, second
     for subject, relation, thing, _ in label.shown.links:
         things = label.shown.things
-        yield (f"subject of {relation}", f"object of {relation}"), _traits(things[subject]), _traits(things[thing])
+        yield (
+            (f"subject of {relation}", f"object of {relation}"),
+            _traits(things[subject]),
+            _traits(things[thing]),
+        )
     one, other = (dict(thing.attributes).get(POSITION) for thing in label.meaning.things)
     if one and other and one != other:
         (one, first), (other, second) = sorted([(one, first), (other, second)])

@@ -1,5 +1,5 @@
-"""Reads labels made by others: objects, their values and their relations; and finds characters that make different
-labels look equal."""
+"""Reads labels made by others: objects, their values and their relations; and finds characters that
+make different labels look equal."""
 
 import re
 import unicodedata
@@ -15,7 +15,8 @@ POSITION = "position"
 """The kind of values that say where an object is. They are not attributes of the object."""
 
 _OPENING = re.compile(
-    r"^(?:this is |there (?:is|are) )?(?:(?:an? |the )?(?:photo|image|picture|photograph|rendering) (?:of|with) )?"
+    r"^(?:this is |there (?:is|are) )?"
+    r"(?:(?:an? |the )?(?:photo|image|picture|photograph|rendering) (?:of|with) )?"
 )
 _CLOSING = re.compile(r"\s*(?:in the (?:image|photo|picture))?\s*[.!]?\s*$")
 _SEPARATOR = re.compile(r",|;|&|\band\b")
@@ -49,7 +50,8 @@ def thing_of(words: str) -> Thing:
 
 
 def read_label(text: str) -> Meaning:
-    """The meaning of a label in words: "red cube", "red cube and blue sphere", "a cube to the left of a sphere".
+    """The meaning of a label in words: "red cube", "red cube and blue sphere", "a cube to the left
+    of a sphere".
 
     Raises UnreadableLabelError if a part of it names no object.
     """
@@ -59,7 +61,9 @@ def read_label(text: str) -> Meaning:
     for clause in _SEPARATOR.split(words):
         if clause.strip():
             read, relations = _read_clause(clause)
-            links += [(n, relation, n + 1, True) for n, relation in enumerate(relations, len(things))]
+            links += [
+                (n, relation, n + 1, True) for n, relation in enumerate(relations, len(things))
+            ]
             things += read
     if not things:
         raise UnreadableLabelError(f"'{text}' names no object")
@@ -68,8 +72,8 @@ def read_label(text: str) -> Meaning:
 
 @lru_cache(_HELD)
 def _read_clause(clause: str) -> tuple[tuple[Thing, ...], tuple[str, ...]]:
-    """Read "OBJECT [RELATION OBJECT]…": the objects, and the relation of each object to the next. A relation at the end
-    is a position."""
+    """Read "OBJECT [RELATION OBJECT]…": the objects, and the relation of each object to the next. A
+    relation at the end is a position."""
     phrases = PHRASE.split(clause)
     relations = [relation_name(found) for found in PHRASE.findall(clause)]
     ends = bool(relations) and not phrases[-1].strip()
@@ -116,7 +120,8 @@ def _phrase(thing: Thing) -> str:
 
 
 def arrangement(meaning: Meaning) -> Meaning:
-    """The arrangement that a label shows, in normal form: equal for every order of mention and for converse relations.
+    """The arrangement that a label shows, in normal form: equal for every order of mention and for
+    converse relations.
 
     >>> one, other = read_label("cube left sphere"), read_label("sphere right cube")
     >>> arrangement(one) == arrangement(other)
@@ -131,10 +136,16 @@ def arrangement(meaning: Meaning) -> Meaning:
 
 
 def _in_order(meaning: Meaning, order: Sequence[int]) -> Meaning:
-    """A label with its objects sorted (equal ones as in `order`) and its relations in one direction."""
+    """A label with its objects sorted (equal ones as in `order`) and its relations in one
+    direction."""
     places = sorted(order, key=lambda place: meaning.things[place])
     place_of = {place: n for n, place in enumerate(places)}
-    links = sorted({_one_way(place_of[s], relation, place_of[o], holds) for s, relation, o, holds in meaning.links})
+    links = sorted(
+        {
+            _one_way(place_of[s], relation, place_of[o], holds)
+            for s, relation, o, holds in meaning.links
+        }
+    )
     return Meaning(tuple(meaning.things[place] for place in places), tuple(links))
 
 
@@ -148,8 +159,13 @@ def _one_way(subject: int, relation: str, thing: int, holds: bool) -> Link:
 
 
 _PHRASES = {
-    "left": "left, left of, to the left of, on the left, on the left of, on the left side of, leftof",
-    "right": "right, right of, to the right of, on the right, on the right of, on the right side of, rightof",
+    "left": (
+        "left, left of, to the left of, on the left, on the left of, on the left side of, leftof"
+    ),
+    "right": (
+        "right, right of, to the right of, on the right, on the right of, on the right side of, "
+        "rightof"
+    ),
     "front": "front, in front, front of, in front of",
     "behind": "behind, in back of, at the back of",
     "above": "above, over",
@@ -165,7 +181,10 @@ _PHRASES = {
     "taller": "taller than",
     "shorter": "shorter than",
 }
-_ALONE = "inside, in, within, outside, around, against, holding, wearing, covering, facing, through, across, along"
+_ALONE = (
+    "inside, in, within, outside, around, against, holding, wearing, covering, facing, through, "
+    "across, along"
+)
 """Relations without a converse and without synonyms."""
 _PAIRS = (
     ("left", "right"),
@@ -177,7 +196,11 @@ _PAIRS = (
 )
 _SYMMETRIC = ("near", "beside", "far", "touching")
 
-CONVERSE = {**dict(_PAIRS), **{second: first for first, second in _PAIRS}, **{name: name for name in _SYMMETRIC}}
+CONVERSE = {
+    **dict(_PAIRS),
+    **{second: first for first, second in _PAIRS},
+    **{name: name for name in _SYMMETRIC},
+}
 """The converse of each relation. A symmetric relation is its own converse."""
 
 FIRST = tuple(first for first, _ in _PAIRS)
@@ -200,14 +223,25 @@ def relation_name(words: str) -> str:
 
 
 _KEPT = "\t\n\r"
-_INVISIBLE = {"Cf", "Co", "Cs", "Cn", "Cc"}  # format, private, surrogate, unassigned and control characters
+_INVISIBLE = {
+    "Cf",
+    "Co",
+    "Cs",
+    "Cn",
+    "Cc",
+}  # format, private, surrogate, unassigned and control characters
 # Invisible letters, marks and signs (Unicode's Default_Ignorable_Code_Point, and blanks).
 _DRAWN_AS_NOTHING = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-# Latin letters that look like others and that labels do not need: phonetic letters, dotless i and j.
-_PHONETIC = re.compile("[\u0131\u0237\u0250-\u02af\u1d00-\u1dbf\u2c60-\u2c7f\ua720-\ua7ff\uab30-\uab6f]")
-_EAST_ASIAN = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC"})
+# Latin letters that look like others and that labels do not need: phonetic letters, dotless i and
+# j.
+_PHONETIC = re.compile(
+    "[\u0131\u0237\u0250-\u02af\u1d00-\u1dbf\u2c60-\u2c7f\ua720-\ua7ff\uab30-\uab6f]"
+)
+_EAST_ASIAN = frozenset(
+    {"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC"}
+)
 _QUOTES = dict.fromkeys(map(ord, "\u2018\u2019\u201b\u02bc\u2032\u00b4`"), "'")
 
 
@@ -220,12 +254,15 @@ def normal(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     plain = unicodedata.normalize("NFKC", text.translate(_QUOTES))
-    shown = "".join("-" if unicodedata.category(c) == "Pd" else c for c in plain if not _invisible(c))
+    shown = "".join(
+        "-" if unicodedata.category(c) == "Pd" else c for c in plain if not _invisible(c)
+    )
     return unicodedata.normalize("NFKC", shown)
 
 
 def character_findings(texts: Collection[str]) -> Iterator[Finding]:
-    """Labels and splits with invisible characters, with look-alikes of Latin letters, or in another script than most.
+    """Labels and splits with invisible characters, with look-alikes of Latin letters, or in another
+    script than most.
 
     Labels are compared after `normal`, which cannot make look-alikes equal.
     """
@@ -242,12 +279,14 @@ def _mixed_scripts(texts: Collection[str]) -> Iterator[Finding]:
         strange = next((c for c in text if c.isalpha() and _script(c) != usual), None)
         if strange is not None:
             yield finding(
-                "mixed scripts", f"{_quoted(text)} has {_name(strange)}; most letters of the labels are {usual}"
+                "mixed scripts",
+                f"{_quoted(text)} has {_name(strange)}; most letters of the labels are {usual}",
             )
 
 
 def _script(letter: str) -> str:
-    """The script of a letter, by the first word of its name; look-alikes of Latin letters are a separate script."""
+    """The script of a letter, by the first word of its name; look-alikes of Latin letters are a
+    separate script."""
     if letter.isascii():
         return "LATIN"
     if _PHONETIC.match(letter):

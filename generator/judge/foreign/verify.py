@@ -1,5 +1,5 @@
-"""Verifies the splits of a file of labels made by others, task by task, and whether labels and negatives are equally
-familiar."""
+"""Verifies the splits of a file of labels made by others, task by task, and whether labels and
+negatives are equally familiar."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,8 @@ Triple = tuple[str | None, str, str | None]
 class Familiarity:
     """Finds bindings and relations that no training label shows.
 
-    `known`: whether there are training labels. `kinds`: the attribute kinds of all labels; empty if not `known`.
+    `known`: whether there are training labels. `kinds`: the attribute kinds of all labels; empty if
+    not `known`.
     """
 
     def __init__(self, task: Task):
@@ -36,22 +37,32 @@ class Familiarity:
         self._triples = {label: _triples(label) for label in task.labels}
         self._shown = {pair for label in trained for pair in self._bindings[label]}
         self._linked = {triple for label in trained for triple in self._triples[label]}
-        self.kinds = sorted({kind for pairs in self._bindings.values() for kind, _, _ in pairs}) if self.known else []
+        self.kinds = (
+            sorted({kind for pairs in self._bindings.values() for kind, _, _ in pairs})
+            if self.known
+            else []
+        )
 
     def exposed(self) -> Iterator[Finding]:
-        """Negatives of training rows that name a binding which evaluation labels show and training labels do not."""
-        unseen = {pair for row, label in self._evaluated() for pair in self._bindings[label]} - self._shown
+        """Negatives of training rows that name a binding which evaluation labels show and training
+        labels do not."""
+        unseen = {
+            pair for row, label in self._evaluated() for pair in self._bindings[label]
+        } - self._shown
         found: set[Label] = set()
         for row in self.task.rows:
             for negative in row.negatives:
                 if row.split in self.task.training and negative and negative not in found:
                     found.add(negative)
-                    for _, value, category in (pair for pair in self._bindings[negative] if pair in unseen):
+                    for _, value, category in (
+                        pair for pair in self._bindings[negative] if pair in unseen
+                    ):
                         words = f"{row.quoted(negative)} is a negative and names {value} {category}"
                         yield finding("exposed binding", words)
 
     def asymmetric(self) -> Iterator[Finding]:
-        """Evaluation rows whose label and negative name different numbers of facts that training never shows."""
+        """Evaluation rows whose label and negative name different numbers of facts that training
+        never shows."""
         found: set[tuple[Label, Label, str | None]] = set()
         for row, label in self._evaluated() if self.known else ():
             for negative in row.negatives:
@@ -62,25 +73,35 @@ class Familiarity:
                     ("bindings", self._bindings, self._shown),
                     ("relations", self._triples, self._linked),
                 ):
-                    own, other = (sum(fact not in shown for fact in facts[each]) for each in (label, negative))
+                    own, other = (
+                        sum(fact not in shown for fact in facts[each]) for each in (label, negative)
+                    )
                     if own != other:
                         yield finding(
                             "asymmetric familiarity",
-                            f"{row.quoted(label)} has {own} {name} that training never shows, its negative "
+                            f"{row.quoted(label)} has {own} {name} that training never shows, its "
+                            f"negative "
                             f'"{negative.words}" {other}',
                         )
 
     def _evaluated(self) -> list[tuple[Row, Label]]:
-        return [(row, label) for row, split, label in self.task.labelled if split not in self.task.training]
+        return [
+            (row, label)
+            for row, split, label in self.task.labelled
+            if split not in self.task.training
+        ]
 
     def table(self, kind: str) -> list[dict[str, Any]]:
-        """Counts rows by how many of their bindings of a kind training never shows: an entry for each split, for "no
-        split" and for "all".
+        """Counts rows by how many of their bindings of a kind training never shows: an entry for
+        each split, for "no split" and for "all".
 
-        `seen`: none; `partial`: some; `unseen`: all. `seen_unequal` etc. count the rows whose number changes if their
+        `seen`: none; `partial`: some; `unseen`: all. `seen_unequal` etc. count the rows whose
+        number changes if their
         two objects exchange values. Rows without a binding of the kind are not counted.
         """
-        counts: dict[str, Counter[str]] = {name: Counter() for name in (*self.task.splits, "no split", "all")}
+        counts: dict[str, Counter[str]] = {
+            name: Counter() for name in (*self.task.splits, "no split", "all")
+        }
         for row in self.task.rows:
             missing = [pair not in self._shown for pair in self._of_kind(row.label, kind)]
             if row.label and missing:
@@ -88,9 +109,15 @@ class Familiarity:
                 for split in (row.split or "no split", "all"):
                     counts[split][name] += 1
                     counts[split][f"{name}_unequal"] += self._is_unequal(row.label, kind)
-        names = [f"{name}{more}" for name in ("seen", "partial", "unseen") for more in ("", "_unequal")]
+        names = [
+            f"{name}{more}" for name in ("seen", "partial", "unseen") for more in ("", "_unequal")
+        ]
         return [
-            {"split": split, "trains": split in self.task.training, **{name: found[name] for name in names}}
+            {
+                "split": split,
+                "trains": split in self.task.training,
+                **{name: found[name] for name in names},
+            }
             for split, found in counts.items()
             if found
         ]
@@ -99,19 +126,26 @@ class Familiarity:
         return [pair for pair in self._bindings[label] if pair[0] == kind] if label else []
 
     def _is_unequal(self, label: Label, kind: str) -> bool:
-        """Whether exchanging the values of the two objects changes how many bindings training never shows."""
+        """Whether exchanging the values of the two objects changes how many bindings training never
+        shows."""
         own = self._of_kind(label, kind)
         each = [sum(of == kind for of, _ in attributes(thing)) for thing in label.meaning.things]
         if each != [1, 1]:
             return False
         (_, first, one), (_, second, other) = own
         swapped = [(kind, second, one), (kind, first, other)]
-        return sum(pair not in self._shown for pair in own) != sum(pair not in self._shown for pair in swapped)
+        return sum(pair not in self._shown for pair in own) != sum(
+            pair not in self._shown for pair in swapped
+        )
 
 
 def _bindings(label: Label) -> list[Binding]:
     """The bindings of a label, in order of mention."""
-    return [(kind, value, str(thing.category)) for thing in label.meaning.things for kind, value in attributes(thing)]
+    return [
+        (kind, value, str(thing.category))
+        for thing in label.meaning.things
+        for kind, value in attributes(thing)
+    ]
 
 
 def _triples(label: Label) -> list[Triple]:
@@ -120,20 +154,30 @@ def _triples(label: Label) -> list[Triple]:
         return []
     bare = tuple(thing._replace(attributes=()) for thing in label.meaning.things)
     shown = arrangement(label.meaning._replace(things=bare))
-    return [(shown.things[s].category, name, shown.things[o].category) for s, name, o, _ in shown.links]
+    return [
+        (shown.things[s].category, name, shown.things[o].category) for s, name, o, _ in shown.links
+    ]
 
 
 def verify_splits(
-    path: Path, columns: Sequence[str] = (), task: str | None = None, roles: SplitRoles | None = None
+    path: Path,
+    columns: Sequence[str] = (),
+    task: str | None = None,
+    roles: SplitRoles | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Judge a file of labels; returns the results by task.
 
-    A result has `status` (clean or failed), `sentence`, `findings` ({fault, what}, the first twenty of each fault),
-    `faults` (numbers by fault), `notes`, `rows`, `arrangements`, `splits` (rows by split), `familiarity` (by
-    attribute kind, one row per split) and `places` (every value tested for its place). Raises UserError if the file
+    A result has `status` (clean or failed), `sentence`, `findings` ({fault, what}, the first twenty
+    of each fault),
+    `faults` (numbers by fault), `notes`, `rows`, `arrangements`, `splits` (rows by split),
+    `familiarity` (by
+    attribute kind, one row per split) and `places` (every value tested for its place). Raises
+    UserError if the file
     cannot be judged.
     """
-    return {each.name: judge(each) for each in read_tasks(path, columns, task, roles or SplitRoles())}
+    return {
+        each.name: judge(each) for each in read_tasks(path, columns, task, roles or SplitRoles())
+    }
 
 
 def judge(task: Task) -> dict[str, Any]:
@@ -166,20 +210,30 @@ def judge(task: Task) -> dict[str, Any]:
 def _notes(task: Task, familiarity: Familiarity) -> Iterator[str]:
     """Notes for the reader of the findings, including what could not be judged."""
     if task.unreadable:
-        yield f"{len(task.unreadable)} labels cannot be read and are not judged, the first: {task.unreadable[0]}."
+        yield (
+            f"{len(task.unreadable)} labels cannot be read and are not judged, the first: "
+            f"{task.unreadable[0]}."
+        )
     if missing := sum(row.split is None for row in task.rows):
         yield f"{missing:,} rows are in no split; they are counted but not compared."
-    unknown = sorted({name for label in task.labels for _, name, _, _ in label.meaning.links} - set(CONVERSE))
+    unknown = sorted(
+        {name for label in task.labels for _, name, _, _ in label.meaning.links} - set(CONVERSE)
+    )
     if unknown:
-        yield f"Relations without a known converse, compared in their own words only: {', '.join(unknown)}."
+        yield (
+            f"Relations without a known converse, compared in their own words only: "
+            f"{', '.join(unknown)}."
+        )
     if len(task.splits) == 1:
         yield (
-            f"There is one split ({task.splits[0]}), so nothing can be shared between splits; name the split column "
+            f"There is one split ({task.splits[0]}), so nothing can be shared between splits; name "
+            f"the split column "
             "with --columns split=COLUMN."
         )
     elif not familiarity.known:
         yield (
-            f"No split trains (there are {', '.join(task.splits)}), so familiarity is not judged; name the training "
+            f"No split trains (there are {', '.join(task.splits)}), so familiarity is not judged; "
+            f"name the training "
             "split with --train."
         )
 
@@ -193,12 +247,15 @@ def _sentence(task: Task, data: dict[str, Any], known: bool) -> str:
     if len(task.splits) > 1:
         images = "" if all(row.image is None for row in task.rows) else " and no image"
         proven.append(
-            f"no arrangement{images} is in two splits, in any order of mention or by the converse of a relation"
+            f"no arrangement{images} is in two splits, in any order of mention or by the converse "
+            f"of a relation"
         )
     if data["places"]:
         proven.append("no positional shortcut")
     if any(row.negatives for row in task.rows):
-        proven.append("no negative is true" + (" or differs from its label in familiarity" if known else ""))
+        proven.append(
+            "no negative is true" + (" or differs from its label in familiarity" if known else "")
+        )
     rows, arrangements = data["rows"], data["arrangements"]
     return (
         f"clean: {rows:,} rows ({arrangements:,} arrangements) in {len(task.splits)} "

@@ -1,4 +1,5 @@
-"""Builds the environments of a vocabulary, each a ground mesh and a sky, when a scene first needs them."""
+"""Builds the environments of a vocabulary, each a ground mesh and a sky, when a scene first needs
+them."""
 
 import math
 from typing import NamedTuple
@@ -46,7 +47,8 @@ class Landscapes:
         self._built: dict[tuple[str, float], Landscape] = {}
 
     def of(self, name: str, yaw: float, camera: Camera) -> Landscape:
-        """The landscape of an environment in the direction `yaw`, degrees. It does not depend on earlier calls."""
+        """The landscape of an environment in the direction `yaw`, degrees. It does not depend on
+        earlier calls."""
         environment = self._vocabulary.environments[name]
         if environment.photo is not None:
             if name not in self._photos:
@@ -55,13 +57,22 @@ class Landscapes:
         if (name, yaw) not in self._built:
             light = self._vocabulary.sky if environment.light is None else environment.light
             bare = environment.ground is None
-            ground = build_floor(self._vocabulary.floor) if bare else self._landscape(name, environment, yaw)
+            ground = (
+                build_floor(self._vocabulary.floor)
+                if bare
+                else self._landscape(name, environment, yaw)
+            )
             self._built[name, yaw] = Landscape(ground, build_sky(name, light, environment.sky, yaw))
         return self._built[name, yaw]
 
     def _landscape(self, name: str, environment: Environment, yaw: float) -> bpy.types.Mesh:
         x, y = (
-            a - b for a, b in zip(self._vocabulary.camera.position[:2], self._vocabulary.camera.target[:2], strict=True)
+            a - b
+            for a, b in zip(
+                self._vocabulary.camera.position[:2],
+                self._vocabulary.camera.target[:2],
+                strict=True,
+            )
         )
         distance = math.hypot(x, y)
         terrain, builder = Terrain(environment, distance, yaw), MeshBuilder()
@@ -76,14 +87,22 @@ class Landscapes:
             _scatter(builder, terrain, props, distance, Stream(*key, group))
         assert environment.ground is not None
         mesh = builder.build(
-            name, [ground_material(name, environment.ground), painted_material(name), water_material(name)]
+            name,
+            [
+                ground_material(name, environment.ground),
+                painted_material(name),
+                water_material(name),
+            ],
         )
         mesh.transform(_world_from_view(x / distance, y / distance))
         return mesh
 
 
-def _scatter(builder: MeshBuilder, terrain: Terrain, props: PropSpec, distance: float, stream: Stream) -> None:
-    """Scatter props apart from one another and outside the water; omits a prop if _TRIES tries find no place.
+def _scatter(
+    builder: MeshBuilder, terrain: Terrain, props: PropSpec, distance: float, stream: Stream
+) -> None:
+    """Scatter props apart from one another and outside the water; omits a prop if _TRIES tries find
+    no place.
 
     `distance`: of the camera from the origin, metres.
     """
@@ -104,14 +123,20 @@ def _scatter(builder: MeshBuilder, terrain: Terrain, props: PropSpec, distance: 
         placed.append((right, ahead, size))
         turn = 0.0 if props.type in FACING_CAMERA else stream.uniform(0, 2 * math.pi)
         for mesh, color in build_prop(props.type, props.colors, stream):
-            builder.add(moved(mesh, (right, ahead, height - _SINK * size), size, turn), (*color, 1.0), _PAINTED)
+            builder.add(
+                moved(mesh, (right, ahead, height - _SINK * size), size, turn),
+                (*color, 1.0),
+                _PAINTED,
+            )
 
 
 def _world_from_view(x: float, y: float) -> Matrix:
-    """World axes from right, ahead and up as the camera looks (the columns); (x, y) is the unit direction to the
-    camera.
+    """World axes from right, ahead and up as the camera looks (the columns); (x, y) is the unit
+    direction to the camera.
     """
-    return Matrix(((-y, -x, 0.0, 0.0), (x, -y, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0)))
+    return Matrix(
+        ((-y, -x, 0.0, 0.0), (x, -y, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+    )
 
 
 _TOP = 0.35  # sine of the elevation at which the gradient reaches the colour of the zenith
@@ -119,7 +144,8 @@ _WHITE = (1.0, 1.0, 1.0)
 
 
 def build_sky(name: str, light: float, look: SkySpec | None, yaw: float) -> bpy.types.World:
-    """A world with even white light of strength `light`; without a `look` the camera sees that light.
+    """A world with even white light of strength `light`; without a `look` the camera sees that
+    light.
 
     `yaw`: the direction in which the camera looks, degrees.
     """
@@ -172,7 +198,11 @@ def build_floor(spec: FloorSpec) -> bpy.types.Mesh:
     mesh = bpy.data.meshes.new("floor")
     if spec.wall is None:
         half = _SIDE / 2
-        mesh.from_pydata([(-half, -half, 0), (half, -half, 0), (half, half, 0), (-half, half, 0)], [], [(0, 1, 2, 3)])
+        mesh.from_pydata(
+            [(-half, -half, 0), (half, -half, 0), (half, half, 0), (-half, half, 0)],
+            [],
+            [(0, 1, 2, 3)],
+        )
     else:
         _build_sheet(mesh, spec.wall)
     material = new_material("floor")
@@ -184,7 +214,8 @@ def build_floor(spec: FloorSpec) -> bpy.types.Mesh:
 
 
 def _simplify(material: bpy.types.Material) -> None:
-    """Use the diffuse shader, which looks the same without specular reflection: Cycles traces it in 90% of the time."""
+    """Use the diffuse shader, which looks the same without specular reflection: Cycles traces it in
+    90% of the time."""
     nodes, shader = Nodes(material.node_tree), material.node_tree.nodes["Principled BSDF"]
     matt = nodes.add("BsdfDiffuse", Color=shader.inputs["Base Color"].default_value)
     nodes.set(nodes.surface, matt.outputs["BSDF"])
@@ -202,8 +233,8 @@ def _build_sheet(mesh: bpy.types.Mesh, wall: WallSpec) -> None:
 
 
 def _profile(wall: WallSpec) -> list[tuple[float, float]]:
-    """The sheet in profile as (distance, height) in metres: the floor, a parabola from the floor to the wall, the
-    wall.
+    """The sheet in profile as (distance, height) in metres: the floor, a parabola from the floor to
+    the wall, the wall.
     """
     bend = [step / _STEPS for step in range(_STEPS + 1)]
     curve = [(wall.distance - wall.bend * (1 - t) ** 2, wall.rise * t * t) for t in bend]

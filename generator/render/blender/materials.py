@@ -22,7 +22,8 @@ def new_material(name: str) -> bpy.types.Material:
 
 
 def material_inputs(thing: SceneObject, vocabulary: Vocabulary) -> dict[str, Any]:
-    """The inputs that an object's attribute values declare, by name: of its material, and the `scale` of its mesh."""
+    """The inputs that an object's attribute values declare, by name: of its material, and the
+    `scale` of its mesh."""
     return {
         name: value
         for kind, chosen in thing.attributes.items()
@@ -31,7 +32,8 @@ def material_inputs(thing: SceneObject, vocabulary: Vocabulary) -> dict[str, Any
 
 
 def set_inputs(material: bpy.types.Material, inputs: Mapping[str, Any]) -> None:
-    """Apply the inputs of `material_inputs` to a material (docs/vocabularies.md explains each input)."""
+    """Apply the inputs of `material_inputs` to a material (docs/vocabularies.md explains each
+    input)."""
     nodes = material.node_tree.nodes
     red, green, blue = inputs.get("linear", _BLACK)
     shade = inputs.get("albedo", 1.0)
@@ -62,7 +64,9 @@ def set_inputs(material: bpy.types.Material, inputs: Mapping[str, Any]) -> None:
         _set_gloss(nodes["Glaze"], (1.0, 1.0, 1.0), inputs["glaze"]["roughness"], 0.0)
 
 
-def _set_gloss(node: bpy.types.Node, color: tuple[float, ...], roughness: float, stretch: float) -> None:
+def _set_gloss(
+    node: bpy.types.Node, color: tuple[float, ...], roughness: float, stretch: float
+) -> None:
     node.inputs["Color"].default_value = (*color, 1.0)
     node.inputs["Roughness"].default_value = roughness
     node.inputs["Anisotropy"].default_value = stretch
@@ -101,12 +105,18 @@ _SHADE = 0.8  # brightness of every other stone
 
 
 def ground_material(name: str, look: GroundSpec) -> bpy.types.Material:
-    """Uneven ground of two colours in spots, stones or plates; the mesh's vertex colour covers it by its alpha."""
-    material, nodes, shader = _matt(f"{name} ground", 0.95, 0.0)  # a gloss on bumps differs between versions of Blender
+    """Uneven ground of two colours in spots, stones or plates; the mesh's vertex colour covers it
+    by its alpha."""
+    material, nodes, shader = _matt(
+        f"{name} ground", 0.95, 0.0
+    )  # a gloss on bumps differs between versions of Blender
     place = nodes.place()
     fine = nodes.noise(place, 8 / look.grain)
     own = nodes.mix(
-        0.5, _spots(nodes, place, look) if look.pattern == "spots" else _bricks(nodes, place, look), fine, "SOFT_LIGHT"
+        0.5,
+        _spots(nodes, place, look) if look.pattern == "spots" else _bricks(nodes, place, look),
+        fine,
+        "SOFT_LIGHT",
     )
     paint = _paint(nodes)
     nodes.set(shader["Base Color"], nodes.mix(paint["Alpha"], own, paint["Color"]))
@@ -148,13 +158,17 @@ def _paint(nodes: Nodes) -> Any:
 
 
 def _spots(nodes: Nodes, place: Socket, look: GroundSpec) -> Socket:
-    return nodes.ramp(nodes.noise(place, 1 / look.grain), [color_of(color) for color in look.colors], (0.4, 0.6))
+    return nodes.ramp(
+        nodes.noise(place, 1 / look.grain), [color_of(color) for color in look.colors], (0.4, 0.6)
+    )
 
 
 def _bricks(nodes: Nodes, place: Socket, look: GroundSpec) -> Socket:
     """Paving stones, each row shifted by half a stone, or plates."""
     stone, joint = (color_of(color) for color in look.colors)
-    node = nodes.add("TexBrick", Vector=place, Scale=1 / look.grain, Mortar_Size=_JOINT, Mortar=(*joint, 1.0))
+    node = nodes.add(
+        "TexBrick", Vector=place, Scale=1 / look.grain, Mortar_Size=_JOINT, Mortar=(*joint, 1.0)
+    )
     nodes.set(node.inputs["Color1"], (*stone, 1.0))
     nodes.set(node.inputs["Color2"], (*(_SHADE * channel for channel in stone), 1.0))
     nodes.set(node.inputs["Brick Width"], 1.0)

@@ -1,6 +1,8 @@
-"""Reads a user's mesh file with Blender's importers, or a panorama, in a bounded process (generator/base/bounded.py).
+"""Reads a user's mesh file with Blender's importers, or a panorama, in a bounded process
+(generator/base/bounded.py).
 
-What Blender skips, it only prints. So its output is read: skipped faces refuse the file, other parts become notes.
+What Blender skips, it only prints. So its output is read: skipped faces refuse the file, other
+parts become notes.
 """
 
 import ctypes
@@ -36,7 +38,8 @@ _WITHOUT_SURFACE = {
     "SURFACE": "a curved surface without faces",
     "VOLUME": "a volume",
 }
-"""What an object of a type is that shows no face. Types that never have a surface are missing, such as lamps."""
+"""What an object of a type is that shows no face. Types that never have a surface are missing, such
+as lamps."""
 
 _WARNING = re.compile(
     r"^(?:(?:WARN|ERROR) \([\w.]+\): \S+:\d+ \w+: "  # Blender 4.5
@@ -44,19 +47,26 @@ _WARNING = re.compile(
     r"|(?:Warning|Error): )(.+)$",
     re.MULTILINE,
 )
-_DAMAGE = re.compile(r"invalid|ignoring face|skipping primitive|out of range|unable to", re.IGNORECASE)
+_DAMAGE = re.compile(
+    r"invalid|ignoring face|skipping primitive|out of range|unable to", re.IGNORECASE
+)
 _APPEARANCE = re.compile(r"\bmtl\b|materials?\b|textures?\b|images?\b|\buv\b", re.IGNORECASE)
 _MOST_NOTES = 5
 """Notes on parts of one sort: a file may have thousands of them."""
 
-_OBJ_NOT_A_NUMBER = re.compile(rb"^[ \t]*v[ \t](?![ \t]*(?:[-+.\deE]+(?:[ \t\r\n\\]+|\Z)){3})[^\n]*", re.MULTILINE)
+_OBJ_NOT_A_NUMBER = re.compile(
+    rb"^[ \t]*v[ \t](?![ \t]*(?:[-+.\deE]+(?:[ \t\r\n\\]+|\Z)){3})[^\n]*", re.MULTILINE
+)
 """A line of an .obj for a vertex that is not three numbers; Blender reads zeros there."""
-_FBX_CURVED = re.compile(rb'(?:"|S.\0\0\0)(NurbsCurve|NurbsSurface|TrimNurbsSurface|Patch|Boundary)\b', re.DOTALL)
+_FBX_CURVED = re.compile(
+    rb'(?:"|S.\0\0\0)(NurbsCurve|NurbsSurface|TrimNurbsSurface|Patch|Boundary)\b', re.DOTALL
+)
 """The sort of a geometry of an .fbx that Blender skips, in a text file and in a binary one."""
 
 
 def store_mesh(path: Path, out: str) -> Iterator[str]:
-    """Write the vertices and faces of a mesh file to the archive `out`; yields its notes. Raises UserError."""
+    """Write the vertices and faces of a mesh file to the archive `out`; yields its notes. Raises
+    UserError."""
     try:
         vertices, faces, notes = read_file(path, Path(out).parent)
     except (ImportError, MemoryError) as error:
@@ -66,7 +76,8 @@ def store_mesh(path: Path, out: str) -> Iterator[str]:
 
 
 def store_panorama(path: Path, out: str) -> Iterator[None]:
-    """Write the linear light [h, w, 3] of a panorama, top row first, to the archive `out`; yields nothing.
+    """Write the linear light [h, w, 3] of a panorama, top row first, to the archive `out`; yields
+    nothing.
 
     A larger panorama is scaled down to 1024 x 512 pixels. Raises UserError.
     """
@@ -81,8 +92,8 @@ def store_panorama(path: Path, out: str) -> Iterator[None]:
     width, height = image.size
     if not 0 < width == 2 * height:
         raise UserError(
-            f"it has {width}x{height} pixels, and a panorama of all directions (equirectangular) is twice as wide as "
-            f"high: take such an image, or export it again."
+            f"it has {width}x{height} pixels, and a panorama of all directions (equirectangular) "
+            f"is twice as wide as high: take such an image, or export it again."
         )
     if height > MAX_ROWS:
         image.scale(2 * MAX_ROWS, MAX_ROWS)
@@ -105,13 +116,11 @@ def read_file(path: Path, scratch: Path) -> tuple[np.ndarray, np.ndarray, list[s
         path: a file of a format in `generator.assets.importing.MESHES`.
         scratch: a folder for temporary files.
 
-    Returns:
-        Vertices, float [n, 3], in the axes of the file (for .fbx in Blender's: z up, facing -y); triangles,
-        int [m, 3]; and a clause for each part that was left out.
+    Returns: Vertices, float [n, 3], in the axes of the file (for .fbx in Blender's: z up, facing
+        -y); triangles, int [m, 3]; and a clause for each part that was left out.
 
-    Raises:
-        UserError: the file is damaged or not of the format of its suffix, needs an extension that is not read, or has
-            no faces or more than MAX_FACES.
+    Raises: UserError: the file is damaged or not of the format of its suffix, needs an extension
+        that is not read, or has no faces or more than MAX_FACES.
     """
     suffix = path.suffix.lower()
     try:
@@ -125,16 +134,19 @@ def read_file(path: Path, scratch: Path) -> tuple[np.ndarray, np.ndarray, list[s
         raise
     except Exception as error:  # on a damaged file, parsers raise any kind of error
         raise UserError(
-            f"it cannot be read as {suffix} ({_reason(error)}): it is damaged or has another format; export it again."
+            f"it cannot be read as {suffix} ({_reason(error)}): it is damaged or has another "
+            f"format; export it again."
         ) from None
     notes += without_surface
     if len(faces) == 0:
         left_out = f" ({'; '.join(notes)})" if notes else ""
-        raise UserError(f"it has no faces, so there is nothing to show{left_out}: export a mesh with faces.")
+        raise UserError(
+            f"it has no faces, so there is nothing to show{left_out}: export a mesh with faces."
+        )
     if len(faces) > MAX_FACES:
         raise UserError(
-            f"it has {len(faces):,} faces, and at most {MAX_FACES:,} are allowed: decimate it in the program that "
-            f"made it."
+            f"it has {len(faces):,} faces, and at most {MAX_FACES:,} are allowed: decimate it in "
+            f"the program that made it."
         )
     if suffix in _GLTF:
         # Blender turns (x, y, z) of a glTF file into (x, -z, y).
@@ -158,14 +170,16 @@ def _load(path: Path, suffix: str, scratch: Path) -> list[str]:
         except Exception as error:
             if reduced.compressed:
                 raise UserError(
-                    f"it uses {DRACO}, which Blender {bpy.app.version_string} could not read ({_reason(error)}): "
-                    f"export it without this compression."
+                    f"it uses {DRACO}, which Blender {bpy.app.version_string} could not read "
+                    f"({_reason(error)}): export it without this compression."
                 ) from None
             raise
     if suffix == ".obj":
         line = _OBJ_NOT_A_NUMBER.search(path.read_bytes())
         if line:
-            raise ValueError(f"its vertex '{line[0].decode(errors='replace').strip()[:40]}' is not three numbers")
+            raise ValueError(
+                f"its vertex '{line[0].decode(errors='replace').strip()[:40]}' is not three numbers"
+            )
     notes = _import(path, suffix, scratch)
     if suffix == ".fbx":
         kinds = dict.fromkeys(match.decode() for match in _FBX_CURVED.findall(path.read_bytes()))
@@ -174,20 +188,30 @@ def _load(path: Path, suffix: str, scratch: Path) -> list[str]:
 
 
 def _import(path: Path, suffix: str, scratch: Path) -> list[str]:
-    """Call Blender's importer of a format; returns its warnings as clauses. Raises ValueError where it skips faces."""
+    """Call Blender's importer of a format; returns its warnings as clauses. Raises ValueError where
+    it skips faces."""
     import bpy
 
     log = scratch / "import.log"
     with _output_to(log):
-        # Axes stay as they are in the file; and checks of Blender are off where it would mend a mesh without a word.
+        # Axes stay as they are in the file; and checks of Blender are off where it would mend a
+        # mesh without a word.
         if suffix == ".gltf":
-            bpy.ops.import_scene.gltf(filepath=str(path), bone_heuristic="TEMPERANCE", import_shading="FLAT")
+            bpy.ops.import_scene.gltf(
+                filepath=str(path), bone_heuristic="TEMPERANCE", import_shading="FLAT"
+            )
         elif suffix == ".obj":
-            bpy.ops.wm.obj_import(filepath=str(path), forward_axis="Y", up_axis="Z", validate_meshes=False)
+            bpy.ops.wm.obj_import(
+                filepath=str(path), forward_axis="Y", up_axis="Z", validate_meshes=False
+            )
         elif suffix == ".ply":
-            bpy.ops.wm.ply_import(filepath=str(path), forward_axis="Y", up_axis="Z", import_attributes=False)
+            bpy.ops.wm.ply_import(
+                filepath=str(path), forward_axis="Y", up_axis="Z", import_attributes=False
+            )
         elif suffix == ".stl":
-            bpy.ops.wm.stl_import(filepath=str(path), forward_axis="Y", up_axis="Z", use_mesh_validate=False)
+            bpy.ops.wm.stl_import(
+                filepath=str(path), forward_axis="Y", up_axis="Z", use_mesh_validate=False
+            )
         elif suffix == ".fbx":
             bpy.ops.wm.fbx_import(filepath=str(path), use_anim=False, validate_meshes=False)
         else:
@@ -261,12 +285,17 @@ def _read_surfaces() -> tuple[np.ndarray, np.ndarray, list[str]]:
         if n_triangles > MAX_FACES:  # instances of instances can state more than any memory holds
             break
     # A curve with thickness is listed twice: as a curve, and as the mesh of its surface.
-    notes = [f"'{name}' was left out, {kind}" for name, kind in without_surface.items() if name not in with_surface]
+    notes = [
+        f"'{name}' was left out, {kind}"
+        for name, kind in without_surface.items()
+        if name not in with_surface
+    ]
     return np.concatenate(vertices), np.concatenate(triangles), _first_notes(notes)
 
 
 def _show_what_renders(scene: "bpy.types.Scene", layer: "bpy.types.ViewLayer") -> None:
-    """Make the viewport show what a render shows: Python sees only objects and modifiers as in the viewport."""
+    """Make the viewport show what a render shows: Python sees only objects and modifiers as in the
+    viewport."""
     import bpy
 
     for collection in (*bpy.data.collections, scene.collection):
@@ -287,7 +316,8 @@ def _show_what_renders(scene: "bpy.types.Scene", layer: "bpy.types.ViewLayer") -
 
 
 def _has_area(points: np.ndarray, corners: np.ndarray) -> bool:
-    """Whether any triangle is more than a line; unfinished numbers count, since they are refused later."""
+    """Whether any triangle is more than a line; unfinished numbers count, since they are refused
+    later."""
     first, second, third = (points[corners[:, i]] for i in range(3))
     doubled_areas = np.linalg.norm(np.cross(second - first, third - first), axis=1)
     return not (doubled_areas == 0).all()
@@ -299,7 +329,8 @@ def _first_notes(notes: list[str]) -> list[str]:
 
 
 def _reason(error: Exception) -> str:
-    """The last informative line of an error. Blender's own errors end with a location in its code."""
+    """The last informative line of an error. Blender's own errors end with a location in its
+    code."""
     lines = [line for line in str(error).strip().splitlines() if not line.startswith("Location: ")]
     last = (lines or ["no reason given"])[-1].removeprefix("Error: ").rstrip(".")
     # Of these errors the text is only the key or the number.

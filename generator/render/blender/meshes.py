@@ -12,9 +12,11 @@ from generator.base.streams import Stream
 
 
 def build_mesh(name: str, assets: str = BUILTIN) -> bpy.types.Mesh:
-    """Build a shape or a mesh of an asset set (see `generator.assets.shapes.unit_mesh`), without material.
+    """Build a shape or a mesh of an asset set (see `generator.assets.shapes.unit_mesh`), without
+    material.
 
-    No object uses it yet; the caller links or removes it. Raises UserError where the set has no such mesh.
+    No object uses it yet; the caller links or removes it. Raises UserError where the set has no
+    such mesh.
     """
     unit = find_mesh(name, assets)
     mesh = bpy.data.meshes.new(name)
@@ -35,7 +37,8 @@ def read_vectors(collection: bpy.types.bpy_prop_collection, name: str, kind: typ
 Color = tuple[float, float, float, float]
 """Linear red, green and blue, and the share by which they cover the ground's own colour."""
 PolygonMesh = tuple[Sequence[tuple[float, float, float]], Sequence[Sequence[int]]]
-"""Vertices (x, y, z in metres), and faces as lists of vertex numbers, counter-clockwise from outside."""
+"""Vertices (x, y, z in metres), and faces as lists of vertex numbers, counter-clockwise from
+outside."""
 PAINT = "paint"  # the name of the colour attribute; Cycles treats "color" specially
 
 
@@ -49,14 +52,19 @@ class MeshBuilder:
         self._slots: list[int] = []
         self._smooth: list[bool] = []
 
-    def add(self, mesh: PolygonMesh, color: Color | Sequence[Color], slot: int, smooth: bool = False) -> None:
-        """Add a mesh in one colour, or in a colour per vertex; `slot` is the index of its material in `build`."""
+    def add(
+        self, mesh: PolygonMesh, color: Color | Sequence[Color], slot: int, smooth: bool = False
+    ) -> None:
+        """Add a mesh in one colour, or in a colour per vertex; `slot` is the index of its material
+        in `build`."""
         vertices, faces = mesh
         first = len(self._vertices)
         self._vertices += vertices
         for face in faces:
             self._faces.append([first + corner for corner in face])
-            self._corners += [color if isinstance(color, tuple) else color[corner] for corner in face]
+            self._corners += [
+                color if isinstance(color, tuple) else color[corner] for corner in face
+            ]
         self._slots += [slot] * len(faces)
         self._smooth += [smooth] * len(faces)
 
@@ -80,8 +88,8 @@ Vector = tuple[float, float, float]
 def revolved(
     profile: Sequence[tuple[float, float]], sides: int, lean: Sequence[tuple[float, float]] = ()
 ) -> PolygonMesh:
-    """A surface of revolution: a profile of (radius, height) from the foot up, turned about the vertical axis, with a
-    lid.
+    """A surface of revolution: a profile of (radius, height) from the foot up, turned about the
+    vertical axis, with a lid.
 
     `lean` moves each ring aside by (x, y).
     """
@@ -99,17 +107,26 @@ def revolved(
     return vertices, [*faces, list(range(len(vertices) - sides, len(vertices)))]
 
 
-def lump(stream: Stream, center: Vector, radii: Vector, rough: float, steps: int = 5) -> PolygonMesh:
-    """An ellipsoid with an uneven surface: each vertex is nearer to the centre by up to the share `rough`."""
+def lump(
+    stream: Stream, center: Vector, radii: Vector, rough: float, steps: int = 5
+) -> PolygonMesh:
+    """An ellipsoid with an uneven surface: each vertex is nearer to the centre by up to the share
+    `rough`."""
     sides = 2 * steps
     vertices = [_on_ball(0.0, 0.0)]
     vertices += [
-        _on_ball(math.pi * i / steps, 2 * math.pi * (j + i / 2) / sides) for i in range(1, steps) for j in range(sides)
+        _on_ball(math.pi * i / steps, 2 * math.pi * (j + i / 2) / sides)
+        for i in range(1, steps)
+        for j in range(sides)
     ]
     vertices.append(_on_ball(math.pi, 0.0))
     shrunk = [(1 - stream.uniform(0, rough), vertex) for vertex in vertices]
     placed = [
-        (center[0] + s * v[0] * radii[0], center[1] + s * v[1] * radii[1], center[2] + s * v[2] * radii[2])
+        (
+            center[0] + s * v[0] * radii[0],
+            center[1] + s * v[1] * radii[1],
+            center[2] + s * v[2] * radii[2],
+        )
         for s, v in shrunk
     ]
     last, faces = len(vertices) - 1, []
@@ -143,6 +160,7 @@ def moved(mesh: PolygonMesh, place: Vector, size: float, turn: float) -> Polygon
     """A mesh scaled, turned about the vertical by `turn` radians, and moved to a place."""
     cos, sin = math.cos(turn) * size, math.sin(turn) * size
     vertices = [
-        (x * cos - y * sin + place[0], x * sin + y * cos + place[1], z * size + place[2]) for x, y, z in mesh[0]
+        (x * cos - y * sin + place[0], x * sin + y * cos + place[1], z * size + place[2])
+        for x, y, z in mesh[0]
     ]
     return vertices, mesh[1]

@@ -1,4 +1,5 @@
-"""Builds a photographed place: a panorama that lights the scene, is its backdrop, and is projected onto the ground."""
+"""Builds a photographed place: a panorama that lights the scene, is its backdrop, and is projected
+onto the ground."""
 
 import math
 from functools import partial
@@ -13,8 +14,10 @@ from generator.render.blender.textures import Nodes, Socket
 from generator.scene.scene import Camera
 from generator.vocabulary.environments import PhotoSpec
 
-_WHITE = 0.85  # brightness of a white sheet on the ground before the place's own exposure; 1 is white in the image
-_BALANCE = 0.75  # how much of the light's tint the camera corrects: 1 makes a white sheet on the ground white
+# brightness of a white sheet on the ground before the place's own exposure; 1 is white in the image
+_WHITE = 0.85
+# how much of the light's tint the camera corrects: 1 makes a white sheet on the ground white
+_BALANCE = 0.75
 _ROWS = 512
 _FAR, _NEAR = 5000.0, 20.0  # half the side of the ground, and of its middle, metres
 
@@ -22,8 +25,9 @@ _FAR, _NEAR = 5000.0, 20.0  # half the side of the ground, and of its middle, me
 class Photo:
     """The ground's mesh and the sky of a photographed place, which are turned for each scene.
 
-    The lower half of the panorama is projected onto the ground from a point `height` above it, at the camera's place.
-    Without shadows, the ground has the colours of the panorama, so that there is no seam to the backdrop.
+    The lower half of the panorama is projected onto the ground from a point `height` above it, at
+    the camera's place. Without shadows, the ground has the colours of the panorama, so that there
+    is no seam to the backdrop.
     """
 
     def __init__(self, name: str, spec: PhotoSpec):
@@ -32,7 +36,9 @@ class Photo:
         light = _light_on_ground(panorama)
         rows, columns, _ = panorama.shape
         self._image = bpy.data.images.new(name, columns, rows, float_buffer=True, is_data=True)
-        self._image.pixels.foreach_set(np.pad(panorama, ((0, 0), (0, 0), (0, 1)), constant_values=1.0).ravel())
+        self._image.pixels.foreach_set(
+            np.pad(panorama, ((0, 0), (0, 0), (0, 1)), constant_values=1.0).ravel()
+        )
         self._image.update()
         gray = float(light.mean())
         tint = (gray / light) ** _BALANCE
@@ -42,10 +48,13 @@ class Photo:
         self._mesh = self._ground(name, 1 / light)
 
     def turned(self, yaw: float, camera: Camera) -> tuple[bpy.types.Mesh, bpy.types.World]:
-        """The ground and the sky; the middle of the image shows the panorama `yaw` degrees right of its left edge."""
+        """The ground and the sky; the middle of the image shows the panorama `yaw` degrees right of
+        its left edge."""
         (x, y, z), target = camera.position, camera.target
         for angle in self._angles:
-            angle.default_value = math.pi - math.radians(yaw) - math.atan2(target[1] - y, target[0] - x)
+            angle.default_value = (
+                math.pi - math.radians(yaw) - math.atan2(target[1] - y, target[0] - x)
+            )
         assert self._eye is not None
         self._eye.default_value = (x, y, self._height or z)
         return self._mesh, self._world
@@ -61,8 +70,13 @@ class Photo:
 
     def _ground(self, name: str, strength: np.ndarray) -> bpy.types.Mesh:
         mesh = bpy.data.meshes.new(name)
-        # one large face would round points to a tenth of a millimetre: contact shadows would be flecked
-        corners = [(x * half, y * half, 0.0) for half in (_NEAR, _FAR) for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+        # one large face would round points to a tenth of a millimetre: contact shadows would be
+        # flecked
+        corners = [
+            (x * half, y * half, 0.0)
+            for half in (_NEAR, _FAR)
+            for x, y in ((-1, -1), (1, -1), (1, 1), (-1, 1))
+        ]
         around = [(i, i + 4, (i + 1) % 4 + 4, (i + 1) % 4) for i in range(4)]
         mesh.from_pydata(corners, [], [(0, 1, 2, 3), *around])
         material = new_material(name)
@@ -97,7 +111,8 @@ def _pixels(image: bpy.types.Image) -> np.ndarray:
 
 
 def _smooth(panorama: np.ndarray) -> np.ndarray:
-    """A panorama enlarged by a whole factor, to at most _ROWS rows, with a cubic B-spline that blurs it.
+    """A panorama enlarged by a whole factor, to at most _ROWS rows, with a cubic B-spline that
+    blurs it.
 
     Cycles' own cubic interpolation would take longer than the rest of an image.
     """
@@ -106,13 +121,15 @@ def _smooth(panorama: np.ndarray) -> np.ndarray:
         return panorama
     smooth = partial(ndimage.zoom, order=3, grid_mode=True, prefilter=False)
     channels = [
-        smooth(smooth(panorama[..., i], (1, times), mode="grid-wrap"), (times, 1), mode="nearest") for i in range(3)
+        smooth(smooth(panorama[..., i], (1, times), mode="grid-wrap"), (times, 1), mode="nearest")
+        for i in range(3)
     ]
     return np.stack(channels, axis=-1)
 
 
 def _light_on_ground(panorama: np.ndarray) -> np.ndarray:
-    """The light from the upper half of a panorama that a white sheet on the ground reflects: red, green and blue."""
+    """The light from the upper half of a panorama that a white sheet on the ground reflects: red,
+    green and blue."""
     upper = panorama[len(panorama) // 2 :].mean(1, dtype=np.float64)  # from the horizon up
     edges = np.sin(np.linspace(0, math.pi / 2, len(upper) + 1)) ** 2
     return np.asarray(np.diff(edges) @ upper)

@@ -1,8 +1,8 @@
-"""Casts rays from the camera through the centres of pixels: masks, depths and normals, and from them each object's
-boxes.
+"""Casts rays from the camera through the centres of pixels: masks, depths and normals, and from
+them each object's boxes.
 
-The rays are cast on the rendered meshes. The engine's own passes blend neighbouring surfaces at every edge, and differ
-between engines, qualities and devices.
+The rays are cast on the rendered meshes. The engine's own passes blend neighbouring surfaces at
+every edge, and differ between engines, qualities and devices.
 """
 
 import math
@@ -25,11 +25,13 @@ _TOLERANCE = 1e-4  # in units of an object's scale
 _RINGS, _SPOKES = 6, 24
 
 Hits = tuple[np.ndarray, np.ndarray]
-"""Depths float64 [n], infinite for a ray that hits nothing, and unit normals float64 [n, 3], 0 for such a ray."""
+"""Depths float64 [n], infinite for a ray that hits nothing, and unit normals float64 [n, 3], 0 for
+such a ray."""
 
 
 class RayMesh:
-    """A mesh in a search tree of Embree, for rays in the coordinates of the mesh. `vertices`: float32 [n, 3]."""
+    """A mesh in a search tree of Embree, for rays in the coordinates of the mesh. `vertices`:
+    float32 [n, 3]."""
 
     def __init__(self, mesh: bpy.types.Mesh):
         mesh.calc_loop_triangles()
@@ -42,14 +44,19 @@ class RayMesh:
         TriangleMesh(self._tree, self.vertices[read_vectors(triangles, "vertices", np.int32)])
 
     def hits(self, origins: np.ndarray, directions: np.ndarray) -> Hits:
-        """Where rays from `origins` ([3] or [n, 3]) along `directions` [n, 3] meet the mesh, to single precision.
+        """Where rays from `origins` ([3] or [n, 3]) along `directions` [n, 3] meet the mesh, to
+        single precision.
 
-        Depths are in units of the direction's length; normals are the shading normals, on the side that the ray hits.
+        Depths are in units of the direction's length; normals are the shading normals, on the side
+        that the ray hits.
         """
         start = np.broadcast_to(origins, directions.shape).astype(np.float32)
         found = self._tree.run(start, directions.astype(np.float32), output=True)
         hit = found["primID"] >= 0
-        depths, normals = np.where(hit, found["tfar"].astype(np.float64), math.inf), np.zeros(directions.shape)
+        depths, normals = (
+            np.where(hit, found["tfar"].astype(np.float64), math.inf),
+            np.zeros(directions.shape),
+        )
         u, v = (found[name][hit, None].astype(np.float64) for name in ("u", "v"))
         a, b, c = np.moveaxis(self._normals[found["primID"][hit]], 1, 0)
         shaded = (1 - u - v) * a + u * b + v * c
@@ -63,7 +70,8 @@ class RayMesh:
 class PosedMesh:
     """A mesh at its pose in a scene, for rays from the scene's camera.
 
-    `size` is the image's width and height in pixels. The mesh is scaled, turned about the vertical by `heading`
+    `size` is the image's width and height in pixels. The mesh is scaled, turned about the vertical
+    by `heading`
     (radians, counter-clockwise seen from above), and moved to `position` (metres).
     """
 
@@ -80,7 +88,8 @@ class PosedMesh:
         self._position, self._heading, self._scale = position, heading, scale
 
     def box(self) -> Box:
-        """Whole pixels left, top, right, bottom (the last two exclusive) around the outline, clipped to the image.
+        """Whole pixels left, top, right, bottom (the last two exclusive) around the outline,
+        clipped to the image.
 
         Its width or height is 0 if the outline lies outside the image.
         """
@@ -95,25 +104,30 @@ class PosedMesh:
         )
 
     def center(self) -> tuple[float, float]:
-        """Column and row of the middle of the mesh: at half its height above the point it stands on."""
+        """Column and row of the middle of the mesh: at half its height above the point it stands
+        on."""
         x, y, z = self._position
         middle = z + self._scale * float(self._mesh.vertices[:, 2].max()) / 2
         column, row, _ = project(self._camera, x, y, middle, *self._size)
         return column, row
 
     def hits(self, rows: np.ndarray, columns: np.ndarray) -> Hits:
-        """Cast rays through the centres of pixels. Returns depths in metres along the viewing axis (not along the ray),
-        and normals in world axes."""
+        """Cast rays through the centres of pixels. Returns depths in metres along the viewing axis
+        (not along the ray), and normals in world axes."""
         directions = np.stack(ray(self._camera, columns + 0.5, rows + 0.5, *self._size), axis=-1)
         origin = np.subtract(self._camera.position, self._position)[None] / self._scale
-        depths, normals = self._mesh.hits(_turned(origin, -self._heading), _turned(directions, -self._heading))
+        depths, normals = self._mesh.hits(
+            _turned(origin, -self._heading), _turned(directions, -self._heading)
+        )
         return depths * self._scale, _turned(normals, self._heading)
 
 
 class RayCaster:
-    """Poses the meshes of a world's objects and grounds as its scenes say; builds the tree of each mesh once.
+    """Poses the meshes of a world's objects and grounds as its scenes say; builds the tree of each
+    mesh once.
 
-    `meshes`: the unit mesh of every object category. `ground`: returns the mesh of a scene's ground, in world
+    `meshes`: the unit mesh of every object category. `ground`: returns the mesh of a scene's
+    ground, in world
     coordinates. `width`, `height`: of the images, in pixels.
     """
 
@@ -132,9 +146,18 @@ class RayCaster:
 
     def objects(self, scene: Scene) -> list[PosedMesh]:
         """The objects of a scene, in its order."""
-        scales = [self._vocabulary.scale(thing.category, thing.attributes) for thing in scene.objects]
+        scales = [
+            self._vocabulary.scale(thing.category, thing.attributes) for thing in scene.objects
+        ]
         return [
-            PosedMesh(self.meshes[thing.category], scene.camera, self.size, thing.position, thing.heading, scale)
+            PosedMesh(
+                self.meshes[thing.category],
+                scene.camera,
+                self.size,
+                thing.position,
+                thing.heading,
+                scale,
+            )
             for thing, scale in zip(scene.objects, scales, strict=True)
         ]
 
@@ -149,8 +172,8 @@ class RayCaster:
 def check_flat_tops(vocabulary: Vocabulary, meshes: Mapping[str, RayMesh]) -> None:
     """Cast vertical rays over the declared discs of each unit mesh.
 
-    Raises UserError where a declared top is not the flat, highest part of the mesh, or where no part of the mesh
-    touches the ground within a declared foot.
+    Raises UserError where a declared top is not the flat, highest part of the mesh, or where no
+    part of the mesh touches the ground within a declared foot.
     """
     for name, declared in vocabulary.objects.items():
         mesh = meshes[name]
@@ -159,23 +182,29 @@ def check_flat_tops(vocabulary: Vocabulary, meshes: Mapping[str, RayMesh]) -> No
             lowest, *_ = sorted(_heights(mesh, declared.top.radius, 10.0))
             if max(abs(height - declared.top.height) for height in (highest, lowest)) > _TOLERANCE:
                 raise UserError(
-                    f"objects.{name}.top: height = {declared.top.height} and radius = {declared.top.radius}, but the "
-                    f"mesh is {highest:.5f} high and within that radius as low as {lowest:.5f}; declare the disc on "
-                    f"which it is flat, or no top."
+                    f"objects.{name}.top: height = {declared.top.height} and radius = "
+                    f"{declared.top.radius}, but the mesh is {highest:.5f} high and within that "
+                    f"radius as low as {lowest:.5f}; declare the disc on which it is flat, or no "
+                    f"top."
                 )
-        if declared.foot is not None and min(_heights(mesh, declared.foot, -10.0)) > 10 * _TOLERANCE:
+        if (
+            declared.foot is not None
+            and min(_heights(mesh, declared.foot, -10.0)) > 10 * _TOLERANCE
+        ):
             raise UserError(
-                f"objects.{name}.foot = {declared.foot}: the mesh does not touch the ground within that radius of its "
-                f"axis; declare a larger radius, or no foot."
+                f"objects.{name}.foot = {declared.foot}: the mesh does not touch the ground within "
+                f"that radius of its axis; declare a larger radius, or no foot."
             )
 
 
 def _heights(mesh: RayMesh, radius: float, start: float) -> np.ndarray:
-    """Heights where vertical rays, which start at height `start` over a disc about the axis, hit a mesh; infinitely far
-    from `start` for a miss.
+    """Heights where vertical rays, which start at height `start` over a disc about the axis, hit a
+    mesh; infinitely far from `start` for a miss.
     """
     way = -math.copysign(1, start)
-    rings, turns = np.meshgrid(np.linspace(0, radius, _RINGS + 1), 2 * math.pi * np.arange(_SPOKES) / _SPOKES)
+    rings, turns = np.meshgrid(
+        np.linspace(0, radius, _RINGS + 1), 2 * math.pi * np.arange(_SPOKES) / _SPOKES
+    )
     places = [(rings * np.cos(turns)).ravel(), (rings * np.sin(turns)).ravel()]
     origins = np.stack([*places, np.full(rings.size, start)], axis=-1)
     return start + way * mesh.hits(origins, np.tile((0.0, 0.0, way), (len(origins), 1)))[0]
@@ -193,7 +222,8 @@ def _turned(points: np.ndarray, angle: float) -> np.ndarray:
 
 
 def trace_objects(scene: Scene, caster: RayCaster) -> PixelOutputs:
-    """The outputs of a scene's objects for each pixel; without an object, depth is infinite and the normal 0."""
+    """The outputs of a scene's objects for each pixel; without an object, depth is infinite and the
+    normal 0."""
     width, height = caster.size
     mask, depth = np.zeros((height, width), np.uint8), np.full((height, width), np.inf, np.float32)
     normals = np.zeros((height, width, 3), np.float32)

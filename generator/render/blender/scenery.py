@@ -1,5 +1,6 @@
-"""Builds the ground of a landscape and its props, such as rocks, plants and crates: each prop is about 1 metre high and
-stands at the origin; the ground is a sheet, flat where objects stand, with hills and water behind."""
+"""Builds the ground of a landscape and its props, such as rocks, plants and crates: each prop is
+about 1 metre high and stands at the origin; the ground is a sheet, flat where objects stand, with
+hills and water behind."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +17,8 @@ _SHADES = 0.25  # by how much props of one type differ in brightness
 
 
 def build_prop(prop_type: str, colors: Sequence[str], stream: Stream) -> list[Colored]:
-    """The meshes of a prop, each with its colour (linear RGB, 0..1); the stream decides proportions and shade.
+    """The meshes of a prop, each with its colour (linear RGB, 0..1); the stream decides proportions
+    and shade.
 
     `colors` are one or two sRGB colours "#rrggbb".
     """
@@ -50,7 +52,10 @@ def _fir(stream: Stream, color: Rgb, tips: Rgb) -> Iterator[Colored]:
     yield revolved([(0.04, 0), (0.03, 0.25)], 5), (0.06, 0.035, 0.02)
     for foot, radius, top in ((0.15, 0.24, 0.6), (0.38, 0.18, 0.8), (0.6, 0.12, 1.0)):
         middle = foot + 0.55 * (top - foot)
-        yield revolved([(radius, foot), (radius * 0.4, middle)], 8), _shaded(color, stream.uniform(0.8, 1))
+        yield (
+            revolved([(radius, foot), (radius * 0.4, middle)], 8),
+            _shaded(color, stream.uniform(0.8, 1)),
+        )
         yield revolved([(radius * 0.45, middle - 0.02), (0.005, top)], 8), tips
 
 
@@ -70,7 +75,12 @@ def _palm(stream: Stream, color: Rgb, bark: Rgb) -> Iterator[Colored]:
 def _frond(crown: float, turn: float, length: float, rise: float) -> PolygonMesh:
     """A leaf that rises from the crown, spreads and hangs down."""
     vertices = []
-    for out, width, up in ((0.0, 0.02, 0.0), (0.35, 0.07, rise), (0.7, 0.06, rise * 0.6), (1.0, 0.01, -0.1)):
+    for out, width, up in (
+        (0.0, 0.02, 0.0),
+        (0.35, 0.07, rise),
+        (0.7, 0.06, rise * 0.6),
+        (1.0, 0.01, -0.1),
+    ):
         x, y = crown + math.cos(turn) * out * length, math.sin(turn) * out * length
         dx, dy = -math.sin(turn) * width, math.cos(turn) * width
         vertices += [(x - dx, y - dy, 0.86 + up), (x + dx, y + dy, 0.86 + up)]
@@ -82,7 +92,9 @@ def _cactus(stream: Stream, color: Rgb, _: Rgb) -> Iterator[Colored]:
     for side in (-1, 1):
         low, high = stream.uniform(0.3, 0.5), stream.uniform(0.65, 0.9)
         yield box((side * 0.17, 0, low), (0.2, 0.1, 0.1)), color
-        arm = revolved([(0.06, low - 0.05), (0.065, high - 0.06), (0.03, high)], 8, [(side * 0.25, 0.0)] * 3)
+        arm = revolved(
+            [(0.06, low - 0.05), (0.065, high - 0.06), (0.03, high)], 8, [(side * 0.25, 0.0)] * 3
+        )
         yield arm, _shaded(color, 0.9)
 
 
@@ -90,7 +102,11 @@ def _tuft(stream: Stream, color: Rgb, _: Rgb) -> Iterator[Colored]:
     for _blade in range(7):
         turn, out = stream.uniform(0, 2 * math.pi), stream.uniform(0.2, 0.6)
         dx, dy, high = math.cos(turn), math.sin(turn), stream.uniform(0.6, 1)
-        blade = [(-0.07 * dy, 0.07 * dx, 0.0), (0.07 * dy, -0.07 * dx, 0.0), (out * dx, out * dy, high)]
+        blade = [
+            (-0.07 * dy, 0.07 * dx, 0.0),
+            (0.07 * dy, -0.07 * dx, 0.0),
+            (out * dx, out * dy, high),
+        ]
         yield (blade, [[0, 1, 2]]), _shaded(color, stream.uniform(0.7, 1))
 
 
@@ -122,7 +138,10 @@ def _house(stream: Stream, color: Rgb, glass: Rgb) -> Iterator[Colored]:
         for column in range(columns):
             x = wide * ((column + 0.5) / columns - 0.5)
             size = (0.55 * wide / columns, 0.02, 0.55 * 0.94 / floors)
-            yield box((x, -0.2, 0.04 + 0.94 * (floor + 0.5) / floors), size), _shaded(glass, stream.uniform(0.5, 1))
+            yield (
+                box((x, -0.2, 0.04 + 0.94 * (floor + 0.5) / floors), size),
+                _shaded(glass, stream.uniform(0.5, 1)),
+            )
 
 
 _BUILDERS: dict[str, Callable[[Stream, Rgb, Rgb], Iterator[Colored]]] = {
@@ -149,22 +168,32 @@ _STRIP = (0.85, 0.95, 1.0)
 
 
 def build_room(room: RoomSpec, behind: float, stream: Stream) -> Iterator[Colored]:
-    """The room's meshes with their colours, in metres to the right, ahead and up of the origin. The room begins
-    `behind` metres behind the origin.
+    """The room's meshes with their colours, in metres to the right, ahead and up of the origin. The
+    room begins `behind` metres behind the origin.
     """
     dark, light = (color_of(color) for color in room.colors)
     half, height = room.breadth / 2, room.height
     length = room.distance + behind
     for side in (-1, 1):
-        yield box((side * (half + 0.3), room.distance - length / 2, height / 2), (0.4, length, height)), dark
+        yield (
+            box(
+                (side * (half + 0.3), room.distance - length / 2, height / 2), (0.4, length, height)
+            ),
+            dark,
+        )
         for n in range(int(length / _PANEL)):
             ahead = room.distance - _PANEL * (n + 0.5)
             yield from _panels(side * half, ahead, height, light, stream)
-            yield box((side * (half - 0.1), ahead + _PANEL / 2, height / 2), (0.35, 0.18, height)), dark
+            yield (
+                box((side * (half - 0.1), ahead + _PANEL / 2, height / 2), (0.35, 0.18, height)),
+                dark,
+            )
     yield from _back(room, dark, light, stream)
 
 
-def _panels(right: float, ahead: float, height: float, color: Rgb, stream: Stream) -> Iterator[Colored]:
+def _panels(
+    right: float, ahead: float, height: float, color: Rgb, stream: Stream
+) -> Iterator[Colored]:
     """The panels of a side wall above one another, and a strip of light between them."""
     for low, high in ((0.0, 0.3), (0.3, 0.62), (0.68, 1.0)):
         shade = stream.uniform(0.75, 1)
@@ -174,7 +203,12 @@ def _panels(right: float, ahead: float, height: float, color: Rgb, stream: Strea
 
 
 def _back(room: RoomSpec, dark: Rgb, light: Rgb, stream: Stream) -> Iterator[Colored]:
-    sill, lintel, height, ahead = _SILL * room.height, _LINTEL * room.height, room.height, room.distance
+    sill, lintel, height, ahead = (
+        _SILL * room.height,
+        _LINTEL * room.height,
+        room.height,
+        room.distance,
+    )
     inner = room.breadth * (1 - 2 * _REVEAL)
     yield box((0, ahead + 0.3, sill / 2), (room.breadth, 0.4, sill)), dark
     yield box((0, ahead + 0.3, (lintel + height) / 2), (room.breadth, 0.4, height - lintel)), dark
@@ -187,7 +221,13 @@ def _back(room: RoomSpec, dark: Rgb, light: Rgb, stream: Stream) -> Iterator[Col
         size = (room.breadth / n - _GAP, 0.1, sill - _GAP)
         yield box((right, ahead + 0.05, sill / 2), size), _shaded(light, shade)
     for i in range(5):
-        yield box((inner * (i / 4 - 0.5), ahead + 0.1, (sill + lintel) / 2), (0.25, 0.3, lintel - sill)), light
+        yield (
+            box(
+                (inner * (i / 4 - 0.5), ahead + 0.1, (sill + lintel) / 2),
+                (0.25, 0.3, lintel - sill),
+            ),
+            light,
+        )
     yield box((0, ahead + 0.05, sill), (room.breadth, 0.3, 0.12)), _STRIP
 
 
@@ -201,9 +241,11 @@ _ASIDE = 17.3  # metres to the right for each degree: hills so far apart are unr
 
 
 class Terrain:
-    """Heights and colours of the ground at places: metres to the right of the origin and ahead, as the camera looks.
+    """Heights and colours of the ground at places: metres to the right of the origin and ahead, as
+    the camera looks.
 
-    `distance`: of the camera from the origin, metres. `yaw`: the viewing direction, degrees; each has other hills.
+    `distance`: of the camera from the origin, metres. `yaw`: the viewing direction, degrees; each
+    has other hills.
     """
 
     def __init__(self, environment: Environment, distance: float, yaw: float = 0.0):
@@ -232,13 +274,18 @@ class Terrain:
     def sheet(self) -> tuple[PolygonMesh, list[Color]]:
         """The mesh of the ground, and a colour for each vertex."""
         rows = _rows(-self._distance - _MARGIN)
-        places = [(self.half_breadth(y) * (2 * i / _COLUMNS - 1), y) for y in rows for i in range(_COLUMNS + 1)]
+        places = [
+            (self.half_breadth(y) * (2 * i / _COLUMNS - 1), y)
+            for y in rows
+            for i in range(_COLUMNS + 1)
+        ]
         found = [self.at(x, y) for x, y in places]
         vertices = [(x, y, height) for (x, y), (height, _) in zip(places, found, strict=True)]
         return (vertices, _quads(len(rows), _COLUMNS + 1)), [color for _, color in found]
 
     def water(self) -> tuple[PolygonMesh, list[Color]]:
-        """The mesh of the water's surface, and a colour for each vertex; empty where there is no water."""
+        """The mesh of the water's surface, and a colour for each vertex; empty where there is no
+        water."""
         if self._environment.water is None:
             return ([], []), []
         rows = [y for y in _rows(-self._distance) if y > self._environment.water.begins - 4]
@@ -280,7 +327,8 @@ def _shape(relief: ReliefSpec, right: float, ahead: float) -> float:
 
 
 def _colored(colors: Sequence[str], share: float) -> tuple[float, float, float] | None:
-    """The colour at a share 0..1 of the way from the first colour to the last; None without colours."""
+    """The colour at a share 0..1 of the way from the first colour to the last; None without
+    colours."""
     if not colors:
         return None
     at = min(max(share, 0.0), 1.0) * (len(colors) - 1)
@@ -295,7 +343,9 @@ def _over(under: Color, color: tuple[float, float, float] | None, share: float) 
     if color is None or share <= 0:
         return under
     cover = share + under[3] * (1 - share)
-    mixed = [(share * c + (1 - share) * under[3] * u) / cover for c, u in zip(color, under, strict=False)]
+    mixed = [
+        (share * c + (1 - share) * under[3] * u) / cover for c, u in zip(color, under, strict=False)
+    ]
     return mixed[0], mixed[1], mixed[2], cover
 
 

@@ -1,5 +1,5 @@
-"""The Blender scene that all images are rendered from: floor, lamps, camera and renderer are built once; objects are
-moved and recoloured for each image."""
+"""The Blender scene that all images are rendered from: floor, lamps, camera and renderer are built
+once; objects are moved and recoloured for each image."""
 
 from collections.abc import Sequence
 
@@ -20,29 +20,42 @@ from generator.scene.projection import axes
 from generator.scene.scene import Point, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary
 
-_RIM = 2  # pixels rendered beyond each edge and cut off: the denoiser errs where neighbours are missing
+# pixels rendered beyond each edge and cut off: the denoiser errs where neighbours are missing
+_RIM = 2
 _INTO = 0.3  # pixels added to the edges of a part, which Blender rounds down from single precision
 
 
 class Stage:
     """A Blender scene that is posed as one Scene after another, and rendered.
 
-    An image must not depend on earlier scenes: `pose` sets every property that any scene sets. `width`, `height`: of
-    the images, in pixels. `threads`: the CPU threads of the renderer. Raises UserError where a mesh is not installed or
-    Blender finds no such device.
+    An image must not depend on earlier scenes: `pose` sets every property that any scene sets.
+    `width`, `height`: of the images, in pixels. `threads`: the CPU threads of the renderer. Raises
+    UserError where a mesh is not installed or Blender finds no such device.
     """
 
     def __init__(
-        self, vocabulary: Vocabulary, quality: Quality, width: int, height: int, threads: int, device: str = "cpu"
+        self,
+        vocabulary: Vocabulary,
+        quality: Quality,
+        width: int,
+        height: int,
+        threads: int,
+        device: str = "cpu",
     ):
         bpy.ops.wm.read_factory_settings(use_empty=True)
         self._vocabulary = vocabulary
         self._scene = bpy.context.scene
         self._meshes = {
-            name: _one_slot(build_mesh(mesh, vocabulary.assets)) for name, mesh in vocabulary.meshes.items()
+            name: _one_slot(build_mesh(mesh, vocabulary.assets))
+            for name, mesh in vocabulary.meshes.items()
         }
         self._slots: list[bpy.types.Object] = []
-        self._quality, self._samples_around, self._primed, self._metallic = quality, 0, False, list[bool]()
+        self._quality, self._samples_around, self._primed, self._metallic = (
+            quality,
+            0,
+            False,
+            list[bool](),
+        )
         self._rim = _RIM if quality.denoise else 0
         self._shot = (width + 2 * self._rim, height + 2 * self._rim)
         self._wider = max(self._shot) / max(width, height)
@@ -69,11 +82,16 @@ class Stage:
 
     def pose(self, scene: Scene) -> None:
         """Move, turn, scale and colour everything as a scene says."""
-        self._floor.data, self._scene.world = self._landscapes.of(scene.environment, scene.yaw, scene.camera)
+        self._floor.data, self._scene.world = self._landscapes.of(
+            scene.environment, scene.yaw, scene.camera
+        )
         place = self._vocabulary.environments[scene.environment]
         around = self._quality.photo if place.photo else self._quality.landscape
         self._samples_around = self._quality.floor if place.bare else around
-        self._camera.data.lens, self._camera.data.sensor_width = scene.camera.lens, scene.camera.sensor * self._wider
+        self._camera.data.lens, self._camera.data.sensor_width = (
+            scene.camera.lens,
+            scene.camera.sensor * self._wider,
+        )
         self._camera.matrix_world = world_from_camera(scene.camera.position, scene.camera.target)
         for name, lamp in scene.lamps.items():
             light = self._lamps[name].data
@@ -82,22 +100,31 @@ class Stage:
                 light.size = lamp.size
             self._lamps[name].matrix_world = world_from_camera(lamp.position, (0.0, 0.0, 0.0))
         while len(self._slots) < len(scene.objects):
-            self._slots.append(self._add(f"object{len(self._slots)}", next(iter(self._meshes.values()))))
+            self._slots.append(
+                self._add(f"object{len(self._slots)}", next(iter(self._meshes.values())))
+            )
         for slot in self._slots[len(scene.objects) :]:
             slot.hide_render = True
-        self._metallic = [material_inputs(thing, self._vocabulary)["metallic"] > 0 for thing in scene.objects]
+        self._metallic = [
+            material_inputs(thing, self._vocabulary)["metallic"] > 0 for thing in scene.objects
+        ]
         for slot, thing in zip(self._slots, scene.objects, strict=False):
             self._pose_object(slot, thing)
 
     def render(self, draft: str, boxes: Sequence[Box] = ()) -> Image.Image:
         """The image of the posed scene, RGB.
 
-        `boxes` are the amodal boxes of the scene's objects, in their order; more samples are taken there. `draft` is
+        `boxes` are the amodal boxes of the scene's objects, in their order; more samples are taken
+        there. `draft` is
         the path of a temporary PNG file. Raises RuntimeError where Blender cannot write it.
         """
         rim = self._rim
-        wide = [(left + rim, top + rim, right + rim, bottom + rim) for left, top, right, bottom in boxes]
-        *parts, whole = sample_passes(wide, self._metallic, *self._shot, self._quality, self._samples_around)
+        wide = [
+            (left + rim, top + rim, right + rim, bottom + rim) for left, top, right, bottom in boxes
+        ]
+        *parts, whole = sample_passes(
+            wide, self._metallic, *self._shot, self._quality, self._samples_around
+        )
         if whole.most < self._quality.samples:
             self._prime(draft)
         for shot in parts:
@@ -117,8 +144,8 @@ class Stage:
             self._canvas.add_part(draft, part, shot.least, shot.after)
 
     def _prime(self, draft: str) -> None:
-        """Render a few pixels with the most samples, once: Cycles' blue noise depends on the most samples of its
-        session.
+        """Render a few pixels with the most samples, once: Cycles' blue noise depends on the most
+        samples of its session.
         """
         if not self._primed:
             set_samples(self._scene, self._quality.samples)
@@ -130,7 +157,10 @@ class Stage:
         (width, height), (left, top, right, bottom), render = self._shot, part, self._scene.render
         render.use_border = render.use_crop_to_border = part != (0, 0, width, height)
         render.border_min_x, render.border_max_x = (left + _INTO) / width, (right + _INTO) / width
-        render.border_min_y, render.border_max_y = (height - bottom + _INTO) / height, (height - top + _INTO) / height
+        render.border_min_y, render.border_max_y = (
+            (height - bottom + _INTO) / height,
+            (height - top + _INTO) / height,
+        )
         render.filepath = draft
         bpy.ops.render.render(write_still=True)
 
@@ -159,15 +189,22 @@ def _one_slot(mesh: bpy.types.Mesh) -> bpy.types.Mesh:
 
 
 def world_from_camera(position: Point, target: Point) -> Matrix:
-    """The 4x4 pose matrix of a camera or lamp at `position` that faces `target` (metres): columns right, up, backward,
-    position.
+    """The 4x4 pose matrix of a camera or lamp at `position` that faces `target` (metres): columns
+    right, up, backward, position.
     """
     right, up, back = axes(position, target)
-    return Matrix([(right[i], up[i], back[i], position[i]) for i in range(3)] + [(0.0, 0.0, 0.0, 1.0)])
+    return Matrix(
+        [(right[i], up[i], back[i], position[i]) for i in range(3)] + [(0.0, 0.0, 0.0, 1.0)]
+    )
 
 
 def configure(
-    scene: bpy.types.Scene, quality: Quality, width: int, height: int, threads: int, device: str = "cpu"
+    scene: bpy.types.Scene,
+    quality: Quality,
+    width: int,
+    height: int,
+    threads: int,
+    device: str = "cpu",
 ) -> None:
     """Set the renderer up: size in pixels, quality, CPU threads, device.
 
@@ -180,14 +217,19 @@ def configure(
     render.image_settings.compression = 0  # the file is read back at once
     scene.view_settings.view_transform = "Standard"
     cycles.device, cycles.seed = "CPU", 0
-    # with 4, Cycles first estimates the noise after 16 samples (`generator.render.sample_budget.FIRST_NOISE_CHECK`)
+    # with 4, Cycles first estimates the noise after 16 samples
+    # (`generator.render.sample_budget.FIRST_NOISE_CHECK`)
     cycles.adaptive_min_samples = 4
     cycles.max_bounces = cycles.glossy_bounces = quality.bounces
     cycles.diffuse_bounces = min(quality.bounces, 4)
     cycles.blur_glossy = 2.0
-    cycles.use_light_tree = False  # with a handful of lamps, choosing among them costs more than it saves
+    cycles.use_light_tree = (
+        False  # with a handful of lamps, choosing among them costs more than it saves
+    )
     cycles.caustics_refractive = False
-    cycles.light_sampling_threshold = 0.0  # above 0 Cycles drops faint light at random, which differs between versions
+    cycles.light_sampling_threshold = (
+        0.0  # above 0 Cycles drops faint light at random, which differs between versions
+    )
     if device != "cpu":
         _use_gpu(scene, device)
 
@@ -198,7 +240,11 @@ def set_samples(scene: bpy.types.Scene, samples: int, noise: float = 0.0, after:
     With `noise` above 0 a pixel stops earlier, once its estimated noise is below that.
     """
     cycles = scene.cycles
-    cycles.samples, cycles.use_adaptive_sampling, cycles.adaptive_threshold = samples, noise > 0, noise
+    cycles.samples, cycles.use_adaptive_sampling, cycles.adaptive_threshold = (
+        samples,
+        noise > 0,
+        noise,
+    )
     cycles.use_sample_subset, cycles.sample_offset = after > 0, after
     cycles.sample_subset_length = max(samples - after, 1)
 

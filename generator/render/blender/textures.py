@@ -1,4 +1,5 @@
-"""Procedural textures in the object's own coordinates: fixed to the object, and of the same size on every object."""
+"""Procedural textures in the object's own coordinates: fixed to the object, and of the same size on
+every object."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -28,7 +29,8 @@ class Nodes:
         return self._tree.nodes["Material Output"].inputs["Surface"]
 
     def add(self, kind: str, name: str = "", **inputs: object) -> bpy.types.Node:
-        """Add a node. Inputs are given by name, with `_` for a space, as a socket to link or as a value."""
+        """Add a node. Inputs are given by name, with `_` for a space, as a socket to link or as a
+        value."""
         node = self._tree.nodes.new(f"ShaderNode{kind}")
         node.label, node.name = self._label, name or node.name
         for name, value in inputs.items():
@@ -55,11 +57,14 @@ class Nodes:
         return self.add("TexNoise", Vector=place, Scale=scale, Detail=detail).outputs[0]
 
     def cells(self, place: Socket, scale: float, disorder: float) -> bpy.types.Node:
-        """Cells of a lattice distorted by noise. Blender's own random cells differ between its versions."""
+        """Cells of a lattice distorted by noise. Blender's own random cells differ between its
+        versions."""
         noise = self.add("TexNoise", Vector=place, Scale=0.9 * scale, Detail=0.0).outputs["Color"]
         bent = self.add("VectorMath")
         bent.operation = "MULTIPLY_ADD"
-        for target, value in zip(bent.inputs, (noise, (disorder / scale,) * 3, place), strict=False):
+        for target, value in zip(
+            bent.inputs, (noise, (disorder / scale,) * 3, place), strict=False
+        ):
             self.set(target, value)
         return self.add("TexVoronoi", Vector=bent.outputs[0], Scale=scale, Randomness=0.0)
 
@@ -86,33 +91,43 @@ class Nodes:
         """
         node = self.add("Mix")
         node.data_type, node.blend_type = "RGBA", how
-        for target, value in zip((node.inputs[0], node.inputs[6], node.inputs[7]), (share, under, over), strict=True):
+        for target, value in zip(
+            (node.inputs[0], node.inputs[6], node.inputs[7]), (share, under, over), strict=True
+        ):
             self.set(target, (*value, 1.0) if isinstance(value, tuple) else value)
         return node.outputs[2]
 
-    def mix_shaders(self, first: bpy.types.Node, second: bpy.types.Node, name: str = "") -> bpy.types.Node:
+    def mix_shaders(
+        self, first: bpy.types.Node, second: bpy.types.Node, name: str = ""
+    ) -> bpy.types.Node:
         """A node that mixes two shaders."""
         mix = self.add("MixShader", name)
         self.set(mix.inputs[1], first.outputs[0])
         self.set(mix.inputs[2], second.outputs[0])
         return mix
 
-    def ramp(self, value: Socket, colors: Sequence[Rgb], ends: tuple[float, float] = (0.0, 1.0)) -> Socket:
+    def ramp(
+        self, value: Socket, colors: Sequence[Rgb], ends: tuple[float, float] = (0.0, 1.0)
+    ) -> Socket:
         """A gradient of colours over a value that runs between the two `ends`."""
         node = self.add("ValToRGB", Fac=value)
         elements = node.color_ramp.elements
         while len(elements) < len(colors):
             elements.new(1.0)
-        for i in range(len(colors)):  # positions first, because Blender keeps the elements sorted by them
+        for i in range(
+            len(colors)
+        ):  # positions first, because Blender keeps the elements sorted by them
             elements[i].position = ends[0] + (ends[1] - ends[0]) * i / (len(colors) - 1)
         for element, color in zip(elements, colors, strict=True):
             element.color = (*color, 1.0)
         return node.outputs[0]
 
     def bump(self, height: Socket, strength: float, depth: float) -> Socket:
-        """The normal of a surface raised by `height` (0..1) times `depth` metres, as the camera sees it.
+        """The normal of a surface raised by `height` (0..1) times `depth` metres, as the camera
+        sees it.
 
-        For reflected light the surface is flat, because bumps differ there between versions of Blender.
+        For reflected light the surface is flat, because bumps differ there between versions of
+        Blender.
         """
         seen = self.compute("MULTIPLY", self.add("LightPath").outputs["Is Camera Ray"], strength)
         return self.add("Bump", Height=height, Strength=seen, Distance=depth).outputs[0]
@@ -131,10 +146,13 @@ def clear_texture(material: bpy.types.Material) -> None:
     Nodes(material.node_tree, _LABEL).clear()
 
 
-def set_texture(material: bpy.types.Material, texture: dict[str, Any], own: Rgb, scale: float) -> None:
+def set_texture(
+    material: bpy.types.Material, texture: dict[str, Any], own: Rgb, scale: float
+) -> None:
     """Cover a material of one Principled BSDF with a texture; an earlier texture is removed.
 
-    `texture` is declared in the vocabulary (docs/vocabularies.md). `own` is the object's colour (linear RGB), which a
+    `texture` is declared in the vocabulary (docs/vocabularies.md). `own` is the object's colour
+    (linear RGB), which a
     texture without colours uses. `scale` is the length of a unit of the object's mesh, metres.
     """
     nodes = Nodes(material.node_tree, _LABEL)
@@ -145,10 +163,15 @@ def set_texture(material: bpy.types.Material, texture: dict[str, Any], own: Rgb,
     else:
         colors = [own, (own[0] * _DARKER, own[1] * _DARKER, own[2] * _DARKER)]
     marks = scale / texture["scale"]
-    color, height = _PATTERNS[texture["pattern"]](nodes, nodes.stretched(nodes.place(), (marks,) * 3), colors)
+    color, height = _PATTERNS[texture["pattern"]](
+        nodes, nodes.stretched(nodes.place(), (marks,) * 3), colors
+    )
     nodes.set(shader.inputs["Base Color"], color)
     if texture["relief"]:
-        nodes.set(shader.inputs["Normal"], nodes.bump(height, texture["relief"], _DEPTH * texture["scale"]))
+        nodes.set(
+            shader.inputs["Normal"],
+            nodes.bump(height, texture["relief"], _DEPTH * texture["scale"]),
+        )
 
 
 def _noise(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
@@ -179,12 +202,16 @@ def _rings(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
     wave = nodes.add("TexWave", Vector=long, Scale=0.25, Distortion=9.0, Detail=3.0)
     wave.bands_direction = "Z"
     fibres = nodes.noise(nodes.stretched(long, (1.0, 4.0, 4.0)), 1.0, 3.0)
-    return nodes.mix(0.8, nodes.ramp(wave.outputs["Fac"], colors), fibres, "SOFT_LIGHT"), wave.outputs["Fac"]
+    return nodes.mix(
+        0.8, nodes.ramp(wave.outputs["Fac"], colors), fibres, "SOFT_LIGHT"
+    ), wave.outputs["Fac"]
 
 
 def _brick(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
     """Rows of bricks on every side; the first colour is for the mortar."""
-    brick = nodes.add("TexBrick", Vector=_wrapped(nodes, place), Scale=1.0, Mortar_Size=0.05, Mortar_Smooth=0.3)
+    brick = nodes.add(
+        "TexBrick", Vector=_wrapped(nodes, place), Scale=1.0, Mortar_Size=0.05, Mortar_Smooth=0.3
+    )
     nodes.set(brick.inputs["Brick Width"], 1.0)
     nodes.set(brick.inputs["Row Height"], 0.5)
     for name, color in (("Mortar", colors[0]), ("Color1", colors[1]), ("Color2", colors[-1])):
@@ -209,7 +236,11 @@ def _veins(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
     """Veins of the last colour through clouds of the others."""
     off = nodes.compute("ABSOLUTE", nodes.compute("SUBTRACT", nodes.noise(place, 0.7, 5.0), 0.5))
     vein = nodes.between(off, 0.045, 0.0)
-    base = nodes.ramp(nodes.noise(place, 0.5), colors[:-1], (0.3, 0.7)) if len(colors) > 2 else colors[0]
+    base = (
+        nodes.ramp(nodes.noise(place, 0.5), colors[:-1], (0.3, 0.7))
+        if len(colors) > 2
+        else colors[0]
+    )
     return nodes.mix(vein, base, colors[-1]), nodes.compute("SUBTRACT", 1.0, vein)
 
 
@@ -219,13 +250,17 @@ def _aslant(nodes: Nodes, place: Socket) -> Socket:
 
 
 def _stripes(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
-    wave = nodes.add("TexWave", Vector=_aslant(nodes, place), Scale=0.314, Distortion=0.6, Detail=1.0)
+    wave = nodes.add(
+        "TexWave", Vector=_aslant(nodes, place), Scale=0.314, Distortion=0.6, Detail=1.0
+    )
     value = nodes.between(wave.outputs["Fac"], 0.42, 0.58)
     return nodes.ramp(value, colors), value
 
 
 def _checker(nodes: Nodes, place: Socket, colors: Sequence[Rgb]) -> Pattern:
-    node = nodes.add("TexChecker", Vector=place, Scale=1.0, Color1=(*colors[0], 1.0), Color2=(*colors[-1], 1.0))
+    node = nodes.add(
+        "TexChecker", Vector=place, Scale=1.0, Color1=(*colors[0], 1.0), Color2=(*colors[-1], 1.0)
+    )
     return node.outputs["Color"], node.outputs["Fac"]
 
 

@@ -1,4 +1,5 @@
-"""Functions for the differences between the supported versions of Blender: 4.5 (Python 3.11) and 5.2 (Python 3.13)."""
+"""Functions for the differences between the supported versions of Blender: 4.5 (Python 3.11) and
+5.2 (Python 3.13)."""
 
 from typing import NamedTuple
 
@@ -22,7 +23,9 @@ class Compositor(NamedTuple):
 def new_compositor(scene: bpy.types.Scene) -> Compositor:
     """Give a scene a compositor without other nodes."""
     if _GROUPS:
-        tree = scene.compositing_node_group = bpy.data.node_groups.new("compositor", "CompositorNodeTree")
+        tree = scene.compositing_node_group = bpy.data.node_groups.new(
+            "compositor", "CompositorNodeTree"
+        )
         tree.interface.new_socket("Image", in_out="OUTPUT", socket_type="NodeSocketColor")
         return Compositor(tree, tree.nodes.new("NodeGroupOutput").inputs["Image"])
     scene.use_nodes = True
@@ -37,7 +40,8 @@ def compositor_nodes(scene: bpy.types.Scene) -> bpy.types.Nodes:
 
 
 def set_denoiser(node: bpy.types.Node, quality: str, prefilter: str) -> None:
-    """Set the modes of a Denoise node: `quality` HIGH, BALANCED or FAST; `prefilter` NONE, FAST or ACCURATE."""
+    """Set the modes of a Denoise node: `quality` HIGH, BALANCED or FAST; `prefilter` NONE, FAST or
+    ACCURATE."""
     if _GROUPS:
         node.inputs["Quality"].default_value, node.inputs["Prefilter"].default_value = (
             quality.title(),

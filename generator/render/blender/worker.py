@@ -1,9 +1,11 @@
-"""A worker process that renders scenes: it reads planned scenes as lines of JSON and answers each with a line.
+"""A worker process that renders scenes: it reads planned scenes as lines of JSON and answers each
+with a line.
 
-The first line is the setup; it answers {"ready": {"blender": version}} or {"broken": reason}. Each further line is a
-planned scene. The answer is {"scene": record, "worn": whether the process has grown too large}; {"failed": reason}
-where this scene cannot be rendered, with "final" where another try would fail too; or {"broken": reason} where no scene
-can be written. The process ends with its input, and at once if its parent ends.
+The first line is the setup; it answers {"ready": {"blender": version}} or {"broken": reason}. Each
+further line is a planned scene. The answer is {"scene": record, "worn": whether the process has
+grown too large}; {"failed": reason} where this scene cannot be rendered, with "final" where another
+try would fail too; or {"broken": reason} where no scene can be written. The process ends with its
+input, and at once if its parent ends.
 """
 
 import errno
@@ -33,7 +35,9 @@ from generator.scene.scene import Scene
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 _PLACEMENTS = 200
-_GROWTH = 1 << 20  # kilobytes since the first scene; Blender frees little of the memory of landscapes
+_GROWTH = (
+    1 << 20
+)  # kilobytes since the first scene; Blender frees little of the memory of landscapes
 
 
 class Renderer:
@@ -45,8 +49,8 @@ class Renderer:
 
         if setup.get("blender", version("bpy")) != version("bpy"):
             raise UserError(
-                f"A worker has bpy {version('bpy')}, whose images would differ from those of {setup['blender']}; "
-                f"install that version there."
+                f"A worker has bpy {version('bpy')}, whose images would differ from those of "
+                f"{setup['blender']}; install that version there."
             )
         check_assets(setup.get("assets"))
         self._vocabulary: Vocabulary = parse_vocabulary(setup["vocabulary"], "vocabulary")
@@ -60,7 +64,9 @@ class Renderer:
             len(setup["cores"]),
             setup["device"],
         )
-        self._caster = RayCaster(self._vocabulary, self._stage.meshes, self._stage.ground, *self._size)
+        self._caster = RayCaster(
+            self._vocabulary, self._stage.meshes, self._stage.ground, *self._size
+        )
         check_flat_tops(self._vocabulary, self._caster.meshes)
         self._outputs: list[str] = setup.get("outputs", [])
         for name in ("images", *self._outputs):
@@ -69,8 +75,8 @@ class Renderer:
     def render(self, job: Job) -> dict[str, Any]:
         """Place and render a scene and write its files, each atomically.
 
-        Returns its record: a row of `generator.dataset.records.SCENES`, and `files`, the SHA-256 of each file by path.
-        Raises UserError where no placement shows every object.
+        Returns its record: a row of `generator.dataset.records.SCENES`, and `files`, the SHA-256 of
+        each file by path. Raises UserError where no placement shows every object.
         """
         scene, pixels = self._place(job)
         files = self._write(job.scene_id, scene, pixels)
@@ -93,10 +99,13 @@ class Renderer:
                 for pixels in found
                 for each in pixels.boxes
             ):
-                own = job.twin_of is not None  # a scene is refused with its twin, whichever of them is rendered
+                own = (
+                    job.twin_of is not None
+                )  # a scene is refused with its twin, whichever of them is rendered
                 return scenes[own], found[own]
         raise UserError(
-            f"no placement in {_PLACEMENTS} shows every object; lessen [placement] min_pixels or min_visible."
+            f"no placement in {_PLACEMENTS} shows every object; lessen [placement] min_pixels or "
+            f"min_visible."
         )
 
     def _traced(self, scene: Scene) -> PixelOutputs:
@@ -111,7 +120,9 @@ class Renderer:
         if self._outputs:
             pixels = with_ground(pixels, scene, self._caster)
         files = {output_path(name, scene_id): encode(name, pixels) for name in self._outputs}
-        files[f"images/{scene_id}.png"] = self._image(scene_id, scene, [each.amodal_box for each in pixels.boxes])
+        files[f"images/{scene_id}.png"] = self._image(
+            scene_id, scene, [each.amodal_box for each in pixels.boxes]
+        )
         for path, data in files.items():
             write_bytes(self._folder / path, data)
         return {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
@@ -122,7 +133,9 @@ class Renderer:
             self._stage.pose(scene)
             return png(self._stage.render(str(draft), boxes))
         except (RuntimeError, OSError):
-            draft.write_bytes(bytes(math.prod(self._size) * 4))  # raises the storage error that Blender does not name
+            draft.write_bytes(
+                bytes(math.prod(self._size) * 4)
+            )  # raises the storage error that Blender does not name
             raise
         finally:
             draft.unlink(missing_ok=True)
@@ -172,7 +185,8 @@ def _peak_memory() -> int:
 
 
 def _storage_fault(error: Exception) -> str | None:
-    """Why no image can be written at all (disk full, quota, read-only); None for any other error."""
+    """Why no image can be written at all (disk full, quota, read-only); None for any other
+    error."""
     codes = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
     if isinstance(error, OSError) and error.errno in codes:
         return str(error.strerror)

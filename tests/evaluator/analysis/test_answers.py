@@ -27,7 +27,9 @@ def made(model: str, items: str, correct: list[float], source: str = "", **label
     """The answers to items of one letter each; labels have one letter an item too."""
     columns = {name: np.array(list(values), dtype=object) for name, values in labels.items()}
     item = np.array(list(items), dtype=object)
-    return Answers(model, source or model, None, None, {}, item, np.array(correct, dtype=float), columns)
+    return Answers(
+        model, source or model, None, None, {}, item, np.array(correct, dtype=float), columns
+    )
 
 
 def test_a_run_is_read_without_its_dataset(run: Path) -> None:
@@ -41,7 +43,9 @@ def test_a_run_is_read_without_its_dataset(run: Path) -> None:
     assert answers.item.tolist() == main["item_id"].tolist()
     assert np.array_equal(answers.correct, main["value"], equal_nan=True)
     assert np.isnan(answers.correct).sum() == 2
-    kinds = main["kind"].fillna(main["skill"]).fillna("")  # a skill tells items apart where they have no kind
+    kinds = (
+        main["kind"].fillna(main["skill"]).fillna("")
+    )  # a skill tells items apart where they have no kind
     assert answers.labels["kind"].tolist() == kinds.tolist()
     for label in ("protocol", "metric", "split", "cluster"):
         assert answers.labels[label].tolist() == main[label].tolist()
@@ -71,7 +75,8 @@ def test_a_protocol_whose_main_metric_is_no_right_or_wrong_is_left_out_and_said(
 
 def test_tables_are_read_as_they_are_written(tmp_path: Path) -> None:
     csv = write(
-        tmp_path / "clip.csv", '\ufeff"item",correct,cluster,split\n007,1,a,seen\n08,False,a,seen\n9,,b,unseen\n'
+        tmp_path / "clip.csv",
+        '\ufeff"item",correct,cluster,split\n007,1,a,seen\n08,False,a,seen\n9,,b,unseen\n',
     )
     (answers,) = read_answers(csv)
     assert (answers.model, answers.source, answers.benchmark) == ("clip", csv, None)
@@ -83,7 +88,9 @@ def test_tables_are_read_as_they_are_written(tmp_path: Path) -> None:
         "split": ["seen", "seen", "unseen"],
     }
     for correct in ([True, False, None], [1, 0, None], [1.0, 0.0, None]):
-        pd.DataFrame({"item": [7, 8, 9], "correct": correct, "cluster": [1, 1, 2]}).to_parquet(tmp_path / "t.parquet")
+        pd.DataFrame({"item": [7, 8, 9], "correct": correct, "cluster": [1, 1, 2]}).to_parquet(
+            tmp_path / "t.parquet"
+        )
         (answers,) = read_answers(str(tmp_path / "t.parquet"))
         assert answers.item.tolist() == ["7", "8", "9"]
         assert np.array_equal(answers.correct, [1, 0, np.nan], equal_nan=True)
@@ -94,8 +101,15 @@ def test_tables_are_read_as_they_are_written(tmp_path: Path) -> None:
     [
         ("a.CSV", "item,correct,cluster\n7,1,a\n8,0,b\n"),
         ("a.tsv", "item\tcorrect\tcluster\n7\t1\ta\n8\t0\tb\n"),
-        ("a.jsonl", '{"item": 7, "correct": true, "cluster": "a"}\n{"item": 8, "correct": false, "cluster": "b"}\n'),
-        ("a.json", '[{"item": 7, "correct": 1, "cluster": "a"}, {"item": 8, "correct": 0, "cluster": "b"}]'),
+        (
+            "a.jsonl",
+            '{"item": 7, "correct": true, "cluster": "a"}\n{"item": 8, "correct": false, '
+            '"cluster": "b"}\n',
+        ),
+        (
+            "a.json",
+            '[{"item": 7, "correct": 1, "cluster": "a"}, {"item": 8, "correct": 0, "cluster": "b"}]',
+        ),
     ],
 )
 def test_answers_are_read_from_every_form_of_table(tmp_path: Path, name: str, text: str) -> None:
@@ -171,7 +185,10 @@ def test_items_that_not_all_runs_answered_are_left_out_and_counted() -> None:
         "compared": 4,
         "missing": {"y": {"items": 1, "first": ["a"]}},
         "unscored": {"x": {"items": 1, "first": ["g"]}},
-        "mismatched": {"split": {"items": 1, "first": ["b"]}, "cluster": {"items": 1, "first": ["d"]}},
+        "mismatched": {
+            "split": {"items": 1, "first": ["b"]},
+            "cluster": {"items": 1, "first": ["d"]},
+        },
     }
     assert matched.correct.tolist() == [[0, 1, 1, 1], [0, 1, 1, 0]]  # of c, e, f and h
     assert matched.labels["split"].tolist() == ["s", "s", "s", "u"]
@@ -180,7 +197,10 @@ def test_items_that_not_all_runs_answered_are_left_out_and_counted() -> None:
 
 
 def test_labels_that_only_one_source_has_hold_for_all() -> None:
-    plain, labelled = made("x", "ab", [1, 0]), made("y", "ba", [1, 1], split="us", cluster="12", kind="kk")
+    plain, labelled = (
+        made("x", "ab", [1, 0]),
+        made("y", "ba", [1, 1], split="us", cluster="12", kind="kk"),
+    )
     matched = match([plain, labelled, made("x", "ab", [0, 0], "other")])
     assert matched.labels["split"].tolist() == ["s", "u"]
     assert matched.models == {"x": [0, 2], "y": [1]}
@@ -197,14 +217,25 @@ def test_a_run_and_a_table_of_its_items_are_matched(run: Path, tmp_path: Path) -
 
 
 def test_nothing_in_common_and_other_benchmarks_are_refused() -> None:
-    with pytest.raises(UserError, match=r"y has no item that all runs before it have \(it has 'c', x has 'a'\)"):
+    with pytest.raises(
+        UserError, match=r"y has no item that all runs before it have \(it has 'c', x has 'a'\)"
+    ):
         match([made("x", "ab", [1, 1]), made("y", "cd", [1, 1])])
     with pytest.raises(UserError, match="No item can be compared"):
         match([made("x", "ab", [1, float("nan")]), made("y", "ab", [float("nan"), 1])])
-    blocks = [replace(made("m", "a", [1], source), benchmark=("b", source, "w")) for source in ("r1", "r2")]
-    with pytest.raises(UserError, match="r1 and r2 were scored on two benchmarks that are not blocks of one design"):
+    blocks = [
+        replace(made("m", "a", [1], source), benchmark=("b", source, "w"))
+        for source in ("r1", "r2")
+    ]
+    with pytest.raises(
+        UserError, match="r1 and r2 were scored on two benchmarks that are not blocks of one design"
+    ):
         match_blocks(blocks)
-    drawn = [replace(each, block=each.source, design={"scenes": i}) for i, each in enumerate(blocks)]
-    with pytest.raises(UserError, match="r1 and r2 were scored on benchmarks that differ in 'scenes'"):
+    drawn = [
+        replace(each, block=each.source, design={"scenes": i}) for i, each in enumerate(blocks)
+    ]
+    with pytest.raises(
+        UserError, match="r1 and r2 were scored on benchmarks that differ in 'scenes'"
+    ):
         match_blocks(drawn)
     assert len(match_blocks([replace(each, design={}) for each in drawn])) == 2

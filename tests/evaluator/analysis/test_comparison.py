@@ -1,5 +1,5 @@
-"""Comparison of models: rows against pandas and statsmodels, seeds, flips and their error rate, power, what is
-refused."""
+"""Comparison of models: rows against pandas and statsmodels, seeds, flips and their error rate,
+power, what is refused."""
 
 from itertools import combinations
 from pathlib import Path
@@ -11,7 +11,13 @@ from statsmodels.stats.multitest import multipletests
 
 from evaluator.analysis.comparison import compare, write_rows
 from evaluator.runs.measure import measure
-from evaluator.statistics.difference import block_seeds_needed, detectable, items_needed, mcnemar, model_difference
+from evaluator.statistics.difference import (
+    block_seeds_needed,
+    detectable,
+    items_needed,
+    mcnemar,
+    model_difference,
+)
 from evaluator.statistics.intervals import speaks_of
 from generator.base.clusters import Clusters, vocabulary_of
 from generator.base.errors import UserError
@@ -36,7 +42,8 @@ def write(path: Path, correct: dict[str, np.ndarray], groups: int = 10) -> str:
 
 
 def share(right: int, n: int = 100) -> np.ndarray:
-    """Outcomes (n,) of which the first are right, so that ten groups have equally many, up to one."""
+    """Outcomes (n,) of which the first are right, so that ten groups have equally many, up to
+    one."""
     return np.arange(n) < right
 
 
@@ -45,7 +52,9 @@ def named(runs: list[Path]) -> list[str]:
     return [f"{run.name}={run}" for run in runs]
 
 
-def test_every_question_and_pair_has_the_row_that_its_tables_give(runs: list[Path], named: list[str]) -> None:
+def test_every_question_and_pair_has_the_row_that_its_tables_give(
+    runs: list[Path], named: list[str]
+) -> None:
     comparison = compare(named, detect=0.05)
     assert comparison["models"] == {run.name: [str(run)] for run in runs}
     tables = {}
@@ -65,7 +74,10 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(runs: list[Pat
     whole = whole.dropna().join(labels.fillna(""))
     vocabulary = vocabulary_of(whole["bindings"])
     skills = whole.groupby(["protocol", "kind"])["skill"].transform("nunique")
-    parts = [whole.assign(skill=""), whole[skills > 1]]  # all skills of a kind, and each where there are several
+    parts = [
+        whole.assign(skill=""),
+        whole[skills > 1],
+    ]  # all skills of a kind, and each where there are several
     questions = [each for part in parts for each in part.groupby([*QUESTION])]
     assert {key[:3] for key, _ in questions} >= {
         ("hard_positives", "replace", "relation"),
@@ -77,14 +89,22 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(runs: list[Pat
         asked = tuple(label or None for label in key)
         rows = [row for row in comparison["rows"] if tuple(row[name] for name in QUESTION) == asked]
         assert [(row["first"], row["second"]) for row in rows] == list(combinations("xyz", 2))
-        clusters = Clusters.of(part["cluster"], part["bindings"], part["scene_id"], vocabulary=vocabulary)
+        clusters = Clusters.of(
+            part["cluster"], part["bindings"], part["scene_id"], vocabulary=vocabulary
+        )
         for row in rows:
             first, second = part[row["first"]].to_numpy(), part[row["second"]].to_numpy()
             found = model_difference([(first[None], second[None])], clusters)
             assert (row["items"], row["clusters"]) == (len(part), part["cluster"].nunique())
             assert row["p_mcnemar"] == mcnemar(first, second)
             assert row["p"] == (1 if np.isnan(found.p) else found.p)
-            numbers = (first.mean(), second.mean(), first.mean() - second.mean(), found.low, found.high)
+            numbers = (
+                first.mean(),
+                second.mean(),
+                first.mean() - second.mean(),
+                found.low,
+                found.high,
+            )
             told = ("first_mean", "second_mean", "difference", "low", "high")
             assert [row[name] for name in told] == pytest.approx(numbers, abs=1e-6)
             assert row["speaks_of"] == speaks_of(clusters, models="these trainings")
@@ -92,14 +112,22 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(runs: list[Pat
             assert row["items_needed"] == items_needed(found, 0.05, len(part))
             least = detectable(found)
             assert row["detectable"] == (None if least is None else pytest.approx(least, abs=1e-6))
-        assert [row["q"] for row in rows] == multipletests([row["p"] for row in rows], method="fdr_bh")[1].tolist()
-        (ranked,) = [each for each in comparison["rankings"] if tuple(each[name] for name in QUESTION) == asked]
+        assert [row["q"] for row in rows] == multipletests(
+            [row["p"] for row in rows], method="fdr_bh"
+        )[1].tolist()
+        (ranked,) = [
+            each
+            for each in comparison["rankings"]
+            if tuple(each[name] for name in QUESTION) == asked
+        ]
         ranks = part[list("xyz")].mean().rank(method="min", ascending=False)
         assert {row["model"]: row["rank"] for row in ranked["models"]} == ranks.to_dict()
         assert all(row["low"] <= row["rank"] <= row["high"] for row in ranked["models"])
 
 
-def test_a_metric_is_compared_in_place_of_the_main_one_and_less_brittleness_leads(tmp_path: Path) -> None:
+def test_a_metric_is_compared_in_place_of_the_main_one_and_less_brittleness_leads(
+    tmp_path: Path,
+) -> None:
     for name, brittle in (("a", 10), ("b", 60)):
         write(tmp_path / f"{name}.csv", {"seen": share(brittle), "unseen": share(70 - brittle)})
         table = pd.read_csv(tmp_path / f"{name}.csv").assign(metric="brittleness")
@@ -126,13 +154,19 @@ def test_a_metric_of_runs_is_compared_where_its_items_are_right_or_wrong(named: 
         assert row["leader"] in (None, row["first"] if row["difference"] < 0 else row["second"])
     with pytest.raises(UserError, match="has no metric 'britleness'; did you mean 'brittleness'"):
         compare(named, metric="britleness")
-    with pytest.raises(UserError, match="no items that are right or wrong; compare runs of another protocol or metric"):
+    with pytest.raises(
+        UserError,
+        match="no items that are right or wrong; compare runs of another protocol or metric",
+    ):
         compare(named, metric="augmented - original")
 
 
 def test_the_order_of_models_and_items_does_not_matter(tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
-    a, b = (write(tmp_path / f"{name}.csv", {"s": rng.random(60) < 0.6, "u": rng.random(60) < 0.5}) for name in "ab")
+    a, b = (
+        write(tmp_path / f"{name}.csv", {"s": rng.random(60) < 0.6, "u": rng.random(60) < 0.5})
+        for name in "ab"
+    )
     before, turned = compare([a, b])["rows"], compare([b, a])["rows"]
     for row, other in zip(before, turned, strict=True):
         assert (row["first"], row["difference"]) == (other["second"], -other["difference"])
@@ -153,8 +187,13 @@ def test_every_key_is_documented(named: list[str]) -> None:
         assert f"`{key}`" in page, key
 
 
-def test_rows_are_written_as_csv_and_columns_that_a_table_lacks_are_empty_there(tmp_path: Path) -> None:
-    few = [write(tmp_path / f"{name}.csv", {"s": share(right)}, 4) for name, right in (("a", 60), ("b", 50))]
+def test_rows_are_written_as_csv_and_columns_that_a_table_lacks_are_empty_there(
+    tmp_path: Path,
+) -> None:
+    few = [
+        write(tmp_path / f"{name}.csv", {"s": share(right)}, 4)
+        for name, right in (("a", 60), ("b", 50))
+    ]
     comparison = compare(few, detect=0.02)
     write_rows(comparison, tmp_path / "new" / "rows.csv")
     (row,) = pd.read_csv(tmp_path / "new" / "rows.csv").to_dict("records")
@@ -165,9 +204,18 @@ def test_rows_are_written_as_csv_and_columns_that_a_table_lacks_are_empty_there(
 
 
 def test_a_lead_that_changes_sides_is_a_flip(tmp_path: Path) -> None:
-    a = write(tmp_path / "a.csv", {"val": share(90), "seen": share(90), "partial": share(62), "unseen": share(20)})
-    b = write(tmp_path / "b.csv", {"val": share(10), "seen": share(50), "partial": share(60), "unseen": share(60)})
-    c = write(tmp_path / "c.csv", {"val": share(10), "seen": share(50), "partial": share(64), "unseen": share(60)})
+    a = write(
+        tmp_path / "a.csv",
+        {"val": share(90), "seen": share(90), "partial": share(62), "unseen": share(20)},
+    )
+    b = write(
+        tmp_path / "b.csv",
+        {"val": share(10), "seen": share(50), "partial": share(60), "unseen": share(60)},
+    )
+    c = write(
+        tmp_path / "c.csv",
+        {"val": share(10), "seen": share(50), "partial": share(64), "unseen": share(60)},
+    )
     comparison = compare([a, b])
     leaders = {row["split"]: row["leader"] for row in comparison["rows"]}
     assert leaders == {"val": "a", "seen": "a", "partial": None, "unseen": "b"}
@@ -188,9 +236,13 @@ def test_a_lead_that_changes_sides_is_a_flip(tmp_path: Path) -> None:
 
 
 def test_seeds_are_trainings_of_one_model_whose_spread_widens_the_interval(tmp_path: Path) -> None:
-    tables = [write(tmp_path / f"{i}.csv", {"s": share(right)}) for i, right in enumerate((90, 88, 30))]
+    tables = [
+        write(tmp_path / f"{i}.csv", {"s": share(right)}) for i, right in enumerate((90, 88, 30))
+    ]
     b = write(tmp_path / "b.csv", {"s": share(50)})
-    near, far = (compare([*(f"a={tables[i]}" for i in chosen), f"b={b}"]) for chosen in ((0, 1), (0, 2)))
+    near, far = (
+        compare([*(f"a={tables[i]}" for i in chosen), f"b={b}"]) for chosen in ((0, 1), (0, 2))
+    )
     assert near["models"] == {"a": tables[:2], "b": [b]}
     (one,), (other,) = near["rows"], far["rows"]
     assert (one["leader"], other["leader"]) == ("a", None)
@@ -222,18 +274,29 @@ def test_blocks_of_one_design_are_compared_within_each_and_pooled(tmp_path: Path
     assert len(pooled["items"]) == 3
     for row in pooled["rows"]:
         key = [row[name] for name in ("protocol", "kind", "split")]
-        each = [r for one in alone for r in one["rows"] if [r[name] for name in ("protocol", "kind", "split")] == key]
-        assert row["difference"] == pytest.approx(np.mean([r["difference"] for r in each]), abs=1e-5)
+        each = [
+            r
+            for one in alone
+            for r in one["rows"]
+            if [r[name] for name in ("protocol", "kind", "split")] == key
+        ]
+        assert row["difference"] == pytest.approx(
+            np.mean([r["difference"] for r in each]), abs=1e-5
+        )
         assert (row["blocks"], row["items"]) == (len(each), sum(r["items"] for r in each))
     with pytest.raises(UserError, match="'b' has no run on the benchmark of"):
         compare(found[:-1])
 
 
-def test_a_run_given_twice_counts_once_and_rows_are_in_the_order_of_results(runs: list[Path], named: list[str]) -> None:
+def test_a_run_given_twice_counts_once_and_rows_are_in_the_order_of_results(
+    runs: list[Path], named: list[str]
+) -> None:
     x, y, _ = named
     comparison = compare([x, y])
     assert compare([x, y, x, f"y={runs[1].parent / '.' / 'y'}"]) == comparison
-    rows = [row for row in comparison["rows"] if (row["protocol"], row["kind"]) == ("binary", "flip")]
+    rows = [
+        row for row in comparison["rows"] if (row["protocol"], row["kind"]) == ("binary", "flip")
+    ]
     assert [row["split"] for row in rows] == ["val", "seen", "partial", "unseen"]
     assert "block_seeds_needed" not in rows[0]
     with pytest.raises(UserError, match="Expected at least two models, got 'random' alone"):
@@ -247,11 +310,16 @@ def test_a_model_that_is_compared_with_itself_does_not_differ(runs: list[Path]) 
 
 
 def _flip_rate(tmp_path: Path, lead: float, draws: int) -> float:
-    """How often a flip is claimed of a model that leads on one split by `lead` and on the other by nothing."""
+    """How often a flip is claimed of a model that leads on one split by `lead` and on the other by
+    nothing."""
     rng, flips = np.random.default_rng(5), 0
     for _ in range(draws):
         drawn = [
-            write(tmp_path / f"{name}.csv", {"seen": rng.random(90) < 0.6 + better, "unseen": rng.random(90) < 0.6}, 90)
+            write(
+                tmp_path / f"{name}.csv",
+                {"seen": rng.random(90) < 0.6 + better, "unseen": rng.random(90) < 0.6},
+                90,
+            )
             for name, better in (("a", lead), ("b", 0))
         ]
         flips += sum(flip["significant"] for flip in compare(drawn)["flips"])
@@ -260,9 +328,11 @@ def _flip_rate(tmp_path: Path, lead: float, draws: int) -> float:
 
 @pytest.mark.full
 @pytest.mark.parametrize(("lead", "most"), [(0, 0.01), (0.35, 0.025 + 0.017)])
-def test_flips_are_claimed_no_more_often_than_their_level(tmp_path: Path, lead: float, most: float) -> None:
-    """With a sure lead on one split a flip needs an error on the other, in one direction: 2.5%, and 2 standard
-    errors."""
+def test_flips_are_claimed_no_more_often_than_their_level(
+    tmp_path: Path, lead: float, most: float
+) -> None:
+    """With a sure lead on one split a flip needs an error on the other, in one direction: 2.5%, and
+    2 standard errors."""
     assert _flip_rate(tmp_path, lead, 330) <= most
 
 

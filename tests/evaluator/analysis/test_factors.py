@@ -14,11 +14,18 @@ from generator.dataset.reader import Dataset
 RULES = {"level": 0.95}
 
 
-def _factors(dataset: Path, name: str | None = None, request: Any = None, **info: object) -> FactorsRecord:
+def _factors(
+    dataset: Path, name: str | None = None, request: Any = None, **info: object
+) -> FactorsRecord:
     opened = Dataset.open(dataset)
     opened.world.manifest["request"] |= request or {}
     benchmark = opened.benchmark(name)
-    record = {"model": "spec:x", "info": info, "benchmark": benchmark.digest, "world": opened.world.digest}
+    record = {
+        "model": "spec:x",
+        "info": info,
+        "benchmark": benchmark.digest,
+        "world": opened.world.digest,
+    }
     return factors_of(Run(dataset, record, opened.world, benchmark), "cosine", RULES)
 
 
@@ -45,21 +52,36 @@ def test_block_seeds_share_a_design_and_differ_in_the_block(several: Path) -> No
 @pytest.mark.parametrize(
     ("base", "named"),
     [
-        ({"model": "jackalope:/a/folder", "weights_sha256": "0123456789ab"}, "jackalope:labclip of jackalope:01234567"),
-        ({"model": "open_clip:RN50@openai", "weights_sha256": "01"}, "jackalope:labclip of open_clip:RN50@openai"),
+        (
+            {"model": "jackalope:/a/folder", "weights_sha256": "0123456789ab"},
+            "jackalope:labclip of jackalope:01234567",
+        ),
+        (
+            {"model": "open_clip:RN50@openai", "weights_sha256": "01"},
+            "jackalope:labclip of open_clip:RN50@openai",
+        ),
         (None, "jackalope:labclip"),
     ],
 )
-def test_a_base_of_ours_is_known_by_its_weights(drawn: Path, base: dict[str, str] | None, named: str) -> None:
+def test_a_base_of_ours_is_known_by_its_weights(
+    drawn: Path, base: dict[str, str] | None, named: str
+) -> None:
     """A folder may be moved or copied, and another model may stand in its place."""
-    assert _factors(drawn, trained_on={"method": "labclip", "recipe": {"seed": 1}, "base": base})["model"] == named
+    assert (
+        _factors(drawn, trained_on={"method": "labclip", "recipe": {"seed": 1}, "base": base})[
+            "model"
+        ]
+        == named
+    )
 
 
 def test_how_the_scenes_that_were_asked_for_are_shared_is_no_part_of_a_design(drawn: Path) -> None:
     """Class lists of other block seeds have other numbers of labels, and so of scenes."""
 
     def design(scenes: int, asked: str | None) -> dict[str, object]:
-        return _factors(drawn, request={"scenes": {"train": scenes}, "scenes_asked": asked})["design"]
+        return _factors(drawn, request={"scenes": {"train": scenes}, "scenes_asked": asked})[
+            "design"
+        ]
 
     assert design(81, "4000") == design(82, "4000")
     assert design(81, "4000") != design(81, "6000")
@@ -67,15 +89,25 @@ def test_how_the_scenes_that_were_asked_for_are_shared_is_no_part_of_a_design(dr
 
 
 def test_another_block_size_is_another_design(several: Path) -> None:
-    assert _factors(several, "smaller")["design"] != _factors(several, "color-shape-3x3-b0")["design"]
+    assert (
+        _factors(several, "smaller")["design"] != _factors(several, "color-shape-3x3-b0")["design"]
+    )
 
 
 def test_a_trained_model_is_its_method_and_recipe_without_the_seed(drawn: Path) -> None:
-    found = _factors(drawn, trained_on={"name": "b", "method": "scratch", "recipe": {"epochs": 3, "seed": 7}})
+    found = _factors(
+        drawn, trained_on={"name": "b", "method": "scratch", "recipe": {"epochs": 3, "seed": 7}}
+    )
     assert (found["model"], found["training_seed"]) == ("jackalope:scratch", 7)
     assert found["treatment"] == {"epochs": 3, "channel": "cosine", "training": "unknown"}
 
 
-def test_another_model_is_its_spec_and_the_rules_of_measuring_are_part_of_the_design(drawn: Path) -> None:
+def test_another_model_is_its_spec_and_the_rules_of_measuring_are_part_of_the_design(
+    drawn: Path,
+) -> None:
     found = _factors(drawn)
-    assert (found["model"], found["training_seed"], found["design"]["level"]) == ("spec:x", None, 0.95)
+    assert (found["model"], found["training_seed"], found["design"]["level"]) == (
+        "spec:x",
+        None,
+        0.95,
+    )

@@ -14,7 +14,9 @@ from tests.evaluator.report.conftest import ROW
 from tests.evaluator.synthetic import FACTORS, Row
 
 
-def made_run(value: float | None = 0.5, model: str = "m", rows: tuple[Row, ...] = (), **factors: Any) -> Row:
+def made_run(
+    value: float | None = 0.5, model: str = "m", rows: tuple[Row, ...] = (), **factors: Any
+) -> Row:
     """The results of a run with one row, and others."""
     found = {**FACTORS, "model": model, **factors}
     low = None if value is None else value - 0.1
@@ -42,22 +44,37 @@ def trained(value: float, block: str, seed: int, **more: Any) -> Row:
 
 
 def test_blocks_and_training_seeds_are_told_apart() -> None:
-    values = {("a", 0): 0.4, ("a", 1): 0.6, ("b", 0): 0.7, ("b", 1): 0.7, ("c", 0): 0.9, ("c", 1): 0.7}
+    values = {
+        ("a", 0): 0.4,
+        ("a", 1): 0.6,
+        ("b", 0): 0.7,
+        ("b", 1): 0.7,
+        ("c", 0): 0.9,
+        ("c", 1): 0.7,
+    }
     (entry,) = pool_runs([trained(value, block, seed) for (block, seed), value in values.items()])
     (row,) = entry["rows"]
     expected = block_mean(list(values.values()), [block for block, _ in values], 0.95)
-    assert (entry["runs"], entry["blocks"], entry["benchmark"]) == (6, 3, "bench-a, bench-b, bench-c")
+    assert (entry["runs"], entry["blocks"], entry["benchmark"]) == (
+        6,
+        3,
+        "bench-a, bench-b, bench-c",
+    )
     assert (row["value"], row["low"], row["high"]) == pytest.approx(
         (expected.value, expected.low, min(1, expected.high)), abs=1e-6
     )
-    assert (row["min_blocks"], row["max_blocks"], row["sd_blocks"]) == pytest.approx((0.5, 0.8, 0.152753), abs=1e-6)
+    assert (row["min_blocks"], row["max_blocks"], row["sd_blocks"]) == pytest.approx(
+        (0.5, 0.8, 0.152753), abs=1e-6
+    )
     assert row["sd_runs"] == pytest.approx((2 * (0.1**2 + 0.1**2) / 3) ** 0.5, abs=1e-6)
     assert (row["items"], row["clusters"], row["ties"]) == (6 * 1200, 3 * 30, 18)
     assert row["p"] == pytest.approx(expected.p(row["chance"]), abs=1e-6)
     assert row["low_fixed"] is None
 
 
-def test_a_statistic_that_pooling_does_not_know_is_that_of_one_run_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_statistic_that_pooling_does_not_know_is_that_of_one_run_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("evaluator.analysis.pooling.STATISTICS", (*STATISTICS, "iqr"))
     runs = [trained(0.5, block, 0) for block in "ab"]
     for run, iqr in zip(runs, (0.1, 0.9), strict=True):
@@ -78,11 +95,18 @@ def test_loads_are_pooled_too() -> None:
         "reason": None,
     }
     runs = [
-        {**trained(0.5, block, 0), "fits": [{**fit, "coefficients": {"n_objects": {**numbers, "beta": beta}}}]}
+        {
+            **trained(0.5, block, 0),
+            "fits": [{**fit, "coefficients": {"n_objects": {**numbers, "beta": beta}}}],
+        }
         for block, beta in (("a", -5.0), ("b", -7.0))
     ]
     [pooled] = pool_runs(runs)[0]["fits"]
-    assert (pooled["coefficients"]["n_objects"]["beta"], pooled["items"], pooled["clusters"]) == (-6, 10, 8)
+    assert (pooled["coefficients"]["n_objects"]["beta"], pooled["items"], pooled["clusters"]) == (
+        -6,
+        10,
+        8,
+    )
 
 
 def test_runs_without_their_items_speak_of_blocks() -> None:
@@ -93,7 +117,8 @@ def test_runs_without_their_items_speak_of_blocks() -> None:
 
 
 def turn_run(folder: Path, turn: int, seed: int, rng: np.random.Generator) -> Row:
-    """A run of a turn: 60 images, of which a quarter are unseen in each turn and right less often."""
+    """A run of a turn: 60 images, of which a quarter are unseen in each turn and right less
+    often."""
     lines = ["protocol,metric,kind,skill,level,split,scene_id,cluster,bindings,value,unscored"]
     outcomes: dict[str, list[int]] = {"seen": [], "unseen": []}
     for image in range(60):
@@ -104,10 +129,29 @@ def turn_run(folder: Path, turn: int, seed: int, rng: np.random.Generator) -> Ro
     (folder / "tables").mkdir(parents=True)
     (folder / "tables" / "items.csv").write_text("\n".join(lines))
     seen, unseen = (float(np.mean(outcomes[split])) for split in ("seen", "unseen"))
-    labels = {"protocol": "p", "metric": "m", "error": None, "kind": None, "skill": None, "level": None, "n": None}
+    labels = {
+        "protocol": "p",
+        "metric": "m",
+        "error": None,
+        "kind": None,
+        "skill": None,
+        "level": None,
+        "n": None,
+    }
     row = {**ROW, **labels, "is_gap": False, "minus": None, "unit": "share", "chance": 0.5}
-    gap = {**row, "split": "seen", "minus": "unseen", "is_gap": True, "unit": "difference", "value": seen - unseen}
-    rows = ({**row, "split": "seen", "value": seen}, {**row, "split": "unseen", "value": unseen}, gap)
+    gap = {
+        **row,
+        "split": "seen",
+        "minus": "unseen",
+        "is_gap": True,
+        "unit": "difference",
+        "value": seen - unseen,
+    }
+    rows = (
+        {**row, "split": "seen", "value": seen},
+        {**row, "split": "unseen", "value": unseen},
+        gap,
+    )
     run = trained(0.5, f"turn{turn}", seed)
     run["factors"]["benchmark"] = f"b{turn}/world"
     return {**run, "rows": list(rows), "folder": str(folder)}
@@ -115,20 +159,35 @@ def turn_run(folder: Path, turn: int, seed: int, rng: np.random.Generator) -> Ro
 
 def test_turns_are_one_analysis_of_their_items(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    runs = [turn_run(tmp_path / f"{turn}-{seed}", turn, seed, rng) for turn in range(4) for seed in range(2)]
+    runs = [
+        turn_run(tmp_path / f"{turn}-{seed}", turn, seed, rng)
+        for turn in range(4)
+        for seed in range(2)
+    ]
     (entry,) = pool_runs(runs)
     seen, unseen, gap = entry["rows"]
     assert "folder" not in entry
-    assert unseen["value"] == pytest.approx(np.mean([run["rows"][1]["value"] for run in runs]), abs=1e-6)
+    assert unseen["value"] == pytest.approx(
+        np.mean([run["rows"][1]["value"] for run in runs]), abs=1e-6
+    )
     assert unseen["speaks_of"] == "this vocabulary (4 values, 3 objects); new trainings"
-    assert unseen["low_wider"] < unseen["low"] < unseen["value"] < unseen["high"] < unseen["high_wider"]
+    assert (
+        unseen["low_wider"]
+        < unseen["low"]
+        < unseen["value"]
+        < unseen["high"]
+        < unseen["high_wider"]
+    )
     assert gap["same_images"] is True
     assert 0 < gap["low"] < gap["value"] < gap["high"]
     assert gap["p"] < 0.01
     assert seen["p"] < 0.01
     # With one training a turn, bindings cannot be told from trainings.
     (once,) = pool_runs(runs[::2])
-    assert once["rows"][1]["speaks_of"] == "this vocabulary (4 values, 3 objects); bindings like these; new trainings"
+    assert (
+        once["rows"][1]["speaks_of"]
+        == "this vocabulary (4 values, 3 objects); bindings like these; new trainings"
+    )
     assert any("one training" in note for note in spread_notes([once]))
 
 
@@ -146,7 +205,9 @@ def test_a_run_that_is_given_twice_counts_once(caplog: pytest.LogCaptureFixture)
     assert "m@None on bench-k is given twice; it counts once." in caplog.text
 
 
-@pytest.mark.parametrize("change", [{"design": {"world width": 96}}, {"treatment": {"epochs": 9}}, {"model": "n"}])
+@pytest.mark.parametrize(
+    "change", [{"design": {"world width": 96}}, {"treatment": {"epochs": 9}}, {"model": "n"}]
+)
 def test_what_differs_in_more_than_seeds_is_not_averaged(change: Row) -> None:
     runs = [trained(0.4, "a", 0), trained(0.8, "b", 1, **change)]
     entries = pool_runs(runs)
@@ -160,7 +221,11 @@ def test_names_of_entries_say_what_of_the_treatment_differs() -> None:
         [made_run(treatment={"epochs": 5, "negatives": on}, training_seed=0) for on in ("swap", "")]
         + [made_run(model="clip")]
     )
-    assert [entry["model"] for entry in entries] == ["m, negatives swap", "m, negatives none", "clip"]
+    assert [entry["model"] for entry in entries] == [
+        "m, negatives swap",
+        "m, negatives none",
+        "clip",
+    ]
 
 
 def test_a_model_that_was_trained_here_is_called_by_its_folder() -> None:
@@ -174,10 +239,15 @@ def test_a_model_that_was_trained_here_is_called_by_its_folder() -> None:
     finetune = "finetune of jackalope:48066006"
     assert names(made_here("jackalope:/somewhere/models/tuned", finetune)) == ["tuned"]
     assert names(made_here("my model", finetune)) == ["my model"]  # --name
-    turns = [made_here(f"jackalope:models/turn{i}", block=f"{i}", benchmark=f"{i}") for i in (9, 10, 11)]
+    turns = [
+        made_here(f"jackalope:models/turn{i}", block=f"{i}", benchmark=f"{i}") for i in (9, 10, 11)
+    ]
     assert names(*turns) == ["models/turn*"]
     assert names(*(made_here(f"jackalope:{i}-tuned", seed=i) for i in (0, 1))) == ["*-tuned"]
-    two = [made_here(f"jackalope:{name}/tuned", treatment={"epochs": n}) for name, n in (("a", 1), ("b", 2))]
+    two = [
+        made_here(f"jackalope:{name}/tuned", treatment={"epochs": n})
+        for name, n in (("a", 1), ("b", 2))
+    ]
     assert names(*two) == ["tuned, epochs 1", "tuned, epochs 2"]
 
 
@@ -199,7 +269,10 @@ def test_intervals_stay_within_what_can_be() -> None:
 
 
 def test_one_training_says_what_its_interval_leaves_out() -> None:
-    assert "variation between trainings is not measured" in spread_notes(pool_runs([trained(0.5, "a", 0)]))[0]
+    assert (
+        "variation between trainings is not measured"
+        in spread_notes(pool_runs([trained(0.5, "a", 0)]))[0]
+    )
     assert spread_notes(pool_runs([made_run()])) == []
     assert spread_notes(pool_runs([trained(0.5, "a", 0), trained(0.6, "a", 1)])) == [
         "± is the standard deviation over the runs of one block."

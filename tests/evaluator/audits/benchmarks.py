@@ -18,8 +18,8 @@ Entry = dict[str, Any]
 def write(root: Path, entries: Iterable[Entry], atoms: int | None = 4) -> Path:
     """A dataset without images, whose one benchmark has an item for each entry.
 
-    An entry has `texts`, a list of (slot, truth, text[, of[, kind[, scene]]]), and may have protocol, kind, skill,
-    split, cluster, level.
+    An entry has `texts`, a list of (slot, truth, text[, of[, kind[, scene]]]), and may have
+    protocol, kind, skill, split, cluster, level.
     """
     with WorldWriter(root, {"width": 8, "height": 8, "family": "none"}) as writer:
         writer.finish("")
@@ -31,7 +31,11 @@ def write(root: Path, entries: Iterable[Entry], atoms: int | None = 4) -> Path:
         items.append({"item_id": item_id, "cluster_id": entry.get("cluster", item_id), **labels})
         for slot, truth, text, *more in entry["texts"]:
             of, kind, scene = (*more, None, None, None)[:3]
-            counts = {"n_objects": atoms, "n_attributes": 0, "n_relations": 0} if atoms is not None else {}
+            counts = (
+                {"n_objects": atoms, "n_attributes": 0, "n_relations": 0}
+                if atoms is not None
+                else {}
+            )
             texts[text] = {"text_id": text, "text": text, "level": entry.get("level"), **counts}
             candidates.append(
                 {
@@ -45,7 +49,13 @@ def write(root: Path, entries: Iterable[Entry], atoms: int | None = 4) -> Path:
                     "kind": kind,
                 }
             )
-    write_benchmark(root, "b", {"texts": list(texts.values()), "items": items, "candidates": candidates}, None, {})
+    write_benchmark(
+        root,
+        "b",
+        {"texts": list(texts.values()), "items": items, "candidates": candidates},
+        None,
+        {},
+    )
     return root
 
 

@@ -1,5 +1,5 @@
-"""What a text-only model can tell: planted artefacts are found, clean benchmarks are not accused, and every number
-checked."""
+"""What a text-only model can tell: planted artefacts are found, clean benchmarks are not accused,
+and every number checked."""
 
 import itertools
 import json
@@ -21,7 +21,9 @@ def test_a_word_that_only_negatives_have_is_found_and_named(tmp_path: Path) -> N
     entries = []
     for true, false, cluster in swaps(200):
         told = rng.random() < 0.4
-        entries.append(pair(true + " here", false + (" there" if told else " here"), cluster=cluster))
+        entries.append(
+            pair(true + " here", false + (" there" if told else " here"), cluster=cluster)
+        )
     results = audited(tmp_path, entries)
     kind = only(results)
     assert kind["blind"]["verdict"] == "hackable"
@@ -53,7 +55,9 @@ def test_a_length_that_is_right_in_the_middle_is_found(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     entries = []
     for i in range(600):
-        true, longer, shorter = (" ".join(f"w{rng.integers(10**6)}" for _ in range(n)) for n in (8, 10, 6))
+        true, longer, shorter = (
+            " ".join(f"w{rng.integers(10**6)}" for _ in range(n)) for n in (8, 10, 6)
+        )
         entries.append(pair(true, longer if rng.random() < 0.5 else shorter, cluster=f"k{i}"))
     blind = only(audited(tmp_path, entries))["blind"]
     assert blind["value"] > 0.95
@@ -70,13 +74,17 @@ def test_clean_benchmarks_are_not_accused(tmp_path: Path, seeds: range) -> None:
 
 
 def test_a_true_text_that_its_cluster_says_often_is_no_give_away(tmp_path: Path) -> None:
-    """The trigram leaves a cluster out when it judges it; how much is missing must not tell which text is true."""
+    """The trigram leaves a cluster out when it judges it; how much is missing must not tell which
+    text is true."""
     rng = np.random.default_rng(3)
     entries = []
     for i in range(600):
-        # the true shape of a cluster stands in three items, each false one in one; over clusters every shape is alike
+        # the true shape of a cluster stands in three items, each false one in one; over clusters
+        # every shape is alike
         true, *false = rng.permutation(SHAPES[:4])
-        entries += [pair(f"There is a {true}.", f"There is a {other}.", cluster=f"c{i}") for other in false]
+        entries += [
+            pair(f"There is a {true}.", f"There is a {other}.", cluster=f"c{i}") for other in false
+        ]
     kind = only(audited(tmp_path, entries))
     assert kind["blind"]["verdict"] != "hackable"
     assert kind["blind"]["value"] < 0.54
@@ -85,7 +93,9 @@ def test_a_true_text_that_its_cluster_says_often_is_no_give_away(tmp_path: Path)
 def test_a_clean_kind_beside_a_hackable_one(tmp_path: Path) -> None:
     entries = [pair(true, false, cluster=cluster) for true, false, cluster in swaps(100)]
     more = {"kind": "negation", "skill": "attribute"}
-    entries += [pair(true, false + " not", cluster=cluster, **more) for true, false, cluster in swaps(100)]
+    entries += [
+        pair(true, false + " not", cluster=cluster, **more) for true, false, cluster in swaps(100)
+    ]
     entries += [pair(true, false, cluster="one", protocol="few") for true, false, _ in swaps(9)]
     results = audited(tmp_path, entries)
     assert [(kind["name"], kind["blind"]["verdict"]) for kind in results["kinds"]] == [
@@ -94,8 +104,8 @@ def test_a_clean_kind_beside_a_hackable_one(tmp_path: Path) -> None:
         ("few/swap", "fewer than 10 groups"),
     ]
     assert results["sentence"] == (
-        "Hackable without looking at the image: binary/negation/attribute (100.0%). Not judged, because they have too "
-        "few groups: few/swap."
+        "Hackable without looking at the image: binary/negation/attribute (100.0%). Not judged, "
+        "because they have too few groups: few/swap."
     )
     clean = audited(tmp_path / "clean", entries[:100])
     assert clean["sentence"] == "No kind is hackable: no blind test is above chance."
@@ -103,10 +113,20 @@ def test_a_clean_kind_beside_a_hackable_one(tmp_path: Path) -> None:
 
 
 def test_which_text_is_true_changes_only_signs(tmp_path: Path) -> None:
-    """The trigram does not know which texts are true: exchanging true and false turns r over, and no more."""
+    """The trigram does not know which texts are true: exchanging true and false turns r over, and
+    no more."""
     rows = [(true, f"{false} w{i}", cluster) for i, (true, false, cluster) in enumerate(swaps(80))]
-    one = only(audited(tmp_path / "one", [pair(true, false, cluster=cluster) for true, false, cluster in rows]))
-    other = only(audited(tmp_path / "other", [pair(false, true, cluster=cluster) for true, false, cluster in rows]))
+    one = only(
+        audited(
+            tmp_path / "one", [pair(true, false, cluster=cluster) for true, false, cluster in rows]
+        )
+    )
+    other = only(
+        audited(
+            tmp_path / "other",
+            [pair(false, true, cluster=cluster) for true, false, cluster in rows],
+        )
+    )
     for a, b in (
         (one["length"]["characters"], other["length"]["characters"]),
         (one["perplexity"], other["perplexity"]),
@@ -139,14 +159,20 @@ def test_from_the_shell(tmp_path: Path) -> None:
     lines = people.stdout.strip().splitlines()
     assert lines[0] == "b: what a text-only model can tell"
     assert lines[-1] == "Hackable without looking at the image: binary/swap (100.0%)."
-    assert ["binary/swap", "40", str(len({c for *_, c in swaps(40)}))] in [line.split()[:3] for line in lines]
+    assert ["binary/swap", "40", str(len({c for *_, c in swaps(40)}))] in [
+        line.split()[:3] for line in lines
+    ]
     assert any(line.startswith("binary/swap is given away by '") for line in lines)
     assert "[not]" in people.stdout
     assert {"+1.00", "100.0", "hackable"} < set(people.stdout.split())
     assert "similar %" not in people.stdout
     assert people.stderr == f"The audit is in {out}.\n"
-    machine = run_process("score", "audit", root, "--json", env={**os.environ, "PYTHONHASHSEED": "1"})
-    assert json.loads(machine.stdout) == json.loads(out.read_text()), "it depends on the order of sets"
+    machine = run_process(
+        "score", "audit", root, "--json", env={**os.environ, "PYTHONHASHSEED": "1"}
+    )
+    assert json.loads(machine.stdout) == json.loads(out.read_text()), (
+        "it depends on the order of sets"
+    )
 
 
 @pytest.mark.parametrize(
@@ -154,13 +180,25 @@ def test_from_the_shell(tmp_path: Path) -> None:
     [
         (["--benchmark", "c"], "has no benchmark 'c'; expected one of: b."),
         (["--protocol", "binery"], "has no items of the protocol 'binery'; did you mean 'binary'?"),
-        (["--protocol", "retrieval"], "no evaluation item with a false text to audit in retrieval."),
-        (["--language-model", "./nowhere"], "There is no folder './nowhere'; give --language-model a folder"),
-        (["--sentence-encoder", "./nowhere"], "There is no folder './nowhere'; give --sentence-encoder a folder"),
+        (
+            ["--protocol", "retrieval"],
+            "no evaluation item with a false text to audit in retrieval.",
+        ),
+        (
+            ["--language-model", "./nowhere"],
+            "There is no folder './nowhere'; give --language-model a folder",
+        ),
+        (
+            ["--sentence-encoder", "./nowhere"],
+            "There is no folder './nowhere'; give --sentence-encoder a folder",
+        ),
     ],
 )
 def test_mistakes_are_one_sentence(tmp_path: Path, arguments: list[str], said: str) -> None:
-    entries = [pair("a red cube", "a blue cube"), {"protocol": "retrieval", "texts": [("c", True, "a red cube")]}]
+    entries = [
+        pair("a red cube", "a blue cube"),
+        {"protocol": "retrieval", "texts": [("c", True, "a red cube")]},
+    ]
     assert_one_sentence(score_command("audit", write(tmp_path / "d", entries), *arguments), said)
 
 
@@ -168,7 +206,8 @@ def test_an_empty_benchmark_is_one_sentence(tmp_path: Path) -> None:
     root = write(tmp_path / "d", [])
     assert_one_sentence(score_command("audit", root), "no evaluation item with a false text")
     assert_one_sentence(
-        score_command("audit", root, "--protocol", "binary"), "has no items of the protocol 'binary'; it has no"
+        score_command("audit", root, "--protocol", "binary"),
+        "has no items of the protocol 'binary'; it has no",
     )
 
 
@@ -190,6 +229,12 @@ def test_verdicts_are_corrected_for_the_number_of_kinds(p: list[float], hackable
 
 
 def test_an_interval_that_reaches_chance_is_no_verdict() -> None:
-    kind: dict[str, Any] = {"blind": {"p": 1e-6, "low": 0.5, "give_aways": ["a"], "examples": ["b"]}}
+    kind: dict[str, Any] = {
+        "blind": {"p": 1e-6, "low": 0.5, "give_aways": ["a"], "examples": ["b"]}
+    }
     decide([kind])
-    assert (kind["blind"]["verdict"], kind["blind"]["give_aways"], kind["blind"]["examples"]) == (CLEAN, [], [])
+    assert (kind["blind"]["verdict"], kind["blind"]["give_aways"], kind["blind"]["examples"]) == (
+        CLEAN,
+        [],
+        [],
+    )

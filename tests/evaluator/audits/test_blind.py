@@ -1,4 +1,5 @@
-"""The blind test on pairs whose answer is known, the features that it learns from, and the size and p of effects."""
+"""The blind test on pairs whose answer is known, the features that it learns from, and the size and
+p of effects."""
 
 import itertools
 
@@ -29,7 +30,10 @@ def _pairs(word: str, n: int = 60) -> Pairs:
     rng = np.random.default_rng(0)
     texts = [f"w{rng.integers(20)} w{rng.integers(20)}" for _ in range(n)]
     return make_pairs(
-        texts, [f"{text} {word}".strip() for text in texts], [f"k{i // 2}" for i in range(n)], np.full((n, 2), np.nan)
+        texts,
+        [f"{text} {word}".strip() for text in texts],
+        [f"k{i // 2}" for i in range(n)],
+        np.full((n, 2), np.nan),
     )
 
 
@@ -53,12 +57,17 @@ def test_equal_texts_are_undecided() -> None:
 def test_learners_do_not_depend_on_the_order_of_a_pair(name: str) -> None:
     pairs = _pairs("not")
     train, test = np.arange(40), np.arange(40, 60)
-    # learned on true texts that have the word less often, asked about a pair given the other way round
+    # learned on true texts that have the word less often, asked about a pair given the other way
+    # round
     asked = (np.arange(60) >= 40)[:, None]
     true, false = np.where(asked, pairs.false, pairs.true), np.where(asked, pairs.true, pairs.false)
-    both = Pairs(pairs.differences.multiply(1 - 2 * asked).tocsr(), pairs.names, true, false, pairs.clusters)
+    both = Pairs(
+        pairs.differences.multiply(1 - 2 * asked).tocsr(), pairs.names, true, false, pairs.clusters
+    )
     with threadpool_limits(1):  # small fits are slow in several threads
-        assert LEARNERS[name](both, train, test) == pytest.approx(-LEARNERS[name](pairs, train, test))
+        assert LEARNERS[name](both, train, test) == pytest.approx(
+            -LEARNERS[name](pairs, train, test)
+        )
 
 
 def test_the_centre_is_the_text_with_most_in_common() -> None:
@@ -69,15 +78,24 @@ def test_the_centre_is_the_text_with_most_in_common() -> None:
 
 def test_a_text_has_words_runs_orders_and_lengths() -> None:
     found = text_features("A red cube.")
-    assert {"a", "red", "cube", ".", "⟨start⟩ a red", "red cube .", "a … cube", ". ⟨end⟩"} <= set(found)
-    assert (found["⟨words⟩"], found["⟨tens of characters⟩"], found["⟨capital letters⟩"]) == (3, 1.1, 1)
+    assert {"a", "red", "cube", ".", "⟨start⟩ a red", "red cube .", "a … cube", ". ⟨end⟩"} <= set(
+        found
+    )
+    assert (found["⟨words⟩"], found["⟨tens of characters⟩"], found["⟨capital letters⟩"]) == (
+        3,
+        1.1,
+        1,
+    )
     assert "cube … a" not in found
 
 
 def test_pairs_hold_the_differences_that_are_not_rare() -> None:
     true, false = ["a red cube"] * 3 + ["a cone"], ["a blue cube"] * 3 + ["a torus"]
     pairs = make_pairs(true, false, ["k", "k", "l", "m"], np.full((4, 2), np.nan))
-    columns = {name: pairs.differences[:, [i]].toarray().ravel().tolist() for i, name in enumerate(pairs.names)}
+    columns = {
+        name: pairs.differences[:, [i]].toarray().ravel().tolist()
+        for i, name in enumerate(pairs.names)
+    }
     assert (columns["red"], columns["blue"]) == ([1, 1, 1, 0], [-1, -1, -1, 0])
     assert not {"a", "cube", "cone", "torus"} & set(columns)
     assert pairs.clusters.tolist() == [0, 0, 1, 2]
@@ -101,7 +119,11 @@ def test_numbers_describe_each_text() -> None:
 
 def test_words_and_how_texts_differ() -> None:
     assert words("It's a red-hot, 2nd cube.") == ["it's", "a", "red-hot", "2nd", "cube"]
-    assert (word_overlap("A cube", "a CUBE."), word_overlap("", "!"), word_overlap("a", "b")) == (1, 1, 0)
+    assert (word_overlap("A cube", "a CUBE."), word_overlap("", "!"), word_overlap("a", "b")) == (
+        1,
+        1,
+        0,
+    )
     assert [ngram_differences("a a b", "a b b", n) for n in (1, 2, 3)] == [2, 2, 2]
 
 
@@ -109,7 +131,10 @@ def test_p_is_that_of_all_changes_of_sign() -> None:
     rng = np.random.default_rng(0)
     outcomes, clusters = rng.random(30) < 0.65, np.repeat(np.arange(10), 3)
     excess = np.bincount(clusters, outcomes - 0.5)
-    every = np.abs(np.array(list(itertools.product([-1, 1], repeat=10))) @ excess) >= excess.sum() - 1e-9
+    every = (
+        np.abs(np.array(list(itertools.product([-1, 1], repeat=10))) @ excess)
+        >= excess.sum() - 1e-9
+    )
     assert p_above(outcomes.astype(float), clusters, 0.5) == pytest.approx(every.mean(), abs=0.015)
     assert p_above(1.0 - outcomes, clusters, 0.5) == 1
     assert p_above(np.ones(400), np.arange(400), 0.5) == pytest.approx(2 * np.exp(-200))
@@ -120,7 +145,10 @@ def test_p_is_that_of_all_changes_of_sign() -> None:
 def test_r_is_that_of_scipy() -> None:
     rng = np.random.default_rng(0)
     for _ in range(20):
-        true, false = rng.integers(0, 9, rng.integers(1, 40)), rng.integers(2, 12, rng.integers(1, 40))
+        true, false = (
+            rng.integers(0, 9, rng.integers(1, 40)),
+            rng.integers(2, 12, rng.integers(1, 40)),
+        )
         u = stats.mannwhitneyu(true, false).statistic
         assert rank_biserial(true, false) == pytest.approx(1 - 2 * u / (len(true) * len(false)))
 

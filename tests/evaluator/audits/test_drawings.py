@@ -1,4 +1,5 @@
-"""Drawing captions into a folder: which captions, what is written, what is continued, what is refused; the sheet."""
+"""Drawing captions into a folder: which captions, what is written, what is continued, what is
+refused; the sheet."""
 
 import io
 import json
@@ -11,7 +12,14 @@ import pytest
 from PIL import Image, ImageColor
 
 from evaluator.audits import generation as module
-from evaluator.audits.generation import Drawing, SheetRow, draw_captions, draw_image, draw_sheet, seen_image
+from evaluator.audits.generation import (
+    Drawing,
+    SheetRow,
+    draw_captions,
+    draw_image,
+    draw_sheet,
+    seen_image,
+)
 from evaluator.audits.prompts import choose_prompts
 from evaluator.models.registry import load_model
 from evaluator.provenance.exposure import Exposure
@@ -47,13 +55,20 @@ def test_each_image_is_the_models_and_finished_ones_are_kept(
     sheet = draw_captions(asked, world, benchmark, tmp_path / "out", "cpu")
     record = json.loads((tmp_path / "out" / "drawings.json").read_text())
     texts = [entry["text"] for entry in record["captions"]]
-    assert [entry["split"] for entry in record["captions"]] == ["train", "train", "unseen", "unseen"]
+    assert [entry["split"] for entry in record["captions"]] == [
+        "train",
+        "train",
+        "unseen",
+        "unseen",
+    ]
     assert drawn_texts == texts
     loaded: Any = load_model(model, "cpu")
     assert record["models"]["frozen"]["weights_sha256"] == loaded.info["weights_sha256"]
     paths = []
     for entry in record["captions"]:
-        drawn, seen = (tmp_path / "out" / entry["images"]["frozen"][what] for what in ("drawn", "seen"))
+        drawn, seen = (
+            tmp_path / "out" / entry["images"]["frozen"][what] for what in ("drawn", "seen")
+        )
         expected = (
             draw_image(loaded, entry["text"], entry["seed"], 5.0, 3),
             seen_image(loaded, world.image(entry["scene_id"])),
@@ -67,7 +82,11 @@ def test_each_image_is_the_models_and_finished_ones_are_kept(
     draw_captions(asked, world, benchmark, tmp_path / "out", "cpu")
     assert drawn_texts == [*texts, texts[0]]
     assert [path.read_bytes() for path in (*paths, sheet)] == before
-    for other in ({"seed": 2}, {"steps": 2}, {"guidance": 4.0}):  # nothing of another request is taken
+    for other in (
+        {"seed": 2},
+        {"steps": 2},
+        {"guidance": 4.0},
+    ):  # nothing of another request is taken
         again = replace(asked, splits=("unseen",), captions=1, **other)
         draw_captions(again, world, benchmark, tmp_path / "out", "cpu")
     assert len(drawn_texts) == 5 + 3
@@ -75,18 +94,31 @@ def test_each_image_is_the_models_and_finished_ones_are_kept(
 
 def test_what_a_model_was_shown_is_said(world: World, benchmark: Benchmark, tmp_path: Path) -> None:
     folder = diffusers_folders.stable_diffusion(tmp_path / "sd")
-    held = frozenset(("color", value, thing) for value, thing in (benchmark.holdout or {})["bindings"])
+    held = frozenset(
+        ("color", value, thing) for value, thing in (benchmark.holdout or {})["bindings"]
+    )
     (folder / "jackalope.json").write_text(json.dumps({"exposure": Exposure(held).to_dict()}))
-    draw_captions(Drawing((f"diffusion:{folder}",), ("unseen",), 1, steps=1), world, benchmark, tmp_path / "out", "cpu")
+    draw_captions(
+        Drawing((f"diffusion:{folder}",), ("unseen",), 1, steps=1),
+        world,
+        benchmark,
+        tmp_path / "out",
+        "cpu",
+    )
     record = json.loads((tmp_path / "out" / "drawings.json").read_text())
-    assert record["models"][f"diffusion:{folder}"]["training"]["said"].startswith("CONTAMINATED: 9 of 9 held-out bind")
+    assert record["models"][f"diffusion:{folder}"]["training"]["said"].startswith(
+        "CONTAMINATED: 9 of 9 held-out bind"
+    )
 
 
 @pytest.mark.parametrize(
     ("models", "said"),
     [
         (("blind:length",), "'blind:length' draws no images; give a diffusion: model"),
-        (("a=blind:length", "a=blind:ngram"), "Expected models with different names, got a=blind:length, a=blind"),
+        (
+            ("a=blind:length", "a=blind:ngram"),
+            "Expected models with different names, got a=blind:length, a=blind",
+        ),
     ],
 )
 def test_models_that_cannot_be_drawn_are_refused(
@@ -97,8 +129,14 @@ def test_models_that_cannot_be_drawn_are_refused(
 
 
 def test_images_stand_on_the_sheet_in_rows_and_columns() -> None:
-    images = [Image.new("RGB", (64 if i % 2 else 48, 32), colour) for i, colour in enumerate(COLOURS)]
-    captions = ["seen: a red cube", "seen: a blue cube", "unseen: " + " ".join(["a red cube and"] * 12)]
+    images = [
+        Image.new("RGB", (64 if i % 2 else 48, 32), colour) for i, colour in enumerate(COLOURS)
+    ]
+    captions = [
+        "seen: a red cube",
+        "seen: a blue cube",
+        "unseen: " + " ".join(["a red cube and"] * 12),
+    ]
     rows = [SheetRow(caption, images[2 * i : 2 * i + 2]) for i, caption in enumerate(captions)]
     data = draw_sheet(["true image", "m" * 90], rows, ["A note."])
     assert data == draw_sheet(["true image", "m" * 90], rows, ["A note."])
@@ -129,9 +167,16 @@ def test_captions_are_true_of_their_images_and_of_their_split(benchmark: Benchma
     }
     assert {astuple(prompt) for prompt in prompts} <= true
     assert len({prompt.text for prompt in prompts}) == 12
-    assert not any(prompt.text.endswith(".") for prompt in prompts)  # relations are not learnt by default
+    assert not any(
+        prompt.text.endswith(".") for prompt in prompts
+    )  # relations are not learnt by default
     assert choose_prompts(benchmark, (), 3, 0) == prompts != choose_prompts(benchmark, (), 3, 1)
     assert choose_prompts(benchmark, ("unseen",), 3, 0) == prompts[-3:]
-    assert [prompt.split for prompt in choose_prompts(benchmark, ("val", "train"), 1, 0)] == ["val", "train"]
-    with pytest.raises(UserError, match="has no captions of a split 'unsee'; did you mean 'unseen'"):
+    assert [prompt.split for prompt in choose_prompts(benchmark, ("val", "train"), 1, 0)] == [
+        "val",
+        "train",
+    ]
+    with pytest.raises(
+        UserError, match="has no captions of a split 'unsee'; did you mean 'unseen'"
+    ):
         choose_prompts(benchmark, ("unsee",), 1, 0)

@@ -1,4 +1,5 @@
-"""Where embeddings place captions and images: which are shown, that neighbours stay together, and the figure."""
+"""Where embeddings place captions and images: which are shown, that neighbours stay together, and
+the figure."""
 
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,9 @@ def test_clusters_stay_together() -> None:
     centres = np.repeat(np.eye(8)[:3], 12, axis=0)
     embeddings = (centres + rng.normal(scale=0.02, size=centres.shape)).astype(np.float32)
     places = on_plane(embeddings, 0)
-    distance = np.linalg.norm(places[:, None] - places[None], axis=-1) + np.diag(np.full(36, np.inf))
+    distance = np.linalg.norm(places[:, None] - places[None], axis=-1) + np.diag(
+        np.full(36, np.inf)
+    )
     nearest = distance.argsort(axis=1)[:, :5]
     assert (nearest // 12 == np.arange(36)[:, None] // 12).all()
     assert np.array_equal(places, on_plane(embeddings, 0))
@@ -52,12 +55,17 @@ def test_clusters_stay_together() -> None:
 
 def test_cosines_are_told_by_how_captions_of_two_objects_differ() -> None:
     """Pearson et al. 2025, figure 6: the four arrangements of two objects."""
-    words = "cube left cone, cone right cube, cone left cube, cube right cone, cube left ring, cube front cone"
+    words = (
+        "cube left cone, cone right cube, cone left cube, cube right cone, cube left ring, cube "
+        "front cone"
+    )
     triples: list[Any] = [each.split() for each in words.split(", ")]
     first, second, *others = np.eye(6, dtype=np.float32)
     embeddings = np.stack([first, (first + second) / np.sqrt(2), *others])
     texts = mean_cosines(embeddings, triples, of_images=False)
-    assert texts["same meaning"] == pytest.approx(np.sqrt(0.5) / 2, abs=1e-4)  # of two pairs the first is alike
+    assert texts["same meaning"] == pytest.approx(
+        np.sqrt(0.5) / 2, abs=1e-4
+    )  # of two pairs the first is alike
     apart = {"other axis", "other objects", "relation turned", "objects exchanged"}
     assert {how for how, value in texts.items() if value == 0} == apart
     images = mean_cosines(embeddings[:4], triples[:4], of_images=True)
@@ -66,7 +74,9 @@ def test_cosines_are_told_by_how_captions_of_two_objects_differ() -> None:
 
 def test_few_points_have_no_plane() -> None:
     assert on_plane(np.eye(4, dtype=np.float32), 0).shape == (4, 2)
-    with pytest.raises(UserError, match=r"Expected at least 4 captions and 4 images .* got 3; raise --captions"):
+    with pytest.raises(
+        UserError, match=r"Expected at least 4 captions and 4 images .* got 3; raise --captions"
+    ):
         on_plane(np.eye(3, dtype=np.float32), 0)
 
 

@@ -1,4 +1,5 @@
-"""score audit --quick: kinds that texts alone reveal are declared, with figures, wherever the benchmark is named."""
+"""score audit --quick: kinds that texts alone reveal are declared, with figures, wherever the
+benchmark is named."""
 
 import json
 from pathlib import Path
@@ -29,7 +30,9 @@ def _planted(n: int, share: float) -> list[Entry]:
     entries = []
     for true, false, cluster in swaps(n):
         told = rng.random() < share
-        entries.append(pair(true + " here", false + (" there" if told else " here"), cluster=cluster))
+        entries.append(
+            pair(true + " here", false + (" there" if told else " here"), cluster=cluster)
+        )
     return entries
 
 
@@ -42,11 +45,15 @@ def test_a_kind_that_texts_reveal_is_declared_with_its_figure(tmp_path: Path) ->
     assert declared in printed
     assert declared in (root / "README.md").read_text(encoding="utf-8")
     (kind,) = json.loads((folder / "floor.json").read_text(encoding="utf-8"))["kinds"]
-    assert 0.6 < kind["low"] < kind["value"] < kind["high"] < 0.8, "0.4 are told apart, the others by chance"
+    assert 0.6 < kind["low"] < kind["value"] < kind["high"] < 0.8, (
+        "0.4 are told apart, the others by chance"
+    )
 
 
 def test_clean_texts_declare_nothing(tmp_path: Path) -> None:
-    root = write(tmp_path / "d", [pair(true, false, cluster=cluster) for true, false, cluster in swaps(N, 3)])
+    root = write(
+        tmp_path / "d", [pair(true, false, cluster=cluster) for true, false, cluster in swaps(N, 3)]
+    )
     assert score_json("audit", root, "--quick")["declared"] == []
     assert "reveal" not in (root / "README.md").read_text(encoding="utf-8")
 
@@ -64,7 +71,15 @@ def test_a_floor_of_other_files_does_not_count(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, "much"])
 def test_a_damaged_file_is_refused(tmp_path: Path, value: Any) -> None:
-    kind = {"name": "k", "items": 1, "sampled": 1, "value": value, "low": 0.5, "high": 0.6, "revealed": True}
+    kind = {
+        "name": "k",
+        "items": 1,
+        "sampled": 1,
+        "value": value,
+        "low": 0.5,
+        "high": 0.6,
+        "revealed": True,
+    }
     write_json(tmp_path / "floor.json", {"benchmark": "b", "kinds": [kind]})
     with pytest.raises(UserError, match=r"floor\.json is damaged"):
         declared_floor(tmp_path, "b")
@@ -74,9 +89,13 @@ def test_certificate_and_every_table_say_what_texts_reveal(tmp_path: Path) -> No
     design = Design(6, 6, "3x3", scenes=14, request=Request(("binary",), strict=False))
     root = make(design, tmp_path / "d")
     benchmark = Dataset.open(root).benchmark(BENCHMARK)
-    kind = FloorKind(name="binary/swap", items=500, sampled=500, value=0.6, low=0.55, high=0.65, revealed=True)
+    kind = FloorKind(
+        name="binary/swap", items=500, sampled=500, value=0.6, low=0.55, high=0.65, revealed=True
+    )
     write_floor(benchmark.folder, benchmark.digest, [kind])
-    declared = "texts alone reveal the true caption of binary/swap in 60.0% [55.0, 65.0], chance 50%"
+    declared = (
+        "texts alone reveal the true caption of binary/swap in 60.0% [55.0, 65.0], chance 50%"
+    )
     certificate = verify_dataset(root, None)[BENCHMARK]
     assert (certificate["status"], certificate["declared_leaks"]) == ("as declared", [declared])
     assert declared in certificate["sentence"]

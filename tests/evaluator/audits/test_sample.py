@@ -23,7 +23,11 @@ def benchmark(tmp_path: Path) -> Benchmark:
     more = {"protocol": "retrieval", "texts": [("c", True, "a pool of texts stands against it")]}
     train = [pair("c", "d", protocol="train", split="train"), pair("e", "f", split="train")]
     return opened(
-        tmp_path / "d", pair("a", "b", protocol="other", kind="flip", skill="relation"), *entries, *train, more
+        tmp_path / "d",
+        pair("a", "b", protocol="other", kind="flip", skill="relation"),
+        *entries,
+        *train,
+        more,
     )
 
 
@@ -35,20 +39,28 @@ def test_questions_are_drawn_by_kind_and_training_is_left_out(benchmark: Benchma
     assert (question.texts, question.negative, question.atoms) == (("a", "b"), "b", 4)
     assert all(q.caption.replace("red", "blue") == q.negative for q in binary.questions)
     assert all(q.cluster == f"k{q.caption.split()[-1]}" for q in binary.questions)
-    with pytest.raises(UserError, match="has no items of the protocol 'othr'; did you mean 'other'"):
+    with pytest.raises(
+        UserError, match="has no items of the protocol 'othr'; did you mean 'other'"
+    ):
         draw_samples(benchmark, ("othr",), 5, 0)
 
 
 def test_the_draw_depends_on_the_seed_and_not_on_other_kinds(benchmark: Benchmark) -> None:
-    first, again, other = (draw_samples(benchmark, ("binary",), 5, seed)[0].questions for seed in (0, 0, 1))
+    first, again, other = (
+        draw_samples(benchmark, ("binary",), 5, seed)[0].questions for seed in (0, 0, 1)
+    )
     assert first == again != other
     assert draw_samples(benchmark, (), 5, 0)[0].questions == first
 
 
-def test_training_items_are_drawn_where_they_are_asked_for_and_positives_by_their_kind(tmp_path: Path) -> None:
+def test_training_items_are_drawn_where_they_are_asked_for_and_positives_by_their_kind(
+    tmp_path: Path,
+) -> None:
     texts = [("c", True, "a"), ("n", False, "b", "a", "swap")]
     texts += [("p", True, "c", "a", "replace"), ("p", True, "d", "a", "converse")]
-    benchmark = opened(tmp_path / "t", {"protocol": "train", "split": "train", "kind": "plain", "texts": texts})
+    benchmark = opened(
+        tmp_path / "t", {"protocol": "train", "split": "train", "kind": "plain", "texts": texts}
+    )
     samples = draw_samples(benchmark, ("train",), 5, 0)
     assert {str(sample.kind): sample.questions[0].texts for sample in samples} == {
         "train/plain/swap": ("a", "b"),
@@ -69,13 +81,24 @@ CUBE = "a red cube"
         ),
         (  # decomposed captions are compared with those of their slot
             [
-                *(("c", True, CUBE), ("n", False, "a"), ("n", False, "b"), ("d1", True, "c"), ("d1", False, "d")),
+                *(
+                    ("c", True, CUBE),
+                    ("n", False, "a"),
+                    ("n", False, "b"),
+                    ("d1", True, "c"),
+                    ("d1", False, "d"),
+                ),
                 *(("d2", True, "e"), ("d2", False, "f")),
             ],
             {"c": {(CUBE, "a", "b")}, "d": {("c", "d"), ("e", "f")}},
         ),
         (  # negatives stand against the text that they were made from
-            [("c", True, CUBE), ("n", False, "a blue cube", CUBE), ("c", True, "other"), ("n", False, "b", "other")],
+            [
+                ("c", True, CUBE),
+                ("n", False, "a blue cube", CUBE),
+                ("c", True, "other"),
+                ("n", False, "b", "other"),
+            ],
             {"c": {(CUBE, "a blue cube"), ("other", "b")}},
         ),
         (  # captions of two images are asked apart
@@ -86,7 +109,12 @@ CUBE = "a red cube"
             {"c": {("x", "y"), ("y", "x")}},
         ),
         (  # kinds of negatives are told apart
-            [("c", True, CUBE), ("n", False, "a", None, "atom"), ("n", False, "b"), ("n", False, "c", None, "swap")],
+            [
+                ("c", True, CUBE),
+                ("n", False, "a", None, "atom"),
+                ("n", False, "b"),
+                ("n", False, "c", None, "swap"),
+            ],
             {"atom": {(CUBE, "a")}, "c": {(CUBE, "b")}, "swap": {(CUBE, "c")}},
         ),
     ],
@@ -94,11 +122,15 @@ CUBE = "a red cube"
 def test_texts_are_paired_as_their_protocol_compares_them(
     tmp_path: Path, texts: list[tuple[Any, ...]], expected: dict[str, set[tuple[str, ...]]]
 ) -> None:
-    benchmark = opened(tmp_path / "d", *({"texts": texts, "kind": "k", "item_id": f"i{i}"} for i in range(20)))
+    benchmark = opened(
+        tmp_path / "d", *({"texts": texts, "kind": "k", "item_id": f"i{i}"} for i in range(20))
+    )
     found: dict[str, set[tuple[str, ...]]] = {}
     for sample in draw_samples(benchmark, (), 100, 0):
         assert len(sample.questions) == sample.available == 20
-        found[sample.kind.negatives or sample.kind.role] = {question.texts for question in sample.questions}
+        found[sample.kind.negatives or sample.kind.role] = {
+            question.texts for question in sample.questions
+        }
     assert found == expected
     every = {question.texts for question in every_question(benchmark, ())}
     assert every == {texts for role, some in expected.items() if role != "p" for texts in some}
@@ -106,7 +138,10 @@ def test_texts_are_paired_as_their_protocol_compares_them(
 
 def entry(number: int, level: str, negatives: int, **more: str) -> Entry:
     caption = f"{level} caption {'long ' * (number % 3)}{number}"
-    texts = [("c", True, caption), *(("n", False, f"{caption} wrong {k}", caption) for k in range(negatives))]
+    texts = [
+        ("c", True, caption),
+        *(("n", False, f"{caption} wrong {k}", caption) for k in range(negatives)),
+    ]
     texts += [("d1", True, f"part {level} {number}"), ("d1", False, f"other part {level} {number}")]
     of = {"protocol": "integration", "kind": "composed", "level": level, "cluster": f"k{number}"}
     return {"texts": texts, **of, **more}

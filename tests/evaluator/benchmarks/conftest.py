@@ -1,4 +1,5 @@
-"""Published benchmarks in small, in their authors' layouts, and a model that knows colours and nothing else."""
+"""Published benchmarks in small, in their authors' layouts, and a model that knows colours and
+nothing else."""
 
 import io
 import json
@@ -13,7 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-COLORS = {"red": (220, 20, 30), "green": (20, 160, 40), "blue": (30, 60, 220), "gray": (128, 128, 128)}
+COLORS = {
+    "red": (220, 20, 30),
+    "green": (20, 160, 40),
+    "blue": (30, 60, 220),
+    "gray": (128, 128, 128),
+}
 
 
 def square(color: str, side: int = 24) -> Image.Image:
@@ -29,7 +35,8 @@ def encoded(image: Image.Image, kind: str = "PNG") -> bytes:
 
 
 class Colors:
-    """The score of an image and a text is 1 where the text's first colour is the nearest to the image's mean."""
+    """The score of an image and a text is 1 where the text's first colour is the nearest to the
+    image's mean."""
 
     def encode_images(self, images: Sequence[Image.Image]) -> np.ndarray:
         """One-hot by the nearest colour, float32 (images, colours)."""
@@ -39,7 +46,10 @@ class Colors:
 
     def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
         """One-hot by the first word that is a colour, float32 (texts, colours)."""
-        named = [next(list(COLORS).index(word) for word in text.split() if word in COLORS) for text in texts]
+        named = [
+            next(list(COLORS).index(word) for word in text.split() if word in COLORS)
+            for text in texts
+        ]
         return np.eye(len(COLORS), dtype=np.float32)[named]
 
 
@@ -59,7 +69,8 @@ def write_json(path: Path, data: object) -> None:
 
 
 def write_csv(path: Path, rows: Sequence[dict[str, Any]], numbered: bool = False) -> None:
-    """A CSV of rows with the same columns, with its folders. numbered: a first column without a name has numbers."""
+    """A CSV of rows with the same columns, with its folders. numbered: a first column without a
+    name has numbers."""
     path.parent.mkdir(parents=True, exist_ok=True)
     pd.DataFrame(rows).to_csv(path, index=numbered)
 
@@ -99,7 +110,11 @@ def _quarters(path: Path) -> list[tuple[str, int, int]]:
 
 def _sugarcrepe_rows() -> list[dict[str, Any]]:
     return [
-        {"filename": f"{n:012d}.jpg", "caption": f"a {color} car", "negative_caption": f"a {other} car"}
+        {
+            "filename": f"{n:012d}.jpg",
+            "caption": f"a {color} car",
+            "negative_caption": f"a {other} car",
+        }
         for n, (color, other) in enumerate(zip(COLORS, reversed(COLORS), strict=True))
     ]
 
@@ -115,11 +130,14 @@ def write_sugarcrepe(folder: Path) -> Path:
 
 
 def write_sugarcrepe_pp(folder: Path) -> Path:
-    """Two files of one image a row. In the second the other true caption is read as another colour, and ties with
-    the false one."""
+    """Two files of one image a row. In the second the other true caption is read as another colour,
+    and ties with the false one."""
     _photos(folder / "images", "{:012d}.jpg")
     named = zip(COLORS, _sugarcrepe_rows(), strict=True)
-    rows = [{"id": n, **row, "caption2": f"The car is {color} ."} for n, (color, row) in enumerate(named)]
+    rows = [
+        {"id": n, **row, "caption2": f"The car is {color} ."}
+        for n, (color, row) in enumerate(named)
+    ]
     write_json(folder / "data" / "replace_att.json", rows)
     write_json(folder / "data" / "swap_obj.json", [{**rows[0], "caption2": "a blue or red car"}])
     return folder
@@ -156,13 +174,17 @@ def _write_pairs(
     suffix: str = ".png",
     **more: list[str],
 ) -> Path:
-    """A file of JSON with the names of two images and their captions, and the images beside it. more: other columns."""
+    """A file of JSON with the names of two images and their captions, and the images beside it.
+    more: other columns."""
     rows = []
     for n, pair in enumerate(PAIRS):
         row: dict[str, object] = {"id": n, **{name: values[n] for name, values in more.items()}}
         for k, color in zip(numbers, pair, strict=True):
             _photo(file.parent / "images" / f"ex_{n}_img_{k}.png", color)
-            row |= {image.format(k): f"ex_{n}_img_{k}{suffix}", caption.format(k): f"a {color} thing"}
+            row |= {
+                image.format(k): f"ex_{n}_img_{k}{suffix}",
+                caption.format(k): f"a {color} thing",
+            }
         rows.append(row)
     write_json(file, rows)
     return file.parent
@@ -170,7 +192,9 @@ def _write_pairs(
 
 def write_winoground(folder: Path) -> Path:
     """JSON lines, and images named without their suffix."""
-    return _write_pairs(folder / "examples.jsonl", suffix="", collapsed_tag=["Relation", "Object", "Object"])
+    return _write_pairs(
+        folder / "examples.jsonl", suffix="", collapsed_tag=["Relation", "Object", "Object"]
+    )
 
 
 def write_colorswap(folder: Path) -> Path:
@@ -237,8 +261,8 @@ def write_vismin(folder: Path) -> Path:
 
 
 def write_naturalbench_vqa(folder: Path) -> Path:
-    """One Parquet file: questions with yes for their own image, with yes for the other one, with options, and two that
-    both images answer alike."""
+    """One Parquet file: questions with yes for their own image, with yes for the other one, with
+    options, and two that both images answer alike."""
     (a, b), *_ = PAIRS
     asked = [f"Is the {color} apple there?" for color in (a, b)]
     names = [f"Image_{image}_Question_{k}" for k in (0, 1) for image in (0, 1)]
@@ -267,7 +291,13 @@ def write_table(folder: Path) -> Path:
     """A CSV of one's own, images beside it; returns the file."""
     _photos(folder, "{}.png")
     rows = [
-        {"item": n, "protocol": "binary", "image": f"{n}.png", "text": f"a {named} door", "truth": named == color}
+        {
+            "item": n,
+            "protocol": "binary",
+            "image": f"{n}.png",
+            "text": f"a {named} door",
+            "truth": named == color,
+        }
         | {"split": "seen", "cluster": f"c{n % 2}"}
         for n, color in enumerate(COLORS)
         for named in (color, other_than(color))
@@ -277,8 +307,8 @@ def write_table(folder: Path) -> Path:
 
 
 def write_crepe(folder: Path) -> Path:
-    """Productivity of four and five atoms. Captions of the negated negatives are read as the first colour: true, so
-    that they tie."""
+    """Productivity of four and five atoms. Captions of the negated negatives are read as the first
+    colour: true, so that they tie."""
     places = _quarters(folder / "images" / "VG_100K_2" / "7.jpg")
     for n in (4, 5):
         for kind in ("atom", "swap", "negate"):
@@ -291,7 +321,8 @@ def write_crepe(folder: Path) -> Path:
                     "width": 24,
                     "height": 24,
                     "hard_negs": [
-                        f"{other} cup, {kind} {n} it's" for other in ([color] if kind == "negate" else OTHERS[color])
+                        f"{other} cup, {kind} {n} it's"
+                        for other in ([color] if kind == "negate" else OTHERS[color])
                     ],
                 }
                 for color, x, y in places[: n - 1]
@@ -302,8 +333,8 @@ def write_crepe(folder: Path) -> Path:
 
 
 def write_crepe_systematicity(folder: Path, corpora: Sequence[str] = ("laion",)) -> Path:
-    """Seen and unseen compounds of some corpora. Of unseen ones the second caption has no negatives of compounds, and
-    the first is read as another colour."""
+    """Seen and unseen compounds of some corpora. Of unseen ones the second caption has no negatives
+    of compounds, and the first is read as another colour."""
     places = _quarters(folder / "images" / "VG_100K" / "7.jpg")
     for corpus in corpora:
         for split in ("seen", "unseen"):
@@ -323,13 +354,15 @@ def write_crepe_systematicity(folder: Path, corpora: Sequence[str] = ("laion",))
             ]
             if split == "unseen":
                 rows[0]["caption"], rows[1]["valid_hard_negs_comp"] = "an old gray cup", []
-            write_json(folder / "syst" / f"syst_vg_hard_negs_{split}_compounds_in_{corpus}.json", rows)
+            write_json(
+                folder / "syst" / f"syst_vg_hard_negs_{split}_compounds_in_{corpus}.json", rows
+            )
     return folder
 
 
 def write_vl_checklist(folder: Path) -> Path:
-    """Two capabilities: colours of two corpora, and large objects of three roles; one role is wrong, and so is one
-    of VAW's."""
+    """Two capabilities: colours of two corpora, and large objects of three roles; one role is
+    wrong, and so is one of VAW's."""
     for root in ("vg/VG_100K", "swig"):
         _photos(folder / "images" / root, "{}.jpg")
     for file, path, wrong, colors in (
@@ -349,9 +382,13 @@ def write_vl_checklist(folder: Path) -> Path:
 
 
 def write_hard_positives(folder: Path) -> Path:
-    """Attributes and relations of the published folders; of relations the hard positive is read as another colour."""
+    """Attributes and relations of the published folders; of relations the hard positive is read as
+    another colour."""
     _photos(folder / "images" / "VG_100K", "{}.jpg")
-    for name, colors, positive in (("attributes", list(COLORS), "a {} car"), ("relations", ["red"], "green or {} car")):
+    for name, colors, positive in (
+        ("attributes", list(COLORS), "a {} car"),
+        ("relations", ["red"], "green or {} car"),
+    ):
         for part, caption in (("data", "{} car"), ("swapped_data", positive)):
             rows = [
                 {
@@ -367,18 +404,26 @@ def write_hard_positives(folder: Path) -> Path:
 
 
 def write_compass(folder: Path) -> Path:
-    """Two images. The caption of the first wins composed and decomposed; the second is shown another colour, and has
-    too few negatives."""
+    """Two images. The caption of the first wins composed and decomposed; the second is shown
+    another colour, and has too few negatives."""
     for name, color in (("11", "red"), ("12", "blue")):
         _photo(folder / "images" / f"{name}.jpg", color)
         parts = [
             {"There is a red cube.": ["There is a green cube."], "replaced": "attribute"},
-            {"There is a red thing in the image.": ["There is a gray thing in the image."], "replaced": "object"},
+            {
+                "There is a red thing in the image.": ["There is a gray thing in the image."],
+                "replaced": "object",
+            },
         ]
         negatives = ["a green cube", "a gray thing"][: 2 if name == "11" else 1]
-        write_json(folder / "gt-caption" / "l2-OA" / f"{name}.json", {"2": "a red cube", "3": "a red cube and a thing"})
+        write_json(
+            folder / "gt-caption" / "l2-OA" / f"{name}.json",
+            {"2": "a red cube", "3": "a red cube and a thing"},
+        )
         for form, found in (("composed", negatives), ("decomposed", parts)):
-            write_json(folder / "compositional-integration" / "l2-OA" / form / f"{name}.json", {"2": found})
+            write_json(
+                folder / "compositional-integration" / "l2-OA" / form / f"{name}.json", {"2": found}
+            )
     return folder
 
 
@@ -390,15 +435,17 @@ def write_prompts(path: Path, *names: str) -> Path:
 
 
 def write_pearson(folder: Path) -> Path:
-    """Two-object prompts; the model, which knows colours alone, ties on the shape. Two images of one label, one of
-    another."""
+    """Two-object prompts; the model, which knows colours alone, ties on the shape. Two images of
+    one label, one of another."""
     for label, images in (("red_cube_blue_sphere", 2), ("gray_cone_green_cube", 1)):
         color, shape, color2, shape2 = label.split("_")
         for n in range(images):
             _photo(folder / "images" / label / f"{color} {shape}" / f"{n}.png", color)
         others = [f"{other} cylinder" for other in sorted({*COLORS} - {color, color2})]
         mixed = f"{color2} {shape}", f"{color} {shape2}"
-        write_prompts(folder / f"{label}.csv", f"{color} {shape}", *mixed, *others, f"{color2} {shape2}")
+        write_prompts(
+            folder / f"{label}.csv", f"{color} {shape}", *mixed, *others, f"{color2} {shape2}"
+        )
     return folder
 
 
@@ -423,7 +470,8 @@ def write_pug_spare(folder: Path) -> Path:
 
 
 def write_aro_order(folder: Path) -> Path:
-    """The test cases of ARO's code, the caption before its other orders. The last caption has an order that ties."""
+    """The test cases of ARO's code, the caption before its other orders. The last caption has an
+    order that ties."""
     _photos(folder / "images" / "val2014", "{}.jpg")
     rows = []
     for n, color in enumerate(COLORS):
@@ -436,8 +484,8 @@ def write_aro_order(folder: Path) -> Path:
 
 
 def write_whatsup(folder: Path) -> Path:
-    """Photographs with four captions each, and questions on images of COCO and Visual Genome by their numbers, of which
-    the last is wrong."""
+    """Photographs with four captions each, and questions on images of COCO and Visual Genome by
+    their numbers, of which the last is wrong."""
     for place in ("controlled_images/{}.jpeg", "val2017/{:012d}.jpg", "vg_images/{}.jpg"):
         _photos(folder / "images", place)
     rows = [
@@ -462,7 +510,11 @@ def write_negbench(folder: Path) -> Path:
     for n, color in enumerate(COLORS):
         captions = [f"a car but no {each} one" for each in OTHERS[color]]
         captions.insert(n, f"a {color} car")
-        row = {"image_path": f"data/{n}.jpg", "correct_answer": n, **{f"caption_{k}": captions[k] for k in range(4)}}
+        row = {
+            "image_path": f"data/{n}.jpg",
+            "correct_answer": n,
+            **{f"caption_{k}": captions[k] for k in range(4)},
+        }
         rows.append({**row, "correct_answer_template": "negative" if n == 3 else "hybrid"})
     write_csv(folder / "COCO_val_mcq_llama3.1_rephrased.csv", rows)
     return folder
@@ -481,10 +533,16 @@ def write_mmvp_vlm(folder: Path) -> Path:
 
 
 def write_vsr(folder: Path) -> Path:
-    """JSON lines: two captions of each image, one of them true; a last image has a true one alone."""
+    """JSON lines: two captions of each image, one of them true; a last image has a true one
+    alone."""
     _photos(folder / "images", "{}.jpg")
     rows = [
-        {"image": f"{n}.jpg", "caption": f"The {named} dog is on it.", "label": int(named == color), "relation": "on"}
+        {
+            "image": f"{n}.jpg",
+            "caption": f"The {named} dog is on it.",
+            "label": int(named == color),
+            "relation": "on",
+        }
         for n, color in enumerate(COLORS)
         for named in (color, other_than(color))
     ]

@@ -1,4 +1,5 @@
-"""Candidates of a file become the items, candidates and texts of a benchmark; contradictions are one sentence."""
+"""Candidates of a file become the items, candidates and texts of a benchmark; contradictions are
+one sentence."""
 
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,20 @@ PLACES = [(caption, image) for caption in "01" for image in "01"]
 
 def tables(*rows: dict[str, Any]) -> Tables:
     names = dict.fromkeys(name for row in rows for name in row)
-    return benchmark_tables(pa.table({name: [row.get(name) for row in rows] for name in names}), PATH, False)
+    return benchmark_tables(
+        pa.table({name: [row.get(name) for row in rows] for name in names}), PATH, False
+    )
 
 
 OK = {"item": "a", "protocol": "binary", "truth": True, "score": 0.5}
 
 
-@pytest.mark.parametrize("told", [({"truth": True}, {"truth": False}), ({"slot": "c"}, {"slot": "n"})])
-def test_truth_alone_gives_slots_and_slots_alone_give_truth(told: tuple[dict[str, Any], ...]) -> None:
+@pytest.mark.parametrize(
+    "told", [({"truth": True}, {"truth": False}), ({"slot": "c"}, {"slot": "n"})]
+)
+def test_truth_alone_gives_slots_and_slots_alone_give_truth(
+    told: tuple[dict[str, Any], ...],
+) -> None:
     found = tables(*({"item": "a", "protocol": "binary", "score": 0.5, **each} for each in told))
     assert found.candidates["slot"].to_pylist() == ["c", "n"]
     assert found.candidates["truth"].to_pylist() == [True, False]
@@ -31,11 +38,18 @@ def test_truth_alone_gives_slots_and_slots_alone_give_truth(told: tuple[dict[str
 
 def test_images_are_clusters_unless_the_file_has_some() -> None:
     images = {"a": "one.jpg", "b": "one.jpg", "c": None}
-    rows = [{**OK, "item": item, "image": images[item], "truth": truth} for item in images for truth in (False, True)]
+    rows = [
+        {**OK, "item": item, "image": images[item], "truth": truth}
+        for item in images
+        for truth in (False, True)
+    ]
     items = tables(*rows).items
     assert items["cluster_id"].to_pylist() == ["one.jpg", "one.jpg", "c"]
     assert items["split"].to_pylist() == ["all"] * 3
-    assert tables(*({**row, "cluster": "k"} for row in rows)).items["cluster_id"].to_pylist() == ["k"] * 3
+    assert (
+        tables(*({**row, "cluster": "k"} for row in rows)).items["cluster_id"].to_pylist()
+        == ["k"] * 3
+    )
 
 
 @pytest.mark.parametrize("told", ["image", "truth"])
@@ -56,7 +70,8 @@ def test_labels_counts_and_words_are_kept_and_empty_scores_are_no_scores() -> No
     of_texts = {"level": "OA", "n_objects": 2}
     row = {"item": "a", "protocol": "skill", **of_item, **of_texts}
     found = tables(
-        {**row, "truth": True, "text": "a cube", "score": None}, {**row, "truth": False, "text": "a ball", "score": 1}
+        {**row, "truth": True, "text": "a cube", "score": None},
+        {**row, "truth": False, "text": "a ball", "score": 1},
     )
     assert found.items.select([*of_item]).to_pylist() == [of_item]
     texts = [{"text": text, **of_texts} for text in ("a cube", "a ball")]
@@ -78,13 +93,19 @@ def test_labels_counts_and_words_are_kept_and_empty_scores_are_no_scores() -> No
         ),
         ([OK, {**OK, "truth": None}], "Row 2 of scores.csv needs a slot or a truth"),
         ([{**OK, "slot": "d1", "truth": None}], "Row 1 of scores.csv needs a truth: slot 'd1'"),
-        ([{**OK, "protocol": "pairs", "truth": None, "slot": "0"}], "needs a truth or the number of its image, 0 or 1"),
+        (
+            [{**OK, "protocol": "pairs", "truth": None, "slot": "0"}],
+            "needs a truth or the number of its image, 0 or 1",
+        ),
         ([{**OK, "protocol": "pairs"}], "needs 0 or 1, the number of the caption"),
         (
             [{**OK, "split": "seen"}, {**OK, "split": "unseen"}],
             "has the split 'seen' in one row and 'unseen' in another",
         ),
-        ([{**OK, "protocol": "pairs", "slot": "0"}] * 2, "several scores of caption 0 with its own image"),
+        (
+            [{**OK, "protocol": "pairs", "slot": "0"}] * 2,
+            "several scores of caption 0 with its own image",
+        ),
     ],
 )
 def test_what_contradicts_itself_is_one_sentence(rows: list[dict[str, Any]], said: str) -> None:
@@ -106,14 +127,22 @@ EXPECTED = {
 
 
 def test_labels_as_winoground_publishes_them() -> None:
-    data = [{"label": f"{item}_c{c}_i{i}", "score": float(f"{item}.{c}{i}")} for item in ("3", "14") for c, i in PLACES]
+    data = [
+        {"label": f"{item}_c{c}_i{i}", "score": float(f"{item}.{c}{i}")}
+        for item in ("3", "14")
+        for c, i in PLACES
+    ]
     assert rows(one_row_a_candidate(pa.Table.from_pylist(data), PATH)) == EXPECTED
 
 
 @pytest.mark.parametrize("key", ["id", "item"])
 def test_four_columns_of_scores_keep_the_other_columns(key: str) -> None:
     data = [
-        {key: item, "kind": f"kind {item}", **{f"c{c}_i{i}": float(f"{item}.{c}{i}") for c, i in PLACES}}
+        {
+            key: item,
+            "kind": f"kind {item}",
+            **{f"c{c}_i{i}": float(f"{item}.{c}{i}") for c, i in PLACES},
+        }
         for item in ("3", "14")
     ]
     table = one_row_a_candidate(pa.Table.from_pylist(data), PATH)

@@ -17,7 +17,13 @@ def _read(path: Path, *rows: object) -> list[tuple[tuple[str, ...], tuple[str, .
 def test_the_true_caption_comes_first_and_others_once(tmp_path: Path) -> None:
     options = {"image": "val2014/1.jpg", "caption_options": ["a b", "b a", "b a", "a b"]}
     assert _read(tmp_path / "coco_order.json", options) == [(("val2014/1.jpg",), ("a b", "b a"))]
-    answer = {"image_path": "1.jpg", "correct_answer": 1, "caption_0": "no a", "caption_1": "a", "caption_2": "b"}
+    answer = {
+        "image_path": "1.jpg",
+        "correct_answer": 1,
+        "caption_0": "no a",
+        "caption_1": "a",
+        "caption_2": "b",
+    }
     assert _read(tmp_path / "mcq.json", answer) == [(("1.jpg",), ("a", "no a", "b"))]
 
 
@@ -32,9 +38,18 @@ def test_numbers_of_images_are_those_of_their_corpus(tmp_path: Path) -> None:
     ("row", "said"),
     [
         ([1, "a"], "Expected a list of image, true_caption, false_caption as row 0 of"),
-        ({"image": "1.jpg", "caption_options": "a"}, "as its 'caption_options'; expected a list of texts"),
-        ({"image": "1.jpg", "caption_options": ["a", "a"]}, "has 1 different captions and the answer 0"),
-        ({"image": "1.jpg", "correct_answer": 2, "caption_0": "a", "caption_1": "b"}, "captions and the answer 2"),
+        (
+            {"image": "1.jpg", "caption_options": "a"},
+            "as its 'caption_options'; expected a list of texts",
+        ),
+        (
+            {"image": "1.jpg", "caption_options": ["a", "a"]},
+            "has 1 different captions and the answer 0",
+        ),
+        (
+            {"image": "1.jpg", "correct_answer": 2, "caption_0": "a", "caption_1": "b"},
+            "captions and the answer 2",
+        ),
         ({"image": "1.jpg"}, "has no 'true_caption'"),
     ],
 )

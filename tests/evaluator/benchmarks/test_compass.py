@@ -38,7 +38,9 @@ def test_a_caption_stands_with_its_negatives_and_its_parts(tmp_path: Path) -> No
         (DECOMPOSED, {"9": []}, NO_DECOMPOSED),
     ],
 )
-def test_what_lacks_a_part_is_excluded_with_the_reason(tmp_path: Path, name: str, data: Any, reason: str) -> None:
+def test_what_lacks_a_part_is_excluded_with_the_reason(
+    tmp_path: Path, name: str, data: Any, reason: str
+) -> None:
     write_compass(tmp_path)
     (tmp_path / name).write_text(json.dumps(data))
     assert next(iter(read_compass(tmp_path))).excluded == reason
@@ -50,8 +52,16 @@ def test_what_lacks_a_part_is_excluded_with_the_reason(tmp_path: Path, name: str
         (COMPOSED, {"2": "a green cube"}, "Expected a list of texts for 2 atoms"),
         (COMPOSED, {"two": []}, "Expected numbers of atoms as the keys"),
         ("gt-caption/l2-OA/11.json", {"2": 3}, "has the caption 3; expected a text"),
-        (DECOMPOSED, {"2": [{"There is a red cube.": ["x"]}]}, '"replaced": object|attribute|relation'),
-        (DECOMPOSED, {"2": [{"a": ["x"], "b": ["y"], "replaced": "object"}]}, '"replaced": object|attribute|relation'),
+        (
+            DECOMPOSED,
+            {"2": [{"There is a red cube.": ["x"]}]},
+            '"replaced": object|attribute|relation',
+        ),
+        (
+            DECOMPOSED,
+            {"2": [{"a": ["x"], "b": ["y"], "replaced": "object"}]},
+            '"replaced": object|attribute|relation',
+        ),
         (DECOMPOSED, {"2": [{"a": [3], "replaced": "object"}]}, "Expected a list of texts in"),
     ],
 )
@@ -63,5 +73,7 @@ def test_files_of_another_form_are_refused(tmp_path: Path, name: str, data: Any,
 
 
 def test_another_folder_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="expected folders such as compositional-integration/l3/composed"):
+    with pytest.raises(
+        UserError, match="expected folders such as compositional-integration/l3/composed"
+    ):
         list(read_compass(tmp_path))

@@ -13,7 +13,9 @@ from tests.evaluator.benchmarks.conftest import write_crepe
 
 def test_a_caption_with_negatives_of_all_kinds_is_asked_with_all(tmp_path: Path) -> None:
     asked = list(read_crepe(write_crepe(tmp_path)))
-    assert {each.group for each in asked} == {"VG_100K/7.jpg"}  # the image of which regions are shown
+    assert {each.group for each in asked} == {
+        "VG_100K/7.jpg"
+    }  # the image of which regions are shown
     whole = next(each for each in asked if each.kind == "all")
     parts = [each for each in asked if each.texts[0] == whole.texts[0] and each is not whole]
     assert set(whole.texts) == {text for each in parts for text in each.texts}
@@ -38,11 +40,15 @@ def test_a_caption_that_lacks_negatives_of_a_kind_is_not_asked_with_all(tmp_path
 def test_negatives_that_are_no_texts_are_refused(tmp_path: Path, negatives: str) -> None:
     file = tmp_path / "prod_vg_hard_negs_atom_complexity_4.csv"
     file.write_text(f'image_id,caption,x,y,width,height,hard_negs\n1,a cup,0,0,3,3,"{negatives}"\n')
-    with pytest.raises(UserError, match=r"Row 0 of .* as its 'hard_negs'; expected a list of texts"):
+    with pytest.raises(
+        UserError, match=r"Row 0 of .* as its 'hard_negs'; expected a list of texts"
+    ):
         list(read_crepe(file))
 
 
 def test_a_file_of_another_name_is_refused(tmp_path: Path) -> None:
     (tmp_path / "captions.csv").write_text("a\n1\n")
-    with pytest.raises(UserError, match=r"captions.csv is no file of CREPE: expected prod_vg_hard_negs_KIND"):
+    with pytest.raises(
+        UserError, match=r"captions.csv is no file of CREPE: expected prod_vg_hard_negs_KIND"
+    ):
         list(read_crepe(tmp_path))

@@ -15,7 +15,9 @@ from tests.evaluator.benchmarks.test_tables import write
 
 @pytest.mark.parametrize("kind", [".json", ".jsonl", ".csv", ".tsv", ".parquet"])
 @pytest.mark.parametrize("whole", [True, False])
-def test_rows_are_those_of_the_file_or_of_its_folder(tmp_path: Path, kind: str, whole: bool) -> None:
+def test_rows_are_those_of_the_file_or_of_its_folder(
+    tmp_path: Path, kind: str, whole: bool
+) -> None:
     path = write(tmp_path, kind)
     records = list(read_records(tmp_path if whole else path))
     assert [(each.key, each.text("item"), each.file) for each in records] == [
@@ -32,7 +34,12 @@ def test_a_byte_order_mark_of_windows_is_no_damage(tmp_path: Path) -> None:
 
 def test_files_of_a_folder_come_by_name_and_with_those_of_data(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
-    for path in (tmp_path / "b.json", tmp_path / "a.json", tmp_path / "data" / "c.json", tmp_path / "notes.txt"):
+    for path in (
+        tmp_path / "b.json",
+        tmp_path / "a.json",
+        tmp_path / "data" / "c.json",
+        tmp_path / "notes.txt",
+    ):
         path.write_text('{"x": {"caption": "c"}}')
     assert [each.file.name for each in read_records(tmp_path)] == ["a.json", "b.json", "c.json"]
 
@@ -41,7 +48,9 @@ def test_images_in_cells_are_named_by_their_bytes(tmp_path: Path) -> None:
     images = [{"bytes": b"one", "path": None}, None, {"bytes": b"two", "path": None}]
     pq.write_table(pa.table({"image": images}), tmp_path / "a.parquet")
     first, second, third = read_records(tmp_path)
-    assert first.value("image") == Cell(tmp_path / "a.parquet", 0, "image", hashlib.sha256(b"one").hexdigest())
+    assert first.value("image") == Cell(
+        tmp_path / "a.parquet", 0, "image", hashlib.sha256(b"one").hexdigest()
+    )
     assert third.value("image").row == 2
     with pytest.raises(UserError, match=r"Row 1 of .* has no 'image'"):
         second.value("image")
@@ -49,7 +58,9 @@ def test_images_in_cells_are_named_by_their_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [None, "x", [], 1e400])
 def test_a_number_that_is_none_is_said(value: object) -> None:
-    with pytest.raises(UserError, match=r"has no 'n'|Row 0 of .* as its 'n'; expected a whole number"):
+    with pytest.raises(
+        UserError, match=r"has no 'n'|Row 0 of .* as its 'n'; expected a whole number"
+    ):
         Record(Path("a.json"), "0", {"n": value}).number("n")
 
 
@@ -62,7 +73,9 @@ def test_a_folder_without_questions_is_said(tmp_path: Path) -> None:
 def test_an_id_beside_a_column_of_kinds_is_the_whole_id(
     tmp_path: Path, kind: tuple[str, ...], item: str, named: str
 ) -> None:
-    (tmp_path / "set.json").write_text(json.dumps([{"id": 4, "image": "1.jpg", "a": "x", "b": "y", "tag": "T"}]))
+    (tmp_path / "set.json").write_text(
+        json.dumps([{"id": 4, "image": "1.jpg", "a": "x", "b": "y", "tag": "T"}])
+    )
     (question,) = Columns(("image",), ("a", "b"), kind, "id")(tmp_path / "set.json")
     assert (question.item, question.kind) == (item, named)
 

@@ -30,10 +30,17 @@ def test_one_file_finds_its_hard_positives(tmp_path: Path) -> None:
     write_hard_positives(tmp_path)
     (asked,) = read_hard_positives(tmp_path / "data" / "vl_checklist_relations.json")
     assert asked.texts[2] == "green or red car"
-    row = {"image_path": "1.jpg", "true_caption": "red cup and blue hat", "false_caption": "blue cup and red hat"}
+    row = {
+        "image_path": "1.jpg",
+        "true_caption": "red cup and blue hat",
+        "false_caption": "blue cup and red hat",
+    }
     row |= dict.fromkeys(("bbox_x", "bbox_y"), 1) | dict.fromkeys(("bbox_w", "bbox_h"), 2)
     swapped = {**row, "true_caption": "blue hat and red cup"}
-    for name, each in (("visual_genome_attribution", row), ("visual_genome_attribution.swapped", swapped)):
+    for name, each in (
+        ("visual_genome_attribution", row),
+        ("visual_genome_attribution.swapped", swapped),
+    ):
         write_json(tmp_path / "beside" / f"{name}.json", [each])
     (asked,) = read_hard_positives(tmp_path / "beside")
     assert (asked.kind, asked.skill, asked.images[0].box) == ("swap", "attribute", (1, 1, 3, 3))
@@ -47,10 +54,15 @@ def test_one_file_finds_its_hard_positives(tmp_path: Path) -> None:
             lambda rows: [{**rows[0], "false_caption": "x"}, *rows[1:]],
             "Row 0 of .* has the false_caption 'gray car', row 0 of .* 'x'",
         ),
-        (lambda rows: rows[::-1], "has the image_path 'data/VG_100K/0.jpg', .* 'data/VG_100K/3.jpg'"),
+        (
+            lambda rows: rows[::-1],
+            "has the image_path 'data/VG_100K/0.jpg', .* 'data/VG_100K/3.jpg'",
+        ),
     ],
 )
-def test_files_of_two_versions_are_refused(tmp_path: Path, spoil: Callable[[list[object]], object], said: str) -> None:
+def test_files_of_two_versions_are_refused(
+    tmp_path: Path, spoil: Callable[[list[object]], object], said: str
+) -> None:
     file = write_hard_positives(tmp_path) / "swapped_data" / "vl_checklist_attributes.json"
     file.write_text(json.dumps(spoil(json.loads(file.read_text()))))
     with pytest.raises(UserError, match=said):
@@ -58,7 +70,11 @@ def test_files_of_two_versions_are_refused(tmp_path: Path, spoil: Callable[[list
 
 
 def test_a_file_without_hard_positives_is_refused(tmp_path: Path) -> None:
-    write_json(tmp_path / "a.json", [{"image_path": "1.jpg", "true_caption": "x", "false_caption": "y"}])
+    write_json(
+        tmp_path / "a.json", [{"image_path": "1.jpg", "true_caption": "x", "false_caption": "y"}]
+    )
     place = re.escape(str(tmp_path.parent / "swapped_data" / "a.json"))
-    with pytest.raises(UserError, match=rf"has no hard positives: expected them in {place} or .*a\.swapped\.json"):
+    with pytest.raises(
+        UserError, match=rf"has no hard positives: expected them in {place} or .*a\.swapped\.json"
+    ):
         list(read_hard_positives(tmp_path))

@@ -1,4 +1,5 @@
-"""Published benchmarks: read as published, scored by a model whose answers are known, run and measured again."""
+"""Published benchmarks: read as published, scored by a model whose answers are known, run and
+measured again."""
 
 import json
 import shutil
@@ -49,7 +50,10 @@ EXPECTED = {
         ("accuracy, mean of categories", "Object Size large", 3 / 4),
         ("accuracy, mean of categories", None, 5 / 8),
     ],
-    "hard_positives": [("original accuracy", "replace", 1), ("augmented accuracy", "replace", 4 / 5)],
+    "hard_positives": [
+        ("original accuracy", "replace", 1),
+        ("augmented accuracy", "replace", 4 / 5),
+    ],
     "pearson2025": [("GZSL", "two-object", 0), ("ZSL", "two-object", 1)],
     "pug_spare": [("accuracy", "Desert", 1), ("accuracy", "Island", 1), ("accuracy", None, 1)],
     "aro": [("accuracy", "visual_genome_relation", 1)],
@@ -64,7 +68,11 @@ EXPECTED = {
         ("accuracy", "vg_qa_two_obj", 3 / 4),
     ],
     "negbench": [("accuracy", "COCO_val_mcq_llama3.1_rephrased hybrid", 1), ("accuracy", None, 1)],
-    "mmvp_vlm": [("image", "Color and Appearance", 1), ("image", "Texts", 0), ("image", None, 1 / 2)],
+    "mmvp_vlm": [
+        ("image", "Color and Appearance", 1),
+        ("image", "Texts", 0),
+        ("image", None, 1 / 2),
+    ],
     "vsr": [("accuracy", "dev", 1)],
     "cola": [("group", "COLA_multiobjects_matching_benchmark", 1)],
     "colorswap": [("group", "human", 1)],
@@ -72,11 +80,14 @@ EXPECTED = {
     "naturalbench_vqa": [("group", "DOCCI", 1), ("group", "Flickr30K", 1)],
     "eqben": [("group", "eqben_subset_10percent_final", 1)],
 }
-"""Metric, kind and value of the model that knows colours alone, in benchmarks with one protocol and split."""
+"""Metric, kind and value of the model that knows colours alone, in benchmarks with one protocol and
+split."""
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_a_benchmark_of_others_is_scored_by_its_name(name: str, tmp_path: Path, colors: Colors) -> None:
+def test_a_benchmark_of_others_is_scored_by_its_name(
+    name: str, tmp_path: Path, colors: Colors
+) -> None:
     path = WRITERS[name](tmp_path / "files")
     images = tmp_path / "files" / "images"
     dataset = Dataset.open(f"{name}:{path}", images=images if images.is_dir() else None)
@@ -91,13 +102,20 @@ def test_a_benchmark_of_others_is_scored_by_its_name(name: str, tmp_path: Path, 
     record = read_json(tmp_path / "run" / "run.json")
     assert record["dataset"] is None
     where = None if dataset.source.images is None else str(images.resolve())
-    assert record["external"] == {"name": name, "path": str(path.resolve()), "images": where, "filters": []}
+    assert record["external"] == {
+        "name": name,
+        "path": str(path.resolve()),
+        "images": where,
+        "filters": [],
+    }
     assert record["certificate"] == "not verified"
     again = measure(tmp_path / "run")
     assert again == found.results
 
 
-def test_a_finished_run_is_not_scored_again_and_one_of_changed_files_refused(tmp_path: Path, colors: Colors) -> None:
+def test_a_finished_run_is_not_scored_again_and_one_of_changed_files_refused(
+    tmp_path: Path, colors: Colors
+) -> None:
     folder = write_sugarcrepe(tmp_path / "files")
     first = evaluate(colors, f"sugarcrepe:{folder}", out=tmp_path / "run", name="colors")
     again = evaluate(colors, f"sugarcrepe:{folder}", out=tmp_path / "run", name="colors")
@@ -131,8 +149,16 @@ ROW = {"filename": "000000000001.jpg", "caption": "a red car", "negative_caption
         ("replace_att.json", "{", "is damaged"),
         ("replace_att.json", "[]", "has no rows"),
         ("replace_att.json", json.dumps([{"filename": "a.jpg"}]), "has no 'caption'"),
-        ("replace_att.json", json.dumps([{**ROW, "filename": "../../secret.png"}]), "is no path within that folder"),
-        ("replace_att.json", json.dumps([{**ROW, "caption": ["a red car"]}]), "as its 'caption'; expected a text"),
+        (
+            "replace_att.json",
+            json.dumps([{**ROW, "filename": "../../secret.png"}]),
+            "is no path within that folder",
+        ),
+        (
+            "replace_att.json",
+            json.dumps([{**ROW, "caption": ["a red car"]}]),
+            "as its 'caption'; expected a text",
+        ),
     ],
 )
 def test_files_that_are_not_as_published_are_refused(
@@ -147,14 +173,23 @@ def test_files_that_are_not_as_published_are_refused(
 
 def test_one_image_twice_is_refused(tmp_path: Path) -> None:
     Image.new("RGB", (4, 4)).save(tmp_path / "a.png")
-    row = {"id": 3, "collapsed_tag": "Both", "image_0": "a", "image_1": "a", "caption_0": "x", "caption_1": "y"}
+    row = {
+        "id": 3,
+        "collapsed_tag": "Both",
+        "image_0": "a",
+        "image_1": "a",
+        "caption_0": "x",
+        "caption_1": "y",
+    }
     (tmp_path / "examples.jsonl").write_text(json.dumps(row) + "\n")
     with pytest.raises(UserError, match="has one image twice"):
         read_layout("winoground", tmp_path, None)
 
 
 def test_crepe_is_asked_by_kind_and_complexity(tmp_path: Path, colors: Colors) -> None:
-    found = evaluate(colors, f"crepe:{write_crepe(tmp_path / 'files')}", out=tmp_path / "run", name="colors").results
+    found = evaluate(
+        colors, f"crepe:{write_crepe(tmp_path / 'files')}", out=tmp_path / "run", name="colors"
+    ).results
     for kind, value, items in (("atom", 1, 7), ("swap", 1, 7), ("neg", 0, 7), ("all", 0, 7)):
         row = find(found, "productivity", "all", metric="R@1", kind=kind, n=None)
         assert (row["value"], row["items"], row["ties"]) == (value, items, 7 * (1 - value))
@@ -181,26 +216,45 @@ def test_compounds_of_crepe_are_seen_and_unseen(tmp_path: Path, colors: Colors) 
 def test_compass_is_asked_composed_and_decomposed(tmp_path: Path, colors: Colors) -> None:
     path = write_compass(tmp_path / "files")
     found = evaluate(colors, f"compass:{path}", out=tmp_path / "run", name="colors").results
-    for metric, value, chance in (("R@1 composed", 1 / 2, (1 / 3 + 1 / 2) / 2), ("R@1 decomposed", 1 / 2, 1 / 4)):
+    for metric, value, chance in (
+        ("R@1 composed", 1 / 2, (1 / 3 + 1 / 2) / 2),
+        ("R@1 decomposed", 1 / 2, 1 / 4),
+    ):
         row = find(found, "integration", "all", metric=metric, n=2)
-        assert (row["level"], row["value"], row["chance"]) == ("OA", value, pytest.approx(chance, abs=1e-6))
+        assert (row["level"], row["value"], row["chance"]) == (
+            "OA",
+            value,
+            pytest.approx(chance, abs=1e-6),
+        )
     whole = Dataset.open(f"compass:{path}", filters=["complete"])
     found = evaluate(colors, whole, out=tmp_path / "whole", name="colors").results
     assert find(found, "integration", "all", metric="R@1 composed", n=2)["value"] == 1
-    assert (found["benchmark"], found["rules"]["filters"]) == ("compass (complete)", {"complete": "yes"})
+    assert (found["benchmark"], found["rules"]["filters"]) == (
+        "compass (complete)",
+        {"complete": "yes"},
+    )
     assert found["reading"]["excluded"] == {"its complete is not yes": 1}
 
 
-def test_filters_are_named_and_what_they_leave_out_is_counted(tmp_path: Path, colors: Colors) -> None:
+def test_filters_are_named_and_what_they_leave_out_is_counted(
+    tmp_path: Path, colors: Colors
+) -> None:
     folder = write_vl_checklist(tmp_path / "files")
     (folder / "images" / "swig" / "2.jpg").unlink()
-    with pytest.raises(UserError, match=r"names the image swig/2.jpg, which is not in .*--filter present"):
+    with pytest.raises(
+        UserError, match=r"names the image swig/2.jpg, which is not in .*--filter present"
+    ):
         Dataset.open(f"vl_checklist:{folder}", images=folder / "images")
-    dataset = Dataset.open(f"vl_checklist:{folder}", images=folder / "images", filters=["first=02", "present"])
+    dataset = Dataset.open(
+        f"vl_checklist:{folder}", images=folder / "images", filters=["first=02", "present"]
+    )
     found = evaluate(colors, dataset, out=tmp_path / "run", name="colors").results
     assert found["benchmark"] == "vl_checklist (first=2, present)"
     assert found["factors"]["design"]["filters"] == {"first": "2", "present": "yes"}
-    assert found["reading"]["excluded"] == {"it is not among the first of its file": 3, "its image is not there": 1}
+    assert found["reading"]["excluded"] == {
+        "it is not among the first of its file": 3,
+        "its image is not there": 1,
+    }
     assert find(found, "binary", "all", metric="accuracy", kind=None)["items"] == 7
     assert measure(tmp_path / "run") == found
 
@@ -215,7 +269,9 @@ def test_images_of_questions_that_a_filter_drops_are_not_looked_for(tmp_path: Pa
 
 def test_a_file_of_another_version_is_said(tmp_path: Path) -> None:
     _, about = read_texts("sugarcrepe", write_sugarcrepe(tmp_path / "files") / "swap_obj.json")
-    assert about["versions"] == ["swap_obj.json has 1 questions, the published file 245: it is another version."]
+    assert about["versions"] == [
+        "swap_obj.json has 1 questions, the published file 245: it is another version."
+    ]
     assert reading_said(about) == about["versions"]
     with pytest.raises(UserError, match="has no 'caption2'"):
         read_texts("sugarcrepe_pp", tmp_path / "files" / "swap_obj.json")
@@ -233,11 +289,17 @@ def test_texts_are_read_without_images(tmp_path: Path) -> None:
 
 def test_what_filters_leave_nothing_of_is_said(tmp_path: Path) -> None:
     path = write_crepe_systematicity(tmp_path / "files", ("laion", "cc12m"))
-    with pytest.raises(UserError, match=r"questions for 2 values of 'corpus' \(cc12m, laion\).*--filter corpus=cc12m"):
+    with pytest.raises(
+        UserError,
+        match=r"questions for 2 values of 'corpus' \(cc12m, laion\).*--filter corpus=cc12m",
+    ):
         read_texts("crepe", path)
     questions, about = read_texts("crepe", path, ["corpus=laion"])
     assert (len(questions), about["filters"]) == (22, {"corpus": "laion"})
-    with pytest.raises(UserError, match=r"None of the 48 questions .* is left .*its labels are corpus: cc12m, laion"):
+    with pytest.raises(
+        UserError,
+        match=r"None of the 48 questions .* is left .*its labels are corpus: cc12m, laion",
+    ):
         read_texts("crepe", path, ["corpus=yfcc"])
     with pytest.raises(UserError, match=r"'table' has no filters \(first=1\)"):
         Dataset.open(f"table:{write_table(tmp_path / 'table')}", filters=["first=1"])

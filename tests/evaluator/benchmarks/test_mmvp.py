@@ -19,5 +19,7 @@ def test_rows_of_one_pattern_are_pairs(tmp_path: Path) -> None:
 def test_a_statement_without_its_partner_is_refused(tmp_path: Path) -> None:
     file = write_mmvp_vlm(tmp_path) / "Questions.csv"
     file.write_text(file.read_text().replace("2,Color and Appearance", "2,Texts"))
-    with pytest.raises(UserError, match=r"Row 0 of .* is not followed by a row with the same 'Type'"):
+    with pytest.raises(
+        UserError, match=r"Row 0 of .* is not followed by a row with the same 'Type'"
+    ):
         list(read_mmvp(file))

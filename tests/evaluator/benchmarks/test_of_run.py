@@ -16,7 +16,8 @@ def test_the_command_scores_and_the_page_shows_images_until_they_change(
     folder = write_sugarcrepe(tmp_path / "files")
     images = (folder / "images").rename(tmp_path / "coco")
     (tmp_path / "model.py").write_text(
-        "from tests.evaluator.benchmarks.conftest import Colors\n\ndef make():\n    return Colors()\n"
+        "from tests.evaluator.benchmarks.conftest import Colors\n\ndef make():\n    return "
+        "Colors()\n"
     )
     asked = (
         "run",

@@ -29,9 +29,13 @@ def test_images_of_each_format_are_read_as_rgb(tmp_path: Path, kind: str) -> Non
     assert image.getpixel((12, 12)) == pytest.approx(COLORS["red"], abs=8)
 
 
-@pytest.mark.parametrize("data", [b"", b"GIF89a", encoded(square("red"), "GIF"), encoded(square("red"), "JPEG")[:200]])
+@pytest.mark.parametrize(
+    "data", [b"", b"GIF89a", encoded(square("red"), "GIF"), encoded(square("red"), "JPEG")[:200]]
+)
 def test_what_is_no_whole_image_is_refused(tmp_path: Path, data: bytes) -> None:
-    with pytest.raises(UserError, match=r"The image a of .* cannot be read as JPEG, PNG, WEBP") as error:
+    with pytest.raises(
+        UserError, match=r"The image a of .* cannot be read as JPEG, PNG, WEBP"
+    ) as error:
         _of(tmp_path, data).image("a")
     assert " at 0x" not in error.value.message
 
@@ -55,7 +59,11 @@ def test_an_image_that_is_large_and_allowed_is_read_without_a_warning(
 
 def test_the_digest_is_another_one_for_other_bytes_boxes_and_ids(tmp_path: Path) -> None:
     red, blue = encoded(square("red")), encoded(square("blue"))
-    digests = [_of(tmp_path, red).digest, _of(tmp_path, blue).digest, _of(tmp_path, red, (0, 0, 4, 4)).digest]
+    digests = [
+        _of(tmp_path, red).digest,
+        _of(tmp_path, blue).digest,
+        _of(tmp_path, red, (0, 0, 4, 4)).digest,
+    ]
     named = Pictures(tmp_path, {"b": Picture(tmp_path / "a")})
     assert len({*digests, named.digest}) == 4
     assert _of(tmp_path, red).digest == digests[0]
@@ -64,7 +72,9 @@ def test_the_digest_is_another_one_for_other_bytes_boxes_and_ids(tmp_path: Path)
 def test_a_missing_file_is_said(tmp_path: Path) -> None:
     missing = Pictures(tmp_path, {"a": Picture(tmp_path / "none.png")})
     for read in (missing.image, missing.image_digest):
-        with pytest.raises(UserError, match=r"cannot be read .*; fetch it, or name its folder with --images"):
+        with pytest.raises(
+            UserError, match=r"cannot be read .*; fetch it, or name its folder with --images"
+        ):
             read("a")
 
 
@@ -82,7 +92,11 @@ def _found(finder: Finder, *names: str) -> Path | None:
 def test_images_are_given_or_beside_the_questions(tmp_path: Path) -> None:
     assert Finder(tmp_path / "a.json", None).folder == tmp_path
     (tmp_path / "images").mkdir()
-    assert Finder(tmp_path / "a.json", None).folder == Finder(tmp_path, None).folder == tmp_path / "images"
+    assert (
+        Finder(tmp_path / "a.json", None).folder
+        == Finder(tmp_path, None).folder
+        == tmp_path / "images"
+    )
     assert Finder(tmp_path, tmp_path / "other").folder == tmp_path / "other"
 
 
@@ -119,14 +133,18 @@ def test_grey_of_16_bits_is_scaled(tmp_path: Path) -> None:
     """In a file and in a cell of a Parquet file."""
     data, grey = ramp()
     (tmp_path / "ramp.png").write_bytes(data)
-    pq.write_table(pa.table({"image": [{"bytes": data, "path": "ramp.png"}]}), tmp_path / "cells.parquet")
+    pq.write_table(
+        pa.table({"image": [{"bytes": data, "path": "ramp.png"}]}), tmp_path / "cells.parquet"
+    )
     sources = (tmp_path / "ramp.png", Cell(tmp_path / "cells.parquet", 0, "image", ""))
     for source in sources:
         image = np.asarray(Pictures(tmp_path, {"a": Picture(source)}).image("a"))
         assert (image == grey[..., None]).all()
 
 
-def test_an_image_that_exif_would_turn_is_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_image_that_exif_would_turn_is_said_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     exif = Image.Exif()
     exif[ExifTags.Base.Orientation] = 6
     for name in ("a.jpg", "b.jpg"):

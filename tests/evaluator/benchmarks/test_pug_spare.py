@@ -12,7 +12,13 @@ def test_the_colours_of_two_animals_are_exchanged(tmp_path: Path) -> None:
     assert questions[1].texts == ("green deer stag and red fox", "red deer stag and green fox")
     assert (questions[1].item, questions[1].kind) == ("Desert/0000001.png", "Desert")
     assert Counter(each.cluster for each in questions) == dict.fromkeys(
-        ("deer stag+fox+gray+red", "deer stag+fox+green+red", "deer stag+fox+blue+green", "deer stag+fox+blue+gray"), 2
+        (
+            "deer stag+fox+gray+red",
+            "deer stag+fox+green+red",
+            "deer stag+fox+blue+green",
+            "deer stag+fox+blue+gray",
+        ),
+        2,
     )
     island, about = read_texts("pug_spare", tmp_path, ["world=Island"])
     assert {each.kind for each in island} == {"Island"}

@@ -1,5 +1,5 @@
-"""What is kept of a benchmark's questions, and what is counted of the others. test_layouts has the readings of real
-layouts."""
+"""What is kept of a benchmark's questions, and what is counted of the others. test_layouts has the
+readings of real layouts."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +21,9 @@ def _layout(*asked: Question) -> Layout:
     return Layout(read, ("half",))
 
 
-def _asked(item: str, half: str = "a", excluded: str = "", lacking: int = 0, file: str = "x.json") -> Question:
+def _asked(
+    item: str, half: str = "a", excluded: str = "", lacking: int = 0, file: str = "x.json"
+) -> Question:
     return Question(
         item,
         (),
@@ -37,12 +39,16 @@ def _asked(item: str, half: str = "a", excluded: str = "", lacking: int = 0, fil
 
 
 def _read(layout: Layout, *filters: str) -> tuple[list[str], dict[str, int]]:
-    questions, _, about = read_questions(layout, HERE, parse_filters(filters, ["half"], "made"), None)
+    questions, _, about = read_questions(
+        layout, HERE, parse_filters(filters, ["half"], "made"), None
+    )
     return [question.item for question in questions], about["excluded"]
 
 
 def test_the_first_questions_of_each_file_are_those_that_other_filters_keep() -> None:
-    layout = _layout(_asked("1"), _asked("2", "b"), _asked("3"), _asked("4"), _asked("5", file="y.json"))
+    layout = _layout(
+        _asked("1"), _asked("2", "b"), _asked("3"), _asked("4"), _asked("5", file="y.json")
+    )
     assert _read(layout, "half=a", "first=2") == (
         ["1", "3", "5"],
         {"its half is not a": 1, "it is not among the first of its file": 1},
@@ -50,7 +56,11 @@ def test_the_first_questions_of_each_file_are_those_that_other_filters_keep() ->
 
 
 def test_texts_are_counted_of_questions_that_are_kept_alone() -> None:
-    layout = _layout(_asked("1", lacking=2), _asked("2", lacking=1, excluded="no truth"), _asked("3", "b", lacking=1))
+    layout = _layout(
+        _asked("1", lacking=2),
+        _asked("2", lacking=1, excluded="no truth"),
+        _asked("3", "b", lacking=1),
+    )
     assert _read(layout, "half=a") == (["1"], {"a text": 2, "no truth": 1, "its half is not a": 1})
 
 

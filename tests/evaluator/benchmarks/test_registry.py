@@ -19,8 +19,13 @@ from tests.evaluator.synthetic import find
 def own_reader(path: Path, images: Path | None) -> External:
     """As a package of someone else writes it: each file is an image of the colour that names it."""
     files = sorted(path.glob("*.png"))
-    questions = [Question(file.stem, (Shown((file.name,)),), (f"a {file.stem} hat", "a gray hat")) for file in files]
-    return External(candidates_of(questions, path), Pictures(path, {file.name: Picture(file) for file in files}))
+    questions = [
+        Question(file.stem, (Shown((file.name,)),), (f"a {file.stem} hat", "a gray hat"))
+        for file in files
+    ]
+    return External(
+        candidates_of(questions, path), Pictures(path, {file.name: Picture(file) for file in files})
+    )
 
 
 @pytest.fixture
@@ -42,7 +47,9 @@ def test_a_benchmark_of_another_package_is_scored(tmp_path: Path, colors: Colors
         square(color).save(tmp_path / "files" / f"{color}.png")
     found = evaluate(colors, f"mine:{tmp_path / 'files'}", out=tmp_path / "run", name="colors")
     assert find(found.results, "binary", "all")["value"] == 1
-    with pytest.raises(UserError, match=r"The benchmark 'lost' cannot be read with nowhere.at_all:read"):
+    with pytest.raises(
+        UserError, match=r"The benchmark 'lost' cannot be read with nowhere.at_all:read"
+    ):
         open_external(Source(tmp_path, "lost"))
 
 
@@ -56,7 +63,9 @@ def test_the_reader_in_the_docs_reads(tmp_path: Path) -> None:
     assert external.pictures.image("dog.jpg").size == (24, 24)
 
 
-def test_names_are_told_from_folders_and_urls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_are_told_from_folders_and_urls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert external_source("sugarcrepe:files", None) == Source(Path("files"), "sugarcrepe")
     assert external_source("s3://bucket/dataset", None) is None
     assert external_source("a/b:c", None) is None
@@ -66,21 +75,30 @@ def test_names_are_told_from_folders_and_urls(tmp_path: Path, monkeypatch: pytes
     assert external_source("aro:1", None) is None
     with pytest.raises(UserError, match="Unknown benchmark 'sugarcrap': did you mean 'sugarcrepe'"):
         external_source("sugarcrap:x", None)
-    with pytest.raises(UserError, match="Unknown benchmark 'sugarcrap'"):  # as a run.json may name one
+    with pytest.raises(
+        UserError, match="Unknown benchmark 'sugarcrap'"
+    ):  # as a run.json may name one
         open_external(Source(tmp_path, "sugarcrap"))
 
 
 def test_files_that_are_not_there_are_said(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"There is no .*none; give the file or folder of sugarcrepe"):
+    with pytest.raises(
+        UserError, match=r"There is no .*none; give the file or folder of sugarcrepe"
+    ):
         open_external(Source(tmp_path / "none", "sugarcrepe"))
     folder = write_sugarcrepe(tmp_path / "files")
-    with pytest.raises(UserError, match=r"There is no folder .*none; give the folder of the images"):
+    with pytest.raises(
+        UserError, match=r"There is no folder .*none; give the folder of the images"
+    ):
         open_external(Source(folder, "sugarcrepe", tmp_path / "none"))
 
 
 def test_a_dataset_is_recorded_by_its_folder(tmp_path: Path) -> None:
     assert Source(tmp_path).record() == {"dataset": str(tmp_path), "external": None}
-    assert (str(Source(tmp_path)), str(Source(tmp_path, "aro"))) == (str(tmp_path), f"aro:{tmp_path}")
+    assert (str(Source(tmp_path)), str(Source(tmp_path, "aro"))) == (
+        str(tmp_path),
+        f"aro:{tmp_path}",
+    )
 
 
 def test_images_may_lie_in_another_folder(tmp_path: Path) -> None:

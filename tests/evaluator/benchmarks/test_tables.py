@@ -1,4 +1,5 @@
-"""Tables of scores are read alike from CSV, JSONL and Parquet; what they cannot be is one sentence."""
+"""Tables of scores are read alike from CSV, JSONL and Parquet; what they cannot be is one
+sentence."""
 
 import math
 import re
@@ -63,12 +64,18 @@ def test_words_for_truths_are_read_and_others_refused(tmp_path: Path) -> None:
         ("a.json", '{"item": 1}', "cannot be read as json: expected a list of objects"),
         ("a.json", "[[1, 2]]", "cannot be read as json: expected a list of objects"),
         ("a.csv", "a,score,score\n1,2,3\n", "a.csv has the column 'score' twice; keep one."),
-        ("a.tsv", "score\tscore\tscore\n1\t2\t3\n", "a.tsv has the column 'score' 3 times; keep one."),
+        (
+            "a.tsv",
+            "score\tscore\tscore\n1\t2\t3\n",
+            "a.tsv has the column 'score' 3 times; keep one.",
+        ),
         ("a.jsonl", '{"a": 1, "a": 2}', "the key 'a' is repeated"),
         ("a.parquet", "no parquet", "is damaged (Parquet magic bytes"),
     ],
 )
-def test_files_that_are_no_tables_are_refused(tmp_path: Path, name: str, content: str, said: str) -> None:
+def test_files_that_are_no_tables_are_refused(
+    tmp_path: Path, name: str, content: str, said: str
+) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
     with pytest.raises(UserError, match=re.escape(said)):
         read_table(tmp_path / name)
@@ -83,7 +90,9 @@ def test_a_cell_may_be_longer_than_arrows_usual_block(tmp_path: Path, size: int)
 
 def test_ids_of_more_than_64_bits_are_text(tmp_path: Path) -> None:
     ids = [2**63, 10**29, -(2**63) - 1]
-    (tmp_path / "a.jsonl").write_text("".join(f'{{"item": {value}, "score": {value}}}\n' for value in ids))
+    (tmp_path / "a.jsonl").write_text(
+        "".join(f'{{"item": {value}, "score": {value}}}\n' for value in ids)
+    )
     table = read_table(tmp_path / "a.jsonl")
     assert texts(table, "item").tolist() == [str(value) for value in ids]
     assert numbers(table, "score", tmp_path).tolist() == [float(value) for value in ids]
@@ -97,7 +106,9 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", ["0.5\nhigh", "0.5\n0,5"])
 def test_scores_that_are_no_numbers_are_named_with_their_row(tmp_path: Path, words: str) -> None:
     path = tmp_path / "a.csv"
-    path.write_text("score\n" + "\n".join(f'"{word}"' for word in words.split("\n")) + "\n", encoding="utf-8")
+    path.write_text(
+        "score\n" + "\n".join(f'"{word}"' for word in words.split("\n")) + "\n", encoding="utf-8"
+    )
     with pytest.raises(UserError, match="in row 2"):
         scores(read_table(path), path, False)
 
@@ -119,7 +130,9 @@ def test_what_is_no_probability_is_refused(tmp_path: Path) -> None:
         scores(read_table(path), path, True)
 
 
-def test_probabilities_that_tie_near_0_and_1_are_hinted_at(caplog: pytest.LogCaptureFixture) -> None:
+def test_probabilities_that_tie_near_0_and_1_are_hinted_at(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     certain, spread, beyond = ([0.9998] * 5 + [0.5] * 5, [0.9, 0.5, 0.1], [0.999999] * 5 + [1.5])
     for values in (spread, beyond):
         scores(pa.table({"score": values}), Path("x.csv"), False)

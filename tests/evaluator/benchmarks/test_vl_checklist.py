@@ -17,8 +17,16 @@ ROW = ["1.jpg", {"POS": ["a"], "NEG": ["b"]}]
     [
         ("data/Relation/swig_action.json", "Relation action", "swig"),
         ("data/Relation/vg/spatial.json", "Relation spatial", "vg"),
-        ("data/Object/Location/hake_location/hake_obj_margin.json", "Object Location margin", "hake/obj"),
-        ("data/Object/Location/swig_location/swig_tool/swig_tool_mid.json", "Object Location mid", "swig/tool"),
+        (
+            "data/Object/Location/hake_location/hake_obj_margin.json",
+            "Object Location margin",
+            "hake/obj",
+        ),
+        (
+            "data/Object/Location/swig_location/swig_tool/swig_tool_mid.json",
+            "Object Location mid",
+            "swig/tool",
+        ),
     ],
 )
 def test_published_names_are_understood(tmp_path: Path, path: str, kind: str, skill: str) -> None:
@@ -40,7 +48,9 @@ def test_published_names_are_understood(tmp_path: Path, path: str, kind: str, sk
 )
 def test_rows_of_another_form_are_refused(tmp_path: Path, row: object) -> None:
     write_json(tmp_path / "Attribute" / "vg" / "color.json", [ROW, row])
-    with pytest.raises(UserError, match=r'Expected \[image, \{"POS": \[texts\], "NEG": \[texts\]\}\] as row 1 of'):
+    with pytest.raises(
+        UserError, match=r'Expected \[image, \{"POS": \[texts\], "NEG": \[texts\]\}\] as row 1 of'
+    ):
         list(read_vl_checklist(tmp_path))
 
 
@@ -54,6 +64,7 @@ def test_files_without_rows_are_counted(tmp_path: Path) -> None:
 def test_a_file_below_no_capability_is_refused(tmp_path: Path) -> None:
     write_json(tmp_path / "color.json", [ROW])
     with pytest.raises(
-        UserError, match=r"color\.json is no file of VL-CheckList: expected one below Attribute, Object or Relation"
+        UserError,
+        match=r"color\.json is no file of VL-CheckList: expected one below Attribute, Object or Relation",
     ):
         list(read_vl_checklist(tmp_path))

@@ -1,4 +1,5 @@
-"""`score compare`: two runs end to end, the example of its page, mistakes in one sentence, and what it prints."""
+"""`score compare`: two runs end to end, the example of its page, mistakes in one sentence, and what
+it prints."""
 
 import json
 import random
@@ -18,7 +19,9 @@ def runs(drawn: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """A model that binds, and a bag of words, which ties on every swap. Not to be changed."""
     folder = tmp_path_factory.mktemp("compared")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(FAMILIES, "bag", Family("tests.evaluator.encoders:load_bag", "bag:float32@FOLDER"))
+        patch.setitem(
+            FAMILIES, "bag", Family("tests.evaluator.encoders:load_bag", "bag:float32@FOLDER")
+        )
         for name in ("sharp", "float32"):
             succeed("run", drawn, "--model", f"bag:{name}@{drawn}", "--out", folder / name)
     return [folder / "sharp", folder / "float32"]
@@ -36,13 +39,25 @@ def test_two_runs_are_compared_for_people_for_machines_and_as_csv(
     assert comparison["items"][0]["compared"] == comparison["items"][0]["items"] > 0
     of_binary = {row["split"]: row for row in comparison["rows"] if row["protocol"] == "binary"}
     assert [of_binary[split]["difference"] for split in ("seen", "partial", "unseen")] == [1.0] * 3
-    # p is .056 in partial, although all of its 24 items differ: the interval is wide where nothing varies.
+    # p is .056 in partial, although all of its 24 items differ: the interval is wide where nothing
+    # varies.
     assert [of_binary[split]["leader"] for split in ("seen", "unseen")] == [sharp] * 2
     assert comparison["flips"] == []
     assert len(pd.read_csv(out)) == len(comparison["rows"])
-    assert_one_sentence(score_command("compare", *runs, "--metric", "acuracy"), "did you mean 'accuracy'")
+    assert_one_sentence(
+        score_command("compare", *runs, "--metric", "acuracy"), "did you mean 'accuracy'"
+    )
     people = succeed("compare", *runs)
-    for part in (f"A = {sharp}", f"B = {bag}", "binary", "retrieval", "unseen", "+100.0*", "A − B", "Ranks"):
+    for part in (
+        f"A = {sharp}",
+        f"B = {bag}",
+        "binary",
+        "retrieval",
+        "unseen",
+        "+100.0*",
+        "A − B",
+        "Ranks",
+    ):
         assert (part in people.stdout) == (part != "Ranks"), part
     assert "val" not in people.stdout.split()
     full = score_command("compare", *runs, "--full").stdout
@@ -50,7 +65,9 @@ def test_two_runs_are_compared_for_people_for_machines_and_as_csv(
     assert "Ranks" in full
 
 
-def test_the_example_prints_what_its_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_prints_what_its_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     page = (CHECKOUT / "docs" / "compare.md").read_text(encoding="utf-8")
     code, printed = re.search(r"```python\n(.*?)```.*?```\n(.*?)```", page, re.DOTALL).groups()
     (command,) = re.findall(r"^`score (.*?)` then prints$", page, re.MULTILINE)
@@ -64,7 +81,9 @@ def test_the_example_prints_what_its_page_says(tmp_path: Path, monkeypatch: pyte
 def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     rows = [f"{i},{i % 2},{i}" for i in range(20)]
     (tmp_path / "a.csv").write_text("\n".join(["item,correct,cluster", *rows]))
-    (tmp_path / "b.csv").write_text("\n".join(["item,correct,cluster", *rows[5:15], "15,,15", "16,0,other"]))
+    (tmp_path / "b.csv").write_text(
+        "\n".join(["item,correct,cluster", *rows[5:15], "15,,15", "16,0,other"])
+    )
     done = score_command("compare", tmp_path / "a.csv", tmp_path / "b.csv")
     for line in (
         "10 of 20 items are compared.",
@@ -77,31 +96,50 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
 
 def test_what_cannot_be_compared_is_one_sentence(runs: list[Path], tmp_path: Path) -> None:
     assert_one_sentence(score_command("compare", runs[0]), "Expected at least two models", "alone")
-    assert_one_sentence(score_command("compare", *runs, tmp_path / "none"), f"got {tmp_path / 'none'}")
+    assert_one_sentence(
+        score_command("compare", *runs, tmp_path / "none"), f"got {tmp_path / 'none'}"
+    )
     (tmp_path / "other.csv").write_text("item,correct,cluster\n1,1,1\n")
     no_item = score_command("compare", runs[0], tmp_path / "other.csv")
-    assert_one_sentence(no_item, "has no item that all runs before it have", "compare answers to the same items.")
+    assert_one_sentence(
+        no_item, "has no item that all runs before it have", "compare answers to the same items."
+    )
     for arguments in ([], [*runs, "--detect", "0"], [*runs, "--detect", "101"]):
         assert score_command("compare", *arguments).exit_code == 2
 
 
-def test_ten_rows_with_the_smallest_q_are_shown_or_all_and_ranks_of_three_models(tmp_path: Path) -> None:
+def test_ten_rows_with_the_smallest_q_are_shown_or_all_and_ranks_of_three_models(
+    tmp_path: Path,
+) -> None:
     rng = random.Random(0)
     runs = []
     for name in ("a [1]", "b", "b", "c"):
         answers = [(split, i, rng.randrange(2)) for split in range(6) for i in range(8)]
-        lines = [f"{split}-{i},{right},{split}-{i // 2},split{split}" for split, i, right in answers]
+        lines = [
+            f"{split}-{i},{right},{split}-{i // 2},split{split}" for split, i, right in answers
+        ]
         path = tmp_path / f"{len(runs)}.csv"
         path.write_text("\n".join(["item,correct,cluster,split", *lines]))
         runs.append(f"{name}={path}")
     comparison = score_json("compare", *runs)
     letters = dict(zip(comparison["models"], "ABC", strict=True))
-    rows = [(row["split"], letters[row["first"]], "−", letters[row["second"]]) for row in comparison["rows"]]
+    rows = [
+        (row["split"], letters[row["first"]], "−", letters[row["second"]])
+        for row in comparison["rows"]
+    ]
     least = sorted(range(len(rows)), key=lambda i: comparison["rows"][i]["q"])[:10]
     printed = succeed("compare", *runs).stdout
     shown = [line.split() for line in printed.splitlines() if line.startswith(" split")][1:]
-    assert [tuple(cells[:4]) for cells in shown if cells[2] == "−"] == [rows[i] for i in sorted(least)]
-    for part in ("A = a [1]\n", "B = b (2 runs)", "Ranks", "10 rows are shown; --full shows all.", "flips: 0 of "):
+    assert [tuple(cells[:4]) for cells in shown if cells[2] == "−"] == [
+        rows[i] for i in sorted(least)
+    ]
+    for part in (
+        "A = a [1]\n",
+        "B = b (2 runs)",
+        "Ranks",
+        "10 rows are shown; --full shows all.",
+        "flips: 0 of ",
+    ):
         assert part in printed
     assert not {"Flip", "seeds"} & set(printed.split())
     full = succeed("compare", *runs, "--full").stdout
@@ -113,13 +151,18 @@ def test_ten_rows_with_the_smallest_q_are_shown_or_all_and_ranks_of_three_models
 @pytest.mark.parametrize(
     ("first", "second", "said"),
     [
-        (["1,1,c,"], ["1,0,c,"], "A single item or group says nothing about others; compare more of them."),
+        (
+            ["1,1,c,"],
+            ["1,0,c,"],
+            "A single item or group says nothing about others; compare more of them.",
+        ),
         (
             [f"{i},{i // 4},{i // 4}," for i in range(8)],
             [f"{i},{int(i < 3)},{i // 4}," for i in range(8)],
             "there are too few groups to show any difference",
         ),
-        ([f"{i},1,{i // 2}," for i in range(10)],) * 2 + ("If no item tells the models apart, or all items do so",),
+        ([f"{i},1,{i // 2}," for i in range(10)],) * 2
+        + ("If no item tells the models apart, or all items do so",),
         (
             [f"{i},{i % 2},{i // 2},{'red:cube' if i < 4 else ''}" for i in range(10)],
             [f"{i},{i % 3 % 2},{i // 2},{'red:cube' if i < 4 else ''}" for i in range(10)],

@@ -7,11 +7,21 @@ from rich.table import Table
 
 from evaluator.cli.console import new_table, print_line, print_table
 
-NAMES = ["python:m:Model", "[bold]x[/]", "[/]", "a[red]", ":smile:", "$a_1^2$ 50% {b} \\\\", "1e-5 'quoted' /path"]
+NAMES = [
+    "python:m:Model",
+    "[bold]x[/]",
+    "[/]",
+    "a[red]",
+    ":smile:",
+    "$a_1^2$ 50% {b} \\\\",
+    "1e-5 'quoted' /path",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_brackets_colons_and_dollars_mean_nothing(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_brackets_colons_and_dollars_mean_nothing(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     table = Table(title=name)
     table.add_column(name)
     table.add_row(name)

@@ -1,4 +1,5 @@
-"""`score experiment`: every shipped file at every scale as commands, and one of them from nothing to tables."""
+"""`score experiment`: every shipped file at every scale as commands, and one of them from nothing
+to tables."""
 
 import json
 import shlex
@@ -58,24 +59,34 @@ def test_commands_of_shipped_experiments_are_ones_that_gen_and_score_take(
         while isinstance(command, click.Group):
             command, rest = command.commands[rest[0]], rest[1:]
         command.make_context(" ".join(words[:2]), rest, parent=click.Context(command)).close()
-        *folders, last = [word[word.index(str(tmp_path)) :].split(",")[0] for word in words if str(tmp_path) in word]
+        *folders, last = [
+            word[word.index(str(tmp_path)) :].split(",")[0]
+            for word in words
+            if str(tmp_path) in word
+        ]
         assert made.issuperset(folders), "a stage reads what no stage before it has made"
         assert last not in made or "--out" not in words
         made.add(last)
 
 
-@pytest.mark.parametrize("name", ["bindsplit2026", "compass2026", "hard-positives2024", "pearson2025"])
+@pytest.mark.parametrize(
+    "name", ["bindsplit2026", "compass2026", "hard-positives2024", "pearson2025"]
+)
 def test_what_is_trained_from_a_model_is_measured_elsewhere(name: str, tmp_path: Path) -> None:
     """Each trained model that has a row, and the one that it started from, on the same world."""
     (tmp_path / "mine.toml").write_text('[models.CLIP]\nspec = "open_clip:ViT-B-32"\n')
-    given = ["--models", tmp_path / "mine.toml"] if name == "compass2026" else []  # it starts from no stand-in
+    given = (
+        ["--models", tmp_path / "mine.toml"] if name == "compass2026" else []
+    )  # it starts from no stand-in
     *commands, tables = planned(name, *given, "--out", tmp_path)
     base_of = {
         f"jackalope:{words[-1]}": words[words.index("--model") + 1]
         for words in commands
         if words[1] == "train" and words[2] in ("finetune", "labclip", "dreambooth")
     }
-    model_of = {words[-1]: words[words.index("--model") + 1] for words in commands if words[1] == "run"}
+    model_of = {
+        words[-1]: words[words.index("--model") + 1] for words in commands if words[1] == "run"
+    }
     world_of = {words[-1]: words[2] for words in commands if words[1] == "run"}
 
     def given_by(*options: str) -> list[str]:
@@ -85,7 +96,9 @@ def test_what_is_trained_from_a_model_is_measured_elsewhere(name: str, tmp_path:
     before, after = given_by("--before"), given_by("--after")
     rows = {word.rpartition("=")[2] for word in tables} - {*before, *after}
     assert (
-        {model_of[run] for run in after} == {model_of[run] for run in rows if run in model_of} & set(base_of) != set()
+        {model_of[run] for run in after}
+        == {model_of[run] for run in rows if run in model_of} & set(base_of)
+        != set()
     )
     assert {base_of[model_of[run]] for run in after} == {model_of[run] for run in before}
     assert len({world_of[run] for run in (*before, *after)}) == 1
@@ -93,8 +106,12 @@ def test_what_is_trained_from_a_model_is_measured_elsewhere(name: str, tmp_path:
 
 def test_the_benchmarks_of_bindsplit_have_the_names_that_their_worlds_give_them() -> None:
     for at in SCALES.values():
-        asked = tuple(value for option, value in pairwise(at.world.split()) if option == "--holdout") or ("3x3",)
-        (holdout,) = HoldoutRequest("bindsplit", asked, (0,), True, None).holdouts(read_vocabulary("clevr"))
+        asked = tuple(
+            value for option, value in pairwise(at.world.split()) if option == "--holdout"
+        ) or ("3x3",)
+        (holdout,) = HoldoutRequest("bindsplit", asked, (0,), True, None).holdouts(
+            read_vocabulary("clevr")
+        )
         assert design_of(holdout).benchmark_name(holdout) == f"{at.benchmark}-b0"
 
 
@@ -105,7 +122,9 @@ def mine(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_recipe_of_mine_is_said_to_be_code_and_a_dry_run_runs_no_stage(mine: Path, tmp_path: Path) -> None:
+def test_a_recipe_of_mine_is_said_to_be_code_and_a_dry_run_runs_no_stage(
+    mine: Path, tmp_path: Path
+) -> None:
     done = score_command("experiment", mine, "--out", tmp_path / "out", "--dry-run")
     assert done.stderr.splitlines() == [
         f"A recipe is code: this runs the code of {mine}.",
@@ -117,7 +136,10 @@ def test_a_recipe_of_mine_is_said_to_be_code_and_a_dry_run_runs_no_stage(mine: P
 
 
 def test_a_wrong_option_is_told_before_anything_runs(mine: Path, tmp_path: Path) -> None:
-    for right, wrong in (("--epochs 1", "--epoch 1"), ("score train scratch", "score train scratchy")):
+    for right, wrong in (
+        ("--epochs 1", "--epoch 1"),
+        ("score train scratch", "score train scratchy"),
+    ):
         mine.write_text(MINE.replace(right, wrong))
         done = score_command("experiment", mine, "--out", tmp_path / "out")
         assert done.exit_code == 2
@@ -125,7 +147,9 @@ def test_a_wrong_option_is_told_before_anything_runs(mine: Path, tmp_path: Path)
         assert not (tmp_path / "out").exists()
 
 
-def test_a_failure_names_its_command_and_ends_with_the_code_of_a_mistake(mine: Path, tmp_path: Path) -> None:
+def test_a_failure_names_its_command_and_ends_with_the_code_of_a_mistake(
+    mine: Path, tmp_path: Path
+) -> None:
     mine.write_text(MINE.replace("train={train}", "train=nine"))
     done = score_command("experiment", mine, "--out", tmp_path / "out")
     assert done.exit_code == 2
@@ -147,8 +171,14 @@ def test_one_of_mine_from_nothing_to_tables_and_again(mine: Path, tmp_path: Path
     assert {path: path.stat().st_mtime_ns for path in out.glob("*/done")} == made
     mine.write_text(MINE.replace("epochs 1", "epochs 2"))
     changed = score_command("experiment", mine, "--out", out)
-    ran = [line.split("] ")[1].split() for line in changed.stderr.splitlines() if line.startswith("[")]
-    assert [words[:2] for words in ran] == [["score", "train"], ["score", "run"], ["score", "tables"]]
+    ran = [
+        line.split("] ")[1].split() for line in changed.stderr.splitlines() if line.startswith("[")
+    ]
+    assert [words[:2] for words in ran] == [
+        ["score", "train"],
+        ["score", "run"],
+        ["score", "tables"],
+    ]
 
 
 @pytest.mark.full
@@ -164,7 +194,10 @@ def test_pearson2025_from_nothing_to_tables(tmp_path: Path) -> None:
         "figure6-CLIP__two-object-texts.svg",
         "figure6-CLIP__two-object-images.svg",
     }
-    assert "Diffusion, two-object is not shown: no weights of a diffusion model are at hand" in done.stderr
+    assert (
+        "Diffusion, two-object is not shown: no weights of a diffusion model are at hand"
+        in done.stderr
+    )
     again = score_command("experiment", "pearson2025", "--scale", "smoke", "--out", tmp_path)
     assert "15 stages, 15 done." in again.stderr
     assert again.stdout == done.stdout
@@ -182,10 +215,16 @@ def test_pearson2025_from_nothing_to_tables(tmp_path: Path) -> None:
         (str(ROOT / "docs" / "examples" / "gzsl.py"), "table4", "scratch"),
     ],
 )
-def test_other_experiments_from_nothing_to_tables(name: str, table: str, row: str, tmp_path: Path) -> None:
+def test_other_experiments_from_nothing_to_tables(
+    name: str, table: str, row: str, tmp_path: Path
+) -> None:
     done = succeed("experiment", name, "--scale", "smoke", "--out", tmp_path)
     tables = Path(done.stdout.strip())
     assert not list(tmp_path.glob("*/failed"))
     assert "Failed" not in done.stderr
-    numbers = [line for line in (tables / f"{table}.md").read_text().splitlines() if row in line and "[" in line]
+    numbers = [
+        line
+        for line in (tables / f"{table}.md").read_text().splitlines()
+        if row in line and "[" in line
+    ]
     assert numbers

@@ -15,7 +15,10 @@ from tests.evaluator.conftest import assert_one_sentence, score_command, succeed
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[str, Path]:
-    captions = {"caption": "A red car and a blue bus.", "negative_caption": "A blue car and a red bus."}
+    captions = {
+        "caption": "A red car and a blue bus.",
+        "negative_caption": "A blue car and a red bus.",
+    }
     (tmp_path / "swap_att.json").write_text(json.dumps({"0": {"filename": "a.jpg", **captions}}))
     (tmp_path / "corpus.txt").write_text("a red car\na blue bus\na small blue car\n")
     return f"sugarcrepe:{tmp_path / 'swap_att.json'}", tmp_path / "corpus.txt"
@@ -29,7 +32,9 @@ def summary_and_talk(*arguments: str | Path) -> tuple[dict[str, Any], str]:
 
 def test_a_benchmark_is_audited_without_its_images(files: tuple[str, Path], tmp_path: Path) -> None:
     benchmark, corpus = files
-    done = succeed("familiarity", benchmark, "--reference", corpus, "--out", tmp_path / "out", "--workers", 1)
+    done = succeed(
+        "familiarity", benchmark, "--reference", corpus, "--out", tmp_path / "out", "--workers", 1
+    )
     assert "amb_mixed                 1" in done.stdout
     assert "+100.0 points" in done.stdout
     assert (tmp_path / "out" / "splits" / "amb_mixed.txt").read_text() == "0\n"
@@ -39,7 +44,9 @@ def test_a_benchmark_is_audited_without_its_images(files: tuple[str, Path], tmp_
     assert summary["bindings"]["negative"] == {"perfect": 0, "close": 0.5, "none": 0.5}
 
 
-def test_references_are_united_and_what_is_left_out_is_said(files: tuple[str, Path], tmp_path: Path) -> None:
+def test_references_are_united_and_what_is_left_out_is_said(
+    files: tuple[str, Path], tmp_path: Path
+) -> None:
     benchmark, corpus = files
     folder = tmp_path / "corpus"
     folder.mkdir()
@@ -48,7 +55,11 @@ def test_references_are_united_and_what_is_left_out_is_said(files: tuple[str, Pa
     (folder / "0.tar").write_bytes(bytes(1024))
     (folder / "0.parquet").write_bytes(b"x")
     (tmp_path / "counts.csv").write_text("attr,obj_lemma,perfect_count,close_count\nred,bus,5,0\n")
-    references = [each for path in (corpus, folder, tmp_path / "counts.csv", corpus) for each in ("--reference", path)]
+    references = [
+        each
+        for path in (corpus, folder, tmp_path / "counts.csv", corpus)
+        for each in ("--reference", path)
+    ]
     for _ in range(2):  # the second time OUT is inside the corpus
         summary, talk = summary_and_talk(benchmark, *references, "--out", folder / "out")
         assert summary["corpus"]["captions"] == 4
@@ -57,7 +68,9 @@ def test_references_are_united_and_what_is_left_out_is_said(files: tuple[str, Pa
             "not_read": {".jpg": 1},
             "repeated": {".parquet": 1},
         }
-        assert summary["reference"] == ", ".join(map(str, (corpus, folder, tmp_path / "counts.csv")))
+        assert summary["reference"] == ", ".join(
+            map(str, (corpus, folder, tmp_path / "counts.csv"))
+        )
         assert summary["bindings"]["negative"] == {"perfect": 0.5, "close": 0.5, "none": 0}
     assert "left out: 1 a caption or phrase that is no text, 1 no JSON." in talk
     assert "Not read: 1 .jpg." in talk
@@ -70,7 +83,11 @@ def test_the_match_is_named_and_synonyms_are_seen(files: tuple[str, Path], tmp_p
     corpus.write_text("a crimson car\nsmall blue buses\n")
     (tmp_path / "words.txt").write_text("red, crimson\n")
     asked = (benchmark, "--reference", corpus, "--counts", tmp_path / "counts")
-    matches = {"lemmas": (), "exact": ("--match", "exact"), "synonyms": ("--synonyms", tmp_path / "words.txt")}
+    matches = {
+        "lemmas": (),
+        "exact": ("--match", "exact"),
+        "synonyms": ("--synonyms", tmp_path / "words.txt"),
+    }
     shares = {}
     for name, more in matches.items():
         summary, _ = summary_and_talk(*asked, "--out", tmp_path / name, *more)
@@ -88,14 +105,21 @@ def test_the_match_is_named_and_synonyms_are_seen(files: tuple[str, Path], tmp_p
 def test_a_corpus_that_has_the_benchmarks_captions_is_read_without_them(
     files: tuple[str, Path], tmp_path: Path, form: str
 ) -> None:
-    """By default, and counted once for each time that they are there; other captions with the same words count."""
+    """By default, and counted once for each time that they are there; other captions with the same
+    words count."""
     benchmark, _ = files
     texts = ["a RED  car and a blue bus.", "a red car", "A red car and a blue bus."]
     corpus = tmp_path / f"with.{form}"
-    corpus.write_text("\n".join(texts if form == "txt" else [json.dumps({"caption": each}) for each in texts]))
+    corpus.write_text(
+        "\n".join(texts if form == "txt" else [json.dumps({"caption": each}) for each in texts])
+    )
     asked = (benchmark, "--reference", corpus, "--counts", tmp_path / "c")
     found = {}
-    for name, more in {"default": (), "with": ("--with-own",), "without": ("--without-own",)}.items():
+    for name, more in {
+        "default": (),
+        "with": ("--with-own",),
+        "without": ("--without-own",),
+    }.items():
         found[name], talk = summary_and_talk(*asked, "--out", tmp_path / name, *more)
         counted = "count (--without" if name == "with" else "are left out (--with-own"
         assert f"has 1 of the 1 true captions of the benchmark; they {counted}" in talk
@@ -110,7 +134,13 @@ def test_a_caption_that_a_corpus_has_by_chance_counts(tmp_path: Path) -> None:
     lines = ["item,text,truth", *(f"{i},a red thing{i},1\n{i},a blue thing{i},0" for i in range(5))]
     (tmp_path / "t.csv").write_text("\n".join(lines))
     (tmp_path / "corpus.txt").write_text("a red thing0\na red thing1\n")
-    asked = (f"table:{tmp_path / 't.csv'}", "--reference", tmp_path / "corpus.txt", "--out", tmp_path / "out")
+    asked = (
+        f"table:{tmp_path / 't.csv'}",
+        "--reference",
+        tmp_path / "corpus.txt",
+        "--out",
+        tmp_path / "out",
+    )
     summary, _ = summary_and_talk(*asked)
     assert summary["own"] == {"captions": 5, "held": 2, "count": True}
     assert summary["bindings"]["positive"]["perfect"] == 0.4
@@ -118,8 +148,13 @@ def test_a_caption_that_a_corpus_has_by_chance_counts(tmp_path: Path) -> None:
 
 def test_mistakes_are_one_sentence(files: tuple[str, Path], tmp_path: Path) -> None:
     benchmark, corpus = files
-    assert_one_sentence(score_command("familiarity", str(tmp_path), "--reference", corpus), "NAME:PATH")
-    assert_one_sentence(score_command("familiarity", f"aro:{tmp_path / 'gone'}", "--reference", corpus), "There is no")
+    assert_one_sentence(
+        score_command("familiarity", str(tmp_path), "--reference", corpus), "NAME:PATH"
+    )
+    assert_one_sentence(
+        score_command("familiarity", f"aro:{tmp_path / 'gone'}", "--reference", corpus),
+        "There is no",
+    )
     (tmp_path / "bad.jsonl").write_text("{}")
     (tmp_path / "bad.csv").write_text("caption\na red car\n")
     asked = ("familiarity", benchmark, "--out", tmp_path / "other", "--workers", 1, "--reference")
@@ -133,21 +168,37 @@ def test_mistakes_are_one_sentence(files: tuple[str, Path], tmp_path: Path) -> N
 
 def test_filters_and_what_they_leave_out_are_said(tmp_path: Path) -> None:
     (tmp_path / "corpus.txt").write_text("a red fox\n")
-    columns = "filename,world_name,character_name,character2_name,character_texture,character2_texture"
-    rows = [f"{n}.png,{world},Crow,Fox,Blue,Red" for n, world in enumerate(("Desert", "Island", "Island"))]
+    columns = (
+        "filename,world_name,character_name,character2_name,character_texture,character2_texture"
+    )
+    rows = [
+        f"{n}.png,{world},Crow,Fox,Blue,Red"
+        for n, world in enumerate(("Desert", "Island", "Island"))
+    ]
     (tmp_path / "labels.csv").write_text("\n".join([columns, *rows]) + "\n")
     given = ("--reference", tmp_path / "corpus.txt", "--out", tmp_path / "out", "--workers", 1)
-    done = score_command("familiarity", f"pug_spare:{tmp_path / 'labels.csv'}", *given, "--filter", "world=Island")
+    done = score_command(
+        "familiarity", f"pug_spare:{tmp_path / 'labels.csv'}", *given, "--filter", "world=Island"
+    )
     assert "Filters: world=Island." in done.stderr
     assert "Left out: 1: its world is not Island." in done.stderr
     assert "2 of 2 samples" in done.stdout
     assert_one_sentence(
-        score_command("familiarity", f"pug_spare:{tmp_path / 'labels.csv'}", *given, "--filter", "present"), "images"
+        score_command(
+            "familiarity", f"pug_spare:{tmp_path / 'labels.csv'}", *given, "--filter", "present"
+        ),
+        "images",
     )
 
 
 def test_figures_caveats_and_reasons_are_said() -> None:
-    about = {"benchmark": "aro:x", "reference": "y", "captions": "strict", "extractor": "rules", "match": "lemmas"}
+    about = {
+        "benchmark": "aro:x",
+        "reference": "y",
+        "captions": "strict",
+        "extractor": "rules",
+        "match": "lemmas",
+    }
     text = said({**about, **audit(SAMPLES, COUNTS, Counted(10, 20, 5)).summary()})
     assert "4 of 5 samples, captions read as strict, phrases by rules, match by lemmas." in text
     assert "excluded: 1, a caption has no binding" in text
@@ -158,4 +209,6 @@ def test_figures_caveats_and_reasons_are_said() -> None:
     assert "No sample is mixed" not in text
     assert "1 samples repeat the image and both captions of another" in text
     assert "  true captions" not in text
-    assert "there is no asymmetry" in said({**about, **audit(SAMPLES[2:3], COUNTS, Counted()).summary()})
+    assert "there is no asymmetry" in said(
+        {**about, **audit(SAMPLES[2:3], COUNTS, Counted()).summary()}
+    )

@@ -17,7 +17,13 @@ HEAVY += ("numpy", "PIL", "pydantic", "rich", "filelock")
 
 
 def test_help_needs_nothing_heavy() -> None:
-    commands = ["score --help", "gen --help", "score run --help", "gen render --help", "score --version"]
+    commands = [
+        "score --help",
+        "gen --help",
+        "score run --help",
+        "gen render --help",
+        "score --version",
+    ]
     code = f"""
 import sys
 from importlib import import_module
@@ -36,7 +42,9 @@ print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)
     assert "score, version" in done.stdout
 
 
-def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+def _commands(
+    group: click.Group, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
     for name, command in group.commands.items():
         yield (*path, name), command
         if isinstance(command, click.Group):
@@ -44,9 +52,13 @@ def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[
 
 
 @pytest.mark.parametrize(
-    ("path", "command"), list(_commands(main)), ids=lambda value: " ".join(value) if isinstance(value, tuple) else ""
+    ("path", "command"),
+    list(_commands(main)),
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_every_command_and_option_says_what_it_does(path: tuple[str, ...], command: click.Command) -> None:
+def test_every_command_and_option_says_what_it_does(
+    path: tuple[str, ...], command: click.Command
+) -> None:
     assert command.help
     assert command.help.rstrip().endswith(".")
     assert all(option.help for option in command.params if isinstance(option, click.Option))

@@ -37,11 +37,39 @@ def command(folder: Path | None, file: Path | None, **options: Any) -> None:
 
 
 def test_options_are_read_as_their_types_say() -> None:
-    asked = ["--count", "2", "--word", "a", "--word", "b", "--way", "up", "--full", "--place", "x", "--named", "y"]
+    asked = [
+        "--count",
+        "2",
+        "--word",
+        "a",
+        "--word",
+        "b",
+        "--way",
+        "up",
+        "--full",
+        "--place",
+        "x",
+        "--named",
+        "y",
+    ]
     found = dict(eval(CliRunner().invoke(command, asked).output, {"PosixPath": Path}))
-    assert found == {"count": 2, "words": ("a", "b"), "way": "up", "full": True, "place": Path("x"), "named": "y"}
+    assert found == {
+        "count": 2,
+        "words": ("a", "b"),
+        "way": "up",
+        "full": True,
+        "place": Path("x"),
+        "named": "y",
+    }
     nothing = dict(eval(CliRunner().invoke(command, []).output))
-    assert nothing == {"count": None, "words": (), "way": None, "full": False, "place": None, "named": None}
+    assert nothing == {
+        "count": None,
+        "words": (),
+        "way": None,
+        "full": False,
+        "place": None,
+        "named": None,
+    }
 
 
 @pytest.mark.parametrize("asked", [["--count", "0"], ["--way", "left"], ["--hidden", "1"]])
@@ -54,9 +82,13 @@ def test_every_option_of_a_run_is_one_of_the_command() -> None:
     assert {each.name for each in fields(Request) if "help" in each.metadata} <= shown
 
 
-@pytest.mark.parametrize(("flag", "word"), [("--folder", "is a file"), ("--file", "is a directory")])
+@pytest.mark.parametrize(
+    ("flag", "word"), [("--folder", "is a file"), ("--file", "is a directory")]
+)
 def test_a_file_is_no_folder_and_a_folder_no_file(tmp_path: Path, flag: str, word: str) -> None:
     (tmp_path / "file").touch()
-    refused = CliRunner().invoke(command, [flag, str(tmp_path / "file" if flag == "--folder" else tmp_path)])
+    refused = CliRunner().invoke(
+        command, [flag, str(tmp_path / "file" if flag == "--folder" else tmp_path)]
+    )
     assert refused.exit_code == 2
     assert word in refused.output

@@ -8,10 +8,14 @@ from tests.evaluator.conftest import assert_one_sentence, score_command, succeed
 
 def test_a_run_is_probed_with_its_model(drawn: Path, bags: None, tmp_path: Path) -> None:
     model = f"bag:float32@{drawn}"
-    done = succeed("run", drawn, "--model", model, "--protocol", "binary", "--out", tmp_path / "run")
+    done = succeed(
+        "run", drawn, "--model", model, "--protocol", "binary", "--out", tmp_path / "run"
+    )
     done = succeed("probe", tmp_path / "run", "--out", tmp_path / "out")
     lines = [line.split() for line in done.stdout.splitlines() if "binding" in line]
-    assert [line[:2] for line in lines] == [[split, "binding"] for split in ("seen", "partial", "unseen")]
+    assert [line[:2] for line in lines] == [
+        [split, "binding"] for split in ("seen", "partial", "unseen")
+    ]
     assert (tmp_path / "out" / "probe.svg").read_text().startswith("<svg")
     found = json.loads((tmp_path / "out" / "probe.json").read_text())
     assert list(found["models"]) == [model]
@@ -20,4 +24,6 @@ def test_a_run_is_probed_with_its_model(drawn: Path, bags: None, tmp_path: Path)
 
 
 def test_mistakes_are_one_sentence(drawn: Path, tmp_path: Path) -> None:
-    assert_one_sentence(score_command("probe", drawn, "--out", tmp_path / "out"), "name a model with --model")
+    assert_one_sentence(
+        score_command("probe", drawn, "--out", tmp_path / "out"), "name a model with --model"
+    )

@@ -36,7 +36,17 @@ def test_every_metric_of_every_protocol_is_printed(capsys: pytest.CaptureFixture
     )
     print_results([results(*rows)], full=True)
     printed = capsys.readouterr().out
-    parts = ["a model on b (dataset clean)", "binary", "pairs", "group", "swap", "50.0", "25.0", "-10.0", "1,200"]
+    parts = [
+        "a model on b (dataset clean)",
+        "binary",
+        "pairs",
+        "group",
+        "swap",
+        "50.0",
+        "25.0",
+        "-10.0",
+        "1,200",
+    ]
     parts += ["seen - unseen", "90% interval", ".031", "p: of a share against chance"]
     assert [part for part in parts if part not in printed] == []
     assert "hidden" not in printed  # rows by number of atoms are in the report and in summary.csv
@@ -51,7 +61,9 @@ def lines(printed: str) -> list[list[str]]:
     return [line.split() for line in table[rule + 1 :] if line.strip()]
 
 
-def test_the_short_table_has_ten_lines_from_all_protocols_in_turn(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_short_table_has_ten_lines_from_all_protocols_in_turn(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     rows = [
         {"protocol": p, "kind": f"k{i}", "split": split}
         for p in ("binary", "pairs")
@@ -70,7 +82,9 @@ def test_the_short_table_has_ten_lines_from_all_protocols_in_turn(capsys: pytest
     assert "95%" not in printed
 
 
-def test_a_line_has_a_column_for_each_split_with_two_decimals(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_line_has_a_column_for_each_split_with_two_decimals(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     rows = [
         {"split": "seen", "value": 0.87512, "ties": 2},
         {"split": "unseen", "value": 0.5, "chance": 0.25, "unscored": 3},
@@ -110,7 +124,10 @@ def test_a_narrow_terminal_gets_two_lines_a_row(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tables were up to 240 columns wide, whatever COLUMNS said."""
-    rows = [{"split": split, "kind": "swap", "low": 0.4, "high": 0.6} for split in ("seen", "partial", "unseen")]
+    rows = [
+        {"split": split, "kind": "swap", "low": 0.4, "high": 0.6}
+        for split in ("seen", "partial", "unseen")
+    ]
     printed = {}
     for columns in (300, 90):
         monkeypatch.setenv("COLUMNS", str(columns))

@@ -1,4 +1,5 @@
-"""`score run`: what the arguments alone show to be wrong is said before models and tables are loaded."""
+"""`score run`: what the arguments alone show to be wrong is said before models and tables are
+loaded."""
 
 import subprocess
 import sys
@@ -23,8 +24,11 @@ def test_a_wrong_argument_is_refused_before_torch_or_pandas_are_loaded(
     code = (
         "import sys; from evaluator.cli.main import main\n"
         f"try: main({arguments!r})\n"
-        "except SystemExit as ended: print(ended.code, sorted({'torch', 'pandas', 'scipy'} & sys.modules.keys()))"
+        "except SystemExit as ended: print(ended.code, sorted({'torch', 'pandas', 'scipy'} & "
+        "sys.modules.keys()))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
     assert done.stdout == "2 []\n"
     assert message in done.stderr

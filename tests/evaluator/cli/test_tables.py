@@ -24,7 +24,9 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_tables_are_printed_and_written(measured: Path, tmp_path: Path) -> None:
     out = tmp_path / "tables"
-    done = succeed("tables", "crepe2023", f"ours={measured}", "--missing", "theirs=no weights", "--out", out)
+    done = succeed(
+        "tables", "crepe2023", f"ours={measured}", "--missing", "theirs=no weights", "--out", out
+    )
     assert "Table 8. Systematicity, negatives of both kinds" in done.stdout
     assert "(a) no weights." in done.stdout
     assert "files are in" in done.stderr

@@ -12,7 +12,14 @@ import pytest
 from evaluator.training import session
 from evaluator.training.methods import METHODS, Labclip, Method, Scratch
 from generator.dataset.reader import Dataset
-from tests.evaluator.conftest import SHORT_TRAINING, Tiny, assert_one_sentence, score_command, score_json, succeed
+from tests.evaluator.conftest import (
+    SHORT_TRAINING,
+    Tiny,
+    assert_one_sentence,
+    score_command,
+    score_json,
+    succeed,
+)
 from tests.evaluator.training.conftest import read
 
 
@@ -30,8 +37,30 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Any]]:
 
 
 def test_options_become_a_recipe(trained: list[Sequence[Any]], drawn: Path, tmp_path: Path) -> None:
-    given = ("--epochs", "1", "--seed", "4", "--texts", "graded", "--negatives", "none", "--positives", "swap,replace")
-    more = ("--batch", "8", "--rate", "0.5", "--images-per-class", "3", "--architecture", "dual-vit", "--size", "small")
+    given = (
+        "--epochs",
+        "1",
+        "--seed",
+        "4",
+        "--texts",
+        "graded",
+        "--negatives",
+        "none",
+        "--positives",
+        "swap,replace",
+    )
+    more = (
+        "--batch",
+        "8",
+        "--rate",
+        "0.5",
+        "--images-per-class",
+        "3",
+        "--architecture",
+        "dual-vit",
+        "--size",
+        "small",
+    )
     done = succeed("train", "scratch", drawn, "--out", tmp_path / "m", *given, *more)
     ((recipe, source, out, model, device, *_),) = trained
     kinds = {"texts": "graded", "negatives": "none", "positives": "swap,replace"}
@@ -40,7 +69,10 @@ def test_options_become_a_recipe(trained: list[Sequence[Any]], drawn: Path, tmp_
     assert (out, model, device) == (tmp_path / "m", "", None)
     assert source.record["name"]
     assert done.stdout == f"{tmp_path / 'm'}\n"
-    assert f"Loss 3.50 → 3.50. Next: score run {drawn} --model jackalope:{tmp_path / 'm'}" in done.stderr
+    assert (
+        f"Loss 3.50 → 3.50. Next: score run {drawn} --model jackalope:{tmp_path / 'm'}"
+        in done.stderr
+    )
     done = score_command("train", "scratch", drawn, "--out", tmp_path / "m", "--json")
     assert json.loads(done.stdout) == {"model": str(tmp_path / "m"), "losses": [3.5]}
     assert trained[1][0] == Scratch()
@@ -59,9 +91,20 @@ def test_a_command_has_the_options_of_its_method(method: type[Method]) -> None:
 def test_a_preset_is_changed_by_options_and_says_what_was_chosen(
     trained: list[Sequence[Any]], drawn: Path, tmp_path: Path
 ) -> None:
-    done = succeed("train", "labclip", drawn, "--model", "open_clip:a@b", "--out", tmp_path / "m", "--batch", "8")
+    done = succeed(
+        "train",
+        "labclip",
+        drawn,
+        "--model",
+        "open_clip:a@b",
+        "--out",
+        tmp_path / "m",
+        "--batch",
+        "8",
+    )
     said = (
-        "Preset labclip-pug. Published (Koishigarina et al. 2026): epochs, rate, decay, negatives. Given by you: "
+        "Preset labclip-pug. Published (Koishigarina et al. 2026): epochs, rate, decay, negatives. "
+        "Given by you: "
         "batch.\n"
     )
     assert said in done.stderr
@@ -69,14 +112,18 @@ def test_a_preset_is_changed_by_options_and_says_what_was_chosen(
     assert trained[0][3] == "open_clip:a@b"
 
 
-def test_a_result_of_another_base_is_refused(drawn: Path, tiny: Callable[..., Tiny], tmp_path: Path) -> None:
+def test_a_result_of_another_base_is_refused(
+    drawn: Path, tiny: Callable[..., Tiny], tmp_path: Path
+) -> None:
     """The same recipe and data, and the base has other weights now."""
     base = f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
     given = ("train", "finetune", drawn, "--model", base, "--out", tmp_path / "m", *SHORT_TRAINING)
     for said in ("Loss ", "is finished: it holds the result of this training"):
         done = succeed(*given)
         assert said in done.stderr
-    state = {name: each + 1 if each.is_floating_point() else each for name, each in tiny().state.items()}
+    state = {
+        name: each + 1 if each.is_floating_point() else each for name, each in tiny().state.items()
+    }
     Tiny("tiny", tiny().config, state).save(tmp_path / "tiny.pt")
     done = score_command(*given)
     assert done.exit_code == 2
@@ -90,19 +137,36 @@ def corpus(drawn: Path, tmp_path: Path) -> Path:
     for name, image in zip("ab", (drawn / "world" / "images").iterdir(), strict=False):
         (tmp_path / f"{name}.png").write_bytes(image.read_bytes())
         negatives = {"swap": [f"a cube and a {name}"]}
-        lines.append({"image": f"{name}.png", "caption": f"a {name} and a cube", "negatives": negatives})
+        lines.append(
+            {"image": f"{name}.png", "caption": f"a {name} and a cube", "negatives": negatives}
+        )
     path = tmp_path / "corpus.json"
     path.write_text("\n".join(map(json.dumps, lines)))
     return path
 
 
 def test_every_recipe_trains_on_a_corpus(corpus: Path, tmp_path: Path, little: None) -> None:
-    """A file of JSON lines, whatever it is called. It has no questions, so the next command is on a dataset."""
+    """A file of JSON lines, whatever it is called. It has no questions, so the next command is on a
+    dataset."""
     few = ("--epochs", "1", "--batch", "2", "--device", "cpu")
     for arguments in (
         ("scratch", corpus, "--out", tmp_path / "scratch", "--negatives", "swap"),
-        ("labclip", corpus, "--model", f"jackalope:{tmp_path / 'scratch'}", "--out", tmp_path / "labclip"),
-        ("finetune", corpus, "--model", f"jackalope:{tmp_path / 'labclip'}", "--out", tmp_path / "finetune"),
+        (
+            "labclip",
+            corpus,
+            "--model",
+            f"jackalope:{tmp_path / 'scratch'}",
+            "--out",
+            tmp_path / "labclip",
+        ),
+        (
+            "finetune",
+            corpus,
+            "--model",
+            f"jackalope:{tmp_path / 'labclip'}",
+            "--out",
+            tmp_path / "finetune",
+        ),
     ):
         done = succeed("train", *arguments, *few)
         made = tmp_path / arguments[0]
@@ -114,63 +178,118 @@ def test_options_that_a_corpus_cannot_have_are_refused(
     trained: list[Sequence[Any]], corpus: Path, tmp_path: Path
 ) -> None:
     scratch = ("train", "scratch", corpus, "--out", tmp_path / "m")
-    assert_one_sentence(score_command(*scratch, "--benchmark", "x"), "has no benchmarks; leave --benchmark out")
-    assert_one_sentence(score_command(*scratch, "--texts", "plain"), "captions have no kinds; leave --texts out")
-    assert_one_sentence(score_command(*scratch, "--negatives", "bogus"), "Unknown kind of training negatives 'bogus'")
     assert_one_sentence(
-        score_command(*scratch), "has no negatives of the kind flip; it has swap: give --negatives swap."
+        score_command(*scratch, "--benchmark", "x"), "has no benchmarks; leave --benchmark out"
+    )
+    assert_one_sentence(
+        score_command(*scratch, "--texts", "plain"), "captions have no kinds; leave --texts out"
+    )
+    assert_one_sentence(
+        score_command(*scratch, "--negatives", "bogus"),
+        "Unknown kind of training negatives 'bogus'",
+    )
+    assert_one_sentence(
+        score_command(*scratch),
+        "has no negatives of the kind flip; it has swap: give --negatives swap.",
     )
     assert not trained
     succeed(*scratch, "--architecture", "diffusion")
     assert trained[0][0].negatives == "none"
 
 
-def test_what_comes_next_names_the_benchmark(trained: list[Sequence[Any]], class_lists: Path, tmp_path: Path) -> None:
+def test_what_comes_next_names_the_benchmark(
+    trained: list[Sequence[Any]], class_lists: Path, tmp_path: Path
+) -> None:
     """Where a dataset has several, the command would be refused without it."""
     given = ("--benchmark", "gzsl-single-b0", "--negatives", "none", "--out", tmp_path / "a model")
     done = score_command("train", "finetune", class_lists, "--model", "open_clip:a@b", *given)
-    said = f"Next: score run {class_lists} --benchmark gzsl-single-b0 --model 'jackalope:{tmp_path / 'a model'}'"
+    said = (
+        f"Next: score run {class_lists} --benchmark gzsl-single-b0 --model "
+        f"'jackalope:{tmp_path / 'a model'}'"
+    )
     assert said in done.stderr
 
 
 @pytest.mark.parametrize(
-    "task", ["single", "relational", *(pytest.param(n, marks=pytest.mark.full) for n in ("two-object", "three-object"))]
+    "task",
+    [
+        "single",
+        "relational",
+        *(pytest.param(n, marks=pytest.mark.full) for n in ("two-object", "three-object")),
+    ],
 )
-def test_every_recipe_trains_on_class_lists(class_lists: Path, tmp_path: Path, little: None, task: str) -> None:
-    """Each image has one caption, its label, which of the relational dataset states a relation; and no negatives."""
+def test_every_recipe_trains_on_class_lists(
+    class_lists: Path, tmp_path: Path, little: None, task: str
+) -> None:
+    """Each image has one caption, its label, which of the relational dataset states a relation; and
+    no negatives."""
     opened = Dataset.open(class_lists)
     name = f"gzsl-{task}-b0"
     data = read(opened.world, opened.benchmark(name))
     assert data.captions.shape == (24, 1)
-    assert all(re.search("to the (left|right) of", text) for text in data.texts) is (task == "relational")
+    assert all(re.search("to the (left|right) of", text) for text in data.texts) is (
+        task == "relational"
+    )
     assert data.mirrored is (task != "relational")
     few = ("--benchmark", name, "--epochs", "2", "--batch", "8", "--device", "cpu")
     for arguments in (
         ("scratch", class_lists, "--out", tmp_path / "scratch"),
         ("pretrain", class_lists, "--out", tmp_path / "pretrain"),
-        ("labclip", class_lists, "--model", f"jackalope:{tmp_path / 'scratch'}", "--out", tmp_path / "labclip"),
-        ("finetune", class_lists, "--model", f"jackalope:{tmp_path / 'labclip'}", "--out", tmp_path / "finetune"),
+        (
+            "labclip",
+            class_lists,
+            "--model",
+            f"jackalope:{tmp_path / 'scratch'}",
+            "--out",
+            tmp_path / "labclip",
+        ),
+        (
+            "finetune",
+            class_lists,
+            "--model",
+            f"jackalope:{tmp_path / 'labclip'}",
+            "--out",
+            tmp_path / "finetune",
+        ),
     ):
         done = score_command("train", *arguments, *few)
         if (arguments[0], task) == ("pretrain", "relational"):
             assert_one_sentence(done, "No text of these benchmarks names one object")
         else:
             assert done.exit_code == 0, done.stderr
-    scored = ("run", class_lists, "--benchmark", name, "--model", f"jackalope:{tmp_path / 'finetune'}")
+    scored = (
+        "run",
+        class_lists,
+        "--benchmark",
+        name,
+        "--model",
+        f"jackalope:{tmp_path / 'finetune'}",
+    )
     rows = score_json(*scored, "--device", "cpu", "--out", tmp_path / "run")["rows"]
-    assert {row["split"] for row in rows if row["metric"] == "GZSL"} == {"id_val", "id_test", "ood_val", "ood_test"}
+    assert {row["split"] for row in rows if row["metric"] == "GZSL"} == {
+        "id_val",
+        "id_test",
+        "ood_val",
+        "ood_test",
+    }
 
 
 def test_mistakes_are_one_sentence(drawn: Path, tmp_path: Path) -> None:
     out = ("--out", tmp_path / "m")
-    assert_one_sentence(score_command("train", "scratch", drawn, *out, "--benchmark", "nope"), "nope")
+    assert_one_sentence(
+        score_command("train", "scratch", drawn, *out, "--benchmark", "nope"), "nope"
+    )
     finetuned = ("train", "finetune", drawn, "--model", "blind:length", *out)
     assert score_command(*finetuned, "--negative-weight", "nan").exit_code == 2
     assert_one_sentence(
         score_command(*finetuned, "--lora", "x"),
         "Expected --lora to be rank/alpha such as 16/32, both above 0, got 'x'",
     )
-    assert_one_sentence(score_command(*finetuned, "--preset", "x"), "Unknown preset 'x' of `score train finetune`")
-    done = score_command("train", "finetune", tmp_path / "no.jsonl", "--model", "open_clip:nope", *out)
+    assert_one_sentence(
+        score_command(*finetuned, "--preset", "x"), "Unknown preset 'x' of `score train finetune`"
+    )
+    done = score_command(
+        "train", "finetune", tmp_path / "no.jsonl", "--model", "open_clip:nope", *out
+    )
     assert done.exit_code == 2
     assert "no.jsonl' does not exist" in done.stderr

@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from evaluator.cli.main import main
-from evaluator.experiments.lab import _HARMLESS_FLAGS, _HARMLESS_OPTIONS, Lab, Model, find_experiment, read_models
+from evaluator.experiments.lab import (
+    _HARMLESS_FLAGS,
+    _HARMLESS_OPTIONS,
+    Lab,
+    Model,
+    find_experiment,
+    read_models,
+)
 from evaluator.experiments.stages import DONE, Failure, Stage
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
@@ -18,9 +25,11 @@ from tests.evaluator.synthetic import Builder, add_pair, one_of_each, write_run
 
 
 def test_models_of_the_user_take_the_place_of_the_recipes(tmp_path: Path) -> None:
-    """Options of the recipe stay and come first; a model that the scale leaves out takes part when it is given."""
+    """Options of the recipe stay and come first; a model that the scale leaves out takes part when
+    it is given."""
     (tmp_path / "mine.toml").write_text(
-        '[models.b]\nspec = "open_clip:ViT-B-32@my weights"\ntrain = "--lora 8"\n[models.d]\nmissing = "too large"\n'
+        '[models.b]\nspec = "open_clip:ViT-B-32@my weights"\ntrain = "--lora '
+        '8"\n[models.d]\nmissing = "too large"\n'
     )
     known = {
         "a": Model(spec="x:a"),
@@ -59,14 +68,23 @@ def test_models_of_the_user_take_the_place_of_the_recipes(tmp_path: Path) -> Non
 def test_models_that_run_code_or_reach_a_host_need_leave(text: str, tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(f"[models.a]\n{text}\n")
-    refuse("then add --allow-code", "score experiment crepe2023 --dry-run --models", path, "--out", tmp_path / "out")
+    refuse(
+        "then add --allow-code",
+        "score experiment crepe2023 --dry-run --models",
+        path,
+        "--out",
+        tmp_path / "out",
+    )
     assert not (tmp_path / "out").exists()
     assert set(read_models(path, allow_code=True)) == {"a"}
 
 
 def test_commands_are_made_from_the_words_that_were_checked(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    path.write_text('[models.a]\nspec = "hf:m"\nrun = \'--limit "9" --full-pools\'\ntrain = "--lora=8 --rate 1e-3"\n')
+    path.write_text(
+        '[models.a]\nspec = "hf:m"\nrun = \'--limit "9" --full-pools\'\ntrain = "--lora=8 --rate '
+        '1e-3"\n'
+    )
     model = read_models(path)["a"]
     assert (model.run, model.train) == ("--limit 9 --full-pools", "--lora=8 --rate 1e-3")
 
@@ -91,7 +109,11 @@ def test_harmless_options_exist_and_say_rightly_whether_they_take_a_value() -> N
 def test_an_open_quote_is_named(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text('[models.a]\nspec = "hf:m"\nrun = "--limit \\"9"\n')
-    refuse("models.a.run cannot be split into words", "score experiment crepe2023 --dry-run --models", path)
+    refuse(
+        "models.a.run cannot be split into words",
+        "score experiment crepe2023 --dry-run --models",
+        path,
+    )
 
 
 @pytest.mark.parametrize(
@@ -120,8 +142,16 @@ def test_tables_have_runs_by_label_and_reasons_of_the_others(tmp_path: Path) -> 
     lab.lacks("c")
     lab.lacks("d", "no weights")
     needed = lab.needed
-    models = ("x:a", "x:b", "x:c", "x:d,samples=4 --limit 9", f"jackalope:{world},samples=4 --limit 9")
-    assert [" ".join(stage.words) for stage in needed[1:]] == [f"score run {world} --model {each}" for each in models]
+    models = (
+        "x:a",
+        "x:b",
+        "x:c",
+        "x:d,samples=4 --limit 9",
+        f"jackalope:{world},samples=4 --limit 9",
+    )
+    assert [" ".join(stage.words) for stage in needed[1:]] == [
+        f"score run {world} --model {each}" for each in models
+    ]
     a, b, c, before, after = (str(stage) for stage in needed[1:])
     failures = {c: Failure(needed[3], 1, tmp_path)}
     tables = lab.tables("crepe2023", failures)
@@ -158,15 +188,21 @@ def test_a_search_keeps_the_model_that_is_best_on_the_validation_splits(tmp_path
     write_run(dataset, runs[2].out(tmp_path), lambda n: 1.0 * truth)
     assert lab.best(trained, runs, ("seen",)) is trained[2]
 
-    search = partial(lab.best_rate, run=run, model=Model(spec="x:a", run="--limit 9"), splits=("seen",))
+    search = partial(
+        lab.best_rate, run=run, model=Model(spec="x:a", run="--limit 9"), splits=("seen",)
+    )
     assert search(rates, "gen plan") == "--rate 1e-3"
     assert search((), "gen plan") == search(rates, "gen plan --rate=1") == ""
     assert Lab(tmp_path, dry=True).best(trained, runs, ("seen",)) is trained[0]
-    with pytest.raises(UserError, match="has no items of the split 'nowhere', by which a search selects"):
+    with pytest.raises(
+        UserError, match="has no items of the split 'nowhere', by which a search selects"
+    ):
         lab.best(trained, runs, ("nowhere",))
     for each in runs:
         shutil.rmtree(tmp_path / each.name, ignore_errors=True)
-    assert lab.best(trained, runs, ("seen",)) is trained[0]  # whose stage fails again, so that the tables name it
+    assert (
+        lab.best(trained, runs, ("seen",)) is trained[0]
+    )  # whose stage fails again, so that the tables name it
 
 
 def test_what_is_no_experiment_is_one_sentence(tmp_path: Path) -> None:

@@ -46,16 +46,24 @@ def test_hard_positives_have_the_rows_of_the_papers_first_table(scale: str) -> N
         "--negatives replace --positives replace",
     ):
         assert any(options in each for each in trained), options
-    asked = [each for each in commands if each.startswith("score run") and "--benchmark converse" in each]
+    asked = [
+        each for each in commands if each.startswith("score run") and "--benchmark converse" in each
+    ]
     assert len(asked) >= len(trained)
 
 
 @pytest.mark.parametrize("scale", ["small", "paper"])
 def test_pearson_trains_every_architecture_from_scratch_on_every_task(scale: str) -> None:
-    trained = [each for each in _commands("pearson2025", scale) if each.startswith("score train scratch")]
+    trained = [
+        each for each in _commands("pearson2025", scale) if each.startswith("score train scratch")
+    ]
     for task in ("single", "two-object", "relational"):
         for architecture in ("dual", "cross", "diffusion"):
-            asked = [each for each in trained if f"-{task} " in each and f"--architecture {architecture} " in each]
+            asked = [
+                each
+                for each in trained
+                if f"-{task} " in each and f"--architecture {architecture} " in each
+            ]
             assert len(asked) >= 2, (task, architecture)
 
 
@@ -66,20 +74,28 @@ def test_a_model_is_scored_alike_before_and_after_its_training(scale: str) -> No
     runs = [each for each in commands if each.startswith("score run")]
     of_user = [each for each in runs if "diffusion:" in each or "score-train-dreambooth" in each]
     assert len(of_user) > 6
-    assert all(re.search(r" --model \S+,preset=pearson2025 .*--limit 50$", each) for each in of_user)
+    assert all(
+        re.search(r" --model \S+,preset=pearson2025 .*--limit 50$", each) for each in of_user
+    )
     drawn = [each for each in commands if each.startswith("score generate")]
     assert all(each.count(",preset=pearson2025 ") == 2 for each in drawn)
 
 
 def test_diffusion_models_from_scratch_are_scored_as_in_the_paper() -> None:
-    runs = [each for each in _commands("pearson2025", "paper") if each.endswith(",preset=pearson2025")]
+    runs = [
+        each for each in _commands("pearson2025", "paper") if each.endswith(",preset=pearson2025")
+    ]
     assert len(runs) == 9
 
 
-@pytest.mark.parametrize(("name", "model"), [("pearson2025", "CLIP"), ("bindsplit2026", "dual, small pretraining")])
+@pytest.mark.parametrize(
+    ("name", "model"), [("pearson2025", "CLIP"), ("bindsplit2026", "dual, small pretraining")]
+)
 def test_a_rate_of_the_users_is_not_searched(name: str, model: str) -> None:
     given = Model(spec="open_clip:ViT-B-32@openai", train="--rate 3e-5")
-    trained = [each for each in _commands(name, "tiny", **{model: given}) if "train finetune" in each]
+    trained = [
+        each for each in _commands(name, "tiny", **{model: given}) if "train finetune" in each
+    ]
     of_user = [each for each in trained if "open_clip:" in each]
     assert of_user
     assert all(re.findall(r"--rate (\S+)", each) == ["3e-5"] for each in of_user)

@@ -1,4 +1,5 @@
-"""Stages in real processes: what is done is skipped, what fails stops what reads it, what was killed is continued."""
+"""Stages in real processes: what is done is skipped, what fails stops what reads it, what was
+killed is continued."""
 
 import signal
 import subprocess
@@ -9,7 +10,17 @@ from threading import Barrier
 
 import pytest
 
-from evaluator.experiments.stages import DONE, LOG, Place, Stage, Stages, in_order, is_done, run_stage, run_stages
+from evaluator.experiments.stages import (
+    DONE,
+    LOG,
+    Place,
+    Stage,
+    Stages,
+    in_order,
+    is_done,
+    run_stage,
+    run_stages,
+)
 from generator.base.files import locked
 from generator.base.slurm import Slurm
 from tests.conftest import refuse
@@ -31,7 +42,11 @@ run_stages([getattr(test_runner, name) for name in sys.argv[2:]], Path(sys.argv[
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def test_a_stage_writes_its_folder_and_its_log_and_is_not_run_again(tmp_path: Path) -> None:
@@ -42,19 +57,29 @@ def test_a_stage_writes_its_folder_and_its_log_and_is_not_run_again(tmp_path: Pa
     folder = tmp_path / PLAN.name
     assert (folder / "out" / "world" / "plan.parquet").exists()
     assert (folder / LOG).read_text().count("Scenes: train 12") == 1
-    assert sorted(path.name for path in folder.iterdir() if path.suffix != ".lock") == [DONE, LOG, "out"]
+    assert sorted(path.name for path in folder.iterdir() if path.suffix != ".lock") == [
+        DONE,
+        LOG,
+        "out",
+    ]
 
 
-def test_a_failure_stops_what_reads_it_and_nothing_else_and_may_be_tried_again(tmp_path: Path) -> None:
+def test_a_failure_stops_what_reads_it_and_nothing_else_and_may_be_tried_again(
+    tmp_path: Path,
+) -> None:
     told: list[tuple[str, int]] = []
     reader = STAGES.add(f"gen render {WRONG}")
     last = STAGES.add(f"gen verify {reader}")
-    failures = run_stages(in_order([last, PLAN]), tmp_path, lambda stage, number: told.append((stage.name, number)))
+    failures = run_stages(
+        in_order([last, PLAN]), tmp_path, lambda stage, number: told.append((stage.name, number))
+    )
     assert {name: failure.stage.name for name, failure in failures.items()} == dict.fromkeys(
         (WRONG.name, reader.name, last.name), WRONG.name
     )
     assert told == [(WRONG.name, 1), (PLAN.name, 4)]
-    folders = {path.name for path in tmp_path.iterdir()} - {"cache"}  # the user's cache of these tests
+    folders = {path.name for path in tmp_path.iterdir()} - {
+        "cache"
+    }  # the user's cache of these tests
     assert folders == {WRONG.name, PLAN.name}
     failure = failures[last.name]
     assert failure.code == 2
@@ -69,7 +94,10 @@ def test_as_many_stages_run_at_the_same_time_as_there_are_workers(tmp_path: Path
     begun: list[Stage] = []
 
     def tell(stage: Stage, number: int) -> None:
-        assert all((tmp_path / before.name / LOG).read_text().count("Unknown family") == 2 for before in begun)
+        assert all(
+            (tmp_path / before.name / LOG).read_text().count("Unknown family") == 2
+            for before in begun
+        )
         begun.append(stage)
 
     assert len(run_stages(stages, tmp_path, tell)) == len(begun) == 2
@@ -96,7 +124,9 @@ def test_a_training_that_ended_just_before_a_kill_counts(tmp_path: Path) -> None
     assert is_done(stage, tmp_path)
 
 
-def test_a_stage_waits_for_another_command_that_makes_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_stage_waits_for_another_command_that_makes_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level("INFO")
     code = (
         "import sys, time; from pathlib import Path; from generator.base.files import locked\n"
@@ -136,7 +166,10 @@ def test_a_killed_render_is_continued_to_the_same_bytes(tmp_path: Path) -> None:
             time.sleep(0.05)
         runner.kill()
     assert not is_done(RENDERED, root)
-    with pytest.raises(Exception, match="busy"), locked(root / RENDERED.name / ".command.lock", "busy"):
+    with (
+        pytest.raises(Exception, match="busy"),
+        locked(root / RENDERED.name / ".command.lock", "busy"),
+    ):
         pass  # the command goes on without the process that started it, and keeps its lock
     assert run_stage(RENDERED, root) is None
     assert contents(RENDERED.out(root)) == contents(RENDERED.out(tmp_path / "whole"))
@@ -144,14 +177,20 @@ def test_a_killed_render_is_continued_to_the_same_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_a_stage_is_a_job_of_slurm(slurm: Path, tmp_path: Path) -> None:
-    """Those that read nothing of one another are submitted at once; a failure stops what reads it."""
+    """Those that read nothing of one another are submitted at once; a failure stops what reads
+    it."""
     reader, verified = STAGES.add(f"gen render {WRONG}"), STAGES.add(f"gen verify {RENDERED}")
     here, there = tmp_path / "here", tmp_path / "there"
     run_stages([PLAN, RENDERED], here)
     failures = run_stages(
-        [PLAN, RENDERED, verified, WRONG, reader], there, place=Place(slurm=Slurm(1, gpus=2, partition="long"))
+        [PLAN, RENDERED, verified, WRONG, reader],
+        there,
+        place=Place(slurm=Slurm(1, gpus=2, partition="long")),
     )
-    assert {name: failure.code for name, failure in failures.items()} == {WRONG.name: 2, reader.name: 2}
+    assert {name: failure.code for name, failure in failures.items()} == {
+        WRONG.name: 2,
+        reader.name: 2,
+    }
     assert contents(RENDERED.out(there)) == contents(RENDERED.out(here))
     scripts = [script.read_text() for script in slurm.glob("script-*")]
     assert len(scripts) == 4

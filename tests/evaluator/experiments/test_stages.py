@@ -17,7 +17,9 @@ def test_a_name_follows_from_the_command_and_from_what_it_reads() -> None:
     assert known.add(f"score train scratch {plan}").name.startswith("score-train-scratch-")
 
 
-def test_another_version_of_the_code_is_another_stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_another_version_of_the_code_is_another_stage(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """Of the command's own package."""
     names = []
     for code in ("one", "two", "two"):
@@ -40,8 +42,17 @@ def test_it_follows_from_the_contents_of_files_that_the_command_names(
     folder.mkdir()
     for place in (file, folder / "weights"):
         place.write_text("one")
-    given = (f"--holdout {file}", f"--preset={file}", f"jackalope:{folder}", f"open_clip:ViT-B-32@{file}")
-    given += ("jackalope:model", f"a=diffusion:{folder},preset=pearson2025", "open_clip:local-dir:model")
+    given = (
+        f"--holdout {file}",
+        f"--preset={file}",
+        f"jackalope:{folder}",
+        f"open_clip:ViT-B-32@{file}",
+    )
+    given += (
+        "jackalope:model",
+        f"a=diffusion:{folder},preset=pearson2025",
+        "open_clip:local-dir:model",
+    )
 
     def names() -> list[str]:
         return [Stages().add(f"score run {each}").name for each in given]
@@ -53,7 +64,9 @@ def test_it_follows_from_the_contents_of_files_that_the_command_names(
     assert not set(before) & set(names())
 
 
-def test_stages_are_in_order_and_arguments_name_the_folders_and_what_amends_has_no_out(tmp_path: Path) -> None:
+def test_stages_are_in_order_and_arguments_name_the_folders_and_what_amends_has_no_out(
+    tmp_path: Path,
+) -> None:
     known = Stages()
     plan = known.add("gen plan")
     rendered = known.add(f"gen render {plan}")
@@ -63,5 +76,11 @@ def test_stages_are_in_order_and_arguments_name_the_folders_and_what_amends_has_
     made = [str(stage.out(tmp_path)) for stage in (plan, rendered, verified, scored)]
     assert rendered.arguments(tmp_path) == ["gen", "render", made[0], "--out", made[1]]
     assert verified.arguments(tmp_path) == ["gen", "verify", made[2]]
-    assert scored.arguments(tmp_path)[2:] == [made[2], "--model", f"jackalope:{made[0]}", "--out", made[3]]
+    assert scored.arguments(tmp_path)[2:] == [
+        made[2],
+        "--model",
+        f"jackalope:{made[0]}",
+        "--out",
+        made[3],
+    ]
     assert known.add(f"score audit {verified}").out(tmp_path).suffix == ".json"

@@ -14,14 +14,25 @@ ROWS = 100
 
 
 def _planted(rng: np.random.Generator, base: np.ndarray) -> np.ndarray:
-    """Numbers beside `base`: equal, just within the tolerance, just beyond it, or far, on either side."""
+    """Numbers beside `base`: equal, just within the tolerance, just beyond it, or far, on either
+    side."""
     steps = np.array([0, 0.5, 0.99, 1.01, 2, 1e4]) * 1e-5
-    return base + rng.choice([-1, 1], base.shape) * rng.choice(steps, base.shape) * np.maximum(1, np.abs(base))
+    return base + rng.choice([-1, 1], base.shape) * rng.choice(steps, base.shape) * np.maximum(
+        1, np.abs(base)
+    )
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from([1.0, 100.0]), st.integers(2, 9), st.integers(1, 4), st.data())
+@given(
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([1.0, 100.0]),
+    st.integers(2, 9),
+    st.integers(1, 4),
+    st.data(),
+)
 @settings(max_examples=150, deadline=None)
-def test_recall_follows_the_definition(seed: int, scale: float, size: int, k: int, data: st.DataObject) -> None:
+def test_recall_follows_the_definition(
+    seed: int, scale: float, size: int, k: int, data: st.DataObject
+) -> None:
     rng = np.random.default_rng(seed)
     n_true = data.draw(st.integers(1, size - 1))
     truth = np.zeros((ROWS, size), dtype=bool)
@@ -36,9 +47,13 @@ def test_recall_follows_the_definition(seed: int, scale: float, size: int, k: in
         false = [s for s, t in zip(scores[i].tolist(), truth[i], strict=True) if not t]
         assert won[i] == (sum(not wins(true, s) for s in false) < k)
         assert lost_to_tie[i] == (not won[i] and sum(wins(s, true) for s in false) < k)
-    orders = np.argsort(rng.random((4000, size)), axis=1) < n_true  # which places of a random order are true
+    orders = (
+        np.argsort(rng.random((4000, size)), axis=1) < n_true
+    )  # which places of a random order are true
     expected = (np.argmax(orders, axis=1) < k).mean()
-    assert chance(np.array([n_true]), np.array([size - n_true]), k)[0] == pytest.approx(expected, abs=0.04)
+    assert chance(np.array([n_true]), np.array([size - n_true]), k)[0] == pytest.approx(
+        expected, abs=0.04
+    )
 
 
 _ANY = st.floats(width=32, allow_nan=True, allow_infinity=True)
@@ -73,4 +88,7 @@ def test_the_tolerance_decides_what_ties() -> None:
     assert tied(*near).all()
     assert beats(near[1], near[0], 0).all()
     scores, true = np.array([[0.501, 0.5]]), np.array([[True, False]])
-    assert [found.tolist() for found in recall_at_k(scores, true, ~true, tolerance=0.01)] == [[False], [True]]
+    assert [found.tolist() for found in recall_at_k(scores, true, ~true, tolerance=0.01)] == [
+        [False],
+        [True],
+    ]

@@ -37,7 +37,9 @@ def test_a_model_that_reads_the_texts_alone_ties_on_every_pair(n: int, of_text: 
 
 
 @given(st.integers(1, 20), TEXTS)
-def test_a_model_that_sees_the_images_alone_ties_on_every_pair(n: int, of_image: np.ndarray) -> None:
+def test_a_model_that_sees_the_images_alone_ties_on_every_pair(
+    n: int, of_image: np.ndarray
+) -> None:
     scores = np.broadcast_to(of_image[:, None], (n, 2, 2))
     won, lost_to_tie = matching_score(scores)
     assert not won.any()

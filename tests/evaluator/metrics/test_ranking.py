@@ -1,5 +1,5 @@
-"""Scores of pools, whole or in parts, against a matrix; ranks by blocks, against the rule applied to whole rows and
-columns of it."""
+"""Scores of pools, whole or in parts, against a matrix; ranks by blocks, against the rule applied
+to whole rows and columns of it."""
 
 from pathlib import Path
 
@@ -18,7 +18,10 @@ def _check(matrix: np.ndarray, truth: np.ndarray, tolerance: float) -> None:
     mask = np.zeros(matrix.shape, dtype=bool)
     mask[tuple(truth.T)] = True
     for found, scores, true in zip(
-        ranks(MatrixScores(matrix), truth, tolerance), (matrix, matrix.T), (mask, mask.T), strict=True
+        ranks(MatrixScores(matrix), truth, tolerance),
+        (matrix, matrix.T),
+        (mask, mask.T),
+        strict=True,
     ):
         scored = true.any(axis=1) & np.isfinite(scores).all(axis=1)
         assert ((found.at_or_above >= 0) == scored).all()
@@ -29,11 +32,18 @@ def _check(matrix: np.ndarray, truth: np.ndarray, tolerance: float) -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 50), st.sampled_from([1e-5, 0.0, 0.3]), st.booleans())
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 40),
+    st.integers(1, 50),
+    st.sampled_from([1e-5, 0.0, 0.3]),
+    st.booleans(),
+)
 def test_recall_is_its_definition_on_rows_and_columns(
     seed: int, n: int, m: int, tolerance: float, broken: bool
 ) -> None:
-    """Scores tie within and just beyond the tolerance; some queries have several true candidates, some none."""
+    """Scores tie within and just beyond the tolerance; some queries have several true candidates,
+    some none."""
     rng = np.random.default_rng(seed)
     matrix = (planted(rng, n * m) * rng.choice([-1, 1, 1], n * m)).astype(np.float32).reshape(n, m)
     if broken:
@@ -61,7 +71,9 @@ def test_blocks_and_pairs_are_those_of_the_matrix(tmp_path: Path, mapped: bool) 
     if mapped:
         for name, each in (("images", images), ("texts", texts)):
             np.save(tmp_path / f"{name}.npy", each)
-        images, texts = (np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("images", "texts"))
+        images, texts = (
+            np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("images", "texts")
+        )
     pairs = np.stack([rng.integers(0, 9, 20), rng.integers(0, 13, 20)], axis=1)
     for scores in (CosineScores(images, texts), MatrixScores(whole.astype(np.float32))):
         of: PoolScores = scores
@@ -75,5 +87,12 @@ def test_an_embedding_that_is_no_number_makes_its_scores_none() -> None:
     images, texts = np.ones((2, 4), np.float32), np.ones((3, 4), np.float32)
     images[1, 2], texts[0, 0] = np.nan, np.inf
     scores = CosineScores(images, texts)
-    assert np.isfinite(scores.block(slice(0, 2), slice(0, 3))).tolist() == [[False, True, True], [False] * 3]
-    assert np.isfinite(scores.of_pairs(np.array([[0, 1], [1, 1], [0, 0]]))).tolist() == [True, False, False]
+    assert np.isfinite(scores.block(slice(0, 2), slice(0, 3))).tolist() == [
+        [False, True, True],
+        [False] * 3,
+    ]
+    assert np.isfinite(scores.of_pairs(np.array([[0, 1], [1, 1], [0, 0]]))).tolist() == [
+        True,
+        False,
+        False,
+    ]

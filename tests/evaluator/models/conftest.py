@@ -13,7 +13,8 @@ from tests.evaluator.tiny_models import make_blip, make_gpt2, make_vilt
 
 @pytest.fixture(scope="session")
 def vilt(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a tiny ViLT that reads 12 tokens and patches of 16 pixels. Not to be changed."""
+    """A folder with a tiny ViLT that reads 12 tokens and patches of 16 pixels. Not to be
+    changed."""
     return make_vilt(tmp_path_factory.mktemp("vilt"))
 
 
@@ -39,11 +40,20 @@ OTHERS = ("preprocessor_config.json", "processor_config.json")
 
 @pytest.fixture
 def trap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], Path]]:
-    """Puts code into a folder, which every file that may name code names. It must not run, not even where transformers
-    asks and whoever is asked says yes."""
+    """Puts code into a folder, which every file that may name code names. It must not run, not even
+    where transformers asks and whoever is asked says yes."""
     monkeypatch.setattr("builtins.input", lambda *_: "y")
-    monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
-    names = ("AutoConfig", "AutoModel", "AutoTokenizer", "AutoImageProcessor", "AutoProcessor", "AutoFeatureExtractor")
+    monkeypatch.setattr(
+        "transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules")
+    )
+    names = (
+        "AutoConfig",
+        "AutoModel",
+        "AutoTokenizer",
+        "AutoImageProcessor",
+        "AutoProcessor",
+        "AutoFeatureExtractor",
+    )
     auto = {name: ["own.Own", None] if name == "AutoTokenizer" else "own.Own" for name in names}
     trace = tmp_path / "trace"
 
@@ -54,7 +64,12 @@ def trap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[
             for part in (settings, settings.get("image_processor"), settings.get("tokenizer")):
                 if part is not None:
                     part["auto_map"] = auto
-            for key in ("tokenizer_class", "image_processor_type", "processor_class", "feature_extractor_type"):
+            for key in (
+                "tokenizer_class",
+                "image_processor_type",
+                "processor_class",
+                "feature_extractor_type",
+            ):
                 if key in settings:
                     settings[key] = "Own"
             path.write_text(json.dumps(settings))

@@ -42,12 +42,16 @@ class Listing(Chat):
         elif model == "closed":
             self.fail(401, f"wrong key: {self.headers['Authorization'].removeprefix('Bearer ')}")
         elif model == "moved":
-            self.send(307, b"", Location=f"http://{self.headers['Host']}/v1/chat/completions?to=other")
+            self.send(
+                307, b"", Location=f"http://{self.headers['Host']}/v1/chat/completions?to=other"
+            )
         elif model == "page":
             self.send(200, b"<html>welcome</html>", "text/html")
         elif model == "busy" and times < 3:
             self.fail(429 if times == 1 else 500, "slow down")
-        elif (model == "broken" and "blue" in words) or (model == "breaking" and self.asked.total() > 1):
+        elif (model == "broken" and "blue" in words) or (
+            model == "breaking" and self.asked.total() > 1
+        ):
             self.fail(500, "out of order")
         elif model == "strict" and "blue" in words:
             self.fail(400, "I do not answer that")
@@ -58,8 +62,12 @@ class Listing(Chat):
             self.complete(request, probability(words, pictures[0]))
 
     def complete(self, request: dict[str, Any], p_yes: float) -> None:
-        """A chat completion: the listed tokens are those of a model that says yes with `p_yes` of 0.9."""
-        model, tokens = request["model"], [(" Yes", 0.6 * p_yes), ("yes", 0.3 * p_yes), ("Perhaps", 0.05)]
+        """A chat completion: the listed tokens are those of a model that says yes with `p_yes` of
+        0.9."""
+        model, tokens = (
+            request["model"],
+            [(" Yes", 0.6 * p_yes), ("yes", 0.3 * p_yes), ("Perhaps", 0.05)],
+        )
         if model == "prose":
             tokens = [("A", 0.7), ("The", 0.2)]
         elif model != "sure":
@@ -95,16 +103,24 @@ def test_log_probabilities(server: Server) -> None:
     assert scores.dtype == np.float32
     for (image, text), (log_odds, p_yes) in zip(PAIRS, scores, strict=True):
         p = probability(text, 256 * REDS[image])
-        assert (log_odds, p_yes) == (pytest.approx(math.log(p / (1 - p)), abs=1e-5), pytest.approx(0.9 * p))
+        assert (log_odds, p_yes) == (
+            pytest.approx(math.log(p / (1 - p)), abs=1e-5),
+            pytest.approx(0.9 * p),
+        )
     assert server.asked.total() == 1 + len(PAIRS)
     assert server.handler.at_once["most"] == 3
-    assert server.handler.last.items() >= {"max_tokens": 1, "logprobs": True, "top_logprobs": 20}.items()
+    assert (
+        server.handler.last.items()
+        >= {"max_tokens": 1, "logprobs": True, "top_logprobs": 20}.items()
+    )
     assert model.info["served"] == "slow-2026"
 
 
 @pytest.mark.parametrize("name", ["sampling", "quiet"])
 def test_without_log_probabilities_it_is_asked_in_words(server: Server, name: str) -> None:
-    with pytest.raises(UserError, match=r"gives no log-probabilities .*; ask it in words with `score ask`"):
+    with pytest.raises(
+        UserError, match=r"gives no log-probabilities .*; ask it in words with `score ask`"
+    ):
         load(server, name)
 
 
@@ -130,15 +146,18 @@ def test_prose_and_refusals_are_unscored_and_counted(server: Server) -> None:
 
 def test_an_endpoint_that_answers_nothing_ends_the_run(server: Server) -> None:
     model = load(server, "breaking")
-    with pytest.raises(UserError, match=r"has stopped answering, 6 questions in a row \(.*out of order.*\); mend it"):
+    with pytest.raises(
+        UserError,
+        match=r"has stopped answering, 6 questions in a row \(.*out of order.*\); mend it",
+    ):
         model.score_pairs(IMAGES, PAIRS)
 
 
 def test_a_run_says_its_cost_and_continues(
     server: Server, drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run through an endpoint that is broken for some texts; a later run asks about those alone; the key is
-    written nowhere."""
+    """A run through an endpoint that is broken for some texts; a later run asks about those alone;
+    the key is written nowhere."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     spec = server.spec("broken", concurrency=2)
     command = ("run", drawn, "--model", spec, "--protocol", "binary", "--limit", "12")
@@ -150,13 +169,19 @@ def test_a_run_says_its_cost_and_continues(
     assert f"refused {record['counts']['refused']}" in first.stderr
     assert f"{record['model']},concurrency=2" == spec
     assert 0 < record["counts"]["refused"] < pairs
-    rows = [row for row in read_json(tmp_path / "a" / "results.json")["rows"] if row["metric"] == "accuracy"]
+    rows = [
+        row
+        for row in read_json(tmp_path / "a" / "results.json")["rows"]
+        if row["metric"] == "accuracy"
+    ]
     assert 0 < sum(row["unscored"] or 0 for row in rows) < sum(row["items"] for row in rows)
     before = server.asked.total()
     succeed("score", *command, "--out", tmp_path / "b")
     again = server.asked.total() - before - (1 + RETRIES) * record["counts"]["refused"]
     assert 1 < again <= 4  # the first request, and one after each batch without an answer
-    assert (tmp_path / "a" / "scores.parquet").read_bytes() == (tmp_path / "b" / "scores.parquet").read_bytes()
+    assert (tmp_path / "a" / "scores.parquet").read_bytes() == (
+        tmp_path / "b" / "scores.parquet"
+    ).read_bytes()
     for file in (path for path in tmp_path.rglob("*") if path.is_file()):
         assert b"very-secret" not in file.read_bytes()
 
@@ -186,7 +211,9 @@ def test_one_sentence(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     if not name:
         server.stop()
-    done = score_command("run", drawn, "--model", server.spec(name or "plain"), "--out", tmp_path / "run", *arguments)
+    done = score_command(
+        "run", drawn, "--model", server.spec(name or "plain"), "--out", tmp_path / "run", *arguments
+    )
     assert_one_sentence(done, said)
     assert "very-secret" not in done.stderr + caplog.text
     assert not (tmp_path / "run").exists()
@@ -218,7 +245,10 @@ def test_places_that_are_refused_never_show_a_secret(name: str) -> None:
 
 
 def test_a_model_may_begin_with_an_at() -> None:
-    assert parse_place("https://host.example/ai/v1/@@cf/llava") == ("https://host.example/ai/v1", "@cf/llava")
+    assert parse_place("https://host.example/ai/v1/@@cf/llava") == (
+        "https://host.example/ai/v1",
+        "@cf/llava",
+    )
     assert parse_place("http://[::1]:80/v1@m") == ("http://[::1]:80/v1", "m")
 
 

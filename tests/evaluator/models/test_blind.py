@@ -1,4 +1,5 @@
-"""Baselines that read texts alone: the image makes no difference, and each agrees with a plain count or loop."""
+"""Baselines that read texts alone: the image makes no difference, and each agrees with a plain
+count or loop."""
 
 import math
 import shutil
@@ -64,7 +65,10 @@ def test_a_trigram_judges_each_text_by_all_others(gpt2: Path) -> None:
 
 
 def test_a_trigram_that_judges_an_image_has_read_no_text_of_its_group() -> None:
-    groups = [Group(frozenset("ab"), frozenset(TEXTS[:3])), Group(frozenset("c"), frozenset(TEXTS[2:]))]
+    groups = [
+        Group(frozenset("ab"), frozenset(TEXTS[:3])),
+        Group(frozenset("c"), frozenset(TEXTS[2:])),
+    ]
     model = load_model("blind:ngram", "cpu")
     model.fit_texts(TEXTS, groups)
     for image, group in (("a", groups[0]), ("b", groups[0]), ("c", groups[1])):
@@ -80,26 +84,50 @@ def test_a_trigram_that_judges_an_image_has_read_no_text_of_its_group() -> None:
     assert len(keys) == 3  # the order of groups makes no difference
 
 
-def test_a_run_asks_a_fitted_baseline_nothing_of_which_it_would_know_the_question(drawn: Path, tmp_path: Path) -> None:
-    """It once read the pool's texts of the run: the true ones of `unseen` won, those of `seen` lost."""
+def test_a_run_asks_a_fitted_baseline_nothing_of_which_it_would_know_the_question(
+    drawn: Path, tmp_path: Path
+) -> None:
+    """It once read the pool's texts of the run: the true ones of `unseen` won, those of `seen`
+    lost."""
     out = tmp_path / "run"
     done = succeed("score run", drawn, "--model", "blind:ngram", "--out", out)
     results = read_json(out / "results.json")
     assert {row["protocol"] for row in results["rows"]} == {"binary"}
     assert list(results["not_asked"]) == ["retrieval"]
-    assert "Not asked: retrieval, since a model that is fitted on the texts of the run would know" in done.stdout
+    assert (
+        "Not asked: retrieval, since a model that is fitted on the texts of the run would know"
+        in done.stdout
+    )
     succeed("score report", out)
     assert "Not asked: retrieval" in (out.parent / "report.html").read_text()
     refused = score_command(
-        "run", drawn, "--model", "blind:ngram", "--protocol", "retrieval", "--out", tmp_path / "other"
+        "run",
+        drawn,
+        "--model",
+        "blind:ngram",
+        "--protocol",
+        "retrieval",
+        "--out",
+        tmp_path / "other",
     )
-    assert_one_sentence(refused, "blind:ngram cannot be asked 'retrieval'", "take blind:length or blind:lm:NAME")
+    assert_one_sentence(
+        refused, "blind:ngram cannot be asked 'retrieval'", "take blind:length or blind:lm:NAME"
+    )
 
 
 def test_no_image_is_read_for_a_baseline_that_reads_none(drawn_copy: Path, tmp_path: Path) -> None:
     for path in (drawn_copy / "world" / "images").iterdir():
         path.write_bytes(b"")
-    succeed("score run", drawn_copy, "--model", "blind:length", "--protocol", "binary", "--out", tmp_path / "run")
+    succeed(
+        "score run",
+        drawn_copy,
+        "--model",
+        "blind:length",
+        "--protocol",
+        "binary",
+        "--out",
+        tmp_path / "run",
+    )
 
 
 def test_a_trigram_is_known_by_the_texts_it_was_fitted_on() -> None:
@@ -115,7 +143,8 @@ def test_a_trigram_is_known_by_the_texts_it_was_fitted_on() -> None:
 
 
 def test_a_trigram_counts_by_hand() -> None:
-    """One word between start and end, seen in one text of two: 1/3 smoothed by (1/4 + 1)/3 and so on."""
+    """One word between start and end, seen in one text of two: 1/3 smoothed by (1/4 + 1)/3 and so
+    on."""
     model = NgramModel(["x", "y"])
     first = last = 1 / 4
     for seen, all_seen in ((1, 4), (1, 2), (1, 2)):
@@ -128,14 +157,21 @@ def test_a_trigram_counts_by_hand() -> None:
 def test_texts_are_asked_token_by_token(gpt2: Path) -> None:
     from transformers import AutoTokenizer, GPT2LMHeadModel
 
-    library, tokenizer = GPT2LMHeadModel.from_pretrained(gpt2).eval(), AutoTokenizer.from_pretrained(gpt2)
+    library, tokenizer = (
+        GPT2LMHeadModel.from_pretrained(gpt2).eval(),
+        AutoTokenizer.from_pretrained(gpt2),
+    )
     expected = []
     for text in TEXTS:
         ids = [0, *tokenizer(text, add_special_tokens=False)["input_ids"]]
         told = []
         for i in range(1, len(ids)):
             with torch.no_grad():
-                told.append(torch.log_softmax(library(torch.tensor([ids[:i]])).logits[0, -1], 0)[ids[i]].item())
+                told.append(
+                    torch.log_softmax(library(torch.tensor([ids[:i]])).logits[0, -1], 0)[
+                        ids[i]
+                    ].item()
+                )
         expected.append(sum(told) / len(told))
     for batch in (1, 2, 64):
         model = LanguageModelScorer(str(gpt2), "cpu", "blind:lm:")
@@ -146,13 +182,22 @@ def test_texts_are_asked_token_by_token(gpt2: Path) -> None:
 def test_another_tokenizer_is_told_by_the_tokens(gpt2: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(gpt2, tmp_path / "other"))
     file = folder / "tokenizer.json"
-    file.write_text(file.read_text().replace('"red"', '"RED"').replace('"blue"', '"red"').replace('"RED"', '"blue"'))
-    mine, other = (load_model(f"blind:lm:{each}", "cpu").tokens(["a red cube", "a cube"]) for each in (gpt2, folder))
+    file.write_text(
+        file.read_text()
+        .replace('"red"', '"RED"')
+        .replace('"blue"', '"red"')
+        .replace('"RED"', '"blue"')
+    )
+    mine, other = (
+        load_model(f"blind:lm:{each}", "cpu").tokens(["a red cube", "a cube"])
+        for each in (gpt2, folder)
+    )
     assert (mine == other).all(axis=1).tolist() == [False, True]
 
 
 def test_texts_without_a_likelihood(gpt2: Path) -> None:
-    """Those that are too long or empty, and without a start token those of one token, which is context alone."""
+    """Those that are too long or empty, and without a start token those of one token, which is
+    context alone."""
     model = LanguageModelScorer(str(gpt2), "cpu", "--language-model")
     whole, *others = model.mean_log_likelihoods(["a red cube", "a " * LONGEST, ""])
     assert np.isfinite(whole)

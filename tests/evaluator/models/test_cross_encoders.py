@@ -23,11 +23,17 @@ from tests.evaluator.tiny_models import (
 )
 
 
-def _plainly(folder: Path, images: Sequence[Image.Image], texts: Sequence[str], first: int | None = None) -> np.ndarray:
-    """Scores (images, texts, 2); `first`: the id of the token that each text begins with for the matching head."""
+def _plainly(
+    folder: Path, images: Sequence[Image.Image], texts: Sequence[str], first: int | None = None
+) -> np.ndarray:
+    """Scores (images, texts, 2); `first`: the id of the token that each text begins with for the
+    matching head."""
     from transformers import BlipForImageTextRetrieval, BlipProcessor
 
-    model, processor = BlipForImageTextRetrieval.from_pretrained(folder).eval(), BlipProcessor.from_pretrained(folder)
+    model, processor = (
+        BlipForImageTextRetrieval.from_pretrained(folder).eval(),
+        BlipProcessor.from_pretrained(folder),
+    )
     scores = np.empty((len(images), len(texts), 2))
     for i, image in enumerate(images):
         for j, text in enumerate(texts):
@@ -60,11 +66,16 @@ def test_a_text_is_embedded_once_for_the_cosine(blip: Path) -> None:
 def test_texts_begin_with_enc_as_in_the_published_code(tmp_path: Path) -> None:
     """The first token matters; the cosine is of texts that begin with [CLS], in both codes."""
     folder, images = make_blip(tmp_path / "blip", published=True), pictures()
-    ours, published = (load_model(f"blip:{folder},first_token={first}", "cpu") for first in ("cls", "enc"))
+    ours, published = (
+        load_model(f"blip:{folder},first_token={first}", "cpu") for first in ("cls", "enc")
+    )
     assert (ours.info["first_token"], published.info["first_token"]) == ("cls", "enc")
     assert ours.key != published.key
     by_cls, by_enc = (scored(model, images, TEXTS, seed=1) for model in (ours, published))
-    for found, first in ((by_cls, 2), (by_enc, len(WORDS) + 1)):  # [CLS], and [ENC] after the words and [DEC]
+    for found, first in (
+        (by_cls, 2),
+        (by_enc, len(WORDS) + 1),
+    ):  # [CLS], and [ENC] after the words and [DEC]
         assert found == pytest.approx(_plainly(folder, images, TEXTS, first), abs=1e-4)
     assert np.abs(by_enc[..., 0] - by_cls[..., 0]).max() > 0.1 * by_cls[..., 0].std()
 
@@ -78,11 +89,15 @@ def test_a_tokenizer_may_name_the_token(tmp_path: Path) -> None:
     processor.tokenizer.add_special_tokens({"additional_special_tokens": ["[DEC]", "[ENC]"]})
     processor.save_pretrained(folder)
     named = load_model(f"blip:{folder},first_token=enc", "cpu")
-    assert scored(named, pictures(), TEXTS) == pytest.approx(scored(by_place, pictures(), TEXTS), abs=1e-6)
+    assert scored(named, pictures(), TEXTS) == pytest.approx(
+        scored(by_place, pictures(), TEXTS), abs=1e-6
+    )
 
 
 def test_a_model_without_the_token_is_refused(blip: Path) -> None:
-    with pytest.raises(UserError, match=r"has no token \[ENC\] after its words; leave first_token=enc out"):
+    with pytest.raises(
+        UserError, match=r"has no token \[ENC\] after its words; leave first_token=enc out"
+    ):
         load_model(f"blip:{blip},first_token=enc", "cpu")
     with pytest.raises(UserError, match="input should be 'cls' or 'enc'"):
         load_model(f"blip:{blip},first_token=dec", "cpu")
@@ -96,7 +111,10 @@ def test_vilt_scores_are_those_of_a_plain_loop(vilt: Path) -> None:
     processor = ViltProcessor.from_pretrained(vilt)
     given: Any = {"truncation": True, "max_length": LENGTH, "return_tensors": "pt"}
     with torch.no_grad():
-        plain = [[model(**processor(image, text, **given)).logits[0].tolist() for text in texts] for image in images]
+        plain = [
+            [model(**processor(image, text, **given)).logits[0].tolist() for text in texts]
+            for image in images
+        ]
     assert_agrees(load_model(f"vilt:{vilt}", "cpu"), images, texts, np.array(plain))
 
 
@@ -109,16 +127,21 @@ def test_the_key_follows_the_number_of_heads(vilt: Path, tmp_path: Path) -> None
 
 
 def test_no_patch_is_left_to_chance(tmp_path: Path, vilt: Path) -> None:
-    """`max_image_length` below the number of patches would draw some of them, others at every call."""
+    """`max_image_length` below the number of patches would draw some of them, others at every
+    call."""
     limited = load_model(f"vilt:{make_vilt(tmp_path, max_image_length=4)}", "cpu")
     before = torch.get_rng_state()
     scores = [scored(limited, pictures(), TEXTS) for _ in range(2)]
     assert (torch.get_rng_state() == before).all()
     assert (scores[0] == scores[1]).all()
-    assert scores[0] == pytest.approx(scored(load_model(f"vilt:{vilt}", "cpu"), pictures(), TEXTS), abs=1e-5)
+    assert scores[0] == pytest.approx(
+        scored(load_model(f"vilt:{vilt}", "cpu"), pictures(), TEXTS), abs=1e-5
+    )
 
 
-def test_an_image_is_embedded_once_also_when_memory_runs_out(vilt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_is_embedded_once_also_when_memory_runs_out(
+    vilt: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     images, model = pictures(), load_model(f"vilt:{vilt}", "cpu")
     expected, prepare, score = scored(model, images, TEXTS), model.prepare, model._score
     embedded: list[Image.Image] = []

@@ -15,7 +15,8 @@ from tests.evaluator.chat import Chat as Handler
 from tests.evaluator.chat import Server, completion, serving
 
 BUSY = 5
-"""How often a busy server refuses, which is more than the retries of an endpoint that has never answered."""
+"""How often a busy server refuses, which is more than the retries of an endpoint that has never
+answered."""
 
 
 class Odd(Handler):
@@ -26,23 +27,39 @@ class Odd(Handler):
         if model == "busy" and times <= BUSY:
             self.fail(503 if times % 2 else 429, "the model is loading")
         elif model == "streams" and not request.get("stream"):
-            self.fail(400, "This model only support stream mode, please enable the stream parameter.")
+            self.fail(
+                400, "This model only support stream mode, please enable the stream parameter."
+            )
         elif model == "streams":
-            parts = [{"reasoning_content": "Not A."}, {"content": "The answer "}, {"content": "is B."}, {}]
+            parts = [
+                {"reasoning_content": "Not A."},
+                {"content": "The answer "},
+                {"content": "is B."},
+                {},
+            ]
             lines = [self.part(delta) for delta in parts]
             usage = {"prompt_tokens": 30, "completion_tokens": 5, "total_tokens": 35}
             lines.append({**self.part({}), "choices": [], "usage": usage})
             body = "".join(f"data: {json.dumps(line)}\n\n" for line in lines) + "data: [DONE]\n\n"
             self.send(200, body.encode(), "text/event-stream")
         elif model == "wrong":
-            self.fail(400, f"sorry, {self.headers['Authorization'].removeprefix('Bearer ')} is a sixth sense")
+            self.fail(
+                400,
+                f"sorry, {self.headers['Authorization'].removeprefix('Bearer ')} is a sixth sense",
+            )
         else:
             self.send(200, json.dumps(completion(model, "B")).encode())
 
     def part(self, delta: dict[str, str]) -> dict[str, Any]:
         finish = None if delta else "stop"
         choice = {"index": 0, "delta": delta, "finish_reason": finish}
-        return {"id": "x", "object": "chat.completion.chunk", "created": 0, "model": "served", "choices": [choice]}
+        return {
+            "id": "x",
+            "object": "chat.completion.chunk",
+            "created": 0,
+            "model": "served",
+            "choices": [choice],
+        }
 
 
 @pytest.fixture
@@ -107,7 +124,11 @@ def test_a_timeout_is_an_argument_of_two_minutes_by_default() -> None:
 
 def test_arguments_of_requests_are_not_in_the_name_of_a_model() -> None:
     spec = "api:http://localhost:1/v1@a/b"
-    assert name_of_spec(f"{spec},concurrency=3") == name_of_spec(f"{spec},timeout=9,concurrency=64") == spec
+    assert (
+        name_of_spec(f"{spec},concurrency=3")
+        == name_of_spec(f"{spec},timeout=9,concurrency=64")
+        == spec
+    )
     assert name_of_spec("vqa:x,concurrency=3") == "vqa:x,concurrency=3"
 
 

@@ -1,4 +1,5 @@
-"""What every family keeps to, with a tiny model of each: keys that follow weights, tokens, info, batches that fit."""
+"""What every family keeps to, with a tiny model of each: keys that follow weights, tokens, info,
+batches that fit."""
 
 import json
 import shutil
@@ -21,11 +22,20 @@ from tests.evaluator.diffusers_folders import stable_diffusion
 from tests.evaluator.evil import Evil
 from tests.evaluator.models import test_hf, test_vqa
 from tests.evaluator.needs import needs_of, pool_ids
-from tests.evaluator.tiny_models import TEXTS, make_blip, make_gpt2, make_vilt, matrix, open_clip_folder, pictures
+from tests.evaluator.tiny_models import (
+    TEXTS,
+    make_blip,
+    make_gpt2,
+    make_vilt,
+    matrix,
+    open_clip_folder,
+    pictures,
+)
 
 
 class Tried(NamedTuple):
-    """A family: what saves a tiny model of it, its spec for a folder, and the network in it that runs for each row."""
+    """A family: what saves a tiny model of it, its spec for a folder, and the network in it that
+    runs for each row."""
 
     make: Callable[[Path], Any]
     spec: str
@@ -33,18 +43,29 @@ class Tried(NamedTuple):
 
 
 FAMILIES: dict[str, Tried] = {
-    **{f"hf {kind}": Tried(make, "hf:{}", lambda model: model.network) for kind, make in test_hf.MAKERS.items()},
+    **{
+        f"hf {kind}": Tried(make, "hf:{}", lambda model: model.network)
+        for kind, make in test_hf.MAKERS.items()
+    },
     "vilt": Tried(make_vilt, "vilt:{}", lambda model: model._loaded.model),
     "blip": Tried(make_blip, "blip:{}", lambda model: model._loaded.model.itm_head),
-    "vqa blip": Tried(test_vqa._make_blip_vqa, "vqa:{}", lambda model: model._loaded.model.text_encoder),
+    "vqa blip": Tried(
+        test_vqa._make_blip_vqa, "vqa:{}", lambda model: model._loaded.model.text_encoder
+    ),
     "vqa llava": Tried(test_vqa.make_llava, "vqa:{}", lambda model: model._model.lm_head),
     "vqa qwen": Tried(test_vqa.make_qwen, "vqa:{}", lambda model: model._model.lm_head),
-    "vqa blip-2": Tried(test_vqa.make_blip2, "vqa:{}", lambda model: model._model.language_model.lm_head),
+    "vqa blip-2": Tried(
+        test_vqa.make_blip2, "vqa:{}", lambda model: model._model.language_model.lm_head
+    ),
     "blind:lm": Tried(make_gpt2, "blind:lm:{}", lambda model: model._model.lm_head),
-    "diffusion": Tried(stable_diffusion, "diffusion:{},samples=2", lambda model: model.adapter.model.conv_in),
+    "diffusion": Tried(
+        stable_diffusion, "diffusion:{},samples=2", lambda model: model.adapter.model.conv_in
+    ),
     "open_clip": Tried(lambda folder: None, "open_clip:local-dir:{}", lambda model: model.network),
 }
-IN_ROWS = [name for name in FAMILIES if not name.startswith(("hf", "open_clip", "vqa qwen", "vqa blip-2"))]
+IN_ROWS = [
+    name for name in FAMILIES if not name.startswith(("hf", "open_clip", "vqa qwen", "vqa blip-2"))
+]
 """Families whose own batch is sized by `batch`, with a network that runs once for each row."""
 pytestmark = pytest.mark.parametrize("name", FAMILIES)
 
@@ -97,7 +118,9 @@ def change(weights: Path, to: Callable[[Any], Any]) -> None:
     tensors = load_file(weights)
     largest = max(tensors, key=lambda each: tensors[each].numel())
     tensors[largest] = to(tensors[largest])
-    save_file({key: each for key, each in tensors.items() if each is not None}, weights, {"format": "pt"})
+    save_file(
+        {key: each for key, each in tensors.items() if each is not None}, weights, {"format": "pt"}
+    )
 
 
 def notes_rows(name: str, model: Any, room: int = 1000) -> list[int]:
@@ -160,11 +183,14 @@ def test_weights_that_are_not_whole_are_refused_in_one_sentence(
 
 
 def test_tokens_tell_texts_apart_as_the_model_does(name: str, model: Any) -> None:
-    """Texts that truncation makes equal have equal tokens and scores; fingerprints tell texts of any length apart."""
+    """Texts that truncation makes equal have equal tokens and scores; fingerprints tell texts of
+    any length apart."""
     rows = model.tokens(TEXTS)
     assert (rows.dtype, rows.ndim, len(rows)) == (np.int64, 2, len(TEXTS))
     assert len({row.tobytes() for row in rows}) == len(TEXTS)
-    assert all(np.array_equal(model.tokens([text])[0], row) for text, row in zip(TEXTS, rows, strict=True))
+    assert all(
+        np.array_equal(model.tokens([text])[0], row) for text, row in zip(TEXTS, rows, strict=True)
+    )
     long = [" ".join(["a red cube"] * 30 + ["and a", word]) for word in ("cube", "sphere")]
     first, second, other = model.tokens([*long, "a red cube"])
     assert (first != other).any()
@@ -215,7 +241,9 @@ def test_memory_that_runs_out_halves_the_batch_and_loses_nothing(name: str, mode
     assert max(sizes) <= 3
     notes_rows(name, model, room=0)
     model._known = {}
-    with pytest.raises(UserError, match=r"Not enough memory for one .*choose --device cpu or a smaller model"):
+    with pytest.raises(
+        UserError, match=r"Not enough memory for one .*choose --device cpu or a smaller model"
+    ):
         matrix(model, pictures()[:2], TEXTS)
 
 
@@ -230,5 +258,7 @@ def test_as_many_are_computed_at_once_as_asked(
     for batch in (3, 17):
         model = load(name, folder)
         rows = notes_rows(name, model)
-        score(model, world, benchmark, needs, tmp_path / f"{batch}", batch, tmp_path / f"cache{batch}")
+        score(
+            model, world, benchmark, needs, tmp_path / f"{batch}", batch, tmp_path / f"cache{batch}"
+        )
         assert max(rows) == batch

@@ -1,4 +1,5 @@
-"""Dual encoders of transformers: tiny ones of every type, saved and loaded back, against the library's own answers."""
+"""Dual encoders of transformers: tiny ones of every type, saved and loaded back, against the
+library's own answers."""
 
 import json
 import shutil
@@ -18,7 +19,14 @@ from evaluator.models.contracts import DualEncoder
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from tests.evaluator.models.conftest import change_json
-from tests.evaluator.tiny_models import SMALLER, bert_tokenizer, make_altclip, make_blip, make_clip, pictures
+from tests.evaluator.tiny_models import (
+    SMALLER,
+    bert_tokenizer,
+    make_altclip,
+    make_blip,
+    make_clip,
+    pictures,
+)
 
 TEXTS = [
     "a red cube and a blue sphere",
@@ -42,8 +50,18 @@ def _save(model: Any, folder: Path) -> None:
 
 
 def _gemma_tokenizer() -> Any:
-    """As SigLIP 2 is published: Gemma's tokenizer, said to lower-case, which its class does not do."""
-    pieces = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "▁", *LETTERS, *(f"<0x{i:02X}>" for i in range(256))]
+    """As SigLIP 2 is published: Gemma's tokenizer, said to lower-case, which its class does not
+    do."""
+    pieces = [
+        "<pad>",
+        "<eos>",
+        "<bos>",
+        "<unk>",
+        "<mask>",
+        "▁",
+        *LETTERS,
+        *(f"<0x{i:02X}>" for i in range(256)),
+    ]
     tokenizer = hf.GemmaTokenizer(
         vocab={piece: i for i, piece in enumerate(pieces)},
         merges=[],
@@ -74,8 +92,10 @@ def _qwen_tokenizer() -> Any:
 
 
 CHAT = (
-    "{% for m in messages %}<|im_start|>{{ m.role }}\n{% for c in m.content %}{% if c.type == 'image' %}"
-    "<|vision_start|><|image_pad|><|vision_end|>{% else %}{{ c.text }}{% endif %}{% endfor %}<|im_end|>\n{% endfor %}"
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{% for c in m.content %}{% if c.type == "
+    "'image' %}"
+    "<|vision_start|><|image_pad|><|vision_end|>{% else %}{{ c.text }}{% endif %}{% endfor "
+    "%}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 
@@ -85,7 +105,8 @@ def _clip(folder: Path) -> None:
 
 
 def _siglip(folder: Path) -> None:
-    """SigLIP as its first version was published: a SentencePiece model that lower-cases and drops punctuation."""
+    """SigLIP as its first version was published: a SentencePiece model that lower-cases and drops
+    punctuation."""
     sentencepiece = pytest.importorskip("sentencepiece")
     pytest.importorskip("google.protobuf")
     folder.mkdir(exist_ok=True)
@@ -100,10 +121,14 @@ def _siglip(folder: Path) -> None:
         unk_id=2,
         pad_id=0,
     )
-    tokenizer = hf.SiglipTokenizer(str(folder / "spiece.model"), model_input_names=["input_ids"], model_max_length=12)
+    tokenizer = hf.SiglipTokenizer(
+        str(folder / "spiece.model"), model_input_names=["input_ids"], model_max_length=12
+    )
     text = {**SMALLER, "vocab_size": len(tokenizer), "max_position_embeddings": 12}
     _save(hf.SiglipModel(hf.SiglipConfig(text_config=text, vision_config=VISION)), folder)
-    hf.SiglipProcessor(hf.SiglipImageProcessor(size={"height": 32, "width": 32}), tokenizer).save_pretrained(folder)
+    hf.SiglipProcessor(
+        hf.SiglipImageProcessor(size={"height": 32, "width": 32}), tokenizer
+    ).save_pretrained(folder)
 
 
 def _siglip2(kind: str, vision: dict[str, int], images: Any) -> Callable[[Path], None]:
@@ -137,7 +162,9 @@ def _align(folder: Path) -> None:
     }
     config = hf.AlignConfig(text_config=text, vision_config=vision, projection_dim=16)
     _save(hf.AlignModel(config), folder)
-    images = hf.EfficientNetImageProcessor(size={"height": 36, "width": 36}, do_center_crop=True, crop_size=32)
+    images = hf.EfficientNetImageProcessor(
+        size={"height": 36, "width": 36}, do_center_crop=True, crop_size=32
+    )
     hf.AlignProcessor(images, tokenizer).save_pretrained(folder)
 
 
@@ -154,7 +181,11 @@ def _qwen3_vl(folder: Path) -> None:
         "num_key_value_heads": 1,
         "head_dim": 8,
         "max_position_embeddings": 9000,
-        "rope_parameters": {"rope_type": "default", "mrope_section": [2, 1, 1], "rope_theta": 10000.0},
+        "rope_parameters": {
+            "rope_type": "default",
+            "mrope_section": [2, 1, 1],
+            "rope_theta": 10000.0,
+        },
         "pad_token_id": None,
     }
     vision = {
@@ -186,7 +217,9 @@ def _qwen3_vl(folder: Path) -> None:
 MAKERS: dict[str, Callable[[Path], object]] = {
     "clip": _clip,
     "siglip": _siglip,
-    "siglip2-fixed": _siglip2("Siglip", VISION, hf.SiglipImageProcessor(size={"height": 32, "width": 32})),
+    "siglip2-fixed": _siglip2(
+        "Siglip", VISION, hf.SiglipImageProcessor(size={"height": 32, "width": 32})
+    ),
     "siglip2-naflex": _siglip2(
         "Siglip2",
         {**SMALLER, "patch_size": 8, "num_patches": 16},
@@ -221,7 +254,8 @@ def copied(saved: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path
 
 
 def _reference(kind: str, folder: Path) -> Reference:
-    """The cosine of one pair by the library's own classes and processor, as its documentation shows."""
+    """The cosine of one pair by the library's own classes and processor, as its documentation
+    shows."""
     processor = hf.AutoProcessor.from_pretrained(folder)
     if kind == "qwen3_vl":
         return _qwen_reference(folder, processor)
@@ -229,9 +263,14 @@ def _reference(kind: str, folder: Path) -> Reference:
     model = getattr(hf, name).from_pretrained(folder).eval()
     siglip = kind.startswith("siglip")
     patches = {"patch_size": 8, "max_num_patches": 16} if kind == "siglip2-naflex" else {}
-    longest = {"clip": 40, "siglip": 12, "siglip2-fixed": 24, "siglip2-naflex": 24, "align": 64, "altclip": 30}.get(
-        kind
-    )
+    longest = {
+        "clip": 40,
+        "siglip": 12,
+        "siglip2-fixed": 24,
+        "siglip2-naflex": 24,
+        "align": 64,
+        "altclip": 30,
+    }.get(kind)
 
     def score(image: Image.Image, text: str) -> float:
         inputs = processor(
@@ -253,8 +292,12 @@ def _reference(kind: str, folder: Path) -> Reference:
 
 def _qwen_reference(folder: Path, processor: Any) -> Reference:
     model = hf.AutoModel.from_pretrained(folder).eval()
-    system = {"role": "system", "content": [{"type": "text", "text": "Represent the user's input."}]}
-    # multiples of 32 pixels that hold four squares of 32 at least, worked out by hand from the published code
+    system = {
+        "role": "system",
+        "content": [{"type": "text", "text": "Represent the user's input."}],
+    }
+    # multiples of 32 pixels that hold four squares of 32 at least, worked out by hand from the
+    # published code
     sizes = {(40, 40): (64, 64), (64, 32): (96, 64), (33, 57): (64, 96)}
 
     def embed(content: dict[str, Any]) -> torch.Tensor:
@@ -270,7 +313,9 @@ def _qwen_reference(folder: Path, processor: Any) -> Reference:
 
     def score(image: Image.Image, text: str) -> float:
         sized = image.resize(sizes[image.size])
-        return float(embed({"type": "image", "image": sized}) @ embed({"type": "text", "text": text}))
+        return float(
+            embed({"type": "image", "image": sized}) @ embed({"type": "text", "text": text})
+        )
 
     return score
 
@@ -281,7 +326,9 @@ def _matrix(score: Reference, images: list[Image.Image]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("kind", MAKERS)
-def test_scores_are_the_librarys_own_and_rank_alike(kind: str, saved: Callable[[str], Path]) -> None:
+def test_scores_are_the_librarys_own_and_rank_alike(
+    kind: str, saved: Callable[[str], Path]
+) -> None:
     images = pictures(((40, 40), (32, 64), (57, 33), (40, 40)))
     model: DualEncoder = load_model(f"hf:{saved(kind)}", "cpu")
     left, right = model.encode_images(images), model.encode_texts(TEXTS)
@@ -298,7 +345,9 @@ def test_scores_are_the_librarys_own_and_rank_alike(kind: str, saved: Callable[[
 
 def test_a_long_siglip_gives_a_text_alone_what_it_gives_it_among_others(tmp_path: Path) -> None:
     model: DualEncoder = load_model(f"hf:{make_clip(tmp_path, 'Siglip', 200)}", "cpu")
-    assert model.encode_texts(["a"])[0] == pytest.approx(model.encode_texts(["a", "a long text"])[0], abs=1e-5)
+    assert model.encode_texts(["a"])[0] == pytest.approx(
+        model.encode_texts(["a", "a long text"])[0], abs=1e-5
+    )
 
 
 def test_align_needs_no_pooler(copied: Callable[[str], Path]) -> None:
@@ -334,7 +383,11 @@ def test_a_pickle_of_tensors_is_read(copied: Callable[[str], Path]) -> None:
             {"architectures": ["BlipForConditionalGeneration"]},
             "which has no contrastive head",
         ),
-        ("qwen3_vl", {}, r"answers in words, not an embedding model: it has no 1_Pooling/config\.json"),
+        (
+            "qwen3_vl",
+            {},
+            r"answers in words, not an embedding model: it has no 1_Pooling/config\.json",
+        ),
     ],
 )
 def test_what_is_no_dual_encoder_is_refused_with_the_family_that_reads_it(
@@ -351,5 +404,7 @@ def test_more_layers_than_the_configuration_has_are_refused(copied: Callable[[st
     folder = copied("clip")
     text = json.loads((folder / "config.json").read_text())["text_config"]
     change_json(folder / "config.json", text_config={**text, "num_hidden_layers": 1})
-    with pytest.raises(UserError, match=r"they also hold text_model\.encoder\.layers\.1\..* that it does not have"):
+    with pytest.raises(
+        UserError, match=r"they also hold text_model\.encoder\.layers\.1\..* that it does not have"
+    ):
         load_model(f"hf:{folder}", "cpu")

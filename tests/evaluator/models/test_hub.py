@@ -37,16 +37,21 @@ def test_names_of_the_hub_may_have_a_revision() -> None:
 
 def test_a_folder_holds_its_configuration(tmp_path: Path) -> None:
     with pytest.raises(
-        UserError, match=r"has no config\.json; give vilt: a folder that save_pretrained wrote, or OWNER/NAME"
+        UserError,
+        match=r"has no config\.json; give vilt: a folder that save_pretrained wrote, or OWNER/NAME",
     ):
         find_source(str(tmp_path), "vilt:")
     (tmp_path / "open_clip_config.json").touch()
-    with pytest.raises(UserError, match=r"has no config\.json; name a folder of open_clip as open_clip:local-dir:"):
+    with pytest.raises(
+        UserError, match=r"has no config\.json; name a folder of open_clip as open_clip:local-dir:"
+    ):
         find_source(str(tmp_path), "vilt:")
     (tmp_path / "config.json").touch()
     assert find_source(str(tmp_path), "vilt:") == Source(str(tmp_path), str(tmp_path), None, MEND)
     assert find_source(str(tmp_path), "vilt:").is_local
-    (tmp_path / "adapter_config.json").touch()  # it would name another model to load, which the user did not
+    (
+        tmp_path / "adapter_config.json"
+    ).touch()  # it would name another model to load, which the user did not
     with pytest.raises(UserError, match="holds an adapter of another model; merge it"):
         find_source(str(tmp_path), "hf:")
 
@@ -54,13 +59,21 @@ def test_a_folder_holds_its_configuration(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["/nowhere/model", "./nowhere", "a/b/c", "bad name"])
 def test_a_folder_that_is_not_there(name: str) -> None:
     with pytest.raises(
-        UserError, match=f"^There is no folder '{name}'; give hf: a folder that save_pretrained wrote, or OWNER/NAME"
+        UserError,
+        match=(
+            f"^There is no folder '{name}'; give hf: a folder that save_pretrained wrote, or "
+            f"OWNER/NAME"
+        ),
     ):
         load_model(f"hf:{name}", "cpu")
 
 
-@pytest.mark.parametrize("spec", ["hf:owner/none", "hf:owner/none@v1.0", "vilt:owner/none", "blind:lm:owner/none"])
-def test_without_network_the_model_is_named_in_one_sentence(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "spec", ["hf:owner/none", "hf:owner/none@v1.0", "vilt:owner/none", "blind:lm:owner/none"]
+)
+def test_without_network_the_model_is_named_in_one_sentence(
+    spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     name = spec[spec.index("owner") :]
     said = rf"^'{name}' is not on this machine and cannot be downloaded \(.*\); check the name and the network\.$"
@@ -79,7 +92,10 @@ def test_without_network_the_model_is_named_in_one_sentence(spec: str, monkeypat
             RuntimeError("size mismatch for a"),
             r"do not fit its configuration \(tensors of other names or shapes\); give vilt:",
         ),
-        (KeyError("x"), r"^'owner/name' cannot be loaded \('x'\); give vilt: a folder that save_pretrained wrote"),
+        (
+            KeyError("x"),
+            r"^'owner/name' cannot be loaded \('x'\); give vilt: a folder that save_pretrained wrote",
+        ),
         (UserError("As it is."), r"^As it is\.$"),
     ],
 )
@@ -102,7 +118,9 @@ print(json.dumps({spec: load_model(spec, "cpu").info["weights_sha256"] for spec 
 
 
 @pytest.mark.full
-def test_every_family_of_the_hub_takes_a_revision(tiny: Callable[..., Tiny], tmp_path: Path) -> None:
+def test_every_family_of_the_hub_takes_a_revision(
+    tiny: Callable[..., Tiny], tmp_path: Path
+) -> None:
     """Two versions of each model, as tags in a cache of the Hub, are those of their folders."""
     makers: dict[str, Callable[[Path], Any]] = {
         "vilt:": make_vilt,
@@ -110,7 +128,9 @@ def test_every_family_of_the_hub_takes_a_revision(tiny: Callable[..., Tiny], tmp
         "hf:": make_blip,
         "vqa:": make_llava,
         "blind:lm:": make_gpt2,
-        "diffusion:": lambda folder: shutil.copytree(stable_diffusion(tmp_path / folder.name), folder),
+        "diffusion:": lambda folder: shutil.copytree(
+            stable_diffusion(tmp_path / folder.name), folder
+        ),
         "open_clip:hf-hub:": lambda folder: open_clip_folder(tiny(), folder),
     }
     local: dict[str, str] = {}
@@ -124,10 +144,14 @@ def test_every_family_of_the_hub_takes_a_revision(tiny: Callable[..., Tiny], tmp
             refs = folder.parents[1] / "refs"
             refs.mkdir(exist_ok=True)
             (refs / tag).write_text(folder.name)
-            local[f"{family}{owner}/tiny@{tag}"] = f"{family.replace('hf-hub', 'local-dir')}{folder}"
+            local[f"{family}{owner}/tiny@{tag}"] = (
+                f"{family.replace('hf-hub', 'local-dir')}{folder}"
+            )
     specs = [*local, *local.values(), "diffusion:diffusion/tiny@v2,samples=4"]
     env = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HUB_CACHE": str(tmp_path / "hub")}
-    done = subprocess.run([sys.executable, "-c", LOAD, *specs], env=env, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD, *specs], env=env, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout.splitlines()[-1])
     for spec, folder_spec in local.items():
@@ -139,14 +163,22 @@ def test_every_family_of_the_hub_takes_a_revision(tiny: Callable[..., Tiny], tmp
 def _scale(folder: Path, factor: float) -> None:
     """Multiply all weights below a folder."""
     for path in folder.rglob("*.safetensors"):
-        tensors = {name: each * factor if each.is_floating_point() else each for name, each in load_file(path).items()}
+        tensors = {
+            name: each * factor if each.is_floating_point() else each
+            for name, each in load_file(path).items()
+        }
         save_file(tensors, path, metadata={"format": "pt"})
 
 
 def test_a_pointer_of_git_lfs_is_not_taken_for_weights(tmp_path: Path) -> None:
     for name in ("model.safetensors", "old.bin"):
-        (tmp_path / name).write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n")
-        with pytest.raises(UserError, match=rf"{name} is a pointer of Git LFS, not the weights; fetch them with `git"):
+        (tmp_path / name).write_bytes(
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n"
+        )
+        with pytest.raises(
+            UserError,
+            match=rf"{name} is a pointer of Git LFS, not the weights; fetch them with `git",
+        ):
             check_files(tmp_path)
         (tmp_path / name).unlink()
 

@@ -21,7 +21,8 @@ from tests.evaluator.tiny_models import TEXTS, matrix, pictures
 
 @pytest.fixture
 def clip(tiny: Callable[..., Tiny], tmp_path: Path) -> tuple[tuple[Any, ...], str]:
-    """A model of open_clip with its preprocessing and tokenizer, and the spec of the same weights."""
+    """A model of open_clip with its preprocessing and tokenizer, and the spec of the same
+    weights."""
     path = tiny().save(tmp_path / "weights.pt")
     model, _, preprocess = open_clip.create_model_and_transforms("tiny", pretrained=str(path))
     return (model.train(), preprocess, open_clip.get_tokenizer("tiny")), f"open_clip:tiny@{path}"
@@ -40,7 +41,11 @@ def test_models_score_as_their_specs_do_and_stay_as_they_were(
 ) -> None:
     dual = saved(_clip, "CLIPModel", tmp_path / "clip")
     answering = saved(make_llava, "LlavaForConditionalGeneration", tmp_path / "llava")
-    for model, spec in (clip, (dual, f"hf:{tmp_path / 'clip'}"), (answering, f"vqa:{tmp_path / 'llava'}")):
+    for model, spec in (
+        clip,
+        (dual, f"hf:{tmp_path / 'clip'}"),
+        (answering, f"vqa:{tmp_path / 'llava'}"),
+    ):
         model[0].train()
         found = evaluate(model, drawn, protocols="binary", limit=8)
         expected = evaluate(spec, drawn, protocols="binary", limit=8, device="cpu")
@@ -77,11 +82,16 @@ class Bare(torch.nn.Module):
             Bare(),
             r"Bare has encode_image and nothing that prepares its inputs; give \(model, preprocess, tokenizer\)\.",
         ),
-        ((Bare(),), r"Expected a tuple to be \(model, preprocess, tokenizer\) of open_clip or .*, got \(Bare\)"),
+        (
+            (Bare(),),
+            r"Expected a tuple to be \(model, preprocess, tokenizer\) of open_clip or .*, got \(Bare\)",
+        ),
         ((), r"got \(\)"),
     ],
 )
-def test_an_object_that_lacks_something_is_refused_with_what_it_lacks(model: Any, said: str) -> None:
+def test_an_object_that_lacks_something_is_refused_with_what_it_lacks(
+    model: Any, said: str
+) -> None:
     with pytest.raises(UserError, match=said):
         from_memory(model, name_of(model))
 
@@ -97,9 +107,13 @@ def test_an_object_that_scores_pairs_itself_needs_nothing_that_prepares_its_inpu
 def test_a_model_of_transformers_of_no_family_is_refused(tmp_path: Path) -> None:
     model, processor = saved(_clip, "CLIPModel", tmp_path / "model")
     tower = transformers.CLIPVisionModel(model.config.vision_config)
-    with pytest.raises(UserError, match=r"CLIPVisionModel is neither a dual encoder of hf: nor a model of vqa:"):
+    with pytest.raises(
+        UserError, match=r"CLIPVisionModel is neither a dual encoder of hf: nor a model of vqa:"
+    ):
         from_memory((tower, processor), "m")
-    with pytest.raises(UserError, match=r"CLIPModel has get_image_features .* give \(model, processor\)"):
+    with pytest.raises(
+        UserError, match=r"CLIPModel has get_image_features .* give \(model, processor\)"
+    ):
         from_memory(model, "CLIPModel")
 
 
@@ -116,5 +130,8 @@ def test_networks_are_left_as_they_were_found(clip: tuple[tuple[Any, ...], str])
 
 def test_an_object_stays_on_its_device() -> None:
     check_device(None)
-    with pytest.raises(UserError, match="The device 'cuda' is for a model given by its spec; move your object there"):
+    with pytest.raises(
+        UserError,
+        match="The device 'cuda' is for a model given by its spec; move your object there",
+    ):
         check_device("cuda")

@@ -9,7 +9,9 @@ from evaluator.models.contracts import BatchSize
 from generator.base.errors import UserError
 
 
-def room_for(most: int, sizes: list[int], error: Exception | None = None) -> Callable[[Sequence[int]], int]:
+def room_for(
+    most: int, sizes: list[int], error: Exception | None = None
+) -> Callable[[Sequence[int]], int]:
     """Sums its items, and has memory for so many of them; notes how many it summed."""
 
     def compute(items: Sequence[int]) -> int:
@@ -31,7 +33,9 @@ def test_every_item_is_computed_once_in_order(most: int, caplog: pytest.LogCaptu
     assert ("continuing with batches of" in caplog.text) == (most < 16)
 
 
-@pytest.mark.parametrize("error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")])
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")]
+)
 def test_what_is_finished_is_kept_and_one_item_too_many_is_said(error: Exception) -> None:
     batch, finished = BatchSize(4, "text"), list[int]()
     big = 6
@@ -42,7 +46,10 @@ def test_what_is_finished_is_kept_and_one_item_too_many_is_said(error: Exception
         return len(items)
 
     batches = batch.run(compute, range(10))
-    with pytest.raises(UserError, match=r"^Not enough memory for one text; choose --device cpu or a smaller model\."):
+    with pytest.raises(
+        UserError,
+        match=r"^Not enough memory for one text; choose --device cpu or a smaller model\.",
+    ):
         finished.extend(i for part, _ in batches for i in part)
     assert finished == [0, 1, 2, 3, 4, 5]
 

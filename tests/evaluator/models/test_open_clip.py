@@ -31,9 +31,13 @@ def _plainly(path: Path, name: str, images: list[Image.Image]) -> np.ndarray:
     return np.array([[float(a @ b) for b in right] for a in left])
 
 
-def test_every_format_gives_the_librarys_own_scores(tiny: Callable[..., Tiny], tmp_path: Path) -> None:
+def test_every_format_gives_the_librarys_own_scores(
+    tiny: Callable[..., Tiny], tmp_path: Path
+) -> None:
     images, state = pictures(), tiny().state
-    plain, epoch, safe = (tmp_path / name for name in ("plain.pt", "epoch_3.pt", "weights.safetensors"))
+    plain, epoch, safe = (
+        tmp_path / name for name in ("plain.pt", "epoch_3.pt", "weights.safetensors")
+    )
     tiny().save(plain)
     torch.save({"epoch": 3, "state_dict": {f"module.{k}": v for k, v in state.items()}}, epoch)
     save_file({k: v.contiguous() for k, v in state.items()}, safe)
@@ -51,7 +55,9 @@ def test_every_format_gives_the_librarys_own_scores(tiny: Callable[..., Tiny], t
     assert len(keys) == 1
 
 
-def test_quickgelu_is_what_the_architectures_name_says_of_a_file(tiny: Callable[..., Tiny], tmp_path: Path) -> None:
+def test_quickgelu_is_what_the_architectures_name_says_of_a_file(
+    tiny: Callable[..., Tiny], tmp_path: Path
+) -> None:
     tiny("tiny-quickgelu", quick_gelu=True)
     path, images, scores = tiny().save(tmp_path / "tiny.pt"), pictures(), {}
     for name, activation in (("tiny", "GELU"), ("tiny-quickgelu", "QuickGELU")):
@@ -67,7 +73,9 @@ def test_a_saved_resnet_keeps_quickgelu(tiny: Callable[..., Tiny], tmp_path: Pat
     vision = {"image_size": 32, "layers": [1, 1, 1, 1], "width": 8, "patch_size": None}
     config = {**tiny().config, "vision_cfg": vision, "quick_gelu": True}
     resnet = Tiny("resnet", config, open_clip.CLIP(**config).state_dict())
-    model = load_model(f"open_clip:local-dir:{open_clip_folder(resnet, tmp_path / 'resnet')}", "cpu")
+    model = load_model(
+        f"open_clip:local-dir:{open_clip_folder(resnet, tmp_path / 'resnet')}", "cpu"
+    )
     (tmp_path / "saved").mkdir()
     save_model(model, tmp_path / "saved")
     again = load_model(f"open_clip:local-dir:{tmp_path / 'saved'}", "cpu")
@@ -84,7 +92,11 @@ def published(tiny: Callable[..., Tiny], tmp_path: Path) -> Iterator[None]:
     table, file = open_clip.pretrained._PRETRAINED, str(tiny().save(tmp_path / "published.pt"))
     gone = (tmp_path / "gone.pt").as_uri()
     make = open_clip.pretrained._pcfg
-    table["tiny"] = {"quick": make(file=file, quick_gelu=True), "plain": make(file=file), "gone": make(url=gone)}
+    table["tiny"] = {
+        "quick": make(file=file, quick_gelu=True),
+        "plain": make(file=file),
+        "gone": make(url=gone),
+    }
     table["tiny-quickgelu"] = {"quick": make(file=file, quick_gelu=True), "plain": make(file=file)}
     yield
     del table["tiny"], table["tiny-quickgelu"]
@@ -112,21 +124,30 @@ def test_a_file_is_prepared_as_all_published_weights_are(
     assert "CenterCrop" not in said
 
 
-def test_published_weights_that_cannot_be_had(published: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_published_weights_that_cannot_be_had(
+    published: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     for name, said in (
         ("tiny-quickgelu@plain", r"trained with GELU, not QuickGELU: name the architecture tiny\."),
-        ("tiny@gone", r"'gone' is not on this machine and cannot be downloaded .*; check the name and the network"),
+        (
+            "tiny@gone",
+            r"'gone' is not on this machine and cannot be downloaded .*; check the name and the network",
+        ),
         ("tiny@quik", "no weights 'quik' for tiny: did you mean 'quick'"),
     ):
         with pytest.raises(UserError, match=said):
             load_model(f"open_clip:{name}", "cpu")
 
 
-def test_architectures_of_equal_tensors_have_keys_of_their_own(tiny: Callable[..., Tiny], tmp_path: Path) -> None:
+def test_architectures_of_equal_tensors_have_keys_of_their_own(
+    tiny: Callable[..., Tiny], tmp_path: Path
+) -> None:
     tiny("tiny-four-heads", heads=4)
     path = tiny().save(tmp_path / "tiny.pt")
-    two, four = (load_model(f"open_clip:{name}@{path}", "cpu") for name in ("tiny", "tiny-four-heads"))
+    two, four = (
+        load_model(f"open_clip:{name}@{path}", "cpu") for name in ("tiny", "tiny-four-heads")
+    )
     assert two.info["weights_sha256"] == four.info["weights_sha256"]
     assert two.key != four.key
 
@@ -134,7 +155,10 @@ def test_architectures_of_equal_tensors_have_keys_of_their_own(tiny: Callable[..
 def test_what_is_no_checkpoint_is_refused_in_one_sentence_and_never_run(
     tiny: Callable[..., Tiny], tmp_path: Path
 ) -> None:
-    trace, files = tmp_path / "trace", {name: tmp_path / f"{name}.pt" for name in ("text", "empty", "code", "list")}
+    trace, files = (
+        tmp_path / "trace",
+        {name: tmp_path / f"{name}.pt" for name in ("text", "empty", "code", "list")},
+    )
     files["text"].write_text("these are not the weights you are looking for\n" * 20)
     files["empty"].write_bytes(b"")
     files["code"].write_bytes(pickle.dumps({"state_dict": Evil(trace)}))

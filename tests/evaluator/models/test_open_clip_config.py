@@ -1,4 +1,5 @@
-"""Configurations of open_clip that come from someone else run nothing and read nothing elsewhere."""
+"""Configurations of open_clip that come from someone else run nothing and read nothing
+elsewhere."""
 
 import json
 from collections.abc import Callable
@@ -35,11 +36,15 @@ def test_the_trap_works(tmp_path: Path, trap: Trap) -> None:
 
 
 @pytest.mark.parametrize("family", ["open_clip:local-dir", "jackalope"])
-@pytest.mark.parametrize("kwargs", [{"trust_remote_code": True}, {}, {"clean": "lower", "use_fast": False}])
+@pytest.mark.parametrize(
+    "kwargs", [{"trust_remote_code": True}, {}, {"clean": "lower", "use_fast": False}]
+)
 def test_a_tokenizer_with_code_does_not_run(
     tiny: Callable[..., Tiny], tmp_path: Path, trap: Trap, family: str, kwargs: dict[str, Any]
 ) -> None:
-    folder = open_clip_folder(tiny(), tmp_path / "model", hf_tokenizer_name="own/own", tokenizer_kwargs=kwargs)
+    folder = open_clip_folder(
+        tiny(), tmp_path / "model", hf_tokenizer_name="own/own", tokenizer_kwargs=kwargs
+    )
     with_code(folder, trap)
     (folder / "jackalope.json").write_text(json.dumps(RECORD))
     with pytest.raises(UserError):
@@ -51,7 +56,9 @@ def test_a_hub_repository_with_code_does_not_run(
 ) -> None:
     """hf-hub: takes the same path once its configuration is downloaded."""
     foreign = {"trust_remote_code": True}
-    folder = open_clip_folder(tiny(), tmp_path / "model", hf_tokenizer_name="model", tokenizer_kwargs=foreign)
+    folder = open_clip_folder(
+        tiny(), tmp_path / "model", hf_tokenizer_name="model", tokenizer_kwargs=foreign
+    )
     with_code(folder, trap)
     monkeypatch.setattr(
         "open_clip.factory.download_pretrained_from_hf",
@@ -68,7 +75,11 @@ def test_a_hub_repository_with_code_does_not_run(
 
 @pytest.mark.parametrize("model_type", ["own", "bert"])
 def test_a_text_model_with_code_does_not_run(
-    tiny: Callable[..., Tiny], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trap: Trap, model_type: str
+    tiny: Callable[..., Tiny],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    trap: Trap,
+    model_type: str,
 ) -> None:
     with_code(tmp_path / "text", trap, model_type)
     monkeypatch.chdir(tmp_path)
@@ -83,7 +94,10 @@ def test_a_tokenizer_of_the_library_is_read(tiny: Callable[..., Tiny], tmp_path:
     )
     bert_tokenizer(folder).save_pretrained(folder)
     (folder / "config.json").write_text(json.dumps(transformers.BertConfig().to_dict()))
-    assert load_model(f"open_clip:local-dir:{folder}", "cpu").tokens(["a red cube"]).shape == (1, 16)
+    assert load_model(f"open_clip:local-dir:{folder}", "cpu").tokens(["a red cube"]).shape == (
+        1,
+        16,
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,12 +117,15 @@ def test_a_tokenizer_of_the_library_is_read(tiny: Callable[..., Tiny], tmp_path:
 def test_what_is_refused(tiny: Callable[..., Tiny], part: str, more: dict[str, Any]) -> None:
     config = {**tiny().config, part: {**tiny().config[part], **more}}
     with pytest.raises(
-        UserError, match=f"open_clip_config.json of 'given' (gives the tokenizer|has {next(iter(more))})"
+        UserError,
+        match=f"open_clip_config.json of 'given' (gives the tokenizer|has {next(iter(more))})",
     ):
         check_open_clip_config(config, "given")
 
 
-@pytest.mark.parametrize("config", [None, [], {}, {"text_cfg": {}}, {"text_cfg": [], "vision_cfg": {}}])
+@pytest.mark.parametrize(
+    "config", [None, [], {}, {"text_cfg": {}}, {"text_cfg": [], "vision_cfg": {}}]
+)
 def test_what_is_no_configuration_is_refused(config: Any) -> None:
     with pytest.raises(UserError, match="has no text_cfg and vision_cfg"):
         check_open_clip_config(config, "given")

@@ -1,4 +1,5 @@
-"""The oracle is right wherever a question has one right answer, and errs at the rate that it is asked for."""
+"""The oracle is right wherever a question has one right answer, and errs at the rate that it is
+asked for."""
 
 from collections import Counter
 from pathlib import Path
@@ -45,12 +46,20 @@ def _rows(root: Path, model: str, out: Path) -> list[dict[str, Any]]:
 
 def test_the_oracle_answers_every_item_with_candidates(rows: list[dict[str, Any]]) -> None:
     main = [row for row in rows if row["is_main"] and not row["is_gap"] and row["kind"] != "raw"]
-    assert {row["protocol"] for row in main} >= {"binary", "systematicity", "integration", "gzsl", "hard_positives"}
+    assert {row["protocol"] for row in main} >= {
+        "binary",
+        "systematicity",
+        "integration",
+        "gzsl",
+        "hard_positives",
+    }
     assert {row["value"] for row in main if row["items"]} == {1.0}
     assert {row["ties"] for row in main} == {0}
 
 
-def test_the_oracle_ties_where_a_caption_is_true_of_several_images(rows: list[dict[str, Any]]) -> None:
+def test_the_oracle_ties_where_a_caption_is_true_of_several_images(
+    rows: list[dict[str, Any]],
+) -> None:
     """Raw retrieval counts one caption as right, so an oracle ties with every other true one."""
     raw = [row for row in rows if row["kind"] == "raw"]
     assert min(row["value"] for row in raw) < 1
@@ -58,7 +67,8 @@ def test_the_oracle_ties_where_a_caption_is_true_of_several_images(rows: list[di
 
 
 def test_an_oracle_errs_at_its_rate(judged: Path, tmp_path: Path) -> None:
-    """With k false texts it is right if it is right about all k + 1 texts, since ties are never correct."""
+    """With k false texts it is right if it is right about all k + 1 texts, since ties are never
+    correct."""
     evaluate(f"oracle:{RATE}", judged, protocols=("binary", "productivity"), out=tmp_path / "run")
     for protocol, measured in measure_protocols(open_run(tmp_path / "run")).items():
         items, first = measured.items, measured.outcomes[0]
@@ -91,7 +101,11 @@ def test_pools_and_pairs_have_the_same_scores(drawn_copy: Path, tmp_path: Path) 
     """R@1 over a pool of all captions, whose truths the candidates list only in part."""
     verify_dataset(drawn_copy, None)
     rows = _rows(drawn_copy, "oracle", tmp_path / "run")
-    retrieval = [row for row in rows if row["protocol"] == "retrieval" and row["is_main"] and not row["is_gap"]]
+    retrieval = [
+        row
+        for row in rows
+        if row["protocol"] == "retrieval" and row["is_main"] and not row["is_gap"]
+    ]
     assert retrieval
     assert {row["value"] for row in retrieval} == {1.0}
     assert {row["metric"] for row in retrieval} == {"R@1"}, "the pool is scored whole"

@@ -1,4 +1,5 @@
-"""Models of transformers that cannot be loaded or do not fit, and what is recorded of those that do."""
+"""Models of transformers that cannot be loaded or do not fit, and what is recorded of those that
+do."""
 
 import ast
 import shutil
@@ -28,7 +29,9 @@ from tests.evaluator.models.conftest import change_json
 from tests.evaluator.tiny_models import WORDS
 from tests.paths import CHECKOUT
 
-WANTED = Wanted("vilt:", "a ViLT model", {"vilt": "ViltForImageAndTextRetrieval"}, TOKENIZER_AND_IMAGES)
+WANTED = Wanted(
+    "vilt:", "a ViLT model", {"vilt": "ViltForImageAndTextRetrieval"}, TOKENIZER_AND_IMAGES
+)
 
 
 def test_no_memory_for_the_model_is_said(vilt: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,16 +40,22 @@ def test_no_memory_for_the_model_is_said(vilt: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr("transformers.ViltForImageAndTextRetrieval.to", full)
     with pytest.raises(
-        UserError, match=r"There is not enough memory to load .*; choose --device cpu or a smaller model\."
+        UserError,
+        match=r"There is not enough memory to load .*; choose --device cpu or a smaller model\.",
     ):
         load_model(f"vilt:{vilt}", "cpu")
 
 
 @pytest.mark.parametrize(
     ("missing", "said"),
-    [("processor_config.json", r"cannot be loaded \(.*image processor"), ("tokenizer.json", "has no tokenizer files")],
+    [
+        ("processor_config.json", r"cannot be loaded \(.*image processor"),
+        ("tokenizer.json", "has no tokenizer files"),
+    ],
 )
-def test_what_lacks_a_file_is_refused_in_one_sentence(vilt: Path, tmp_path: Path, missing: str, said: str) -> None:
+def test_what_lacks_a_file_is_refused_in_one_sentence(
+    vilt: Path, tmp_path: Path, missing: str, said: str
+) -> None:
     folder = Path(shutil.copytree(vilt, tmp_path / "spoilt"))
     (folder / missing).unlink()
     with pytest.raises(UserError, match=said) as caught:
@@ -58,7 +67,11 @@ def test_what_lacks_a_file_is_refused_in_one_sentence(vilt: Path, tmp_path: Path
 def test_unused_modules_are_dropped_and_may_be_missing(vilt: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(vilt, tmp_path / "headless"))
     tensors = load_file(folder / "model.safetensors")
-    save_file({k: v for k, v in tensors.items() if "pooler" not in k}, folder / "model.safetensors", {"format": "pt"})
+    save_file(
+        {k: v for k, v in tensors.items() if "pooler" not in k},
+        folder / "model.safetensors",
+        {"format": "pt"},
+    )
     with pytest.raises(UserError, match=r"vilt\.pooler\..* would be random"):
         load_pretrained(str(folder), "cpu", WANTED)
     unused = replace(WANTED, unused=("vilt.pooler", "vilt.no_such_module"))
@@ -78,7 +91,12 @@ def test_unused_modules_are_dropped_and_may_be_missing(vilt: Path, tmp_path: Pat
     ],
 )
 def test_code_that_any_file_names_is_never_run(
-    request: pytest.FixtureRequest, tmp_path: Path, trap: Callable[[Path], Path], fixture: str, spec: str, said: str
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    trap: Callable[[Path], Path],
+    fixture: str,
+    spec: str,
+    said: str,
 ) -> None:
     """Nor that of a type of model which transformers does not know."""
     folder = trap(Path(shutil.copytree(request.getfixturevalue(fixture), tmp_path / "model")))
@@ -90,9 +108,15 @@ def test_code_that_any_file_names_is_never_run(
 
 
 @pytest.mark.parametrize(
-    "settings", [{"attn_implementation": "someone/attention"}, {"text_config": {"_attn_implementation": "a/b:f"}}]
+    "settings",
+    [
+        {"attn_implementation": "someone/attention"},
+        {"text_config": {"_attn_implementation": "a/b:f"}},
+    ],
 )
-def test_code_of_the_hub_in_place_of_attention_is_refused(vilt: Path, tmp_path: Path, settings: dict[str, Any]) -> None:
+def test_code_of_the_hub_in_place_of_attention_is_refused(
+    vilt: Path, tmp_path: Path, settings: dict[str, Any]
+) -> None:
     folder = Path(shutil.copytree(vilt, tmp_path / "model"))
     config = folder / "config.json"
     before = config.read_text()
@@ -105,8 +129,8 @@ def test_code_of_the_hub_in_place_of_attention_is_refused(vilt: Path, tmp_path: 
 
 
 def test_every_loader_refuses_code() -> None:
-    """Whatever calls `from_pretrained` says trust_remote_code=False, or gives a class of diffusers, which never
-    asks."""
+    """Whatever calls `from_pretrained` says trust_remote_code=False, or gives a class of diffusers,
+    which never asks."""
     calls = {
         f"{path.relative_to(CHECKOUT)}": ast.unparse(node)
         for path in (CHECKOUT / "evaluator").rglob("*.py")
@@ -126,7 +150,9 @@ def _config(size: int) -> Any:
 
 def test_ids_beyond_the_embeddings_are_refused_unless_no_text_has_them(vilt: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(vilt)
-    with pytest.raises(UserError, match=f"has ids up to {len(WORDS) - 1}, its text model only 5 words"):
+    with pytest.raises(
+        UserError, match=f"has ids up to {len(WORDS) - 1}, its text model only 5 words"
+    ):
         check_tokenizer("m", tokenizer, _config(5))
     tokenizer.add_special_tokens({"pad_token": "<padding>"})
     assert tokenizer.pad_token_id == len(WORDS)
@@ -137,10 +163,17 @@ def test_ids_beyond_the_embeddings_are_refused_unless_no_text_has_them(vilt: Pat
 
 
 def test_steps_stand_in_their_order_with_their_settings() -> None:
-    images = CLIPImageProcessor(size={"shortest_edge": 32}, crop_size=32, image_mean=[0.4] * 3, image_std=[0.2] * 3)
+    images = CLIPImageProcessor(
+        size={"shortest_edge": 32}, crop_size=32, image_mean=[0.4] * 3, image_std=[0.2] * 3
+    )
     said = describe_preprocessing(images)
-    assert said.startswith("CLIPImageProcessor → resize size={'shortest_edge': 32} resample=bicubic → center_crop")
-    assert said.endswith("normalize image_mean=[0.4, 0.4, 0.4] image_std=[0.2, 0.2, 0.2]") or "(0.4, 0.4, 0.4)" in said
+    assert said.startswith(
+        "CLIPImageProcessor → resize size={'shortest_edge': 32} resample=bicubic → center_crop"
+    )
+    assert (
+        said.endswith("normalize image_mean=[0.4, 0.4, 0.4] image_std=[0.2, 0.2, 0.2]")
+        or "(0.4, 0.4, 0.4)" in said
+    )
     assert "size_divisor=16" in describe_preprocessing(ViltImageProcessor(size_divisor=16))
     assert "center_crop" not in describe_preprocessing(CLIPImageProcessor(do_center_crop=False))
 

@@ -100,7 +100,9 @@ def test_two_methods_are_a_dual_encoder_whose_score_is_the_cosine(made: Callable
     assert model.info["embeddings"] == "scaled to unit length"
 
 
-def test_networks_are_counted_put_on_the_device_and_not_left_training(made: Callable[..., Any]) -> None:
+def test_networks_are_counted_put_on_the_device_and_not_left_training(
+    made: Callable[..., Any],
+) -> None:
     first = made(NETWORK.replace("SEED", "0"))
     assert (first.info["parameters"], first.info["device"]) == (16, "cpu")
     assert np.array_equal(first.encode_images(IMAGES), first.encode_images(IMAGES))
@@ -122,14 +124,25 @@ def test_results_are_reused_under_the_key_that_the_object_gives(made: Callable[.
 def test_what_a_model_without_a_key_computes_goes_with_its_run(
     key: str, kept: int, written: Callable[..., str], drawn: Path, tmp_path: Path
 ) -> None:
-    succeed("score run", drawn, "--model", written(ENCODER + key), "--out", tmp_path / "run", "--limit", "2")
+    succeed(
+        "score run",
+        drawn,
+        "--model",
+        written(ENCODER + key),
+        "--out",
+        tmp_path / "run",
+        "--limit",
+        "2",
+    )
     assert len(list((tmp_path / "cache").rglob("*.sqlite"))) == kept
     assert not list((tmp_path / "run").rglob("*.sqlite"))
 
 
 def test_one_method_is_a_pair_scorer(made: Callable[..., Any]) -> None:
     model = made(SCORER)
-    scores = model.score_pairs(IMAGES, [(0, "a red cube"), (1, "a red cube"), (0, "a cone")], contests=[[0, 2]])
+    scores = model.score_pairs(
+        IMAGES, [(0, "a red cube"), (1, "a red cube"), (0, "a cone")], contests=[[0, 2]]
+    )
     assert scores.dtype == np.float32
     assert scores.tolist() == [[255], [0], [0]]
     assert (model.channels, model.passes) == (("score",), 1)
@@ -142,7 +155,9 @@ def test_many_pairs_at_once_with_channels(made: Callable[..., Any]) -> None:
     assert scores.tolist() == [[0, 3], [255, 1]]
     assert (model.channels, model.passes) == (("fit", "length"), 2)
     assert model.tokens(["ab", "cd", "e"]).tolist() == [[2], [2], [1]]
-    untold = made(BULK.replace(", contests=None", "").replace(", contests)", ")") + "    contested = True\n")
+    untold = made(
+        BULK.replace(", contests=None", "").replace(", contests)", ")") + "    contested = True\n"
+    )
     assert untold.score_pairs(IMAGES, [(1, "abc")], [[0]]).tolist() == [[0, 3]]
 
 
@@ -161,15 +176,30 @@ WRONG = {  # model: what is changed, into what, what is said
         r"Expected encode_texts of .* to give floating point embeddings of shape \(3, width\), got float64 of shape "
         r"\(2, 3\)",
     ),
-    "kind": (ENCODER, "in texts], np.float64", "in texts], np.int64", r"encode_texts .* got int64 of shape \(3, 3\)"),
-    "width": (ENCODER, "1] for t", "1, 2] for t", r"encode_texts .* width 3, as before, got float64 of shape \(3, 4\)"),
+    "kind": (
+        ENCODER,
+        "in texts], np.float64",
+        "in texts], np.int64",
+        r"encode_texts .* got int64 of shape \(3, 3\)",
+    ),
+    "width": (
+        ENCODER,
+        "1] for t",
+        "1, 2] for t",
+        r"encode_texts .* width 3, as before, got float64 of shape \(3, 4\)",
+    ),
     "zeros": (
         ENCODER,
         "+ 1 for",
         "* 0 for",
         "encode_images .* only zeros for input 1 of 2; such an embedding has no cosine",
     ),
-    "text": (SCORER, "return", "return '0.5' or", "Expected score of .* to give one number for 'a', got <U3"),
+    "text": (
+        SCORER,
+        "return",
+        "return '0.5' or",
+        "Expected score of .* to give one number for 'a', got <U3",
+    ),
     "shape": (
         BULK,
         "len(text)] for i",
@@ -195,7 +225,9 @@ def _use(model: Any) -> None:
 
 
 @pytest.mark.parametrize("mistake", WRONG)
-def test_what_a_method_gives_wrong_is_named_in_one_sentence(mistake: str, made: Callable[..., Any]) -> None:
+def test_what_a_method_gives_wrong_is_named_in_one_sentence(
+    mistake: str, made: Callable[..., Any]
+) -> None:
     source, before, after, said = WRONG[mistake]
     assert before in source
     model = made(source.replace(before, after))
@@ -208,13 +240,22 @@ def test_what_a_method_gives_wrong_is_named_in_one_sentence(mistake: str, made: 
 @pytest.mark.parametrize(
     ("source", "spec", "said"),
     [
-        (ENCODER, "python:no_such_module:Model", "There is no Python module 'no_such_module' in .*; run in its folder"),
+        (
+            ENCODER,
+            "python:no_such_module:Model",
+            "There is no Python module 'no_such_module' in .*; run in its folder",
+        ),
         (ENCODER, "python:own_model.deeper:Model", "There is no Python module 'own_model.deeper'"),
-        (ENCODER, "python:own_model:Modell", "There is no 'Modell' in the module own_model: it has Model"),
+        (
+            ENCODER,
+            "python:own_model:Modell",
+            "There is no 'Modell' in the module own_model: it has Model",
+        ),
         (
             ENCODER,
             "python:own_model",
-            "Expected python:PACKAGE.MODULE:FACTORY or python:FILE.py:FACTORY, .*got 'python:own_model'",
+            "Expected python:PACKAGE.MODULE:FACTORY or python:FILE.py:FACTORY, .*got "
+            "'python:own_model'",
         ),
         (ENCODER, "python:./own_model:Model", "Expected python:PACKAGE.MODULE:FACTORY"),
         ("Model = 3", "python:own_model:Model", "'Model' in own_model is no class or function"),
@@ -228,7 +269,11 @@ def test_what_a_method_gives_wrong_is_named_in_one_sentence(mistake: str, made: 
             "python:own_model:Model",
             "has only encode_texts; give it",
         ),
-        (BULK + "    channels = 'fit'\n", "python:own_model:Model", "The attribute `channels` of .* is 'fit' "),
+        (
+            BULK + "    channels = 'fit'\n",
+            "python:own_model:Model",
+            "The attribute `channels` of .* is 'fit' ",
+        ),
         (
             SCORER + "    channels = ('a', 'b')\n",
             "python:own_model:Model",
@@ -239,21 +284,41 @@ def test_what_a_method_gives_wrong_is_named_in_one_sentence(mistake: str, made: 
             "python:own_model:Model",
             r"The attribute `key` of .* is 3 \(.*\); mend it, or leave it out",
         ),
-        (BULK + "    contested = 'yes'\n", "python:own_model:Model", "The attribute `contested` of .* is 'yes'"),
-        (BULK + "    exposure = 3\n", "python:own_model:Model", "The attribute `exposure` of .* is 3 .*Exposure"),
+        (
+            BULK + "    contested = 'yes'\n",
+            "python:own_model:Model",
+            "The attribute `contested` of .* is 'yes'",
+        ),
+        (
+            BULK + "    exposure = 3\n",
+            "python:own_model:Model",
+            "The attribute `exposure` of .* is 3 .*Exposure",
+        ),
         (
             ENCODER + "    info = {'a': np.float32(1)}\n",
             "python:own_model:Model",
             "attribute `info` of .* is {'a': ",
         ),
-        (BULK.replace("passes = 2", "passes = 0"), "python:own_model:Model", "The attribute `passes` of .* is 0"),
+        (
+            BULK.replace("passes = 2", "passes = 0"),
+            "python:own_model:Model",
+            "The attribute `passes` of .* is 0",
+        ),
         (
             BULK + "    image_channel = 'x'\n",
             "python:own_model:Model",
             "The image_channel of .* is 'x'; give one of",
         ),
-        (BULK.replace('"length"', '"../x"', 1), "python:own_model:Model", "The attribute `channels` of .* pattern"),
-        (BULK.replace('"length"', '"fit"', 1), "python:own_model:Model", "channels of .*; give a tuple of different"),
+        (
+            BULK.replace('"length"', '"../x"', 1),
+            "python:own_model:Model",
+            "The attribute `channels` of .* pattern",
+        ),
+        (
+            BULK.replace('"length"', '"fit"', 1),
+            "python:own_model:Model",
+            "channels of .*; give a tuple of different",
+        ),
     ],
 )
 def test_what_is_no_model_is_refused_in_one_sentence(
@@ -274,10 +339,15 @@ RAISING = {  # what is written, after what, the sentence, the line of the user's
     ),
     "import": (
         "import no_such_package\n",
-        "importing the module of {spec} ended with ModuleNotFoundError: No module named 'no_such_package'",
+        "importing the module of {spec} ended with ModuleNotFoundError: No module named "
+        "'no_such_package'",
         "import no_such_package",
     ),
-    "exit": ("raise SystemExit(0)\n", "importing the module of {spec} ended with SystemExit: 0", "raise SystemExit(0)"),
+    "exit": (
+        "raise SystemExit(0)\n",
+        "importing the module of {spec} ended with SystemExit: 0",
+        "raise SystemExit(0)",
+    ),
     "constructor": (
         ENCODER + "    def __init__(self): self.x = 1 / 0\n",
         "Model of {spec} ended with ZeroDivisionError: division by zero",
@@ -326,7 +396,9 @@ def test_a_run_ends_with_that_sentence_and_exit_code_2(
     done = score_command("run", drawn, "--model", spec, "--out", tmp_path / "run")
     assert (done.exit_code, done.stdout) == (2, "")
     error = done.stderr[done.stderr.index("Error: ") :]
-    assert error.startswith(f"Error: encode_texts of {spec} ended with KeyError: 'no'; mend it here:\n")
+    assert error.startswith(
+        f"Error: encode_texts of {spec} ended with KeyError: 'no'; mend it here:\n"
+    )
     assert "evaluator/" not in error
     assert "Traceback" not in error
 
@@ -339,34 +411,53 @@ def test_what_is_prepared_in_threads_is_what_the_object_encodes(made: Callable[.
     plain, model = made(ENCODER, "plain"), made(prepares)
     assert model.prepare(IMAGES[0]) == ("ready", IMAGES[0])
     ready = [model.prepare(image) for image in IMAGES]
-    assert np.array_equal(model.encode_images(ready), plain.encode_images([plain.prepare(each) for each in IMAGES]))
-    with pytest.raises(UserError, match="prepare of python:broken:Model ended with ZeroDivisionError"):
-        made(ENCODER + "    def prepare(self, image):\n        1 / 0\n", "broken").prepare(IMAGES[0])
+    assert np.array_equal(
+        model.encode_images(ready), plain.encode_images([plain.prepare(each) for each in IMAGES])
+    )
+    with pytest.raises(
+        UserError, match="prepare of python:broken:Model ended with ZeroDivisionError"
+    ):
+        made(ENCODER + "    def prepare(self, image):\n        1 / 0\n", "broken").prepare(
+            IMAGES[0]
+        )
 
 
 def test_what_an_object_says_of_itself_is_handed_on(made: Callable[..., Any]) -> None:
     more = (
-        "    contested = True\n    reads_images = False\n    from evaluator.provenance.exposure import Exposure\n  "
+        "    contested = True\n    reads_images = False\n    from evaluator.provenance.exposure "
+        "import Exposure\n  "
         "  exposure = Exposure()\n    tie_tolerance = 1e-9\n"
     )
     silent, model = made(BULK, "silent"), made(BULK + more)
-    assert (silent.contested, silent.reads_images, silent.exposure, silent.fits_texts) == (False, True, None, False)
+    assert (silent.contested, silent.reads_images, silent.exposure, silent.fits_texts) == (
+        False,
+        True,
+        None,
+        False,
+    )
     assert (model.contested, model.reads_images, model.exposure) == (True, False, Exposure())
     assert (silent.tie_tolerance, model.tie_tolerance) == (1e-5, 1e-9)
 
 
-def test_an_object_that_is_contested_gets_its_pairs_at_once_and_others_get_batches(made: Callable[..., Any]) -> None:
+def test_an_object_that_is_contested_gets_its_pairs_at_once_and_others_get_batches(
+    made: Callable[..., Any],
+) -> None:
     pairs, contests = [(i, text) for i in (0, 1) for text in TEXTS], [[0, 1, 2], [3, 4, 5]]
     parts, whole = made(BULK, "parts"), made(BULK + "    contested = True\n", "whole")
     for model in (parts, whole):
         model.batch.size = 2
-    assert np.array_equal(parts.score_pairs(IMAGES, pairs, contests), whole.score_pairs(IMAGES, pairs, contests))
+    assert np.array_equal(
+        parts.score_pairs(IMAGES, pairs, contests), whole.score_pairs(IMAGES, pairs, contests)
+    )
     assert whole._model.calls == [(2, 6, contests)]
     assert parts._model.calls == [(1, 2, None), (2, 2, None), (1, 2, None)]
 
 
 def test_an_object_that_is_fitted_on_texts_is_told_them(made: Callable[..., Any]) -> None:
-    fits = SCORER + "    def fit_texts(self, texts, groups):\n        self.fitted = sorted(texts), len(groups)\n"
+    fits = SCORER + (
+        "    def fit_texts(self, texts, groups):\n        self.fitted = sorted(texts), "
+        "len(groups)\n"
+    )
     model = made(fits)
     model.fit_texts(tuple(TEXTS), [Group(frozenset("a"), frozenset(TEXTS))])
     assert model.fits_texts
@@ -383,7 +474,10 @@ def test_a_model_is_named_by_its_file(written: Callable[..., str], tmp_path: Pat
     models = [_load(spec) for spec in (*specs, "python:own_file_model:Model")]
     assert [model.info["weights"] for model in models[:3]] == specs
     assert len({model.info["source_sha256"] for model in models}) == 1
-    assert all(np.array_equal(model.encode_images(IMAGES), models[0].encode_images(IMAGES)) for model in models)
+    assert all(
+        np.array_equal(model.encode_images(IMAGES), models[0].encode_images(IMAGES))
+        for model in models
+    )
 
 
 def test_a_file_need_not_be_in_the_working_directory(
@@ -396,20 +490,30 @@ def test_a_file_need_not_be_in_the_working_directory(
     assert _load("python:../own-model.py:Model").encode_images(IMAGES).shape == (2, 3)
 
 
-def test_a_file_that_is_no_module_of_its_own_is_refused(written: Callable[..., str], tmp_path: Path) -> None:
+def test_a_file_that_is_no_module_of_its_own_is_refused(
+    written: Callable[..., str], tmp_path: Path
+) -> None:
     written(ENCODER, "json_of_mine")
     (tmp_path / "json.py").write_text(ENCODER)
-    with pytest.raises(UserError, match=r"'json.py' has the name of another module, 'json', .*; rename the file"):
+    with pytest.raises(
+        UserError, match=r"'json.py' has the name of another module, 'json', .*; rename the file"
+    ):
         _load("python:json.py:Model")
-    with pytest.raises(UserError, match=r"There is no file 'nowhere.py' in .*; give the path of the file"):
+    with pytest.raises(
+        UserError, match=r"There is no file 'nowhere.py' in .*; give the path of the file"
+    ):
         _load("python:nowhere.py:Model")
     written("1 / 0\n", "own_broken")
     for _ in range(2):  # a module that could not be imported is not kept half made
-        with pytest.raises(UserError, match=r"importing the file of .* ended with ZeroDivisionError"):
+        with pytest.raises(
+            UserError, match=r"importing the file of .* ended with ZeroDivisionError"
+        ):
             _load("python:./own_broken.py:Model")
 
 
-def test_the_model_of_the_docs_is_scored(written: Callable[..., str], drawn: Path, tmp_path: Path) -> None:
+def test_the_model_of_the_docs_is_scored(
+    written: Callable[..., str], drawn: Path, tmp_path: Path
+) -> None:
     source = re.search(r"```python\n(import numpy.*?)```", PAGE, re.DOTALL)
     spec = re.search(r"--model (python:([\w.]+):\w+)", PAGE)
     assert source
@@ -421,7 +525,8 @@ def test_the_model_of_the_docs_is_scored(written: Callable[..., str], drawn: Pat
 
 
 @pytest.mark.parametrize(
-    "error", [MemoryError(), torch.OutOfMemoryError("full"), KeyboardInterrupt(), UserError("Expected a.")]
+    "error",
+    [MemoryError(), torch.OutOfMemoryError("full"), KeyboardInterrupt(), UserError("Expected a.")],
 )
 def test_lack_of_memory_a_stop_and_our_own_sentences_are_passed_on(error: BaseException) -> None:
     with pytest.raises(type(error)), user_code("python:m:M", "score"):
@@ -430,7 +535,9 @@ def test_lack_of_memory_a_stop_and_our_own_sentences_are_passed_on(error: BaseEx
 
 def test_networks_are_found_in_attributes_and_containers() -> None:
     inner, outer = torch.nn.Linear(2, 3), torch.nn.Sequential(torch.nn.Linear(3, 4))
-    shared = SimpleNamespace(own=inner, deep={"a": [(SimpleNamespace(held=outer),)], "again": inner})
+    shared = SimpleNamespace(
+        own=inner, deep={"a": [(SimpleNamespace(held=outer),)], "again": inner}
+    )
     shared.itself = shared
     assert {id(each) for each in networks_of(shared)} == {id(inner), id(outer)}
     assert networks_of(outer) == [outer]
@@ -446,13 +553,18 @@ class Grown:
 
 
 def test_a_factory_gets_the_arguments_of_the_model(written: Callable[..., str]) -> None:
-    """Read as its annotations say; another argument is another model; what it does not take is refused."""
+    """Read as its annotations say; another argument is another model; what it does not take is
+    refused."""
     spec = written(FACTORY).replace("Model", "Grown")
     model = _load(f"{spec},size=3,shift=0.5")
     assert model.score_pairs(IMAGES, [(0, "four")]).tolist() == [[12.5]]
     assert model.info["weights"] == f"{spec},size=3,shift=0.5"
     assert model.key != _load(f"{spec},size=4").key
-    with pytest.raises(UserError, match=r"'Grown' in \w+ has no argument 'sise': did you mean 'size'"):
+    with pytest.raises(
+        UserError, match=r"'Grown' in \w+ has no argument 'sise': did you mean 'size'"
+    ):
         _load(f"{spec},sise=3")
-    with pytest.raises(UserError, match=r"Grown of .* ended with TypeError: .* missing 1 required .* 'size'"):
+    with pytest.raises(
+        UserError, match=r"Grown of .* ended with TypeError: .* missing 1 required .* 'size'"
+    ):
         _load(spec)

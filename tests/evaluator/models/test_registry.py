@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.models.registry import FAMILIES, Spec, checked_arguments, families, load_model, read_spec
+from evaluator.models.registry import (
+    FAMILIES,
+    Spec,
+    checked_arguments,
+    families,
+    load_model,
+    read_spec,
+)
 from generator.base.errors import UserError
 from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 from tests.evaluator.models.test_python import IMAGES
@@ -27,16 +34,29 @@ from tests.evaluator.models.test_python import IMAGES
         ("open_clip:x@y,size=3", "open_clip: has no argument 'size': it takes none; leave it out."),
         ("vqa:x,dtyp=float16", "vqa: has no argument 'dtyp': did you mean 'dtype'?"),
         ("vqa:x,device=cpu", "vqa: has no argument 'device'"),
-        ("vqa:x,dtype=int8", "The argument 'dtype' of vqa: is 'int8'; input should be 'float32', 'bfloat16'"),
-        ("api:http://h/v1@m,concurrency=two", "The argument 'concurrency' of api: is 'two'; input should be"),
-        ("api:http://h/v1@m,concurrency=0", "The argument 'concurrency' of api: is '0'; input should be"),
+        (
+            "vqa:x,dtype=int8",
+            "The argument 'dtype' of vqa: is 'int8'; input should be 'float32', 'bfloat16'",
+        ),
+        (
+            "api:http://h/v1@m,concurrency=two",
+            "The argument 'concurrency' of api: is 'two'; input should be",
+        ),
+        (
+            "api:http://h/v1@m,concurrency=0",
+            "The argument 'concurrency' of api: is '0'; input should be",
+        ),
         ("open_clip:ViT-B-32@./missing.pt", "There is no file or folder './missing.pt'"),
         ("open_clip:local-dir:/nowhere", "There is no file or folder '/nowhere'"),
     ],
 )
-def test_what_names_no_model_is_refused_in_one_sentence(spec: str, said: str, drawn: Path, tmp_path: Path) -> None:
+def test_what_names_no_model_is_refused_in_one_sentence(
+    spec: str, said: str, drawn: Path, tmp_path: Path
+) -> None:
     """Before any model is loaded."""
-    done = score_command("run", drawn, "--model", "blind:length", "--model", spec, "--out", tmp_path / "run")
+    done = score_command(
+        "run", drawn, "--model", "blind:length", "--model", spec, "--out", tmp_path / "run"
+    )
     assert_one_sentence(done, said)
     assert not (tmp_path / "run").exists()
 
@@ -47,16 +67,27 @@ def test_what_names_no_model_is_refused_in_one_sentence(spec: str, said: str, dr
         ("blind:ngrams", "Unknown blind model 'ngrams': did you mean 'ngram'?"),
         ("blind:lm", "blind:lm names no language model: add : and a folder or a name on the Hub"),
         ("blind:length:3", "Unknown blind model 'length:3'"),
-        ("open_clip:ViT-B32@openai", "Unknown open_clip architecture 'ViT-B32': did you mean 'ViT-B-32'?"),
+        (
+            "open_clip:ViT-B32@openai",
+            "Unknown open_clip architecture 'ViT-B32': did you mean 'ViT-B-32'?",
+        ),
         ("open_clip:nonsense", "Unknown open_clip architecture 'nonsense'"),
         ("open_clip:ViT-B-32", "names no weights: add @ and a checkpoint's path, or one of openai"),
         ("open_clip:tiny", "open_clip:tiny names no weights: add @ and a checkpoint's path."),
-        ("open_clip:ViT-B-32@opnai", "There are no weights 'opnai' for ViT-B-32: did you mean 'openai'?"),
-        ("open_clip:tiny@missing.pt", "There are no weights 'missing.pt' for tiny: give a checkpoint's path."),
+        (
+            "open_clip:ViT-B-32@opnai",
+            "There are no weights 'opnai' for ViT-B-32: did you mean 'openai'?",
+        ),
+        (
+            "open_clip:tiny@missing.pt",
+            "There are no weights 'missing.pt' for tiny: give a checkpoint's path.",
+        ),
         ("open_clip:local-dir:", "'.' is no folder with open_clip_config.json"),
     ],
 )
-def test_names_that_a_family_does_not_know_are_refused(spec: str, said: str, tiny: Callable[..., Tiny]) -> None:
+def test_names_that_a_family_does_not_know_are_refused(
+    spec: str, said: str, tiny: Callable[..., Tiny]
+) -> None:
     tiny()
     with pytest.raises(UserError) as caught:
         load_model(spec, "cpu")
@@ -68,7 +99,10 @@ NAMES = st.from_regex(r"[a-z_]{1,8}", fullmatch=True)
 VALUES = st.text(st.characters(exclude_characters=",", codec="ascii"))
 
 
-@given(st.text(st.characters(exclude_characters="=", codec="utf-8"), min_size=1), st.dictionaries(NAMES, VALUES))
+@given(
+    st.text(st.characters(exclude_characters="=", codec="utf-8"), min_size=1),
+    st.dictionaries(NAMES, VALUES),
+)
 def test_arguments_follow_after_commas(name: str, arguments: dict[str, str]) -> None:
     """A name may hold commas, and a value the sign "=" and, before no such argument, commas too."""
     text = ",".join([f"vqa:{name}", *(f"{key}={value}" for key, value in arguments.items())])
@@ -83,7 +117,12 @@ def test_a_loader_with_any_arguments_gets_them_as_they_are() -> None:
 
 def test_no_family_is_imported_before_it_is_asked_for() -> None:
     code = "import sys, evaluator.models.registry as r; r.families(); print('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "False\n"
+    )
 
 
 PLUGIN = """
@@ -115,7 +154,9 @@ def test_other_packages_add_families(installed: Callable[[str, str], None]) -> N
     model = load_model("bright:large", "cpu")
     assert model.info["weights"] == "large"
     assert model.score_pairs(IMAGES, [(0, "four")]).tolist() == [[4]]
-    larger = load_model("bright:large,size=3", "cpu")  # an argument that the loader names, read as it says
+    larger = load_model(
+        "bright:large,size=3", "cpu"
+    )  # an argument that the loader names, read as it says
     assert larger.score_pairs(IMAGES, [(0, "four")]).tolist() == [[12]]
     assert "bright:NAME, of the package bright" in score_command("models").stdout
     with pytest.raises(UserError, match="Unknown model family 'brigt': did you mean 'bright'"):
@@ -125,20 +166,25 @@ def test_other_packages_add_families(installed: Callable[[str, str], None]) -> N
 def test_one_name_from_two_packages_is_refused(installed: Callable[[str, str], None]) -> None:
     installed("bright", "bright = bright_plugin:load")
     installed("brighter", "bright = bright_plugin:load")
-    with pytest.raises(UserError, match=r"'bright' is offered by bright.* and by bright.*; uninstall one of them"):
+    with pytest.raises(
+        UserError, match=r"'bright' is offered by bright.* and by bright.*; uninstall one of them"
+    ):
         load_model("bright:large", "cpu")
 
 
 def test_the_names_of_this_package_are_taken(installed: Callable[[str, str], None]) -> None:
     installed("bright", "open_clip = bright_plugin:load")
     assert "open_clip" in FAMILIES
-    assert_one_sentence(score_command("models"), "'open_clip' is offered by jackalope and by bright")
+    assert_one_sentence(
+        score_command("models"), "'open_clip' is offered by jackalope and by bright"
+    )
 
 
 @pytest.mark.parametrize("value", ["no_such_module:load", "bright_plugin:lod"])
 def test_a_family_that_cannot_be_loaded(value: str, installed: Callable[[str, str], None]) -> None:
     installed("bright", f"bright = {value}")
     with pytest.raises(
-        UserError, match=f"The model family 'bright' cannot be loaded from {value} .*; mend or uninstall"
+        UserError,
+        match=f"The model family 'bright' cannot be loaded from {value} .*; mend or uninstall",
     ):
         load_model("bright:large", "cpu")

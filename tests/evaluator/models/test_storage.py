@@ -9,7 +9,15 @@ import pytest
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from tests.evaluator.models import test_vqa
-from tests.evaluator.tiny_models import TEXTS, make_blip, make_gpt2, make_vilt, matrix, pictures, scored
+from tests.evaluator.tiny_models import (
+    TEXTS,
+    make_blip,
+    make_gpt2,
+    make_vilt,
+    matrix,
+    pictures,
+    scored,
+)
 
 FAMILIES = {
     "hf:": make_blip,
@@ -22,7 +30,9 @@ FAMILIES = {
 
 @pytest.mark.parametrize("dtype", ["float16", "auto"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_numbers_of_another_format_score_nearly_alike(family: str, dtype: str, tmp_path: Path) -> None:
+def test_numbers_of_another_format_score_nearly_alike(
+    family: str, dtype: str, tmp_path: Path
+) -> None:
     """Half the bits, a cache of its own; `auto` is what the files hold, here float32."""
     spec = f"{family}{FAMILIES[family](tmp_path / 'model')}"
     whole, half = load_model(spec, "cpu"), load_model(f"{spec},dtype={dtype}", "cpu")
@@ -34,10 +44,15 @@ def test_numbers_of_another_format_score_nearly_alike(family: str, dtype: str, t
 
 
 @pytest.mark.parametrize("quantization", ["bnb-8bit", "bnb-4bit"])
-def test_quantised_weights(quantization: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the packages are installed: fewer bits, nearly the same scores, and a digest of the weights."""
+def test_quantised_weights(
+    quantization: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the packages are installed: fewer bits, nearly the same scores, and a digest of the
+    weights."""
     pytest.importorskip("bitsandbytes")
-    monkeypatch.setattr(test_vqa, "SMALL", test_vqa.SMALL | {"hidden_size": 64, "intermediate_size": 128})
+    monkeypatch.setattr(
+        test_vqa, "SMALL", test_vqa.SMALL | {"hidden_size": 64, "intermediate_size": 128}
+    )
     spec = f"vqa:{test_vqa.make_llava(tmp_path / 'model')}"
     whole, small = load_model(spec, "cpu"), load_model(f"{spec},quantization={quantization}", "cpu")
     assert (small.info["quantization"], small.info["device"]) == (quantization, "cpu")
@@ -60,7 +75,9 @@ def test_a_device_map(tmp_path: Path) -> None:
 
 def test_what_large_models_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = f"vqa:{test_vqa.make_llava(tmp_path / 'model')}"
-    with pytest.raises(UserError, match="Both --device cpu and device_map=auto say where the model goes; give one"):
+    with pytest.raises(
+        UserError, match="Both --device cpu and device_map=auto say where the model goes; give one"
+    ):
         load_model(f"{spec},device_map=auto", "cpu")
     monkeypatch.setitem(sys.modules, "bitsandbytes", None)
     with pytest.raises(UserError, match=r"cannot be loaded .*bitsandbytes"):

@@ -1,4 +1,5 @@
-"""Generative models asked for yes or no, against the library's own `generate`, one pair at a time."""
+"""Generative models asked for yes or no, against the library's own `generate`, one pair at a
+time."""
 
 import shutil
 from collections.abc import Callable, Sequence
@@ -32,14 +33,30 @@ from tests.evaluator.tiny_models import (
 
 ANSWERS = ("Yes", "ĠYes", "▁yes", "YES", "No", "Ġno")
 NEARLY = ("eyes", "##yes", "not", "yesterday")
-_ASKED = ("Does", "this", "figure", "show", '"', "Please", "answer", "or", "USER", "ASSISTANT", ":", "There")
+_ASKED = (
+    "Does",
+    "this",
+    "figure",
+    "show",
+    '"',
+    "Please",
+    "answer",
+    "or",
+    "USER",
+    "ASSISTANT",
+    ":",
+    "There",
+)
 TEMPLATE = (
-    "START{% for m in messages %}USER: {% for c in m['content'] %}{% if c['type'] == 'image' %}PLACE{% else %}"
-    "{{ c['text'] }}{% endif %}{% endfor %}{% endfor %}{% if add_generation_prompt %} ASSISTANT:{% endif %}"
+    "START{% for m in messages %}USER: {% for c in m['content'] %}{% if c['type'] == 'image' "
+    "%}PLACE{% else %}{{ c['text'] }}{% endif %}{% endfor %}{% endfor %}{% if "
+    "add_generation_prompt %} ASSISTANT:{% endif %}"
 )
 
 
-def _tokenizer(special: Sequence[str], without: Sequence[str] = (), start: str | None = None) -> Any:
+def _tokenizer(
+    special: Sequence[str], without: Sequence[str] = (), start: str | None = None
+) -> Any:
     said = [w for w in (*ANSWERS, *NEARLY, *WORDS[len(SPECIAL) :], *_ASKED) if w not in without]
     ids = {word: i for i, word in enumerate((*special, "[UNK]", *said))}
     tokenizer = Tokenizer(models.WordLevel(ids, "[UNK]"))
@@ -59,47 +76,85 @@ def _tokenizer(special: Sequence[str], without: Sequence[str] = (), start: str |
 
 
 def make_llava(folder: Path, without: Sequence[str] = ()) -> Path:
-    """Saves a tiny LLaVA with a chat template that begins with the start token, as its tokenizer does too."""
+    """Saves a tiny LLaVA with a chat template that begins with the start token, as its tokenizer
+    does too."""
     tokenizer = _tokenizer(("<pad>", "</s>", "<s>", "<image>"), without, start="<s>")
     config = t.LlavaConfig(
         vision_config=t.CLIPVisionConfig(**SMALL, image_size=32, patch_size=16, projection_dim=16),
         text_config=t.LlamaConfig(
-            **SMALL, vocab_size=len(tokenizer), num_key_value_heads=2, bos_token_id=2, eos_token_id=1
+            **SMALL,
+            vocab_size=len(tokenizer),
+            num_key_value_heads=2,
+            bos_token_id=2,
+            eos_token_id=1,
         ),
         image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
         vision_feature_layer=-1,
     )
     shaken(t.LlavaForConditionalGeneration(config)).save_pretrained(folder)
     template = TEMPLATE.replace("START", "<s>").replace("PLACE", "<image>")
-    sizes = {"patch_size": 16, "vision_feature_select_strategy": "default", "num_additional_image_tokens": 1}
-    t.LlavaProcessor(clip_images(), tokenizer, **sizes, chat_template=template).save_pretrained(folder)
+    sizes = {
+        "patch_size": 16,
+        "vision_feature_select_strategy": "default",
+        "num_additional_image_tokens": 1,
+    }
+    t.LlavaProcessor(clip_images(), tokenizer, **sizes, chat_template=template).save_pretrained(
+        folder
+    )
     return folder
 
 
 def make_qwen(folder: Path) -> Path:
-    """Saves a tiny Qwen2-VL: as many patches as an image has room for, positions in three dimensions."""
+    """Saves a tiny Qwen2-VL: as many patches as an image has room for, positions in three
+    dimensions."""
     signs = ("<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>")
     tokenizer = _tokenizer(("<pad>", "<|im_end|>", *signs))
     names = ("vision_start_token_id", "vision_end_token_id", "image_token_id", "video_token_id")
     rope = {"rope_type": "default", "mrope_section": [2, 3, 3], "rope_theta": 10000.0}
-    text = {**SMALL, "num_key_value_heads": 2, "vocab_size": len(tokenizer), "rope_parameters": rope}
-    vision = {"depth": 2, "embed_dim": 32, "hidden_size": 32, "num_heads": 2, "mlp_ratio": 2, "patch_size": 14}
+    text = {
+        **SMALL,
+        "num_key_value_heads": 2,
+        "vocab_size": len(tokenizer),
+        "rope_parameters": rope,
+    }
+    vision = {
+        "depth": 2,
+        "embed_dim": 32,
+        "hidden_size": 32,
+        "num_heads": 2,
+        "mlp_ratio": 2,
+        "patch_size": 14,
+    }
     config = t.Qwen2VLConfig(
         text_config=text | {"bos_token_id": None, "eos_token_id": 1, "pad_token_id": 0},
         vision_config=vision | {"spatial_merge_size": 2, "temporal_patch_size": 2},
-        **{name: tokenizer.convert_tokens_to_ids(sign) for name, sign in zip(names, signs, strict=True)},
+        **{
+            name: tokenizer.convert_tokens_to_ids(sign)
+            for name, sign in zip(names, signs, strict=True)
+        },
     )
     shaken(t.Qwen2VLForConditionalGeneration(config)).save_pretrained(folder)
     images = t.Qwen2VLImageProcessor(min_pixels=28 * 28, max_pixels=16 * 28 * 28)
-    template = TEMPLATE.replace("START", "").replace("PLACE", "<|vision_start|><|image_pad|><|vision_end|>")
-    t.Qwen2VLProcessor(images, tokenizer, t.Qwen2VLVideoProcessor(), chat_template=template).save_pretrained(folder)
+    template = TEMPLATE.replace("START", "").replace(
+        "PLACE", "<|vision_start|><|image_pad|><|vision_end|>"
+    )
+    t.Qwen2VLProcessor(
+        images, tokenizer, t.Qwen2VLVideoProcessor(), chat_template=template
+    ).save_pretrained(folder)
     return folder
 
 
 def make_blip2(folder: Path) -> Path:
     """Saves a tiny BLIP-2 with T5: an encoder-decoder without a chat template."""
     tokenizer = _tokenizer(("<pad>", "</s>", "<image>"))
-    words = {"vocab_size": len(tokenizer), "d_model": 32, "d_kv": 16, "d_ff": 48, "num_layers": 2, "num_heads": 2}
+    words = {
+        "vocab_size": len(tokenizer),
+        "d_model": 32,
+        "d_kv": 16,
+        "d_ff": 48,
+        "num_layers": 2,
+        "num_heads": 2,
+    }
     config = t.Blip2Config(
         vision_config={**SMALL, "image_size": 32, "patch_size": 16},
         qformer_config={**SMALL, "vocab_size": len(tokenizer), "encoder_hidden_size": 32},
@@ -118,7 +173,12 @@ def make_paligemma(folder: Path) -> Path:
     tokenizer = _tokenizer(("<pad>", "<eos>", "<image>"))
     tokenizer.bos_token = "<eos>"
     places = 1152  # tokens for locations and segments, which the processor adds
-    text = {**SMALL, "model_type": "gemma", "vocab_size": len(tokenizer) + places, "num_key_value_heads": 2}
+    text = {
+        **SMALL,
+        "model_type": "gemma",
+        "vocab_size": len(tokenizer) + places,
+        "num_key_value_heads": 2,
+    }
     vision = {**SMALL, "model_type": "siglip_vision_model", "image_size": 32, "patch_size": 16}
     config = t.PaliGemmaConfig(
         vision_config=vision | {"vision_use_head": False},
@@ -134,13 +194,23 @@ def make_paligemma(folder: Path) -> Path:
 
 
 def make_git(folder: Path) -> Path:
-    """Saves a tiny GIT: the image before a text that its tokenizer would end with a separator, no chat template."""
+    """Saves a tiny GIT: the image before a text that its tokenizer would end with a separator, no
+    chat template."""
     tokenizer = _tokenizer(("[PAD]", "[SEP]", "[CLS]"), start="[CLS]")
     tokenizer.cls_token, tokenizer.sep_token = "[CLS]", "[SEP]"
-    tokenizer.backend_tokenizer.post_processor = processors.BertProcessing(("[SEP]", 1), ("[CLS]", 2))
+    tokenizer.backend_tokenizer.post_processor = processors.BertProcessing(
+        ("[SEP]", 1), ("[CLS]", 2)
+    )
     vision = {**SMALL, "image_size": 32, "patch_size": 16}
-    words = {"vocab_size": len(tokenizer), "max_position_embeddings": 64, "eos_token_id": 1, "bos_token_id": 2}
-    shaken(t.GitForCausalLM(t.GitConfig(**SMALL, **words, vision_config=vision))).save_pretrained(folder)
+    words = {
+        "vocab_size": len(tokenizer),
+        "max_position_embeddings": 64,
+        "eos_token_id": 1,
+        "bos_token_id": 2,
+    }
+    shaken(t.GitForCausalLM(t.GitConfig(**SMALL, **words, vision_config=vision))).save_pretrained(
+        folder
+    )
     t.GitProcessor(clip_images(), tokenizer).save_pretrained(folder)
     return folder
 
@@ -149,7 +219,9 @@ def _make_blip_vqa(folder: Path) -> Path:
     return make_blip(folder, "BlipForQuestionAnswering")
 
 
-def _plainly(folder: Path, kind: str, images: Sequence[Image.Image], texts: Sequence[str]) -> np.ndarray:
+def _plainly(
+    folder: Path, kind: str, images: Sequence[Image.Image], texts: Sequence[str]
+) -> np.ndarray:
     """Log odds and P(yes) (images, texts, 2) of the first token that `generate` would write."""
     model = getattr(t, kind).from_pretrained(folder).eval()
     processor = t.AutoProcessor.from_pretrained(folder)
@@ -161,7 +233,11 @@ def _plainly(folder: Path, kind: str, images: Sequence[Image.Image], texts: Sequ
         for j, text in enumerate(texts):
             given = _given(processor, image, QUESTION.format(text))
             out = model.generate(
-                **given, max_new_tokens=1, do_sample=False, output_logits=True, return_dict_in_generate=True
+                **given,
+                max_new_tokens=1,
+                do_sample=False,
+                output_logits=True,
+                return_dict_in_generate=True,
             )
             chances = torch.softmax(out.logits[0][0].double(), 0)
             yes, no = (chances[which].sum().item() for which in ids)
@@ -171,7 +247,10 @@ def _plainly(folder: Path, kind: str, images: Sequence[Image.Image], texts: Sequ
 
 def _given(processor: Any, image: Image.Image, question: str) -> Any:
     if type(processor).__name__ == "GitProcessor":  # as it is documented
-        ids = [processor.tokenizer.cls_token_id, *processor(text=question, add_special_tokens=False)["input_ids"]]
+        ids = [
+            processor.tokenizer.cls_token_id,
+            *processor(text=question, add_special_tokens=False)["input_ids"],
+        ]
         return {**processor(images=image, return_tensors="pt"), "input_ids": torch.tensor([ids])}
     if not getattr(processor, "chat_template", None):
         return processor(images=image, text=question, return_tensors="pt")
@@ -196,7 +275,9 @@ def _given(processor: Any, image: Image.Image, question: str) -> Any:
         (_make_blip_vqa, "BlipForQuestionAnswering"),
     ],
 )
-def test_scores_are_those_of_a_plain_loop(tmp_path: Path, make: Callable[[Path], Path], kind: str) -> None:
+def test_scores_are_those_of_a_plain_loop(
+    tmp_path: Path, make: Callable[[Path], Path], kind: str
+) -> None:
     images, folder = pictures(), make(tmp_path)
     model = load_model(f"vqa:{folder}", "cpu")
     assert model.channels == ("log_odds", "p_yes")
@@ -218,7 +299,9 @@ def test_an_image_is_computed_once_where_attention_is_causal(
     model = load_model(f"vqa:{make(tmp_path)}", "cpu")
     assert model.info["image_prefix"] == ("computed once" if shared else "computed for each text")
     tokens: list[int] = []
-    model._model.get_input_embeddings().register_forward_hook(lambda _, args, out: tokens.append(out[..., 0].numel()))
+    model._model.get_input_embeddings().register_forward_hook(
+        lambda _, args, out: tokens.append(out[..., 0].numel())
+    )
     model.batch.size = 2
     scored(model, pictures()[:2], TEXTS)
     whole = sum(tokens)
@@ -255,10 +338,14 @@ def test_models_that_cannot_be_asked_are_refused(llava: Path, tmp_path: Path) ->
         load_model(f"vqa:{folder}", "cpu")
     odd = Path(shutil.copytree(llava, tmp_path / "odd"))
     change_json(odd / "processor_config.json", patch_size=8)
-    with pytest.raises(UserError, match=r"an image and a question \(ValueError: .*\); name another model"):
+    with pytest.raises(
+        UserError, match=r"an image and a question \(ValueError: .*\); name another model"
+    ):
         load_model(f"vqa:{odd}", "cpu")
     mute = make_llava(tmp_path / "mute", without=("no", "No", "Ġno"))
-    with pytest.raises(UserError, match=r"has no token for 'no'; name a model that answers in English\."):
+    with pytest.raises(
+        UserError, match=r"has no token for 'no'; name a model that answers in English\."
+    ):
         load_model(f"vqa:{mute}", "cpu")
     said = r"do not fit BlipForQuestionAnswering: \S+ and \d+ more tensors would be random; name a model trained for"
     with pytest.raises(UserError, match=said):
@@ -271,7 +358,9 @@ def test_blip_alone_has_another_first_token(tmp_path: Path, llava: Path) -> None
     by_cls, by_enc = (scored(model, pictures(), TEXTS)[..., 0] for model in found)
     assert found[0].key != found[1].key
     assert np.abs(by_enc - by_cls).max() > 0.1 * by_cls.std()
-    with pytest.raises(UserError, match="is not a BLIP model, and only those take first_token=enc; leave it out"):
+    with pytest.raises(
+        UserError, match="is not a BLIP model, and only those take first_token=enc; leave it out"
+    ):
         load_model(f"vqa:{llava},first_token=enc", "cpu")
 
 
@@ -286,23 +375,36 @@ def test_prompts_that_the_processor_changes_after_the_image_are_refused() -> Non
 
 @pytest.mark.parametrize("make", [make_llava, make_qwen, make_paligemma, make_blip2, make_git])
 @pytest.mark.parametrize("temperature", [0.0, 1.5])
-def test_whole_answers_are_those_of_generate(make: Callable[[Path], Path], temperature: float, tmp_path: Path) -> None:
+def test_whole_answers_are_those_of_generate(
+    make: Callable[[Path], Path], temperature: float, tmp_path: Path
+) -> None:
     """In batches of prompts of several lengths, and drawn ones by seeds of their own."""
     model: Any = load_answering(f"vqa:{make(tmp_path)}", "cpu")
-    model._model.generation_config.top_k = 1  # as is published with some, whose samples would be alike
-    images, questions = pictures(), ["a red cube ?", "Does this figure show a blue sphere or a red cube ?"]
+    model._model.generation_config.top_k = (
+        1  # as is published with some, whose samples would be alike
+    )
+    images, questions = (
+        pictures(),
+        ["a red cube ?", "Does this figure show a blue sphere or a red cube ?"],
+    )
     chats = [
         Chat(f"{i} {k}", lambda image=image: [image], text)
         for i, image in enumerate(images)
         for k, text in enumerate(questions)
     ]
     kept: dict[str, Answer] = {}
-    model.answer_all(chats, How(6, temperature), lambda chat, answer: kept.update({chat.name: answer}))
+    model.answer_all(
+        chats, How(6, temperature), lambda chat, answer: kept.update({chat.name: answer})
+    )
     assert len(kept) == len(chats)
     for chat in chats:
         inputs = model._inputs([chat.show()], [chat.text])
         torch.manual_seed(chat.seed)
-        drawn = {"do_sample": True, "temperature": temperature, "top_k": 0} if temperature else {"do_sample": False}
+        drawn = (
+            {"do_sample": True, "temperature": temperature, "top_k": 0}
+            if temperature
+            else {"do_sample": False}
+        )
         with torch.inference_mode():
             (row,) = model._model.generate(**inputs, max_new_tokens=6, **drawn).tolist()
         prompt = inputs["input_ids"][0].tolist()
@@ -317,5 +419,9 @@ def test_whole_answers_are_those_of_generate(make: Callable[[Path], Path], tempe
 def test_a_question_that_would_break_the_prompt_has_no_answer(llava: Path) -> None:
     kept: list[Answer] = []
     model = load_answering(f"vqa:{llava}", "cpu")
-    model.answer_all([Chat("x", pictures, "<image>")], How(6, 0.0), lambda _, answer: kept.append(answer))
-    assert [answer.finish for answer in kept] == [f"{FAILED}the question has a special token of the model"]
+    model.answer_all(
+        [Chat("x", pictures, "<image>")], How(6, 0.0), lambda _, answer: kept.append(answer)
+    )
+    assert [answer.finish for answer in kept] == [
+        f"{FAILED}the question has a special token of the model"
+    ]

@@ -17,7 +17,9 @@ SPELLED = {
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from(sorted(SPELLED)), st.integers(0, 3), st.floats(0.01, 0.09)), min_size=1, max_size=10
+        st.tuples(st.sampled_from(sorted(SPELLED)), st.integers(0, 3), st.floats(0.01, 0.09)),
+        min_size=1,
+        max_size=10,
     )
 )
 def test_probabilities_are_summed_over_spellings(drawn: list[tuple[str, int, float]]) -> None:
@@ -29,7 +31,9 @@ def test_probabilities_are_summed_over_spellings(drawn: list[tuple[str, int, flo
     assert found is not None
     assert found.p_yes == pytest.approx(yes)
     assert found.bounded == (yes == 0 or no == 0)
-    bound = min([p for *_, p in drawn] + [left for left in [1 - sum(p for *_, p in drawn)] if left > 0])
+    bound = min(
+        [p for *_, p in drawn] + [left for left in [1 - sum(p for *_, p in drawn)] if left > 0]
+    )
     assert found.log_odds == pytest.approx(math.log((yes or bound) / (no or bound)))
 
 

@@ -40,7 +40,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def folder(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run with many ties, scores that are no number or not there, and texts that are read as another."""
+    """A run with many ties, scores that are no number or not there, and texts that are read as
+    another."""
     rng = np.random.default_rng(1)
     n = Dataset.open(root).benchmark("all").candidates.num_rows
     broken, absent, read = rng.choice(n, 200), rng.choice(n, 100), rng.choice(n - 3, 400)
@@ -57,7 +58,10 @@ def results(folder: Path) -> Row:
 @pytest.fixture(scope="session")
 def asked(root: Path, folder: Path) -> list[PlainItem]:
     benchmark = Dataset.open(root).benchmark("all")
-    score = {(r["image_id"], r["text_id"]): r["score"] for r in pq.read_table(folder / "scores.parquet").to_pylist()}
+    score = {
+        (r["image_id"], r["text_id"]): r["score"]
+        for r in pq.read_table(folder / "scores.parquet").to_pylist()
+    }
     read = json.loads((folder / "run.json").read_text())["indistinct_texts"]
     texts = {row["text_id"]: row for row in benchmark.texts.to_pylist()}
     rows: dict[str, list[Row]] = defaultdict(list)

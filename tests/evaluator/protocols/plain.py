@@ -1,4 +1,5 @@
-"""The definitions of the protocols in plain Python: an item's scores by slot, and what a protocol makes of them."""
+"""The definitions of the protocols in plain Python: an item's scores by slot, and what a protocol
+makes of them."""
 
 import math
 import statistics
@@ -20,8 +21,8 @@ Value = tuple[float, bool, float | None]
 def make_items(
     scores: Sequence[Sequence[float]], split: Sequence[str] | None = None, **columns: Sequence[Any]
 ) -> Items:
-    """Items with one true text in slot c, false ones in n of the kinds a, b, …, and a cluster each, but for the given
-    columns of Items."""
+    """Items with one true text in slot c, false ones in n of the kinds a, b, …, and a cluster each,
+    but for the given columns of Items."""
     n, m = np.shape(scores)
 
     def each(values: Sequence[str]) -> np.ndarray:
@@ -29,7 +30,9 @@ def make_items(
 
     truth = np.tile(np.arange(m) == 0, (n, 1))
     found: dict[str, Any] = {
-        **dict.fromkeys(("item_id", "scene_id", "cluster"), np.array([f"i{i}" for i in range(n)], dtype=object)),
+        **dict.fromkeys(
+            ("item_id", "scene_id", "cluster"), np.array([f"i{i}" for i in range(n)], dtype=object)
+        ),
         **dict.fromkeys(("kind", "skill", "level", "unscored"), np.full(n, "", dtype=object)),
         "split": np.array(split or ["seen"] * n, dtype=object),
         "counts": np.tile([1, 1, 0], (n, 1)),
@@ -40,7 +43,10 @@ def make_items(
         "candidate_kind": each(["", *"abcdef"[: m - 1]]),
         "text_id": each([f"t{i}" for i in range(m)]),
     }
-    given = {name: np.array(values, dtype=None if name == "counts" else object) for name, values in columns.items()}
+    given = {
+        name: np.array(values, dtype=None if name == "counts" else object)
+        for name, values in columns.items()
+    }
     return Items(**found | given)
 
 
@@ -56,7 +62,12 @@ class PlainItem:
     """An item in plain Python: its rows, and its scores by slot."""
 
     def __init__(
-        self, item: Row, rows: list[Row], score: dict[tuple[str, str], float | None], read: dict[str, str], text: Row
+        self,
+        item: Row,
+        rows: list[Row],
+        score: dict[tuple[str, str], float | None],
+        read: dict[str, str],
+        text: Row,
     ):
         self.item, self.rows, self.caption = item, rows, text
         self.score = [score.get((row["scene_id"], row["text_id"])) for row in rows]
@@ -64,8 +75,16 @@ class PlainItem:
 
     def _reason(self, score: dict[tuple[str, str], float | None], read: dict[str, str]) -> str:
         for a in (row for row in self.rows if row["truth"]):
-            for b in (row for row in self.rows if not row["truth"] and row["scene_id"] == a["scene_id"]):
-                together = a["slot"] == b["slot"] or {a["slot"], b["slot"]} <= {"c", "n", "p", "0", "1"}
+            for b in (
+                row for row in self.rows if not row["truth"] and row["scene_id"] == a["scene_id"]
+            ):
+                together = a["slot"] == b["slot"] or {a["slot"], b["slot"]} <= {
+                    "c",
+                    "n",
+                    "p",
+                    "0",
+                    "1",
+                }
                 one, other = (read.get(row["text_id"], row["text_id"]) for row in (a, b))
                 if together and one == other:
                     return TRUNCATED
@@ -113,7 +132,8 @@ def check_rows(
 ) -> None:
     """Every row of a protocol (micro averages) is what a plain loop over its items gives.
 
-    groupings: the labels by which rows are grouped. grouped_by_skill: where not empty, the only kinds with rows by
+    groupings: the labels by which rows are grouped. grouped_by_skill: where not empty, the only
+        kinds with rows by
     skill.
     """
     values: dict[Key, list[Value]] = defaultdict(list)
@@ -134,19 +154,30 @@ def check_rows(
     found_rows = {
         tuple(row.get(name) for name in ("metric", *LABELS, "split")): row
         for row in rows
-        if row["protocol"] == protocol and not row["error"] and not row["is_gap"] and row["average"].startswith("micro")
+        if row["protocol"] == protocol
+        and not row["error"]
+        and not row["is_gap"]
+        and row["average"].startswith("micro")
     }
     assert {key for key, row in found_rows.items() if row["items"]} == set(values)
     for key, row in found_rows.items():
         found, place = values[key], key[1:]
-        assert (row["items"], row["clusters"], row["unscored"]) == (len(found), len(clusters[place]), unscored[place])
+        assert (row["items"], row["clusters"], row["unscored"]) == (
+            len(found),
+            len(clusters[place]),
+            unscored[place],
+        )
         if found:
-            assert row["value"] == pytest.approx(statistics.fmean(value for value, _, _ in found), abs=2e-6)
+            assert row["value"] == pytest.approx(
+                statistics.fmean(value for value, _, _ in found), abs=2e-6
+            )
             assert row["ties"] == sum(tied for _, tied, _ in found), key
             if found[0][2] is None:
                 assert row["chance"] is None
             else:
-                assert row["chance"] == pytest.approx(statistics.fmean(chance for _, _, chance in found), abs=2e-6)
+                assert row["chance"] == pytest.approx(
+                    statistics.fmean(chance for _, _, chance in found), abs=2e-6
+                )
             assert row["low"] is None or row["low"] - 1e-6 <= row["value"] <= row["high"] + 1e-6
     assert sum(row["ties"] for row in found_rows.values() if row["unit"] == "share")
 
@@ -159,12 +190,15 @@ def check_gaps(protocol: str, results: Row) -> None:
     gaps = [key for key in values if key[-1]]
     for key in gaps:
         *of, first, second = key
-        assert values[key] == pytest.approx(values[*of, first, None] - values[*of, second, None], abs=2e-6)
+        assert values[key] == pytest.approx(
+            values[*of, first, None] - values[*of, second, None], abs=2e-6
+        )
     assert protocol == "integration" or gaps
 
 
 def mistaken(true: Iterable[float], false: Iterable[tuple[float, Any]]) -> list[Any]:
-    """The names of the false texts that win, all that tie for the best score; none where a true one is on top."""
+    """The names of the false texts that win, all that tie for the best score; none where a true one
+    is on top."""
     false, best = list(false), max(true)
     top = max(s for s, _ in false)
     return [name for s, name in false if tie(s, top)] if wins(top, best) else []
@@ -175,9 +209,12 @@ def shares(names: Sequence[str]) -> dict[str, float]:
 
 
 def predicted(q: PlainItem) -> dict[str, float]:
-    """The kind of the false text on top, shared by all that tie for it; "tie" with a true one; nothing where it is
-    right."""
-    true, false = q.of("c", True), [(s, r["kind"]) for s, r in zip(q.score, q.rows, strict=True) if r["slot"] == "n"]
+    """The kind of the false text on top, shared by all that tie for it; "tie" with a true one;
+    nothing where it is right."""
+    true, false = (
+        q.of("c", True),
+        [(s, r["kind"]) for s, r in zip(q.score, q.rows, strict=True) if r["slot"] == "n"],
+    )
     if tie(max(true), max(s for s, _ in false)):
         return {"tie": 1.0}
     return shares(mistaken(true, false))
@@ -187,7 +224,8 @@ Shares = dict[Key, list[dict[str, float]]]
 
 
 def check_shares(rows: Sequence[Row], found: Shares, by_chance: Shares) -> None:
-    """Of each row's kind and split: the mean share of its error over items, and the same by chance."""
+    """Of each row's kind and split: the mean share of its error over items, and the same by
+    chance."""
     for row in rows:
         key = (row["kind"], row["split"])
         assert row["items"] == len(found[key])
@@ -201,8 +239,11 @@ def check_shares(rows: Sequence[Row], found: Shares, by_chance: Shares) -> None:
             assert row["chance"] == pytest.approx(share, abs=2e-6)
 
 
-def check_errors(protocol: str, metric: str, of_errors: bool, asked: Iterable[PlainItem], results: Row) -> None:
-    """Each error belongs to the winning text: of the errors (with `of_errors`) or of all predictions."""
+def check_errors(
+    protocol: str, metric: str, of_errors: bool, asked: Iterable[PlainItem], results: Row
+) -> None:
+    """Each error belongs to the winning text: of the errors (with `of_errors`) or of all
+    predictions."""
     found: Shares = defaultdict(list)
     by_chance: Shares = defaultdict(list)
     for q in asked:
@@ -212,11 +253,19 @@ def check_errors(protocol: str, metric: str, of_errors: bool, asked: Iterable[Pl
         found[key].append(predicted(q))
         texts = [row for row in q.rows if row["slot"] in ("c", "n")]
         kinds = [row["kind"] for row in texts if not row["truth"]]
-        by_chance[key].append({kind: kinds.count(kind) / len(kinds if of_errors else texts) for kind in kinds})
-    rows = [row for row in results["rows"] if (row["protocol"], row["metric"]) == (protocol, metric)]
+        by_chance[key].append(
+            {kind: kinds.count(kind) / len(kinds if of_errors else texts) for kind in kinds}
+        )
+    rows = [
+        row for row in results["rows"] if (row["protocol"], row["metric"]) == (protocol, metric)
+    ]
     check_shares(rows, found, by_chance)
-    assert {row["error"] for row in rows} == {k for each in by_chance.values() for e in each for k in e} | {"tie"}
+    assert {row["error"] for row in rows} == {
+        k for each in by_chance.values() for e in each for k in e
+    } | {"tie"}
     for kind, split in found:
         total = sum(row["value"] for row in rows if (row["kind"], row["split"]) == (kind, split))
-        right = 0.0 if of_errors else find(results, protocol, split, kind=kind, metric="GZSL")["value"]
+        right = (
+            0.0 if of_errors else find(results, protocol, split, kind=kind, metric="GZSL")["value"]
+        )
         assert total + right == pytest.approx(1, abs=1e-5)

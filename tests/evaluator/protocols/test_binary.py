@@ -1,4 +1,5 @@
-"""Counterparts of `binary`: which items are paired, what matching makes of them, and where it is the main metric."""
+"""Counterparts of `binary`: which items are paired, what matching makes of them, and where it is
+the main metric."""
 
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,13 @@ def test_items_of_different_splits_or_kinds_are_never_paired(column: str) -> Non
     assert len(find_counterparts(items, {})) == 0
 
 
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")).filter(lambda two: two[0] != two[1])))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.sampled_from("abc")).filter(
+            lambda two: two[0] != two[1]
+        )
+    )
+)
 def test_pairs_are_disjoint_exchanged_and_as_many_as_possible(texts: list[tuple[str, str]]) -> None:
     texts = texts or [("a", "b")]
     pairs = find_counterparts(items_of(texts), {})
@@ -60,7 +67,14 @@ def add_counterparts(builder: Builder, split: str, texts: tuple[str, str]) -> li
         builder.items[-1]["split"] = split
         scene = f"s{len(builder.items) % builder.scenes:04d}"
         builder.candidates += [
-            {"item_id": name, "scene_id": scene, "text_id": text, "slot": slot, "truth": truth, "changed": []}
+            {
+                "item_id": name,
+                "scene_id": scene,
+                "text_id": text,
+                "slot": slot,
+                "truth": truth,
+                "changed": [],
+            }
             for text, slot, truth in ((own, "c", True), (other, "n", False))
         ]
         names.append(name)
@@ -68,7 +82,8 @@ def add_counterparts(builder: Builder, split: str, texts: tuple[str, str]) -> li
 
 
 def paired_run(tmp_path: Path, scores: np.ndarray, alone: int = 0) -> Path:
-    """A run of pairs of items in seen and unseen, then of items without a counterpart; scores (pairs, 2, 2)."""
+    """A run of pairs of items in seen and unseen, then of items without a counterpart; scores
+    (pairs, 2, 2)."""
     builder = Builder(0, 200)
     for i in range(len(scores)):
         texts = (f"own{i}", f"other{i}")
@@ -78,21 +93,32 @@ def paired_run(tmp_path: Path, scores: np.ndarray, alone: int = 0) -> Path:
     for _ in range(alone):
         builder.add("binary", "swap", [("c", True, None), ("n", False, None)])
         builder.items[-1]["split"] = "seen"
-    # The candidates of a pair: image 0 with its text and the other, image 1 with its text and the other.
+    # The candidates of a pair: image 0 with its text and the other, image 1 with its text and the
+    # other.
     ordered = scores[:, [0, 0, 1, 1], [0, 1, 1, 0]].ravel()
-    return run_of(builder, tmp_path, lambda n: np.concatenate([ordered, np.zeros(n - len(ordered))]))
+    return run_of(
+        builder, tmp_path, lambda n: np.concatenate([ordered, np.zeros(n - len(ordered))])
+    )
 
 
 def shares(results: Row, metric: str) -> dict[str, float]:
-    return {split: find(results, "binary", split, metric=metric)["value"] for split in ("seen", "unseen")}
+    return {
+        split: find(results, "binary", split, metric=metric)["value"]
+        for split in ("seen", "unseen")
+    }
 
 
 def test_matching_is_the_main_metric_of_items_that_have_counterparts(tmp_path: Path) -> None:
     scores = np.random.default_rng(0).normal(size=(60, 2, 2)) + 0.5 * np.eye(2)
     folder = paired_run(tmp_path, scores)
     results = measure(folder)
-    right = [wins(t[0][0] + t[1][1], t[0][1] + t[1][0]) for t in scores.astype(np.float32).astype(float).tolist()]
-    assert shares(results, "matching") == pytest.approx({"seen": np.mean(right[::2]), "unseen": np.mean(right[1::2])})
+    right = [
+        wins(t[0][0] + t[1][1], t[0][1] + t[1][0])
+        for t in scores.astype(np.float32).astype(float).tolist()
+    ]
+    assert shares(results, "matching") == pytest.approx(
+        {"seen": np.mean(right[::2]), "unseen": np.mean(right[1::2])}
+    )
     row = find(results, "binary", "unseen", metric="matching")
     assert (row["items"], row["chance"], row["is_main"]) == (30, 0.5, True)
     assert not find(results, "binary", "unseen")["is_main"]
@@ -114,7 +140,9 @@ def test_accuracy_stays_the_main_metric_where_a_split_lacks_counterparts(tmp_pat
     assert not find(results, "binary", "seen", metric="matching")["is_main"]
 
 
-def test_a_model_that_reads_the_texts_alone_ties_on_every_pair_and_a_preference_cancels(tmp_path: Path) -> None:
+def test_a_model_that_reads_the_texts_alone_ties_on_every_pair_and_a_preference_cancels(
+    tmp_path: Path,
+) -> None:
     rng = np.random.default_rng(1)
     of_text = rng.normal(size=(60, 1, 2))
     blind = measure(paired_run(tmp_path / "blind", np.broadcast_to(of_text, (60, 2, 2))))

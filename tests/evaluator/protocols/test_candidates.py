@@ -47,6 +47,7 @@ def test_the_same_texts_may_be_alike_in_one_item_and_not_matter_in_another(tmp_p
     builder = Builder(0, 1)
     for _ in range(2):
         builder.add("binary", "swap", CAPTION_AND_FOIL)
-    # the caption of the second is read as that of the first; the foil of the first as its own caption
+    # the caption of the second is read as that of the first; the foil of the first as its own
+    # caption
     folder = run_of(builder, tmp_path, indistinct={"t0000002": "t0000000", "t0000001": "t0000000"})
     assert measure_protocols(open_run(folder))["binary"].items.unscored.tolist() == [TRUNCATED, ""]

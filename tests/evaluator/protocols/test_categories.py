@@ -36,27 +36,40 @@ def test_weights_are_those_of_a_mean_of_means(paths: list[tuple[str, ...]], rand
 
 
 def _accuracy(*value: float, ties: Sequence[int] = ()) -> Outcome:
-    return Outcome("accuracy", np.array(value), np.isin(range(len(value)), ties), np.full(len(value), 0.5))
+    return Outcome(
+        "accuracy", np.array(value), np.isin(range(len(value)), ties), np.full(len(value), 0.5)
+    )
 
 
 def test_each_kind_with_several_categories_has_a_row_and_all_kinds_have_one() -> None:
     items = make_items(
-        np.zeros((5, 2)), kind=[*"aaabb"], skill=["x", "x", "y", "", ""], unscored=["", "", "", "", "lost"]
+        np.zeros((5, 2)),
+        kind=[*"aaabb"],
+        skill=["x", "x", "y", "", ""],
+        unscored=["", "", "", "", "lost"],
     )
     outcome = _accuracy(1, 0, 0, 1, 1, ties=[1])
     score = replace(outcome, metric="mean score", unit="score")
     rows = category_means(items, [outcome, score], kinds_and_skills(items))
-    assert [(row["metric"], row["kind"], row["value"], row["items"], row["ties"], row["unscored"]) for row in rows] == [
+    assert [
+        (row["metric"], row["kind"], row["value"], row["items"], row["ties"], row["unscored"])
+        for row in rows
+    ] == [
         ("accuracy, mean of categories", None, 0.625, 4, 1, 1),
         ("accuracy, mean of categories", "a", 0.25, 3, 1, 0),
     ]
     assert all(row["average"] == "macro (over categories)" and row["chance"] == 0.5 for row in rows)
     assert all(row["low"] <= row["value"] <= row["high"] for row in rows)
-    assert [row["kind"] for row in category_means(items, [outcome], kinds_and_skills(items), overall=False)] == ["a"]
+    assert [
+        row["kind"]
+        for row in category_means(items, [outcome], kinds_and_skills(items), overall=False)
+    ] == ["a"]
 
 
 def test_a_kind_without_scored_items_has_no_mean() -> None:
-    items = make_items(np.zeros((2, 2)), kind=["a", "a"], skill=["x", "y"], unscored=["lost", "lost"])
+    items = make_items(
+        np.zeros((2, 2)), kind=["a", "a"], skill=["x", "y"], unscored=["lost", "lost"]
+    )
     (row,) = category_means(items, [_accuracy(1, 1)], kinds_and_skills(items))
     assert (row["value"], row["items"], row["unscored"]) == (None, 0, 2)
 

@@ -1,5 +1,5 @@
-"""CREPE: raw retrieval in folds against its definition in plain Python, with planted ties, and what is asked raw
-only."""
+"""CREPE: raw retrieval in folds against its definition in plain Python, with planted ties, and what
+is asked raw only."""
 
 import statistics
 from collections import Counter, defaultdict
@@ -52,16 +52,26 @@ def test_folds_are_equal_distinct_and_within_a_split(many: Path, protocol: str) 
     benchmark = Dataset.open(many).benchmark("all")
     folds = find_protocol(protocol).folds(benchmark)
     split = {r["item_id"]: r["split"] for r in benchmark.items_of(protocol).to_pylist()}
-    atoms = {r["text_id"]: r["n_objects"] + r["n_attributes"] + r["n_relations"] for r in benchmark.texts.to_pylist()}
+    atoms = {
+        r["text_id"]: r["n_objects"] + r["n_attributes"] + r["n_relations"]
+        for r in benchmark.texts.to_pylist()
+    }
     true = defaultdict(set)
     for r in benchmark.candidates.to_pylist():
         if r["item_id"] in split and r["truth"]:
             true[split[r["item_id"]], r["scene_id"]].add(r["text_id"])
     groups = defaultdict(list)
     for fold in folds:
-        size = next(len(other.images) for other in folds if protocol == "systematicity" or other.split == fold.split)
+        size = next(
+            len(other.images)
+            for other in folds
+            if protocol == "systematicity" or other.split == fold.split
+        )
         assert len(set(fold.images)) == len(set(fold.texts)) == len(fold.images) == size
-        assert all(text in true[fold.split, image] for image, text in zip(fold.images, fold.texts, strict=True))
+        assert all(
+            text in true[fold.split, image]
+            for image, text in zip(fold.images, fold.texts, strict=True)
+        )
         if protocol == "productivity":
             assert {atoms[text] for text in fold.texts} == {fold.n}
         groups[fold.split, fold.n].append(fold)
@@ -69,7 +79,9 @@ def test_folds_are_equal_distinct_and_within_a_split(many: Path, protocol: str) 
     assert len({fold.name for fold in folds}) == len(folds)
     for members in groups.values():
         assert 1 <= len(members) <= MOST
-        assert len({image for fold in members for image in fold.images}) == sum(len(f.images) for f in members)
+        assert len({image for fold in members for image in fold.images}) == sum(
+            len(f.images) for f in members
+        )
     assert min(len(members) for members in groups.values()) == 1
 
 
@@ -79,7 +91,9 @@ def test_a_small_partial_split_makes_no_fold_smaller(tmp_path: Path) -> None:
         builder.add("systematicity", "atom", CAPTION_AND_FOIL)
     for i, item in enumerate(builder.items):
         item["split"] = ("seen", "unseen")[i % 2] if i else "partial"
-    folds = find_protocol("systematicity").folds(Dataset.open(builder.write(tmp_path)).benchmark("all"))
+    folds = find_protocol("systematicity").folds(
+        Dataset.open(builder.write(tmp_path)).benchmark("all")
+    )
     assert {fold.split for fold in folds} == {"seen", "unseen"}
     assert min(len(fold.images) for fold in folds) > 5
 
@@ -93,14 +107,19 @@ def test_raw_retrieval_is_its_definition(many: Path, tmp_path: Path, protocol: s
     scores = {}
     for fold in folds:
         n = len(fold.images)
-        matrix = planted(rng, n * n).reshape(n, n) + np.eye(n, dtype=np.float32) * rng.choice([0, 0.2, 200.0], (n, 1))
+        matrix = planted(rng, n * n).reshape(n, n) + np.eye(n, dtype=np.float32) * rng.choice(
+            [0, 0.2, 200.0], (n, 1)
+        )
         scores[fold.name] = matrix.astype(np.float32)
     broken, blurred = folds[0], folds[1]
     scores[broken.name][0, 1] = np.nan
     for name, matrix in scores.items():
         np.save(folder / "pools" / f"{name}.npy", matrix)
     indistinct = {blurred.texts[0]: blurred.texts[1]}
-    record = read_json(folder / "run.json") | {"raw_retrieval": [protocol], "indistinct_texts": indistinct}
+    record = read_json(folder / "run.json") | {
+        "raw_retrieval": [protocol],
+        "indistinct_texts": indistinct,
+    }
     write_json(folder / "run.json", record)
     narrow, results = measure(folder, level=0.8), measure(folder)
     for row, less in zip(results["rows"], narrow["rows"], strict=True):
@@ -112,7 +131,10 @@ def test_raw_retrieval_is_its_definition(many: Path, tmp_path: Path, protocol: s
             means, right, ties, unscored = [], [], 0, 0
             for fold in members:
                 matrix = (scores[fold.name].T if turned else scores[fold.name]).astype(float)
-                own, others = np.diag(matrix), np.where(np.eye(len(matrix)), -np.inf, matrix).max(axis=1)
+                own, others = (
+                    np.diag(matrix),
+                    np.where(np.eye(len(matrix)), -np.inf, matrix).max(axis=1),
+                )
                 scored = ~np.isnan(matrix).any(axis=1)
                 scored[: 2 * (fold is blurred)] = False
                 pairs = list(zip(own[scored], others[scored], strict=True))
@@ -151,8 +173,12 @@ WORLDS = {
 SPLITS_OF_CREPE = {"seen", "unseen", "unseen_atoms"}
 
 
-@pytest.fixture(scope="module", params=["bindings", pytest.param("relations", marks=pytest.mark.full)])
-def planned(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Prepared]:
+@pytest.fixture(
+    scope="module", params=["bindings", pytest.param("relations", marks=pytest.mark.full)]
+)
+def planned(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Prepared]:
     """A world without rendered images, with a benchmark "all" of both protocols."""
     root = tmp_path_factory.mktemp("crepe") / "dataset"
     prepared = prepare(WORLDS[request.param])
@@ -163,7 +189,9 @@ def planned(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return root, prepared
 
 
-def test_who_knows_the_truth_reaches_everything_in_every_split(planned: tuple[Path, Prepared], tmp_path: Path) -> None:
+def test_who_knows_the_truth_reaches_everything_in_every_split(
+    planned: tuple[Path, Prepared], tmp_path: Path
+) -> None:
     """The captions of unseen compounds are true of many images: any of them counts as right."""
     root, prepared = planned
     benchmark = Dataset.open(root).benchmark("all")
@@ -174,7 +202,9 @@ def test_who_knows_the_truth_reaches_everything_in_every_split(planned: tuple[Pa
     }
     folder = write_run(root, tmp_path / "run", lambda n: np.zeros(n))
     (folder / "pools").mkdir()
-    for fold in (fold for protocol in PROTOCOLS for fold in find_protocol(protocol).folds(benchmark)):
+    for fold in (
+        fold for protocol in PROTOCOLS for fold in find_protocol(protocol).folds(benchmark)
+    ):
         truth = [
             [decide(form_of(benchmark.text_of[text], lexicon), facts[image]) for text in fold.texts]
             for image in fold.images
@@ -185,14 +215,22 @@ def test_who_knows_the_truth_reaches_everything_in_every_split(planned: tuple[Pa
             *zip(*map(np.ndarray.tolist, np.nonzero(truth)), strict=True)
         }
         np.save(folder / "pools" / f"{fold.name}.npy", np.array(truth, dtype=np.float32))
-    write_json(folder / "run.json", read_json(folder / "run.json") | {"raw_retrieval": list(PROTOCOLS)})
+    write_json(
+        folder / "run.json", read_json(folder / "run.json") | {"raw_retrieval": list(PROTOCOLS)}
+    )
     rows = [row for row in measure(folder)["rows"] if row["kind"] == "raw"]
-    of_metric = {metric: [row for row in rows if row["metric"] == metric] for metric in (*RAW_METRICS, *OWN_METRICS)}
+    of_metric = {
+        metric: [row for row in rows if row["metric"] == metric]
+        for metric in (*RAW_METRICS, *OWN_METRICS)
+    }
     for metric in RAW_METRICS:
         asked = [row for row in of_metric[metric] if row["protocol"] == "systematicity"]
         assert {row["split"] for row in asked} == SPLITS_OF_CREPE
         assert {row["value"] for row in of_metric[metric]} == {1.0}
-        assert all(row["unscored"] == 0 and row["chance"] > 1 / row["items"] - 1e-6 for row in of_metric[metric])
+        assert all(
+            row["unscored"] == 0 and row["chance"] > 1 / row["items"] - 1e-6
+            for row in of_metric[metric]
+        )
     # The paper's rule counts other true captions as mistakes.
     assert min(row["value"] for metric in OWN_METRICS for row in of_metric[metric]) < 0.9
 
@@ -231,21 +269,34 @@ def test_any_true_candidate_counts_and_chance_is_the_share_of_true_ones(tmp_path
     matrix = np.eye(3, dtype=np.float32)
     matrix[fold.images.index("s0001"), fold.texts.index(own[0])] = 2.0
     np.save(folder / "pools" / f"{fold.name}.npy", matrix)
-    write_json(folder / "run.json", read_json(folder / "run.json") | {"raw_retrieval": ["systematicity"]})
+    write_json(
+        folder / "run.json", read_json(folder / "run.json") | {"raw_retrieval": ["systematicity"]}
+    )
     rows = {row["metric"]: row for row in measure(folder)["rows"] if row["kind"] == "raw"}
     assert [rows[metric]["value"] for metric in RAW_METRICS] == [1.0, 1.0]
-    assert [rows[metric]["value"] for metric in OWN_METRICS] == pytest.approx([2 / 3, 2 / 3], abs=1e-6)
-    assert [rows[metric]["chance"] for metric in RAW_METRICS] == pytest.approx([4 / 9, 4 / 9], abs=1e-6)
-    assert [rows[metric]["chance"] for metric in OWN_METRICS] == pytest.approx([1 / 3, 1 / 3], abs=1e-6)
+    assert [rows[metric]["value"] for metric in OWN_METRICS] == pytest.approx(
+        [2 / 3, 2 / 3], abs=1e-6
+    )
+    assert [rows[metric]["chance"] for metric in RAW_METRICS] == pytest.approx(
+        [4 / 9, 4 / 9], abs=1e-6
+    )
+    assert [rows[metric]["chance"] for metric in OWN_METRICS] == pytest.approx(
+        [1 / 3, 1 / 3], abs=1e-6
+    )
 
 
 def test_sides_of_a_fold_must_have_one_width(many: Path, tmp_path: Path) -> None:
     folder = write_run(many, tmp_path / "run", lambda n: np.zeros(n))
-    write_json(folder / "run.json", read_json(folder / "run.json") | {"raw_retrieval": ["systematicity"]})
+    write_json(
+        folder / "run.json", read_json(folder / "run.json") | {"raw_retrieval": ["systematicity"]}
+    )
     (folder / "pools").mkdir()
     for fold in find_protocol("systematicity").folds(Dataset.open(many).benchmark("all")):
         for of, width in (("images", 4), ("texts", 5)):
-            np.save(folder / "pools" / f"{fold.name}.{of}.npy", np.ones((len(fold.images), width), np.float32))
+            np.save(
+                folder / "pools" / f"{fold.name}.{of}.npy",
+                np.ones((len(fold.images), width), np.float32),
+            )
     with pytest.raises(UserError, match="embeddings of another width"):
         measure(folder)
 
@@ -259,9 +310,14 @@ def test_images_are_ranked_by_the_channel_for_that(many: Path, tmp_path: Path) -
         own = np.eye(len(fold.images), dtype=np.float32)
         np.save(folder / "pools" / f"{fold.name}.npy", own)
         np.save(folder / "pools" / f"{fold.name}.itc.npy", -own)
-    record = read_json(folder / "run.json") | {"raw_retrieval": [PROTOCOLS[0]], "channels": ["cosine", "itc"]}
+    record = read_json(folder / "run.json") | {
+        "raw_retrieval": [PROTOCOLS[0]],
+        "channels": ["cosine", "itc"],
+    }
     for image_channel, expected in (("itc", 0.0), (None, 1.0)):
-        write_json(folder / "run.json", record | {"channel": "cosine", "image_channel": image_channel})
+        write_json(
+            folder / "run.json", record | {"channel": "cosine", "image_channel": image_channel}
+        )
         results = measure(folder)
         for metric, value in zip(OWN_METRICS, (1.0, expected), strict=True):
             assert {row["value"] for row in results["rows"] if row["metric"] == metric} == {value}
@@ -271,23 +327,33 @@ def test_raw_retrieval_that_costs_too_much_is_left_out_and_named(many: Path) -> 
     benchmark = Dataset.open(many).benchmark("all")
     needs = collect_needs(benchmark, PROTOCOLS)
     assert list(needs.folds) == list(PROTOCOLS)
-    cells = sum(len(i) * len(t) for name, (i, t) in needs.pools.items() if name.startswith("raw-systematicity"))
+    cells = sum(
+        len(i) * len(t)
+        for name, (i, t) in needs.pools.items()
+        if name.startswith("raw-systematicity")
+    )
     fewer = within_limit(needs, benchmark, LIMIT // cells + 1)
     assert "systematicity" in fewer.left_out
     assert not any(name.startswith("raw-systematicity") for name in fewer.pools)
     assert within_limit(needs, benchmark, 1).left_out == ()
 
 
-def test_captions_alone_are_asked_raw_only_and_relations_have_rows_of_their_own(tmp_path: Path) -> None:
+def test_captions_alone_are_asked_raw_only_and_relations_have_rows_of_their_own(
+    tmp_path: Path,
+) -> None:
     builder = Builder(0, 40)
     for i in range(60):
         builder.add("systematicity", "raw", [("c", True, None)], "attribute")
         foils = [("n", False, "atom")] * 4
-        builder.add("systematicity", "atom", [("c", True, None), *foils], ("attribute", "relation")[i % 2])
+        builder.add(
+            "systematicity", "atom", [("c", True, None), *foils], ("attribute", "relation")[i % 2]
+        )
     run = run_of(builder, tmp_path, lambda n: planted(builder.rng, n))
     rows = [row for row in measure(run)["rows"] if row["metric"] == "R@1" and not row["is_gap"]]
     assert {row["kind"] for row in rows} == {"atom"}
-    of_skill, pooled = ([row for row in rows if bool(row["skill"]) == told] for told in (True, False))
+    of_skill, pooled = (
+        [row for row in rows if bool(row["skill"]) == told] for told in (True, False)
+    )
     assert {row["skill"] for row in of_skill} == {"attribute", "relation"}
     assert sum(row["items"] for row in of_skill) == sum(row["items"] for row in pooled) == 60
     assert all(row["unscored"] == 0 for row in pooled)

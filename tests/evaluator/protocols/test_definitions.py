@@ -1,4 +1,5 @@
-"""Every protocol against its definition in plain Python: each row is what a loop over the items gives."""
+"""Every protocol against its definition in plain Python: each row is what a loop over the items
+gives."""
 
 import statistics
 from collections.abc import Callable, Sequence
@@ -10,7 +11,14 @@ import pytest
 
 from evaluator.protocols.items import COUNTS
 from generator.base.files import read_json
-from tests.evaluator.protocols.plain import PlainItem, Value, check_errors, check_gaps, check_rows, wins
+from tests.evaluator.protocols.plain import (
+    PlainItem,
+    Value,
+    check_errors,
+    check_gaps,
+    check_rows,
+    wins,
+)
 from tests.evaluator.synthetic import Row
 
 
@@ -33,12 +41,16 @@ def all_win(pairs: Sequence[tuple[float, float]], chance: float) -> Value:
 
 def context(q: PlainItem) -> dict[str, Value]:
     minimal, said = q.recall(), q.recall(slot="context", against="context")
-    return {"accuracy, minimal": minimal, "accuracy, with context": said, "context - minimal": minus(said, minimal)}
+    return {
+        "accuracy, minimal": minimal,
+        "accuracy, with context": said,
+        "context - minimal": minus(said, minimal),
+    }
 
 
 def gzsl(q: PlainItem) -> dict[str, Value]:
-    """ZSL is asked of the slot of its own where an item has it, else of the distractors; of one object it is not
-    asked."""
+    """ZSL is asked of the slot of its own where an item has it, else of the distractors; of one
+    object it is not asked."""
     zero_shot = {
         "two-object": lambda: {"ZSL": q.recall(("distractor",))},
         "three-object": lambda: {"ZSL": q.recall(("distractor",))},
@@ -66,7 +78,9 @@ def hard_positives(q: PlainItem) -> dict[str, Value]:
 
 def integration(q: PlainItem) -> dict[str, Value]:
     slots = sorted({row["slot"] for row in q.rows} - {"c", "n"})
-    decomposed = all_win([(q.of(slot, True)[0], q.of(slot, False)[0]) for slot in slots], 0.5 ** len(slots))
+    decomposed = all_win(
+        [(q.of(slot, True)[0], q.of(slot, False)[0]) for slot in slots], 0.5 ** len(slots)
+    )
     gap = minus(decomposed, q.recall())
     return {"R@1 composed": q.recall(), "R@1 decomposed": decomposed, "integration gap": gap}
 
@@ -119,7 +133,14 @@ def test_replaced_objects_of_hard_positives_are_apart(asked: list[PlainItem], re
     for q in named:
         if (q.item["kind"], q.item["skill"]) == ("replace", "object"):
             q.item = {**q.item, "kind": "replace object"}
-    check_rows("hard_positives", hard_positives, [("kind",), ("kind", "skill")], named, results["rows"], ["replace"])
+    check_rows(
+        "hard_positives",
+        hard_positives,
+        [("kind",), ("kind", "skill")],
+        named,
+        results["rows"],
+        ["replace"],
+    )
     check_gaps("hard_positives", results)
 
 
@@ -133,7 +154,9 @@ def test_errors_are_those_of_the_winning_text(
     check_errors(protocol, metric, of_errors, asked, results)
 
 
-def test_cells_are_rows_of_every_combination_of_counts(asked: list[PlainItem], results: Row) -> None:
+def test_cells_are_rows_of_every_combination_of_counts(
+    asked: list[PlainItem], results: Row
+) -> None:
     check_rows("skill", recall, [("skill", "level", *COUNTS)], asked, results["cells"])
 
 
@@ -148,23 +171,37 @@ def test_the_mean_over_n_is_unweighted_with_the_sample_deviation(results: Row) -
             and other["items"]
             and all(other[name] == row[name] for name in ("protocol", "metric", "level", "split"))
         ]
-        assert row["value"] == pytest.approx(statistics.fmean(part["value"] for part in parts), abs=2e-6)
-        assert row["chance"] == pytest.approx(statistics.fmean(part["chance"] for part in parts), abs=2e-6)
-        assert row["sd"] == pytest.approx(statistics.stdev(part["value"] for part in parts), abs=2e-6)
+        assert row["value"] == pytest.approx(
+            statistics.fmean(part["value"] for part in parts), abs=2e-6
+        )
+        assert row["chance"] == pytest.approx(
+            statistics.fmean(part["chance"] for part in parts), abs=2e-6
+        )
+        assert row["sd"] == pytest.approx(
+            statistics.stdev(part["value"] for part in parts), abs=2e-6
+        )
         assert row["low"] <= row["value"] <= row["high"]
 
 
-def test_tables_hold_every_row_fit_and_item(folder: Path, asked: list[PlainItem], results: Row) -> None:
+def test_tables_hold_every_row_fit_and_item(
+    folder: Path, asked: list[PlainItem], results: Row
+) -> None:
     assert read_json(folder / "results.json") == results
-    tables = {path.stem: pd.read_csv(path, low_memory=False) for path in (folder / "tables").glob("*.csv")}
+    tables = {
+        path.stem: pd.read_csv(path, low_memory=False) for path in (folder / "tables").glob("*.csv")
+    }
     assert set(tables) == {"summary", "cells", "fits", "items", "top"}
     assert len(tables["summary"]) == len(results["rows"])
     for name in ("value", "low", "items", "protocol", "split", "minus", "is_gap"):
         told = tables["summary"][name].dropna().tolist()
-        assert told == pytest.approx([row[name] for row in results["rows"] if row[name] is not None])
+        assert told == pytest.approx(
+            [row[name] for row in results["rows"] if row[name] is not None]
+        )
     assert len(tables["cells"]) == len(results["cells"])
     for name in ("summary", "cells", "fits"):
         assert set(tables[name]["confidence"]) == {0.95}
     assert len(tables["fits"]) == sum(max(1, len(fit["coefficients"])) for fit in results["fits"])
-    unscored = tables["items"].drop_duplicates("item_id").set_index("item_id")["unscored"].fillna("")
+    unscored = (
+        tables["items"].drop_duplicates("item_id").set_index("item_id")["unscored"].fillna("")
+    )
     assert unscored.to_dict() == {q.item["item_id"]: q.reason for q in asked}

@@ -1,5 +1,5 @@
-"""Which way errors go: a hand-made table with a known outcome, and a plain loop over random items; and what texts
-assert, which is read from their forms."""
+"""Which way errors go: a hand-made table with a known outcome, and a plain loop over random items;
+and what texts assert, which is read from their forms."""
 
 import json
 from collections import defaultdict
@@ -39,16 +39,20 @@ TRUTH = (("red", "cube"),)
 FALSE = [(("red", "ball"),), (("red", "cone"),), (("blue", "cube"),), (("green", "cone"),)]
 """Object, object, attribute, both: each with fewer held-out bindings than the truth."""
 CHOSEN = [0, 0, 0, 2, 3, None, None, (0, 2)]
-"""Of each item the false text that it prefers, None where it is right; two that tie share the error."""
+"""Of each item the false text that it prefers, None where it is right; two that tie share the
+error."""
 
 
 def form(objects: tuple[tuple[str, str], ...]) -> str:
-    return json.dumps({"objects": [{"category": c, "attributes": {"color": v}} for v, c in objects]})
+    return json.dumps(
+        {"objects": [{"category": c, "attributes": {"color": v}} for v, c in objects]}
+    )
 
 
 @pytest.fixture
 def hand_made(tmp_path: Path) -> Row:
-    """Items with one true text that names a held-out binding, and four false ones that name none."""
+    """Items with one true text that names a held-out binding, and four false ones that name
+    none."""
     builder = Builder(0, 60)
     for _ in CHOSEN:
         builder.add("gzsl", "two-object", [("c", True, None), *[("n", False, "none")] * 4])
@@ -63,7 +67,9 @@ def hand_made(tmp_path: Path) -> Row:
     def score(n: int) -> np.ndarray:
         values = np.tile([0.5, 0.1, 0.2, 0.3, 0.4], len(CHOSEN))
         for item, chosen in enumerate(CHOSEN):
-            for place in () if chosen is None else chosen if isinstance(chosen, tuple) else (chosen,):
+            for place in (
+                () if chosen is None else chosen if isinstance(chosen, tuple) else (chosen,)
+            ):
                 values[5 * item + 1 + place] = 0.9
         return values
 
@@ -72,7 +78,9 @@ def hand_made(tmp_path: Path) -> Row:
 
 def test_a_hand_made_table_has_its_known_outcome(hand_made: Row) -> None:
     rows = {
-        (row["metric"], row["error"]): row for row in hand_made["rows"] if row["metric"] in (BY_FAMILIARITY, BY_ATOM)
+        (row["metric"], row["error"]): row
+        for row in hand_made["rows"]
+        if row["metric"] in (BY_FAMILIARITY, BY_ATOM)
     }
     expected = {
         (BY_FAMILIARITY, "more familiar"): (6, 1.0),
@@ -84,7 +92,12 @@ def test_a_hand_made_table_has_its_known_outcome(hand_made: Row) -> None:
     for name, row in rows.items():
         share, chance = expected[name]
         assert (row["value"], row["chance"]) == pytest.approx((share / 6, chance), abs=1e-6)
-        assert (row["items"], row["clusters"], row["split"], row["unit"]) == (6, 4, "unseen", "share")
+        assert (row["items"], row["clusters"], row["split"], row["unit"]) == (
+            6,
+            4,
+            "unseen",
+            "share",
+        )
     wrong = [0, 1, 2, 3, 4, 7]
     of_objects = np.array([1, 1, 1, 0, 0, 0.5])
     interval = cluster_mean(of_objects, np.array([place // 2 for place in wrong]))
@@ -93,7 +106,9 @@ def test_a_hand_made_table_has_its_known_outcome(hand_made: Row) -> None:
 
 
 def test_a_swap_is_an_error_of_binding() -> None:
-    said = Assertions(np.array([2, 0, 2, 1]), np.array([[0, 0, 0], [0, 0, 0], [0, 1, 0], [1, 1, 1]]))
+    said = Assertions(
+        np.array([2, 0, 2, 1]), np.array([[0, 0, 0], [0, 0, 0], [0, 1, 0], [1, 1, 1]])
+    )
     truth = np.tile([True, False, False, False], (7, 1))
     scores = np.random.default_rng(0).random((7, 4))
     whole = error_directions(scores, truth, ~truth, np.arange(4), said, 1e-5)
@@ -111,10 +126,14 @@ def test_a_swap_is_an_error_of_binding() -> None:
             assert whole[item, 1].reshape(-1)[names.index("more familiar")] == pytest.approx(2 / 3)
 
 
-def test_retrieval_over_a_pool_is_a_plain_loop(drawn: Path, tmp_path: Path, benchmark: Benchmark) -> None:
+def test_retrieval_over_a_pool_is_a_plain_loop(
+    drawn: Path, tmp_path: Path, benchmark: Benchmark
+) -> None:
     pool, true = item_pools(benchmark, ["retrieval"])[0], true_texts(benchmark)
     rng = np.random.default_rng(2)
-    matrix = rng.choice([0.1, 0.2, 0.3, 0.4], (len(pool.images), len(pool.texts))).astype(np.float32)
+    matrix = rng.choice([0.1, 0.2, 0.3, 0.4], (len(pool.images), len(pool.texts))).astype(
+        np.float32
+    )
     for row, image in enumerate(pool.images):
         matrix[row, rng.integers(len(pool.texts))] = 0.5
         if row % 4 == 0:
@@ -145,13 +164,19 @@ def test_retrieval_over_a_pool_is_a_plain_loop(drawn: Path, tmp_path: Path, benc
     for image, row in zip(pool.images, matrix.tolist(), strict=True):
         own = min(true[image])
         best = [s for s, t in zip(row, pool.texts, strict=True) if t in true[image]]
-        false = [(s, direction(t, own)) for s, t in zip(row, pool.texts, strict=True) if t not in true[image]]
+        false = [
+            (s, direction(t, own))
+            for s, t in zip(row, pool.texts, strict=True)
+            if t not in true[image]
+        ]
         if chosen := mistaken(best, false):
             for where, directions in ((found, chosen), (by_chance, [each for _, each in false])):
                 familiarity, atoms = zip(*directions, strict=True)
                 where["grid", split_of[image]].append(shares(familiarity) | shares(atoms))
     rows = [row for row in results["rows"] if row["metric"] in (BY_FAMILIARITY, BY_ATOM)]
-    expected = {(split, name) for (_, split), each in by_chance.items() for of in each for name in of}
+    expected = {
+        (split, name) for (_, split), each in by_chance.items() for of in each for name in of
+    }
     assert {(row["split"], row["error"]) for row in rows} == expected
     assert {row["split"] for row in rows} == {"val", "seen", "partial", "unseen"}
     check_shares(rows, found, by_chance)
@@ -166,9 +191,18 @@ def test_texts_without_forms_have_no_rows(tmp_path: Path) -> None:
 
 
 def thing(
-    category: str | None, *, count: int = 1, without: dict[str, str] | None = None, **attributes: str
+    category: str | None,
+    *,
+    count: int = 1,
+    without: dict[str, str] | None = None,
+    **attributes: str,
 ) -> dict[str, object]:
-    return {"category": category, "attributes": attributes, "count": count, "without": without or {}}
+    return {
+        "category": category,
+        "attributes": attributes,
+        "count": count,
+        "without": without or {},
+    }
 
 
 FORMS = {  # with how many held-out bindings and triples each names
@@ -188,7 +222,10 @@ FORMS = {  # with how many held-out bindings and triples each names
 @pytest.fixture
 def written(tmp_path: Path) -> Benchmark:
     root = Builder().write(tmp_path / "dataset")
-    texts = [{"text_id": name, "text": name, "form": json.dumps(form)} for name, (_, form) in FORMS.items()]
+    texts = [
+        {"text_id": name, "text": name, "form": json.dumps(form)}
+        for name, (_, form) in FORMS.items()
+    ]
     texts.append({"text_id": "foreign", "text": "words alone"})
     write_benchmark(root, "forms", {"texts": texts}, HOLDOUT, {})
     write_benchmark(root, "no-holdout", {"texts": texts}, None, {})
@@ -197,7 +234,9 @@ def written(tmp_path: Path) -> Benchmark:
 
 def test_held_out_bindings_and_triples_are_counted(written: Benchmark) -> None:
     said: Any = read_assertions(written, list(FORMS))
-    assert dict(zip(FORMS, said.held_out, strict=True)) == {name: count for name, (count, _) in FORMS.items()}
+    assert dict(zip(FORMS, said.held_out, strict=True)) == {
+        name: count for name, (count, _) in FORMS.items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -212,22 +251,35 @@ def test_held_out_bindings_and_triples_are_counted(written: Benchmark) -> None:
         ("denied", "left", [True, True, True]),
     ],
 )
-def test_atoms_differ_where_texts_name_others(written: Benchmark, one: str, other: str, differ: list[bool]) -> None:
+def test_atoms_differ_where_texts_name_others(
+    written: Benchmark, one: str, other: str, differ: list[bool]
+) -> None:
     said: Any = read_assertions(written, [one, other])
     assert (said.atoms[0] != said.atoms[1]).tolist() == differ
 
 
-def test_texts_without_a_form_say_nothing_and_without_a_holdout_there_is_no_count(written: Benchmark) -> None:
+def test_texts_without_a_form_say_nothing_and_without_a_holdout_there_is_no_count(
+    written: Benchmark,
+) -> None:
     assert read_assertions(written, ["two", "foreign"]) is None
     assert read_assertions(written, ["two", "unknown"]) is None
-    said: Any = read_assertions(Dataset.open(written.folder.parents[1]).benchmark("no-holdout"), ["two"])
+    said: Any = read_assertions(
+        Dataset.open(written.folder.parents[1]).benchmark("no-holdout"), ["two"]
+    )
     assert said.held_out is None
 
 
 def test_counts_are_those_that_the_generator_recorded(benchmark: Benchmark) -> None:
     items = {row["item_id"]: row for row in benchmark.items.to_pylist()}
-    rows = [row for row in benchmark.candidates.to_pylist() if items[row["item_id"]]["protocol"] != "train"]
+    rows = [
+        row
+        for row in benchmark.candidates.to_pylist()
+        if items[row["item_id"]]["protocol"] != "train"
+    ]
     said: Any = read_assertions(benchmark, [row["text_id"] for row in rows])
-    recorded = [items[row["item_id"]]["held_out_positive" if row["truth"] else "held_out_negative"] for row in rows]
+    recorded = [
+        items[row["item_id"]]["held_out_positive" if row["truth"] else "held_out_negative"]
+        for row in rows
+    ]
     assert len(set(recorded)) > 1
     assert said.held_out.tolist() == recorded

@@ -9,7 +9,10 @@ from tests.evaluator.protocols.plain import make_items
 
 
 def _items() -> Items:
-    scores, truth = [[0.1, 0.3, 0.2], [0.5, 0.4, 0.9]], np.array([[True, False, False], [True, False, True]])
+    scores, truth = (
+        [[0.1, 0.3, 0.2], [0.5, 0.4, 0.9]],
+        np.array([[True, False, False], [True, False, True]]),
+    )
     slots = [["c", "n", "n"], ["0", "1", "1"]]
     texts = [["t0", "t1", "t2"], ["t3", "t4", "t5"]]
     return replace(make_items(scores, slot=slots, text_id=texts), truth=truth, false=~truth)

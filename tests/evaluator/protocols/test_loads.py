@@ -1,4 +1,5 @@
-"""The skill loads of a run against statsmodels, and those of several runs against what made them."""
+"""The skill loads of a run against statsmodels, and those of several runs against what made
+them."""
 
 import numpy as np
 import pytest
@@ -22,15 +23,22 @@ def test_skill_loads_are_those_of_statsmodels(asked: list[PlainItem], results: R
             for q in asked
             if not q.reason
             and q.item["protocol"] == "skill"
-            and (q.item["skill"], q.item["split"], q.caption["level"]) == (fit["skill"], fit["split"], fit["level"])
+            and (q.item["skill"], q.item["split"], q.caption["level"])
+            == (fit["skill"], fit["split"], fit["level"])
         ]
         names = [name for name in COUNTS if len({q.caption[name] for q in part}) > 1]
-        x = sm.add_constant(np.array([[q.caption[name] for name in names] for q in part], dtype=float))
+        x = sm.add_constant(
+            np.array([[q.caption[name] for name in names] for q in part], dtype=float)
+        )
         scenes = np.unique([q.rows[0]["scene_id"] for q in part], return_inverse=True)[1]
         model = sm.OLS([100 * q.recall()[0] for q in part], x)
         reference = model.fit(cov_type="cluster", cov_kwds={"groups": scenes}, use_t=True)
         assert list(fit["coefficients"]) == names
-        assert (fit["items"], fit["clusters"], fit["df"]) == (len(part), len(set(scenes)), len(set(scenes)) - 1)
+        assert (fit["items"], fit["clusters"], fit["df"]) == (
+            len(part),
+            len(set(scenes)),
+            len(set(scenes)) - 1,
+        )
         assert fit["constant"] == pytest.approx(reference.params[0], abs=1e-3)
         for i, name in enumerate(names, 1):
             beta = fit["coefficients"][name]
@@ -39,7 +47,9 @@ def test_skill_loads_are_those_of_statsmodels(asked: list[PlainItem], results: R
                 [reference.params[i], reference.bse[i], reference.tvalues[i], low, high], abs=1e-3
             )
             assert beta["p"] == pytest.approx(reference.pvalues[i], abs=1e-9)
-            assert beta["stars"] == ("**" if beta["p"] < 0.001 else "*" if beta["p"] < 0.005 else "")
+            assert beta["stars"] == (
+                "**" if beta["p"] < 0.001 else "*" if beta["p"] < 0.005 else ""
+            )
             assert beta["load"] == ("self" if name == f"n_{fit['skill']}s" else "cross")
             compared += 1
     assert compared == 3 * 4 * (1 + 2 + 2 + 3)
@@ -55,7 +65,8 @@ def test_stars_are_given_of_p_alone_and_of_p_corrected_over_the_table(results: R
 
 
 def drawn(rng: np.random.Generator, load: float, splits: int = 1, n: int = 600) -> list[Row]:
-    """The fits of a run whose R@1 falls by `load` points with each object, and by a block's and run's own chance."""
+    """The fits of a run whose R@1 falls by `load` points with each object, and by a block's and
+    run's own chance."""
     counts = rng.integers(1, 4, (n, 3))
     items = make_items(np.zeros((n, 1)), [f"split {i % splits}" for i in range(n)], counts=counts)
     right = (rng.random(n) < 0.9 + load / 100 * counts[:, 0]).astype(float)
@@ -68,24 +79,39 @@ def test_a_pooled_fit_has_the_sizes_of_all_runs_and_stars_of_all_fits() -> None:
     runs = [drawn(rng, -28, splits=2) for _ in range(6)]
     fits = pooled_loads(runs, ["a", "a", "b", "b", "c", "c"], 0.95)
     assert [fit["split"] for fit in fits] == ["split 0", "split 1"]
-    assert {(fit["items"], fit["clusters"]) for fit in fits} == {(1800, 900)}  # runs of a block share its scenes
+    assert {(fit["items"], fit["clusters"]) for fit in fits} == {
+        (1800, 900)
+    }  # runs of a block share its scenes
     for name in ("n_objects", "n_relations"):
         each = [run[0]["coefficients"][name] for run in runs]
-        assert fits[0]["coefficients"][name]["beta"] == pytest.approx(np.mean([one["beta"] for one in each]), abs=1e-3)
+        assert fits[0]["coefficients"][name]["beta"] == pytest.approx(
+            np.mean([one["beta"] for one in each]), abs=1e-3
+        )
         expected = block_mean([one["beta"] for one in each], list("aabbcc"), 0.95)
         found = fits[0]["coefficients"][name]
-        assert (found["low"], found["high"]) == pytest.approx((expected.low, expected.high), abs=1e-3)
+        assert (found["low"], found["high"]) == pytest.approx(
+            (expected.low, expected.high), abs=1e-3
+        )
     tested = [load for fit in fits for load in fit["coefficients"].values()]
     corrected = multipletests([load["p"] for load in tested], method="holm")[1]
     assert [load["p_corrected"] for load in tested] == pytest.approx(corrected)
-    assert fits[0]["coefficients"]["n_objects"]["p"] < 0.005 < fits[0]["coefficients"]["n_relations"]["p"]
+    assert (
+        fits[0]["coefficients"]["n_objects"]["p"]
+        < 0.005
+        < fits[0]["coefficients"]["n_relations"]["p"]
+    )
 
 
 def test_runs_of_one_block_have_an_interval_and_no_p() -> None:
     rng = np.random.default_rng(5)
     [fit] = pooled_loads([drawn(rng, -10), drawn(rng, -10)], ["a", "a"], 0.95)
     load = fit["coefficients"]["n_objects"]
-    assert (load["p"], load["stars"], load["p_corrected"], load["stars_corrected"]) == (None, "", None, "")
+    assert (load["p"], load["stars"], load["p_corrected"], load["stars_corrected"]) == (
+        None,
+        "",
+        None,
+        "",
+    )
     assert load["low"] < load["beta"] < load["high"]
 
 

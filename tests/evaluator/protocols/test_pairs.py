@@ -1,4 +1,5 @@
-"""Two images and two captions: chance as of Winoground, the image that is shown, and pairs that are not whole."""
+"""Two images and two captions: chance as of Winoground, the image that is shown, and pairs that are
+not whole."""
 
 from pathlib import Path
 
@@ -17,8 +18,12 @@ def test_the_first_image_is_that_of_the_first_caption(tmp_path: Path) -> None:
     for _ in range(30):
         add_pair(builder)
     items = measure_protocols(open_run(run_of(builder, tmp_path)))["pairs"].items
-    scene_of = {(r["item_id"], r["text_id"]): r["scene_id"] for r in builder.candidates if r["truth"]}
-    for item_id, scene, text in zip(items.item_id, items.scene_id, items.best_candidates()["true_text"], strict=True):
+    scene_of = {
+        (r["item_id"], r["text_id"]): r["scene_id"] for r in builder.candidates if r["truth"]
+    }
+    for item_id, scene, text in zip(
+        items.item_id, items.scene_id, items.best_candidates()["true_text"], strict=True
+    ):
         assert scene_of[item_id, text] == scene
 
 
@@ -29,7 +34,9 @@ def test_a_random_scorer_has_the_chance_of_winoground(tmp_path: Path) -> None:
     results = measure(run_of(builder, tmp_path, lambda n: np.random.default_rng(3).normal(size=n)))
     for metric, by_chance in (("text", 1 / 4), ("image", 1 / 4), ("group", 1 / 6)):
         rows = [r for r in results["rows"] if r["metric"] == metric and r["unit"] == "share"]
-        assert sum(r["value"] * r["items"] for r in rows) / 8000 == pytest.approx(by_chance, abs=0.015)
+        assert sum(r["value"] * r["items"] for r in rows) / 8000 == pytest.approx(
+            by_chance, abs=0.015
+        )
 
 
 def test_half_a_pair_and_captions_that_read_alike_are_unscored(tmp_path: Path) -> None:

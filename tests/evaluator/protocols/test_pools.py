@@ -11,11 +11,15 @@ from generator.dataset.reader import Benchmark
 def test_the_pools_of_a_benchmark_are_its_own(benchmark: Benchmark) -> None:
     (pool,) = item_pools(benchmark, ["binary", "retrieval"], {"grid": 5})
     items = [row["item_id"] for row in benchmark.items_of("retrieval").to_pylist()]
-    scenes = {row["scene_id"] for row in benchmark.candidates.to_pylist() if row["item_id"] in items}
+    scenes = {
+        row["scene_id"] for row in benchmark.candidates.to_pylist() if row["item_id"] in items
+    }
     assert (pool.name, pool.images, pool.sample) == ("grid", sorted(scenes), 5)
     assert pool.texts == [row["text_id"] for row in benchmark.pools.to_pylist()]
     assert item_pools(benchmark, ["binary"]) == []
-    assert {image: len(texts) for image, texts in true_texts(benchmark).items()} == dict.fromkeys(scenes, 2)
+    assert {image: len(texts) for image, texts in true_texts(benchmark).items()} == dict.fromkeys(
+        scenes, 2
+    )
 
 
 def test_a_sample_is_the_true_texts_and_some_false_ones_of_each_image() -> None:

@@ -1,4 +1,5 @@
-"""The registry of protocols; and a protocol of one's own, here this file, which is measured, drawn and tabulated."""
+"""The registry of protocols; and a protocol of one's own, here this file, which is measured, drawn
+and tabulated."""
 
 from pathlib import Path
 
@@ -60,7 +61,9 @@ def test_it_is_drawn_and_tabulated(folder: Path) -> None:
 def test_every_protocol_is_registered_once_by_its_own_name() -> None:
     for name in registry.protocol_names():
         assert registry.find_protocol(name).name == name
-    with pytest.raises(UserError, match="Unknown protocol 'integratio'; did you mean 'integration'"):
+    with pytest.raises(
+        UserError, match="Unknown protocol 'integratio'; did you mean 'integration'"
+    ):
         registry.find_protocol("integratio")
     with pytest.raises(ValueError, match="The protocol 'binary' is already registered"):
         registry.register("binary", "my_package.binary:Binary")

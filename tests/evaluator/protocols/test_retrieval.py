@@ -1,5 +1,5 @@
-"""R@1 in a pool against plain Python, with ties, texts that read alike and scores that are no number; and a sample
-of it."""
+"""R@1 in a pool against plain Python, with ties, texts that read alike and scores that are no
+number; and a sample of it."""
 
 import statistics
 from collections.abc import Iterable
@@ -33,8 +33,11 @@ def true(benchmark: Benchmark) -> dict[str, set[str]]:
 
 @pytest.fixture
 def matrix(pool: Pool, true: dict[str, set[str]]) -> np.ndarray:
-    """Random scores; the true texts of some images win, of some tie, and one image has a score that is no number."""
-    scores = planted(np.random.default_rng(0), len(pool.images) * len(pool.texts)).reshape(len(pool.images), -1)
+    """Random scores; the true texts of some images win, of some tie, and one image has a score that
+    is no number."""
+    scores = planted(np.random.default_rng(0), len(pool.images) * len(pool.texts)).reshape(
+        len(pool.images), -1
+    )
     for row, image in enumerate(pool.images):
         scores[row, pool.texts.index(min(true[image]))] = (500, scores[row].max(), 0)[row % 3]
     scores[4, 7] = np.nan
@@ -58,7 +61,10 @@ def folder(drawn: Path, tmp_path: Path, pool: Pool, matrix: np.ndarray) -> Path:
 def expected(texts: Iterable[str], scores: Iterable[float], true: set[str]) -> tuple[bool, bool]:
     """Whether the best true text wins, and whether it only ties."""
     of = dict(zip(texts, map(float, scores), strict=True))
-    best, top = max(of[text] for text in true), max(score for text, score in of.items() if text not in true)
+    best, top = (
+        max(of[text] for text in true),
+        max(score for text, score in of.items() if text not in true),
+    )
     return wins(best, top), tie(best, top)
 
 
@@ -74,7 +80,9 @@ def test_the_best_true_text_must_beat_every_false_one(
     for split, values in found.items():
         row = find(results, "retrieval", split, metric="R@1")
         assert row["items"] == len(values)
-        assert row["value"] == pytest.approx(statistics.fmean(right for right, _ in values), abs=2e-6)
+        assert row["value"] == pytest.approx(
+            statistics.fmean(right for right, _ in values), abs=2e-6
+        )
         assert row["ties"] == sum(tied for _, tied in values)
         assert row["chance"] == pytest.approx(2 / len(pool.texts), abs=1e-6)
     assert sum(row["unscored"] or 0 for row in results["rows"]) == 1
@@ -85,7 +93,9 @@ def test_items_say_why_they_are_unscored(
 ) -> None:
     image = next(image for image in pool.images if true[image].isdisjoint(true[pool.images[4]]))
     other = next(text for text in pool.texts if text not in set().union(*true.values()))
-    folder = write(drawn, tmp_path / "run", pool, matrix, indistinct_texts={other: min(true[image])})
+    folder = write(
+        drawn, tmp_path / "run", pool, matrix, indistinct_texts={other: min(true[image])}
+    )
     items = measure_protocols(open_run(folder))["retrieval"].items
     reason = dict(zip(items.scene_id, items.unscored, strict=True))
     assert (reason[image], reason[pool.images[4]]) == (TRUNCATED, NOT_A_NUMBER)
@@ -101,7 +111,11 @@ def test_the_best_three_texts_of_a_pool_are_told(
     for image, rows in table.groupby("scene_id"):
         scores = dict(zip(pool.texts, matrix[pool.images.index(str(image))], strict=True))
         best = sorted(scores, key=lambda text: (-scores[text], text in true[str(image)]))[:3]
-        assert rows["score"].tolist() == [scores[text] for text in best] == [scores[text] for text in rows["text_id"]]
+        assert (
+            rows["score"].tolist()
+            == [scores[text] for text in best]
+            == [scores[text] for text in rows["text_id"]]
+        )
         assert rows["truth"].tolist() == [text in true[str(image)] for text in best]
 
 
@@ -112,7 +126,12 @@ def test_a_sampled_pool_has_another_name_and_only_the_sample_counts(
     folder = write(drawn, tmp_path / "run", pool, matrix[:0], sampled_pools={pool.name: 9})
     chosen = [sampled_columns(pool, image, true[image], 9) for image in pool.images]
     rows = [
-        {"image_id": image, "text_id": pool.texts[column], "channel": "cosine", "score": float(matrix[i, column])}
+        {
+            "image_id": image,
+            "text_id": pool.texts[column],
+            "channel": "cosine",
+            "score": float(matrix[i, column]),
+        }
         for i, (image, columns) in enumerate(zip(pool.images, chosen, strict=True))
         for column in columns
     ]
@@ -120,6 +139,9 @@ def test_a_sampled_pool_has_another_name_and_only_the_sample_counts(
     found = measure_protocols(open_run(folder))["retrieval"]
     right = dict(zip(found.items.scene_id, found.outcomes[0].value, strict=True))
     for i, (image, columns) in enumerate(zip(pool.images, chosen, strict=True)):
-        assert right[image] == expected([pool.texts[c] for c in columns], matrix[i, columns], true[image])[0]
+        assert (
+            right[image]
+            == expected([pool.texts[c] for c in columns], matrix[i, columns], true[image])[0]
+        )
     assert found.outcomes[0].metric == "R@1, sampled pool"
     assert found.outcomes[0].chance == pytest.approx([2 / 11] * len(pool.images))

@@ -48,10 +48,18 @@ def test_each_word_before_the_last_is_an_attribute_of_it(words: list[str]) -> No
 
 
 @given(WORDS, WORDS, WORDS, WORDS)
-def test_the_strict_form_has_two_bindings_and_nothing_else_has(a: str, b: str, c: str, d: str) -> None:
+def test_the_strict_form_has_two_bindings_and_nothing_else_has(
+    a: str, b: str, c: str, d: str
+) -> None:
     caption = f"the {a} {b} and the {c} {d}"
     assert DEFAULT.of_caption(caption, STRICT) == [(a, singular(b)), (c, singular(d))]
-    for other in (f"{caption} x", f"the {a} x {b} and the {c} {d}", f"{a} {b} and {c} {d}", f"the {a} {b}", ""):
+    for other in (
+        f"{caption} x",
+        f"the {a} x {b} and the {c} {d}",
+        f"{a} {b} and {c} {d}",
+        f"the {a} {b}",
+        "",
+    ):
         assert DEFAULT.of_caption(other, STRICT) == []
 
 
@@ -69,12 +77,16 @@ def test_nouns_match_by_their_singular_or_as_they_stand() -> None:
 
 @pytest.mark.parametrize("name", ["spacy", "spacy:", "nltk"])
 def test_an_unknown_extractor_is_said(name: str) -> None:
-    with pytest.raises(UserError, match=rf"Expected the extractor rules or spacy:MODEL, got '{name}'"):
+    with pytest.raises(
+        UserError, match=rf"Expected the extractor rules or spacy:MODEL, got '{name}'"
+    ):
         Reading(name).of_caption("a red car")
 
 
 ALIKE = st.sampled_from(["red", "crimson", "big", "large", "car", "auto", "bus"])
-COUNTS = st.dictionaries(st.tuples(ALIKE, ALIKE), st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=12)
+COUNTS = st.dictionaries(
+    st.tuples(ALIKE, ALIKE), st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=12
+)
 
 
 @given(st.lists(st.sets(ALIKE, min_size=2), max_size=4), COUNTS, st.tuples(ALIKE, ALIKE))
@@ -90,13 +102,17 @@ def test_synonyms_count_as_all_pairs_that_match(
     def match(a: str, b: str) -> bool:
         return a == b or any({a, b} <= group for group in groups)
 
-    expected = [sum(n[i] for key, n in counts.items() if all(map(match, asked, key))) for i in (0, 1)]
+    expected = [
+        sum(n[i] for key, n in counts.items() if all(map(match, asked, key))) for i in (0, 1)
+    ]
     found = read_synonyms(path, DEFAULT)
     assert found.counts([asked], counts) == {asked: tuple(expected)}
     assert found.groups == len(groups)
 
 
-def test_words_of_groups_are_matched_as_other_nouns(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_words_of_groups_are_matched_as_other_nouns(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level("INFO")
     path = tmp_path / "groups.txt"
     path.write_text("# of captions\n\nSofas, couch, love seat\n")

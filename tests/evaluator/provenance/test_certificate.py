@@ -19,21 +19,28 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make(Design(), tmp_path_factory.mktemp("certificate") / "dataset")
 
 
-UNKNOWN = "not verified: the certificate in the folder has no known status and level, or contradicts its faults"
+UNKNOWN = (
+    "not verified: the certificate in the folder has no known status and level, or contradicts its "
+    "faults"
+)
 
 
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({}, "clean: the files were checked; the images were not (by the certificate in the folder)"),
+        (
+            {},
+            "clean: the files were checked; the images were not (by the certificate in the folder)",
+        ),
         (
             {"level": "all images"},
-            "clean: the files were checked, and all images rendered again (by the certificate in the folder)",
+            "clean: the files were checked, and all images rendered again (by the certificate in "
+            "the folder)",
         ),
         (
             {"status": "failed", "faults": {"leaked binding": 2, "\x1b[2J": 1}},
-            "failed (\\x1b[2J, leaked binding): the files were checked; the images were not (by the certificate in the "
-            "folder)",
+            "failed (\\x1b[2J, leaked binding): the files were checked; the images were not (by "
+            "the certificate in the folder)",
         ),
         ({"status": "failed"}, UNKNOWN),
         ({"faults": {"leaked binding": 2}}, UNKNOWN),
@@ -48,7 +55,9 @@ UNKNOWN = "not verified: the certificate in the folder has no known status and l
         ({"manifests": []}, "not verified since it changed"),
     ],
 )
-def test_a_certificate_of_the_folder_is_quoted_as_such(made: Path, changed: dict[str, Any], said: str) -> None:
+def test_a_certificate_of_the_folder_is_quoted_as_such(
+    made: Path, changed: dict[str, Any], said: str
+) -> None:
     dataset = Dataset.open(made)
     benchmark = dataset.benchmark()
     path = benchmark.folder / "verify.json"

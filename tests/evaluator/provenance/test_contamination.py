@@ -1,4 +1,5 @@
-"""A model that was trained on what a benchmark holds out is refused, or every table and page says so."""
+"""A model that was trained on what a benchmark holds out is refused, or every table and page says
+so."""
 
 import csv
 import json
@@ -38,7 +39,13 @@ from generator.describe.request import first_request
 from generator.holdout.blocks import draw_block
 from generator.vocabulary.schema import parse_vocabulary
 from tests.conftest import once
-from tests.evaluator.conftest import Tiny, assert_one_sentence, build_dataset, score_command, succeed
+from tests.evaluator.conftest import (
+    Tiny,
+    assert_one_sentence,
+    build_dataset,
+    score_command,
+    succeed,
+)
 
 TRAINED, OTHER = "color-shape-3x3-b0", "b5"
 
@@ -50,7 +57,8 @@ def _train(world: World, benchmark: Benchmark, out: Path, **more: Any) -> None:
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A drawn dataset with the benchmarks of block seeds 0 and 5, which share no binding, and a model of the first."""
+    """A drawn dataset with the benchmarks of block seeds 0 and 5, which share no binding, and a
+    model of the first."""
 
     def make(folder: Path) -> None:
         root = build_dataset(folder / "dataset")
@@ -65,8 +73,8 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def shown(two: Path) -> tuple[int, int, int]:
-    """By a plain reading: held-out bindings of the other benchmark among the objects of the training images, in all,
-    and images of its items that trained."""
+    """By a plain reading: held-out bindings of the other benchmark among the objects of the
+    training images, in all, and images of its items that trained."""
     dataset = Dataset.open(two / "dataset")
     trained, other = dataset.benchmark(TRAINED), dataset.benchmark(OTHER)
     train = {row["scene_id"] for row in trained.splits.to_pylist() if row["split"] == "train"}
@@ -78,7 +86,10 @@ def shown(two: Path) -> tuple[int, int, int]:
     }
     asked = set(other.items_of("binary")["item_id"].to_pylist())
     images = {row["scene_id"] for row in other.candidates.to_pylist() if row["item_id"] in asked}
-    held = [sum(tuple(each) in bindings for each in of.holdout_block()["bindings"]) for of in (trained, other)]
+    held = [
+        sum(tuple(each) in bindings for each in of.holdout_block()["bindings"])
+        for of in (trained, other)
+    ]
     assert held[0] == 0 < min(held[1], len(images & train))
     return held[1], len(images & train), len(images)
 
@@ -92,17 +103,26 @@ def _run(two: Path, spec: str, benchmark: str, out: Path, *more: str) -> tuple[s
     return ("run", two / "dataset", "--model", spec, "--benchmark", benchmark, "--out", out, *more)
 
 
-def test_a_model_of_another_block_is_refused(two: Path, shown: tuple[int, int, int], said: str, tmp_path: Path) -> None:
+def test_a_model_of_another_block_is_refused(
+    two: Path, shown: tuple[int, int, int], said: str, tmp_path: Path
+) -> None:
     _, trained, images = shown
     out = tmp_path / "run"
-    done = score_command(*_run(two, f"jackalope:{two / 'model'}", OTHER, out, "--protocol", "binary"))
+    done = score_command(
+        *_run(two, f"jackalope:{two / 'model'}", OTHER, out, "--protocol", "binary")
+    )
     whole = f"{said} and {trained} of {images} scored images were in training of jackalope:"
     assert_one_sentence(done, whole, "add --allow-contaminated")
     assert not out.exists()
-    assert_one_sentence(score_command(*_run(two, f"open_clip:local-dir:{two / 'model'}", OTHER, out)), "CONTAMINATED")
+    assert_one_sentence(
+        score_command(*_run(two, f"open_clip:local-dir:{two / 'model'}", OTHER, out)),
+        "CONTAMINATED",
+    )
 
 
-def test_every_table_and_page_of_an_allowed_run_says_so(two: Path, said: str, tmp_path: Path) -> None:
+def test_every_table_and_page_of_an_allowed_run_says_so(
+    two: Path, said: str, tmp_path: Path
+) -> None:
     out = tmp_path / "run"
     done = succeed(*_run(two, f"jackalope:{two / 'model'}", OTHER, out, "--allow-contaminated"))
     assert done.stdout.count(said) == 3  # in the verdict, above the short table, and on it
@@ -122,11 +142,15 @@ def test_every_table_and_page_of_an_allowed_run_says_so(two: Path, said: str, tm
     _check_files(out, said)
 
 
-def test_items_comparisons_cards_and_papers_figures_say_so_too(two: Path, said: str, tmp_path: Path) -> None:
+def test_items_comparisons_cards_and_papers_figures_say_so_too(
+    two: Path, said: str, tmp_path: Path
+) -> None:
     runs = [tmp_path / "run", tmp_path / "blind"]
     trained = f"jackalope:{two / 'model'}"
     for run, spec in zip(runs, (trained, "blind:length"), strict=True):
-        succeed(*_run(two, spec, OTHER, run, "--protocol", "binary", "--allow-contaminated", "--jsonl"))
+        succeed(
+            *_run(two, spec, OTHER, run, "--protocol", "binary", "--allow-contaminated", "--jsonl")
+        )
     rows = [json.loads(line) for line in (runs[0] / "items.jsonl").read_text().splitlines()]
     assert rows
     assert all(row["mark"].startswith(said) for row in rows)
@@ -134,12 +158,16 @@ def test_items_comparisons_cards_and_papers_figures_say_so_too(two: Path, said: 
     machine = score_command("compare", *runs, "--json", "--out", tmp_path / "rows.csv")
     comparison = json.loads(machine.stdout)
     assert list(comparison["marks"]) == [trained]
-    assert "stand-in" not in comparison["marks"][trained]  # `score train scratch` stands for nothing but itself
+    assert (
+        "stand-in" not in comparison["marks"][trained]
+    )  # `score train scratch` stands for nothing but itself
     assert all(row["mark"].startswith(f"{trained}: {said}") for row in comparison["rows"])
     assert f"A: {said}" in score_command("compare", *runs).stdout
     assert said in (tmp_path / "rows.csv").read_text()
     succeed("report", runs[0], "--hub", tmp_path)
-    for value in ModelCard.load(tmp_path / "README.md").data.eval_results or pytest.fail("the card has no values"):
+    for value in ModelCard.load(tmp_path / "README.md").data.eval_results or pytest.fail(
+        "the card has no values"
+    ):
         assert value.metric_name.endswith("(CONTAMINATED)")
         assert value.metric_args["mark"].startswith(said)
         assert "speaks_of" in value.metric_args
@@ -154,7 +182,12 @@ def test_items_comparisons_cards_and_papers_figures_say_so_too(two: Path, said: 
 def _check_files(out: Path, said: str) -> None:
     assert json.loads((out / "results.json").read_text())["training"]["status"] == CONTAMINATED
     tables = [path for path in (out / "tables").iterdir() if path.stat().st_size]
-    assert {path.name for path in tables} >= {"summary.csv", "items.csv", "binary.tex", "retrieval.tex"}
+    assert {path.name for path in tables} >= {
+        "summary.csv",
+        "items.csv",
+        "binary.tex",
+        "retrieval.tex",
+    }
     for path in tables:
         text = path.read_text()
         if path.suffix == ".csv":
@@ -169,20 +202,29 @@ def _check_files(out: Path, said: str) -> None:
 def test_a_model_of_the_same_block_is_clean(two: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     done = succeed(*_run(two, f"jackalope:{two / 'model'}", TRAINED, out))
-    assert "None of the 9 held-out bindings and none of the 40 scored images were in training." in done.stdout
+    assert (
+        "None of the 9 held-out bindings and none of the 40 scored images were in training."
+        in done.stdout
+    )
     assert json.loads((out / "results.json").read_text())["training"]["status"] == CLEAN
-    assert "CONTAMINATED" not in done.output + "".join(path.read_text() for path in (out / "tables").iterdir())
+    assert "CONTAMINATED" not in done.output + "".join(
+        path.read_text() for path in (out / "tables").iterdir()
+    )
     succeed("report", out)
     html = (out.parent / "report.html").read_text()
     assert "that no training image or text contains" in html
     assert "CONTAMINATED" not in html
 
 
-def test_training_negatives_that_name_what_is_held_out_count(two: Path, tmp_path: Path, little: None) -> None:
+def test_training_negatives_that_name_what_is_held_out_count(
+    two: Path, tmp_path: Path, little: None
+) -> None:
     root = Path(shutil.copytree(two / "dataset", tmp_path / "dataset"))
     dataset = Dataset.open(root)
     holdout = draw_block("3x3", parse_vocabulary(dataset.world.vocabulary_text, "v"), 0)
-    describe(root, dataset.world, holdout, "exposed", first_request(holdout, exposed_negatives=True))
+    describe(
+        root, dataset.world, holdout, "exposed", first_request(holdout, exposed_negatives=True)
+    )
     benchmark = Dataset.open(root).benchmark("exposed")
     for negatives, status in (("swap", CONTAMINATED), ("", CLEAN)):
         _train(dataset.world, benchmark, tmp_path / f"model-{negatives}", negatives=negatives)
@@ -201,8 +243,8 @@ def test_of_other_models_the_page_says_that_nothing_is_known(
     html = (out.parent / "report.html").read_text()
     assert "no training image" not in html
     assert (
-        "The training data of this model is unknown: it may have seen the held-out combinations, or these images."
-        in html
+        "The training data of this model is unknown: it may have seen the held-out combinations, "
+        "or these images." in html
     )
     record = json.loads((out / "run.json").read_text())
     del record["training"]  # a run of an older version
@@ -216,7 +258,12 @@ def test_a_baseline_that_is_fitted_on_the_run_says_that(world: World, benchmark:
 
 
 def test_overlaps_are_counted_for_everything_that_is_held_out(world: World) -> None:
-    objects = [("color", "red", "cube"), ("size", "blue", "sphere"), (None, None, "cone"), ("color", "gold", None)]
+    objects = [
+        ("color", "red", "cube"),
+        ("size", "blue", "sphere"),
+        (None, None, "cone"),
+        ("color", "gold", None),
+    ]
     objects.append((None, "teddy", "bear"))
     triples = frozenset({("cube", "left", "cone")})
     exposure = Exposure(frozenset(objects), triples, scene_names(world, ["000003"])["000003"])
@@ -228,14 +275,18 @@ def test_overlaps_are_counted_for_everything_that_is_held_out(world: World) -> N
         "absent_objects": ["cone", "sphere", "teddy_bear", "polar_bear"],
     }
     benchmark: Any = SimpleNamespace(holdout=holdout)
-    found = [(each.n, each.of) for each in find_overlaps(exposure, world, benchmark, ["000003", "000004"])]
+    found = [
+        (each.n, each.of)
+        for each in find_overlaps(exposure, world, benchmark, ["000003", "000004"])
+    ]
     assert found == [(1, 3), (1, 2), (4, 7), (1, 2)]
     nothing: Any = SimpleNamespace(holdout=None)
     assert [each.of for each in find_overlaps(exposure, world, nothing, [])] == [0, 0, 0, 0]
 
 
 def test_captions_of_a_corpus_are_read_for_what_is_held_out(two: Path, tmp_path: Path) -> None:
-    """The images are encoded again, so that only the captions can tell; without one that tells, nothing is claimed."""
+    """The images are encoded again, so that only the captions can tell; without one that tells,
+    nothing is claimed."""
     dataset = Dataset.open(two / "dataset")
     other = dataset.benchmark(OTHER)
     held = other.holdout_block()["bindings"]
@@ -248,22 +299,28 @@ def test_captions_of_a_corpus_are_read_for_what_is_held_out(two: Path, tmp_path:
     found = {}
     for name, texts in captions.items():
         path = tmp_path / f"{name}.jsonl"
-        path.write_text("\n".join(json.dumps({"image": "a.jpg", "caption": text}) for text in texts))
+        path.write_text(
+            "\n".join(json.dumps({"image": "a.jpg", "caption": text}) for text in texts)
+        )
         source = corpus_source(path, Scratch(negatives=""))
-        model: Any = SimpleNamespace(info={}, fits_texts=False, exposure=source.exposure(source.data))
+        model: Any = SimpleNamespace(
+            info={}, fits_texts=False, exposure=source.exposure(source.data)
+        )
         found[name] = training_of(model, dataset.world, other, ["000001"])
     assert [found[name]["status"] for name in captions] == [CONTAMINATED, CONTAMINATED, UNKNOWN]
     assert found["all"]["said"] == "CONTAMINATED: 9 of 9 held-out bindings were in training."
     assert found["plural"]["said"].startswith("CONTAMINATED: 1 of 9 ")
     assert found["none"]["said"] == (
-        "In its training here, no noun phrase of the captions names any of the 9 held-out bindings and none of the "
-        "1 scored images is among the files. The content of its images and its earlier training are unknown: it may "
-        "have seen them."
+        "In its training here, no noun phrase of the captions names any of the 9 held-out bindings "
+        "and none of the 1 scored images is among the files. The content of its images and its "
+        "earlier training are unknown: it may have seen them."
     )
 
 
 def test_captions_do_not_tell_of_triples_and_another_training_may() -> None:
-    benchmark: Any = SimpleNamespace(holdout={"kind": "color", "triples": [["cube", "left", "cone"]]})
+    benchmark: Any = SimpleNamespace(
+        holdout={"kind": "color", "triples": [["cube", "left", "cone"]]}
+    )
     world: Any = None
     corpus = Exposure(described=False, complete=False)
     model: Any = SimpleNamespace(info={}, fits_texts=False, exposure=corpus)
@@ -273,7 +330,8 @@ def test_captions_do_not_tell_of_triples_and_another_training_may() -> None:
 
 
 def test_a_copy_of_the_weights_keeps_its_history(two: Path, said: str, tmp_path: Path) -> None:
-    """The file alone, under the name of its architecture, as another format: its digest is that of the record."""
+    """The file alone, under the name of its architecture, as another format: its digest is that of
+    the record."""
     model: Any = load_model(f"jackalope:{two / 'model'}", "cpu")
     name = "jackalope-copied"
     (tmp_path / f"{name}.json").write_text(json.dumps(model.config))

@@ -44,7 +44,10 @@ def test_an_exposure_survives_json(exposure: Exposure) -> None:
 
 
 def test_of_two_trainings_only_what_both_tell_is_known() -> None:
-    whole, corpus = Exposure(scenes=frozenset("a")), Exposure(scenes=frozenset("b"), described=False)
+    whole, corpus = (
+        Exposure(scenes=frozenset("a")),
+        Exposure(scenes=frozenset("b"), described=False),
+    )
     assert whole | corpus == Exposure(scenes=frozenset("ab"), described=False)
     assert (whole | Exposure(complete=False)).described
 
@@ -53,18 +56,29 @@ def test_only_what_stems_from_pretrain_is_a_stand_in() -> None:
     assert not is_of_stand_in({})
     assert not is_of_stand_in({"method": "scratch"})
     assert is_of_stand_in({"method": "pretrain"})
-    assert is_of_stand_in({"method": "finetune", "base": {"model": "jackalope:a", "stand_in": True}})
-    assert not is_of_stand_in({"method": "finetune", "base": {"model": "jackalope:b", "stand_in": False}})
+    assert is_of_stand_in(
+        {"method": "finetune", "base": {"model": "jackalope:a", "stand_in": True}}
+    )
+    assert not is_of_stand_in(
+        {"method": "finetune", "base": {"model": "jackalope:b", "stand_in": False}}
+    )
 
 
 def _train(benchmark: Benchmark) -> tuple[list[str], list[str]]:
-    """The training scenes, and the texts that are true of them, without those that deny something."""
-    items = {row["item_id"] for row in benchmark.items_of("train").to_pylist() if row["kind"] == "plain"}
+    """The training scenes, and the texts that are true of them, without those that deny
+    something."""
+    items = {
+        row["item_id"] for row in benchmark.items_of("train").to_pylist() if row["kind"] == "plain"
+    }
     rows = [row for row in benchmark.candidates.to_pylist() if row["item_id"] in items]
-    return sorted({row["scene_id"] for row in rows}), sorted({row["text_id"] for row in rows if row["truth"]})
+    return sorted({row["scene_id"] for row in rows}), sorted(
+        {row["text_id"] for row in rows if row["truth"]}
+    )
 
 
-def test_training_shows_what_its_scenes_hold_and_no_held_out_binding(world: World, benchmark: Benchmark) -> None:
+def test_training_shows_what_its_scenes_hold_and_no_held_out_binding(
+    world: World, benchmark: Benchmark
+) -> None:
     scenes, texts = _train(benchmark)
     exposure: Any = read_exposure(world, benchmark, scenes, texts)
     shown, related = set(), set()
@@ -76,7 +90,9 @@ def test_training_shows_what_its_scenes_hold_and_no_held_out_binding(world: Worl
                 ends = [row["objects"][each[end]]["category"] for end in ("subject", "object")]
                 related.add((ends[0], each["relation"], ends[1]))
     assert {entry for entry in exposure.objects if entry[0]} == shown
-    assert {thing for kind, _, thing in exposure.objects if kind is None} == {thing for _, _, thing in shown}
+    assert {thing for kind, _, thing in exposure.objects if kind is None} == {
+        thing for _, _, thing in shown
+    }
     assert exposure.triples == related
     held_out = {("color", value, thing) for value, thing in benchmark.holdout_block()["bindings"]}
     assert len(held_out) == 9
@@ -89,7 +105,8 @@ def test_what_a_text_names_counts_as_shown(world: World, benchmark: Benchmark) -
         row["text_id"]
         for row in benchmark.texts.to_pylist()
         if any(
-            m["category"] == thing and m["attributes"].get("color") == value for m in json.loads(row["form"])["objects"]
+            m["category"] == thing and m["attributes"].get("color") == value
+            for m in json.loads(row["form"])["objects"]
         )
     ]
     exposure: Any = read_exposure(world, benchmark, [], naming[:1])
@@ -98,8 +115,14 @@ def test_what_a_text_names_counts_as_shown(world: World, benchmark: Benchmark) -
 
 
 def test_relations_of_texts_count_between_things_that_they_name(world: World) -> None:
-    mentions = [{"category": name, "attributes": {}, "without": {"color": "red"}} for name in ("cube", None, "cone")]
-    form = {"objects": mentions, "relations": [[0, "left", 1, True], [1, "behind", 0, True], [0, "left", 2, False]]}
+    mentions = [
+        {"category": name, "attributes": {}, "without": {"color": "red"}}
+        for name in ("cube", None, "cone")
+    ]
+    form = {
+        "objects": mentions,
+        "relations": [[0, "left", 1, True], [1, "behind", 0, True], [0, "left", 2, False]],
+    }
     form["relations"].append([0, "between", 2, True, 1])
     benchmark: Any = SimpleNamespace(texts=pa.table({"text_id": ["t"], "form": [json.dumps(form)]}))
     exposure: Any = read_exposure(world, benchmark, [], ["t"])
@@ -109,7 +132,8 @@ def test_relations_of_texts_count_between_things_that_they_name(world: World) ->
 
 @pytest.mark.full
 def test_a_scene_is_known_in_another_dataset(world: World, tmp_path: Path) -> None:
-    """The same scene as another image (say, of another size), and the same image without its record, are still it."""
+    """The same scene as another image (say, of another size), and the same image without its
+    record, are still it."""
     ids = ["000000", "000001"]
     names = scene_names(world, ids)
     other = World(build_dataset(tmp_path / "other", seed=4) / "world")
@@ -134,5 +158,7 @@ def test_what_is_not_recorded_is_unknown(tmp_path: Path) -> None:
         '{"exposure": 3}',
     ):
         (tmp_path / "jackalope.json").write_text(damaged)
-        with pytest.raises(UserError, match=r"jackalope\.json is damaged: its `exposure` cannot be read"):
+        with pytest.raises(
+            UserError, match=r"jackalope\.json is damaged: its `exposure` cannot be read"
+        ):
             recorded_exposure(tmp_path)

@@ -1,4 +1,5 @@
-"""Noun phrases of captions: by rules, against phrases labelled by hand, and by a pipeline of spaCy."""
+"""Noun phrases of captions: by rules, against phrases labelled by hand, and by a pipeline of
+spaCy."""
 
 import json
 from collections import Counter
@@ -34,7 +35,9 @@ def test_phrases_are_nouns_with_what_stands_before_them(caption: str, phrases: l
     assert EXTRACT(caption) == phrases
 
 
-def _precision_and_recall(pairs: Sequence[tuple[Counter[Any], Counter[Any]]]) -> tuple[float, float]:
+def _precision_and_recall(
+    pairs: Sequence[tuple[Counter[Any], Counter[Any]]],
+) -> tuple[float, float]:
     """Over what was labelled and what was found in each caption."""
     both = sum((labelled & found).total() for labelled, found in pairs)
     given, made = (sum(pair[i].total() for pair in pairs) for i in (0, 1))
@@ -43,12 +46,19 @@ def _precision_and_recall(pairs: Sequence[tuple[Counter[Any], Counter[Any]]]) ->
 
 @pytest.mark.parametrize(
     ("name", "least"),
-    [("held_out_captions.jsonl", (0.95, 0.94, 0.94, 0.9)), ("labelled_captions.jsonl", (0.97, 0.97, 0.94, 0.9))],
+    [
+        ("held_out_captions.jsonl", (0.95, 0.94, 0.94, 0.9)),
+        ("labelled_captions.jsonl", (0.97, 0.97, 0.94, 0.9)),
+    ],
 )
-def test_phrases_and_bindings_of_labelled_captions_are_found(name: str, least: tuple[float, ...]) -> None:
+def test_phrases_and_bindings_of_labelled_captions_are_found(
+    name: str, least: tuple[float, ...]
+) -> None:
     """Rules were made for the captions of the second file and for none of the first."""
     rows = [json.loads(line) for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
-    phrases = [(Counter(map(str.lower, row["phrases"])), Counter(EXTRACT(row["caption"]))) for row in rows]
+    phrases = [
+        (Counter(map(str.lower, row["phrases"])), Counter(EXTRACT(row["caption"]))) for row in rows
+    ]
     bindings = [
         (
             Counter({each for phrase in row["phrases"] for each in DEFAULT.of_phrase(phrase)}),
@@ -76,12 +86,16 @@ def test_words_have_their_most_frequent_tag() -> None:
     assert not any(word.isupper() or word.istitle() for word in tags)
 
 
-PARTS = "a:DET two:NUM it:PRON small:ADJ red:ADJ very:ADV blue:ADJ smiling:VERB dogs:NOUN car:NOUN near:ADP"
+PARTS = (
+    "a:DET two:NUM it:PRON small:ADJ red:ADJ very:ADV blue:ADJ smiling:VERB dogs:NOUN car:NOUN "
+    "near:ADP"
+)
 
 
 @pytest.fixture
 def pipeline(tmp_path: Path) -> str:
-    """A small pipeline of spaCy, saved and loaded as a trained one is: words before a noun modify it."""
+    """A small pipeline of spaCy, saved and loaded as a trained one is: words before a noun modify
+    it."""
     spacy = pytest.importorskip("spacy")
     from spacy.language import Language
     from spacy.tokens import Doc
@@ -97,7 +111,9 @@ def pipeline(tmp_path: Path) -> str:
             root if i in nouns or part == "ADP" else next((n for n in nouns if n >= i), root)
             for i, part in enumerate(parts)
         ]
-        deps = ["ROOT" if i == root else "pobj" if i in nouns else "amod" for i in range(len(words))]
+        deps = [
+            "ROOT" if i == root else "pobj" if i in nouns else "amod" for i in range(len(words))
+        ]
         return Doc(doc.vocab, words=words, pos=parts, heads=heads, deps=deps)
 
     Language.component("jackalope_test_parser", func=parse)
@@ -110,7 +126,10 @@ def pipeline(tmp_path: Path) -> str:
 
 def test_chunks_of_spacy_lose_what_is_no_attribute(pipeline: str) -> None:
     phrases = SpacyPhrases(pipeline)
-    assert phrases("Two very small smiling dogs near a Red car") == ["small smiling dogs", "red car"]
+    assert phrases("Two very small smiling dogs near a Red car") == [
+        "small smiling dogs",
+        "red car",
+    ]
     assert phrases("It near a car") == ["car"]
     reading = Reading(f"spacy:{pipeline}")
     assert reading.of_caption("It near a red car") == [("red", "car")]
@@ -120,7 +139,10 @@ def test_chunks_of_spacy_lose_what_is_no_attribute(pipeline: str) -> None:
 
 def test_what_is_no_pipeline_of_noun_phrases_is_said(pipeline: str, tmp_path: Path) -> None:
     for name in ("none", tmp_path / "blank"):
-        with pytest.raises(UserError, match=r"spaCy cannot find noun phrases with .*; name a pipeline that is instal"):
+        with pytest.raises(
+            UserError,
+            match=r"spaCy cannot find noun phrases with .*; name a pipeline that is instal",
+        ):
             SpacyPhrases(str(name))
 
 
@@ -132,5 +154,8 @@ def test_the_command_takes_a_pipeline_and_names_it(pipeline: str, tmp_path: Path
     done = succeed(*given, f"spacy:{pipeline}")
     summary = json.loads(done.stdout)
     assert summary["extractor"] == f"spacy:{pipeline}"
-    assert (summary["bindings"]["positive"]["perfect"], summary["bindings"]["negative"]["close"]) == (1, 1)
+    assert (
+        summary["bindings"]["positive"]["perfect"],
+        summary["bindings"]["negative"]["close"],
+    ) == (1, 1)
     assert_one_sentence(score_command(*given, "spacy:none"), "name a pipeline that is installed")

@@ -61,7 +61,9 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
         add_pair(builder)
     root = builder.write(tmp_path_factory.mktemp("papers") / "dataset")
     rng = np.random.default_rng(1)
-    folder = write_run(root, tmp_path_factory.mktemp("papers-run") / "run", lambda n: planted(rng, n), [3])
+    folder = write_run(
+        root, tmp_path_factory.mktemp("papers-run") / "run", lambda n: planted(rng, n), [3]
+    )
     measure(folder)
     return folder
 
@@ -97,10 +99,15 @@ def cell(table: Table, labels: Sequence[str], head: str, group: str = "") -> Cel
 
 def shows(cell: Cell, row: Row) -> bool:
     """Whether a cell has the numbers of a row of results."""
-    return all(cell.numbers[name] == row[name] for name in ("value", "low", "high", "chance", "items", "clusters"))
+    return all(
+        cell.numbers[name] == row[name]
+        for name in ("value", "low", "high", "chance", "items", "clusters")
+    )
 
 
-COMPILER = next((name for name in ("tectonic", "pdflatex", "lualatex", "xelatex") if shutil.which(name)), None)
+COMPILER = next(
+    (name for name in ("tectonic", "pdflatex", "lualatex", "xelatex") if shutil.which(name)), None
+)
 
 
 def compile_latex(body: str, folder: Path) -> None:
@@ -110,5 +117,7 @@ def compile_latex(body: str, folder: Path) -> None:
     head = "\\documentclass{article}\n\\usepackage{booktabs,graphicx}\n\\begin{document}\n"
     (folder / "all.tex").write_text(f"{head}{body}\n\\end{{document}}\n", encoding="utf-8")
     more = [] if COMPILER == "tectonic" else ["-interaction=nonstopmode", "-halt-on-error"]
-    done = subprocess.run([COMPILER, *more, "all.tex"], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [COMPILER, *more, "all.tex"], cwd=folder, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout[-2000:]

@@ -1,5 +1,5 @@
-"""Runs as large as those of a paper, written as files: three models, three training seeds of each, four protocols,
-thousands of items over scenes of two rectangles."""
+"""Runs as large as those of a paper, written as files: three models, three training seeds of each,
+four protocols, thousands of items over scenes of two rectangles."""
 
 import json
 from collections.abc import Sequence
@@ -22,24 +22,35 @@ from tests.evaluator.synthetic import FACTORS, write_record
 
 MODELS = {"scratch": 0.5, "finetuned": 0.8, "hard negatives": 1.4}
 """How far each model tells a true text from a false one, in standard deviations of its scores."""
-COLORS, SHAPES = ("red", "blue", "green", "orange", "purple", "teal"), ("cube", "cone", "heart", "star", "arch", "ring")
+COLORS, SHAPES = (
+    ("red", "blue", "green", "orange", "purple", "teal"),
+    ("cube", "cone", "heart", "star", "arch", "ring"),
+)
 HELD_OUT = [list(each) for each in product(COLORS[:3], SHAPES[:3])]
 SPLITS = ("seen", "partial", "unseen")
 FALSE = {"binary": 1, "hard_positives": 1, "skill": 4, "retrieval": 0}
 """How many false texts a question of each protocol has; those of retrieval are in a pool."""
-METRIC = {"binary": "accuracy", "hard_positives": "original accuracy", "skill": "R@1", "retrieval": "R@1"}
+METRIC = {
+    "binary": "accuracy",
+    "hard_positives": "original accuracy",
+    "skill": "R@1",
+    "retrieval": "R@1",
+}
 EVIL = "a <script>alert(1)</script> & \u202ered\x1b cube"
 """The caption of the first scene."""
 
 
 def write_many(folder: Path, items: int, scenes: int, seeds: int = 3) -> list[str]:
-    """Write folder/dataset and runs beside it; returns each run as MODEL=FOLDER, as `score report` takes it."""
+    """Write folder/dataset and runs beside it; returns each run as MODEL=FOLDER, as `score report`
+    takes it."""
     rng = np.random.default_rng(0)
     shown = [_scene(rng, SPLITS[i % 3]) for i in range(scenes)]
     root = folder / "dataset"
     _write_world(root, shown)
     tables = _questions(rng, shown, items)
-    write_benchmark(root, "many", tables, {"kind": "color", "category": "shape", "bindings": HELD_OUT}, {})
+    write_benchmark(
+        root, "many", tables, {"kind": "color", "category": "shape", "bindings": HELD_OUT}, {}
+    )
     bindings = [";".join(f"{color}:{shape}" for color, shape in objects) for objects in shown]
     sources = []
     for model, sharpness in MODELS.items():
@@ -54,34 +65,59 @@ def _scene(rng: np.random.Generator, split: str) -> list[tuple[str, str]]:
     """Two objects, of which as many have a held-out binding as the split says."""
     held_out = {"seen": (False, False), "partial": (True, False), "unseen": (True, True)}[split]
     places = {
-        one: [pair for pair in product(COLORS, SHAPES) if (list(pair) in HELD_OUT) == one] for one in (True, False)
+        one: [pair for pair in product(COLORS, SHAPES) if (list(pair) in HELD_OUT) == one]
+        for one in (True, False)
     }
     first, second = (places[one] for one in held_out)
     a, x = first[rng.integers(len(first))]
-    apart = [(b, y) for b, y in second if b != a and y != x]  # or exchanging their colours would change nothing
+    apart = [
+        (b, y) for b, y in second if b != a and y != x
+    ]  # or exchanging their colours would change nothing
     return [(a, x), apart[rng.integers(len(apart))]]
 
 
 def _write_world(root: Path, scenes: Sequence[Sequence[tuple[str, str]]]) -> None:
-    request = {"family": "none", "width": 64, "height": 64, "scenes": {}, "seed": 0, "block_seed": 0}
+    request = {
+        "family": "none",
+        "width": 64,
+        "height": 64,
+        "scenes": {},
+        "seed": 0,
+        "block_seed": 0,
+    }
     with WorldWriter(root, request) as writer:
         for i, objects in enumerate(scenes):
             image = Image.new("RGB", (64, 64), (225, 225, 225))
             for k, (color, shape) in enumerate(objects):
                 size = 8 + 2 * SHAPES.index(shape)
-                ImageDraw.Draw(image).rectangle((6 + 30 * k, 32 - size, 26 + 30 * k, 24 + size), fill=color)
+                ImageDraw.Draw(image).rectangle(
+                    (6 + 30 * k, 32 - size, 26 + 30 * k, 24 + size), fill=color
+                )
             file = writer.images / f"{i:06d}.png"
             image.save(file)
             shown = [
-                {"category": shape, "attributes": {"color": color}, "amodal_box": [0, 0, 9, 9], "visible_fraction": 1.0}
+                {
+                    "category": shape,
+                    "attributes": {"color": color},
+                    "amodal_box": [0, 0, 9, 9],
+                    "visible_fraction": 1.0,
+                }
                 for color, shape in objects
             ]
-            record = {"scene_id": f"{i:06d}", "cluster_id": f"k{i}", "objects": shown, "relations": [], "scene": "{}"}
+            record = {
+                "scene_id": f"{i:06d}",
+                "cluster_id": f"k{i}",
+                "objects": shown,
+                "relations": [],
+                "scene": "{}",
+            }
             writer.add({**record, "files": {f"images/{file.name}": sha256(file)}})
         writer.finish('category = "shape"\n')
 
 
-def _questions(rng: np.random.Generator, scenes: Sequence[Sequence[tuple[str, str]]], items: int) -> dict[str, Any]:
+def _questions(
+    rng: np.random.Generator, scenes: Sequence[Sequence[tuple[str, str]]], items: int
+) -> dict[str, Any]:
     texts: dict[str, str] = {}
     found: dict[str, Any] = {"texts": [], "items": [], "candidates": [], "pools": []}
 
@@ -92,12 +128,22 @@ def _questions(rng: np.random.Generator, scenes: Sequence[Sequence[tuple[str, st
         protocol, scene = list(FALSE)[i % 4], i // 4 % len(scenes)
         (a, x), (b, y) = scenes[scene]
         caption = EVIL if scene == 0 else f"a {a} {x} and a {b} {y}"
-        others = [f"a {b} {x} and a {a} {y}", *(f"a {c} {x} and a {b} {y}" for c in COLORS if c not in (a, b))]
+        others = [
+            f"a {b} {x} and a {a} {y}",
+            *(f"a {c} {x} and a {b} {y}" for c in COLORS if c not in (a, b)),
+        ]
         said = [("c", True, caption), *(("n", False, words) for words in others[: FALSE[protocol]])]
         if protocol == "hard_positives":
             said.append(("p", True, f"a {b} {y} and a {a} {x}"))
-        kind = {"binary": "swap", "hard_positives": "replace", "skill": None, "retrieval": "grid"}[protocol]
-        item = {"item_id": f"{protocol}-{i:06d}", "protocol": protocol, "kind": kind, "split": SPLITS[scene % 3]}
+        kind = {"binary": "swap", "hard_positives": "replace", "skill": None, "retrieval": "grid"}[
+            protocol
+        ]
+        item = {
+            "item_id": f"{protocol}-{i:06d}",
+            "protocol": protocol,
+            "kind": kind,
+            "split": SPLITS[scene % 3],
+        }
         item |= {"skill": ("attribute", "object")[i // 4 % 2], "cluster_id": f"k{scene}"}
         found["items"].append(item | {"pool_id": "grid" if protocol == "retrieval" else None})
         found["candidates"] += [
@@ -123,23 +169,41 @@ def _write_run(
     sharpness: float,
 ) -> None:
     items = pd.DataFrame(tables["items"])
-    candidates = pd.DataFrame(tables["candidates"]).merge(pd.DataFrame(tables["texts"]), how="left", on="text_id")
+    candidates = pd.DataFrame(tables["candidates"]).merge(
+        pd.DataFrame(tables["texts"]), how="left", on="text_id"
+    )
     drop = items["split"].map({"seen": 1.0, "partial": 0.6, "unseen": 0.2}).to_numpy() * sharpness
     of = candidates["item_id"].map(pd.Series(drop, items["item_id"])).to_numpy()
-    candidates["score"] = np.round(rng.normal(0.2, 0.05, len(candidates)) + 0.05 * of * candidates["truth"], 4)
+    candidates["score"] = np.round(
+        rng.normal(0.2, 0.05, len(candidates)) + 0.05 * of * candidates["truth"], 4
+    )
     pair = ["scene_id", "text_id"]
     candidates["score"] = candidates.groupby(pair)["score"].transform("first")
     folder.mkdir()
     asked = candidates.drop_duplicates(pair)
-    pairs = {"image_id": asked["scene_id"], "text_id": asked["text_id"], "channel": "cosine", "score": asked["score"]}
-    table = pa.Table.from_pandas(pd.DataFrame({**pairs, "unscored": None}), SCORES, preserve_index=False)
+    pairs = {
+        "image_id": asked["scene_id"],
+        "text_id": asked["text_id"],
+        "channel": "cosine",
+        "score": asked["score"],
+    }
+    table = pa.Table.from_pandas(
+        pd.DataFrame({**pairs, "unscored": None}), SCORES, preserve_index=False
+    )
     write_table(folder / "scores.parquet", table, SCORES)
     rows = _outcomes(items, candidates, rng)
     rows["bindings"] = rows["scene_id"].astype(int).map(lambda scene: bindings[scene])
     (folder / "tables").mkdir()
     rows.to_csv(folder / "tables" / "items.csv", index=False)
-    about = {"model": "given", "certificate": "verified", "channel": "cosine", "training": unknown_training()}
-    write_record(folder, root, "many", **about, protocols=list(FALSE), info={"weights": folder.name})
+    about = {
+        "model": "given",
+        "certificate": "verified",
+        "channel": "cosine",
+        "training": unknown_training(),
+    }
+    write_record(
+        folder, root, "many", **about, protocols=list(FALSE), info={"weights": folder.name}
+    )
     write_json(
         folder / "results.json",
         {
@@ -155,10 +219,15 @@ def _write_run(
     )
 
 
-def _outcomes(items: pd.DataFrame, candidates: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+def _outcomes(
+    items: pd.DataFrame, candidates: pd.DataFrame, rng: np.random.Generator
+) -> pd.DataFrame:
     """tables/items.csv: a few items tie and a few have no score."""
     best = {
-        side: candidates[candidates["truth"] == (side == "true")].sort_values("score").groupby("item_id").last()
+        side: candidates[candidates["truth"] == (side == "true")]
+        .sort_values("score")
+        .groupby("item_id")
+        .last()
         for side in ("true", "false")
     }
     rows = items.rename(columns={"cluster_id": "cluster"}).drop(columns="pool_id")
@@ -185,7 +254,9 @@ def _rows(outcomes: pd.DataFrame) -> list[dict[str, Any]]:
         of = {**ROW, "protocol": protocol, "metric": metric}
         ends = {}
         for split in SPLITS:
-            values = outcomes[(outcomes["protocol"] == protocol) & (outcomes["split"] == split)]["value"]
+            values = outcomes[(outcomes["protocol"] == protocol) & (outcomes["split"] == split)][
+                "value"
+            ]
             n, mean = int(values.count()), values.mean()
             half = 1.96 * values.std() / np.sqrt(n)
             ends[split] = (mean, half)
@@ -195,5 +266,7 @@ def _rows(outcomes: pd.DataFrame) -> list[dict[str, Any]]:
             found.append({**of, "split": split, **numbers})
         (seen, a), (unseen, b) = ends["seen"], ends["unseen"]
         half, gap = float(np.hypot(a, b)), seen - unseen
-        found.append({**of, **GAP, "value": gap, "low": gap - half, "high": gap + half, "chance": None})
+        found.append(
+            {**of, **GAP, "value": gap, "low": gap - half, "high": gap + half, "chance": None}
+        )
     return json.loads(json.dumps(found))  # numbers of numpy become plain

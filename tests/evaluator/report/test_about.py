@@ -22,7 +22,9 @@ BLOCK = {"design": "bindsplit", "bindings": [["red", "cube"]], "triples": []}
 
 
 def test_class_lists_are_not_called_symmetric(tmp_path: Path) -> None:
-    told = " ".join(about_splits([benchmark(tmp_path, {"design": "gzsl"}, equal_familiarity=False)], True))
+    told = " ".join(
+        about_splits([benchmark(tmp_path, {"design": "gzsl"}, equal_familiarity=False)], True)
+    )
     assert "equally familiar" not in told
     assert "seen, partial" not in told
     assert "wrong labels may be more familiar" in told
@@ -32,10 +34,15 @@ def test_class_lists_are_not_called_symmetric(tmp_path: Path) -> None:
 def test_a_block_is_symmetric_only_where_the_manifest_says_so(tmp_path: Path, equal: bool) -> None:
     told = " ".join(about_splits([benchmark(tmp_path, BLOCK, equal_familiarity=equal)], True))
     assert ("equally familiar" in told) is equal
-    assert "bindings of an attribute value and an object that no training image or text contains" in told
+    assert (
+        "bindings of an attribute value and an object that no training image or text contains"
+        in told
+    )
 
 
-def test_held_out_relations_are_named_and_what_training_showed_is_not_claimed(tmp_path: Path) -> None:
+def test_held_out_relations_are_named_and_what_training_showed_is_not_claimed(
+    tmp_path: Path,
+) -> None:
     related = benchmark(tmp_path, {**BLOCK, "bindings": [], "triples": [["cube", "on", "cone"]]})
     told = " ".join(about_splits([related, related], False))
     assert told.count("none, some, all") == 1

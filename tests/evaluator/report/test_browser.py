@@ -1,4 +1,5 @@
-"""The page in a browser: sorting, filtering, one item and back, in light and dark, without errors and barriers.
+"""The page in a browser: sorting, filtering, one item and back, in light and dark, without errors
+and barriers.
 
 With JACKALOPE_PICTURES=docs/images the pictures of the documentation are made here.
 """
@@ -27,7 +28,8 @@ ITEMS = 10_000
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
-    """A page of three models with three seeds each and four protocols, and the results of its runs."""
+    """A page of three models with three seeds each and four protocols, and the results of its
+    runs."""
     folder = tmp_path_factory.mktemp("many")
     named = [read_named(source) for source in write_many(folder, ITEMS, 300)]
     results, _ = write_page(named, folder / "report.html")
@@ -39,7 +41,12 @@ def opened(browser: Any, report: tuple[Path, Any]) -> Iterator[Page]:
     """The page, of which no error may be heard."""
     context = browser.new_context(viewport={"width": 1400, "height": 900})
     page, errors = context.new_page(), []
-    page.on("console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None)
+    page.on(
+        "console",
+        lambda message: (
+            errors.append(message.text) if message.type in ("error", "warning") else None
+        ),
+    )
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("dialog", lambda dialog: errors.append(dialog.message))
     page.goto(f"file://{report[0]}")
@@ -68,7 +75,9 @@ def test_a_click_on_a_head_sorts_and_lists_filter(opened: Page) -> None:
     for way in ("ascending", "descending"):
         head.locator(".dt-column-order").click()
         opened.wait_for_selector(f"#board th[aria-sort={way}]")
-        values.append([float(cell.split()[0]) for cell in rows.locator("td:nth-child(6)").all_inner_texts()])
+        values.append(
+            [float(cell.split()[0]) for cell in rows.locator("td:nth-child(6)").all_inner_texts()]
+        )
     assert values[0] == sorted(values[0])
     assert values[1] == sorted(values[1], reverse=True)
 
@@ -78,7 +87,11 @@ def test_failures_of_one_binding_an_item_its_scores_and_back(opened: Page) -> No
     opened.locator("#item-filters select[name=outcome]").select_option("wrong")
     data = items_of(opened)
     shows = [data["bindings"]["names"][code].split(";") for code in data["bindings"]["codes"]]
-    wanted = [i for i, each in enumerate(shows) if "red:cube" in each and data["runs"][0]["outcome"][i] == "w"]
+    wanted = [
+        i
+        for i, each in enumerate(shows)
+        if "red:cube" in each and data["runs"][0]["outcome"][i] == "w"
+    ]
     assert found(opened) == len(wanted) > 0
     assert "binding=red%3Acube" in opened.url
     assert opened.locator(".card").count() < 60  # only those in view exist
@@ -99,7 +112,9 @@ def test_failures_of_one_binding_an_item_its_scores_and_back(opened: Page) -> No
     assert found(opened) == sum("red:cube" in each for each in shows)
 
 
-def test_a_link_to_an_item_opens_it_with_its_filters(opened: Page, report: tuple[Path, Any]) -> None:
+def test_a_link_to_an_item_opens_it_with_its_filters(
+    opened: Page, report: tuple[Path, Any]
+) -> None:
     data = items_of(opened)
     item = data["id"][41]
     opened.goto("about:blank")
@@ -141,9 +156,13 @@ def test_captions_stay_text(opened: Page) -> None:
     assert said in (opened.locator(".card img").first.get_attribute("alt") or "")
 
 
-def test_numbers_of_the_page_are_those_of_the_results(opened: Page, report: tuple[Path, Any]) -> None:
+def test_numbers_of_the_page_are_those_of_the_results(
+    opened: Page, report: tuple[Path, Any]
+) -> None:
     _, results = report
-    lines = [row.locator("th, td").all_inner_texts() for row in opened.locator("#board tbody tr").all()]
+    lines = [
+        row.locator("th, td").all_inner_texts() for row in opened.locator("#board tbody tr").all()
+    ]
     assert len(lines) == 12
     for m, model in enumerate(("scratch", "finetuned", "hard negatives")):
         for protocol in ("binary", "hard_positives", "skill", "retrieval"):
@@ -174,17 +193,25 @@ def test_a_chart_leads_to_the_items_of_its_cell(opened: Page) -> None:
         for scheme in ("light", "dark")
     ],
 )
-def test_nothing_bars_a_reader(browser: Any, report: tuple[Path, Any], scheme: str, width: int) -> None:
+def test_nothing_bars_a_reader(
+    browser: Any, report: tuple[Path, Any], scheme: str, width: int
+) -> None:
     """axe-core finds nothing, nothing is wider than the screen, and every section can be opened."""
-    context = browser.new_context(viewport={"width": width, "height": WIDTHS[width]}, color_scheme=scheme)
+    context = browser.new_context(
+        viewport={"width": width, "height": WIDTHS[width]}, color_scheme=scheme
+    )
     page = context.new_page()
     page.goto(f"file://{report[0]}")
     page.wait_for_selector(".chart svg")
     page.wait_for_selector(".card")
     if folder := os.environ.get("JACKALOPE_PICTURES"):
         page.screenshot(path=Path(folder) / f"page-{width}-{scheme}.png")
-    page.evaluate("document.querySelectorAll('main > details').forEach(each => { each.open = true })")
-    page.wait_for_function("[...document.querySelectorAll('.chart')].every(each => each.querySelector('svg'))")
+    page.evaluate(
+        "document.querySelectorAll('main > details').forEach(each => { each.open = true })"
+    )
+    page.wait_for_function(
+        "[...document.querySelectorAll('.chart')].every(each => each.querySelector('svg'))"
+    )
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert barriers(page) == []
     page.locator(".card").first.click()
@@ -209,7 +236,9 @@ def test_a_site_leads_to_each_model_and_back(browser: Any, tmp_path: Path) -> No
     write_site([str(run) for run in runs], tmp_path / "site")
     context = browser.new_context()
     page, errors = context.new_page(), []
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.on(
+        "console", lambda message: errors.append(message.text) if message.type == "error" else None
+    )
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(f"file://{tmp_path / 'site' / 'index.html'}")
     page.wait_for_selector(".chart svg")

@@ -1,5 +1,5 @@
-"""Figures: every protocol is drawn, as whole specifications and files, the same each time, with the numbers of the
-results."""
+"""Figures: every protocol is drawn, as whole specifications and files, the same each time, with the
+numbers of the results."""
 
 import re
 from pathlib import Path
@@ -40,7 +40,13 @@ def test_every_protocol_is_drawn_as_it_asks(results: Row) -> None:
     drawn = {figure.name: figure for figure in figures([results])}
     protocols = {row["protocol"] for row in results["rows"]}
     assert {f"split-{name}" for name in protocols} <= set(drawn)
-    assert {"gap", "gaps", "complexity-integration", "complexity-productivity", "load-skill-1"} <= set(drawn)
+    assert {
+        "gap",
+        "gaps",
+        "complexity-integration",
+        "complexity-productivity",
+        "load-skill-1",
+    } <= set(drawn)
     assert {"errors-confusion", "errors-gzsl", "rewording-hard_positives"} <= set(drawn)
     assert "OAR, unseen" in drawn["complexity-integration"].panels
     assert "neg, unseen" in drawn["complexity-productivity"].panels
@@ -65,16 +71,24 @@ def test_points_are_the_rows_of_the_results(results: Row) -> None:
         for record in records:
             row = find(results, "binary", record["x"], kind=None if panel == "all" else panel)
             for name in ("value", "low", "high", "chance"):
-                assert record[name] == (None if row[name] is None else pytest.approx(100 * row[name], abs=1e-3))
+                assert record[name] == (
+                    None if row[name] is None else pytest.approx(100 * row[name], abs=1e-3)
+                )
             assert (record["items"], record["speaks"]) == (row["items"], row["speaks_of"])
-    assert {record["x"] for records in figure.panels.values() for record in records} == {"seen", "partial", "unseen"}
+    assert {record["x"] for records in figure.panels.values() for record in records} == {
+        "seen",
+        "partial",
+        "unseen",
+    }
 
 
 def test_a_gap_stands_under_its_splits(results: Row) -> None:
     (figure,) = gaps([results])
     assert list(figure.panels) == ["seen - partial", "seen - unseen", "partial - unseen"]
     values = [
-        row["value"] for row in results["rows"] if row["is_main"] and (row["split"], row["minus"]) == ("seen", "unseen")
+        row["value"]
+        for row in results["rows"]
+        if row["is_main"] and (row["split"], row["minus"]) == ("seen", "unseen")
     ]
     shown = [each["value"] for each in figure.panels["seen - unseen"]]
     assert shown == pytest.approx([100 * value for value in values])
@@ -83,7 +97,11 @@ def test_a_gap_stands_under_its_splits(results: Row) -> None:
 def test_panels_by_count_name_the_slopes_of_the_fits(results: Row) -> None:
     (figure,) = by_count([results], "skill")
     titles = " ".join(figure.panels)
-    fitted = [fit for fit in results["fits"] if fit["split"] != "val" and "n_objects" in fit["coefficients"]]
+    fitted = [
+        fit
+        for fit in results["fits"]
+        if fit["split"] != "val" and "n_objects" in fit["coefficients"]
+    ]
     assert fitted
     for fit in fitted:
         slope = fit["coefficients"]["n_objects"]
@@ -96,7 +114,9 @@ def test_atoms_are_drawn_by_how_often_training_and_splits_name_them() -> None:
         {"atom": "shape cube", "captions": {"train": 4, "unseen": 1}},
     ]
     (figure,) = by_frequency("a dataset", atoms, ("seen", "unseen", "partial"))
-    assert {split: [(each["x"], each["y"]) for each in of] for split, of in figure.panels.items()} == {
+    assert {
+        split: [(each["x"], each["y"]) for each in of] for split, of in figure.panels.items()
+    } == {
         "seen": [(9, 3)],
         "unseen": [(4, 1)],
     }
@@ -113,8 +133,12 @@ def test_each_model_has_a_figure_of_its_loads(results: Row) -> None:
 
 def test_contaminated_models_are_marked_in_every_figure(results: Row) -> None:
     training = {"status": "contaminated", "said": "CONTAMINATED: 1 of 9.", "overlaps": []}
-    (figure,) = [each for each in figures([{**results, "training": training}]) if each.name == "gap"]
-    assert {record["series"] for records in figure.panels.values() for record in records} == {"random (CONTAMINATED)"}
+    (figure,) = [
+        each for each in figures([{**results, "training": training}]) if each.name == "gap"
+    ]
+    assert {record["series"] for records in figure.panels.values() for record in records} == {
+        "random (CONTAMINATED)"
+    }
 
 
 def test_names_are_written_as_they_are(results: Row, recwarn: pytest.WarningsRecorder) -> None:
@@ -139,15 +163,27 @@ def test_long_names_of_models_stand_below_one_another(results: Row) -> None:
 def test_splits_of_other_designs_are_drawn_in_the_order_of_the_tables(results: Row) -> None:
     """Of class lists, and of tables of others; `val` is not drawn."""
     named = {"seen": "ood_test", "partial": "b", "unseen": "id_test"}
-    rows = [{**row, "split": named.get(row["split"], row["split"])} for row in results["rows"] if not row["is_gap"]]
+    rows = [
+        {**row, "split": named.get(row["split"], row["split"])}
+        for row in results["rows"]
+        if not row["is_gap"]
+    ]
     (figure,) = by_split([{**results, "rows": rows}], "binary")
-    assert list(dict.fromkeys(record["x"] for record in figure.panels["all"])) == ["b", "id_test", "ood_test"]
+    assert list(dict.fromkeys(record["x"] for record in figure.panels["all"])) == [
+        "b",
+        "id_test",
+        "ood_test",
+    ]
 
 
 def test_a_model_of_several_benchmarks_has_one_value_at_each_place(results: Row) -> None:
     """Two benchmarks were drawn as one line."""
     two = [
-        {**results, "benchmark": name, "rows": [{**row, "benchmark": name} for row in results["rows"]]}
+        {
+            **results,
+            "benchmark": name,
+            "rows": [{**row, "benchmark": name} for row in results["rows"]],
+        }
         for name in ("first", "second")
     ]
     drawn = figures(two)
@@ -171,7 +207,8 @@ def test_models_have_distinct_signs(results: Row) -> None:
 
 
 def test_files_of_figures_are_distinct_and_in_their_folder(tmp_path: Path) -> None:
-    """As SVG, PDF and PNG: two of one name, and a familiarity folder that is named after a benchmark with a path."""
+    """As SVG, PDF and PNG: two of one name, and a familiarity folder that is named after a
+    benchmark with a path."""
     overlap = {"perfect": 0.5, "close": 0.25, "none": 0.25}
     made = [
         each
@@ -186,7 +223,10 @@ def test_files_of_figures_are_distinct_and_in_their_folder(tmp_path: Path) -> No
 
 def test_no_numbers_give_no_figure(results: Row) -> None:
     assert (
-        by_split([results], "unheard-of") == by_complexity([results], "binary") == by_count([results], "binary") == []
+        by_split([results], "unheard-of")
+        == by_complexity([results], "binary")
+        == by_count([results], "binary")
+        == []
     )
 
 
@@ -208,15 +248,25 @@ def test_lines_are_means_of_cells_by_count_and_rows_by_number_of_atoms() -> None
     of = {"protocol": "skill", "skill": "object", "level": "OA", "split": "seen", "n_relations": 0}
     cells = [
         {**of, "n_objects": a, "n_attributes": b, "value": value, "items": items}
-        for a, b, value, items in ((1, 1, 0.2, 10), (1, 2, 0.4, 10), (2, 1, 0.5, 30), (2, 1, 0.9, 10), (2, 2, 1.0, 5))
+        for a, b, value, items in (
+            (1, 1, 0.2, 10),
+            (1, 2, 0.4, 10),
+            (2, 1, 0.5, 30),
+            (2, 1, 0.9, 10),
+            (2, 2, 1.0, 5),
+        )
     ]
     cells.append({**cells[0], "split": "val", "value": 1.0})
     (figure,) = by_count([{"model": "m", "benchmark": "b", "cells": cells, "fits": []}], "skill")
-    (records,) = [panel for name, panel in figure.panels.items() if "by objects (lines: attributes)" in name]
+    (records,) = [
+        panel for name, panel in figure.panels.items() if "by objects (lines: attributes)" in name
+    ]
     shown = {(each["series"], each["x"]): each["value"] for each in records}
     assert shown == {("1", 1): 20, ("1", 2): pytest.approx(60), ("2", 1): 40, ("2", 2): 100}
     row = {**_results(0.5)["rows"][1], "protocol": "productivity", "is_main": False}
-    rows = [{**row, "n": n, "kind": kind, "value": n / 10} for kind in ("atom", "swap") for n in (4, 5)]
+    rows = [
+        {**row, "n": n, "kind": kind, "value": n / 10} for kind in ("atom", "swap") for n in (4, 5)
+    ]
     more = [{**rows[0], "split": "val"}, {**rows[0], "n": None}, {**rows[0], "unit": "difference"}]
     (figure,) = by_complexity([{**_results(0.5), "rows": [*rows, *more]}], "productivity")
     assert list(figure.panels) == ["atom, seen", "swap, seen"]
@@ -228,7 +278,14 @@ def test_lines_are_means_of_cells_by_count_and_rows_by_number_of_atoms() -> None
 
 def test_the_held_out_block_is_framed() -> None:
     cells = [
-        {"model": "m", "value": value, "object": thing, "share": 0.5, "items": 4, "held_out": value == "red"}
+        {
+            "model": "m",
+            "value": value,
+            "object": thing,
+            "share": 0.5,
+            "items": 4,
+            "held_out": value == "red",
+        }
         for value in ("red", "blue")
         for thing in ("cube", "cone")
     ]
@@ -240,23 +297,50 @@ def test_the_held_out_block_is_framed() -> None:
 
 
 def test_differences_are_drawn_first_minus_second() -> None:
-    row = {"protocol": "binary", "kind": "swap", "split": "unseen", "first": "a", "second": "b", "difference": -0.1}
-    (figure,) = differences({"rows": [{**row, "low": -0.2, "high": 0.05, "items": 9, "speaks_of": "x"}]})
+    row = {
+        "protocol": "binary",
+        "kind": "swap",
+        "split": "unseen",
+        "first": "a",
+        "second": "b",
+        "difference": -0.1,
+    }
+    (figure,) = differences(
+        {"rows": [{**row, "low": -0.2, "high": 0.05, "items": 9, "speaks_of": "x"}]}
+    )
     ((record,),) = figure.panels.values()
-    assert (record["series"], record["value"], record["low"], record["high"]) == ("a − b", -10, -20, 5)
+    assert (record["series"], record["value"], record["low"], record["high"]) == (
+        "a − b",
+        -10,
+        -20,
+        5,
+    )
 
 
 def test_flips_are_drawn_over_the_splits_between_which_the_lead_changes() -> None:
-    row = {"protocol": "binary", "metric": "accuracy", "kind": "swap", "skill": None, "first": "a", "second": "b"}
+    row = {
+        "protocol": "binary",
+        "metric": "accuracy",
+        "kind": "swap",
+        "skill": None,
+        "first": "a",
+        "second": "b",
+    }
     row |= {"low": None, "high": None, "items": 9, "p": 0.5, "leader": "a"}
-    rows = [{**row, "split": split, "difference": by} for split, by in (("val", 0.2), ("seen", 0.1), ("unseen", -0.1))]
-    rows += [{**row, "kind": "flip", "split": split, "difference": 0.1} for split in ("seen", "unseen")]
+    rows = [
+        {**row, "split": split, "difference": by}
+        for split, by in (("val", 0.2), ("seen", 0.1), ("unseen", -0.1))
+    ]
+    rows += [
+        {**row, "kind": "flip", "split": split, "difference": 0.1} for split in ("seen", "unseen")
+    ]
     rows += [{**each, "kind": "chance", "leader": None} for each in rows[:3]]
     _, figure = differences({"rows": rows, "flips": _flips(rows)})
     assert figure.name == "differences-flips"
-    assert {name: [(each["x"], each["value"]) for each in panel] for name, panel in figure.panels.items()} == {
-        "a − b: binary, swap": [("seen", 10), ("unseen", -10)]
-    }
+    assert {
+        name: [(each["x"], each["value"]) for each in panel]
+        for name, panel in figure.panels.items()
+    } == {"a − b: binary, swap": [("seen", 10), ("unseen", -10)]}
     ElementTree.fromstring(figure.svg())
 
 
@@ -265,7 +349,11 @@ def test_a_ribbon_shows_the_range_over_blocks_or_over_trainings(over: str, resul
     """Three trainings of one block had no ribbon."""
     rows = [{**row, f"min_{over}": 0.25, f"max_{over}": 0.75} for row in results["rows"]]
     (figure,) = gap([{**results, "rows": rows}])
-    assert all((each["least"], each["most"]) == (25, 75) for panel in figure.panels.values() for each in panel)
+    assert all(
+        (each["least"], each["most"]) == (25, 75)
+        for panel in figure.panels.values()
+        for each in panel
+    )
 
 
 def test_maps_name_captions_splits_and_models() -> None:

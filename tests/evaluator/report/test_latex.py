@@ -27,7 +27,11 @@ def folder(results: Row, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _rows(text: str) -> list[list[str]]:
-    return [re.split(r"(?<!\\) & ", line.removesuffix(r" \\")) for line in text.splitlines() if line.endswith(r"\\")]
+    return [
+        re.split(r"(?<!\\) & ", line.removesuffix(r" \\"))
+        for line in text.splitlines()
+        if line.endswith(r"\\")
+    ]
 
 
 def test_every_protocol_has_a_table_of_equal_rows(folder: Path, results: Row) -> None:
@@ -68,20 +72,36 @@ def test_numbers_are_those_of_the_results(results: Row, protocol: str, labels: R
 
 def test_integration_and_skill_loads_are_laid_out_as_in_compass(results: Row) -> None:
     tables = latex_tables(results)
-    row = find(results, "integration", "seen", level="OA", metric="integration gap", average="macro (over n)")
+    row = find(
+        results,
+        "integration",
+        "seen",
+        level="OA",
+        metric="integration gap",
+        average="macro (over n)",
+    )
     gap = 100 * row["value"]
-    assert rf"${gap:+.1f}"[:2] + rf"${abs(gap):.1f} $\pm$ {number(row['sd'], 'share')}" in tables["integration"]
+    assert (
+        rf"${gap:+.1f}"[:2] + rf"${abs(gap):.1f} $\pm$ {number(row['sd'], 'share')}"
+        in tables["integration"]
+    )
     fit = next(fit for fit in results["fits"] if fit["coefficients"])
     for beta in fit["coefficients"].values():
         assert f"{abs(beta['beta']):.2f}" in tables["skill"]
-        assert rf" {{\scriptsize ({beta['error']:.2f}, {escape(p_value(beta['p']))})}}" in tables["skill"]
+        assert (
+            rf" {{\scriptsize ({beta['error']:.2f}, {escape(p_value(beta['p']))})}}"
+            in tables["skill"]
+        )
     assert "after Holm (1979) over the table" in tables["skill"]
     assert r"\textbf{$" in tables["skill"]
 
 
 def test_what_latex_would_read_is_escaped(results: Row) -> None:
     assert escape(r"\a{b}") == r"\textbackslash{}a\{b\}"
-    assert escape("50% of a_b & c #1 ~ ^ $") == r"50\% of a\_b \& c \#1 \textasciitilde{} \textasciicircum{} \$"
+    assert (
+        escape("50% of a_b & c #1 ~ ^ $")
+        == r"50\% of a\_b \& c \#1 \textasciitilde{} \textasciicircum{} \$"
+    )
     assert escape("---") == "-{}-{}-"
     assert escape("naïve\n") == "na?ve?"
     assert escape("[x]*") == "{[}x]{*}"  # \\ would take them for its options
@@ -89,7 +109,9 @@ def test_what_latex_would_read_is_escaped(results: Row) -> None:
 
 
 def test_tables_compile(folder: Path, results: Row, tmp_path: Path) -> None:
-    tables = [path.read_text(encoding="utf-8") for path in sorted((folder / "tables").glob("*.tex"))]
+    tables = [
+        path.read_text(encoding="utf-8") for path in sorted((folder / "tables").glob("*.tex"))
+    ]
     compile_latex("\n".join(tables), tmp_path)
 
 

@@ -16,23 +16,35 @@ from tests.evaluator.synthetic import Row
 
 def _entry(*rows: Row, model: str = "a", benchmark: str = "b") -> Row:
     of = {"model": model, "benchmark": benchmark, "rules": {"level": 0.9}}
-    return {**of, "factors": {"model": model, "treatment": {}}, "rows": [{**ROW, **row} for row in rows]}
+    return {
+        **of,
+        "factors": {"model": model, "treatment": {}},
+        "rows": [{**ROW, **row} for row in rows],
+    }
 
 
 def test_the_values_of_a_run(bags: None, drawn: Path, tmp_path: Path) -> None:
     """Each main metric and split, with interval, chance and items, as results.json has them."""
     card, run = tmp_path / "repository" / "README.md", tmp_path / "run"
-    results = evaluate(f"bag:sharp@{drawn}", drawn, protocols=["binary", "retrieval"], limit=9, out=run).results
+    results = evaluate(
+        f"bag:sharp@{drawn}", drawn, protocols=["binary", "retrieval"], limit=9, out=run
+    ).results
     done = succeed("report", run, "--hub", card.parent, "--hub-dataset", "me/mine")
     assert f"Results for the Hub are in {card}" in done.stderr
     read = ModelCard.load(card)
     assert read.data.model_name == f"bag:sharp@{drawn}"
     assert read.data.eval_results is not None
-    named = {(each.dataset_config, each.dataset_split, each.metric_name): each for each in read.data.eval_results}
+    named = {
+        (each.dataset_config, each.dataset_split, each.metric_name): each
+        for each in read.data.eval_results
+    }
     wanted = {
         (row["protocol"], row["split"], row["metric"]): row
         for row in results["rows"]
-        if row["metric"] in ("accuracy", "R@1") and row["kind"] is None and row["n"] is None and row["unit"] == "share"
+        if row["metric"] in ("accuracy", "R@1")
+        and row["kind"] is None
+        and row["n"] is None
+        and row["unit"] == "share"
     }
     assert set(wanted) <= set(named)
     for key, row in wanted.items():
@@ -42,7 +54,9 @@ def test_the_values_of_a_run(bags: None, drawn: Path, tmp_path: Path) -> None:
         assert found.metric_args["interval_level"] == 0.95
         for name in ("low", "high", "chance", "items"):
             assert found.metric_args[name] == row[name]
-    entries = parse_eval_result_entries(safe_load((card.parent / ".eval_results" / "mine.yaml").read_text()))
+    entries = parse_eval_result_entries(
+        safe_load((card.parent / ".eval_results" / "mine.yaml").read_text())
+    )
     assert {each.dataset_id for each in entries} == {"me/mine"}
     by_task = {each.task_id: each.value for each in entries}
     assert len(by_task) == len(entries) == len(read.data.eval_results)
@@ -60,18 +74,27 @@ def test_a_card_keeps_its_text_and_other_results(tmp_path: Path) -> None:
     assert (card.data.license, card.data.tags, card.data.model_name) == ("mit", ["mine"], "a")
     assert "# My model\n\nAs it is." in card.text
     assert card.data.eval_results is not None
-    assert {each.dataset_name: each.metric_value for each in card.data.eval_results} == {"b": 0.7, "other": 0.1}
+    assert {each.dataset_name: each.metric_value for each in card.data.eval_results} == {
+        "b": 0.7,
+        "other": 0.1,
+    }
 
 
 def test_differences_and_missing_values_are_left_out(tmp_path: Path) -> None:
-    entry = _entry({"split": "seen - unseen", "unit": "difference"}, {"value": None}, {"split": "unseen", "value": 0.2})
+    entry = _entry(
+        {"split": "seen - unseen", "unit": "difference"},
+        {"value": None},
+        {"split": "unseen", "value": 0.2},
+    )
     assert write_model_card([entry], tmp_path / "card.md") == 1
 
 
 def test_one_sentence(bags: None, drawn: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match="Expected runs of one model for a model card, got a, c"):
         write_model_card([_entry({}), _entry({}, model="c")], tmp_path / "README.md")
-    with pytest.raises(UserError, match="takes the results of one benchmark, got b, c; give the runs of one"):
+    with pytest.raises(
+        UserError, match="takes the results of one benchmark, got b, c; give the runs of one"
+    ):
         write_hub([_entry({}), _entry({}, benchmark="c")], tmp_path / "hub", "me/mine")
     assert not [*tmp_path.iterdir()]
     evaluate(f"bag:sharp@{drawn}", drawn, protocols="binary", limit=2, out=tmp_path / "run")

@@ -9,7 +9,12 @@ from tests.evaluator.synthetic import Row
 
 
 def entries(*runs: tuple[str, tuple[Row, ...]]) -> list[Row]:
-    return pool_runs([{**made_run(model=model), "rows": [{**ROW, **row} for row in rows]} for model, rows in runs])
+    return pool_runs(
+        [
+            {**made_run(model=model), "rows": [{**ROW, **row} for row in rows]}
+            for model, rows in runs
+        ]
+    )
 
 
 FIRST = (
@@ -49,8 +54,20 @@ def test_what_differs_has_a_column() -> None:
     table = shown(entries(FIRST, OTHER))
     assert list(table.labels) == ["protocol", "metric", "kind", "model"]
     heads = [column.head for column in table.columns]
-    assert heads == ["seen %", "unseen %", "seen - unseen %", "chance %", "items", "groups", "ties", "unscored"]
-    assert (table.lines[0].cells[0].text, table.lines[0].cells[0].interval) == ("50.00", "[40.00, 60.00]")
+    assert heads == [
+        "seen %",
+        "unseen %",
+        "seen - unseen %",
+        "chance %",
+        "items",
+        "groups",
+        "ties",
+        "unscored",
+    ]
+    assert (table.lines[0].cells[0].text, table.lines[0].cells[0].interval) == (
+        "50.00",
+        "[40.00, 60.00]",
+    )
     assert table.lines[1].cells[0].text == "–"
     assert list(shown(entries(("a", ({},)))).labels) == ["protocol", "metric"]
 
@@ -61,14 +78,20 @@ def test_a_benchmark_with_val_alone_shows_it() -> None:
 
 def test_a_split_that_holds_the_others_gives_the_counts() -> None:
     """By familiarity `full` has all items, so that a sum over the splits would count them twice."""
-    rows = ({"split": "full", "items": 9}, {"split": "seen", "items": 5}, {"split": "mixed", "items": 3})
+    rows = (
+        {"split": "full", "items": 9},
+        {"split": "seen", "items": 5},
+        {"split": "mixed", "items": 3},
+    )
     table = shown(entries(("a", rows)))
     items = [column.head for column in table.columns].index("items")
     assert [line.cells[items].text for line in table.lines] == ["9"]
 
 
 def test_a_split_that_is_named_like_a_gap_stands_beside_it() -> None:
-    table = shown(entries(("a", ({}, {"split": "unseen"}, GAP, {"split": "seen - unseen", "value": 0.25}))))
+    table = shown(
+        entries(("a", ({}, {"split": "unseen"}, GAP, {"split": "seen - unseen", "value": 0.25})))
+    )
     heads = [column.head for column in table.columns[:4]]
     assert heads == ["seen %", "unseen %", "seen - unseen %", "seen - unseen %"]
     assert [cell.text for cell in table.lines[0].cells[:4]] == ["50.00", "50.00", "25.00", "+50.00"]

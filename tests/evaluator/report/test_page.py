@@ -59,7 +59,9 @@ class HalfRight(Sharp):
 
     def encode_images(self, images: Any) -> Any:
         captions = [self._captions[image.tobytes()] for image in images]
-        return self.encode_texts([self._misread(text) if "red" in text else text for text in captions])
+        return self.encode_texts(
+            [self._misread(text) if "red" in text else text for text in captions]
+        )
 
     @staticmethod
     def _misread(text: str) -> str:
@@ -105,20 +107,28 @@ def write(source: Path, path: Path) -> tuple[list[Row], str]:
     return results, path.read_text(encoding="utf-8")
 
 
-def test_the_first_screen_has_verdict_holdout_and_a_wrong_unseen_image(half_right: Path, scored: Scored) -> None:
+def test_the_first_screen_has_verdict_holdout_and_a_wrong_unseen_image(
+    half_right: Path, scored: Scored
+) -> None:
     path = half_right.parent / "first.html"
     results, text = write(half_right, path)
     head, rest = text.split("<nav", 1)
     assert judge(pool_runs(results)[0]).sentence in html.unescape(head)
     assert f"Held out of training: {results[0]['held_out']}." in html.unescape(head)
-    figure = re.search(r'<figure class="example"><img src="([^"]+)" alt="([^"]+)">(.*?)</figure>', rest, re.DOTALL)
+    figure = re.search(
+        r'<figure class="example"><img src="([^"]+)" alt="([^"]+)">(.*?)</figure>', rest, re.DOTALL
+    )
     assert figure is not None
     assert rest.index('class="example"') < rest.index('id="results"')
     false = re.findall(r'<span class="w">(.*?)</span>', figure[3])
     assert false != [figure[2]]
     run = read_named(str(half_right)).run
     rows = item_rows(run, measure_protocols(run))
-    wrong = [row for row in rows if row["split"] == "unseen" and row["value"] is not None and row["value"] < 1]
+    wrong = [
+        row
+        for row in rows
+        if row["split"] == "unseen" and row["value"] is not None and row["value"] < 1
+    ]
     assert any({figure[2], *false} <= set(row["texts"]) for row in wrong)
     assert max(image_of(figure[1]).size) <= 256
 
@@ -147,11 +157,18 @@ def test_a_page_needs_no_other_file_and_is_the_same_again(half_right: Path) -> N
     assert style is not None
     assert "url(" not in style[1]
     assert "@import" not in style[1]
-    assert {each.suffix for each in half_right.parent.glob("report.*")} == {".html", ".csv", ".md", ".tex"}
+    assert {each.suffix for each in half_right.parent.glob("report.*")} == {
+        ".html",
+        ".csv",
+        ".md",
+        ".tex",
+    }
     assert str(path) in done.stdout.replace("\n", "")
 
 
-def test_a_page_has_every_item_with_its_image_texts_scores_and_outcome(half_right: Path, drawn: Path) -> None:
+def test_a_page_has_every_item_with_its_image_texts_scores_and_outcome(
+    half_right: Path, drawn: Path
+) -> None:
     path, dataset = half_right.parent / "report.html", Dataset.open(drawn)
     write(half_right, path)
     (data,) = items_of(path)
@@ -159,11 +176,16 @@ def test_a_page_has_every_item_with_its_image_texts_scores_and_outcome(half_righ
     asked = dataset.benchmark().items.filter(pc.field("protocol") != "train")
     assert sorted(data["id"]) == sorted(asked["item_id"].to_pylist())
     captions = captions_by_image(drawn)
-    protocols = [data["labels"]["protocol"]["names"][code] for code in data["labels"]["protocol"]["codes"]]
+    protocols = [
+        data["labels"]["protocol"]["names"][code] for code in data["labels"]["protocol"]["codes"]
+    ]
     for i, protocol in enumerate(protocols):
         own = range(*data["candidates"]["start"][i : i + 2])
         (scene,) = {data["scenes"][data["candidates"]["scene"][k]] for k in own}
-        texts = {data["texts"][data["candidates"]["text"][k]]: data["candidates"]["truth"][k] for k in own}
+        texts = {
+            data["texts"][data["candidates"]["text"][k]]: data["candidates"]["truth"][k]
+            for k in own
+        }
         true = [words for words, truth in texts.items() if truth]
         caption = captions[dataset.world.image(scene).tobytes()]
         assert set(caption.split(" and ")) in [set(words.split(" and ")) for words in true]
@@ -174,7 +196,9 @@ def test_a_page_has_every_item_with_its_image_texts_scores_and_outcome(half_righ
             assert scores[1] - scores[0] == pytest.approx(run["margin"][i], abs=1e-4)
         else:
             best = run["best"][str(i)]
-            assert [score for *_, score in best] == sorted((score for *_, score in best), reverse=True)
+            assert [score for *_, score in best] == sorted(
+                (score for *_, score in best), reverse=True
+            )
             assert best[0][1] == (run["outcome"][i] == "r")
     for scene, source in zip(data["scenes"], data["images"], strict=True):
         image, kept = image_of(source), dataset.world.image(scene)
@@ -189,19 +213,32 @@ def test_a_page_says_the_numbers_and_how_they_were_made(half_right: Path) -> Non
     words = " ".join(_Page(text).words.split())
     assert len([row for row in results["rows"] if not row["metric"].startswith("errors by")]) == 17
     assert len([row for row in results["rows"] if row["metric"] == "matching"]) == 3
-    assert {row["error"] for row in results["rows"] if row["metric"].startswith("errors by") and row["value"]} == {
+    assert {
+        row["error"]
+        for row in results["rows"]
+        if row["metric"].startswith("errors by") and row["value"]
+    } == {
         "as familiar",
         "binding",
     }
     for row in results["rows"]:
         numbers = " ".join(
-            "" if row[name] is None else str(row[name]) for name in ("items", "clusters", "ties", "unscored")
+            "" if row[name] is None else str(row[name])
+            for name in ("items", "clusters", "ties", "unscored")
         )
         value, chance = (number(row[name], row["unit"]) for name in ("value", "chance"))
         wider = interval({**row, "low": row["low_wider"], "high": row["high_wider"]}) or "–"
-        shown = f"{split_of(row)} {value} {interval(row) or '–'} {wider} {p_value(row['p'])} {numbers} {chance}"
+        shown = (
+            f"{split_of(row)} {value} {interval(row) or '–'} {wider} {p_value(row['p'])} {numbers} "
+            f"{chance}"
+        )
         assert " ".join(shown.split()) in words
-    for said in ("certificate: not verified", "95% interval", "half:right on color-shape-3x3-b0", "torch"):
+    for said in (
+        "certificate: not verified",
+        "95% interval",
+        "half:right on color-shape-3x3-b0",
+        "torch",
+    ):
         assert said in words
 
 
@@ -261,7 +298,9 @@ def test_a_dataset_that_moved_is_found_where_it_is_now(half_right: Path, drawn_c
     record = read_json(half_right / "run.json")
     write_json(half_right / "run.json", {**record, "dataset": str(half_right / "gone")})
     assert_one_sentence(
-        score_command("report", half_right), "is not at", "give `score report` its place with --dataset"
+        score_command("report", half_right),
+        "is not at",
+        "give `score report` its place with --dataset",
     )
     succeed("report", half_right, "--dataset", drawn_copy)
     (data,) = items_of(half_right.parent / "report.html")
@@ -271,10 +310,16 @@ def test_a_dataset_that_moved_is_found_where_it_is_now(half_right: Path, drawn_c
 def test_an_unfinished_run_is_named_and_has_no_results(half_right: Path, tmp_path: Path) -> None:
     (tmp_path / "begun").mkdir()
     write_json(tmp_path / "begun" / ".begun.json", {})
-    done = succeed("report", half_right, f"other={tmp_path / 'begun'}", "--out", tmp_path / "page.html")
+    done = succeed(
+        "report", half_right, f"other={tmp_path / 'begun'}", "--out", tmp_path / "page.html"
+    )
     assert "is unfinished" in done.stderr
-    assert f"Unfinished, not shown: other={tmp_path / 'begun'}" in (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert_one_sentence(score_command("report", tmp_path / "begun"), "Expected one finished RUN or more")
+    assert f"Unfinished, not shown: other={tmp_path / 'begun'}" in (
+        tmp_path / "page.html"
+    ).read_text(encoding="utf-8")
+    assert_one_sentence(
+        score_command("report", tmp_path / "begun"), "Expected one finished RUN or more"
+    )
 
 
 def test_figures_are_written_for_papers(half_right: Path, tmp_path: Path) -> None:
@@ -284,15 +329,21 @@ def test_figures_are_written_for_papers(half_right: Path, tmp_path: Path) -> Non
     assert {"gap.svg", "gap.pdf", "gap.png"} <= names
 
 
-def test_inline_images_are_larger_than_thumbnails_of_many(monkeypatch: pytest.MonkeyPatch, drawn: Path) -> None:
+def test_inline_images_are_larger_than_thumbnails_of_many(
+    monkeypatch: pytest.MonkeyPatch, drawn: Path
+) -> None:
     monkeypatch.setattr("generator.base.pages._ROOM", 1)
     world = Dataset.open(drawn).world
     scenes = world.scenes["scene_id"].to_pylist()[:2]
     for inline, size in ((False, (48, 48)), (True, (64, 64))):
-        assert [image_of(each).size for each in thumbnails(world.image, scenes, inline)] == [size] * 2
+        assert [image_of(each).size for each in thumbnails(world.image, scenes, inline)] == [
+            size
+        ] * 2
 
 
-def test_what_other_commands_wrote_is_drawn_on_the_page(half_right: Path, scored: Scored, tmp_path: Path) -> None:
+def test_what_other_commands_wrote_is_drawn_on_the_page(
+    half_right: Path, scored: Scored, tmp_path: Path
+) -> None:
     sharp = scored("all:right", protocols="binary")
     compared = score_command("compare", half_right, sharp, "--json")
     (tmp_path / "comparison.json").write_text(compared.stdout)
@@ -305,9 +356,14 @@ def test_what_other_commands_wrote_is_drawn_on_the_page(half_right: Path, scored
     assert len(set(drawn)) == len(drawn) == 2 * text.count("<h3>Paired differences</h3>") > 0
 
 
-def test_names_from_outside_are_text_whose_control_characters_are_shown(half_right: Path, tmp_path: Path) -> None:
+def test_names_from_outside_are_text_whose_control_characters_are_shown(
+    half_right: Path, tmp_path: Path
+) -> None:
     results = read_json(half_right / "results.json")
-    write_json(half_right / "results.json", {**results, "model": "<script>alert(1)</script>&\u202etxt\x1b[2J"})
+    write_json(
+        half_right / "results.json",
+        {**results, "model": "<script>alert(1)</script>&\u202etxt\x1b[2J"},
+    )
     write_page([read_named(str(half_right))] * 2, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     page = _Page(text)
@@ -319,13 +375,19 @@ def test_names_from_outside_are_text_whose_control_characters_are_shown(half_rig
 
 def test_a_cell_of_a_grid_counts_answered_items() -> None:
     coded = {"codes": [0, 0, 0], "names": ["x"]}
-    data = {"labels": {"protocol": coded, "split": coded}, "bindings": {**coded, "names": ["red:cube"]}}
+    data = {
+        "labels": {"protocol": coded, "split": coded},
+        "bindings": {**coded, "names": ["red:cube"]},
+    }
     (cell,) = grid_cells({**data, "runs": [{"outcome": "ru-"}]}, ["m"], [], "x")
     assert (cell["share"], cell["items"]) == (1, 1)
 
 
 def test_a_figure_of_an_unknown_name_has_a_section_at_the_end() -> None:
-    made = [Figure(name, f"About {name}", "", "bars", {}, {}) for name in ("novel-a", "gaps", "novel-b", "split-x")]
+    made = [
+        Figure(name, f"About {name}", "", "bars", {}, {})
+        for name in ("novel-a", "gaps", "novel-b", "split-x")
+    ]
     found = [(name, title, [each.name for each in of]) for name, title, of in _sections(made)]
     assert found == [
         ("split", "Accuracy by split", ["split-x"]),

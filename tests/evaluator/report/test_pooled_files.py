@@ -14,7 +14,11 @@ from tests.evaluator.analysis.test_pooling import made_run, trained
 @pytest.mark.parametrize("said", ["", f"{MARK}: all of it"])
 def test_every_row_is_in_the_csv_with_its_spreads_and_its_mark(said: str, tmp_path: Path) -> None:
     training = {"status": CONTAMINATED if said else CLEAN, "said": said, "overlaps": []}
-    runs = [trained(0.4, "a", 0), trained(0.6, "a", 1), {**made_run(model="clip"), "training": training}]
+    runs = [
+        trained(0.4, "a", 0),
+        trained(0.6, "a", 1),
+        {**made_run(model="clip"), "training": training},
+    ]
     table, tex = write_pooled(pool_runs(runs), tmp_path / "page.html")
     first, second = pyarrow.csv.read_csv(table).to_pylist()
     assert (first["model"], first["value"], first["runs"]) == ("m", 0.5, 2)

@@ -1,5 +1,5 @@
-"""A reader can tell of each number of what population its interval speaks: in the terminal, on the page, in the model
-card and in tables."""
+"""A reader can tell of each number of what population its interval speaks: in the terminal, on the
+page, in the model card and in tables."""
 
 import re
 from pathlib import Path
@@ -28,15 +28,23 @@ def test_each_number_says_of_what_it_speaks(run: Path, tmp_path: Path) -> None:
     rows = [row for row in results["rows"] if row["low"] is not None]
     assert {row["speaks_of"] for row in rows if row["split"] in ("seen", "unseen")} == {CLAIM}
     assert all(row["speaks_of"] for row in rows)
-    page = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", (tmp_path / "page.html").read_text(encoding="utf-8")))
+    page = re.sub(
+        r"\s+", " ", re.sub(r"<[^>]*>", " ", (tmp_path / "page.html").read_text(encoding="utf-8"))
+    )
     terminal = succeed("report", run, "--hub", tmp_path, "--out", tmp_path / "page.html").stdout
     for text in {row["speaks_of"] for row in rows}:
         assert text in page
     assert f"{CLAIM} (docs/statistics.md)" in terminal
     assert WIDER in succeed("report", run, "--full", "--out", tmp_path / "page.html").stdout
     assert WIDER in page
-    for value in ModelCard.load(tmp_path / "README.md").data.eval_results or pytest.fail("no values"):
-        of = {row["speaks_of"] for row in rows if row["split"] == value.dataset_split and not row["is_gap"]}
+    for value in ModelCard.load(tmp_path / "README.md").data.eval_results or pytest.fail(
+        "no values"
+    ):
+        of = {
+            row["speaks_of"]
+            for row in rows
+            if row["split"] == value.dataset_split and not row["is_gap"]
+        }
         assert value.metric_args.get("speaks_of") in of or "low" not in value.metric_args
     for table in (run / "tables" / "summary.csv", tmp_path / "page.csv"):
         found = pd.read_csv(table)
@@ -47,9 +55,14 @@ def test_each_number_says_of_what_it_speaks(run: Path, tmp_path: Path) -> None:
 def test_numbers_of_tables_without_bindings_claim_none(tmp_path: Path) -> None:
     lines = ["item,protocol,slot,text,score,cluster,split"]
     for i in range(40):
-        lines += [f"{i},binary,c,true {i},{i % 3},k{i // 4},test", f"{i},binary,n,false {i},1,k{i // 4},test"]
+        lines += [
+            f"{i},binary,c,true {i},{i % 3},k{i // 4},test",
+            f"{i},binary,n,false {i},1,k{i // 4},test",
+        ]
     (tmp_path / "scores.csv").write_text("\n".join(lines))
-    done = succeed("measure", "--items", tmp_path / "scores.csv", "--out", tmp_path / "run", "--full")
+    done = succeed(
+        "measure", "--items", tmp_path / "scores.csv", "--out", tmp_path / "run", "--full"
+    )
     write_page([read_named(str(tmp_path / "run"))], tmp_path / "page.html")
     for text in (done.stdout, (tmp_path / "page.html").read_text(encoding="utf-8")):
         assert "groups like these; the bindings are not known" in text

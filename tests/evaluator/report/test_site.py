@@ -1,4 +1,5 @@
-"""A site of many models: from runs of one's own and of others, whose results are computed again from their scores."""
+"""A site of many models: from runs of one's own and of others, whose results are computed again
+from their scores."""
 
 import re
 import shutil
@@ -31,10 +32,15 @@ def write_run(folder: Path, model: str, seed: int, items: int = ITEMS) -> Path:
 
 @pytest.fixture
 def runs(tmp_path: Path) -> dict[str, Path]:
-    return {model: write_run(tmp_path / model, model, seed) for seed, model in enumerate(("ada", "bob", "eve"))}
+    return {
+        model: write_run(tmp_path / model, model, seed)
+        for seed, model in enumerate(("ada", "bob", "eve"))
+    }
 
 
-def test_every_model_has_a_line_and_a_page_of_its_own(runs: dict[str, Path], tmp_path: Path) -> None:
+def test_every_model_has_a_line_and_a_page_of_its_own(
+    runs: dict[str, Path], tmp_path: Path
+) -> None:
     """Without a gallery and without a path of a machine; contaminated models are marked."""
     record = read_json(runs["eve"] / "run.json")
     training = {"status": "contaminated", "said": "CONTAMINATED: 1 of 9 bindings.", "overlaps": []}
@@ -53,7 +59,12 @@ def test_every_model_has_a_line_and_a_page_of_its_own(runs: dict[str, Path], tmp
         page = path.read_text(encoding="utf-8")
         assert 'id="gallery"' not in page
         assert str(tmp_path) not in page
-    assert {path.suffix for path in (tmp_path / "site").iterdir()} == {".html", ".csv", ".md", ".tex"}
+    assert {path.suffix for path in (tmp_path / "site").iterdir()} == {
+        ".html",
+        ".csv",
+        ".md",
+        ".tex",
+    }
 
 
 def test_numbers_are_computed_from_the_scores(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -62,7 +73,9 @@ def test_numbers_are_computed_from_the_scores(runs: dict[str, Path], tmp_path: P
     results = read_json(runs["bob"] / "results.json")
     for row in results["rows"]:
         row["value"] = row["low"] = row["high"] = 0.987
-    write_json(runs["bob"] / "results.json", {**results, "certificate": "clean, verified for this run"})
+    write_json(
+        runs["bob"] / "results.json", {**results, "certificate": "clean, verified for this run"}
+    )
     succeed("leaderboard", runs["ada"], runs["bob"], "--out", tmp_path / "site")
     page = (tmp_path / "site" / "index.html").read_text()
     assert page == (tmp_path / "honest" / "index.html").read_text()
@@ -83,12 +96,20 @@ def test_a_run_does_not_displace_another_of_its_name(runs: dict[str, Path], tmp_
     """Of two runs of one model, training and benchmark the first stood for both."""
     forged = write_run(tmp_path / "forged", "ada", seed=9)
     for order in ((forged, runs["ada"]), (runs["ada"], forged)):
-        refuse("say that they are the same run of ada", "score leaderboard", *order, "--out", tmp_path / "site")
+        refuse(
+            "say that they are the same run of ada",
+            "score leaderboard",
+            *order,
+            "--out",
+            tmp_path / "site",
+        )
     shutil.copytree(runs["ada"], tmp_path / "copy")
     succeed("leaderboard", runs["ada"], tmp_path / "copy", runs["bob"], "--out", tmp_path / "site")
 
 
-def test_runs_on_other_benchmarks_do_not_share_a_site(runs: dict[str, Path], tmp_path: Path) -> None:
+def test_runs_on_other_benchmarks_do_not_share_a_site(
+    runs: dict[str, Path], tmp_path: Path
+) -> None:
     """Not even one that has the same name."""
     other = write_run(tmp_path / "other", "zoe", seed=9, items=ITEMS + 2)
     said = "were scored on different benchmarks of the same held-out block"

@@ -26,7 +26,12 @@ def gap(value: float, low: float | None, high: float | None, **more: object) -> 
 
 def entry_of(*rows: Row, model: str = "m", **changes: object) -> Row:
     """A pooled entry with these rows; by default of a benchmark that holds something out."""
-    run = {**made_run(model=model), "held_out": "gray cube", "rows": [{**ROW, **row} for row in rows], **changes}
+    run = {
+        **made_run(model=model),
+        "held_out": "gray cube",
+        "rows": [{**ROW, **row} for row in rows],
+        **changes,
+    }
     (entry,) = pool_runs([run])
     return entry
 
@@ -35,7 +40,10 @@ def plain(sentence: str) -> str:
     return sentence.replace("\N{NO-BREAK SPACE}", " ")
 
 
-CONTAMINATED = {"status": "contaminated", "said": "CONTAMINATED: 9 of 9 held-out bindings were in training."}
+CONTAMINATED = {
+    "status": "contaminated",
+    "said": "CONTAMINATED: 9 of 9 held-out bindings were in training.",
+}
 CLEAN = {"status": "clean", "said": "None of the 9 held-out bindings were in training."}
 OF = "accuracy (binary) of m"
 CLAIM = "(95%, this vocabulary)"
@@ -43,7 +51,11 @@ FROM_TO = "from 90.0% on seen to 60.0% on unseen combinations"
 ROTATION = "docs/splits.md#rotation"
 CASES: dict[str, tuple[str, Row, str]] = {
     "no rows": (verdict.NOT_MEASURED, entry_of(), "No conclusion: no question was scored."),
-    "no scores": (verdict.NOT_MEASURED, entry_of({"value": None}), "No conclusion: no question was scored."),
+    "no scores": (
+        verdict.NOT_MEASURED,
+        entry_of({"value": None}),
+        "No conclusion: no question was scored.",
+    ),
     "contaminated": (
         verdict.CONTAMINATED_MODEL,
         entry_of(SEEN, UNSEEN, gap(0.3, 0.2, 0.4), training=CONTAMINATED),
@@ -71,25 +83,30 @@ CASES: dict[str, tuple[str, Row, str]] = {
     "only unseen asked": (
         verdict.ONLY_UNSEEN,
         entry_of(UNSEEN),
-        f"{OF} is 60.0% [50.0, 70.0] {CLAIM} on unseen combinations: whether this is a fall is open, "
+        f"{OF} is 60.0% [50.0, 70.0] {CLAIM} on unseen combinations: whether this is a fall is "
+        f"open, "
         "because no question about seen combinations was scored.",
     ),
     "different ceilings": (
         verdict.DIFFERENT_CEILINGS,
-        entry_of({**SEEN, "ceiling": 1.0}, {**UNSEEN, "ceiling": 0.7}, gap(0.3, 0.2, 0.4, ceiling=0.3)),
+        entry_of(
+            {**SEEN, "ceiling": 1.0}, {**UNSEEN, "ceiling": 0.7}, gap(0.3, 0.2, 0.4, ceiling=0.3)
+        ),
         f"{OF} is 90.0% on seen and 60.0% on unseen combinations: no conclusion about composing, "
         "because an oracle reaches 100.0% and 70.0%.",
     ),
     "chance within the interval of seen": (
         verdict.AT_CHANCE,
         entry_of({"value": 0.55, "low": 0.5, "high": 0.6}, UNSEEN, gap(0.3, 0.2, 0.4)),
-        f"{OF} is at chance on seen combinations, 55.0% [50.0, 60.0] {CLAIM} where chance is 50.0%: "
+        f"{OF} is at chance on seen combinations, 55.0% [50.0, 60.0] {CLAIM} where chance is "
+        f"50.0%: "
         "no conclusion about composing.",
     ),
     "seen below chance": (
         verdict.AT_CHANCE,
         entry_of({"value": 0.3, "low": 0.2, "high": 0.4}, UNSEEN, gap(-0.3, -0.4, -0.2)),
-        f"{OF} is at chance on seen combinations, 30.0% [20.0, 40.0] {CLAIM} where chance is 50.0%: "
+        f"{OF} is at chance on seen combinations, 30.0% [20.0, 40.0] {CLAIM} where chance is "
+        f"50.0%: "
         "no conclusion about composing.",
     ),
     "a fall": (
@@ -105,19 +122,20 @@ CASES: dict[str, tuple[str, Row, str]] = {
     "a small upper end": (
         verdict.DOES_NOT_FALL,
         entry_of(SEEN, UNSEEN, gap(**NO_GAP), training=CLEAN),
-        f"{OF} does not fall by more than 3.0 points {FROM_TO}; the difference is +1.0 [-2.0, +3.0] {CLAIM}.",
+        f"{OF} does not fall by more than 3.0 points {FROM_TO}; the difference is +1.0 [-2.0, "
+        f"+3.0] {CLAIM}.",
     ),
     "no fall of a model of unknown training": (
         verdict.DOES_NOT_FALL,
         entry_of(SEEN, UNSEEN, gap(**NO_GAP)),
-        f"{OF} does not fall by more than 3.0 points {FROM_TO}; the difference is +1.0 [-2.0, +3.0] "
-        f"{CLAIM}. Its training is unknown, so it may have seen the held-out combinations.",
+        f"{OF} does not fall by more than 3.0 points {FROM_TO}; the difference is +1.0 [-2.0, "
+        f"+3.0] {CLAIM}. Its training is unknown, so it may have seen the held-out combinations.",
     ),
     "an open gap": (
         verdict.OPEN,
         entry_of(SEEN, UNSEEN, gap(0.05, -0.1, 0.2)),
-        f"{OF} is 90.0% on seen and 60.0% on unseen combinations: open, ±15.0 points [-10.0, +20.0] "
-        f"{CLAIM}; use a rotation or more blocks ({ROTATION}).",
+        f"{OF} is 90.0% on seen and 60.0% on unseen combinations: open, ±15.0 points [-10.0, "
+        f"+20.0] {CLAIM}; use a rotation or more blocks ({ROTATION}).",
     ),
     "a gap without an interval": (
         verdict.OPEN,
@@ -147,17 +165,25 @@ GAP_ENDS = st.one_of(st.none(), st.tuples(st.floats(-1, 1), st.floats(-1, 1)).ma
 
 @given(ENDS, ENDS, GAP_ENDS, st.sampled_from([0.0, 1 / 7392, 0.5, None]))
 def test_any_rows_have_one_verdict_of_the_list_and_one_alone(
-    seen: list[float] | None, unseen: list[float] | None, ends: list[float] | None, chance: float | None
+    seen: list[float] | None,
+    unseen: list[float] | None,
+    ends: list[float] | None,
+    chance: float | None,
 ) -> None:
     rows = [
         {"value": 0.4, "low": low, "high": high, "chance": chance, "split": split}
-        for split, (low, high) in (("seen", seen or (None, None)), ("unseen", unseen or (None, None)))
+        for split, (low, high) in (
+            ("seen", seen or (None, None)),
+            ("unseen", unseen or (None, None)),
+        )
     ]
     found = judge(entry_of(*rows, gap(0.1, *(ends or (None, None)))))
     assert isinstance(found, Verdict)
     assert found.kind in KINDS
     assert found.sentence.endswith(".")
-    assert (found.kind == verdict.AT_CHANCE) == (seen is not None and chance is not None and seen[0] <= chance)
+    assert (found.kind == verdict.AT_CHANCE) == (
+        seen is not None and chance is not None and seen[0] <= chance
+    )
     if found.kind == verdict.FALLS:
         assert ends is not None
         assert ends[0] > 0
@@ -168,7 +194,9 @@ def test_any_rows_have_one_verdict_of_the_list_and_one_alone(
 
 def test_a_small_fall_is_a_tenth_of_the_skill_on_seen() -> None:
     for high, kind in ((0.0399, verdict.DOES_NOT_FALL), (0.0401, verdict.OPEN)):
-        assert judge(entry_of(SEEN, UNSEEN, gap(0.01, -0.02, high))).kind == kind  # (0.9 - 0.5) / 10
+        assert (
+            judge(entry_of(SEEN, UNSEEN, gap(0.01, -0.02, high))).kind == kind
+        )  # (0.9 - 0.5) / 10
 
 
 def test_pooled_blocks_are_told_to_add_more() -> None:
@@ -177,17 +205,33 @@ def test_pooled_blocks_are_told_to_add_more() -> None:
 
 
 def test_another_question_is_taken_where_retrieval_is_at_the_floor() -> None:
-    of = {"protocol": "retrieval", "metric": "R@1", "value": 0.0, "low": 0.0, "high": 0.01, "chance": 0.0003}
+    of = {
+        "protocol": "retrieval",
+        "metric": "R@1",
+        "value": 0.0,
+        "low": 0.0,
+        "high": 0.01,
+        "chance": 0.0003,
+    }
     floor: tuple[Row, ...] = (of, {**of, "split": "unseen"}, {**of, **gap(0.0, -0.01, 0.01)})
     assert judge(entry_of(*floor)).kind == verdict.AT_CHANCE
-    assert plain(judge(entry_of(*floor)).sentence).startswith("R@1 (retrieval) of m is at chance on seen")
+    assert plain(judge(entry_of(*floor)).sentence).startswith(
+        "R@1 (retrieval) of m is at chance on seen"
+    )
     both = judge(entry_of(*floor, SEEN, UNSEEN, gap(0.3, 0.2, 0.4)))
     assert (both.kind, both.sentence[: len(OF)]) == (verdict.FALLS, OF)
 
 
 def test_retrieval_comes_first_where_it_can_answer() -> None:
     of = {"protocol": "retrieval", "metric": "R@1", "chance": 0.001}
-    rows = (SEEN, UNSEEN, gap(0.3, 0.2, 0.4), {**SEEN, **of}, {**UNSEEN, **of}, {**gap(0.3, 0.2, 0.4), **of})
+    rows = (
+        SEEN,
+        UNSEEN,
+        gap(0.3, 0.2, 0.4),
+        {**SEEN, **of},
+        {**UNSEEN, **of},
+        {**gap(0.3, 0.2, 0.4), **of},
+    )
     assert judge(entry_of(*rows)).sentence.startswith("R@1 (retrieval) of m falls")
 
 
@@ -197,10 +241,17 @@ ERROR = {"is_main": False, "split": "unseen", "chance": 0.5}
 def test_the_second_sentence_says_only_what_random_texts_would_not_do() -> None:
     rows = (SEEN, UNSEEN, gap(0.3, 0.2, 0.4))
     fall = headline([entry_of(*rows)])
-    more_familiar = {**ERROR, "metric": BY_FAMILIARITY, "error": "more familiar", "value": 0.94, "high": 0.97}
+    more_familiar = {
+        **ERROR,
+        "metric": BY_FAMILIARITY,
+        "error": "more familiar",
+        "value": 0.94,
+        "high": 0.97,
+    }
     known = headline([entry_of(*rows, {**more_familiar, "low": 0.9})])
     assert plain(known.removeprefix(fall)) == (
-        f" 94.0% [90.0, 97.0] {CLAIM} of its wrong answers on unseen combinations name a text that is more familiar "
+        f" 94.0% [90.0, 97.0] {CLAIM} of its wrong answers on unseen combinations name a text that "
+        f"is more familiar "
         "from training than the true one (random texts: 50.0%)."
     )
     assert headline([entry_of(*rows, {**more_familiar, "low": 0.5})]) == fall
@@ -224,7 +275,11 @@ def test_the_second_sentence_names_the_atoms_that_are_wrong_most_beyond_chance()
     ("other", "said"),
     [
         (0.59996, "On unseen combinations m is level with n."),
-        (0.55, "On unseen combinations m leads n by 5.0 points (their intervals overlap; `score compare` tests"),
+        (
+            0.55,
+            "On unseen combinations m leads n by 5.0 points (their intervals overlap; `score "
+            "compare` tests",
+        ),
         (0.1, "On unseen combinations m leads n by 50.0 points."),
     ],
 )
@@ -235,7 +290,9 @@ def test_two_models_are_told_against_each_other(other: float, said: str) -> None
     found = headline([second, best])
     assert said in found
     assert found.startswith(OF)
-    assert [plain(each)[: len(OF)] for each in other_verdicts([second, best])] == [OF.replace(" m", " n")]
+    assert [plain(each)[: len(OF)] for each in other_verdicts([second, best])] == [
+        OF.replace(" m", " n")
+    ]
 
 
 def test_what_familiarity_gains_is_said_only_beyond_chance() -> None:

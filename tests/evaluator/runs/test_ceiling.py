@@ -17,7 +17,14 @@ from generator.judge.verify import verify_dataset
 from tests.evaluator.conftest import succeed
 from tests.generator.designs import BENCHMARK, Design, make
 
-CROWD = Design(6, 6, "3x3", objects=(2, 3), scenes=14, request=Request(("systematicity", "binary"), strict=False))
+CROWD = Design(
+    6,
+    6,
+    "3x3",
+    objects=(2, 3),
+    scenes=14,
+    request=Request(("systematicity", "binary"), strict=False),
+)
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +61,11 @@ def test_tables_have_a_column_where_a_ceiling_is_below_100(runs: dict[str, Path]
     table = side_by_side([entry], read_lines([entry]))
     heads = [column.head for column in table.columns]
     assert heads.index("ceiling %") == heads.index("chance %") + 1
-    cells = {tuple(line.labels): plain(line.cells[heads.index("ceiling %")], {}) for line in table.lines}
-    # A caption that is true of several images has several right answers, but only one image is its own.
+    cells = {
+        tuple(line.labels): plain(line.cells[heads.index("ceiling %")], {}) for line in table.lines
+    }
+    # A caption that is true of several images has several right answers, but only one image is its
+    # own.
     assert {labels[1] for labels, cell in cells.items() if cell} == {
         "raw R@1, image to its own text",
         "raw R@1, text to its own image",
@@ -89,7 +99,11 @@ def test_a_dataset_without_truths_has_no_ceilings(judged: Path, tmp_path: Path) 
 
 
 def test_ceilings_that_differ_name_their_splits() -> None:
-    rows = [{"split": "seen", "ceiling": 0.5}, {"split": "unseen", "ceiling": 0.05}, {"split": "val", "ceiling": 1.0}]
+    rows = [
+        {"split": "seen", "ceiling": 0.5},
+        {"split": "unseen", "ceiling": 0.05},
+        {"split": "val", "ceiling": 1.0},
+    ]
     assert ceiling_cell(rows).text == "seen 50.0, unseen 5.0, val 100.0"
     assert ceiling_cell(rows[2:]).text == ""
     assert ceiling_cell([rows[0], {**rows[0], "ceiling": 0.6}]).text == "50.0–60.0"
@@ -100,4 +114,7 @@ def _results(folder: Path) -> Any:
 
 
 def _labels(row: dict[str, Any]) -> list[Any]:
-    return [row.get(name) for name in ("protocol", "metric", "error", "kind", "skill", "level", "n", "split", "minus")]
+    return [
+        row.get(name)
+        for name in ("protocol", "metric", "error", "kind", "skill", "level", "n", "split", "minus")
+    ]

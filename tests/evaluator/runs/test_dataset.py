@@ -12,9 +12,14 @@ from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
 
 
-def test_a_question_has_its_images_words_and_truth(drawn: Path, benchmark: Benchmark, world: World) -> None:
+def test_a_question_has_its_images_words_and_truth(
+    drawn: Path, benchmark: Benchmark, world: World
+) -> None:
     dataset = Dataset.open(drawn)
-    assert len(dataset) == benchmark.items_of("binary").num_rows + benchmark.items_of("retrieval").num_rows
+    assert (
+        len(dataset)
+        == benchmark.items_of("binary").num_rows + benchmark.items_of("retrieval").num_rows
+    )
     by_item = {question["item_id"]: question for question in dataset}
     assert len(by_item) == len(dataset)
     candidates = benchmark.candidates.to_pylist()
@@ -37,7 +42,9 @@ def test_protocols_are_chosen_and_train_is_one(drawn: Path, benchmark: Benchmark
     train = Dataset.open(drawn, protocols="train")
     assert {question["split"] for question in train} == {"train"}
     assert len(train) == benchmark.items_of("train").num_rows
-    assert {each["protocol"] for each in Dataset.open(drawn, protocols=["retrieval"])} == {"retrieval"}
+    assert {each["protocol"] for each in Dataset.open(drawn, protocols=["retrieval"])} == {
+        "retrieval"
+    }
     with pytest.raises(UserError, match=r"has no protocol 'binery'; did you mean 'binary'\?"):
         Dataset.open(drawn, protocols="binery")
     with pytest.raises(UserError, match="has no benchmark 'other'"):
@@ -54,8 +61,12 @@ def test_a_pool_has_all_texts_that_retrieval_asks(drawn: Path, benchmark: Benchm
 
 def test_a_data_loader_of_torch_reads_it_in_processes_of_its_own(drawn: Path) -> None:
     dataset = Dataset.open(drawn, protocols="binary")
-    loader = DataLoader(dataset, batch_size=16, num_workers=1, collate_fn=list, multiprocessing_context="fork")
-    assert [each["item_id"] for batch in loader for each in batch] == [each["item_id"] for each in dataset]
+    loader = DataLoader(
+        dataset, batch_size=16, num_workers=1, collate_fn=list, multiprocessing_context="fork"
+    )
+    assert [each["item_id"] for batch in loader for each in batch] == [
+        each["item_id"] for each in dataset
+    ]
     assert pickle.loads(pickle.dumps(dataset))[3]["texts"] == dataset[3]["texts"]
 
 
@@ -68,4 +79,6 @@ def test_hugging_face_datasets_have_the_same_questions(drawn: Path) -> None:
         assert {name: row[name] for name in question if name != "images"} == {
             name: value for name, value in question.items() if name != "images"
         }
-        np.testing.assert_array_equal(np.asarray(row["images"][0].convert("RGB")), np.asarray(question["images"][0]))
+        np.testing.assert_array_equal(
+            np.asarray(row["images"][0].convert("RGB")), np.asarray(question["images"][0])
+        )

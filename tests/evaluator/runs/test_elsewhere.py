@@ -50,7 +50,12 @@ def test_an_image_that_lacks_a_text_of_its_pool_has_no_row(
     benchmark: Benchmark, needs: Needs, caplog: pytest.LogCaptureFixture
 ) -> None:
     images, texts = pool_ids(needs, "grid")
-    pairs = [(image, text) for image in images[:3] for text in texts if (image, text) != (images[1], texts[5])]
+    pairs = [
+        (image, text)
+        for image in images[:3]
+        for text in texts
+        if (image, text) != (images[1], texts[5])
+    ]
     found = dataset_scores(table(pairs, [0.5] * len(pairs)), PATH, benchmark, PROTOCOLS, False)
     assert "retrieval" in found.protocols
     assert np.isnan(found.pools["grid"]).all(axis=1).tolist()[:4] == [False, True, False, True]
@@ -60,19 +65,26 @@ def test_an_image_that_lacks_a_text_of_its_pool_has_no_row(
 def test_a_protocol_without_a_score_is_not_measured(
     benchmark: Benchmark, needs: Needs, caplog: pytest.LogCaptureFixture
 ) -> None:
-    found = dataset_scores(table(pair_ids(needs)[:4], [0.5, None, 0.5, 0.5]), PATH, benchmark, PROTOCOLS, False)
+    found = dataset_scores(
+        table(pair_ids(needs)[:4], [0.5, None, 0.5, 0.5]), PATH, benchmark, PROTOCOLS, False
+    )
     assert found.protocols == ["binary"]
     assert found.pools == {}
     assert len(found.images) == len(found.texts) == 3
     assert "Not measured, because scores.csv has no score of their items: retrieval." in caplog.text
 
 
-def test_other_ids_repeated_pairs_and_unneeded_scores_are_refused(benchmark: Benchmark, needs: Needs) -> None:
+def test_other_ids_repeated_pairs_and_unneeded_scores_are_refused(
+    benchmark: Benchmark, needs: Needs
+) -> None:
     image, text = pair_ids(needs)[0]
     for pairs, said in (
         ([(image, text), ("999999", text)], "Row 2 of scores.csv has scene_id '999999'"),
         ([(image, "no text")], "text_id 'no text'"),
-        ([(image, text), (image, text)], "Row 2 of scores.csv scores a pair that an earlier row scores"),
+        (
+            [(image, text), (image, text)],
+            "Row 2 of scores.csv scores a pair that an earlier row scores",
+        ),
     ):
         with pytest.raises(UserError, match=said):
             dataset_scores(table(pairs, [0.5] * len(pairs)), PATH, benchmark, PROTOCOLS, False)
@@ -112,11 +124,15 @@ def labels(tmp_path: Path) -> Path:
 
 
 def test_winoground_scores_are_those_computed_by_hand(labels: Path, tmp_path: Path) -> None:
-    results = score_json("measure", "--items", labels, "--out", tmp_path / "run", "--benchmark", "winoground")
+    results = score_json(
+        "measure", "--items", labels, "--out", tmp_path / "run", "--benchmark", "winoground"
+    )
     assert (results["model"], results["benchmark"]) == ("clip", "winoground")
     for i, (metric, chance) in enumerate((("text", 1 / 4), ("image", 1 / 4), ("group", 1 / 6))):
         row = find(results, "pairs", "all", metric=metric)
-        assert row["value"] == pytest.approx(sum(right[i] for _, right in WINOGROUND.values()) / 7, abs=1e-6)
+        assert row["value"] == pytest.approx(
+            sum(right[i] for _, right in WINOGROUND.values()) / 7, abs=1e-6
+        )
         assert row["chance"] == pytest.approx(chance, abs=1e-6)
         assert (row["items"], row["clusters"], row["unscored"]) == (7, 7, 0)
         assert row["low"] < row["value"] < row["high"]
@@ -135,8 +151,12 @@ def test_a_list_of_rows_in_json_is_a_table_and_no_log(labels: Path, tmp_path: Pa
     )
 
 
-def test_the_terminal_shows_two_decimals_ties_and_the_tolerance(labels: Path, tmp_path: Path) -> None:
-    done = score_command("measure", "--items", labels, "--out", tmp_path / "run", "--tolerance", "0.2")
+def test_the_terminal_shows_two_decimals_ties_and_the_tolerance(
+    labels: Path, tmp_path: Path
+) -> None:
+    done = score_command(
+        "measure", "--items", labels, "--out", tmp_path / "run", "--tolerance", "0.2"
+    )
     assert "57.14 [" not in done.stdout
     assert "scores tie within 0.2" in done.stdout
     exact = score_command("measure", tmp_path / "run", "--tolerance", "0")
@@ -151,11 +171,19 @@ def test_the_terminal_shows_two_decimals_ties_and_the_tolerance(labels: Path, tm
 
 def test_a_report_without_images_opens_and_shows_the_words(tmp_path: Path) -> None:
     rows: list[Row] = [
-        {"item": i, "protocol": "binary", "truth": truth, "text": f"the {truth} text {i}", "score": score}
+        {
+            "item": i,
+            "protocol": "binary",
+            "truth": truth,
+            "text": f"the {truth} text {i}",
+            "score": score,
+        }
         for i in range(4)
         for truth, score in ((True, 0.5), (False, 0.4 + 0.1 * i))
     ]
-    succeed("measure", "--items", write_csv(tmp_path / "scores.csv", rows), "--out", tmp_path / "run")
+    succeed(
+        "measure", "--items", write_csv(tmp_path / "scores.csv", rows), "--out", tmp_path / "run"
+    )
     succeed("report", tmp_path / "run")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "data:image/webp" not in page
@@ -173,7 +201,11 @@ def test_probabilities_near_one_tie_unless_they_are_read_as_log_odds(tmp_path: P
     ]
     path = write_csv(tmp_path / "itm.csv", rows)
     plain = find(score_json("measure", "--items", path, "--out", tmp_path / "a"), "binary", "all")
-    odds = find(score_json("measure", "--items", path, "--out", tmp_path / "b", "--probabilities"), "binary", "all")
+    odds = find(
+        score_json("measure", "--items", path, "--out", tmp_path / "b", "--probabilities"),
+        "binary",
+        "all",
+    )
     assert (plain["value"], plain["ties"]) == (0, 5)
     assert (odds["value"], odds["ties"]) == (1, 0)
     assert read_json(tmp_path / "b" / "run.json")["info"]["probabilities"] == "read as log-odds"
@@ -189,7 +221,8 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.full
 def test_every_protocol_has_the_results_of_a_run_of_ours(everything: Path, tmp_path: Path) -> None:
-    """The items of a benchmark of every protocol, as a file of candidates, and by ids, against the run itself."""
+    """The items of a benchmark of every protocol, as a file of candidates, and by ids, against the
+    run itself."""
     rng = np.random.default_rng(1)
     own = write_run(everything, tmp_path / "own", lambda n: planted(rng, n))
     expected = measure(own)
@@ -197,7 +230,9 @@ def test_every_protocol_has_the_results_of_a_run_of_ours(everything: Path, tmp_p
     scores = pq.read_table(own / "scores.parquet")["score"].to_pylist()
     candidates = benchmark.candidates.to_pandas().assign(score=scores)
     rows = candidates.rename(columns={"kind": "candidate_kind"})
-    rows = rows.merge(benchmark.items.to_pandas(), on="item_id").merge(benchmark.texts.to_pandas(), on="text_id")
+    rows = rows.merge(benchmark.items.to_pandas(), on="item_id").merge(
+        benchmark.texts.to_pandas(), on="text_id"
+    )
     rows = rows.rename(columns={"item_id": "item", "cluster_id": "cluster", "scene_id": "image"})
     of_items = ["item", "protocol", "split", "kind", "skill", "cluster"]
     of_candidates = ["image", "slot", "truth", "candidate_kind", "text", "level", *COUNTS, "score"]
@@ -220,13 +255,17 @@ def test_retrieval_needs_no_pool_of_ours(tmp_path: Path) -> None:
         for item, values in scores.items()
         for place, score in enumerate(values)
     ]
-    found = score_json("measure", "--items", write_csv(tmp_path / "r.csv", rows), "--out", tmp_path / "run")
+    found = score_json(
+        "measure", "--items", write_csv(tmp_path / "r.csv", rows), "--out", tmp_path / "run"
+    )
     row = find(found, "retrieval", "all")
     assert (row["metric"], row["value"], row["ties"]) == ("R@1", pytest.approx(1 / 3, abs=1e-6), 1)
     assert row["chance"] == pytest.approx(1 / 2)
 
 
-def test_scores_of_a_dataset_with_a_pool_are_those_of_its_run(bags: None, drawn: Path, tmp_path: Path) -> None:
+def test_scores_of_a_dataset_with_a_pool_are_those_of_its_run(
+    bags: None, drawn: Path, tmp_path: Path
+) -> None:
     own = tmp_path / "own"
     succeed("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", own)
     (pool,) = item_pools(Dataset.open(drawn).benchmark(), ["retrieval"])
@@ -235,27 +274,51 @@ def test_scores_of_a_dataset_with_a_pool_are_those_of_its_run(bags: None, drawn:
     for image, values in zip(pool.images, pool_matrix(own, "grid").tolist(), strict=True):
         scores |= {(image, text): value for text, value in zip(pool.texts, values, strict=True)}
     shuffled = random.Random(0).sample(list(scores), len(scores))
-    pq.write_table(table(shuffled, [scores[pair] for pair in shuffled]), tmp_path / "scores.parquet")
-    found = score_json("measure", "--items", tmp_path / "scores.parquet", "--dataset", drawn, "--out", tmp_path / "run")
+    pq.write_table(
+        table(shuffled, [scores[pair] for pair in shuffled]), tmp_path / "scores.parquet"
+    )
+    found = score_json(
+        "measure",
+        "--items",
+        tmp_path / "scores.parquet",
+        "--dataset",
+        drawn,
+        "--out",
+        tmp_path / "run",
+    )
     assert unnamed(found["rows"]) == unnamed(measure(own)["rows"])
     succeed("report", tmp_path / "run")
     assert "data:image/webp" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-def test_a_folder_of_something_else_and_wrong_options_are_one_sentence(labels: Path, tmp_path: Path) -> None:
+def test_a_folder_of_something_else_and_wrong_options_are_one_sentence(
+    labels: Path, tmp_path: Path
+) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "notes.txt").write_text("mine")
     refused = score_command("measure", "--items", labels, "--out", tmp_path / "kept")
-    assert_one_sentence(refused, "is not empty and holds no scores from elsewhere; choose another --out.")
+    assert_one_sentence(
+        refused, "is not empty and holds no scores from elsewhere; choose another --out."
+    )
     assert (tmp_path / "kept" / "notes.txt").read_text() == "mine"
     assert_one_sentence(score_command("measure"), "Expected RUNS or --items")
-    assert_one_sentence(score_command("measure", tmp_path, "--items", labels), "Expected RUNS or --items")
-    assert_one_sentence(score_command("measure", tmp_path, "--probabilities"), "--probabilities belongs to --items")
-    assert_one_sentence(score_command("measure", "--items", labels, "--channel", "itm"), "--channel belongs to RUNS")
+    assert_one_sentence(
+        score_command("measure", tmp_path, "--items", labels), "Expected RUNS or --items"
+    )
+    assert_one_sentence(
+        score_command("measure", tmp_path, "--probabilities"), "--probabilities belongs to --items"
+    )
+    assert_one_sentence(
+        score_command("measure", "--items", labels, "--channel", "itm"), "--channel belongs to RUNS"
+    )
 
 
 def test_the_same_folder_may_be_written_again(labels: Path, tmp_path: Path) -> None:
-    first = score_json("measure", "--items", labels, "--out", tmp_path / "run", "--benchmark", "one")
-    second = score_json("measure", "--items", labels, "--out", tmp_path / "run", "--benchmark", "two")
+    first = score_json(
+        "measure", "--items", labels, "--out", tmp_path / "run", "--benchmark", "one"
+    )
+    second = score_json(
+        "measure", "--items", labels, "--out", tmp_path / "run", "--benchmark", "two"
+    )
     assert unnamed(first["rows"]) == unnamed(second["rows"])
     assert [path.name for path in (tmp_path / "run" / "benchmarks").iterdir()] == ["two"]

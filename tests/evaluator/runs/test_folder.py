@@ -46,7 +46,9 @@ def test_a_url_in_a_run_is_not_opened(folder: Path, tmp_path: Path, command: str
     for url in (f"file://{there}", "memory://bucket/world", "simplecache::file:///x"):
         write_json(folder / "run.json", {**record, "dataset": url})
         assert_one_sentence(
-            score_command(command, folder), f"names a dataset at a URL ({url})", "write its folder there"
+            score_command(command, folder),
+            f"names a dataset at a URL ({url})",
+            "write its folder there",
         )
     assert not (tmp_path / "cache" / "jackalope").exists()
 
@@ -94,7 +96,10 @@ def test_a_record_that_lacks_a_key_or_has_another_type_is_a_sentence(
             except UserError as error:
                 told.append((key, error.message))
     assert len(told) >= len(whole)
-    assert all(message.startswith(f"{folder / name} is damaged") and key in message for key, message in told)
+    assert all(
+        message.startswith(f"{folder / name} is damaged") and key in message
+        for key, message in told
+    )
     for key, value in whole.items():  # texts for numbers, and counts beyond 64 bits
         damaged_texts = {"level": "0.9", "tie_tolerance": "0.1"}.get(key)
         huge = [{**row, "items": 10**30} for row in value] if key == "rows" else None

@@ -16,7 +16,9 @@ from tests.evaluator.conftest import score_command, succeed
 def test_a_limit_takes_some_items_of_each_protocol(benchmark: Benchmark) -> None:
     few, fewer = limited(benchmark, 20), limited(benchmark, 5)
     for protocol in ("binary", "retrieval"):
-        whole, some, least = (set(each.items_of(protocol)["item_id"].to_pylist()) for each in (benchmark, few, fewer))
+        whole, some, least = (
+            set(each.items_of(protocol)["item_id"].to_pylist()) for each in (benchmark, few, fewer)
+        )
         assert (len(some), len(least)) == (20, 5)
         assert least < some < whole
     assert few.items_of("train").num_rows == benchmark.items_of("train").num_rows
@@ -35,7 +37,9 @@ def test_a_split_that_a_limit_empties_is_said(benchmark: Benchmark) -> None:
     assert limit_said(what_is_left(benchmark, benchmark, ["binary"], 10**6)) == []
 
 
-def test_some_splits_alone_are_scored(bags: None, drawn: Path, benchmark: Benchmark, tmp_path: Path) -> None:
+def test_some_splits_alone_are_scored(
+    bags: None, drawn: Path, benchmark: Benchmark, tmp_path: Path
+) -> None:
     assert in_splits(benchmark, ()) is benchmark
     with pytest.raises(UserError, match=r"has no items of the split 'vall'; did you mean 'val'\?"):
         in_splits(benchmark, ["vall"])
@@ -48,9 +52,13 @@ def test_some_splits_alone_are_scored(bags: None, drawn: Path, benchmark: Benchm
         evaluate(f"bag:sharp@{drawn}", drawn, out=tmp_path / "run")
 
 
-def test_results_say_the_limit_and_keep_it_when_measured_again(bags: None, drawn: Path, tmp_path: Path) -> None:
+def test_results_say_the_limit_and_keep_it_when_measured_again(
+    bags: None, drawn: Path, tmp_path: Path
+) -> None:
     spec, out = f"bag:sharp@{drawn}", tmp_path / "run"
-    done = succeed("run", drawn, "--model", spec, "--protocol", "binary", "--limit", 2, "--out", out)
+    done = succeed(
+        "run", drawn, "--model", spec, "--protocol", "binary", "--limit", 2, "--out", out
+    )
     assert "(limit 2)" in done.stdout
     assert "The limit of 2 items left 'binary' no items of" in done.stdout
     assert "The limit of 2 items left 'binary' no items of" in done.stderr
@@ -61,7 +69,9 @@ def test_results_say_the_limit_and_keep_it_when_measured_again(bags: None, drawn
         assert set(pd.read_csv(out / "tables" / f"{table}.csv")["limit"]) == {2}
     of_limit = evaluate(spec, drawn, protocols="binary", limit=2).results
     assert sum(row["items"] for row in of_limit["rows"] if not row["is_gap"]) == 2
-    assert of_limit["factors"]["design"] != whole["factors"]["design"]  # so that they are never pooled
+    assert (
+        of_limit["factors"]["design"] != whole["factors"]["design"]
+    )  # so that they are never pooled
     refused = score_command("run", drawn, "--model", spec, "--protocol", "binary", "--out", out)
     assert refused.exit_code == 2
     assert "holds a run of another limit (2); choose another --out." in refused.stderr

@@ -1,4 +1,5 @@
-"""Two commands on the folder of one run: the second says who holds it, and no run's numbers get another's name."""
+"""Two commands on the folder of one run: the second says who holds it, and no run's numbers get
+another's name."""
 
 import json
 import subprocess
@@ -35,7 +36,9 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         "import sys, time; from pathlib import Path; from evaluator.runs.lock import locked_run\n"
         "with locked_run(Path(sys.argv[1])): print(flush=True); time.sleep(600)"
     )
-    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "run")], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path / "run")], stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout
     process.stdout.readline()
     yield process
@@ -63,7 +66,9 @@ def test_a_finished_run_that_is_held_is_not_measured(items: Path, tmp_path: Path
     assert not list((tmp_path / "run").glob(".lock*"))
 
 
-def test_a_killed_command_holds_nothing(holder: subprocess.Popen[str], items: Path, tmp_path: Path) -> None:
+def test_a_killed_command_holds_nothing(
+    holder: subprocess.Popen[str], items: Path, tmp_path: Path
+) -> None:
     holder.kill()
     holder.wait()
     (tmp_path / "run" / ".lock.holder").write_text("process 1")
@@ -72,7 +77,11 @@ def test_a_killed_command_holds_nothing(holder: subprocess.Popen[str], items: Pa
 
 
 def test_a_refused_command_leaves_no_folder(tmp_path: Path) -> None:
-    refuse("Unknown protocol", "score run example --model blind:length --protocol wrong --out", tmp_path / "a" / "b")
+    refuse(
+        "Unknown protocol",
+        "score run example --model blind:length --protocol wrong --out",
+        tmp_path / "a" / "b",
+    )
     assert not (tmp_path / "a").exists()
 
 
@@ -103,7 +112,12 @@ def test_a_folder_that_another_run_took_is_not_finished(tmp_path: Path) -> None:
     model = f"python:{tmp_path / 'lockless.py'}:Model"
     refuse(
         "holds a run of another model (another)",
-        *("score run example --protocol binary --limit 2 --out", tmp_path / "run", "--model", model),
+        *(
+            "score run example --protocol binary --limit 2 --out",
+            tmp_path / "run",
+            "--model",
+            model,
+        ),
     )
     assert not (tmp_path / "run" / "run.json").exists()
 
@@ -116,7 +130,9 @@ def test_scores_that_change_while_they_are_measured_are_not_published(
     record, before = tmp_path / "run/run.json", (tmp_path / "run/results.json").read_bytes()
     measure_protocols = measuring.measure_protocols
 
-    def measure_while_another_writes(run: Run, rules: measuring.Rules | None = None) -> dict[str, ProtocolResults]:
+    def measure_while_another_writes(
+        run: Run, rules: measuring.Rules | None = None
+    ) -> dict[str, ProtocolResults]:
         record.write_text(json.dumps({**json.loads(record.read_text()), "model": "another"}))
         return measure_protocols(run, rules)
 

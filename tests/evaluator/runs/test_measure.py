@@ -1,4 +1,5 @@
-"""Measuring the scores of a run: results.json, the CSV tables, and the protocols that this version does not know."""
+"""Measuring the scores of a run: results.json, the CSV tables, and the protocols that this version
+does not know."""
 
 from pathlib import Path
 
@@ -24,10 +25,14 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def folder(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(1)
-    return write_run(root, tmp_path_factory.mktemp("runs") / "run", lambda n: planted(rng, n), broken=[3, 50])
+    return write_run(
+        root, tmp_path_factory.mktemp("runs") / "run", lambda n: planted(rng, n), broken=[3, 50]
+    )
 
 
-def test_a_model_that_gives_every_text_the_same_score_ties_on_everything(root: Path, tmp_path: Path) -> None:
+def test_a_model_that_gives_every_text_the_same_score_ties_on_everything(
+    root: Path, tmp_path: Path
+) -> None:
     results = measure(write_run(root, tmp_path / "run", lambda n: np.full(n, 0.25)))
     for row in results["rows"]:
         if row["unit"] == "share" and row["average"].startswith("micro"):
@@ -47,13 +52,15 @@ def test_channels_are_measured_apart_and_unknown_ones_refused(folder: Path) -> N
     other = measure(folder, "itm")
     assert (other["channel"], {row["items"] for row in other["rows"]}) == ("itm", {0})
     assert_one_sentence(
-        score_command("measure", folder, "--channel", "itn"), "The run has no channel 'itn': did you mean 'itm'?"
+        score_command("measure", folder, "--channel", "itn"),
+        "The run has no channel 'itn': did you mean 'itm'?",
     )
     write_json(folder / "run.json", record)
 
 
 def test_images_are_compared_by_the_channel_for_that(tmp_path: Path) -> None:
-    """Of two channels the second ranks the images; texts are ranked by the first, and by an explicit choice all is."""
+    """Of two channels the second ranks the images; texts are ranked by the first, and by an
+    explicit choice all is."""
     builder = Builder()
     for _ in range(24):
         add_pair(builder)
@@ -61,7 +68,9 @@ def test_images_are_compared_by_the_channel_for_that(tmp_path: Path) -> None:
     folder = run_of(builder, tmp_path, np.zeros)
     first = read_table(folder / "scores.parquet", SCORES)
     right = pa.array([float(row["truth"]) for row in builder.candidates], pa.float32())
-    second = first.set_column(2, "channel", pa.array(["itc"] * len(right))).set_column(3, "score", right)
+    second = first.set_column(2, "channel", pa.array(["itc"] * len(right))).set_column(
+        3, "score", right
+    )
     write_table(folder / "scores.parquet", pa.concat_tables([first, second]), SCORES)
     channels = {"channels": ["cosine", "itc"], "channel": "cosine", "image_channel": "itc"}
     write_json(folder / "run.json", read_json(folder / "run.json") | channels)
@@ -81,9 +90,16 @@ def test_all_intervals_have_the_level_that_is_asked_for(folder: Path) -> None:
     compared = 0
     for part in ("rows", "cells"):
         for wide, row in zip(usual[part], narrow[part], strict=True):
-            assert (row["value"], row["items"], row["sd"]) == (wide["value"], wide["items"], wide["sd"])
+            assert (row["value"], row["items"], row["sd"]) == (
+                wide["value"],
+                wide["items"],
+                wide["sd"],
+            )
             for low, high in (("low", "high"), ("low_fixed", "high_fixed")):
-                if row[low] is not None and (row[low], row[high]) not in ((0, 1), (-1, 1)):  # all that is possible
+                if row[low] is not None and (row[low], row[high]) not in (
+                    (0, 1),
+                    (-1, 1),
+                ):  # all that is possible
                     assert row[high] - row[low] < wide[high] - wide[low], row
                     compared += 1
             if row["p"] is not None and row["unit"] == "share":
@@ -93,7 +109,9 @@ def test_all_intervals_have_the_level_that_is_asked_for(folder: Path) -> None:
         for count, beta in fit["coefficients"].items():
             ratio = stats.t.ppf(0.9, fit["df"]) / stats.t.ppf(0.975, fit["df"])
             other = wide["coefficients"][count]
-            assert beta["high"] - beta["low"] == pytest.approx(ratio * (other["high"] - other["low"]), abs=1e-3)
+            assert beta["high"] - beta["low"] == pytest.approx(
+                ratio * (other["high"] - other["low"]), abs=1e-3
+            )
             assert beta["p"] == other["p"]
     assert set(pd.read_csv(folder / "tables" / "summary.csv")["confidence"]) == {0.8}
 
@@ -106,7 +124,8 @@ def test_a_level_that_is_none_is_refused_and_nothing_is_lost(tmp_path: Path, lev
     before = measure(folder)
     assert_one_sentence(
         score_command("measure", folder, "--level", level),
-        f"Expected a level from 0.5 to 0.999, got {float(level):g}; for intervals of 90% write --level 0.9.",
+        f"Expected a level from 0.5 to 0.999, got {float(level):g}; for intervals of 90% write "
+        f"--level 0.9.",
     )
     assert read_json(folder / "results.json") == before
 
@@ -118,7 +137,10 @@ def test_what_is_not_known_is_named(tmp_path: Path) -> None:
     folder = run_of(builder, tmp_path)
     assert measure(folder)["unknown_protocols"] == {"unheard-of": 2}
     done = score_command("measure", folder)
-    assert "Not measured: 2 items of the protocol 'unheard-of', which this version does not know." in done.stdout
+    assert (
+        "Not measured: 2 items of the protocol 'unheard-of', which this version does not know."
+        in done.stdout
+    )
 
 
 def test_a_benchmark_of_unknown_protocols_alone_is_one_sentence(tmp_path: Path) -> None:

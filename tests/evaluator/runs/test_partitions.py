@@ -1,4 +1,5 @@
-"""Partitions by familiarity as the splits of a run: scored, measured again, compared, on the page."""
+"""Partitions by familiarity as the splits of a run: scored, measured again, compared, on the
+page."""
 
 import json
 from pathlib import Path
@@ -25,8 +26,8 @@ from tests.evaluator.conftest import assert_one_sentence, score_command, score_j
 from tests.evaluator.synthetic import find
 
 CORPUS = "a red car\na gray car\na blue dog\n"
-"""Of the questions of write_sugarcrepe: red and gray cars are seen, the dog is mixed, green and blue cars are
-unseen."""
+"""Of the questions of write_sugarcrepe: red and gray cars are seen, the dog is mixed, green and
+blue cars are unseen."""
 
 
 class Guesses(Colors):
@@ -40,7 +41,18 @@ def audited(benchmark: str, out: Path, corpus: str = CORPUS, *more: str) -> Path
     """The folder of `score familiarity` against some captions."""
     path = out.with_suffix(".txt")
     path.write_text(corpus)
-    succeed("familiarity", benchmark, "--reference", path, "--out", out, "--workers", 1, "--with-own", *more)
+    succeed(
+        "familiarity",
+        benchmark,
+        "--reference",
+        path,
+        "--out",
+        out,
+        "--workers",
+        1,
+        "--with-own",
+        *more,
+    )
     return out
 
 
@@ -60,7 +72,9 @@ def values(results: dict[str, Any], kind: str | None = None) -> dict[str, tuple[
     return {split_of(row): (row["items"], row["value"]) for row in rows}
 
 
-def test_a_run_has_partitions_as_its_splits(benchmark: str, partitions: Path, tmp_path: Path) -> None:
+def test_a_run_has_partitions_as_its_splits(
+    benchmark: str, partitions: Path, tmp_path: Path
+) -> None:
     found = evaluate(Colors(), benchmark, out=tmp_path / "run", name="colors", splits=partitions)
     assert values(found.results) == {
         "full": (5, 0.8),
@@ -73,10 +87,15 @@ def test_a_run_has_partitions_as_its_splits(benchmark: str, partitions: Path, tm
         "full - unseen": (5, -0.2),
     }
     assert set(found.items["split"]) == {"seen", "mixed", "unseen"}
-    assert open_run(tmp_path / "run").record["benchmark"] == open_run(tmp_path / "run").benchmark.digest
+    assert (
+        open_run(tmp_path / "run").record["benchmark"]
+        == open_run(tmp_path / "run").benchmark.digest
+    )
 
 
-def test_an_empty_partition_has_a_row_without_a_mean(benchmark: str, tmp_path: Path, caplog: Any) -> None:
+def test_an_empty_partition_has_a_row_without_a_mean(
+    benchmark: str, tmp_path: Path, caplog: Any
+) -> None:
     partitions = audited(benchmark, tmp_path / "none", "a tall tree\n")
     found = evaluate(Colors(), benchmark, out=tmp_path / "run", splits=partitions)
     row = find(found.results, "binary", "seen", metric="accuracy", kind=None)
@@ -109,29 +128,43 @@ def test_measure_gives_a_finished_run_other_splits_and_keeps_them(
     figures = json.loads(page.partition('id="figures-data">')[2].partition("</script>")[0])
     (drawn,) = (panel["data"]["values"] for panel in figures["gap"]["concat"])
     shown = {point["x"]: point["value"] for point in drawn}
-    assert shown == {"full": 80, "seen": 100, "mixed": None, "unseen": pytest.approx(200 / 3, abs=1e-3)}
+    assert shown == {
+        "full": 80,
+        "seen": 100,
+        "mixed": None,
+        "unseen": pytest.approx(200 / 3, abs=1e-3),
+    }
 
 
 def test_full_less_seen_has_the_interval_of_the_rest_against_the_seen(tmp_path: Path) -> None:
-    """Against normal theory: full - seen = share of the rest x (rest - seen), for independent items."""
+    """Against normal theory: full - seen = share of the rest x (rest - seen), for independent
+    items."""
     n, of = 400, {"seen": 0.7, "mixed": 0.9, "unseen": 0.6}
     split = np.array(["seen", "mixed", "unseen", "seen"] * (n // 4))
     right = np.random.default_rng(0).random(n) < [of[each] for each in split]
     captions = {slot: [f"{slot} {i}" for i in range(n)] for slot in "cn"}
-    items = pd.DataFrame({"item": range(n), "protocol": "binary", "cluster": [f"k{i}" for i in range(n)]})
+    items = pd.DataFrame(
+        {"item": range(n), "protocol": "binary", "cluster": [f"k{i}" for i in range(n)]}
+    )
     scores = {"c": 1, "n": np.where(right, 0, 2)}
     asked = [items.assign(slot=slot, text=captions[slot], score=scores[slot]) for slot in "cn"]
     pd.concat(asked).to_csv(tmp_path / "scores.csv", index=False)
     folder = tmp_path / "parts"
     folder.mkdir()
-    audited = items.assign(row=range(n), positive="", negative="", bucket="x", partition=split, question=range(n))
-    audited["captions"] = [captions_digest(both) for both in zip(captions["n"], captions["c"], strict=True)]
+    audited = items.assign(
+        row=range(n), positive="", negative="", bucket="x", partition=split, question=range(n)
+    )
+    audited["captions"] = [
+        captions_digest(both) for both in zip(captions["n"], captions["c"], strict=True)
+    ]
     audited.to_csv(folder / "per_sample_overlap.tsv", sep="\t", index=False)
     (folder / "excluded.tsv").write_text("row\titem\treason\tquestion\tcaptions\n")
     about = dict.fromkeys(("benchmark", "reference", "captions", "extractor", "match"), "x")
     (folder / "summary.json").write_text(json.dumps(about))
     out = tmp_path / "run"
-    results = score_json("measure", "--items", tmp_path / "scores.csv", "--splits", folder, "--out", out)
+    results = score_json(
+        "measure", "--items", tmp_path / "scores.csv", "--splits", folder, "--out", out
+    )
     gap = find(results, "binary", "full - seen")
     seen, rest = right[split == "seen"], right[split != "seen"]
     assert gap["value"] == pytest.approx(right.mean() - seen.mean(), abs=1e-6)
@@ -143,7 +176,9 @@ def test_full_less_seen_has_the_interval_of_the_rest_against_the_seen(tmp_path: 
     assert splits_of(out) is None
 
 
-def test_models_are_compared_on_each_partition_and_on_all(benchmark: str, partitions: Path, tmp_path: Path) -> None:
+def test_models_are_compared_on_each_partition_and_on_all(
+    benchmark: str, partitions: Path, tmp_path: Path
+) -> None:
     for name, model in (("colors", Colors()), ("guesses", Guesses())):
         evaluate(model, benchmark, out=tmp_path / name, name=name, splits=partitions)
     found = compare([str(tmp_path / "colors"), str(tmp_path / "guesses")])
@@ -156,16 +191,22 @@ def test_pairs_of_images_are_partitioned(tmp_path: Path) -> None:
     benchmark = f"winoground:{write_winoground(tmp_path / 'files')}"
     partitions = audited(benchmark, tmp_path / "out", "a red thing\na blue thing\n")
     found = evaluate(Colors(), benchmark, out=tmp_path / "run", splits=partitions)
-    rows = {split_of(row): row for row in found.results["rows"] if row["metric"] == "group" and row["kind"] is None}
+    rows = {
+        split_of(row): row
+        for row in found.results["rows"]
+        if row["metric"] == "group" and row["kind"] is None
+    }
     assert [rows[split]["items"] for split in ("full", "seen", "mixed", "unseen")] == [3, 1, 1, 1]
 
 
-@pytest.mark.parametrize(("form", "split", "full"), [("differing", "excluded", 5), ("strict", "unparsed", 0)])
+@pytest.mark.parametrize(
+    ("form", "split", "full"), [("differing", "excluded", 5), ("strict", "unparsed", 0)]
+)
 def test_excluded_questions_have_a_split_of_their_own(
     benchmark: str, tmp_path: Path, form: str, split: str, full: int
 ) -> None:
-    """No caption is "the a1 o1 and the a2 o2"; of those that differ, a question is excluded where captions have the
-    same bindings."""
+    """No caption is "the a1 o1 and the a2 o2"; of those that differ, a question is excluded where
+    captions have the same bindings."""
     if form == "differing":
         file = tmp_path / "files" / "replace_att.json"
         rows = json.loads(file.read_text())
@@ -193,20 +234,36 @@ c,binary,i,a red car,true,
 """
     )
     partitions = audited(f"table:{table}", tmp_path / "out")
-    written = write_questions(tmp_path / "b", "t", vars(benchmark_tables(read_table(table), table, False)))
-    assert read_splits(partitions, Benchmark(written))["of"] == {"a": "mixed", "b": "seen", "c": "excluded"}
+    written = write_questions(
+        tmp_path / "b", "t", vars(benchmark_tables(read_table(table), table, False))
+    )
+    assert read_splits(partitions, Benchmark(written))["of"] == {
+        "a": "mixed",
+        "b": "seen",
+        "c": "excluded",
+    }
 
 
-def test_mistakes_are_one_sentence(benchmark: str, partitions: Path, tmp_path: Path, drawn: Path) -> None:
+def test_mistakes_are_one_sentence(
+    benchmark: str, partitions: Path, tmp_path: Path, drawn: Path
+) -> None:
     out = tmp_path / "run"
     evaluate(Colors(), benchmark, out=out)
     kept = (out / "results.json").read_bytes()
-    assert_one_sentence(score_command("measure", out, "--splits", tmp_path / "files"), "has no summary.json")
+    assert_one_sentence(
+        score_command("measure", out, "--splits", tmp_path / "files"), "has no summary.json"
+    )
     one = audited(f"sugarcrepe:{tmp_path / 'files' / 'swap_obj.json'}", tmp_path / "one")
     assert_one_sentence(
-        score_command("measure", out, "--splits", one), "no partition of 4 of 5 questions", "replace_att/"
+        score_command("measure", out, "--splits", one),
+        "no partition of 4 of 5 questions",
+        "replace_att/",
     )
-    for name, damage in (("summary.json", b"[]"), ("excluded.tsv", b"\xff"), ("per_sample_overlap.tsv", b"row\n0\n")):
+    for name, damage in (
+        ("summary.json", b"[]"),
+        ("excluded.tsv", b"\xff"),
+        ("per_sample_overlap.tsv", b"row\n0\n"),
+    ):
         whole = (partitions / name).read_bytes()
         (partitions / name).write_bytes(damage)
         assert_one_sentence(score_command("measure", out, "--splits", partitions), name)
@@ -215,7 +272,8 @@ def test_mistakes_are_one_sentence(benchmark: str, partitions: Path, tmp_path: P
     file.write_text(file.read_text().replace("a blue dog", "a blue cat"))
     changed = audited(benchmark, tmp_path / "changed")
     assert_one_sentence(
-        score_command("measure", out, "--splits", changed), "captions of question swap_obj/7 differ from the captions"
+        score_command("measure", out, "--splits", changed),
+        "captions of question swap_obj/7 differ from the captions",
     )
     assert (out / "results.json").read_bytes() == kept
     with pytest.raises(UserError, match="has splits of its own"):

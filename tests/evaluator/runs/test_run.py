@@ -1,4 +1,5 @@
-"""Runs from the dataset to results: what they say of models whose behaviour is known, and measuring them again."""
+"""Runs from the dataset to results: what they say of models whose behaviour is known, and measuring
+them again."""
 
 import json
 import shutil
@@ -18,7 +19,13 @@ from generator.base.errors import UserError
 from generator.base.files import read_json
 from generator.dataset.reader import Dataset
 from generator.dataset.writer import write_benchmark
-from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command, succeed, write_certificate
+from tests.evaluator.conftest import (
+    Tiny,
+    assert_one_sentence,
+    score_command,
+    succeed,
+    write_certificate,
+)
 from tests.evaluator.encoders import Sharp, captions_by_image
 from tests.evaluator.scorers import TorchBag
 from tests.evaluator.synthetic import find
@@ -27,14 +34,19 @@ pytestmark = pytest.mark.usefixtures("bags")
 SPLITS = {"val": 4, "seen": 12, "partial": 12, "unseen": 12}
 
 
-def _run(dataset: Path, model: str, out: Path, batch: int = 64, protocols: tuple[str, ...] = ()) -> dict[str, Any]:
-    results: Any = evaluate(model, dataset, protocols=protocols, out=out, batch_size=batch, device="cpu").results
+def _run(
+    dataset: Path, model: str, out: Path, batch: int = 64, protocols: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    results: Any = evaluate(
+        model, dataset, protocols=protocols, out=out, batch_size=batch, device="cpu"
+    ).results
     return results
 
 
 @pytest.mark.parametrize("kind", ["float32", "float16"])
 @pytest.mark.parametrize(
-    "batch", [pytest.param(1, marks=pytest.mark.full), pytest.param(64, marks=pytest.mark.full), 1000]
+    "batch",
+    [pytest.param(1, marks=pytest.mark.full), pytest.param(64, marks=pytest.mark.full), 1000],
 )
 def test_a_bag_of_words_ties_on_every_swap(
     drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, batch: int
@@ -69,11 +81,16 @@ def test_a_bag_of_words_by_torch_ties_on_every_swap_in_every_precision(
     shown: dict[str, Any] = measure_protocols(open_run(folder))["binary"].items.best_candidates()
     assert (shown["true"] != shown["false"]).any()  # the last bits differ
     half = precision == "bfloat16"
-    assert model.dtypes == {("text", torch.float32), ("image", torch.bfloat16 if half else torch.float32)}
+    assert model.dtypes == {
+        ("text", torch.float32),
+        ("image", torch.bfloat16 if half else torch.float32),
+    }
     record = read_json(folder / "run.json")
     assert record["precision"] == ("bfloat16" if half else "float32")
     caches = {path.name for path in (tmp_path / "cache" / "jackalope" / "embeddings").iterdir()}
-    assert caches == ({"torch-bag.sqlite", "torch-bag-bfloat16.sqlite"} if half else {"torch-bag.sqlite"})
+    assert caches == (
+        {"torch-bag.sqlite", "torch-bag-bfloat16.sqlite"} if half else {"torch-bag.sqlite"}
+    )
 
 
 def test_measuring_again_needs_no_model_and_gives_the_same_bytes(
@@ -82,7 +99,11 @@ def test_measuring_again_needs_no_model_and_gives_the_same_bytes(
     path = tiny().save(tmp_path / "tiny.pt")
     folder = tmp_path / "run"
     _run(drawn, f"open_clip:tiny@{path}", folder)
-    made = [folder / "results.json", folder / "tables" / "summary.csv", folder / "tables" / "items.csv"]
+    made = [
+        folder / "results.json",
+        folder / "tables" / "summary.csv",
+        folder / "tables" / "items.csv",
+    ]
     before = [file.read_bytes() for file in made]
     path.unlink()
     shutil.rmtree(folder / "tables")
@@ -107,8 +128,15 @@ def test_a_run_names_what_it_scored(drawn: Path, tmp_path: Path) -> None:
     _run(drawn, f"bag:sharp@{drawn}", tmp_path / "run", protocols=("binary",))
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     dataset = Dataset.open(drawn)
-    assert (record["benchmark"], record["world"]) == (dataset.benchmark().digest, dataset.world.digest)
-    assert (record["benchmark_name"], record["protocols"], record["batch"]) == ("color-shape-3x3-b0", ["binary"], 64)
+    assert (record["benchmark"], record["world"]) == (
+        dataset.benchmark().digest,
+        dataset.world.digest,
+    )
+    assert (record["benchmark_name"], record["protocols"], record["batch"]) == (
+        "color-shape-3x3-b0",
+        ["binary"],
+        64,
+    )
     assert record["certificate"] == "not verified"
     assert {"torch", "open_clip_torch", "numpy", "jackalope"} <= set(record["versions"])
     assert record["info"]["weights"] == "words"
@@ -119,14 +147,19 @@ def test_the_certificate_of_a_dataset_is_quoted(drawn_copy: Path, tmp_path: Path
     write_certificate(dataset.world, dataset.benchmark(), status="as declared")
     results = _run(drawn_copy, f"bag:sharp@{drawn_copy}", tmp_path / "run", protocols=("binary",))
     assert results["certificate"] == (
-        "as declared: the files were checked; the images were not (by the certificate in the folder)"
+        "as declared: the files were checked; the images were not (by the certificate in the "
+        "folder)"
     )
 
 
 def _write_again(root: Path, name: str = "", world: str = "", without: int = 0) -> None:
-    """Write the only benchmark again: by another name, over another world, or without its first items."""
+    """Write the only benchmark again: by another name, over another world, or without its first
+    items."""
     benchmark = Dataset.open(root).benchmark()
-    tables = {each: getattr(benchmark, each) for each in ("splits", "texts", "items", "candidates", "pools")}
+    tables = {
+        each: getattr(benchmark, each)
+        for each in ("splits", "texts", "items", "candidates", "pools")
+    }
     tables["items"] = tables["items"].slice(without)
     about = {"world": world or benchmark.manifest["world"]}
     write_benchmark(root, name or benchmark.name, tables, benchmark.holdout, about)
@@ -137,7 +170,11 @@ def test_a_dataset_that_changed_is_refused(drawn_copy: Path, tmp_path: Path) -> 
     _run(drawn_copy, model, folder)
     results = (folder / "results.json").read_bytes()
     _write_again(drawn_copy, without=3)
-    assert_one_sentence(score_command("measure", folder), "changed since", "run `score run` again with another --out")
+    assert_one_sentence(
+        score_command("measure", folder),
+        "changed since",
+        "run `score run` again with another --out",
+    )
     assert_one_sentence(score_command("report", folder), "changed since")
     again = score_command("run", drawn_copy, "--model", model, "--out", folder)
     assert_one_sentence(again, "holds a run of another benchmark", "choose another --out")
@@ -159,14 +196,18 @@ def test_a_folder_that_holds_something_else_is_left_alone(drawn: Path, tmp_path:
     model = f"bag:sharp@{drawn}"
     done = score_command("run", drawn, "--model", model, "--out", folder)
     assert_one_sentence(done, "is not empty and holds no run; choose another --out")
-    assert_one_sentence(score_command("measure", folder), "is no finished run; give a folder written by `score run`")
+    assert_one_sentence(
+        score_command("measure", folder), "is no finished run; give a folder written by `score run`"
+    )
     assert_one_sentence(score_command("report", folder), "is no finished run")
     assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
     _run(drawn, model, tmp_path / "run", protocols=("binary",))
     before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
     done = score_command("run", drawn, "--model", f"bag:float32@{drawn}", "--out", tmp_path / "run")
     assert_one_sentence(done, "holds a run of another model (bag:sharp@", "choose another --out")
-    assert before == {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
+    assert before == {
+        path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()
+    }
 
 
 def test_mistakes_about_the_dataset_are_one_sentence(drawn: Path, tmp_path: Path) -> None:
@@ -183,11 +224,21 @@ def test_mistakes_about_the_dataset_are_one_sentence(drawn: Path, tmp_path: Path
         assert not (tmp_path / "run").exists()
 
 
-def test_a_benchmark_must_be_chosen_where_there_are_several(drawn_copy: Path, tmp_path: Path) -> None:
+def test_a_benchmark_must_be_chosen_where_there_are_several(
+    drawn_copy: Path, tmp_path: Path
+) -> None:
     _write_again(drawn_copy, "second")
-    arguments = ("run", drawn_copy, "--model", f"bag:sharp@{drawn_copy / '..' / 'dataset'}", "--out", tmp_path / "run")
+    arguments = (
+        "run",
+        drawn_copy,
+        "--model",
+        f"bag:sharp@{drawn_copy / '..' / 'dataset'}",
+        "--out",
+        tmp_path / "run",
+    )
     assert_one_sentence(
-        score_command(*arguments), "several benchmarks; choose one with --benchmark: color-shape-3x3-b0, second"
+        score_command(*arguments),
+        "several benchmarks; choose one with --benchmark: color-shape-3x3-b0, second",
     )
 
 
@@ -210,6 +261,8 @@ def test_a_dataset_that_changes_during_a_run_is_one_sentence_and_nothing_is_lost
     assert done.exit_code == 2
     assert "changed since" in done.stderr.splitlines()[-1]
     assert "run `score run` again with another --out" in done.stderr.splitlines()[-1]
-    assert_one_sentence(score_command(*arguments), "holds a run of another benchmark", "choose another --out")
+    assert_one_sentence(
+        score_command(*arguments), "holds a run of another benchmark", "choose another --out"
+    )
     shutil.rmtree(folder)
     succeed(*arguments)

@@ -1,4 +1,5 @@
-"""Tables of a run: a row for each question against the scores that the model gave, the best texts against a sort."""
+"""Tables of a run: a row for each question against the scores that the model gave, the best texts
+against a sort."""
 
 import json
 from pathlib import Path
@@ -18,21 +19,33 @@ from tests.evaluator.protocols.conftest import run_of
 from tests.evaluator.synthetic import Builder, add_pair, one_of_each
 
 
-def test_every_candidate_has_its_words_and_the_models_score(drawn: Path, benchmark: Benchmark) -> None:
+def test_every_candidate_has_its_words_and_the_models_score(
+    drawn: Path, benchmark: Benchmark
+) -> None:
     model = Sharp(captions_by_image(drawn))
     items = evaluate(model, drawn).items
     assert tuple(items.columns) == COLUMNS
-    assert len(items) == benchmark.items_of("binary").num_rows + benchmark.items_of("retrieval").num_rows
+    assert (
+        len(items)
+        == benchmark.items_of("binary").num_rows + benchmark.items_of("retrieval").num_rows
+    )
     world = Dataset.open(drawn).world
     for _, row in items.iterrows():
         image = model.encode_images([world.image(row["images"][0])])
         cosines = (model.encode_texts(row["texts"]) @ image.T).ravel()
         np.testing.assert_allclose(row["scores"], cosines, atol=1e-6)
-        best = {truth: score for score, truth in sorted(zip(row["scores"], row["truth"], strict=True))}
+        best = {
+            truth: score for score, truth in sorted(zip(row["scores"], row["truth"], strict=True))
+        }
         assert row["margin"] == pytest.approx(best[True] - best[False], abs=1e-6)
         assert row["value"] == float(best[True] - best[False] > 1e-5)
     binary = items[items["protocol"] == "binary"].set_index("item_id")
-    of = dict(zip(*(benchmark.candidates[name].to_pylist() for name in ("item_id", "scene_id")), strict=True))
+    of = dict(
+        zip(
+            *(benchmark.candidates[name].to_pylist() for name in ("item_id", "scene_id")),
+            strict=True,
+        )
+    )
     assert [images[0] for images in binary["images"]] == [of[item] for item in binary.index]
 
 
@@ -51,7 +64,10 @@ def test_pairs_name_both_images_and_what_is_unscored_says_why(tmp_path: Path) ->
         found = (row["scene_id"], run.benchmark.text_of[row["text_id"]], row["truth"], score)
         expected.setdefault(row["item_id"], []).append(found)
     for item, row in rows.items():
-        assert list(zip(row["images"], row["texts"], row["truth"], row["scores"], strict=True)) == expected[item]
+        assert (
+            list(zip(row["images"], row["texts"], row["truth"], row["scores"], strict=True))
+            == expected[item]
+        )
     assert all(row["margin"] is not None for row in rows.values() if not row["unscored"])
     unscored = [row for row in rows.values() if row["unscored"]]
     assert [(row["value"], row["margin"], row["tie"]) for row in unscored] == [(None, None, None)]
@@ -98,9 +114,14 @@ def test_a_true_text_that_wins_within_the_tolerance_is_not_first(tmp_path: Path)
     builder = Builder(0, 8)
     for _ in range(3):
         builder.add("productivity", "atom", [("c", True, None), *[("n", False, None)] * 5])
-    given = np.array([[0.5 + margin, 0.5, 0.1, 0.1, 0.1, 0.1] for margin in (0.0, 5e-6, 1e-3)], np.float32).ravel()
+    given = np.array(
+        [[0.5 + margin, 0.5, 0.1, 0.1, 0.1, 0.1] for margin in (0.0, 5e-6, 1e-3)], np.float32
+    ).ravel()
     run = run_of(builder, tmp_path, lambda n: given)
     measure(run)
-    top, items = (pd.read_csv(run / "tables" / f"{name}.csv").sort_values("item_id") for name in ("top", "items"))
+    top, items = (
+        pd.read_csv(run / "tables" / f"{name}.csv").sort_values("item_id")
+        for name in ("top", "items")
+    )
     assert top.query("rank == 1")["truth"].tolist() == [False, False, True]
     assert items.query("metric == 'R@1'")["value"].tolist() == [0, 0, 1]

@@ -37,11 +37,18 @@ def test_tensorboard_has_every_value(bags: None, drawn: Path, tmp_path: Path) ->
 
 @pytest.mark.full
 def test_wandb_writes_without_a_network(bags: None, drawn: Path, tmp_path: Path) -> None:
-    """The summary of an offline run, which is on disk when the process has ended, holds the values."""
+    """The summary of an offline run, which is on disk when the process has ended, holds the
+    values."""
     pytest.importorskip("wandb")
     evaluate(f"bag:sharp@{drawn}", drawn, protocols="binary", limit=20, out=tmp_path / "run")
-    code = "import json, sys; from pathlib import Path; from evaluator.runs.tracking import log_results; "
-    code += "run = Path(sys.argv[1]); log_results(json.loads((run / 'results.json').read_text()), run, ['wandb'])"
+    code = (
+        "import json, sys; from pathlib import Path; from evaluator.runs.tracking import "
+        "log_results; "
+    )
+    code += (
+        "run = Path(sys.argv[1]); log_results(json.loads((run / 'results.json').read_text()), run, "
+        "['wandb'])"
+    )
     env = os.environ | {"WANDB_MODE": "offline", "WANDB_SILENT": "true"}
     subprocess.run([sys.executable, "-c", code, tmp_path / "run"], env=env, check=True)
     (written,) = (tmp_path / "wandb").glob("offline-run-*/run-*.wandb")
@@ -49,7 +56,11 @@ def test_wandb_writes_without_a_network(bags: None, drawn: Path, tmp_path: Path)
 
 
 def test_a_training_that_goes_on_logs_each_step_once(
-    world: World, benchmark: Benchmark, tmp_path: Path, little: None, monkeypatch: pytest.MonkeyPatch
+    world: World,
+    benchmark: Benchmark,
+    tmp_path: Path,
+    little: None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Stopped in its seventh step, when the state after the fourth was kept."""
     pytest.importorskip("tensorboard")
@@ -59,10 +70,17 @@ def test_a_training_that_goes_on_logs_each_step_once(
 
     def logged(name: str) -> dict[str, list[tuple[int, float]]]:
         train(
-            recipe, benchmark_source(world, benchmark, recipe), tmp_path / name, device="cpu", trackers=("tensorboard",)
+            recipe,
+            benchmark_source(world, benchmark, recipe),
+            tmp_path / name,
+            device="cpu",
+            trackers=("tensorboard",),
         )
         events = EventAccumulator(str(tmp_path / f"{name}.tensorboard")).Reload()
-        return {tag: [(each.step, each.value) for each in events.Scalars(tag)] for tag in events.Tags()["scalars"]}
+        return {
+            tag: [(each.step, each.value) for each in events.Scalars(tag)]
+            for tag in events.Tags()["scalars"]
+        }
 
     whole = logged("whole")
     settle, settled = Contrastive.settle, []
@@ -83,7 +101,9 @@ def test_a_training_that_goes_on_logs_each_step_once(
     for name in ("loss", "rate", "gradient norm"):
         assert again[name] == whole[name]
     record = read_json(tmp_path / "whole" / "jackalope.json")
-    assert sum(value for _, value in whole["loss"][:4]) / 4 == pytest.approx(record["losses"][0], abs=1e-4)
+    assert sum(value for _, value in whole["loss"][:4]) / 4 == pytest.approx(
+        record["losses"][0], abs=1e-4
+    )
     assert max(value for _, value in whole["rate"]) == pytest.approx(recipe.rate, rel=0.1)
     assert all(value > 0 for _, value in whole["images per second"])
 
@@ -93,9 +113,13 @@ def test_a_missing_package_is_one_sentence(
 ) -> None:
     monkeypatch.setattr("generator.base.extras.find_spec", lambda name: None)
     run = tmp_path / "run"
-    done = score_command("run", drawn, "--model", f"bag:sharp@{drawn}", "--out", run, "--log", "wandb")
+    done = score_command(
+        "run", drawn, "--model", f"bag:sharp@{drawn}", "--out", run, "--log", "wandb"
+    )
     assert_one_sentence(
-        done, "This needs the package wandb, which is not installed; install it with: pip install 'jackalope[log]'."
+        done,
+        "This needs the package wandb, which is not installed; install it with: pip install "
+        "'jackalope[log]'.",
     )
     assert not run.exists()
     done = score_command("train", "scratch", drawn, "--out", tmp_path / "model", "--log", "wandb")

@@ -1,4 +1,5 @@
-"""Turns of a rotation on the command line: a model for each turn, scored on the questions of its turn."""
+"""Turns of a rotation on the command line: a model for each turn, scored on the questions of its
+turn."""
 
 import json
 import shutil
@@ -72,7 +73,9 @@ def test_turn_names_are_in_order_and_must_be_complete(rotation: Path, tmp_path: 
     refuse("has no benchmark of turn 0", "gen export jsonl", copy, "--out", tmp_path / "lists")
 
 
-def test_training_lists_share_their_images_and_are_read_by_training(rotation: Path, tmp_path: Path) -> None:
+def test_training_lists_share_their_images_and_are_read_by_training(
+    rotation: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "lists"
     run_gen("gen export jsonl", rotation, "--out", out)
     dataset = Dataset.open(rotation)

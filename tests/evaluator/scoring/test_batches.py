@@ -21,7 +21,9 @@ class Squares:
 
     def __init__(self) -> None:
         self.batches: list[list[int]] = []
-        self.job = Job("number", N, self._names, partial(plan_batches, N), self._images, int, self._compute)
+        self.job = Job(
+            "number", N, self._names, partial(plan_batches, N), self._images, int, self._compute
+        )
 
     def _names(self, rows: np.ndarray) -> list[str]:
         return [f"n{row}" for row in rows]
@@ -35,9 +37,13 @@ class Squares:
         return np.array([[row**2] for row in rows], dtype=np.float32)
 
 
-def _compute(squares: Squares, folder: Path, rank: int = 0, count: int = 1, workers: int = 0) -> np.ndarray | None:
+def _compute(
+    squares: Squares, folder: Path, rank: int = 0, count: int = 1, workers: int = 0
+) -> np.ndarray | None:
     settings = Settings(torch.device("cpu"), batch=16, workers=workers)
-    return compute(squares.job, VectorCache(folder / "cache.sqlite"), folder, settings, Process(rank, count))
+    return compute(
+        squares.job, VectorCache(folder / "cache.sqlite"), folder, settings, Process(rank, count)
+    )
 
 
 @pytest.mark.parametrize("workers", [0, 3])
@@ -49,7 +55,9 @@ def test_each_row_is_computed_once_and_stored(tmp_path: Path, workers: int) -> N
     assert list(map(len, squares.batches)) == [16, 16, 16, 2]
 
 
-def test_what_is_known_is_skipped_and_the_batches_stay(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_is_known_is_skipped_and_the_batches_stay(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     squares = Squares()
     with VectorCache(tmp_path / "cache.sqlite") as cache:
         cache.put([f"n{i}" for i in (3, *range(16, 32))], np.zeros((17, 1)))
@@ -104,5 +112,8 @@ def test_an_image_that_cannot_be_read_is_an_error_of_its_batch(threads: int) -> 
 
 
 def test_threads_load() -> None:
-    names = [images["i0"] for _, images in prefetch([[0]], _images, lambda image: threading.current_thread().name, 2)]
+    names = [
+        images["i0"]
+        for _, images in prefetch([[0]], _images, lambda image: threading.current_thread().name, 2)
+    ]
     assert names != [threading.current_thread().name]

@@ -1,4 +1,5 @@
-"""What is put on disk is what is got: embeddings by model across processes, and the files of scores."""
+"""What is put on disk is what is got: embeddings by model across processes, and the files of
+scores."""
 
 import sqlite3
 from pathlib import Path
@@ -18,12 +19,18 @@ from evaluator.scoring.words.files import AnswerStore
 from evaluator.scoring.writing import pool_path, write_matrix, write_scores
 from generator.base.errors import UserError
 
-_NAMES = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=8, unique=True)
+_NAMES = st.lists(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=20), max_size=8, unique=True
+)
 
 
 @given(st.data(), _NAMES, st.integers(1, 5))
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_what_is_put_is_got_bit_by_bit(tmp_path: Path, data: st.DataObject, names: list[str], size: int) -> None:
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_what_is_put_is_got_bit_by_bit(
+    tmp_path: Path, data: st.DataObject, names: list[str], size: int
+) -> None:
     vectors = data.draw(hnp.arrays(np.float32, (len(names), size), elements=st.floats(width=32)))
     with VectorCache(tmp_path / "model.sqlite") as cache:
         cache.put(names, vectors)
@@ -41,7 +48,9 @@ def test_many_inputs_are_found_and_the_last_put_counts(tmp_path: Path) -> None:
         cache.put(names, np.stack([np.arange(1203), -np.arange(1203)], axis=1))
     with VectorCache(tmp_path / "model.sqlite") as cache:
         got = cache.get(names)
-    assert np.array_equal(np.stack([got[name] for name in names])[:, 0], np.arange(1203, dtype=np.float32))
+    assert np.array_equal(
+        np.stack([got[name] for name in names])[:, 0], np.arange(1203, dtype=np.float32)
+    )
 
 
 def test_the_cache_lies_where_the_user_says(tmp_path: Path) -> None:
@@ -70,7 +79,8 @@ def test_a_damaged_cache_is_said_in_one_sentence(tmp_path: Path, damage: str) ->
 @pytest.mark.parametrize(
     "change",
     [
-        "UPDATE rows SET value = x'0000803f0000803f0000803f' WHERE name = 'b'",  # as older versions kept it
+        # as older versions kept it
+        "UPDATE rows SET value = x'0000803f0000803f0000803f' WHERE name = 'b'",
         "UPDATE rows SET value = (SELECT value FROM rows WHERE name = 'a') WHERE name = 'b'",
         "UPDATE rows SET value = zeroblob(20) WHERE name = 'b'",
         "UPDATE rows SET value = x'' WHERE name = 'b'",
@@ -79,7 +89,9 @@ def test_a_damaged_cache_is_said_in_one_sentence(tmp_path: Path, damage: str) ->
         "UPDATE rows SET value = 7 WHERE name = 'b'",
     ],
 )
-def test_an_entry_that_was_changed_is_not_used(tmp_path: Path, change: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_entry_that_was_changed_is_not_used(
+    tmp_path: Path, change: str, caplog: pytest.LogCaptureFixture
+) -> None:
     with VectorCache(tmp_path / "model.sqlite") as cache:
         cache.put(["a", "b"], np.arange(6).reshape(2, 3))
     with sqlite3.connect(tmp_path / "model.sqlite") as database:
@@ -106,13 +118,18 @@ def test_scores_are_a_row_for_each_channel_and_pair(tmp_path: Path) -> None:
 def test_pools_are_files_by_channel(tmp_path: Path) -> None:
     write_matrix(pool_path(tmp_path, "grid", "itm", 0), np.eye(2))
     write_matrix(pool_path(tmp_path, "grid", "itc", 1), np.zeros((2, 2)))
-    assert [path.name for path in sorted((tmp_path / "pools").iterdir())] == ["grid.itc.npy", "grid.npy"]
+    assert [path.name for path in sorted((tmp_path / "pools").iterdir())] == [
+        "grid.itc.npy",
+        "grid.npy",
+    ]
     found = np.load(pool_path(tmp_path, "grid", "itm", 0))
     assert (found.dtype, found.tolist()) == (np.float32, np.eye(2).tolist())
 
 
 @pytest.mark.parametrize("kept", ["x'7b7d'", "'{}'", "7"])
-def test_a_damaged_answer_is_asked_again(tmp_path: Path, kept: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_damaged_answer_is_asked_again(
+    tmp_path: Path, kept: str, caplog: pytest.LogCaptureFixture
+) -> None:
     with AnswerStore("model", tmp_path) as answers:
         answers.put(["a", "b"], [Answer("A", "stop", 3, 1), Answer("B", "stop", 3, 1)])
     with sqlite3.connect(tmp_path / "model.sqlite") as database:

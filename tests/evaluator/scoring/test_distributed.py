@@ -1,4 +1,5 @@
-"""Several processes share a run, and a run that is killed goes on: the same bytes, nothing computed twice."""
+"""Several processes share a run, and a run that is killed goes on: the same bytes, nothing computed
+twice."""
 
 import json
 import multiprocessing
@@ -84,7 +85,11 @@ def _start(
 
 
 def _scores(folder: Path) -> dict[str, bytes]:
-    files = [folder / "scores.parquet", folder / "results.json", *sorted((folder / "pools").glob("*.npy"))]
+    files = [
+        folder / "scores.parquet",
+        folder / "results.json",
+        *sorted((folder / "pools").glob("*.npy")),
+    ]
     return {path.name: path.read_bytes() for path in files}
 
 
@@ -95,7 +100,9 @@ def _finish(processes: list[multiprocessing.process.BaseProcess]) -> None:
 
 
 @pytest.mark.full
-def test_a_run_that_is_killed_again_and_again_gives_the_same_bytes(make: Make, drawn: Path, tmp_path: Path) -> None:
+def test_a_run_that_is_killed_again_and_again_gives_the_same_bytes(
+    make: Make, drawn: Path, tmp_path: Path
+) -> None:
     began = time.monotonic()
     _finish(_start(make, tmp_path / "whole.log", drawn, tmp_path / "whole", tmp_path / "a"))
     needed = time.monotonic() - began
@@ -110,7 +117,9 @@ def test_a_run_that_is_killed_again_and_again_gives_the_same_bytes(make: Make, d
     _finish(_start(make, tmp_path / "log", drawn, tmp_path / "run", tmp_path / "b"))
     assert _scores(tmp_path / "run") == _scores(tmp_path / "whole")
     assert kills
-    once, often = (Counter((tmp_path / name).read_text().splitlines()) for name in ("whole.log", "log"))
+    once, often = (
+        Counter((tmp_path / name).read_text().splitlines()) for name in ("whole.log", "log")
+    )
     assert set(once.values()) == {1}
     assert once.keys() == often.keys()
     assert sum(often.values()) - len(often) <= kills * DEFAULT
@@ -123,7 +132,10 @@ def test_two_processes_give_the_bytes_of_one_and_others_go_on_with_what_they_lef
 ) -> None:
     _finish(_start(make, tmp_path / "one.log", drawn, tmp_path / "one", tmp_path / "a"))
     processes = _start(make, tmp_path / "log", drawn, tmp_path / "run", tmp_path / "b", 2)
-    while not (tmp_path / "log").exists() or len((tmp_path / "log").read_text().splitlines()) < 4 * BATCH:
+    while (
+        not (tmp_path / "log").exists()
+        or len((tmp_path / "log").read_text().splitlines()) < 4 * BATCH
+    ):
         time.sleep(0.01)
     for process in processes:
         os.kill(process.pid or 0, signal.SIGKILL)
@@ -144,8 +156,26 @@ def test_torchrun_is_understood(drawn: Path, tmp_path: Path) -> None:
     root = CHECKOUT
     code = "import sys; sys.argv[0] = 'score'; from evaluator.cli.main import main; main()"
     environment = {**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
-    arguments = ["run", str(drawn), "--model", model, "--protocol", "binary", "--device", "cpu", "--json"]
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python"]
+    arguments = [
+        "run",
+        str(drawn),
+        "--model",
+        model,
+        "--protocol",
+        "binary",
+        "--device",
+        "cpu",
+        "--json",
+    ]
+    launcher = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+        "--no-python",
+    ]
     outputs = []
     for name, before in (("two", launcher), ("one", [])):
         done = subprocess.run(
@@ -160,7 +190,9 @@ def test_torchrun_is_understood(drawn: Path, tmp_path: Path) -> None:
         outputs.append(json.loads(done.stdout))
         assert done.stderr.count("Scores and results are in") == 1
     assert outputs[0] == outputs[1]
-    assert (tmp_path / "two" / "scores.parquet").read_bytes() == (tmp_path / "one" / "scores.parquet").read_bytes()
+    assert (tmp_path / "two" / "scores.parquet").read_bytes() == (
+        tmp_path / "one" / "scores.parquet"
+    ).read_bytes()
 
 
 def test_ranks_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,7 +203,9 @@ def test_ranks_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> Non
     for number, size in (("4", "4"), ("x", "4"), ("0", "0"), ("-1", "2")):
         monkeypatch.setenv("RANK", number)
         monkeypatch.setenv("WORLD_SIZE", size)
-        with pytest.raises(UserError, match="Expected RANK and WORLD_SIZE to be numbers, RANK the smaller"):
+        with pytest.raises(
+            UserError, match="Expected RANK and WORLD_SIZE to be numbers, RANK the smaller"
+        ):
             Process.from_environment()
 
 
@@ -187,17 +221,29 @@ def store(tmp_path: Path) -> Callable[..., VectorStore]:
     )
 
 
-def test_a_store_holds_what_any_process_computed(store: Callable[..., VectorStore], tmp_path: Path) -> None:
+def test_a_store_holds_what_any_process_computed(
+    store: Callable[..., VectorStore], tmp_path: Path
+) -> None:
     with store(0, 1) as alone:
         alone.put(["a"], np.ones((1, 2)))
     with sqlite3.connect(tmp_path / "cache.sqlite") as database:
-        database.execute("INSERT INTO rows VALUES ('b', x'00')")  # what is damaged is computed again, and kept
+        database.execute(
+            "INSERT INTO rows VALUES ('b', x'00')"
+        )  # what is damaged is computed again, and kept
     with store(0) as first, store(1) as second:
         first.put(["b"], np.full((1, 2), 2.0))
         second.put(["c"], np.full((1, 2), 3.0))
-        assert set(first.get(["a", "b", "c", "d"])) == set(second.get(["a", "b", "c"])) == {"a", "b", "c"}
+        assert (
+            set(first.get(["a", "b", "c", "d"]))
+            == set(second.get(["a", "b", "c"]))
+            == {"a", "b", "c"}
+        )
         rows = np.arange(4)
-        assert first.known(names, rows).tolist() == second.known(names, rows).tolist() == [True, True, True, False]
+        assert (
+            first.known(names, rows).tolist()
+            == second.known(names, rows).tolist()
+            == [True, True, True, False]
+        )
         gathered = first.gather(names, 3)
     assert (gathered.dtype, gathered.tolist()) == (np.float32, [[1, 1], [2, 2], [3, 3]])
     remove_parts(tmp_path)

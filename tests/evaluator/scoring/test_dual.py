@@ -39,7 +39,12 @@ def needs(benchmark: Benchmark) -> Needs:
 
 
 def _scored(
-    model: DualEncoder, world: World, benchmark: Benchmark, needs: Needs, out: Path, cache: Path | None = None
+    model: DualEncoder,
+    world: World,
+    benchmark: Benchmark,
+    needs: Needs,
+    out: Path,
+    cache: Path | None = None,
 ) -> list[dict[str, Any]]:
     """Score into `out`, with a cache of its own or another one; returns the rows by pair."""
     out.mkdir()
@@ -54,17 +59,32 @@ def test_each_input_is_encoded_once_and_not_at_all_when_cached(
     score(model, world, benchmark, needs, tmp_path, 16, tmp_path / "embeddings")
     assert sorted(model.texts) == sorted({benchmark.text_of[t] for t in needs.texts.to_pylist()})
     assert len(model.images) == len(set(model.images)) == len(needs.images)
-    images, texts = needs.images.to_pylist(), [benchmark.text_of[text] for text in needs.texts.to_pylist()]
-    cosines = bag.encode_images([world.image(image) for image in images]) @ bag.encode_texts(texts).T
+    images, texts = (
+        needs.images.to_pylist(),
+        [benchmark.text_of[text] for text in needs.texts.to_pylist()],
+    )
+    cosines = (
+        bag.encode_images([world.image(image) for image in images]) @ bag.encode_texts(texts).T
+    )
     scores = pq.read_table(tmp_path / "scores.parquet")
-    assert list(zip(*(scores[name].to_pylist() for name in ("image_id", "text_id")), strict=True)) == pair_ids(needs)
+    assert list(
+        zip(*(scores[name].to_pylist() for name in ("image_id", "text_id")), strict=True)
+    ) == pair_ids(needs)
     assert scores["score"].to_numpy() == pytest.approx(cosines[tuple(needs.pairs)], abs=1e-5)
     pool_images, pool_texts = needs.pools["grid"]
-    assert pool_matrix(tmp_path, "grid") == pytest.approx(cosines[pool_images][:, pool_texts], abs=1e-5)
-    before = (tmp_path / "scores.parquet").read_bytes(), (tmp_path / "pools" / "grid.images.npy").read_bytes()
+    assert pool_matrix(tmp_path, "grid") == pytest.approx(
+        cosines[pool_images][:, pool_texts], abs=1e-5
+    )
+    before = (
+        (tmp_path / "scores.parquet").read_bytes(),
+        (tmp_path / "pools" / "grid.images.npy").read_bytes(),
+    )
     score(model, world, benchmark, needs, tmp_path, 16, tmp_path / "embeddings")
     assert (len(model.texts), len(model.images)) == (len(needs.texts), len(needs.images))
-    assert before == ((tmp_path / "scores.parquet").read_bytes(), (tmp_path / "pools" / "grid.images.npy").read_bytes())
+    assert before == (
+        (tmp_path / "scores.parquet").read_bytes(),
+        (tmp_path / "pools" / "grid.images.npy").read_bytes(),
+    )
 
 
 def test_images_of_one_precision_are_not_taken_for_those_of_another(
@@ -73,7 +93,15 @@ def test_images_of_one_precision_are_not_taken_for_those_of_another(
     model = Counting(bag)
     for precision in ("float32", "bfloat16"):
         how = settings_for(model, precision=precision)
-        score(model, world, benchmark, needs, tmp_path / precision, cache_folder=tmp_path, settings=how)
+        score(
+            model,
+            world,
+            benchmark,
+            needs,
+            tmp_path / precision,
+            cache_folder=tmp_path,
+            settings=how,
+        )
     assert (len(model.texts), len(model.images)) == (len(needs.texts), 2 * len(needs.images))
 
 
@@ -105,15 +133,19 @@ def test_scores_that_are_no_number_are_counted_and_in_no_mean(
     class Broken(Wrapped):
         def encode_images(self, images: Sequence[Image.Image]) -> np.ndarray:
             vectors = super().encode_images(images)
-            vectors[[hidden in broken for hidden in (image.tobytes() for image in images)]] = np.array(
-                [np.nan, np.inf] * 8
+            vectors[[hidden in broken for hidden in (image.tobytes() for image in images)]] = (
+                np.array([np.nan, np.inf] * 8)
             )
             return vectors
 
     captions = captions_by_image(drawn)
-    scenes = sorted(row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "seen")[:3]
+    scenes = sorted(
+        row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "seen"
+    )[:3]
     broken = {Image.open(world.image_path(scene)).convert("RGB").tobytes() for scene in scenes}
-    monkeypatch.setattr("evaluator.runs.run.load_model", lambda spec, device: Broken(Sharp(captions)))
+    monkeypatch.setattr(
+        "evaluator.runs.run.load_model", lambda spec, device: Broken(Sharp(captions))
+    )
     found = evaluate("bag:broken", drawn, out=tmp_path / "run", batch_size=64, device="cpu")
     folder, results = found.folder, found.results
     for row in pq.read_table(folder / "scores.parquet").to_pylist():
@@ -125,7 +157,10 @@ def test_scores_that_are_no_number_are_counted_and_in_no_mean(
         assert find(results, protocol, "partial")["unscored"] == 0
     items = measure_protocols(open_run(folder))["binary"].items
     assert set(items.unscored.tolist()) == {"", NOT_A_NUMBER}
-    said = f"Unscored items of 'binary': {', '.join(items.item_id[~items.scored][:5])} and 1 more ({NOT_A_NUMBER})"
+    said = (
+        f"Unscored items of 'binary': {', '.join(items.item_id[~items.scored][:5])} and 1 more "
+        f"({NOT_A_NUMBER})"
+    )
     assert said in caplog.text
 
 
@@ -143,7 +178,9 @@ def _unordered(text: str) -> list[str]:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("read", [_cut(6), _cut(5), _cut(2), _blind_to_shape, _unordered, str.split])
+@pytest.mark.parametrize(
+    "read", [_cut(6), _cut(5), _cut(2), _blind_to_shape, _unordered, str.split]
+)
 def test_texts_that_are_read_alike_are_not_scored(
     drawn: Path,
     world: World,
@@ -160,7 +197,9 @@ def test_texts_that_are_read_alike_are_not_scored(
         alike.setdefault(" ".join(read(text)), []).append(text_id)
 
     rows = _scored(model, world, benchmark, needs, tmp_path / "run")
-    assert {(row["score"] is None, row["unscored"]) for row in rows} == {(False, None)}  # measuring says which count
+    assert {(row["score"] is None, row["unscored"]) for row in rows} == {
+        (False, None)
+    }  # measuring says which count
     same = indistinct_texts(text_names(model, benchmark, needs))
     for text, first in same.items():
         assert read(benchmark.text_of[text]) == read(benchmark.text_of[first])
@@ -170,7 +209,11 @@ def test_texts_that_are_read_alike_are_not_scored(
 
     monkeypatch.setattr("evaluator.runs.run.load_model", lambda spec, device: model)
     evaluate("bag:cut", drawn, out=tmp_path / "measured", batch_size=64, device="cpu")
-    reasons = {r for m in measure_protocols(open_run(tmp_path / "measured")).values() for r in m.items.unscored}
+    reasons = {
+        r
+        for m in measure_protocols(open_run(tmp_path / "measured")).values()
+        for r in m.items.unscored
+    }
     assert (TRUNCATED in reasons) == (read not in (_unordered, str.split))
     assert reasons <= {"", TRUNCATED}
 
@@ -194,7 +237,8 @@ def test_a_real_tokenizers_truncation_is_seen(
 def test_models_of_other_keys_or_tokenizers_share_no_results(
     drawn: Path, world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path
 ) -> None:
-    """Keys may be equal, since a key may be made of the weights alone; what a model reads of a text is not."""
+    """Keys may be equal, since a key may be made of the weights alone; what a model reads of a text
+    is not."""
     captions, key, found = captions_by_image(drawn), "the same weights", {}
     models = {
         "whole": WordBag(captions, key=key),
@@ -203,7 +247,9 @@ def test_models_of_other_keys_or_tokenizers_share_no_results(
         "other": Sharp(captions, key="other"),
     }
     for name, model in models.items():
-        found[name] = _scored(model, world, benchmark, needs, tmp_path / f"{name}-shared", tmp_path / "cache")
+        found[name] = _scored(
+            model, world, benchmark, needs, tmp_path / f"{name}-shared", tmp_path / "cache"
+        )
         assert found[name] == _scored(model, world, benchmark, needs, tmp_path / name)
     assert found["whole"] == found["again"]
     assert found["whole"] not in (found["cut"], found["other"])

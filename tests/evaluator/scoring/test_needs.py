@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 
-from evaluator.scoring.needs import SAMPLE, Needs, collect_needs, text_groups, within_limit, without_pools
+from evaluator.scoring.needs import (
+    SAMPLE,
+    Needs,
+    collect_needs,
+    text_groups,
+    within_limit,
+    without_pools,
+)
 from evaluator.scoring.score import describe_cost, describe_limits
 from generator.dataset.reader import Benchmark
 from tests.evaluator.needs import needs_of, pair_ids, pool_ids
@@ -26,14 +33,23 @@ def test_needs_are_the_evaluation_items_and_no_more(benchmark: Benchmark, needs:
     assert pair_ids(needs) == sorted(binary)
     assert list(needs.pools) == ["grid"]
     assert pool_ids(needs, "grid") == (sorted(asked), benchmark.pools["text_id"].to_pylist())
-    assert {split[scene] for scene in needs.images.to_pylist()} == {"val", "seen", "partial", "unseen"}
+    assert {split[scene] for scene in needs.images.to_pylist()} == {
+        "val",
+        "seen",
+        "partial",
+        "unseen",
+    }
     assert len(needs.images) == 40
-    assert set(needs.texts.to_pylist()) == set(benchmark.pools["text_id"].to_pylist()) | {t for _, t in binary}
+    assert set(needs.texts.to_pylist()) == set(benchmark.pools["text_id"].to_pylist()) | {
+        t for _, t in binary
+    }
     assert collect_needs(benchmark, ["binary"]).pools == {}
     assert pair_ids(collect_needs(benchmark, ["retrieval"])) == []
 
 
-def test_groups_hold_whole_clusters_and_every_text_that_is_asked_of_them(benchmark: Benchmark) -> None:
+def test_groups_hold_whole_clusters_and_every_text_that_is_asked_of_them(
+    benchmark: Benchmark,
+) -> None:
     needs = without_pools(collect_needs(benchmark, ("binary", "retrieval")))
     assert not needs.pools
     assert not needs.folds
@@ -42,7 +58,9 @@ def test_groups_hold_whole_clusters_and_every_text_that_is_asked_of_them(benchma
     assert sorted(images) == sorted({image for image, _ in pair_ids(needs)})
     group_of = {image: i for i, group in enumerate(groups) for image in group.images}
     cluster_of = {
-        row["item_id"]: row["cluster_id"] for row in benchmark.items.to_pylist() if row["protocol"] == "binary"
+        row["item_id"]: row["cluster_id"]
+        for row in benchmark.items.to_pylist()
+        if row["protocol"] == "binary"
     }
     clusters: dict[str, set[int]] = {}
     for row in benchmark.candidates.to_pylist():
@@ -61,19 +79,24 @@ def test_passes_are_counted_by_kind_of_model() -> None:
     assert describe_cost(Reader(), NEEDS).startswith(
         "5 pairs of image and text to score, 3 forward passes each (15 forward passes,"
     )
-    assert describe_cost(bag, NEEDS).startswith("2 images and 3 texts to encode, each once (5 forward passes,")
+    assert describe_cost(bag, NEEDS).startswith(
+        "2 images and 3 texts to encode, each once (5 forward passes,"
+    )
 
 
 def test_what_is_not_asked_is_said_with_its_option() -> None:
     assert describe_limits(NEEDS) == []
-    sampled, left_out = describe_limits(replace(NEEDS, sampled={"grid": 99}, left_out=("systematicity",)))
+    sampled, left_out = describe_limits(
+        replace(NEEDS, sampled={"grid": 99}, left_out=("systematicity",))
+    )
     assert "'grid' is sampled" in sampled
     assert "'systematicity' is left out" in left_out
     assert all("--full-pools" in said for said in (sampled, left_out))
 
 
 def test_a_trial_samples_pools_that_a_run_would_ask_whole(benchmark: Benchmark) -> None:
-    """`--limit 10` on a cross encoder took 73,932 passes, `--limit 20` 2,051: a smaller pool was asked whole."""
+    """`--limit 10` on a cross encoder took 73,932 passes, `--limit 20` 2,051: a smaller pool was
+    asked whole."""
     needs = collect_needs(benchmark, ["retrieval"])
     assert within_limit(needs, benchmark, 1).sampled == {}
     assert within_limit(needs, benchmark, 1, 0).sampled == {"grid": SAMPLE}

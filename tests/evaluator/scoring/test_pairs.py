@@ -1,4 +1,5 @@
-"""Models that read image and text together: which pairs they are asked, how often, in what company."""
+"""Models that read image and text together: which pairs they are asked, how often, in what
+company."""
 
 import json
 from collections import Counter
@@ -36,7 +37,9 @@ def needs(benchmark: Benchmark) -> Needs:
     return needs_of([], {"grid": (images[:3], texts[:40])}, contest_ids(whole))
 
 
-def _run(model: Reader, dataset: Path, out: Path, monkeypatch: pytest.MonkeyPatch, **more: Any) -> dict[str, Any]:
+def _run(
+    model: Reader, dataset: Path, out: Path, monkeypatch: pytest.MonkeyPatch, **more: Any
+) -> dict[str, Any]:
     monkeypatch.setattr("evaluator.runs.run.load_model", lambda spec, device: model)
     asked: dict[str, Any] = {"protocols": ("binary",), "batch_size": 16} | more
     results: Any = evaluate("reader:x", dataset, out=out, device="cpu", **asked).results
@@ -56,11 +59,15 @@ def test_scores_are_those_of_a_loop_over_pairs(
     pools = [np.load(tmp_path / "run" / "pools" / name) for name in ("grid.npy", "grid.length.npy")]
     for place, channel in enumerate(model.channels):
         for row in rows[place * n :][:n]:
-            expected = score_of(world.image(row["image_id"]), benchmark.text_of[row["text_id"]], True)[place]
+            expected = score_of(
+                world.image(row["image_id"]), benchmark.text_of[row["text_id"]], True
+            )[place]
             assert (row["channel"], row["score"], row["unscored"]) == (channel, expected, None)
         for i, image in enumerate(images):
             picture = world.image(image)
-            assert pools[place][i].tolist() == [score_of(picture, benchmark.text_of[t], True)[place] for t in texts]
+            assert pools[place][i].tolist() == [
+                score_of(picture, benchmark.text_of[t], True)[place] for t in texts
+            ]
     assert max(Counter(model.scored).values()) == 1
     assert len(model.scored) == len(all_pairs(needs)) == needs.count()
 
@@ -73,10 +80,16 @@ def test_what_is_compared_comes_together_and_images_once(
     names = Counter(name for images, _, _ in model.calls for name in images)
     assert max(names.values()) == 1  # no image is in two calls
     asked = {
-        frozenset((world.image(image).tobytes(), benchmark.text_of[text]) for image, text in contest)
+        frozenset(
+            (world.image(image).tobytes(), benchmark.text_of[text]) for image, text in contest
+        )
         for contest in contest_ids(needs)
     }
-    found = {frozenset(pairs[i] for i in contest) for _, pairs, contests in model.calls for contest in contests}
+    found = {
+        frozenset(pairs[i] for i in contest)
+        for _, pairs, contests in model.calls
+        for contest in contests
+    }
     assert asked <= found
     assert all(len(contest) == 2 for contest in asked)
     for _, pairs, contests in model.calls:  # which is true cannot be told from the order
@@ -123,7 +136,15 @@ def test_a_tolerance_for_float32_is_not_kept_in_bfloat16(
         model = Reader()
         model.tie_tolerance = 2e-7
         how = settings_for(model, precision=precision)
-        score(model, world, benchmark, needs, tmp_path / precision, cache_folder=tmp_path, settings=how)
+        score(
+            model,
+            world,
+            benchmark,
+            needs,
+            tmp_path / precision,
+            cache_folder=tmp_path,
+            settings=how,
+        )
         tolerances.append(model.tie_tolerance)
     assert tolerances == [2e-7, TOLERANCE]
 
@@ -153,7 +174,9 @@ def test_batches_are_halved_when_memory_runs_out(
 
 
 @pytest.mark.full
-def test_any_channel_can_be_measured(drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_channel_can_be_measured(
+    drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "run"
     first = _run(Reader(), drawn, folder, monkeypatch, protocols=())
     assert (first["channel"], find(first, "binary", "seen")["ties"]) == ("match", 0)
@@ -161,19 +184,29 @@ def test_any_channel_can_be_measured(drawn: Path, tmp_path: Path, monkeypatch: p
     assert (second["channel"], find(second, "binary", "seen")["ties"]) == ("length", 24)
     assert find(second, "retrieval", "seen")["ties"] == 12
     assert measure(folder) == first
-    assert json.loads(score_command("measure", folder, "--channel", "length", "--json").stdout) == second
+    assert (
+        json.loads(score_command("measure", folder, "--channel", "length", "--json").stdout)
+        == second
+    )
     assert_one_sentence(
-        score_command("measure", folder, "--channel", "lenth"), "no channel 'lenth': did you mean 'length'?"
+        score_command("measure", folder, "--channel", "lenth"),
+        "no channel 'lenth': did you mean 'length'?",
     )
     again = _run(Reader(), drawn, tmp_path / "second", monkeypatch, protocols=(), channel="length")
     assert again == second
-    with pytest.raises(UserError, match=r"The model has no channel 'cosine': expected one of: match, length\."):
+    with pytest.raises(
+        UserError, match=r"The model has no channel 'cosine': expected one of: match, length\."
+    ):
         _run(Reader(), drawn, tmp_path / "third", monkeypatch, channel="cosine")
 
 
 @pytest.mark.full
 def test_a_pool_that_costs_too_much_is_sampled_and_said(
-    drawn: Path, benchmark: Benchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    drawn: Path,
+    benchmark: Benchmark,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     whole = collect_needs(benchmark, ["binary", "retrieval"])
     texts = pool_ids(whole, "grid")[1]
@@ -190,30 +223,49 @@ def test_a_pool_that_costs_too_much_is_sampled_and_said(
     assert row["chance"] == pytest.approx(2 / (2 + SAMPLE), abs=1e-6)
 
     sampled = within_limit(whole, benchmark, Reader.passes)
-    pairs = [(r["image_id"], r["text_id"]) for r in pq.read_table(tmp_path / "run" / "scores.parquet").to_pylist()]
+    pairs = [
+        (r["image_id"], r["text_id"])
+        for r in pq.read_table(tmp_path / "run" / "scores.parquet").to_pylist()
+    ]
     assert pairs == pair_ids(sampled) * 2
     true = true_texts(benchmark)
     for image in pool_ids(whole, "grid")[0]:
-        drawn_texts = {texts[c] for c in sampled_columns(Pool("grid", [], texts), image, true[image], SAMPLE)}
+        drawn_texts = {
+            texts[c] for c in sampled_columns(Pool("grid", [], texts), image, true[image], SAMPLE)
+        }
         assert len(drawn_texts) == len(true[image]) + SAMPLE
         assert {(image, text) for text in drawn_texts} <= set(pairs)
     asked = sampled.count()
-    assert f"{asked:,} pairs of image and text to score, 3 forward passes each ({3 * asked:,} forward passes" in said
+    assert (
+        f"{asked:,} pairs of image and text to score, 3 forward passes each ({3 * asked:,} forward "
+        f"passes" in said
+    )
 
     full = _run(
-        Reader(), drawn, tmp_path / "full", monkeypatch, protocols=("retrieval",), batch_size=2000, full_pools=True
+        Reader(),
+        drawn,
+        tmp_path / "full",
+        monkeypatch,
+        protocols=("retrieval",),
+        batch_size=2000,
+        full_pools=True,
     )
-    assert find(full, "retrieval", "seen", metric="R@1")["chance"] == pytest.approx(2 / 900, abs=1e-6)
+    assert find(full, "retrieval", "seen", metric="R@1")["chance"] == pytest.approx(
+        2 / 900, abs=1e-6
+    )
     assert np.load(tmp_path / "full" / "pools" / "grid.npy").shape == (40, 900)
 
 
-def test_scores_of_a_wrong_shape_are_one_sentence(drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_of_a_wrong_shape_are_one_sentence(
+    drawn: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Flat(Reader):
         def score_pairs(self, images: Any, pairs: Any, contests: Any = None) -> np.ndarray:
             return super().score_pairs(images, pairs, contests)[:, 0]
 
     with pytest.raises(
-        UserError, match=r"scores of the shape \(16,\), expected \(16, 2\): a row per pair, a column per channel"
+        UserError,
+        match=r"scores of the shape \(16,\), expected \(16, 2\): a row per pair, a column per channel",
     ):
         _run(Flat("flat"), drawn, tmp_path / "run", monkeypatch)
 
@@ -221,15 +273,23 @@ def test_scores_of_a_wrong_shape_are_one_sentence(drawn: Path, tmp_path: Path, m
 @pytest.mark.parametrize("contested", [False, True])
 @given(
     st.lists(
-        st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("uvwxyz")), min_size=1, max_size=4),
+        st.lists(
+            st.tuples(st.sampled_from("abcdef"), st.sampled_from("uvwxyz")), min_size=1, max_size=4
+        ),
         min_size=1,
         max_size=12,
     )
 )
 @settings(deadline=None)
-def test_distinct_pairs_are_those_of_a_plain_loop(contested: bool, contests: list[list[tuple[str, str]]]) -> None:
-    """Images a and b, and texts u and v, have the same contents; the contests among any rows are found."""
-    images, texts = dict(zip("abcdef", "aacdef", strict=True)), dict(zip("uvwxyz", "uuwxyz", strict=True))
+def test_distinct_pairs_are_those_of_a_plain_loop(
+    contested: bool, contests: list[list[tuple[str, str]]]
+) -> None:
+    """Images a and b, and texts u and v, have the same contents; the contests among any rows are
+    found."""
+    images, texts = (
+        dict(zip("abcdef", "aacdef", strict=True)),
+        dict(zip("uvwxyz", "uuwxyz", strict=True)),
+    )
     needs = needs_of([], {"pool": (["f", "a"], ["z", "u", "v"])}, contests)
 
     class Named:
@@ -242,18 +302,27 @@ def test_distinct_pairs_are_those_of_a_plain_loop(contested: bool, contests: lis
     table = pa.table({"text_id": needs.texts, "text": needs.texts})
     pairs = _DistinctPairs(model, Named(), SimpleNamespace(texts=table), needs, named)
 
-    blocks = [*(sorted(set(contest)) for contest in contests), *([(i, t) for t in "zuv"] for i in "fa")]
+    blocks = [
+        *(sorted(set(contest)) for contest in contests),
+        *([(i, t) for t in "zuv"] for i in "fa"),
+    ]
     names: dict[str, int] = {}
     for block in sorted(blocks, key=min):
         for image, text in block:
             names.setdefault(f"{images[image]}:{texts[text]}", len(names))
-    assert [name.split(":m")[0] for name in pairs._plain_names(np.arange(pairs.total))] == list(names)
+    assert [name.split(":m")[0] for name in pairs._plain_names(np.arange(pairs.total))] == list(
+        names
+    )
     row_of = {(i, t): names.get(f"{images[i]}:{texts[t]}", -1) for i in images for t in texts}
     assert pairs.rows(*needs.pairs).tolist() == [row_of[pair] for pair in pair_ids(needs)]
     expected = sorted({tuple(sorted({row_of[pair] for pair in block})) for block in blocks})
     found = pairs._contests_among(np.arange(pairs.total))
-    assert sorted({tuple(contest) for contest in found}) == [rows for rows in expected if len(rows) > 1]
+    assert sorted({tuple(contest) for contest in found}) == [
+        rows for rows in expected if len(rows) > 1
+    ]
     if contested:
-        parts = [{pairs.names(np.array([row]))[0].split(":")[-1] for row in rows} for rows in expected]
+        parts = [
+            {pairs.names(np.array([row]))[0].split(":")[-1] for row in rows} for rows in expected
+        ]
         assert all(len(part) == 1 for part in parts)
         assert len({part for each in parts for part in each}) == len(pairs._ends)

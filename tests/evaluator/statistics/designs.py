@@ -8,7 +8,8 @@ from generator.base.clusters import Clusters
 
 
 def block_cells(values: int, objects: int) -> list[tuple[str, str]]:
-    """Cluster and bindings of each pairing of two values with two objects, as in the unseen scenes of a block."""
+    """Cluster and bindings of each pairing of two values with two objects, as in the unseen scenes
+    of a block."""
     return [
         (f"{a}{b}{c}{d}", ";".join(sorted(f"{v}:{o}" for v, o in pairs)))
         for a, b in combinations(range(values), 2)
@@ -20,7 +21,9 @@ def block_cells(values: int, objects: int) -> list[tuple[str, str]]:
 def block_clusters(values: int, objects: int, each: int) -> Clusters:
     """`each` items of every pairing, in the order of `block_cells`."""
     cells = block_cells(values, objects)
-    return Clusters.of(np.repeat([c for c, _ in cells], each), np.repeat([b for _, b in cells], each))
+    return Clusters.of(
+        np.repeat([c for c, _ in cells], each), np.repeat([b for _, b in cells], each)
+    )
 
 
 def outcomes_of(right: np.ndarray, each: int) -> np.ndarray:

@@ -9,7 +9,9 @@ from generator.base.clusters import Clusters
 
 
 def test_names_become_numbers_and_bindings_weights_of_length_one() -> None:
-    found = Clusters.of(["b", "a", "b"], ["red cube;blue ball", "red cube;red cube", ""], ["s1", "s0", "s1"])
+    found = Clusters.of(
+        ["b", "a", "b"], ["red cube;blue ball", "red cube;red cube", ""], ["s1", "s0", "s1"]
+    )
     assert found.codes.tolist() == [1, 0, 1]
     assert found.scenes.tolist() == [1, 0, 1]
     assert found.weights[found.shown].round(4).tolist() == [[0.7071, 0.7071], [0, 1], [0, 0]]
@@ -22,8 +24,15 @@ def test_without_bindings_and_scenes_items_share_their_cluster_alone() -> None:
     assert len(found) == 3
 
 
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["", "r c", "r c;b s"])), min_size=1), st.data())
-def test_some_of_the_items_keep_what_they_share(items: list[tuple[str, str]], data: st.DataObject) -> None:
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abc"), st.sampled_from(["", "r c", "r c;b s"])), min_size=1
+    ),
+    st.data(),
+)
+def test_some_of_the_items_keep_what_they_share(
+    items: list[tuple[str, str]], data: st.DataObject
+) -> None:
     rows = np.array(data.draw(st.lists(st.integers(0, len(items) - 1), min_size=1)))
     names, bindings = zip(*items, strict=True)
     some = Clusters.of(names, bindings).take(rows)
@@ -41,5 +50,9 @@ def test_items_whose_scenes_name_no_binding_speak_of_none() -> None:
 
 def test_a_part_of_the_items_speaks_of_the_whole_vocabulary() -> None:
     some = Clusters.of(["x", "y"], ["red:cube", "blue:ball"]).take(np.array([0]))
-    assert speaks_of(some) == "this vocabulary (2 values, 2 objects); bindings like these; this model"
-    assert speaks_of(some, finite_bindings=True) == "this vocabulary (2 values, 2 objects); this model"
+    assert (
+        speaks_of(some) == "this vocabulary (2 values, 2 objects); bindings like these; this model"
+    )
+    assert (
+        speaks_of(some, finite_bindings=True) == "this vocabulary (2 values, 2 objects); this model"
+    )

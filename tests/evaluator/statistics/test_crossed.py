@@ -1,4 +1,5 @@
-"""Means with crossed effects: against textbook formulas where a case has one, and against simulation."""
+"""Means with crossed effects: against textbook formulas where a case has one, and against
+simulation."""
 
 import numpy as np
 import pandas as pd
@@ -39,16 +40,23 @@ def test_one_way_random_effects_have_the_variances_of_the_analysis_of_variance()
     assert found.vocabulary.freedom == pytest.approx(11, rel=0.1)
 
 
-def crossed_table(rng: np.random.Generator, values: int, objects: int) -> tuple[Clusters, np.ndarray]:
+def crossed_table(
+    rng: np.random.Generator, values: int, objects: int
+) -> tuple[Clusters, np.ndarray]:
     """One scene for each value and object, with an effect of each."""
     value, category = (codes.ravel() for codes in np.indices((values, objects)))
-    y = rng.normal(0, 1, values)[value] + rng.normal(0, 1, objects)[category] + rng.normal(0, 0.5, value.size)
+    y = (
+        rng.normal(0, 1, values)[value]
+        + rng.normal(0, 1, objects)[category]
+        + rng.normal(0, 0.5, value.size)
+    )
     names = [f"{v}:{c}" for v, c in zip(value, category, strict=True)]
     return Clusters.of([f"cluster of {name}" for name in names], names), y
 
 
 def test_two_crossed_factors_have_the_variance_of_the_two_way_analysis_of_variance() -> None:
-    """With as many values as objects, one variance of both is the mean of the two textbook variances."""
+    """With as many values as objects, one variance of both is the mean of the two textbook
+    variances."""
     size = 8
     clusters, y = crossed_table(np.random.default_rng(2), size, size)
     value, category = np.indices((size, size)).reshape(2, -1)
@@ -94,7 +102,9 @@ def test_variances_of_unequally_weighted_means_are_right_on_average() -> None:
     w /= w.sum()
     means = CrossedMeans(Clusters.of(groups), w, prior=MOMENTS)
     draws = [
-        means.estimate(rng.normal(0, 1, 20)[groups] + rng.normal(0, 2, len(groups))).vocabulary.parts
+        means.estimate(
+            rng.normal(0, 1, 20)[groups] + rng.normal(0, 2, len(groups))
+        ).vocabulary.parts
         for _ in range(300)
     ]
     found = [np.mean([parts[name] for parts in draws]) for name in (CLUSTERS, NOISE)]
@@ -104,12 +114,17 @@ def test_variances_of_unequally_weighted_means_are_right_on_average() -> None:
 
 def test_where_nothing_varies_there_is_no_interval() -> None:
     for y, names in ((np.ones(5), np.arange(5)), (np.array([0.3]), ["a"])):
-        assert np.isnan(CrossedMeans(Clusters.of(names)).estimate(y).vocabulary.interval(0.95)).all()
+        assert np.isnan(
+            CrossedMeans(Clusters.of(names)).estimate(y).vocabulary.interval(0.95)
+        ).all()
 
 
 @pytest.mark.parametrize(("of_binding", "of_cluster"), [(0, 0), (0, 1), (1, 0), (1, 1)])
-def test_intervals_hold_with_effects_of_bindings_and_clusters(of_binding: float, of_cluster: float) -> None:
-    """Nine bindings in nine clusters, with effects up to three times the prior guesses; 200 draws."""
+def test_intervals_hold_with_effects_of_bindings_and_clusters(
+    of_binding: float, of_cluster: float
+) -> None:
+    """Nine bindings in nine clusters, with effects up to three times the prior guesses; 200
+    draws."""
     rng = np.random.default_rng(3)
     names, bindings = zip(*block_cells(3, 3), strict=True)
     means = CrossedMeans(Clusters.of(np.repeat(names, 6), np.repeat(bindings, 6)))
@@ -119,7 +134,9 @@ def test_intervals_hold_with_effects_of_bindings_and_clusters(of_binding: float,
     held = 0
     for _ in range(200):
         cell = shown @ rng.normal(0, 2**0.5 * of_binding, 9) + rng.normal(0, of_cluster, 9)[groups]
-        low, high = means.estimate(np.repeat(cell, 6) + rng.normal(0, 1, 108)).vocabulary.interval(0.95)
+        low, high = means.estimate(np.repeat(cell, 6) + rng.normal(0, 1, 108)).vocabulary.interval(
+            0.95
+        )
         held += low <= 0 <= high
     assert held / 200 >= 0.87
 

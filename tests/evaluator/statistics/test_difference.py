@@ -45,8 +45,12 @@ def test_clusters_that_answer_alike_give_the_paired_t_test(each: int) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 10_000), runs=st.sampled_from([1, 2, 3]), blocks=st.sampled_from([1, 2, 4]))
-def test_the_interval_leaves_out_0_exactly_where_p_is_below_the_level(seed: int, runs: int, blocks: int) -> None:
+@given(
+    seed=st.integers(0, 10_000), runs=st.sampled_from([1, 2, 3]), blocks=st.sampled_from([1, 2, 4])
+)
+def test_the_interval_leaves_out_0_exactly_where_p_is_below_the_level(
+    seed: int, runs: int, blocks: int
+) -> None:
     ((found, _),) = drawn(Study(3, 3, 4, runs, blocks, of_trainings=0.3), seed, 1)
     assert found.low <= found.value <= found.high
     assert (found.p < 0.05) == (found.low > 0 or found.high < 0)
@@ -55,8 +59,13 @@ def test_the_interval_leaves_out_0_exactly_where_p_is_below_the_level(seed: int,
 def test_exchanging_the_models_changes_the_sign_alone() -> None:
     items, clusters = items_of(Study(3, 3, 6, 3))
     first, second, _ = outcomes(Study(3, 3, 6, 3), items, RNG)
-    one, other = model_difference([(first, second)], clusters), model_difference([(second, first)], clusters)
-    assert (one.value, one.low, one.high, one.p) == pytest.approx((-other.value, -other.high, -other.low, other.p))
+    one, other = (
+        model_difference([(first, second)], clusters),
+        model_difference([(second, first)], clusters),
+    )
+    assert (one.value, one.low, one.high, one.p) == pytest.approx(
+        (-other.value, -other.high, -other.low, other.p)
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,15 +80,17 @@ def test_exchanging_the_models_changes_the_sign_alone() -> None:
     ids=str,
 )
 def test_intervals_of_equal_models_with_effects_of_their_own_hold(study: Study) -> None:
-    """5% are expected to miss; with 300 draws 9% lie three standard errors above. Fewer miss where models hardly differ
-    in their effects. Without bindings up to 43% missed, without values and objects up to 17%."""
+    """5% are expected to miss; with 300 draws 9% lie three standard errors above. Fewer miss where
+    models hardly differ in their effects. Without bindings up to 43% missed, without values and
+    objects up to 17%."""
     missed, strongly = misses(study, 5, 300)
     assert missed <= 9
     assert strongly <= 3
 
 
 def test_values_and_objects_count_in_the_wider_claim_alone() -> None:
-    """A model that is better with some values is better about this vocabulary; of others it says less."""
+    """A model that is better with some values is better about this vocabulary; of others it says
+    less."""
     for n in (3, 6):
         for found, _ in drawn(Study(n, n, 4, of_values=2.0), 0, 4):
             assert found.of_items.parts["values and objects"] == pytest.approx(0, abs=1e-9)
@@ -130,7 +141,10 @@ def test_ranks_hold_the_true_order_in_95_of_100_draws() -> None:
         shares = [0.8, 0.7, 0.7, 0.5]
         correct = [(RNG.random((1, 120)) < share).astype(float) for share in shares]
         clusters = Clusters.of(np.arange(120))
-        pairs = {(i, j): model_difference([(correct[i], correct[j])], clusters) for i, j in combinations(range(4), 2)}
+        pairs = {
+            (i, j): model_difference([(correct[i], correct[j])], clusters)
+            for i, j in combinations(range(4), 2)
+        }
         found = ranks([each.mean() for each in correct], pairs)
         assert all(each.low <= each.rank <= each.high for each in found)
         # the two equal models share the places 2 and 3

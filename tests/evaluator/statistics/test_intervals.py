@@ -1,4 +1,5 @@
-"""Intervals against scipy's bootstrap where clusters are many, and against definitions where they are few."""
+"""Intervals against scipy's bootstrap where clusters are many, and against definitions where they
+are few."""
 
 import numpy as np
 import pytest
@@ -19,11 +20,18 @@ from generator.base.clusters import Clusters
 from tests.evaluator.statistics.designs import block_clusters, outcomes_of
 
 
-def _clustered(seed: int, clusters: int, share: float, sizes: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Outcomes in clusters of so many items, from..to, that agree more than chance would have it."""
+def _clustered(
+    seed: int, clusters: int, share: float, sizes: tuple[int, int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Outcomes in clusters of so many items, from..to, that agree more than chance would have
+    it."""
     rng = np.random.default_rng(seed)
-    labels = np.repeat([f"c{i}" for i in range(clusters)], rng.integers(sizes[0], sizes[1] + 1, clusters))
-    leaning = dict(zip(sorted(set(labels)), rng.beta(2 * share, 2 * (1 - share), clusters), strict=True))
+    labels = np.repeat(
+        [f"c{i}" for i in range(clusters)], rng.integers(sizes[0], sizes[1] + 1, clusters)
+    )
+    leaning = dict(
+        zip(sorted(set(labels)), rng.beta(2 * share, 2 * (1 - share), clusters), strict=True)
+    )
     order = rng.permutation(len(labels))
     return (rng.random(len(labels)) < [leaning[c] for c in labels])[order], labels[order]
 
@@ -37,18 +45,26 @@ def _bootstrap(outcomes: np.ndarray, clusters: np.ndarray) -> tuple[float, float
         return sums.sum(axis) / sizes.sum(axis)
 
     done = stats.bootstrap(
-        totals, ratio, paired=True, vectorized=True, n_resamples=4_000, method="percentile", random_state=7
+        totals,
+        ratio,
+        paired=True,
+        vectorized=True,
+        n_resamples=4_000,
+        method="percentile",
+        random_state=7,
     )
     return done.confidence_interval.low, done.confidence_interval.high
 
 
 @pytest.mark.parametrize(("sizes", "within"), [((4, 4), 0.1), ((1, 6), 0.25)])
-@pytest.mark.parametrize(("seed", "clusters", "share"), [(1, 150, 0.8), (2, 200, 0.3), (3, 300, 0.5)])
+@pytest.mark.parametrize(
+    ("seed", "clusters", "share"), [(1, 150, 0.8), (2, 200, 0.3), (3, 300, 0.5)]
+)
 def test_with_many_clusters_a_mean_has_the_interval_of_the_bootstrap(
     seed: int, clusters: int, share: float, sizes: tuple[int, int], within: float
 ) -> None:
-    """Of clusters of unequal sizes the bootstrap's is one of the mean over items, the model's one of the mean over
-    clusters."""
+    """Of clusters of unequal sizes the bootstrap's is one of the mean over items, the model's one
+    of the mean over clusters."""
     outcomes, labels = _clustered(seed, clusters, share, sizes)
     estimate, (low, high) = cluster_mean(outcomes, labels), _bootstrap(outcomes, labels)
     assert estimate.value == pytest.approx(sum(map(int, outcomes)) / len(outcomes), abs=1e-12)
@@ -58,10 +74,14 @@ def test_with_many_clusters_a_mean_has_the_interval_of_the_bootstrap(
 
 @given(st.integers(1, 60), st.integers(1, 5), st.booleans())
 @settings(max_examples=30, deadline=None)
-def test_where_all_agree_the_interval_starts_or_ends_there_and_is_not_empty(n: int, each: int, right: bool) -> None:
+def test_where_all_agree_the_interval_starts_or_ends_there_and_is_not_empty(
+    n: int, each: int, right: bool
+) -> None:
     estimate = cluster_mean(np.full(n * each, right), np.repeat(np.arange(n), each))
     exact = stats.binomtest(n * each * right, n * each).proportion_ci(0.95, "exact")
-    assert (estimate.low_fixed, estimate.high_fixed) == pytest.approx((exact.low, exact.high), abs=1e-9)
+    assert (estimate.low_fixed, estimate.high_fixed) == pytest.approx(
+        (exact.low, exact.high), abs=1e-9
+    )
     assert (estimate.high if right else estimate.low) == float(right)
     assert estimate.high - estimate.low > 0.3 * (exact.high - exact.low)
 
@@ -69,7 +89,8 @@ def test_where_all_agree_the_interval_starts_or_ends_there_and_is_not_empty(n: i
 @pytest.mark.parametrize(("clusters", "wrong"), [(2, 0), (2, 1), (3, 1), (4, 0), (4, 3), (6, 3)])
 def test_more_items_of_a_few_clusters_say_more(clusters: int, wrong: int) -> None:
     found = [
-        cluster_mean(np.arange(clusters * n) >= wrong, np.repeat(np.arange(clusters), n)).low for n in (5, 20, 100, 400)
+        cluster_mean(np.arange(clusters * n) >= wrong, np.repeat(np.arange(clusters), n)).low
+        for n in (5, 20, 100, 400)
     ]
     assert (np.diff(found) > -0.01).all()
     assert found[-1] < 0.99
@@ -80,7 +101,9 @@ def test_images_of_a_scene_that_agree_are_one_fact(wrong: int) -> None:
     found = []
     for images in (1, 4):
         scenes = np.repeat(np.arange(36), images)
-        found.append(cluster_mean(scenes * 7 % 36 >= wrong, Clusters.of(scenes // 4, scenes=scenes)))
+        found.append(
+            cluster_mean(scenes * 7 % 36 >= wrong, Clusters.of(scenes // 4, scenes=scenes))
+        )
     one, four = ((each.low, each.high, each.low_fixed, each.high_fixed) for each in found)
     assert one == pytest.approx(four)
 
@@ -89,7 +112,9 @@ def test_these_bindings_have_a_narrower_interval_than_bindings_like_these() -> N
     right = np.where(np.arange(18) % 4 == 0, 2, 11)
     estimate = cluster_mean(outcomes_of(right, 11), block_clusters(3, 3, 11))
     exact = stats.binomtest(int(right.sum()), 198).proportion_ci(0.95, "exact")
-    assert (estimate.low_fixed, estimate.high_fixed) == pytest.approx((exact.low, exact.high), abs=1e-9)
+    assert (estimate.low_fixed, estimate.high_fixed) == pytest.approx(
+        (exact.low, exact.high), abs=1e-9
+    )
     assert estimate.high - estimate.low > 1.5 * (exact.high - exact.low)
 
 
@@ -108,13 +133,24 @@ def test_no_item_gives_no_number() -> None:
     assert (nothing.n_items, nothing.n_clusters) == (0, 0)
 
 
-@pytest.mark.parametrize(("right", "n", "other_right", "m"), [(20, 20, 15, 30), (0, 12, 5, 9), (8, 16, 14, 14)])
-def test_a_difference_is_combined_from_both_intervals(right: int, n: int, other_right: int, m: int) -> None:
-    a, b = (cluster_mean(np.arange(size) < k, np.arange(size)) for k, size in ((right, n), (other_right, m)))
+@pytest.mark.parametrize(
+    ("right", "n", "other_right", "m"), [(20, 20, 15, 30), (0, 12, 5, 9), (8, 16, 14, 14)]
+)
+def test_a_difference_is_combined_from_both_intervals(
+    right: int, n: int, other_right: int, m: int
+) -> None:
+    a, b = (
+        cluster_mean(np.arange(size) < k, np.arange(size))
+        for k, size in ((right, n), (other_right, m))
+    )
     estimate, value = subtract(a, b, n + m, n + m), right / n - other_right / m
     assert estimate.value == pytest.approx(value)
-    assert estimate.low == pytest.approx(value - ((a.value - a.low) ** 2 + (b.high - b.value) ** 2) ** 0.5)
-    assert estimate.high == pytest.approx(value + ((a.high - a.value) ** 2 + (b.value - b.low) ** 2) ** 0.5)
+    assert estimate.low == pytest.approx(
+        value - ((a.value - a.low) ** 2 + (b.high - b.value) ** 2) ** 0.5
+    )
+    assert estimate.high == pytest.approx(
+        value + ((a.high - a.value) ** 2 + (b.value - b.low) ** 2) ** 0.5
+    )
     assert subtract(b, a, 1, 1).value == pytest.approx(-value)
 
 
@@ -126,7 +162,9 @@ def test_columns_are_estimated_as_if_alone() -> None:
 
 
 @pytest.mark.parametrize("clusters", [60, 400])
-def test_a_paired_difference_with_many_clusters_has_the_interval_of_the_bootstrap(clusters: int) -> None:
+def test_a_paired_difference_with_many_clusters_has_the_interval_of_the_bootstrap(
+    clusters: int,
+) -> None:
     first, labels = _clustered(30, clusters, 0.7, (1, 6))
     second = np.random.default_rng(3).permutation(first) & first
     difference = first.astype(float) - second
@@ -151,12 +189,16 @@ def test_unequal_weights_widen_the_interval() -> None:
     weights = np.where(rare, 1 / 40, 0.5 / (len(outcomes) - 20))
     columns = np.stack([outcomes, np.random.default_rng(1).normal(size=len(outcomes))], axis=1)
     share, score = cluster_means(columns, labels, shares=[True, False], weights=weights)
-    assert (share.value, score.value) == pytest.approx((columns[rare].mean(axis=0) + columns[~rare].mean(axis=0)) / 2)
+    assert (share.value, score.value) == pytest.approx(
+        (columns[rare].mean(axis=0) + columns[~rare].mean(axis=0)) / 2
+    )
     plain = cluster_mean(outcomes, labels)
     assert share.high - share.low > 1.3 * (plain.high - plain.low)
     assert score.low < score.value < score.high
     assert score.low_fixed < score.value < score.high_fixed
-    assert p_from_interval(score.value, score.low, score.high, 0.95, 1e6) == pytest.approx(score.p, abs=0.02)
+    assert p_from_interval(score.value, score.low, score.high, 0.95, 1e6) == pytest.approx(
+        score.p, abs=0.02
+    )
 
 
 def test_equal_weights_change_nothing() -> None:
@@ -187,8 +229,9 @@ def test_a_share_is_compared_with_its_chance() -> None:
 
 @pytest.mark.full
 def test_a_difference_of_parts_knows_what_they_share() -> None:
-    """Each of 40 images has items in both parts, and half of the items of the first are in both: the width agrees with
-    how the difference varies over draws, which parts taken as independent do not."""
+    """Each of 40 images has items in both parts, and half of the items of the first are in both:
+    the width agrees with how the difference varies over draws, which parts taken as independent do
+    not."""
     rng = np.random.default_rng(0)
     images = np.repeat(np.arange(40), 10)
     first, second = np.tile(np.arange(10) < 6, 40), np.tile(np.arange(10) >= 3, 40)
@@ -213,5 +256,7 @@ def test_a_difference_of_parts_knows_what_they_share() -> None:
 
 def test_parts_in_which_nothing_varies_have_no_interval() -> None:
     part = np.array([True, True, False, False])
-    (found,) = parts_differences(np.array([[1.0], [1], [0], [0]]), part, ~part, Clusters.of(["a", "b", "a", "b"]))
+    (found,) = parts_differences(
+        np.array([[1.0], [1], [0], [0]]), part, ~part, Clusters.of(["a", "b", "a", "b"])
+    )
     assert (found.value, np.isnan(found.low)) == (1, True)

@@ -19,5 +19,7 @@ def test_benjamini_and_hochberg_are_those_of_scipy(p_values: list[float]) -> Non
 @pytest.mark.parametrize("n", [0, 1, 60])
 def test_holm_is_that_of_statsmodels(n: int) -> None:
     """Few examples: each call of statsmodels collects the garbage of the whole process."""
-    p_values = np.round(np.random.default_rng(0).uniform(0, 1, n) ** 4, 3).tolist()  # some are equal
+    p_values = np.round(
+        np.random.default_rng(0).uniform(0, 1, n) ** 4, 3
+    ).tolist()  # some are equal
     assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1] if n else [])

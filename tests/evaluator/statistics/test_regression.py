@@ -17,7 +17,9 @@ def test_least_squares_by_cluster_are_the_sandwich_of_liang_and_zeger(seed: int)
     fit = clustered_least_squares(y, x, np.array([f"c{label}" for label in labels]))
     beta = np.linalg.lstsq(x, y, rcond=None)[0]
     bread, g, k = np.linalg.inv(x.T @ x), len(set(labels)), x.shape[1]
-    scores = np.array([(x * (y - x @ beta)[:, None])[labels == label].sum(axis=0) for label in set(labels)])
+    scores = np.array(
+        [(x * (y - x @ beta)[:, None])[labels == label].sum(axis=0) for label in set(labels)]
+    )
     covariance = g / (g - 1) * (n - 1) / (n - k) * bread @ scores.T @ scores @ bread
     errors = np.sqrt(np.diag(covariance))
     reach = stats.t.ppf(0.975, g - 1) * errors
@@ -39,4 +41,6 @@ def test_data_that_determine_no_fit_are_refused_with_the_reason(
     y: list[int], x: list[list[int]], clusters: list[int], reason: str
 ) -> None:
     with pytest.raises(ValueError, match=reason):
-        clustered_least_squares(np.array(y, dtype=float), np.array(x, dtype=float), np.array(clusters))
+        clustered_least_squares(
+            np.array(y, dtype=float), np.array(x, dtype=float), np.array(clusters)
+        )

@@ -6,13 +6,22 @@ from scipy import stats
 
 from bench.designs import FAILING, SPREADS, WIDER, Design, Study, measured
 from evaluator.statistics.blocks import block_mean
-from evaluator.statistics.runs import RunItems, crossover, gap_over_runs, influences, mean_over_runs, replicated
+from evaluator.statistics.runs import (
+    RunItems,
+    crossover,
+    gap_over_runs,
+    influences,
+    mean_over_runs,
+    replicated,
+)
 
 
 def items(block: str, training: str, scenes: range, outcome: list[float]) -> RunItems:
     names = np.array([f"s{scene}" for scene in scenes])
     clusters = np.array([f"c{scene // 2}" for scene in scenes])
-    return RunItems(block, training, names, clusters, np.full(len(names), ""), np.array(outcome, dtype=float))
+    return RunItems(
+        block, training, names, clusters, np.full(len(names), ""), np.array(outcome, dtype=float)
+    )
 
 
 def test_blocks_count_equally_and_so_do_the_trainings_of_a_block() -> None:
@@ -39,17 +48,28 @@ def test_a_crossover_compares_the_same_images() -> None:
 
 def test_what_a_training_adds_to_both_sides_cancels_in_a_crossover() -> None:
     """Two turns; the second turn's training is better by 0.25 on every image, seen or unseen."""
-    seen = [items("a", "a0", range(4), [0.5, 0.25, 0.5, 0.25]), items("b", "b0", range(4, 8), [0.75, 0.5, 0.75, 0.5])]
+    seen = [
+        items("a", "a0", range(4), [0.5, 0.25, 0.5, 0.25]),
+        items("b", "b0", range(4, 8), [0.75, 0.5, 0.75, 0.5]),
+    ]
     seen += [items("c", "c0", range(8), [0.5, 0.25] * 4)]
-    unseen = [items("a", "a0", range(4, 8), [0.25, 0, 0.25, 0]), items("b", "b0", range(4), [0.5, 0.25, 0.5, 0.25])]
+    unseen = [
+        items("a", "a0", range(4, 8), [0.25, 0, 0.25, 0]),
+        items("b", "b0", range(4), [0.5, 0.25, 0.5, 0.25]),
+    ]
     differences = crossover(seen, unseen) or pytest.fail("the images are the same")
     plain = [0.625 - 0.25, 0.5 - 0.5]  # each image seen, less the same image unseen
     assert np.mean([run.outcome.mean() for run in differences]) == pytest.approx(np.mean(plain))
-    assert abs(differences[0].outcome.mean() - differences[1].outcome.mean()) < abs(plain[0] - plain[1])
+    assert abs(differences[0].outcome.mean() - differences[1].outcome.mean()) < abs(
+        plain[0] - plain[1]
+    )
 
 
 def test_the_influences_have_the_mean_of_the_difference() -> None:
-    first, second = items("a", "", range(4), [1, 1, 0, 1]), items("a", "", range(2, 8), [0, 1, 0, 0, 1, 0])
+    first, second = (
+        items("a", "", range(4), [1, 1, 0, 1]),
+        items("a", "", range(2, 8), [0, 1, 0, 0, 1, 0]),
+    )
     joined = influences(first, second) or pytest.fail("they share a cluster")
     assert joined.outcome.mean() == pytest.approx(0.75 - 1 / 3)
     assert influences(first, items("a", "", range(8, 10), [1, 0])) is None
@@ -67,14 +87,18 @@ def test_a_mean_over_blocks_has_students_interval() -> None:
 def test_a_rotation_tells_more_than_a_block_and_the_wider_claim_is_wider() -> None:
     rotation = Study(Design("rotation", 160, "rotation", 4, (2, 3), 2), SPREADS[0], 0.75)
     block = Study(Design("block", 160, "blocks", 1, (3, 3)), SPREADS[0], 0.75)
-    of_rotation, of_block = (measured(study, 3)["unseen, this vocabulary"][:, 1].mean() for study in (rotation, block))
+    of_rotation, of_block = (
+        measured(study, 3)["unseen, this vocabulary"][:, 1].mean() for study in (rotation, block)
+    )
     assert of_rotation < of_block / 2
     assert measured(rotation, 3)[f"unseen, {WIDER}"][:, 1].mean() > 1.5 * of_rotation
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("spreads", SPREADS, ids=lambda spreads: spreads.name)
-@pytest.mark.parametrize("design", [Design("", 400, "rotation", 4, (2, 3), 2), Design("", 400, "blocks", 5, (3, 3))])
+@pytest.mark.parametrize(
+    "design", [Design("", 400, "rotation", 4, (2, 3), 2), Design("", 400, "blocks", 5, (3, 3))]
+)
 def test_intervals_of_both_claims_hold(design: Design, spreads: object) -> None:
     """With 100 draws, 88% are three standard errors below 95%."""
     for name, numbers in measured(Study(design, spreads, 0.75), 100).items():  # type: ignore[arg-type]
@@ -84,5 +108,7 @@ def test_intervals_of_both_claims_hold(design: Design, spreads: object) -> None:
 @pytest.mark.full
 def test_intervals_of_blocks_in_which_a_fifth_of_bindings_fails_miss_more_often() -> None:
     """docs/statistics.md says how often; the test fails when the sentence is no longer true."""
-    numbers = measured(Study(Design("", 200, "blocks", 1, (3, 3)), FAILING, 0.9), 100)["unseen, this vocabulary"]
+    numbers = measured(Study(Design("", 200, "blocks", 1, (3, 3)), FAILING, 0.9), 100)[
+        "unseen, this vocabulary"
+    ]
     assert 0.5 < numbers[:, 2].mean() < 0.95

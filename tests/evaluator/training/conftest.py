@@ -1,4 +1,5 @@
-"""The train split of the drawn dataset, tiny models to start from, and learners whose embeddings are known."""
+"""The train split of the drawn dataset, tiny models to start from, and learners whose embeddings
+are known."""
 
 import multiprocessing
 import os
@@ -29,7 +30,8 @@ KINDS = ("plain", "relations", "graded", "synonyms")
 
 
 def together(count: int, work: Callable[[int], T]) -> list[T]:
-    """What `work(rank)` returns, or the error that it raises, in each of so many processes that share a training."""
+    """What `work(rank)` returns, or the error that it raises, in each of so many processes that
+    share a training."""
     context = multiprocessing.get_context("fork")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -38,10 +40,20 @@ def together(count: int, work: Callable[[int], T]) -> list[T]:
     def run(rank: int, pipe: Any) -> None:
         from accelerate import PartialState
 
-        torch.set_num_threads(1)  # a forked process has none of the threads that OpenMP would wait for
+        torch.set_num_threads(
+            1
+        )  # a forked process has none of the threads that OpenMP would wait for
         PartialState._reset_state()
-        names = {"RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, "LOCAL_WORLD_SIZE": count, "MASTER_PORT": port}
-        os.environ.update({name: str(each) for name, each in names.items()}, MASTER_ADDR="127.0.0.1")
+        names = {
+            "RANK": rank,
+            "LOCAL_RANK": rank,
+            "WORLD_SIZE": count,
+            "LOCAL_WORLD_SIZE": count,
+            "MASTER_PORT": port,
+        }
+        os.environ.update(
+            {name: str(each) for name, each in names.items()}, MASTER_ADDR="127.0.0.1"
+        )
         try:
             pipe.send_bytes(pickle.dumps(work(rank)))
         except Exception as error:
@@ -72,7 +84,11 @@ def read(
     positive_loss: Literal["caption", "analogy"] = "analogy",
 ) -> TrainingData:
     """The train split with these kinds of texts."""
-    kinds = {"texts": ",".join(texts), "negatives": ",".join(negatives), "positives": ",".join(positives)}
+    kinds = {
+        "texts": ",".join(texts),
+        "negatives": ",".join(negatives),
+        "positives": ",".join(positives),
+    }
     return benchmark_source(world, benchmark, Recipe(**kinds, positive_loss=positive_loss)).data
 
 
@@ -89,7 +105,12 @@ def toy_data(
     said = texts or [f"text {i}" for i in range(9)]
     of = (np.reshape(each or [-1] * n, (n, 1, 1)) for each in (negatives, positives))
     return TrainingData(
-        said, np.reshape(captions, (n, 1)), *of, np.array(true), [(images, str(i)) for i in range(n)], True
+        said,
+        np.reshape(captions, (n, 1)),
+        *of,
+        np.array(true),
+        [(images, str(i)) for i in range(n)],
+        True,
     )
 
 
@@ -108,7 +129,9 @@ def trains(world: World, benchmark: Benchmark, tmp_path: Path) -> Callable[..., 
     """Trains by a method on the train split into a folder of `tmp_path`; returns the record."""
 
     def run(method: Method, base: str = "", out: str = "out") -> dict[str, Any]:
-        return train(method, benchmark_source(world, benchmark, method), tmp_path / out, base, "cpu")
+        return train(
+            method, benchmark_source(world, benchmark, method), tmp_path / out, base, "cpu"
+        )
 
     return run
 
@@ -118,7 +141,11 @@ def further(trains: Callable[..., dict[str, Any]], tmp_path: Path) -> Callable[.
     """Trains a model further; returns the record, and the model before and after."""
 
     def run(method: Method, base: str) -> tuple[dict[str, Any], Any, Any]:
-        return trains(method, base), load_model(base, "cpu"), load_model(f"jackalope:{tmp_path / 'out'}", "cpu")
+        return (
+            trains(method, base),
+            load_model(base, "cpu"),
+            load_model(f"jackalope:{tmp_path / 'out'}", "cpu"),
+        )
 
     return run
 

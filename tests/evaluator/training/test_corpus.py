@@ -14,8 +14,16 @@ from generator.base.errors import UserError
 
 PLAIN = Recipe(negatives="")
 LINES: list[dict[str, Any]] = [
-    {"image": "b.jpg", "caption": "a red car", "negatives": {"replace": ["a blue car"], "swap": ["car red a"]}},
-    {"image": "a/a.png", "caption": "a dog", "positives": {"replace": ["a hound"], "swap": ["dog a"]}},
+    {
+        "image": "b.jpg",
+        "caption": "a red car",
+        "negatives": {"replace": ["a blue car"], "swap": ["car red a"]},
+    },
+    {
+        "image": "a/a.png",
+        "caption": "a dog",
+        "positives": {"replace": ["a hound"], "swap": ["dog a"]},
+    },
     {"image": "b.jpg", "caption": "one car"},
 ]
 
@@ -25,7 +33,9 @@ def _write(folder: Path, lines: list[Any]) -> Path:
     for name in ("a/a.png", "b.jpg"):
         Image.fromarray(np.full((9, 7, 3), len(name), np.uint8)).save(folder / name)
     path = folder / "corpus.jsonl"
-    path.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines) + "\n")
+    path.write_text(
+        "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines) + "\n"
+    )
     return path
 
 
@@ -40,29 +50,54 @@ def test_a_corpus_is_read_with_its_kinds(tmp_path: Path) -> None:
     assert _texts(source, source.data.captions) == ["a dog", "a red car", "one car"]
     assert _texts(source, source.data.negatives) == ["a blue car"]
     assert _texts(source, source.data.positives) == ["a hound"]
-    assert set(_texts(source, source.data.true)) == {"a dog", "a hound", "dog a", "a red car", "one car"}
+    assert set(_texts(source, source.data.true)) == {
+        "a dog",
+        "a hound",
+        "dog a",
+        "a red car",
+        "one car",
+    }
     assert not source.data.mirrored
     where, name = source.data.images[1]
     assert where.image(name).size == (7, 9)
-    as_captions = corpus_source(tmp_path / "corpus.jsonl", Recipe(negatives="", positives="swap,replace"))
-    assert _texts(as_captions, as_captions.data.captions) == ["a dog", "a hound", "dog a", "a red car", "one car"]
+    as_captions = corpus_source(
+        tmp_path / "corpus.jsonl", Recipe(negatives="", positives="swap,replace")
+    )
+    assert _texts(as_captions, as_captions.data.captions) == [
+        "a dog",
+        "a hound",
+        "dog a",
+        "a red car",
+        "one car",
+    ]
 
 
 def test_a_line_ends_where_json_lines_say(tmp_path: Path) -> None:
     """Not at the other ends of lines that Unicode has, and a byte-order mark is no text."""
     path = _write(tmp_path, [{"image": "b.jpg", "caption": "a car"}])
-    path.write_text("\ufeff" + path.read_text().replace("a car", "a\u2028car\x85"), encoding="utf-8")
+    path.write_text(
+        "\ufeff" + path.read_text().replace("a car", "a\u2028car\x85"), encoding="utf-8"
+    )
     assert corpus_source(path, PLAIN).data.texts == ["a\u2028car\x85"]
 
 
-def test_a_negative_that_is_true_of_its_image_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A caption of another line, and a positive of a kind that is not learnt from; of another image both are false."""
+def test_a_negative_that_is_true_of_its_image_is_left_out(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A caption of another line, and a positive of a kind that is not learnt from; of another image
+    both are false."""
     lines = [
-        {"image": "b.jpg", "caption": "a car", "negatives": {"replace": ["one car", "a dog"], "swap": ["car a"]}},
+        {
+            "image": "b.jpg",
+            "caption": "a car",
+            "negatives": {"replace": ["one car", "a dog"], "swap": ["car a"]},
+        },
         {"image": "b.jpg", "caption": "one car", "positives": {"converse": ["car a"]}},
         {"image": "a/a.png", "caption": "a dog", "negatives": {"replace": ["one car", "car a"]}},
     ]
-    source = corpus_source(_write(tmp_path, lines), Recipe(negatives="replace,swap", negative_loss="svlc"))
+    source = corpus_source(
+        _write(tmp_path, lines), Recipe(negatives="replace,swap", negative_loss="svlc")
+    )
     negatives = {
         (source.data.scenes[image], source.data.texts[row])
         for image, rows in enumerate(source.data.negatives)
@@ -70,7 +105,10 @@ def test_a_negative_that_is_true_of_its_image_is_left_out(tmp_path: Path, caplog
         if row >= 0
     }
     assert negatives == {("b.jpg", "a dog"), ("a/a.png", "one car"), ("a/a.png", "car a")}
-    assert "Left out 2 negatives that are true of their image, such as 'one car' of b.jpg." in caplog.text
+    assert (
+        "Left out 2 negatives that are true of their image, such as 'one car' of b.jpg."
+        in caplog.text
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,7 +118,10 @@ def test_a_negative_that_is_true_of_its_image_is_left_out(tmp_path: Path, caplog
             Recipe(),
             r"corpus.jsonl has no negatives of the kind flip; it has replace,swap: give --negatives replace,swap\.",
         ),
-        (Recipe(negatives="", positives="converse"), "no positives of the kind converse; it has replace,swap: give"),
+        (
+            Recipe(negatives="", positives="converse"),
+            "no positives of the kind converse; it has replace,swap: give",
+        ),
         (Recipe(negatives="", texts="plain"), "captions have no kinds; leave --texts out"),
     ],
 )
@@ -91,7 +132,9 @@ def test_kinds_that_a_corpus_lacks_are_refused(tmp_path: Path, recipe: Recipe, s
 
 def test_kinds_without_a_text_are_not_there(tmp_path: Path) -> None:
     path = _write(tmp_path, [{"image": "b.jpg", "caption": "a car", "negatives": {"swap": []}}])
-    with pytest.raises(UserError, match="no negatives of the kind swap; it has none: give --negatives none"):
+    with pytest.raises(
+        UserError, match="no negatives of the kind swap; it has none: give --negatives none"
+    ):
         corpus_source(path, Recipe(negatives="swap"))
 
 
@@ -118,8 +161,14 @@ def test_a_corpus_is_known_by_its_lines_and_images(tmp_path: Path) -> None:
         ({"image": "b.jpg"}, "caption: Field required"),
         ({"image": "b.jpg", "caption": ""}, "caption: String should have at least 1"),
         ({**LINES[0], "text": "x"}, "text: Extra inputs are not permitted"),
-        ({**LINES[0], "positives": {"swap": [1]}}, "positives.swap.0: Input should be a valid string"),
-        ({**LINES[0], "negatives": {"swop": ["x"]}}, "negatives.swop.*Input should be 'swap', 'replace'"),
+        (
+            {**LINES[0], "positives": {"swap": [1]}},
+            "positives.swap.0: Input should be a valid string",
+        ),
+        (
+            {**LINES[0], "negatives": {"swop": ["x"]}},
+            "negatives.swop.*Input should be 'swap', 'replace'",
+        ),
         ({**LINES[0], "image": "../b.jpg"}, "which is no path within that folder"),
         ({**LINES[0], "image": "c.jpg"}, "which does not exist"),
     ],
@@ -137,5 +186,7 @@ def test_empty_files_and_broken_images_are_refused(tmp_path: Path) -> None:
     source = corpus_source(_write(tmp_path, LINES), PLAIN)
     (tmp_path / "b.jpg").write_bytes(b"no image")
     where, name = source.data.images[1]
-    with pytest.raises(UserError, match=r"The image b\.jpg of .* cannot be read as JPEG, PNG, WEBP"):
+    with pytest.raises(
+        UserError, match=r"The image b\.jpg of .* cannot be read as JPEG, PNG, WEBP"
+    ):
         where.image(name)

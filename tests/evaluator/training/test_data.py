@@ -1,4 +1,5 @@
-"""What is read for training: the train split, nothing that is held out, and what each step draws of it."""
+"""What is read for training: the train split, nothing that is held out, and what each step draws of
+it."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -46,7 +47,8 @@ def _leave_out(rows: Rows) -> None:
 def test_a_benchmark_without_a_train_split_of_its_own_is_refused(
     drawn_copy: Path, table: str, change: Callable[[Rows], None], said: str
 ) -> None:
-    """An item of protocol train in another split, a training scene that is listed in another one, and no items."""
+    """An item of protocol train in another split, a training scene that is listed in another one,
+    and no items."""
     edit(drawn_copy / "benchmarks" / Dataset.open(drawn_copy).benchmark().name, table, change)
     opened = Dataset.open(drawn_copy)
     with pytest.raises(UserError, match=said):
@@ -66,7 +68,9 @@ def test_the_training_data_are_the_train_split_with_the_texts_that_are_asked_for
 ) -> None:
     """Each image has its own captions, and each caption its own negatives and positives."""
     data = read(world, benchmark, kinds, negatives, positives, loss)
-    train = sorted(row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "train")
+    train = sorted(
+        row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "train"
+    )
     assert data.images == [(world, scene) for scene in train]
     assert len(data) == 96
     kind_of = {row["item_id"]: row["kind"] for row in benchmark.items_of("train").to_pylist()}
@@ -84,7 +88,8 @@ def test_the_training_data_are_the_train_split_with_the_texts_that_are_asked_for
     for i, scene in enumerate(data.scenes):
         found = {
             data.text_ids[row]: tuple(
-                {data.text_ids[n] for n in of[i, j] if n >= 0} for of in (data.negatives, data.positives)
+                {data.text_ids[n] for n in of[i, j] if n >= 0}
+                for of in (data.negatives, data.positives)
             )
             for j, row in enumerate(data.captions[i])
             if row >= 0
@@ -95,7 +100,9 @@ def test_the_training_data_are_the_train_split_with_the_texts_that_are_asked_for
     assert [benchmark.text_of[text] for text in data.text_ids] == data.texts
 
 
-def test_images_are_mirrored_only_where_no_text_states_a_relation(world: World, benchmark: Benchmark) -> None:
+def test_images_are_mirrored_only_where_no_text_states_a_relation(
+    world: World, benchmark: Benchmark
+) -> None:
     assert read(world, benchmark, ("plain",), ("swap", "replace"), ("swap",)).mirrored
     assert not read(world, benchmark, ("relations",)).mirrored
     assert not read(world, benchmark, ("plain", "graded")).mirrored
@@ -130,21 +137,34 @@ def test_so_many_images_of_each_class(data: TrainingData) -> None:
 
 def test_kinds_that_there_are_not_are_refused(world: World, benchmark: Benchmark) -> None:
     with pytest.raises(
-        UserError, match=r"no training texts of the kind grated; it has graded, plain, relations, synonyms\."
+        UserError,
+        match=r"no training texts of the kind grated; it has graded, plain, relations, synonyms\.",
     ):
         read(world, benchmark, ("grated",))
-    with pytest.raises(UserError, match="Unknown kind of training negatives 'flop'; did you mean 'flip'"):
+    with pytest.raises(
+        UserError, match="Unknown kind of training negatives 'flop'; did you mean 'flip'"
+    ):
         read(world, benchmark, ("plain",), ("flop",))
-    with pytest.raises(UserError, match="Unknown kind of training positives 'swop'; did you mean 'swap'"):
+    with pytest.raises(
+        UserError, match="Unknown kind of training positives 'swop'; did you mean 'swap'"
+    ):
         read(world, benchmark, ("plain",), (), ("swop",))
-    with pytest.raises(UserError, match="--texts plain has no negatives of the kind neg; it has replace,swap: give"):
+    with pytest.raises(
+        UserError, match="--texts plain has no negatives of the kind neg; it has replace,swap: give"
+    ):
         read(world, benchmark, ("plain",), ("swap", "neg"))
-    with pytest.raises(UserError, match=r"has no positives of the kind converse; it has .*: give --positives"):
+    with pytest.raises(
+        UserError, match=r"has no positives of the kind converse; it has .*: give --positives"
+    ):
         read(world, benchmark, ("plain",), (), ("converse",))
-    assert (benchmark_source(world, benchmark, Recipe(texts="plain")).data.negatives >= 0).any()  # swaps, no flips
+    assert (
+        benchmark_source(world, benchmark, Recipe(texts="plain")).data.negatives >= 0
+    ).any()  # swaps, no flips
 
 
-def test_every_image_comes_once_in_an_epoch_and_in_another_order_in_the_next(all_kinds: TrainingData) -> None:
+def test_every_image_comes_once_in_an_epoch_and_in_another_order_in_the_next(
+    all_kinds: TrainingData,
+) -> None:
     steps = Steps(all_kinds, 20, 2, 0)
     assert (steps.epoch, len(steps)) == (4, 8)
     first, second = (np.concatenate([steps[i].images for i in range(j, j + 4)]) for j in (0, 4))
@@ -183,7 +203,9 @@ def test_so_many_steps_as_are_asked_for(data: TrainingData) -> None:
     whole, some = Steps(data, 40, 3, 0), Steps(data, 40, 1, 0, 5)
     assert (len(whole), len(some)) == (6, 5)
     assert all((some[i].captions == whole[i].captions).all() for i in range(5))
-    with pytest.raises(UserError, match="has 96 images, fewer than a batch of 97; render more, or choose a smaller"):
+    with pytest.raises(
+        UserError, match="has 96 images, fewer than a batch of 97; render more, or choose a smaller"
+    ):
         Steps(data, 97, 1, 0)
 
 
@@ -198,7 +220,10 @@ def test_a_text_whose_words_are_all_true_is_true_for_a_bag() -> None:
     data = toy_data([0, 3], [[0, 1], [3, -1]], texts=texts)
     rows = np.arange(5)
     assert Facts(data).true(np.array([1, 0]), rows).tolist() == [[0, 0, 0, 1, 0], [1, 1, 0, 0, 0]]
-    assert Facts(data, bags=True).true(np.array([1, 0]), rows).tolist() == [[0, 0, 0, 1, 0], [1, 1, 1, 1, 0]]
+    assert Facts(data, bags=True).true(np.array([1, 0]), rows).tolist() == [
+        [0, 0, 0, 1, 0],
+        [1, 1, 1, 1, 0],
+    ]
 
 
 @pytest.mark.parametrize(("room", "read"), [(1 << 20, [2, 2]), (0, [2, 4])])
@@ -214,7 +239,9 @@ def test_images_are_read_once_where_they_fit(
             return torch.tensor([float(name)])
 
     counted = replace(data, images=[(Counted(), name) for name in data.scenes])
-    images = PreparedImages(counted, lambda image: image * 2, lambda image, place, step: image + 10 * place + step)
+    images = PreparedImages(
+        counted, lambda image: image * 2, lambda image, place, step: image + 10 * place + step
+    )
     for times in read:
         found = images.of(np.array([1, 0, 1]), [4, 5, 6], 3)
         assert [each.item() for each in found] == [
@@ -226,14 +253,21 @@ def test_images_are_read_once_where_they_fit(
 def _certify(root: Path, status: str) -> Dataset:
     opened = Dataset.open(root)
     benchmark = opened.benchmark()
-    write_certificate(opened.world, benchmark, status=status, faults={"planted": 1} if status == "failed" else {})
+    write_certificate(
+        opened.world, benchmark, status=status, faults={"planted": 1} if status == "failed" else {}
+    )
     return opened
 
 
 def test_a_certificate_that_failed_is_refused_and_others_are_recorded(drawn_copy: Path) -> None:
     opened = _certify(drawn_copy, "as declared")
-    said = "as declared: the files were checked; the images were not (by the certificate in the folder)"
+    said = (
+        "as declared: the files were checked; the images were not (by the certificate in the "
+        "folder)"
+    )
     assert describe(opened.world, opened.benchmark())["certificate"] == said
     opened = _certify(drawn_copy, "failed")
-    with pytest.raises(UserError, match="is not trained on: its certificate says that it failed; `gen verify"):
+    with pytest.raises(
+        UserError, match="is not trained on: its certificate says that it failed; `gen verify"
+    ):
         benchmark_source(opened.world, opened.benchmark(), Recipe())

@@ -1,4 +1,5 @@
-"""The loss of diffusion models: against diffusers' own noise, finite differences, and what reaches a batch."""
+"""The loss of diffusion models: against diffusers' own noise, finite differences, and what reaches
+a batch."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +28,14 @@ def short(data: TrainingData) -> TrainingData:
     n = len(data)
     rows = (np.arange(n) % len(diffusers_folders.TEXTS)).reshape(n, 1)
     none = np.full((n, 1, 1), -1)
-    return replace(data, texts=diffusers_folders.TEXTS, captions=rows, negatives=none, positives=none, true=rows)
+    return replace(
+        data,
+        texts=diffusers_folders.TEXTS,
+        captions=rows,
+        negatives=none,
+        positives=none,
+        true=rows,
+    )
 
 
 @pytest.fixture
@@ -36,7 +44,9 @@ def model(tmp_path: Path) -> Any:
 
 
 @pytest.mark.parametrize("prediction", ["epsilon", "v_prediction"])
-def test_the_loss_is_that_of_the_librarys_own_scheduler(short: TrainingData, tmp_path: Path, prediction: str) -> None:
+def test_the_loss_is_that_of_the_librarys_own_scheduler(
+    short: TrainingData, tmp_path: Path, prediction: str
+) -> None:
     from diffusers import DDPMScheduler, StableDiffusionPipeline
 
     folder = diffusers_folders.stable_diffusion(tmp_path, prediction)
@@ -46,16 +56,25 @@ def test_the_loss_is_that_of_the_librarys_own_scheduler(short: TrainingData, tmp
 
     pipe = StableDiffusionPipeline.from_pretrained(folder, safety_checker=None)
     scheduler = DDPMScheduler.from_config(pipe.scheduler.config)
-    draws = [torch.Generator().manual_seed(Stream(0, "noise", 7, place).below(2**32)) for place in (0, 1)]
+    draws = [
+        torch.Generator().manual_seed(Stream(0, "noise", 7, place).below(2**32)) for place in (0, 1)
+    ]
     times = (torch.cat([torch.rand(1, generator=each) for each in draws]) * 1000).long()
     assert [torch.rand(1, generator=each) >= 0 for each in draws]  # whether the caption is told
-    latents = torch.stack([model.latent(short.images[i][0].image(short.images[i][1])) for i in STEP.images])
+    latents = torch.stack(
+        [model.latent(short.images[i][0].image(short.images[i][1])) for i in STEP.images]
+    )
     noise = torch.stack(
-        [torch.randn(latent.shape, generator=each) for latent, each in zip(latents, draws, strict=True)]
+        [
+            torch.randn(latent.shape, generator=each)
+            for latent, each in zip(latents, draws, strict=True)
+        ]
     )
     with torch.no_grad():
         states = pipe.encode_prompt([short.texts[i] for i in STEP.captions], "cpu", 1, False)[0]
-        predicted = pipe.unet(scheduler.add_noise(latents, noise, times), times, encoder_hidden_states=states).sample
+        predicted = pipe.unet(
+            scheduler.add_noise(latents, noise, times), times, encoder_hidden_states=states
+        ).sample
     target = noise if prediction == "epsilon" else scheduler.get_velocity(latents, noise, times)
     assert found == pytest.approx(((predicted - target) ** 2).mean().item(), rel=1e-4)
 
@@ -63,7 +82,9 @@ def test_the_loss_is_that_of_the_librarys_own_scheduler(short: TrainingData, tmp
 def test_other_processes_and_texts_that_would_be_cut_are_refused(
     short: TrainingData, model: Any, tmp_path: Path
 ) -> None:
-    flow: Any = load_model(f"diffusion:{diffusers_folders.stable_diffusion_3(tmp_path / 'flow')}", "cpu")
+    flow: Any = load_model(
+        f"diffusion:{diffusers_folders.stable_diffusion_3(tmp_path / 'flow')}", "cpu"
+    )
     with pytest.raises(UserError, match="cannot be trained this way: it does not predict"):
         Denoising(flow, short, PLAIN, False)
     with pytest.raises(UserError, match="The model reads 16 tokens and"):
@@ -89,8 +110,12 @@ def test_some_captions_are_left_out_by_seed_and_step(
 
 
 def test_latents_are_changed_before_noise_is_added(short: TrainingData, model: Any) -> None:
-    mirrored = Denoising(model, short, PLAIN, False, lambda latent, place, number: latent.flip(-1) * number)
+    mirrored = Denoising(
+        model, short, PLAIN, False, lambda latent, place, number: latent.flip(-1) * number
+    )
     plain = Denoising(model, short, PLAIN, False)
     kept = plain._latents.of(STEP.images, (0, 1), 3)
-    plain._latents._kept = {int(i): latent.flip(-1) * 3 for i, latent in zip(STEP.images, kept, strict=True)}
+    plain._latents._kept = {
+        int(i): latent.flip(-1) * 3 for i, latent in zip(STEP.images, kept, strict=True)
+    }
     assert mirrored.loss(STEP, 3).item() == pytest.approx(plain.loss(STEP, 3).item(), rel=1e-6)

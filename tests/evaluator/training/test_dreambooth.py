@@ -21,7 +21,9 @@ from tests.evaluator.tiny_models import scored
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
     lines = []
-    for i, (image, text) in enumerate(zip(diffusers_folders.pictures(6), diffusers_folders.TEXTS * 2, strict=True)):
+    for i, (image, text) in enumerate(
+        zip(diffusers_folders.pictures(6), diffusers_folders.TEXTS * 2, strict=True)
+    ):
         image.save(tmp_path / f"{i}.png")
         lines.append(json.dumps({"image": f"{i}.png", "caption": text}))
     (tmp_path / "corpus.jsonl").write_text("\n".join(lines))
@@ -29,14 +31,36 @@ def corpus(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("text_encoder", [True, False])
-def test_a_pipeline_is_trained_and_scored_as_its_family(corpus: Path, tmp_path: Path, text_encoder: bool) -> None:
+def test_a_pipeline_is_trained_and_scored_as_its_family(
+    corpus: Path, tmp_path: Path, text_encoder: bool
+) -> None:
     base = f"diffusion:{diffusers_folders.stable_diffusion(tmp_path / 'sd')},samples=4"
     more = () if text_encoder else ("--no-text-encoder",)
-    given = ("train", "dreambooth", corpus, "--model", base, "--steps", "8", "--rate", "1e-3", "--device", "cpu", *more)
+    given = (
+        "train",
+        "dreambooth",
+        corpus,
+        "--model",
+        base,
+        "--steps",
+        "8",
+        "--rate",
+        "1e-3",
+        "--device",
+        "cpu",
+        *more,
+    )
     done = succeed("score", *given, "--out", tmp_path / "out")
-    assert "Published (Pearson et al. 2025, appendix A, single and two objects): batch, images per class" in done.stderr
+    assert (
+        "Published (Pearson et al. 2025, appendix A, single and two objects): batch, images per "
+        "class" in done.stderr
+    )
     record = json.loads((tmp_path / "out" / "jackalope.json").read_text())
-    assert record["origin"]["given"] == ["rate", "steps", *(() if text_encoder else ("text_encoder",))]
+    assert record["origin"]["given"] == [
+        "rate",
+        "steps",
+        *(() if text_encoder else ("text_encoder",)),
+    ]
     assert ("text_encoder" in record["origin"]["published"]) is text_encoder
     assert len(record["losses"]) == 2  # six steps, and the two that are left
     assert (record["recipe"]["steps"], record["recipe"]["text_encoder"]) == (8, text_encoder)
@@ -48,7 +72,11 @@ def test_a_pipeline_is_trained_and_scored_as_its_family(corpus: Path, tmp_path: 
             f"diffusion:{tmp_path / 'out'},samples=4",
         )
     )
-    assert record["base"] == {"model": base, "weights_sha256": before.info["weights_sha256"], "stand_in": False}
+    assert record["base"] == {
+        "model": base,
+        "weights_sha256": before.info["weights_sha256"],
+        "stand_in": False,
+    }
     assert ours.key == theirs.key != before.key
     images = diffusers_folders.pictures(1)
     found = [scored(each, images, diffusers_folders.TEXTS) for each in (before, ours, theirs)]

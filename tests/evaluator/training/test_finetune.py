@@ -47,7 +47,12 @@ def test_every_family_is_trained_whole_and_by_lora(
 
 
 def test_what_is_known_of_a_training_is_its_own_and_that_of_its_base(
-    trains: Callable[..., Any], world: World, benchmark: Benchmark, base: str, tmp_path: Path, little: None
+    trains: Callable[..., Any],
+    world: World,
+    benchmark: Benchmark,
+    base: str,
+    tmp_path: Path,
+    little: None,
 ) -> None:
     """Of a base whose training is unknown, overlaps of the fine-tuning still contaminate."""
     recipe = Finetune(epochs=1, batch=32)
@@ -57,7 +62,9 @@ def test_what_is_known_of_a_training_is_its_own_and_that_of_its_base(
     shown = [row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "train"]
     found = training_of(model, world, benchmark, unseen)
     assert found["status"] == UNKNOWN
-    assert "were in its training here. The earlier training of this model is unknown" in found["said"]
+    assert (
+        "were in its training here. The earlier training of this model is unknown" in found["said"]
+    )
     assert training_of(model, world, benchmark, shown[:3])["status"] == CONTAMINATED
 
     trains(Scratch(epochs=1, batch=32, negatives="none"), out="scratch")
@@ -67,10 +74,15 @@ def test_what_is_known_of_a_training_is_its_own_and_that_of_its_base(
 
 
 @pytest.mark.parametrize("family", ["open_clip", "CLIP"])
-def test_low_rank_changes_start_at_none_and_end_in_the_weights(make_base: Callable[..., str], family: str) -> None:
+def test_low_rank_changes_start_at_none_and_end_in_the_weights(
+    make_base: Callable[..., str], family: str
+) -> None:
     pytest.importorskip("peft")
     model: Any = load_model(make_base(family), "cpu")
-    names, before = sorted(name for name, _ in model.network.named_parameters()), model.encode_texts(TEXTS)
+    names, before = (
+        sorted(name for name, _ in model.network.named_parameters()),
+        model.encode_texts(TEXTS),
+    )
     weights = {name: each.clone() for name, each in model.network.state_dict().items()}
     merge = with_lora(model.network, 2, 4.0, 0)
     assert model.encode_texts(TEXTS) == pytest.approx(before, abs=1e-6)
@@ -86,10 +98,17 @@ def test_low_rank_changes_start_at_none_and_end_in_the_weights(make_base: Callab
     assert sorted(name for name, _ in model.network.named_parameters()) == names
     assert model.encode_texts(TEXTS) == pytest.approx(texts, abs=1e-5)
     assert model.encode_images(pictures()) == pytest.approx(images, abs=1e-5)
-    changed = {name for name, each in model.network.state_dict().items() if not torch.equal(each, weights[name])}
+    changed = {
+        name
+        for name, each in model.network.state_dict().items()
+        if not torch.equal(each, weights[name])
+    }
     assert len(changed) >= 8
     for name in changed:
-        assert torch.linalg.matrix_rank(model.network.state_dict()[name] - weights[name], rtol=1e-4) <= 2 * 3
+        assert (
+            torch.linalg.matrix_rank(model.network.state_dict()[name] - weights[name], rtol=1e-4)
+            <= 2 * 3
+        )
 
 
 def test_the_seed_draws_the_changes(base: str) -> None:
@@ -98,6 +117,8 @@ def test_the_seed_draws_the_changes(base: str) -> None:
     for seed in (0, 0, 1):
         model: Any = load_model(base, "cpu")
         with_lora(model.network, 2, 4.0, seed)
-        found.append(torch.cat([p.flatten() for n, p in model.network.named_parameters() if "lora_A" in n]))
+        found.append(
+            torch.cat([p.flatten() for n, p in model.network.named_parameters() if "lora_A" in n])
+        )
     assert torch.equal(found[0], found[1])
     assert not torch.equal(found[0], found[2])

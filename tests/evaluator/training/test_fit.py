@@ -18,7 +18,9 @@ from tests.evaluator.training.conftest import Fixed
 
 def _learner(data: TrainingData) -> Fixed:
     generator = torch.Generator().manual_seed(1)
-    return Fixed(*(torch.randn((n, 8), generator=generator) for n in (len(data), len(data.texts))), 5.0)
+    return Fixed(
+        *(torch.randn((n, 8), generator=generator) for n in (len(data), len(data.texts))), 5.0
+    )
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
@@ -30,15 +32,24 @@ def test_a_training_that_diverges_names_the_step_and_keeps_nothing(
             return super().loss(step, number) * (bad if number == 3 else 1)
 
     checkpoint, recipe = Checkpoint(tmp_path / "state", {}), Recipe(epochs=3, batch=40, rate=0.1)
-    with pytest.raises(UserError, match=r"diverged at step 4 of 6: its loss is \S+ and its gradient \S+; choose a low"):
+    with pytest.raises(
+        UserError,
+        match=r"diverged at step 4 of 6: its loss is \S+ and its gradient \S+; choose a low",
+    ):
         fit(Diverging(_learner(data), data, recipe), data, recipe, checkpoint)
     assert not checkpoint.path.exists()
 
 
-def test_no_held_out_fact_enters_a_batch(all_kinds: TrainingData, world: World, benchmark: Benchmark) -> None:
-    """Instrumented: every image and text that a learner is asked for, over epochs of all kinds of texts."""
+def test_no_held_out_fact_enters_a_batch(
+    all_kinds: TrainingData, world: World, benchmark: Benchmark
+) -> None:
+    """Instrumented: every image and text that a learner is asked for, over epochs of all kinds of
+    texts."""
     learner = Fixed(torch.randn((len(all_kinds), 4)), torch.randn((len(all_kinds.texts), 4)))
-    steps, loss = Steps(all_kinds, 24, 20, 0), Contrastive(learner, all_kinds, Recipe(positive_loss="analogy")).loss
+    steps, loss = (
+        Steps(all_kinds, 24, 20, 0),
+        Contrastive(learner, all_kinds, Recipe(positive_loss="analogy")).loss,
+    )
     for number in range(len(steps)):
         loss(steps[number], number)
     assert benchmark.holdout is not None
@@ -60,7 +71,10 @@ def test_no_held_out_fact_enters_a_batch(all_kinds: TrainingData, world: World, 
 
 
 def _betas(state: Path) -> set[tuple[float, float]]:
-    return {tuple(group["betas"]) for group in torch.load(state, weights_only=True)["optimizer"]["param_groups"]}
+    return {
+        tuple(group["betas"])
+        for group in torch.load(state, weights_only=True)["optimizer"]["param_groups"]
+    }
 
 
 def test_without_decay_it_is_adam(data: TrainingData, tmp_path: Path) -> None:
@@ -90,7 +104,9 @@ def test_the_rate_rises_and_falls_once_and_betas_stay(data: TrainingData, tmp_pa
 
 
 def test_matrices_decay_and_embeddings_vectors_and_temperatures_do_not() -> None:
-    network = torch.nn.ModuleDict({"embedding": torch.nn.Embedding(3, 2), "layer": torch.nn.Linear(2, 2)})
+    network = torch.nn.ModuleDict(
+        {"embedding": torch.nn.Embedding(3, 2), "layer": torch.nn.Linear(2, 2)}
+    )
     network.logit_scale = torch.nn.Parameter(torch.ones(1, 1))
     decaying, others = _groups(network, 0.1)
     assert (decaying["weight_decay"], others["weight_decay"]) == (0.1, 0.0)

@@ -25,14 +25,16 @@ def _unit(seed: int, n: int, d: int) -> np.ndarray:
 
 
 def test_the_first_gradient_is_its_closed_form_at_the_identity() -> None:
-    """At W = I and unit texts t: dL/dW = scale * sum_j (I - t_j t_j') (sum_i g_ij x_i) t_j', with g = dL/dlogits,
-    g = ((softmax over texts - I) + (softmax over images - I)) / 2n."""
+    """At W = I and unit texts t: dL/dW = scale * sum_j (I - t_j t_j') (sum_i g_ij x_i) t_j', with g
+    = dL/dlogits, g = ((softmax over texts - I) + (softmax over images - I)) / 2n."""
     n, d, scale = 5, 4, 7.0
     x, t = _unit(0, n, d), _unit(10, n, d)
     learner = Alignment(*(torch.from_numpy(each) for each in (x, t)), torch.tensor(np.log(scale)))
     learner.matrix = nn.Parameter(torch.eye(d, dtype=torch.float64))
     images, texts = learner.embed(np.arange(n), np.arange(n), 0)
-    contrastive(learner.logit_scale.exp() * images @ texts.T, torch.zeros((n, n), dtype=torch.bool)).backward()
+    contrastive(
+        learner.logit_scale.exp() * images @ texts.T, torch.zeros((n, n), dtype=torch.bool)
+    ).backward()
     e = np.exp(scale * x @ t.T)
     g = (e / e.sum(1, keepdims=True) + e / e.sum(0, keepdims=True) - 2 * np.eye(n)) / (2 * n)
     expected = np.zeros((d, d))
@@ -45,21 +47,30 @@ def test_the_first_gradient_is_its_closed_form_at_the_identity() -> None:
     assert learner.logit_scale.grad.item() == pytest.approx(temperature)
 
 
-def test_the_first_step_of_adam_goes_the_rate_along_each_sign(further: Callable[..., Any], base: str) -> None:
+def test_the_first_step_of_adam_goes_the_rate_along_each_sign(
+    further: Callable[..., Any], base: str
+) -> None:
     _, *models = further(replace(QUICK, epochs=1, batch=96, rate=1e-2), base)
     heads = [text_head(each.network, "").detach().double() for each in models]
     matrix = torch.linalg.lstsq(heads[0], heads[1]).solution.T
-    assert (matrix - torch.eye(16)).abs().numpy() == pytest.approx(np.full((16, 16), 1e-2), rel=0.02)
+    assert (matrix - torch.eye(16)).abs().numpy() == pytest.approx(
+        np.full((16, 16), 1e-2), rel=0.02
+    )
 
 
 @pytest.mark.parametrize("kind", ["open_clip", "CLIP", "Siglip"])
 def test_the_result_is_the_model_with_its_texts_after_w(
-    further: Callable[..., Any], make_base: Callable[..., str], kind: str, monkeypatch: pytest.MonkeyPatch
+    further: Callable[..., Any],
+    make_base: Callable[..., str],
+    kind: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     spec = make_base(kind)
     made: list[Alignment] = []
     give = Alignment.give_to
-    monkeypatch.setattr(Alignment, "give_to", lambda self, *of: (made.append(self), give(self, *of)))
+    monkeypatch.setattr(
+        Alignment, "give_to", lambda self, *of: (made.append(self), give(self, *of))
+    )
     record, before, after = further(QUICK, spec)
     assert record["losses"][1] < record["losses"][0]
     assert np.array_equal(after.encode_images(pictures()), before.encode_images(pictures()))
@@ -72,5 +83,7 @@ def test_the_result_is_the_model_with_its_texts_after_w(
 
 
 def test_a_text_tower_without_a_linear_end_is_refused() -> None:
-    with pytest.raises(UserError, match="'m' cannot be aligned: its text tower does not end in a linear layer"):
+    with pytest.raises(
+        UserError, match="'m' cannot be aligned: its text tower does not end in a linear layer"
+    ):
         text_head(nn.Identity(), "m")

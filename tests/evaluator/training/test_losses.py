@@ -32,7 +32,9 @@ def _explicit(logits: np.ndarray, true: np.ndarray, weight: float) -> float:
     total = 0.0
     for i in range(N):
         row = sum(
-            (1.0 if j < N else weight) * np.exp(logits[i, j]) for j in range(N + ADDED) if j == i or not true[i, j]
+            (1.0 if j < N else weight) * np.exp(logits[i, j])
+            for j in range(N + ADDED)
+            if j == i or not true[i, j]
         )
         column = sum(np.exp(logits[j, i]) for j in range(N) if j == i or not true[j, i])
         total += 2 * np.log(np.exp(logits[i, i])) - np.log(row) - np.log(column)
@@ -42,7 +44,9 @@ def _explicit(logits: np.ndarray, true: np.ndarray, weight: float) -> float:
 @given(seed=st.integers(0, 1000), weight=st.sampled_from([0.0, 0.25, 1.0, 2.0]))
 def test_the_contrastive_loss_is_its_definition(seed: int, weight: float) -> None:
     logits, true = _numbers(N, N + ADDED, seed=seed), _true(seed)
-    assert float(contrastive(logits, true, weight)) == pytest.approx(_explicit(logits.numpy(), true.numpy(), weight))
+    assert float(contrastive(logits, true, weight)) == pytest.approx(
+        _explicit(logits.numpy(), true.numpy(), weight)
+    )
 
 
 def test_hard_losses_are_their_definitions() -> None:
@@ -66,7 +70,9 @@ _STEP = Step(np.arange(4), np.array([0, 1, 2, 4]), np.array([6, 7, 0, -1]), np.a
 
 def _toy() -> tuple[TrainingData, Fixed]:
     generator = torch.Generator().manual_seed(0)
-    numbers = (torch.randn(shape, generator=generator, dtype=torch.float64) for shape in ((4, 6), (9, 6)))
+    numbers = (
+        torch.randn(shape, generator=generator, dtype=torch.float64) for shape in ((4, 6), (9, 6))
+    )
     return toy_data([0, 1, 2, 4], _TRUE, [6, 7, 0, -1], [3, 5, 8, -1]), Fixed(*numbers)
 
 
@@ -92,23 +98,31 @@ def test_a_step_of_negclip_has_the_negatives_as_columns(weight: float) -> None:
 
 def test_a_step_of_svlc_and_analogies_adds_their_losses_by_weight() -> None:
     data, learner = _toy()
-    recipe = Recipe(negative_loss="svlc", positive_loss="analogy", negative_weight=0.25, positive_weight=2.0)
+    recipe = Recipe(
+        negative_loss="svlc", positive_loss="analogy", negative_weight=0.25, positive_weight=2.0
+    )
     got = Contrastive(learner, data, recipe).loss(_STEP, 0)
     cosines, own = _cosines(learner), [0, 1, 2, 4]
     caption = torch.stack([cosines[i, own[i]] for i in range(3)])
     negative = torch.stack([cosines[i, t] for i, t in enumerate((6, 7, 0))])
     positive = torch.stack([cosines[i, t] for i, t in enumerate((3, 5, 8))])
     expected = contrastive(cosines[:, own], _mask(own))
-    expected = expected + 0.25 * hard_negative(caption, negative) + 2 * hard_positive(caption, positive)
+    expected = (
+        expected + 0.25 * hard_negative(caption, negative) + 2 * hard_positive(caption, positive)
+    )
     assert got.item() == pytest.approx(expected.item(), abs=1e-6)
 
 
 @pytest.mark.parametrize("bags", [False, True])
 def test_a_bag_is_not_taught_by_swaps(bags: bool, tmp_path: Path) -> None:
     """Two images of swapped captions: a bag has nothing to learn from them, the usual loss has."""
-    data = toy_data([0, 1], [[0], [1]], texts=["a red cube and a blue cone", "a blue cube and a red cone"])
+    data = toy_data(
+        [0, 1], [[0], [1]], texts=["a red cube and a blue cone", "a blue cube and a red cone"]
+    )
     learner = Fixed(torch.eye(2), torch.eye(2).flip(0), 5.0)
     recipe = Recipe(epochs=1, batch=2, rate=0.1)
-    losses = fit(Contrastive(learner, data, recipe, bags), data, recipe, Checkpoint(tmp_path / "state", {}))
+    losses = fit(
+        Contrastive(learner, data, recipe, bags), data, recipe, Checkpoint(tmp_path / "state", {})
+    )
     assert (losses[0] > 1) is not bags
     assert (losses[0] == 0) is bags

@@ -29,12 +29,17 @@ QUICK = Finetune(epochs=1, batch=24, rate=1e-3, warmup=0.0, decay=0.0)
 
 
 class Table:
-    """A model whose logits stand in a table of images and texts; notes the pairs that it was asked for."""
+    """A model whose logits stand in a table of images and texts; notes the pairs that it was asked
+    for."""
 
     def __init__(self, images: int, texts: list[str]):
         generator = torch.Generator().manual_seed(0)
         self.logits = torch.randn(images, len(texts), generator=generator, dtype=torch.float64)
-        self.network, self.device, self.info = torch.nn.Identity(), torch.device("cpu"), {"text_length": 99}
+        self.network, self.device, self.info = (
+            torch.nn.Identity(),
+            torch.device("cpu"),
+            {"text_length": 99},
+        )
         self._texts = {text: i for i, text in enumerate(texts)}
         self.asked: list[tuple[int, str]] = []
 
@@ -108,7 +113,10 @@ def test_vilt_is_trained_whole_and_by_lora(
     record, before, after = further(recipe, vilt)
     plain = load_model(f"vilt:{tmp_path / 'out'}", "cpu")
     assert record["losses"][1] < record["losses"][0]
-    images, texts = [world.image("000000"), world.image("000001")], ["a red cube", "and the blue sphere"]
+    images, texts = (
+        [world.image("000000"), world.image("000001")],
+        ["a red cube", "and the blue sphere"],
+    )
     assert np.abs(scored(before, images, texts) - scored(after, images, texts)).max() > 1e-4
     assert np.array_equal(scored(after, images, texts), scored(plain, images, texts))
     assert after.key == plain.key
@@ -119,24 +127,45 @@ def test_captions_that_would_be_cut_and_positives_with_another_loss_are_refused(
     trains: Callable[..., Any], vilt: str, tmp_path: Path
 ) -> None:
     short = f"vilt:{make_vilt(tmp_path / 'short', max_position_embeddings=8)}"
-    with pytest.raises(UserError, match=r"The model reads 8 tokens and \d+ of \d+ training texts need up to \d+"):
+    with pytest.raises(
+        UserError, match=r"The model reads 8 tokens and \d+ of \d+ training texts need up to \d+"
+    ):
         trains(QUICK, short)
-    with pytest.raises(UserError, match="treats positives as captions; give positive_loss='caption'"):
+    with pytest.raises(
+        UserError, match="treats positives as captions; give positive_loss='caption'"
+    ):
         trains(replace(QUICK, positives="swap"), vilt)
 
 
-def test_the_command_takes_the_preset_of_cross_encoders(drawn: Path, vilt: str, tmp_path: Path) -> None:
+def test_the_command_takes_the_preset_of_cross_encoders(
+    drawn: Path, vilt: str, tmp_path: Path
+) -> None:
     pytest.importorskip("peft")
-    given = ("train", "finetune", drawn, "--model", vilt, "--out", tmp_path / "out", "--epochs", "1", "--device", "cpu")
+    given = (
+        "train",
+        "finetune",
+        drawn,
+        "--model",
+        vilt,
+        "--out",
+        tmp_path / "out",
+        "--epochs",
+        "1",
+        "--device",
+        "cpu",
+    )
     done = succeed("score", *given, "--images-per-class", "1")
     assert (
-        "Published (Pearson et al. 2025, appendix A, single objects): rate, lora. Chosen here: batch, decay, "
-        "negatives, " in done.stderr
+        "Published (Pearson et al. 2025, appendix A, single objects): rate, lora. Chosen here: "
+        "batch, decay, negatives, " in done.stderr
     )
     record = json.loads((tmp_path / "out" / "jackalope.json").read_text())
     assert record["recipe"]["lora"] == "16/32"
     assert (record["recipe"]["rate"], record["recipe"]["batch"]) == (1e-5, 16)
     refused = score_command(*given, "--preset", "bindsplit2026")
     assert refused.exit_code == 2
-    assert "Unknown preset 'bindsplit2026' of `score train finetune` for cross encoders" in refused.stderr
+    assert (
+        "Unknown preset 'bindsplit2026' of `score train finetune` for cross encoders"
+        in refused.stderr
+    )
     assert "neither --negative-loss nor" in score_command(*given, "--negative-loss", "svlc").stderr

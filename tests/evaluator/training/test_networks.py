@@ -1,5 +1,5 @@
-"""New networks: what they are, that they follow the seed and read their texts whole; and that a saved model is the same
-model when it is loaded."""
+"""New networks: what they are, that they follow the seed and read their texts whole; and that a
+saved model is the same model when it is loaded."""
 
 import itertools
 import json
@@ -16,7 +16,12 @@ from transformers import AutoTokenizer
 from evaluator.models.registry import load_model
 from evaluator.training.data import TrainingData
 from evaluator.training.methods import Scratch
-from evaluator.training.networks import Augmentation, identity_autoencoder, new_model, word_tokenizer
+from evaluator.training.networks import (
+    Augmentation,
+    identity_autoencoder,
+    new_model,
+    word_tokenizer,
+)
 from evaluator.training.recipe import Recipe
 from evaluator.training.session import check_savable, save_model
 from generator.base.errors import UserError
@@ -27,13 +32,17 @@ TEXTS = ["a red cube and a blue cone", "a blue cube and a red cone", "a cube"]
 
 
 @pytest.mark.parametrize(
-    ("architecture", "tiny", "small"), [("dual", 12, 43), ("dual-vit", 8, 30), ("cross", 1, 14), ("diffusion", 5, 29)]
+    ("architecture", "tiny", "small"),
+    [("dual", 12, 43), ("dual-vit", 8, 30), ("cross", 1, 14), ("diffusion", 5, 29)],
 )
 def test_sizes_are_those_of_the_docs(
     data: TrainingData, world: World, architecture: str, tiny: int, small: int
 ) -> None:
     """Millions of parameters and pixels, as docs/training.md has them."""
-    for size, millions, pixels in (("tiny", tiny, 32 if architecture == "diffusion" else 64), ("small", small, 128)):
+    for size, millions, pixels in (
+        ("tiny", tiny, 32 if architecture == "diffusion" else 64),
+        ("small", small, 128),
+    ):
         model, learner = new_model(architecture, size, data, Recipe(), "cpu")
         parameters = sum(parameter.numel() for parameter in learner.network.parameters())
         assert parameters / 1e6 == pytest.approx(millions, abs=0.6)
@@ -42,10 +51,14 @@ def test_sizes_are_those_of_the_docs(
 
 
 @pytest.mark.parametrize("architecture", ["dual", "cross", "diffusion"])
-def test_a_new_model_follows_the_seed_and_cuts_no_text(data: TrainingData, little: None, architecture: str) -> None:
+def test_a_new_model_follows_the_seed_and_cuts_no_text(
+    data: TrainingData, little: None, architecture: str
+) -> None:
     long, longest = (" ".join(["a red cube and"] * times) for times in (10, 20))
     longer = replace(data, texts=[*data.texts, long], longest=[longest])
-    made = [new_model(architecture, "tiny", longer, Recipe(seed=seed), "cpu")[0] for seed in (0, 0, 1)]
+    made = [
+        new_model(architecture, "tiny", longer, Recipe(seed=seed), "cpu")[0] for seed in (0, 0, 1)
+    ]
     digests = [model.info["weights_sha256"] for model in made]
     assert digests[0] == digests[1] != digests[2]
     assert made[0].token_counts([longest]) == [made[0].info["text_length"]] == [82]
@@ -59,7 +72,13 @@ def test_a_new_model_follows_the_seed_and_cuts_no_text(data: TrainingData, littl
 def test_the_latent_of_an_image_is_the_image() -> None:
     vae = identity_autoencoder(64)
     noise = torch.rand(1, 3, 48, 80, generator=torch.Generator().manual_seed(0)) * 2 - 1
-    for pixels in (noise, noise / 10, torch.ones(1, 3, 16, 16), -torch.ones(1, 3, 16, 16), torch.zeros(1, 3, 16, 16)):
+    for pixels in (
+        noise,
+        noise / 10,
+        torch.ones(1, 3, 16, 16),
+        -torch.ones(1, 3, 16, 16),
+        torch.zeros(1, 3, 16, 16),
+    ):
         latent = vae.encode(pixels).latent_dist
         assert torch.allclose(latent.mean, pixels, rtol=0, atol=1e-3)
         assert latent.std.max() < 1e-6
@@ -70,7 +89,9 @@ def test_words_are_told_apart_and_others_are_unknown(tmp_path: Path) -> None:
     texts = ["A red cube, and a blue cone.", "a x-ray"]
     tokenizer = word_tokenizer(texts, 4)
     assert tokenizer.model_max_length == 11  # [CLS], nine words and marks, [SEP]
-    first, second, third = (tokenizer.convert_ids_to_tokens(tokenizer(text)["input_ids"]) for text in (*texts, "a pan"))
+    first, second, third = (
+        tokenizer.convert_ids_to_tokens(tokenizer(text)["input_ids"]) for text in (*texts, "a pan")
+    )
     assert first == ["[CLS]", "a", "red", "cube", ",", "and", "a", "blue", "cone", ".", "[SEP]"]
     assert second == ["[CLS]", "a", "x", "-", "ray", "[SEP]"]
     assert third == ["[CLS]", "a", "[UNK]", "[SEP]"]
@@ -126,6 +147,9 @@ def test_a_saved_model_is_the_same_model(make_base: Callable[..., str], tmp_path
 
 def test_an_architecture_of_another_library_is_refused(base: str) -> None:
     model: Any = load_model(base, "cpu")
-    model.config = {**model.config, "vision_cfg": {"timm_model_name": "vit_base", "image_size": 224}}
+    model.config = {
+        **model.config,
+        "vision_cfg": {"timm_model_name": "vit_base", "image_size": 224},
+    }
     with pytest.raises(UserError, match="takes a tower or a tokenizer of another library"):
         check_savable(model)

@@ -17,7 +17,11 @@ def test_presets_say_how_long_and_how_fast_and_never_decay() -> None:
 
 def test_the_first_preset_of_a_method_is_its_default() -> None:
     found = [from_preset(Finetune, {}, None, matching)[1]["preset"] for matching in (False, True)]
-    assert [*found, from_preset(Labclip, {})[1]["preset"]] == ["bindsplit2026", "pearson2025-vilt", "labclip-pug"]
+    assert [*found, from_preset(Labclip, {})[1]["preset"]] == [
+        "bindsplit2026",
+        "pearson2025-vilt",
+        "labclip-pug",
+    ]
     with pytest.raises(UserError, match="Unknown preset 'pearson2025' of `score train labclip`"):
         from_preset(Labclip, {}, "pearson2025")
 
@@ -32,14 +36,16 @@ def test_a_method_without_presets_has_the_defaults_of_its_options() -> None:
 
 
 def test_each_value_is_published_chosen_or_given() -> None:
-    recipe, origin = from_preset(Finetune, {"negatives": "none", "rate": 1e-3}, "hard-positives2024")
+    recipe, origin = from_preset(
+        Finetune, {"negatives": "none", "rate": 1e-3}, "hard-positives2024"
+    )
     assert (recipe.negatives, recipe.rate, recipe.negative_loss) == ("none", 1e-3, "svlc")
     assert origin["published"] == ["epochs", "negative_loss", "positives"]
     assert {"batch", "negative_weight", "positive_weight", "positive_loss"} <= set(origin["chosen"])
     assert not {*origin["chosen"], *origin["published"]} & {"negatives", "rate"}
     assert origin_said(origin).startswith(
-        "Preset hard-positives2024. Published (Kamath et al. 2024, appendix D): epochs, negative loss, positives. "
-        "Chosen here: batch, decay,"
+        "Preset hard-positives2024. Published (Kamath et al. 2024, appendix D): epochs, negative "
+        "loss, positives. Chosen here: batch, decay,"
     )
     assert origin_said(origin).endswith("Given by you: negatives, rate.")
 
@@ -53,7 +59,9 @@ def test_impossible_values_are_refused() -> None:
         Scratch(architecture="diffusion", negatives="swap")
     for name in ("rate", "negative_weight", "positive_weight"):
         for value in (-1.0, float("nan"), float("inf")):
-            with pytest.raises(UserError, match=f"Expected the {name.replace('_', ' ')} to be a number from 0"):
+            with pytest.raises(
+                UserError, match=f"Expected the {name.replace('_', ' ')} to be a number from 0"
+            ):
                 Recipe(**{name: value})  # type: ignore[arg-type]
     for given in ("a", "1/b", "0/2", "2/0", "-1", "2/nan", "2/2/2"):
         with pytest.raises(UserError, match="Expected --lora to be rank/alpha"):

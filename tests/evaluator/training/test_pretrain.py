@@ -17,16 +17,25 @@ from tests.evaluator.conftest import build_dataset
 
 def _pair(*words: str) -> str:
     a, b, c, d = words
-    return " and ".join(f"{'an' if value[0] in 'aeiou' else 'a'} {value} {thing}" for value, thing in ((a, b), (c, d)))
+    return " and ".join(
+        f"{'an' if value[0] in 'aeiou' else 'a'} {value} {thing}"
+        for value, thing in ((a, b), (c, d))
+    )
 
 
-def test_an_image_is_described_by_its_words_in_any_arrangement(world: World, benchmark: Benchmark) -> None:
+def test_an_image_is_described_by_its_words_in_any_arrangement(
+    world: World, benchmark: Benchmark
+) -> None:
     source = whole_source([(world, benchmark)])
-    assert source.data.scenes == sorted(row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"])
+    assert source.data.scenes == sorted(
+        row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"]
+    )
     objects = {row["scene_id"]: row["objects"] for row in world.scenes.to_pylist()}
     swapped = 0
     for i, scene in enumerate(source.data.scenes):
-        one, other = ((dict(thing["attributes"])["color"], thing["category"]) for thing in objects[scene])
+        one, other = (
+            (dict(thing["attributes"])["color"], thing["category"]) for thing in objects[scene]
+        )
         plain = {source.data.texts[row] for row in source.data.captions[i] if row >= 0}
         pairs = {
             f"a {a} {b} and a {c} {d}"
@@ -51,7 +60,12 @@ def test_an_image_is_described_by_its_words_in_any_arrangement(world: World, ben
 def test_a_pretrained_model_is_contaminated_for_what_it_has_seen(
     world: World, benchmark: Benchmark, tmp_path: Path, little: None
 ) -> None:
-    record = train(Pretrain(epochs=2, batch=34), whole_source([(world, benchmark)]), tmp_path / "model", device="cpu")
+    record = train(
+        Pretrain(epochs=2, batch=34),
+        whole_source([(world, benchmark)]),
+        tmp_path / "model",
+        device="cpu",
+    )
     assert record["method"] == "pretrain"
     assert record["losses"][1] < record["losses"][0]
     assert record["images"] == 136
@@ -65,9 +79,13 @@ def test_a_pretrained_model_is_contaminated_for_what_it_has_seen(
     }
 
 
-def test_several_worlds_are_shown_together(world: World, benchmark: Benchmark, tmp_path: Path) -> None:
+def test_several_worlds_are_shown_together(
+    world: World, benchmark: Benchmark, tmp_path: Path
+) -> None:
     other = Dataset.open(
-        build_dataset(tmp_path / "other", {"train": 12, "val": 2, "seen": 2, "partial": 2, "unseen": 2}, 8)
+        build_dataset(
+            tmp_path / "other", {"train": 12, "val": 2, "seen": 2, "partial": 2, "unseen": 2}, 8
+        )
     )
     both = whole_source([(world, benchmark), (other.world, other.benchmark())])
     one = whole_source([(world, benchmark)])
@@ -81,10 +99,13 @@ def test_several_worlds_are_shown_together(world: World, benchmark: Benchmark, t
 
 @pytest.mark.full
 def test_the_stand_in_names_the_words_of_a_scene_and_does_not_bind_them(tmp_path: Path) -> None:
-    """Of unseen pairs too: the words of over 60% of images are the top text's, and which binding is chance."""
+    """Of unseen pairs too: the words of over 60% of images are the top text's, and which binding is
+    chance."""
     scenes = {"train": 480, "val": 4, "seen": 60, "partial": 60, "unseen": 36}
     seen, asked = (build_dataset(tmp_path / str(seed), scenes, seed) for seed in (11, 3))
-    train(Pretrain(epochs=12, batch=48), Pretrain().source([seen]), tmp_path / "model", device="cpu")
+    train(
+        Pretrain(epochs=12, batch=48), Pretrain().source([seen]), tmp_path / "model", device="cpu"
+    )
     rows = evaluate(
         f"jackalope:{tmp_path / 'model'}",
         asked,
@@ -98,7 +119,8 @@ def test_the_stand_in_names_the_words_of_a_scene_and_does_not_bind_them(tmp_path
         for row in told
         if row["metric"] == "accuracy" and row["split"] != "val"
     ]
-    # of all splits together: each pair of values and objects leans to one of its bindings, and unseen has nine
+    # of all splits together: each pair of values and objects leans to one of its bindings, and
+    # unseen has nine
     assert 0.4 < sum(value for value, _ in right) / sum(items for _, items in right) < 0.6
     for split in ("seen", "partial", "unseen"):
         (first,) = [row["value"] for row in told if (row["metric"], row["split"]) == ("R@1", split)]

@@ -1,4 +1,5 @@
-"""Several processes train the model that one trains: the same batches, losses and gradients within float error."""
+"""Several processes train the model that one trains: the same batches, losses and gradients within
+float error."""
 
 import json
 import os
@@ -19,7 +20,16 @@ from torch import Tensor, nn
 from evaluator.models.network import weights_digest
 from evaluator.provenance.exposure import RECORD
 from evaluator.training.data import TrainingData
-from evaluator.training.fit import Checkpoint, _share, average_gradients, check_same, fit, gather, join, share
+from evaluator.training.fit import (
+    Checkpoint,
+    _share,
+    average_gradients,
+    check_same,
+    fit,
+    gather,
+    join,
+    share,
+)
 from evaluator.training.networks import new_model
 from evaluator.training.recipe import Recipe
 from generator.base.errors import UserError
@@ -74,10 +84,16 @@ def _trained(
 
     with suppress(KeyboardInterrupt):
         fit(learner, data, RECIPE, Checkpoint(state, {}), log=lambda done: nullcontext(log))
-    return losses, weights_digest(learner.network), [each.detach() for each in learner.network.parameters()]
+    return (
+        losses,
+        weights_digest(learner.network),
+        [each.detach() for each in learner.network.parameters()],
+    )
 
 
-@pytest.mark.parametrize("new", ["dual-vit", "cross", pytest.param("diffusion", marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    "new", ["dual-vit", "cross", pytest.param("diffusion", marks=pytest.mark.full)]
+)
 def test_two_processes_train_what_one_trains(
     world: World, benchmark: Benchmark, tmp_path: Path, little: None, new: str
 ) -> None:
@@ -93,7 +109,11 @@ def test_two_processes_train_what_one_trains(
 
 @pytest.mark.full
 def test_a_training_goes_on_with_another_number_of_processes(
-    world: World, benchmark: Benchmark, tmp_path: Path, little: None, monkeypatch: pytest.MonkeyPatch
+    world: World,
+    benchmark: Benchmark,
+    tmp_path: Path,
+    little: None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Begun by one and continued by two, and the other way round."""
     monkeypatch.setattr("evaluator.training.fit._SECONDS", -1)  # the state is kept after each step
@@ -113,13 +133,18 @@ def test_what_processes_cannot_share_is_refused(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "4")
     plain, normalised = nn.Linear(2, 2), nn.Sequential(nn.Conv2d(3, 3, 1), nn.BatchNorm2d(3))
-    with pytest.raises(UserError, match="at least one image for each of the 4 processes, got a batch of 3"):
+    with pytest.raises(
+        UserError, match="at least one image for each of the 4 processes, got a batch of 3"
+    ):
         join(plain, CPU, 3)
     with pytest.raises(
-        UserError, match="The model has batch normalisation, which several processes can share only on GPUs"
+        UserError,
+        match="The model has batch normalisation, which several processes can share only on GPUs",
     ):
         join(normalised, CPU, 4)
-    with pytest.raises(UserError, match="The 4 processes need a GPU each, not all cuda:7; leave --device out"):
+    with pytest.raises(
+        UserError, match="The 4 processes need a GPU each, not all cuda:7; leave --device out"
+    ):
         join(plain, torch.device("cuda", 7), 4)
 
 
@@ -141,14 +166,26 @@ def test_a_launched_training_that_is_killed_goes_on(drawn: Path, tmp_path: Path)
     ranks.mkdir()
     script.write_text(
         "import os, pathlib\n"
-        f"pathlib.Path({str(ranks)!r}, os.environ.get('RANK', 'alone')).write_text(str(os.getpid()))\n"
+        f"pathlib.Path({str(ranks)!r}, os.environ.get('RANK', "
+        f"'alone')).write_text(str(os.getpid()))\n"
         "from evaluator.cli.main import main\n"
         "from evaluator.training import fit\n"
         "fit._SECONDS = -1\n"
         "main()\n"
     )
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    launch = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+    ]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(CHECKOUT),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+    }
     given = [
         "--architecture",
         "dual-vit",
@@ -166,10 +203,15 @@ def test_a_launched_training_that_is_killed_goes_on(drawn: Path, tmp_path: Path)
         return [*start, str(script), "train", "scratch", str(drawn), *given, "--out", str(out)]
 
     def run(start: list[str], out: Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(command(start, out), env=environment, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            command(start, out), env=environment, capture_output=True, text=True, check=False
+        )
 
     killed = subprocess.Popen(
-        command(launch, tmp_path / "shared"), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command(launch, tmp_path / "shared"),
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     while not (tmp_path / ".shared.training").exists():
         assert killed.poll() is None
@@ -184,10 +226,14 @@ def test_a_launched_training_that_is_killed_goes_on(drawn: Path, tmp_path: Path)
     done = run(launch, tmp_path / "shared")
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"{tmp_path / 'shared'}\n"
-    assert [done.stderr.count(said) for said in ("Training ", "Continuing after step", "Loss ")] == [1, 1, 1]
+    assert [
+        done.stderr.count(said) for said in ("Training ", "Continuing after step", "Loss ")
+    ] == [1, 1, 1]
     alone = run([sys.executable], tmp_path / "alone")
     assert alone.returncode == 0, alone.stderr
-    losses = [json.loads((tmp_path / name / RECORD).read_text())["losses"] for name in ("alone", "shared")]
+    losses = [
+        json.loads((tmp_path / name / RECORD).read_text())["losses"] for name in ("alone", "shared")
+    ]
     assert losses[1] == pytest.approx(losses[0], rel=1e-3)
     given[given.index("--epochs") + 1] += "0"
     refused = run(launch, tmp_path / "shared")

@@ -37,7 +37,10 @@ def test_training_lowers_the_loss_and_says_what_it_did(trained: Path, drawn: Pat
     assert len(record["losses"]) == 2
     assert record["losses"][-1] < record["losses"][0] - 0.1
     assert record["images"] == 96
-    assert (record["benchmark"], record["world"]) == (dataset.benchmark().digest, dataset.world.digest)
+    assert (record["benchmark"], record["world"]) == (
+        dataset.benchmark().digest,
+        dataset.world.digest,
+    )
     assert record["recipe"] == {
         **QUICK.__dict__,
         "precision": training_precision("auto", CPU),
@@ -55,7 +58,9 @@ def test_a_trained_model_is_an_open_clip_folder(trained: Path, world: World) -> 
         [world.image(f"{i:06d}") for i in range(3)],
         ["a red cube and a blue cone", "a blue cube and a red cone"],
     )
-    ours, theirs = (load_model(f"{family}{trained}", "cpu") for family in ("jackalope:", "open_clip:local-dir:"))
+    ours, theirs = (
+        load_model(f"{family}{trained}", "cpu") for family in ("jackalope:", "open_clip:local-dir:")
+    )
     assert ours.key == theirs.key
     assert np.array_equal(ours.encode_images(pictures), theirs.encode_images(pictures))
 
@@ -78,13 +83,23 @@ def test_a_diffusion_model_learns_and_is_scored_as_its_family(
     succeed("score train scratch", drawn, "--out", out, "--epochs", "3", "--batch", "24", *given)
     record = json.loads((out / "jackalope.json").read_text())
     assert record["losses"][-1] < record["losses"][0]
-    assert (record["recipe"]["architecture"], record["recipe"]["negatives"]) == ("diffusion", "none")
-    ours, theirs = (load_model(f"{family}:{out},samples=4", "cpu") for family in ("jackalope", "diffusion"))
+    assert (record["recipe"]["architecture"], record["recipe"]["negatives"]) == (
+        "diffusion",
+        "none",
+    )
+    ours, theirs = (
+        load_model(f"{family}:{out},samples=4", "cpu") for family in ("jackalope", "diffusion")
+    )
     assert ours.key == theirs.key
-    pictures, texts = [world.image("000000")], ["a red cube and a blue cone", "a blue cube and a red cone"]
+    pictures, texts = (
+        [world.image("000000")],
+        ["a red cube and a blue cone", "a blue cube and a red cone"],
+    )
     found = [scored(each, pictures, texts) for each in (ours, theirs)]
     assert np.array_equal(*found)
     assert not np.array_equal(found[0][..., 0, :], found[0][..., 1, :])
 
-    done = score_command("train", "scratch", drawn, "--out", tmp_path / "other", "--negatives", "swap", *given)
+    done = score_command(
+        "train", "scratch", drawn, "--out", tmp_path / "other", "--negatives", "swap", *given
+    )
     assert_one_sentence(done, "A diffusion model learns from captions, not from negatives")

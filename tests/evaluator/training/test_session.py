@@ -1,4 +1,5 @@
-"""A training's folder is written whole or not at all, and a training that is stopped ends in the same model."""
+"""A training's folder is written whole or not at all, and a training that is stopped ends in the
+same model."""
 
 import json
 import shutil
@@ -62,13 +63,18 @@ def test_a_training_that_was_stopped_ends_in_the_same_model(
     method = Scratch(steps=3, batch=24, architecture=architecture)
     whole = trains(method, out="whole")
     _stopped(trains, method, monkeypatch, 2)
-    assert sorted(path.name for path in tmp_path.iterdir() if "out" in path.name) == [".out.training"]
+    assert sorted(path.name for path in tmp_path.iterdir() if "out" in path.name) == [
+        ".out.training"
+    ]
     assert trains(method) == whole
     assert "Continuing after step 2 of 3." in caplog.text
     for path in (tmp_path / "out").rglob("*"):
         same = tmp_path / "whole" / path.relative_to(tmp_path / "out")
         assert path.is_dir() or path.read_bytes() == same.read_bytes()
-    assert sorted(path.name for path in tmp_path.iterdir() if "cache" not in path.name) == ["out", "whole"]
+    assert sorted(path.name for path in tmp_path.iterdir() if "cache" not in path.name) == [
+        "out",
+        "whole",
+    ]
 
 
 def test_the_state_of_another_training_and_a_damaged_one_are_refused(
@@ -77,7 +83,9 @@ def test_the_state_of_another_training_and_a_damaged_one_are_refused(
     path = tmp_path / ".out.training"
     _stopped(trains, SCRATCH, monkeypatch, 1)
     state = path.read_bytes()
-    with pytest.raises(UserError, match=r"\.out\.training is the state of another training .*choose another --out"):
+    with pytest.raises(
+        UserError, match=r"\.out\.training is the state of another training .*choose another --out"
+    ):
         trains(replace(SCRATCH, seed=1))
     assert path.read_bytes() == state
     for damaged in (b"", state[: len(state) // 2], b"\0" * len(state)):
@@ -117,8 +125,19 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_disk_that_fills_loses_no_state(
     drawn: Path, disk: Path, monkeypatch: pytest.MonkeyPatch, little: None, writing: str
 ) -> None:
-    """The disk fills after the training began: after the first epoch, or before the model is written."""
-    command = ("train", "scratch", drawn, "--out", disk / "model", "--device", "cpu", "--epochs", "2")
+    """The disk fills after the training began: after the first epoch, or before the model is
+    written."""
+    command = (
+        "train",
+        "scratch",
+        drawn,
+        "--out",
+        disk / "model",
+        "--device",
+        "cpu",
+        "--epochs",
+        "2",
+    )
     owner, name = (Checkpoint, "keep") if writing == "the state" else (session, "save_model")
     inner, calls = getattr(owner, name), []
 
@@ -156,7 +175,9 @@ def test_images_of_each_class_are_recorded_and_are_all_that_is_shown(
     assert written["recipe"]["images_per_class"] == 1
 
 
-def test_a_training_that_has_ended_is_not_repeated_by_any_process(trains: Trains, base: str, tmp_path: Path) -> None:
+def test_a_training_that_has_ended_is_not_repeated_by_any_process(
+    trains: Trains, base: str, tmp_path: Path
+) -> None:
     """And the state goes that a kill after the model was written left."""
     out, state, record = tmp_path / "out", tmp_path / ".out.training", trains(QUICK, base)
     written = {path.name: path.stat().st_mtime_ns for path in out.iterdir()}

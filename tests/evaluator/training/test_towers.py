@@ -1,4 +1,5 @@
-"""A model as training sees it: the embeddings that score it, and refusals of what cannot be trained."""
+"""A model as training sees it: the embeddings that score it, and refusals of what cannot be
+trained."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +23,9 @@ def test_training_embeds_as_scoring_does_and_has_gradients(
     model: Any = load_model(make_base(family), "cpu")
     images, texts = np.array([3, 0, 3]), np.array([5, 2])
     expected = (
-        model.encode_images([where.image(name) for where, name in (data.images[i] for i in images)]),
+        model.encode_images(
+            [where.image(name) for where, name in (data.images[i] for i in images)]
+        ),
         model.encode_texts([data.texts[i] for i in texts]),
     )
     learner = Towers(model, data, "auto")
@@ -65,5 +68,8 @@ def test_texts_that_would_be_cut_are_refused_with_the_length_that_is_needed(
 def test_what_cannot_be_trained_so_is_refused(data: TrainingData, tmp_path: Path) -> None:
     for spec in (f"hf:{make_blip(tmp_path / 'blip')}", "blind:length"):
         model: Any = load_model(spec, "cpu")
-        with pytest.raises(UserError, match="cannot be trained this way: it is no dual encoder with a learnable temp"):
+        with pytest.raises(
+            UserError,
+            match="cannot be trained this way: it is no dual encoder with a learnable temp",
+        ):
             Towers(model, data, "auto")

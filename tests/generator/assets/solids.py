@@ -10,7 +10,9 @@ from generator.assets.shapes import UnitMesh
 
 def triangles(faces: Sequence[Sequence[int]]) -> np.ndarray:
     """The triangles [n, 3] of faces with any number of corners."""
-    return np.array([(face[0], face[i], face[i + 1]) for face in faces for i in range(1, len(face) - 1)])
+    return np.array(
+        [(face[0], face[i], face[i + 1]) for face in faces for i in range(1, len(face) - 1)]
+    )
 
 
 def solid(mesh: UnitMesh, merged: bool = False) -> trimesh.Trimesh:

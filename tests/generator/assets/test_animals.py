@@ -1,4 +1,5 @@
-"""Animals: closed, symmetric meshes of unit size from declarations, and a cache that may be damaged or missing."""
+"""Animals: closed, symmetric meshes of unit size from declarations, and a cache that may be damaged
+or missing."""
 
 import hashlib
 import json
@@ -25,8 +26,8 @@ BUILT = Path(__file__).with_name("built_animals.json")
 
 
 def mesh_sum(name):
-    """SHA-256 of a built mesh, its vertices rounded to a thousandth: the same on machines that differ in the last
-    bits.
+    """SHA-256 of a built mesh, its vertices rounded to a thousandth: the same on machines that
+    differ in the last bits.
     """
     mesh = build_animal(name)
     vertices = np.rint(np.array(mesh.vertices) * 1000).astype("<i4")
@@ -66,17 +67,21 @@ def test_a_change_of_the_built_meshes_raises_the_version_of_the_builder(name):
     recorded = json.loads(BUILT.read_text())[name]
 
     assert animal_digest(name) == recorded["digest"], (
-        f"The declaration of {name} or BUILDER_VERSION changed: run `python -m tests.generator.assets.test_animals` to "
+        f"The declaration of {name} or BUILDER_VERSION changed: run `python -m "
+        f"tests.generator.assets.test_animals` to "
         "record the meshes that are built now."
     )
     assert mesh_sum(name) == recorded["mesh"], (
-        f"The code builds another mesh of {name} than before: raise BUILDER_VERSION in generator/assets/animals.py, so "
+        f"The code builds another mesh of {name} than before: raise BUILDER_VERSION in "
+        f"generator/assets/animals.py, so "
         "that recorded worlds are not rendered again from other meshes; then run `python -m "
         "tests.generator.assets.test_animals`."
     )
 
 
-def test_the_digest_follows_the_declaration_and_the_version_and_not_its_layout(tmp_path, monkeypatch):
+def test_the_digest_follows_the_declaration_and_the_version_and_not_its_layout(
+    tmp_path, monkeypatch
+):
     text = (resource("blender_assets/animals") / "fox.toml").read_text(encoding="utf-8")
     (tmp_path / "fox.toml").write_text("# a comment\n" + text)
     monkeypatch.setattr(animals, "_declaration", lambda name: tmp_path / f"{name}.toml")
@@ -115,7 +120,9 @@ def test_animal_of_a_user_is_imported_as_any_mesh(tmp_path, sets):
 
 
 if __name__ == "__main__":
-    built = {name: {"digest": animal_digest(name), "mesh": mesh_sum(name)} for name in animal_names()}
+    built = {
+        name: {"digest": animal_digest(name), "mesh": mesh_sum(name)} for name in animal_names()
+    }
     BUILT.write_text(json.dumps(built, indent=2) + "\n")
 
 
@@ -140,7 +147,12 @@ def test_what_reaches_below_the_ground_is_cut_off() -> None:
 
 
 ONE = Tube(np.array([[0.0, 0.0, 2.0]]), np.array([[1.0, 1.0]]), np.array([0.0, 1.0, 0.0]), 0.1)
-ROD = Tube(np.array([[-1.0, 0.0, 2.0], [1.0, 0.0, 2.0]]), np.full((2, 2), 0.5), np.array([0.0, 1.0, 0.0]), 0.1)
+ROD = Tube(
+    np.array([[-1.0, 0.0, 2.0], [1.0, 0.0, 2.0]]),
+    np.full((2, 2), 0.5),
+    np.array([0.0, 1.0, 0.0]),
+    0.1,
+)
 
 
 @pytest.mark.parametrize(("tube", "half"), [(ONE, 0.0), (ROD, 1.0)])
@@ -160,7 +172,10 @@ def test_a_ball_and_a_rod_have_the_distances_of_their_skins(tube: Tube, half: fl
 @pytest.mark.parametrize(
     ("declaration", "said"),
     [
-        ("blend = 0.1\n[parts.leg]\njoints = [[0, 0, 1, 1]]\nfurry = true\n", "unknown key 'parts.leg.furry'"),
+        (
+            "blend = 0.1\n[parts.leg]\njoints = [[0, 0, 1, 1]]\nfurry = true\n",
+            "unknown key 'parts.leg.furry'",
+        ),
         ("blend = 0.1\n[parts]\n", "parts: "),
         ("blend = 0.1\n[parts.leg]\njoints = [[0, 0, 1, -1]]\n", "parts.leg.joints.0"),
         ("blend = \n", "not valid TOML"),

@@ -1,4 +1,5 @@
-"""glTF files are reduced to their shape; parts that cannot be read are refused by name, or said in a note."""
+"""glTF files are reduced to their shape; parts that cannot be read are refused by name, or said in
+a note."""
 
 import base64
 import json
@@ -16,8 +17,11 @@ from tests.glb import glb, triangle
 Change = Callable[[dict[str, Any]], object]
 
 
-def reduce(folder: Path, change: Change = lambda description: None) -> tuple[ReducedGltf, dict[str, Any]]:
-    """Reduce a .glb of one triangle after a change of its description; returns the copy and its JSON."""
+def reduce(
+    folder: Path, change: Change = lambda description: None
+) -> tuple[ReducedGltf, dict[str, Any]]:
+    """Reduce a .glb of one triangle after a change of its description; returns the copy and its
+    JSON."""
     description, data = triangle()
     change(description)
     file = folder / "a.glb"
@@ -46,7 +50,12 @@ def test_nodes_of_no_scene_and_hidden_nodes_show_no_mesh(tmp_path: Path) -> None
         hidden = {"KHR_node_visibility": {"visible": False}}
         description["scenes"] = [{"nodes": [0]}, {"nodes": [1, 2]}]
         description["scene"] = 1
-        description["nodes"] = [{"mesh": 0}, {"mesh": 0}, {"extensions": hidden, "children": [3]}, {"mesh": 0}]
+        description["nodes"] = [
+            {"mesh": 0},
+            {"mesh": 0},
+            {"extensions": hidden, "children": [3]},
+            {"mesh": 0},
+        ]
 
     _, copy = reduce(tmp_path, add_nodes)
     assert [index for index, node in enumerate(copy["nodes"]) if "mesh" in node] == [1]
@@ -62,9 +71,17 @@ def test_a_file_without_scenes_shows_all_its_nodes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["EXT_meshopt_compression", "KHR_meshopt_compression", "KHR_gaussian_splatting", "MPEG_mesh_linking"]
+    "name",
+    [
+        "EXT_meshopt_compression",
+        "KHR_meshopt_compression",
+        "KHR_gaussian_splatting",
+        "MPEG_mesh_linking",
+    ],
 )
-def test_an_unknown_extension_is_refused_if_required_and_said_if_optional(tmp_path: Path, name: str) -> None:
+def test_an_unknown_extension_is_refused_if_required_and_said_if_optional(
+    tmp_path: Path, name: str
+) -> None:
     def require(description: dict[str, Any]) -> None:
         description["extensionsUsed"] = description["extensionsRequired"] = [name]
 
@@ -76,7 +93,9 @@ def test_an_unknown_extension_is_refused_if_required_and_said_if_optional(tmp_pa
 
 def test_a_fallback_buffer_without_data_is_refused_with_its_extension(tmp_path: Path) -> None:
     def add_fallback(description: dict[str, Any]) -> None:
-        description["buffers"].append({"byteLength": 44, "extensions": {"EXT_meshopt_compression": {"fallback": True}}})
+        description["buffers"].append(
+            {"byteLength": 44, "extensions": {"EXT_meshopt_compression": {"fallback": True}}}
+        )
 
     with pytest.raises(UserError, match=r"buffer 1 has no data \(it has EXT_meshopt_compression\)"):
         reduce(tmp_path, add_fallback)
@@ -106,7 +125,9 @@ def test_lines_and_parts_without_positions_are_said(tmp_path: Path) -> None:
         lambda description: description["scenes"][0].update(nodes=[1]),
         lambda description: description.update(scene=3),
         lambda description: description["meshes"][0]["primitives"][0].update(indices=-1),
-        lambda description: description["meshes"][0]["primitives"][0]["attributes"].update(POSITION=9),
+        lambda description: description["meshes"][0]["primitives"][0]["attributes"].update(
+            POSITION=9
+        ),
         lambda description: description["accessors"][0].update(bufferView=5),
         lambda description: description["bufferViews"][0].update(buffer=1),
         lambda description: description["buffers"][0].update(byteLength=1000),
@@ -133,7 +154,11 @@ def test_positions_that_are_not_finite_are_refused(tmp_path: Path, place: str) -
         description["buffers"].append({"byteLength": 36, "uri": uri})
         description["bufferViews"].append({"buffer": 1, "byteLength": 36})
         indices = {"bufferView": 1, "componentType": 5123}
-        description["accessors"][0]["sparse"] = {"count": 3, "indices": indices, "values": {"bufferView": 2}}
+        description["accessors"][0]["sparse"] = {
+            "count": 3,
+            "indices": indices,
+            "values": {"bufferView": 2},
+        }
     (tmp_path / "a.glb").write_bytes(glb(description, data))
     with pytest.raises(UserError, match="not finite"):
         reduce_gltf(tmp_path / "a.glb", tmp_path)

@@ -1,4 +1,5 @@
-"""Mesh files that name files outside of their folder: nothing of those is read, and the import ends."""
+"""Mesh files that name files outside of their folder: nothing of those is read, and the import
+ends."""
 
 import json
 import os
@@ -16,7 +17,8 @@ SECRET = "root:x:0:0"
 
 
 def linking(folder: str) -> None:
-    """Write a secret mesh outside of the folder `given`, and files in it that would show the mesh or the secret."""
+    """Write a secret mesh outside of the folder `given`, and files in it that would show the mesh
+    or the secret."""
     import bpy
 
     outside, given = Path(folder), Path(folder) / "given"

@@ -1,4 +1,5 @@
-"""Files of users, made here by hand or by Blender, taken into a set; what cannot be shown is refused and named."""
+"""Files of users, made here by hand or by Blender, taken into a set; what cannot be shown is
+refused and named."""
 
 import json
 import re
@@ -81,7 +82,9 @@ def read(path: str) -> Any:
 
 
 def obj(path: Path, vertices: Any, faces: list) -> Path:
-    lines = [f"v {x} {y} {z}" for x, y, z in vertices] + [f"f {' '.join(str(i + 1) for i in face)}" for face in faces]
+    lines = [f"v {x} {y} {z}" for x, y, z in vertices] + [
+        f"f {' '.join(str(i + 1) for i in face)}" for face in faces
+    ]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
@@ -95,10 +98,15 @@ def test_the_formats_are_those_of_the_documentation() -> None:
 @pytest.mark.parametrize("suffix", importing.MESHES)
 def test_every_format_gives_the_same_wedge(in_blender: Any, files: Path, suffix: str) -> None:
     usual = ("z", "y") if suffix in (".obj", ".gltf", ".glb") else ("-y", "z")
-    wedge = solid(cleaned(*map(np.array, in_blender(read, str(files / f"wedge{suffix}"))), *usual)[0], merged=True)
+    wedge = solid(
+        cleaned(*map(np.array, in_blender(read, str(files / f"wedge{suffix}"))), *usual)[0],
+        merged=True,
+    )
     unit = np.hypot(2, 1)  # its footprint's radius
     assert wedge.bounds == pytest.approx(np.array([(-2, -1, 0), (2, 1, 2)]) / unit, abs=1e-5)
-    assert wedge.vertices[wedge.vertices[:, 2] > 0.1, 0].max() < 0  # the edge of the wedge points along +x
+    assert (
+        wedge.vertices[wedge.vertices[:, 2] > 0.1, 0].max() < 0
+    )  # the edge of the wedge points along +x
     assert (len(wedge.faces), wedge.is_watertight) == (8, True)
     assert wedge.volume == pytest.approx(8 / unit**3, rel=1e-4)
     assert not list(files.glob("*ran"))  # the scripts of the .blend
@@ -109,7 +117,11 @@ def test_a_file_that_is_damaged_or_something_else_is_refused(
     in_blender: Any, files: Path, tmp_path: Path, suffix: str
 ) -> None:
     whole = (files / f"wedge{suffix}").read_bytes()
-    for data in (b"\x00\xff" * 400, b"hello\n", *([] if suffix in (".obj", ".stl") else [whole[: len(whole) // 2]])):
+    for data in (
+        b"\x00\xff" * 400,
+        b"hello\n",
+        *([] if suffix in (".obj", ".stl") else [whole[: len(whole) // 2]]),
+    ):
         (tmp_path / f"bad{suffix}").write_bytes(data)
         said = in_blender(read, str(tmp_path / f"bad{suffix}"))
         assert said.startswith(("it cannot be read as", "it has no faces"))
@@ -133,15 +145,20 @@ def test_the_mesh_is_turned_upright_and_to_face_x(facing: str, up: str) -> None:
     left = np.cross(top, ahead)
     base = [-ahead - left, 2 * ahead - left, 2 * ahead + left, -ahead + 1.5 * left]
     faces = [(3, 2, 1, 0), *((i, (i + 1) % 4, 4) for i in range(4))]
-    pyramid = solid(cleaned(np.array([*base, 4 * top]), triangles(faces), facing, up)[0], merged=True)
-    assert pyramid.vertices[pyramid.vertices[:, 2].argmax()] == pytest.approx([-1 / 4, -1 / 8, 2], abs=1e-5)
+    pyramid = solid(
+        cleaned(np.array([*base, 4 * top]), triangles(faces), facing, up)[0], merged=True
+    )
+    assert pyramid.vertices[pyramid.vertices[:, 2].argmax()] == pytest.approx(
+        [-1 / 4, -1 / 8, 2], abs=1e-5
+    )
     assert pyramid.bounds[:, :2] == pytest.approx(np.array([(-3, -2.5), (3, 2.5)]) / 4, abs=1e-5)
     assert pyramid.vertices[:, 1].max() == pytest.approx(1.25 / 2, abs=1e-5)
     assert pyramid.volume > 0
 
 
 def test_doubles_are_merged_sides_turned_and_strays_dropped() -> None:
-    """A cube whose sides share no vertices, every second one inside out, with a vertex and an edge far away."""
+    """A cube whose sides share no vertices, every second one inside out, with a vertex and an edge
+    far away."""
     vertices = [CUBE[i] for side in SIDES for i in side] + [(50, 0, 0), (50, 9, 0)]
     faces = [tuple(range(4 * k, 4 * k + 4))[:: -1 if k % 2 else 1] for k in range(6)]
     found, mended = cleaned(np.array(vertices), triangles(faces), "x", "z")
@@ -155,7 +172,9 @@ def test_doubles_are_merged_sides_turned_and_strays_dropped() -> None:
 
 def test_what_lies_far_away_is_centred_and_what_is_heavy_decimated() -> None:
     far, _ = cleaned(CUBE + np.array((1000, 0, 0)), triangles(SIDES), "x", "z")
-    assert solid(far, merged=True).bounds == pytest.approx(np.array([(-1, -1, 0), (1, 1, 2)]) / 2**0.5, abs=1e-5)
+    assert solid(far, merged=True).bounds == pytest.approx(
+        np.array([(-1, -1, 0), (1, 1, 2)]) / 2**0.5, abs=1e-5
+    )
     ball = trimesh.creation.icosphere(subdivisions=7)
     heavy, (mended,) = cleaned(ball.vertices, ball.faces, "x", "z")
     assert mended == f"its {len(ball.faces):,} triangles were decimated to 100,000"
@@ -196,7 +215,9 @@ def test_a_small_file_that_states_a_huge_mesh_is_refused(tmp_path: Path, which: 
 @pytest.mark.full
 def test_millions_of_faces_are_refused(tmp_path: Path) -> None:
     file = obj(tmp_path / "heavy.obj", CUBE, [(0, 1, 2)] * 2_000_001)
-    with pytest.raises(UserError, match="it has 2,000,001 faces, and at most 2,000,000 are allowed"):
+    with pytest.raises(
+        UserError, match="it has 2,000,001 faces, and at most 2,000,000 are allowed"
+    ):
         imported(file)
 
 
@@ -204,11 +225,17 @@ def test_millions_of_faces_are_refused(tmp_path: Path) -> None:
     ("file", "data", "said"),
     [
         ("empty.obj", b"", "it is empty"),
-        ("bad.glb", struct.pack("<I", 7) * 9, r"Cannot import .*bad\.glb: it cannot be read as \.glb"),
+        (
+            "bad.glb",
+            struct.pack("<I", 7) * 9,
+            r"Cannot import .*bad\.glb: it cannot be read as \.glb",
+        ),
         ("bad.exr", b"no image", r"Cannot import .*bad\.exr"),
     ],
 )
-def test_a_damaged_file_leaves_the_set_as_it_was(tmp_path: Path, sets: Path, file: str, data: bytes, said: str) -> None:
+def test_a_damaged_file_leaves_the_set_as_it_was(
+    tmp_path: Path, sets: Path, file: str, data: bytes, said: str
+) -> None:
     (tmp_path / file).write_bytes(data)
     with pytest.raises(UserError, match=said):
         imported(tmp_path / file)
@@ -222,7 +249,11 @@ def test_the_command_stores_shows_lists_and_does_not_overwrite(tmp_path: Path, s
     stored = json.loads(succeed(*command).stdout)
     assert stored["mesh"] == str(sets / "mine" / "wedge.npz")
     notes = json.loads((sets / "mine" / "wedge.json").read_text())
-    assert (notes["licence"], notes["source"], len(notes["sha256"])) == ("CC0, A. Smith", "wedge.obj", 64)
+    assert (notes["licence"], notes["source"], len(notes["sha256"])) == (
+        "CC0, A. Smith",
+        "wedge.obj",
+        64,
+    )
     assert (notes["facing"], notes["up"]) == ("z", "y")
     wedge = np.array(asset_mesh("mine", "wedge").vertices)
     assert wedge[wedge[:, 2] > 0.1, 0].max() < 0
@@ -275,7 +306,9 @@ def stored_light(path: Path) -> np.ndarray:
         (np.zeros((8, 16, 3)), "it is black"),
     ],
 )
-def test_what_is_no_panorama_is_refused(tmp_path: Path, sets: Path, light: np.ndarray, said: str) -> None:
+def test_what_is_no_panorama_is_refused(
+    tmp_path: Path, sets: Path, light: np.ndarray, said: str
+) -> None:
     with pytest.raises(UserError, match=said):
         imported(panorama(tmp_path / "bad.exr", light))
     assert not sets.exists()

@@ -1,4 +1,5 @@
-"""Worlds that take meshes of an asset set: looked up, recorded, and rendered again only from the same meshes."""
+"""Worlds that take meshes of an asset set: looked up, recorded, and rendered again only from the
+same meshes."""
 
 import json
 import tomllib
@@ -35,7 +36,9 @@ from tests.generator.assets.solids import triangles
 CLEVR = resource("scenes/clevr.toml").read_text(encoding="utf-8")
 
 
-FAMILY = with_assets(CLEVR, "toys").replace("\ncone = {", '\nfunnel = { mesh = "wedge" }\nspare = {', 1)
+FAMILY = with_assets(CLEVR, "toys").replace(
+    "\ncone = {", '\nfunnel = { mesh = "wedge" }\nspare = {', 1
+)
 
 
 def mesh_of(shape: str) -> UnitMesh:
@@ -77,7 +80,9 @@ def test_things_come_with_the_project(sets: Path) -> None:
         mesh = asset_mesh(family.assets, name)
         points = np.array(mesh.vertices)
         assert len(mesh.faces) <= 9000
-        assert np.hypot(*points[:, :2].T).max() == pytest.approx(1) or points[:, 2].max() == pytest.approx(2)
+        assert np.hypot(*points[:, :2].T).max() == pytest.approx(1) or points[
+            :, 2
+        ].max() == pytest.approx(2)
         assert points[:, 2].min() == pytest.approx(0, abs=1e-6)
     recorded = asset_request(family.asset_meshes, family.assets)
     assert set(recorded["licences"].values()) == {"CC0 1.0, from Blend Swap"}
@@ -96,7 +101,9 @@ def test_things_come_with_the_project(sets: Path) -> None:
         ("", "lower-case letters"),
     ],
 )
-def test_a_set_that_is_not_there_is_refused_with_what_makes_it(toys: Path, name: str, said: str) -> None:
+def test_a_set_that_is_not_there_is_refused_with_what_makes_it(
+    toys: Path, name: str, said: str
+) -> None:
     with pytest.raises(UserError, match=said) as caught:
         asset_names(name)
     assert "\n" not in caught.value.message
@@ -104,7 +111,8 @@ def test_a_set_that_is_not_there_is_refused_with_what_makes_it(toys: Path, name:
 
 def test_a_mesh_that_is_not_there_is_refused(toys: Path) -> None:
     with pytest.raises(
-        UserError, match=r"no mesh 'wedg'; did you mean 'wedge'\? Or: gen assets import FILE --name wedg --set toys"
+        UserError,
+        match=r"no mesh 'wedg'; did you mean 'wedge'\? Or: gen assets import FILE --name wedg --set toys",
     ):
         asset_mesh("toys", "wedg")
 
@@ -126,7 +134,11 @@ def test_another_set_changes_nothing_else_of_a_family(key: str) -> None:
 def test_a_family_is_read_without_its_set_and_refused_only_when_it_is_rendered() -> None:
     vocabulary = parse_vocabulary(FAMILY, "toys.toml")
     assert vocabulary.asset_meshes == ["spare", "wedge"]
-    assert all(mesh in SHAPES for name, mesh in vocabulary.meshes.items() if name not in ("funnel", "spare"))
+    assert all(
+        mesh in SHAPES
+        for name, mesh in vocabulary.meshes.items()
+        if name not in ("funnel", "spare")
+    )
 
 
 def test_objects_of_one_family_can_come_from_several_sets(toys: Path) -> None:
@@ -134,16 +146,30 @@ def test_objects_of_one_family_can_come_from_several_sets(toys: Path) -> None:
     text = CLEVR.replace("\ncone = {", guests, 1)
     vocabulary = parse_vocabulary(text, "mixed.toml")
     assert vocabulary.asset_meshes == ["fox", "other/wedge", "toys/wedge"]
-    job = Job(str(toys / "mixed.toml"), "2x2", {"train": 4, "val": 1, "seen": 1, "partial": 1, "unseen": 1}, 64, 48)
+    job = Job(
+        str(toys / "mixed.toml"),
+        "2x2",
+        {"train": 4, "val": 1, "seen": 1, "partial": 1, "unseen": 1},
+        64,
+        48,
+    )
     (toys / "mixed.toml").write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match="no asset set 'other' here"):
         prepare(job)
     write_asset(toys / "other", "wedge", mesh_of("cube"), {"licence": "CC0"})
     recorded = asset_request(vocabulary.asset_meshes, vocabulary.assets)
-    assert recorded["licences"] == {"fox": OWN, "other/wedge": "CC0", "toys/wedge": "CC BY-SA 3.0, A. Smith"}
+    assert recorded["licences"] == {
+        "fox": OWN,
+        "other/wedge": "CC0",
+        "toys/wedge": "CC BY-SA 3.0, A. Smith",
+    }
     assert asset_sets_needed({"assets": recorded}) == ["other", "toys"]
     assert asset_sets_needed({"assets": {**recorded, "meshes": ["fox"]}}) == []
-    assert find_mesh("other/wedge", "builtin") == asset_mesh("other", "wedge") != find_mesh("toys/wedge", "builtin")
+    assert (
+        find_mesh("other/wedge", "builtin")
+        == asset_mesh("other", "wedge")
+        != find_mesh("toys/wedge", "builtin")
+    )
     assert prepare(job).planned
     check_assets(recorded)
     write_asset(toys / "other", "wedge", mesh_of("star"), {"licence": "CC0"})
@@ -161,7 +187,11 @@ def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
 ) -> None:
     family, out = tmp_path / "toys.toml", tmp_path / "world"
     family.write_text(FAMILY, encoding="utf-8")
-    succeed(*render_arguments(out, "--family", family, "--scenes", "train=9,val=3,seen=3,partial=3,unseen=3"))
+    succeed(
+        *render_arguments(
+            out, "--family", family, "--scenes", "train=9,val=3,seen=3,partial=3,unseen=3"
+        )
+    )
     recorded = json.loads((out / "world/manifest.json").read_text())["request"]["assets"]
     assert recorded == {
         "set": "toys",
@@ -185,7 +215,9 @@ def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
 
 
 def test_a_set_for_a_family_of_shapes_is_refused(toys: Path) -> None:
-    with pytest.raises(UserError, match="--assets toys: every mesh of the family 'clevr' is a shape"):
+    with pytest.raises(
+        UserError, match="--assets toys: every mesh of the family 'clevr' is a shape"
+    ):
         prepare(Job("clevr", "3x3", None, 64, 48, assets="toys"))
 
 
@@ -215,7 +247,9 @@ WEDGE = UnitMesh([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.5, 1.0)], [[0, 1, 2]
 )
 def test_arrays_that_are_no_mesh_are_refused(tmp_path: Path, mesh: UnitMesh) -> None:
     write_asset(tmp_path, "wedge", mesh, {})
-    with pytest.raises(UserError, match=r"wedge\.npz is damaged .*; import or install 'wedge' again"):
+    with pytest.raises(
+        UserError, match=r"wedge\.npz is damaged .*; import or install 'wedge' again"
+    ):
         read_asset(tmp_path, "wedge")
 
 

@@ -28,7 +28,11 @@ def test_a_shape_is_closed_and_of_unit_size_and_faces_and_normals_point_outward(
 
 @pytest.mark.parametrize(
     ("shape", "volume"),
-    [("sphere", 4 / 3 * np.pi), ("cylinder", 1.7 * np.pi), ("torus", 2 * np.pi**2 * 0.77 * 0.23**2)],
+    [
+        ("sphere", 4 / 3 * np.pi),
+        ("cylinder", 1.7 * np.pi),
+        ("torus", 2 * np.pi**2 * 0.77 * 0.23**2),
+    ],
 )
 def test_round_shapes_have_the_volume_of_what_they_approach(shape: str, volume: float) -> None:
     assert solid(unit_mesh(shape)).volume == pytest.approx(volume, rel=0.01)

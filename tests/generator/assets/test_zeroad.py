@@ -29,17 +29,22 @@ places = st.lists(st.tuples(*[st.floats(-1e6, 1e6, width=32)] * 3), min_size=1, 
 def pmd(places: list, faces: list, version: int = 4, sets: int = 1) -> bytes:
     """A PMD file without bones, as the game's own description of the format has it."""
     vertices = b"".join(
-        struct.pack("<6f", *place, 0, 1, 0) + bytes(8 * sets) + b"\xff" * 4 + bytes(16) for place in places
+        struct.pack("<6f", *place, 0, 1, 0) + bytes(8 * sets) + b"\xff" * 4 + bytes(16)
+        for place in places
     )
     head = struct.pack("<I", len(places)) + (struct.pack("<I", sets) if version >= 4 else b"")
-    triangles = struct.pack("<I", len(faces)) + b"".join(struct.pack("<3H", *face) for face in faces)
+    triangles = struct.pack("<I", len(faces)) + b"".join(
+        struct.pack("<3H", *face) for face in faces
+    )
     props = struct.pack("<II4s7fB", 1, 4, b"root", *[0.0] * 7, 255)
     body = head + vertices + triangles + struct.pack("<I", 0) + props
     return b"PSMD" + struct.pack("<II", version, len(body)) + body
 
 
 @given(places, st.data(), st.sampled_from([3, 4]), st.integers(1, 3))
-def test_what_is_written_is_read(places: list, data: st.DataObject, version: int, sets: int) -> None:
+def test_what_is_written_is_read(
+    places: list, data: st.DataObject, version: int, sets: int
+) -> None:
     corner = st.integers(0, len(places) - 1)
     faces = data.draw(st.lists(st.tuples(corner, corner, corner), min_size=1, max_size=20))
     vertices, triangles = read_pmd(pmd(places, faces, version, sets if version == 4 else 1))
@@ -103,7 +108,9 @@ def test_folder_and_zip_give_the_same_set(sets: Path, tmp_path: Path) -> None:
     assert (sets / "0ad" / "LICENSE.txt").read_text() == "CC BY-SA"
     fox = asset_mesh("0ad", "fox")
     xs, _, zs = zip(*fox.vertices, strict=True)
-    assert max(z for x, z in zip(xs, zs, strict=True) if x > 0.1) < max(zs)  # low in front, as it looks along +x
+    assert max(z for x, z in zip(xs, zs, strict=True) if x > 0.1) < max(
+        zs
+    )  # low in front, as it looks along +x
     members = {
         "art/meshes/skeletal/fox.dae.cached.pmd": pmd(PLACES, FACES),
         "art/LICENSE.txt": b"text",
@@ -120,7 +127,10 @@ def test_folder_and_zip_give_the_same_set(sets: Path, tmp_path: Path) -> None:
         ({"/etc/fox.pmd": b"x"}, "holds no animals"),
         ({"art/meshes/fox.pmd": bytes(33 << 20)}, "more than 32 MB"),
         ({"art/meshes/boat.pmd": b"x"}, "holds no animals"),
-        ({"art/meshes/fox.pmd": b"x"}, "Cannot install art/meshes/fox.pmd: it is a damaged PMD mesh"),
+        (
+            {"art/meshes/fox.pmd": b"x"},
+            "Cannot install art/meshes/fox.pmd: it is a damaged PMD mesh",
+        ),
     ],
 )
 def test_a_zip_that_is_not_the_games_is_refused(
@@ -140,7 +150,9 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_no_zip_is_refused(tmp_path: Path) -> None:
-    whole = zipped(tmp_path / "public.zip", **{"art/meshes/fox.pmd": pmd(PLACES, FACES)}).read_bytes()
+    whole = zipped(
+        tmp_path / "public.zip", **{"art/meshes/fox.pmd": pmd(PLACES, FACES)}
+    ).read_bytes()
     for data in (b"", whole[:60], whole[:-30]):
         (tmp_path / "public.zip").write_bytes(data)
         with pytest.raises(UserError, match="not a whole zip file"):
@@ -150,10 +162,14 @@ def test_a_file_that_is_no_zip_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_damaged_zip_is_refused_or_read(sets: Path, tmp_path: Path) -> None:
-    whole = zipped(tmp_path / "public.zip", **{"art/meshes/fox.pmd": pmd(PLACES, FACES)}).read_bytes()
+    whole = zipped(
+        tmp_path / "public.zip", **{"art/meshes/fox.pmd": pmd(PLACES, FACES)}
+    ).read_bytes()
     refused = 0
     for at in range(0, len(whole), 7):
-        (tmp_path / "public.zip").write_bytes(whole[:at] + bytes([whole[at] ^ 0xA5]) + whole[at + 1 :])
+        (tmp_path / "public.zip").write_bytes(
+            whole[:at] + bytes([whole[at] ^ 0xA5]) + whole[at + 1 :]
+        )
         try:
             install(tmp_path / "public.zip")
         except UserError:
@@ -172,4 +188,6 @@ def test_the_games_own_animals_stand_and_look_ahead() -> None:
         if name != "crow":  # which flies, with spread wings
             assert high[0] - low[0] > 1.5 * (high[1] - low[1]), name
         if name in ("giraffe", "camel", "horse", "deer_doe", "deer_stag", "zebra", "wolf"):
-            assert vertices[vertices[:, 2] > 0.9 * high[2], 0].mean() > 0.1, f"the head of {name} is not in front"
+            assert vertices[vertices[:, 2] > 0.9 * high[2], 0].mean() > 0.1, (
+                f"the head of {name} is not in front"
+            )

@@ -65,7 +65,9 @@ def file(tmp_path: Path) -> Path:
 
 
 def found(name: str, file: Path, bounds: Bounds = BOUNDS, **arguments: str) -> list[object]:
-    return [item for _, item in read_bounded(HERE + name, [file], [file.parent], bounds, **arguments)]
+    return [
+        item for _, item in read_bounded(HERE + name, [file], [file.parent], bounds, **arguments)
+    ]
 
 
 def test_files_are_read_in_order(file: Path) -> None:
@@ -89,7 +91,9 @@ def test_what_never_ends_is_ended(file: Path) -> None:
 
 
 def test_a_crash_is_one_sentence(file: Path) -> None:
-    with pytest.raises(UserError, match="cannot be read: the process that reads it ended with code -6"):
+    with pytest.raises(
+        UserError, match="cannot be read: the process that reads it ended with code -6"
+    ):
         found("crash", file)
 
 
@@ -103,7 +107,8 @@ def test_nothing_but_the_given_folder_is_reached(file: Path) -> None:
 
 
 def wait(path: Path) -> Iterator[int]:
-    """Compute in one call that gives no other thread of Python a turn, as Cycles does while it renders."""
+    """Compute in one call that gives no other thread of Python a turn, as Cycles does while it
+    renders."""
     yield os.getpid()
     sys.setswitchinterval(1000)
     while True:
@@ -111,11 +116,15 @@ def wait(path: Path) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
-def test_the_process_ends_with_a_parent_that_is_killed_or_interrupted(file: Path, stop: signal.Signals) -> None:
+def test_the_process_ends_with_a_parent_that_is_killed_or_interrupted(
+    file: Path, stop: signal.Signals
+) -> None:
     code = (
-        "import sys; from pathlib import Path; from generator.base.bounded import *; from tests.generator.base "
+        "import sys; from pathlib import Path; from generator.base.bounded import *; from "
+        "tests.generator.base "
         "import test_bounded as t; file = Path(sys.argv[1])\n"
-        "for _, pid in read_bounded(t.HERE + 'wait', [file], [file.parent], t.BOUNDS): print(pid, flush=True)"
+        "for _, pid in read_bounded(t.HERE + 'wait', [file], [file.parent], t.BOUNDS): print(pid, "
+        "flush=True)"
     )
     parent = subprocess.Popen(
         [sys.executable, "-c", code, str(file)],

@@ -1,4 +1,5 @@
-"""What both command lines share: logs on stderr, results on stdout, mistakes in one sentence, exit codes."""
+"""What both command lines share: logs on stderr, results on stdout, mistakes in one sentence, exit
+codes."""
 
 import errno
 import io
@@ -68,11 +69,17 @@ def run(*arguments: str) -> Result:
 
 def test_logs_go_to_stderr_plain_and_once_and_results_to_stdout() -> None:
     done = run("well")
-    assert (done.exit_code, done.stdout, done.stderr) == (0, "28\n", "28 images\n1 failed\nNext: sleep\n")
+    assert (done.exit_code, done.stdout, done.stderr) == (
+        0,
+        "28\n",
+        "28 images\n1 failed\nNext: sleep\n",
+    )
     assert json.loads(run("well", "--json").stdout) == {"n": 28}
 
 
-def test_a_library_that_sets_up_the_root_logger_prints_nothing_again(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_library_that_sets_up_the_root_logger_prints_nothing_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """Pytest's own handler stands for the library's: it hears what reaches the root logger."""
     run("well")
     assert caplog.messages == []
@@ -110,7 +117,9 @@ def test_a_bug_keeps_its_traceback(end: str) -> None:
     assert isinstance(run(end).exception, ZeroDivisionError | OSError)
 
 
-def test_a_url_is_a_folder_that_stands_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_url_is_a_folder_that_stands_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = DatasetFolder(written=True).convert(f"file://{tmp_path}/world", None, None)
     assert folder.is_relative_to(tmp_path / "cache")
@@ -126,7 +135,10 @@ class Terminal(io.StringIO):
 
 @pytest.mark.parametrize(("stderr", "shown"), [(Terminal, True), (io.StringIO, False)])
 def test_a_bar_shows_where_stderr_is_a_terminal(
-    stderr: type[io.StringIO], shown: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    stderr: type[io.StringIO],
+    shown: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(sys, "stderr", stderr())
     monkeypatch.setenv("TERM", "xterm")
@@ -146,8 +158,8 @@ def test_a_name_that_begins_like_a_url_is_refused_before_anything_is_made(name: 
     with pytest.raises(UserError) as caught:
         DatasetFolder(written=True).convert(name, None, None)
     assert caught.value.message == (
-        f"Expected a folder or a URL such as s3://bucket/name, got '{name}', which begins like a URL; write "
-        f"'{scheme}://{rest.lstrip('/')}' for a URL, or './{name}' for a folder."
+        f"Expected a folder or a URL such as s3://bucket/name, got '{name}', which begins like a "
+        f"URL; write '{scheme}://{rest.lstrip('/')}' for a URL, or './{name}' for a folder."
     )
 
 
@@ -186,7 +198,10 @@ def test_names_that_are_not_utf8_are_refused_wherever_they_come_from() -> None:
     for word in (os.fsdecode(b"d\xfcr"), "encoding"):
         done = run(word)
         assert done.exit_code == 2
-        assert "Expected names in UTF-8, got 'd\\udcfcr'; rename the file or the folder." in done.stderr
+        assert (
+            "Expected names in UTF-8, got 'd\\udcfcr'; rename the file or the folder."
+            in done.stderr
+        )
     assert run("für").exit_code == 0
 
 
@@ -206,5 +221,6 @@ def test_a_full_disk_without_a_name_may_be_any_that_is_written_to() -> None:
     done = run("full")
     assert done.exit_code == 2
     assert (
-        f"the cache {user_cache_path('jackalope')} or {tempfile.gettempdir()}: no space left on device" in done.stderr
+        f"the cache {user_cache_path('jackalope')} or {tempfile.gettempdir()}: no space left on "
+        f"device" in done.stderr
     )

@@ -1,4 +1,5 @@
-"""CSV that spreadsheets take for data: formulas get an apostrophe, and our own reader takes it away."""
+"""CSV that spreadsheets take for data: formulas get an apostrophe, and our own reader takes it
+away."""
 
 import csv
 from collections.abc import Iterator
@@ -27,12 +28,16 @@ def cells(path: Path) -> list[str]:
 
 
 def written(path: Path, texts: list[str | None]) -> Path:
-    write_csv(path, pa.table({"text": pa.array(texts, pa.string()), "n": pa.array([-1.5] * len(texts))}))
+    write_csv(
+        path, pa.table({"text": pa.array(texts, pa.string()), "n": pa.array([-1.5] * len(texts))})
+    )
     return path
 
 
 def test_formulas_get_an_apostrophe_and_numbers_do_not(tmp_path: Path) -> None:
-    shown: dict[str | None, str] = {text: "'" + text for text in ("=1+1", "+cmd", "-cmd", "@SUM(A1)", "\tx", "'=x")}
+    shown: dict[str | None, str] = {
+        text: "'" + text for text in ("=1+1", "+cmd", "-cmd", "@SUM(A1)", "\tx", "'=x")
+    }
     shown |= {text: text for text in ("-1.5", "+2e-3", "-.5", "a=b", "'quoted'", "")} | {None: ""}
     assert cells(written(tmp_path / "t.csv", list(shown))) == list(shown.values())
     assert "-1.5" in (tmp_path / "t.csv").read_text()
@@ -40,7 +45,9 @@ def test_formulas_get_an_apostrophe_and_numbers_do_not(tmp_path: Path) -> None:
 
 def test_tables_that_follow_one_another_are_one_file(tmp_path: Path) -> None:
     parts = [
-        pa.table({"text": pa.array(texts, pa.string()), "n": pa.array([1.0] * len(texts), pa.float64())})
+        pa.table(
+            {"text": pa.array(texts, pa.string()), "n": pa.array([1.0] * len(texts), pa.float64())}
+        )
         for texts in (["a"], [], ["=b", None])
     ]
     write_csv(tmp_path / "parts.csv", iter(parts))

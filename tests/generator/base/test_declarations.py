@@ -3,7 +3,17 @@
 import pytest
 from pydantic import Field, ValidationError
 
-from generator.base.declarations import Declared, Hex, Positive, Share, Words, caught, refuse, sentence_of, table_of
+from generator.base.declarations import (
+    Declared,
+    Hex,
+    Positive,
+    Share,
+    Words,
+    caught,
+    refuse,
+    sentence_of,
+    table_of,
+)
 
 
 class Inner(Declared):
@@ -20,7 +30,15 @@ class Outer(Declared):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"size": 0}, {"share": 1.1}, {"color": "red"}, {"phrase": "X"}, {"sise": 1}, {"size": float("inf")}]
+    "wrong",
+    [
+        {"size": 0},
+        {"share": 1.1},
+        {"color": "red"},
+        {"phrase": "X"},
+        {"sise": 1},
+        {"size": float("inf")},
+    ],
 )
 def test_values_and_keys_are_checked(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):

@@ -1,4 +1,5 @@
-"""The error for mistakes of the user, and the hint that closes its message (exit codes: test_commands.py)."""
+"""The error for mistakes of the user, and the hint that closes its message (exit codes:
+test_commands.py)."""
 
 import pickle
 import sys

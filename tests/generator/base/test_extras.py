@@ -52,7 +52,11 @@ def imported() -> set[str]:
                     names |= {each.name for each in node.names}
                 elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
                     names.add(node.module)
-    return {name.partition(".")[0] for name in names} - sys.stdlib_module_names - {"generator", "evaluator"}
+    return (
+        {name.partition(".")[0] for name in names}
+        - sys.stdlib_module_names
+        - {"generator", "evaluator"}
+    )
 
 
 def distributions(requirements: list[str]) -> set[str]:
@@ -63,14 +67,21 @@ def test_every_imported_package_is_of_the_base_or_of_a_named_extra() -> None:
     base, found = distributions(PROJECT["dependencies"]), packages_distributions()
     of_extras = {package for packages in EXTRAS.values() for package in packages} | INSIDE_BLENDER
     for name in imported() - of_extras:
-        assert {each.lower().replace("_", "-") for each in found[name]} & base, f"{name} is of no extra in extras.py"
+        assert {each.lower().replace("_", "-") for each in found[name]} & base, (
+            f"{name} is of no extra in extras.py"
+        )
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_an_extra_installs_the_packages_that_it_is_named_for(extra: str) -> None:
-    declared, found = distributions(PROJECT["optional-dependencies"][extra]), packages_distributions()
+    declared, found = (
+        distributions(PROJECT["optional-dependencies"][extra]),
+        packages_distributions(),
+    )
     for name in EXTRAS[extra]:
-        assert {each.lower().replace("_", "-") for each in BY.get(name) or found.get(name, [name])} & declared, name
+        assert {
+            each.lower().replace("_", "-") for each in BY.get(name) or found.get(name, [name])
+        } & declared, name
 
 
 def test_all_is_every_extra_and_only_render_holds_numpy_back() -> None:
@@ -78,18 +89,26 @@ def test_all_is_every_extra_and_only_render_holds_numpy_back() -> None:
     assert extras["all"] == [
         f"jackalope[{','.join(each for each in EXTRAS if each not in ('log', 'inspect'))}]"
     ]  # trackers and harnesses bring much of their own
-    held = {name for name, each in extras.items() if any(re.match(r"numpy.*<", one) for one in each)}
+    held = {
+        name for name, each in extras.items() if any(re.match(r"numpy.*<", one) for one in each)
+    }
     assert held == {"render"}
     assert not any("<" in each for each in PROJECT["dependencies"])
 
 
 def test_a_missing_package_is_one_sentence_with_the_command() -> None:
     with (
-        pytest.raises(UserError, match=r"^This needs the package torch, .*: pip install 'jackalope\[score\]'\.$"),
+        pytest.raises(
+            UserError,
+            match=r"^This needs the package torch, .*: pip install 'jackalope\[score\]'\.$",
+        ),
         extras_named(),
     ):
         raise ModuleNotFoundError("No module named 'torch.nn'", name="torch.nn")
-    with pytest.raises(ModuleNotFoundError), extras_named():  # a defect of ours, or of a user's module
+    with (
+        pytest.raises(ModuleNotFoundError),
+        extras_named(),
+    ):  # a defect of ours, or of a user's module
         raise ModuleNotFoundError("No module named 'numpi'", name="numpi")
 
 
@@ -106,7 +125,10 @@ def test_a_check_imports_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 def test_blender_is_asked_for_where_it_exists(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.version_info", (3, 12, 0))
-    assert "of Python 3.11 or 3.13 (it exists only for these, and this is 3.12) with: pip" in missing("bpy")
+    assert (
+        "of Python 3.11 or 3.13 (it exists only for these, and this is 3.12) with: pip"
+        in missing("bpy")
+    )
     monkeypatch.setattr("sys.version_info", (3, 13, 0))
     assert "install it with: pip" in missing("bpy")
 
@@ -117,24 +139,46 @@ def without_extras(*arguments: str | Path, cwd: Path) -> subprocess.CompletedPro
     package = {"gen": "generator", "score": "evaluator"}[str(arguments[0])]
     code = RUN.format(hidden=hidden, arguments=list(map(str, arguments)), package=package)
     return subprocess.run(
-        [sys.executable, "-c", code], cwd=cwd, capture_output=True, text=True, check=False, timeout=100
+        [sys.executable, "-c", code],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
     )
 
 
 @pytest.mark.parametrize(
     ("arguments", "extra"),
     [
-        (["score", "run", "{dataset}", "--model", "open_clip:ViT-B-32@openai", "--out", "run"], "score"),
-        pytest.param(["score", "train", "scratch", "{dataset}", "--out", "model"], "score", marks=pytest.mark.full),
+        (
+            ["score", "run", "{dataset}", "--model", "open_clip:ViT-B-32@openai", "--out", "run"],
+            "score",
+        ),
         pytest.param(
-            ["score", "audit", "{dataset}", "--items", "5", "--sentence-encoder", "all-MiniLM-L6-v2"],
+            ["score", "train", "scratch", "{dataset}", "--out", "model"],
+            "score",
+            marks=pytest.mark.full,
+        ),
+        pytest.param(
+            [
+                "score",
+                "audit",
+                "{dataset}",
+                "--items",
+                "5",
+                "--sentence-encoder",
+                "all-MiniLM-L6-v2",
+            ],
             "language",
             marks=pytest.mark.full,
         ),
         (["gen", "render", "--out", "world", *FEWEST], "render"),
     ],
 )
-def test_what_needs_an_extra_names_it(arguments: list[str], extra: str, rendered: Path, tmp_path: Path) -> None:
+def test_what_needs_an_extra_names_it(
+    arguments: list[str], extra: str, rendered: Path, tmp_path: Path
+) -> None:
     done = without_extras(*[each.format(dataset=rendered) for each in arguments], cwd=tmp_path)
     assert done.returncode == 2, done.stderr
     assert f"pip install 'jackalope[{extra}]'" in done.stderr.splitlines()[-1]
@@ -149,11 +193,17 @@ def test_what_is_connected_runs_outside_the_working_directory() -> None:
 
 
 def test_a_cluster_that_answers_is_left_to_ray() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server, connecting(f"ray://127.0.0.1:{server.getsockname()[1]}"):
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        connecting(f"ray://127.0.0.1:{server.getsockname()[1]}"),
+    ):
         pass
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1:port"])
 def test_an_address_where_none_answers_is_said(address: str) -> None:
-    with pytest.raises(UserError, match=rf"--address {address}: no Ray cluster answers there"), connecting(address):
+    with (
+        pytest.raises(UserError, match=rf"--address {address}: no Ray cluster answers there"),
+        connecting(address),
+    ):
         pytest.fail("was not connected")

@@ -54,7 +54,10 @@ def test_a_key_that_is_missing_is_told_with_its_file(tmp_path: Path) -> None:
     for lacking in (read, read["x"], read["x"]["y"][0]):
         with pytest.raises(UserError) as caught:
             lacking["w"]
-        assert caught.value.message == f"{tmp_path / 'a'} is damaged: it has no 'w'; restore it or make it again."
+        assert (
+            caught.value.message
+            == f"{tmp_path / 'a'} is damaged: it has no 'w'; restore it or make it again."
+        )
     assert json.loads(json.dumps(read)) == read == copy.deepcopy(read)
 
 
@@ -68,10 +71,12 @@ def test_sums_name_every_file_but_hidden_ones_and_manifests(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "write", [lambda path: write_json(path, {"a": 1}), lambda path: write_table(path, [], pa.schema([]))]
+    "write",
+    [lambda path: write_json(path, {"a": 1}), lambda path: write_table(path, [], pa.schema([]))],
 )
 def test_a_link_laid_in_wait_is_not_followed(tmp_path: Path, write: Callable[[Path], None]) -> None:
-    """A sender who guesses the number of our process could lay a link where a draft will be written."""
+    """A sender who guesses the number of our process could lay a link where a draft will be
+    written."""
     (tmp_path / "key").write_text("private")
     (tmp_path / "d").mkdir()
     for name in (f".x.{os.getpid()}", "x"):
@@ -111,10 +116,14 @@ def test_an_output_is_checked_and_nothing_is_left(root: Path, place: str) -> Non
     assert sorted(root.rglob("*")) == before
 
 
-@pytest.mark.parametrize("place", ["images/a.png/below", "images/a.png/far/below", "/proc/x", "/proc/x/y", "/sys/x"])
+@pytest.mark.parametrize(
+    "place", ["images/a.png/below", "images/a.png/far/below", "/proc/x", "/proc/x/y", "/sys/x"]
+)
 def test_a_place_where_nothing_can_be_made_is_told_with_the_mend(root: Path, place: str) -> None:
     path = root / place
-    with pytest.raises(UserError, match=rf"^Cannot write {path}: no file can be made in /\S+ \(.+\); do that\.$"):
+    with pytest.raises(
+        UserError, match=rf"^Cannot write {path}: no file can be made in /\S+ \(.+\); do that\.$"
+    ):
         check_output(path, "do that")
 
 

@@ -1,4 +1,5 @@
-"""What no reader opens: pipes, sockets, devices, sparse files, and files larger than they should be."""
+"""What no reader opens: pipes, sockets, devices, sparse files, and files larger than they should
+be."""
 
 import io
 import os
@@ -33,7 +34,9 @@ def test_a_regular_file_is_read_up_to_the_limit(tmp_path: Path) -> None:
         read_text(tmp_path / "missing")
 
 
-def test_pipes_sockets_devices_and_folders_are_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pipes_sockets_devices_and_folders_are_not_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)  # a socket's path may have a hundred characters
     os.mkfifo("pipe")
     listening = socket.socket(socket.AF_UNIX)
@@ -50,7 +53,9 @@ def test_pipes_sockets_devices_and_folders_are_not_opened(tmp_path: Path, monkey
 
 
 def test_a_sparse_file_is_refused_and_a_written_one_is_not(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"sparse: it has 68,719,476,736 bytes and stores [0-9,]+; take"):
+    with pytest.raises(
+        UserError, match=r"sparse: it has 68,719,476,736 bytes and stores [0-9,]+; take"
+    ):
         check_file(sparse(tmp_path / "zeros"))
     check_file(sparse(tmp_path / "few", 1 << 20))
     written = tmp_path / "written"
@@ -103,12 +108,23 @@ def test_arrays_are_read_as_numpy_reads_them(array: np.ndarray, tmp_path: Path) 
     [
         *(
             (shape, "'<f4'")
-            for shape in ("(10**12,)", "(1000000000000,)", "(-1,)", "(0,)", "1", "(1, ", "(" * 500, "(1.5,)")
+            for shape in (
+                "(10**12,)",
+                "(1000000000000,)",
+                "(-1,)",
+                "(0,)",
+                "1",
+                "(1, ",
+                "(" * 500,
+                "(1.5,)",
+            )
         ),
         *(("(1,)", descr) for descr in ("'|O'", "[('a', '<f4')]", "'<U1'", "7")),
     ],
 )
-def test_an_array_of_another_size_than_its_file_or_of_no_numbers_is_refused(shape: str, descr: str) -> None:
+def test_an_array_of_another_size_than_its_file_or_of_no_numbers_is_refused(
+    shape: str, descr: str
+) -> None:
     with pytest.raises(ValueError, match=r"it is no array|and states an array"):
         read_npy(stating(shape, descr))
 
@@ -155,12 +171,16 @@ def test_an_archive_of_zeros_is_not_unpacked(tmp_path: Path) -> None:
 
 def encoded(kind: str, size: tuple[int, int] = (5, 4)) -> bytes:
     file = io.BytesIO()
-    Image.fromarray(np.arange(size[0] * size[1] * 3, dtype=np.uint8).reshape(size[1], size[0], 3)).save(file, kind)
+    Image.fromarray(
+        np.arange(size[0] * size[1] * 3, dtype=np.uint8).reshape(size[1], size[0], 3)
+    ).save(file, kind)
     return file.getvalue()
 
 
 def test_an_image_is_read_and_no_other_format() -> None:
-    assert np.array_equal(np.asarray(read_png(encoded("PNG"))), np.asarray(Image.open(io.BytesIO(encoded("PNG")))))
+    assert np.array_equal(
+        np.asarray(read_png(encoded("PNG"))), np.asarray(Image.open(io.BytesIO(encoded("PNG"))))
+    )
     for kind in ("JPEG", "GIF", "TIFF", "EPS"):
         with pytest.raises(ValueError, match="it is no PNG file"):
             read_png(encoded(kind))

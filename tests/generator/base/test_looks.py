@@ -36,11 +36,26 @@ def test_in_shipped_families_nothing_looks_alike(family: str) -> None:
             "CYRILLIC SMALL LETTER IE",
         ),
         ('[objects]\n"cube\u200b" = { mesh = "cone" }', "ZERO WIDTH SPACE"),
-        ("[attributes.color]\nash = { linear = [62, 61, 63] }", "the values 'gray' and 'ash' of color look the same"),
-        ('[attributes.color]\nash = { srgb = "#878787" }', "the values 'gray' and 'ash' of color look the same"),
-        ("[attributes.material]\nsteel = { metallic = 1.0, roughness = 0.26 }", "'metal' and 'steel' of material"),
-        ("[attributes.size]\nhuge = { scale = 0.81 }", "the values 'large' and 'huge' of size look the same"),
-        ('[objects]\nbrick = { mesh = "cube" }', "the objects 'cube' and 'brick' have one mesh, cube"),
+        (
+            "[attributes.color]\nash = { linear = [62, 61, 63] }",
+            "the values 'gray' and 'ash' of color look the same",
+        ),
+        (
+            '[attributes.color]\nash = { srgb = "#878787" }',
+            "the values 'gray' and 'ash' of color look the same",
+        ),
+        (
+            "[attributes.material]\nsteel = { metallic = 1.0, roughness = 0.26 }",
+            "'metal' and 'steel' of material",
+        ),
+        (
+            "[attributes.size]\nhuge = { scale = 0.81 }",
+            "the values 'large' and 'huge' of size look the same",
+        ),
+        (
+            '[objects]\nbrick = { mesh = "cube" }',
+            "the objects 'cube' and 'brick' have one mesh, cube",
+        ),
     ],
 )
 def test_two_names_of_one_look_are_refused(tmp_path: Path, addition: str, said: str) -> None:
@@ -52,7 +67,9 @@ def test_two_names_of_one_look_are_refused(tmp_path: Path, addition: str, said: 
 
 def test_other_looks_and_accents_are_allowed(tmp_path: Path) -> None:
     text = extended(
-        tmp_path, '[attributes.color]\n"café" = { linear = [60, 30, 10] }\n[attributes.size]\nhuge = { scale = 1.0 }'
+        tmp_path,
+        '[attributes.color]\n"café" = { linear = [60, 30, 10] }\n[attributes.size]\nhuge = { scale '
+        "= 1.0 }",
     )
     assert list(look_alikes(tomllib.loads(text))) == []
 
@@ -77,7 +94,9 @@ def test_letters_of_english_are_plain(word: str) -> None:
 
 def test_thousands_of_values_are_refused_without_comparing_all_pairs(tmp_path: Path) -> None:
     """Eight thousand colours are 32 million pairs, which took hours."""
-    colors = "\n".join(f"c{i} = {{ linear = [{i % 20}, {i // 20 % 20}, {i // 400}] }}" for i in range(8_000))
+    colors = "\n".join(
+        f"c{i} = {{ linear = [{i % 20}, {i // 20 % 20}, {i // 400}] }}" for i in range(8_000)
+    )
     text = extended(tmp_path, f"[attributes.color]\n{colors}")
     (sentence,) = look_alikes(tomllib.loads(text))
     assert sentence == "the kind 'color' has 8,008 values, expected at most 256; leave some out."

@@ -1,4 +1,5 @@
-"""Tables are read as Arrow reads them; those that would fill the memory are refused in one sentence."""
+"""Tables are read as Arrow reads them; those that would fill the memory are refused in one
+sentence."""
 
 from pathlib import Path
 
@@ -8,7 +9,14 @@ import pytest
 
 from generator.base import tables
 from generator.base.errors import UserError
-from generator.base.tables import TableWriter, count_rows, read_batches, read_schema, read_table, write_table
+from generator.base.tables import (
+    TableWriter,
+    count_rows,
+    read_batches,
+    read_schema,
+    read_table,
+    write_table,
+)
 from generator.dataset.records import CANDIDATES
 from tests.hostile_files import PARQUET_BOMBS, measured, parquet_bomb, sparse
 
@@ -33,7 +41,9 @@ def test_a_table_is_read_as_arrow_reads_it(tmp_path: Path) -> None:
     schema = pa.schema([("text", pa.string()), ("number", pa.int16())])
     batches = list(read_batches(path, ["number", "text"], 500, schema))
     assert max(batch.num_rows for batch in batches) == 500
-    assert pa.Table.from_batches(batches).equals(TABLE.select(["number", "text"]).cast(batches[0].schema))
+    assert pa.Table.from_batches(batches).equals(
+        TABLE.select(["number", "text"]).cast(batches[0].schema)
+    )
     pq.write_table(TABLE.set_column(0, "text", TABLE["text"].dictionary_encode()), path)
     assert read_table(path).equals(TABLE)
 
@@ -43,10 +53,17 @@ def test_a_schema_adds_what_is_missing_and_leaves_out_the_rest(tmp_path: Path) -
     pq.write_table(pa.table({"item_id": ["a"], "truth": [True], "more": [1]}), path)
     found = read_table(path, CANDIDATES)
     assert found.schema == CANDIDATES
-    assert [found[name][0].as_py() for name in ("item_id", "truth", "scene_id")] == ["a", True, None]
+    assert [found[name][0].as_py() for name in ("item_id", "truth", "scene_id")] == [
+        "a",
+        True,
+        None,
+    ]
     with pytest.raises(UserError, match="none of the columns"):
         read_table(path, pa.schema([("other", pa.string())]))
-    for read in (lambda: list(read_batches(path, ["other"])), lambda: read_table(path, columns=["truth", "other"])):
+    for read in (
+        lambda: list(read_batches(path, ["other"])),
+        lambda: read_table(path, columns=["truth", "other"]),
+    ):
         with pytest.raises(UserError, match="no column other"):
             read()
 
@@ -55,7 +72,14 @@ def test_what_is_no_table_is_refused_in_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(TABLE, path)
     data = path.read_bytes()
-    for damaged in (b"", b"PAR1", data[:-1], data[: len(data) // 2], bytes(1000), data[:100] + bytes(200) + data[300:]):
+    for damaged in (
+        b"",
+        b"PAR1",
+        data[:-1],
+        data[: len(data) // 2],
+        bytes(1000),
+        data[:100] + bytes(200) + data[300:],
+    ):
         path.write_bytes(damaged)
         with pytest.raises(UserError, match=r"t\.parquet is damaged \(.*\); restore"):
             read_table(path)
@@ -64,9 +88,15 @@ def test_what_is_no_table_is_refused_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="sparse"):
         read_table(sparse(path))
     for table, said in (
-        (pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"]), "has the column 'a' twice; keep one"),
+        (
+            pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"]),
+            "has the column 'a' twice; keep one",
+        ),
         (pa.table({"a": pa.array([b"\xff"], pa.binary()).view(pa.string())}), "UTF8"),
-        (pa.table({"a": pa.array([["x"]], pa.list_(pa.dictionary(pa.int32(), pa.string())))}), "dictionaries in lists"),
+        (
+            pa.table({"a": pa.array([["x"]], pa.list_(pa.dictionary(pa.int32(), pa.string())))}),
+            "dictionaries in lists",
+        ),
     ):
         pq.write_table(table, path)
         with pytest.raises(UserError, match=said):
@@ -89,11 +119,15 @@ for path in map(Path, sys.argv):
     paths = [parquet_bomb(tmp_path, name) for name in PARQUET_BOMBS]
     returned, said, peak = measured(code, *map(str, paths), seconds=60)
     assert returned == 0, said
-    assert said.count("a valid table never does, so take it from someone you trust.") == 2 * len(paths), said
+    assert said.count("a valid table never does, so take it from someone you trust.") == 2 * len(
+        paths
+    ), said
     assert peak < 900
 
 
-def test_row_by_row_gives_the_table_of_all_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_row_by_row_gives_the_table_of_all_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tables, "_BATCH", 3)
     monkeypatch.setattr(tables, "_GROUP_BYTES", 1)
     path = tmp_path / "t.parquet"

@@ -36,7 +36,9 @@ def test_files_of_the_folder_are_found_and_missing_ones_have_a_place(root: Path)
 
 
 @pytest.mark.parametrize("name", ["../secret", "a\0b", None, 3, ["a"]])
-def test_names_that_leave_the_folder_and_what_is_no_text_are_refused(root: Path, name: object) -> None:
+def test_names_that_leave_the_folder_and_what_is_no_text_are_refused(
+    root: Path, name: object
+) -> None:
     with pytest.raises(UserError, match="is no path within that folder"):
         file_in(root, name)
 
@@ -63,7 +65,9 @@ def test_links_are_not_followed_wherever_they_lead(root: Path) -> None:
             file_in(root, name)
     with pytest.raises(UserError, match="is a link"):
         folder_in(root, "away")
-    assert file_in(root / "away" / "root", "images/a.png").read_text() == "image"  # a root may lie behind a link
+    assert (
+        file_in(root / "away" / "root", "images/a.png").read_text() == "image"
+    )  # a root may lie behind a link
 
 
 def test_pipes_folders_and_files_in_place_of_one_another_are_refused(root: Path) -> None:
@@ -84,7 +88,9 @@ def test_a_folder_of_files_and_folders_alone_passes(root: Path) -> None:
     check_own_files(root / "nowhere")
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("images"), lambda path: path.symlink_to("/")])
+@pytest.mark.parametrize(
+    "make", [os.mkfifo, lambda path: path.symlink_to("images"), lambda path: path.symlink_to("/")]
+)
 @pytest.mark.parametrize("place", ["x", "images/x", ".x"])
 def test_a_link_or_a_pipe_anywhere_is_found(root: Path, make: object, place: str) -> None:
     make(root / place)  # type: ignore[operator]

@@ -56,7 +56,10 @@ class Terminal(io.StringIO):
 
 @pytest.mark.parametrize(("stderr", "shown"), [(Terminal, True), (io.StringIO, False)])
 def test_a_script_shows_a_bar_where_stderr_is_a_terminal(
-    stderr: type[io.StringIO], shown: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    stderr: type[io.StringIO],
+    shown: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     monkeypatch.setattr(sys, "stderr", stderr())

@@ -46,5 +46,7 @@ def test_a_wheel_s_own_folder_comes_first(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_missing_file_is_named() -> None:
-    with pytest.raises(UserError, match=r"scenes/nothing\.toml is missing, so this installation is not whole"):
+    with pytest.raises(
+        UserError, match=r"scenes/nothing\.toml is missing, so this installation is not whole"
+    ):
         resource("scenes/nothing.toml")

@@ -30,8 +30,11 @@ BENCHMARK = "benchmarks/color-shape-3x3-b0"
 
 
 def files(root: Path) -> dict[str, str]:
-    """Digest of every file of a dataset but those of ABOUT, such as certificates, by relative path."""
-    paths = sorted(path for path in root.rglob("*") if path.is_file() and not path.name.startswith("."))
+    """Digest of every file of a dataset but those of ABOUT, such as certificates, by relative
+    path."""
+    paths = sorted(
+        path for path in root.rglob("*") if path.is_file() and not path.name.startswith(".")
+    )
     kept = {str(path.relative_to(root)): path for path in paths if path.name not in ABOUT}
     return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in kept.items()}
 
@@ -44,7 +47,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(params=["memory", pytest.param("file", marks=pytest.mark.full)])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """An empty place: in memory, which like an object store has neither folders nor renames; and on disk."""
+    """An empty place: in memory, which like an object store has neither folders nor renames; and on
+    disk."""
     yield "memory://bucket/world" if request.param == "memory" else f"file://{tmp_path}/there"
     fsspec.filesystem("memory").store.clear()
 
@@ -54,7 +58,8 @@ def at(url: str) -> dict[str, str]:
     place, root = fsspec.core.url_to_fs(url)
     place.invalidate_cache()
     return {
-        path.removeprefix(f"{root}/"): hashlib.sha256(place.cat_file(path)).hexdigest() for path in place.find(root)
+        path.removeprefix(f"{root}/"): hashlib.sha256(place.cat_file(path)).hexdigest()
+        for path in place.find(root)
     }
 
 
@@ -72,7 +77,9 @@ def make(rendered: Path, url: str, **more: object) -> None:
     settle(root)
 
 
-def test_a_dataset_at_a_url_has_the_files_of_a_local_one(rendered: Path, url: str, cache: Path) -> None:
+def test_a_dataset_at_a_url_has_the_files_of_a_local_one(
+    rendered: Path, url: str, cache: Path
+) -> None:
     for _ in range(2):  # again, all being there
         make(rendered, url)
         assert at(url) == files(rendered)
@@ -83,12 +90,15 @@ def test_tars_too(rendered: Path, url: str) -> None:
     make(rendered, url, tar_bytes=100_000)
     assert sum(path.endswith(".tar") for path in at(url)) > 3
     assert not any(path.endswith(".png") for path in at(url))
-    assert Dataset.open(url).world.read("images/000003.png") == Dataset.open(rendered).world.read("images/000003.png")
+    assert Dataset.open(url).world.read("images/000003.png") == Dataset.open(rendered).world.read(
+        "images/000003.png"
+    )
 
 
 @contextmanager
 def cut_off(monkeypatch: pytest.MonkeyPatch, after: int) -> Iterator[None]:
-    """Within this context one cannot copy more files to a URL than `after`; it expects that someone tries."""
+    """Within this context one cannot copy more files to a URL than `after`; it expects that someone
+    tries."""
     whole, done = store._put, iter(range(after))
 
     def put_some(place: Any, root: Path, paths: Iterable[str]) -> None:
@@ -163,14 +173,26 @@ def test_a_shard_whose_copying_is_cut_off_stays_until_it_is_copied(
         rewrite(rendered, staging(url), shard=(1, 1))
     with pytest.raises(UserError, match="run the same command again"):
         settle(staging(url))
-    render(out=url, shard="1/1", scenes=SCENES, resolution="64x64", quality="draft", device="cpu", workers=1)
-    found, expected = ({path for path in of if path.startswith("world/")} for of in (at(url), files(rendered)))
+    render(
+        out=url,
+        shard="1/1",
+        scenes=SCENES,
+        resolution="64x64",
+        quality="draft",
+        device="cpu",
+        workers=1,
+    )
+    found, expected = (
+        {path for path in of if path.startswith("world/")} for of in (at(url), files(rendered))
+    )
     assert found == expected
     assert "dataset.json" in at(url)
     assert not list(cache.rglob("*.png"))
 
 
-def test_a_dataset_that_is_gone_from_its_url_is_not_copied_there_without_its_images(rendered: Path, url: str) -> None:
+def test_a_dataset_that_is_gone_from_its_url_is_not_copied_there_without_its_images(
+    rendered: Path, url: str
+) -> None:
     make(rendered, url)
     mirror(url)
     place, root = fsspec.core.url_to_fs(url)
@@ -200,7 +222,9 @@ def test_a_place_with_something_else_is_refused(rendered: Path, url: str) -> Non
         make(rendered, f"{url}/new", seed=1)
 
 
-def test_reading_takes_only_the_images_that_are_asked_for(rendered: Path, url: str, cache: Path) -> None:
+def test_reading_takes_only_the_images_that_are_asked_for(
+    rendered: Path, url: str, cache: Path
+) -> None:
     make(rendered, url)
     opened, image = Dataset.open(url), Dataset.open(rendered).world.read("images/000007.png")
     assert opened.benchmark().items.equals(Dataset.open(rendered).benchmark().items)
@@ -268,7 +292,10 @@ def test_commands_take_urls(tmp_path: Path, rendered: Path) -> None:
         ["gen", "verify", tmp_path / "there"],
     ):
         succeed(*command)
-        assert json.loads((tmp_path / "there" / BENCHMARK / "verify.json").read_text())["status"] == "clean"
+        assert (
+            json.loads((tmp_path / "there" / BENCHMARK / "verify.json").read_text())["status"]
+            == "clean"
+        )
 
 
 @pytest.mark.full
@@ -287,8 +314,11 @@ def test_rendering_to_a_url_that_is_killed_continues(tmp_path: Path, cache: Path
     assert done.stdout.strip() == url
 
 
-def test_the_shipped_dataset_is_there_by_name(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is clean, made again byte for byte, and lies in the cache; a folder of that name comes first."""
+def test_the_shipped_dataset_is_there_by_name(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is clean, made again byte for byte, and lies in the cache; a folder of that name comes
+    first."""
     monkeypatch.chdir(tmp_path)
     assert "made again byte for byte" in succeed("gen verify example").stderr
     assert cache in Dataset.open("example").root.parents
@@ -297,8 +327,11 @@ def test_the_shipped_dataset_is_there_by_name(tmp_path: Path, cache: Path, monke
 
 
 @pytest.mark.parametrize("place", ["elsewhere", "cache/jackalope/urls/0123456789abcdef/there"])
-def test_an_origin_counts_only_in_the_folder_of_its_url(rendered: Path, tmp_path: Path, place: str) -> None:
-    """A sender's .origin named a place to write to, and the folder was removed once it was 'published'."""
+def test_an_origin_counts_only_in_the_folder_of_its_url(
+    rendered: Path, tmp_path: Path, place: str
+) -> None:
+    """A sender's .origin named a place to write to, and the folder was removed once it was
+    'published'."""
     folder = shutil.copytree(rendered, tmp_path / place)
     (folder / ".origin").write_text(f"file://{tmp_path}/there")
     done = succeed("gen split", folder, "--holdout", "4x6", "--block-seed", "1")
@@ -329,15 +362,22 @@ def test_links_are_never_published(rendered: Path, url: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("line", ["../../pwned", "images/../../../pwned", ".."])
-def test_a_path_that_leaves_the_dataset_is_not_fetched(rendered: Path, tmp_path: Path, line: str) -> None:
-    """The owner of a URL chooses the names of its files, and what its sums, index and tables name."""
+def test_a_path_that_leaves_the_dataset_is_not_fetched(
+    rendered: Path, tmp_path: Path, line: str
+) -> None:
+    """The owner of a URL chooses the names of its files, and what its sums, index and tables
+    name."""
     url = f"file://{tmp_path}/a/b/c/there"
     make(rendered, url)
     for folder in (tmp_path / "a/b/c", tmp_path / "a/b"):
         (folder / "pwned").write_text("payload")
     there = tmp_path / "a/b/c/there"
     index = json.loads((there / "dataset.json").read_text())
-    put(url, "world/SHA256SUMS", f"{'0' * 64}  {line}\n{(there / 'world/SHA256SUMS').read_text()}".encode())
+    put(
+        url,
+        "world/SHA256SUMS",
+        f"{'0' * 64}  {line}\n{(there / 'world/SHA256SUMS').read_text()}".encode(),
+    )
     put(url, "dataset.json", json.dumps({**index, "benchmarks": {line: "0"}}).encode())
     before = {path for path in tmp_path.rglob("*") if path.name == "pwned"}
     assert run_command("gen", "verify", url).returncode != 0

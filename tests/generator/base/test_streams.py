@@ -31,7 +31,11 @@ def test_every_order_is_as_likely() -> None:
     assert chisquare(list(orders.values())).pvalue > 1e-3
 
 
-@given(st.lists(st.integers(), min_size=1, max_size=9, unique=True), st.integers(0, 40), st.integers(0, 99))
+@given(
+    st.lists(st.integers(), min_size=1, max_size=9, unique=True),
+    st.integers(0, 40),
+    st.integers(0, 99),
+)
 def test_balanced_counts_differ_by_at_most_one(items: list[int], n: int, seed: int) -> None:
     counts = Counter(Stream(seed).balanced(items, n))
     assert sum(counts.values()) == n

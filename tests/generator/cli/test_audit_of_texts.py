@@ -1,4 +1,5 @@
-"""gen describe lets the evaluator, as a process of its own, test whether texts alone reveal the true captions."""
+"""gen describe lets the evaluator, as a process of its own, test whether texts alone reveal the
+true captions."""
 
 from pathlib import Path
 
@@ -13,7 +14,10 @@ from tests.generator.designs import BENCHMARK, Design, make
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     request = Request(("binary",), strict=False)
-    return make(Design(6, 6, "3x3", scenes=14, request=request), tmp_path_factory.mktemp("audited") / "dataset")
+    return make(
+        Design(6, 6, "3x3", scenes=14, request=request),
+        tmp_path_factory.mktemp("audited") / "dataset",
+    )
 
 
 def test_both_programs_count_alike() -> None:

@@ -14,12 +14,16 @@ def test_new_texts_keep_the_splits(copied: Path) -> None:
     assert data["benchmark"] == "color-shape-3x3-b0-texts"
     assert data["scenes"] == {"train": 110, "val": 4, "seen": 20, "partial": 20, "unseen": 20}
     assert "each decided on its scene" in done.stderr
-    first, texts = (Dataset.open(copied).benchmark(name) for name in ("color-shape-3x3-b0", data["benchmark"]))
+    first, texts = (
+        Dataset.open(copied).benchmark(name) for name in ("color-shape-3x3-b0", data["benchmark"])
+    )
     assert texts.splits["split"].to_pylist() == first.splits["split"].to_pylist()
     assert texts.items.num_rows == sum(data["items"].values())
 
 
-def test_listed_items_are_left_out_and_the_others_stay_as_they_are(copied: Path, tmp_path: Path) -> None:
+def test_listed_items_are_left_out_and_the_others_stay_as_they_are(
+    copied: Path, tmp_path: Path
+) -> None:
     command = f"gen describe {copied} --protocol skill --protocol binary --seed 3 --name "
     succeed(command + "whole")
     whole = Dataset.open(copied).benchmark("whole")
@@ -32,7 +36,9 @@ def test_listed_items_are_left_out_and_the_others_stay_as_they_are(copied: Path,
     assert [{**item, "item_id": None} for item in rest.items.to_pylist()] == [
         {**item, "item_id": None} for item in kept
     ]
-    assert sum(n for what, n in json.loads(done.stdout)["dropped"].items() if "left out" in what) == len(ids[::3])
+    assert sum(
+        n for what, n in json.loads(done.stdout)["dropped"].items() if "left out" in what
+    ) == len(ids[::3])
     succeed("gen verify --benchmark rest", copied)
     assert "nothing is written" in succeed(command + f"rest --without {listed}").stderr
     listed.write_text("skill-elsewhere-0", encoding="utf-8")
@@ -47,8 +53,14 @@ def test_texts_that_are_there_are_kept_unless_they_are_to_be_replaced(copied: Pa
     succeed("gen verify --benchmark texts", copied)
     before = contents(copied)
     again = succeed(command)
-    assert "The benchmark texts already exists, made by the same request; nothing is written." in again.stderr
-    refuse("has another benchmark texts: it has seed = 0, not 1; choose another --name", command + " --seed 1")
+    assert (
+        "The benchmark texts already exists, made by the same request; nothing is written."
+        in again.stderr
+    )
+    refuse(
+        "has another benchmark texts: it has seed = 0, not 1; choose another --name",
+        command + " --seed 1",
+    )
     assert contents(copied) == before
     succeed(command + " --seed 1 --replace")
     assert not (copied / "benchmarks/texts/verify.json").exists()

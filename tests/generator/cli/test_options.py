@@ -17,9 +17,15 @@ def command(context: click.Context, **options: object) -> None:
 
 def test_only_options_on_the_command_line_are_given() -> None:
     assert CliRunner().invoke(command, []).stdout == "[]\n"
-    done = CliRunner().invoke(command, ["--seed", "0", "--holdout", "2x2", "--holdout", "relation:pair=2x3"])
+    done = CliRunner().invoke(
+        command, ["--seed", "0", "--holdout", "2x2", "--holdout", "relation:pair=2x3"]
+    )
     assert done.stdout == "[('holdout', '--holdout'), ('seed', '--seed')]\n"
 
 
 def test_labels_stand_to_the_left_and_numbers_to_the_right() -> None:
-    assert table([["split", "n"], ["a", "1,000"], ["bc", "–"]]) == ["split      n", "a      1,000", "bc         –"]
+    assert table([["split", "n"], ["a", "1,000"], ["bc", "–"]]) == [
+        "split      n",
+        "a      1,000",
+        "bc         –",
+    ]

@@ -1,4 +1,5 @@
-"""`gen plan`, what `--power` tells, and `gen render` of a plan: the same files as one command makes."""
+"""`gen plan`, what `--power` tells, and `gen render` of a plan: the same files as one command
+makes."""
 
 import json
 import os
@@ -39,7 +40,9 @@ def test_a_plan_says_what_it_holds_and_how_to_go_on(planned: Path) -> None:
 
 
 def test_planning_needs_no_blender(tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text("import sys; sys.modules['bpy'] = None  # as if it were not installed")
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys; sys.modules['bpy'] = None  # as if it were not installed"
+    )
     env = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
     done = run_process("gen", "plan", *PLANNED, "--out", tmp_path / "world", env=env)
     assert done.returncode == 0, done.stderr
@@ -53,11 +56,15 @@ def test_a_planned_folder_is_rendered_to_the_files_of_one_command(
 ) -> None:
     root = Path(shutil.copytree(planned, tmp_path / "world"))
     monkeypatch.setattr("generator.plan.plan.plan_parts", lambda *_: pytest.fail("planned again"))
-    monkeypatch.setattr("generator.plan.minimal_pairs.plan_with_twins", lambda *_: pytest.fail("planned again"))
+    monkeypatch.setattr(
+        "generator.plan.minimal_pairs.plan_with_twins", lambda *_: pytest.fail("planned again")
+    )
     for _ in range(2):
         succeed("gen render", root, *CHEAP)
         assert files(root) == files(undisturbed)
-    refuse("holds another world: it has quality", "gen render --device cpu --quality standard", root)
+    refuse(
+        "holds another world: it has quality", "gen render --device cpu --quality standard", root
+    )
 
 
 @pytest.mark.full
@@ -77,7 +84,9 @@ def test_shards_of_a_plan_are_merged_to_the_files_of_one_command(
 def test_a_plan_is_told_without_a_world(tmp_path: Path) -> None:
     told = succeed("gen plan --holdout 3x3 --block-seed 0..2 --power", cwd=tmp_path).stdout
     lines = told.splitlines()
-    assert lines[0].startswith("color-shape-3x3, unseen: 900 scenes, 27 groups, ")  # three blocks together
+    assert lines[0].startswith(
+        "color-shape-3x3, unseen: 900 scenes, 27 groups, "
+    )  # three blocks together
     assert lines[1].split() == ["75%", "90%", "97%"]
     assert lines[2].strip().startswith("usual effects, one training  ±")
     for other in ("one block of 3x3", "five blocks of 3x3", "rotation of 4 turns"):
@@ -86,7 +95,9 @@ def test_a_plan_is_told_without_a_world(tmp_path: Path) -> None:
 
 
 def test_a_design_with_several_benchmarks_is_told_for_machines() -> None:
-    told = json.loads(succeed("gen plan --design coverage --holdout k2..3 --scenes grid --power --json").stdout)
+    told = json.loads(
+        succeed("gen plan --design coverage --holdout k2..3 --scenes grid --power --json").stdout
+    )
     assert [design["design"] for design in told["designs"]] == ["color-shape-k2", "color-shape-k3"]
     assert told["assumed"]["effects"]["usual"]["bindings"] == 1
     for design in told["designs"]:
@@ -96,7 +107,9 @@ def test_a_design_with_several_benchmarks_is_told_for_machines() -> None:
 
 def test_another_holdout_over_images_is_told_and_nothing_is_written(copied: Path) -> None:
     before = contents(copied)
-    (design,) = json.loads(succeed("gen split --holdout 4x4 --power --json", copied).stdout)["designs"]
+    (design,) = json.loads(succeed("gen split --holdout 4x4 --power --json", copied).stdout)[
+        "designs"
+    ]
     assert (design["design"], design["split"]) == ("color-shape-4x4", "unseen")
     assert contents(copied) == before
     made = json.loads(succeed("gen split --holdout 4x4 --json", copied).stdout)
@@ -112,30 +125,41 @@ def test_a_plan_says_in_one_line_what_it_will_tell(tmp_path: Path) -> None:
 
 def test_a_rotation_has_one_line_for_all_turns(tmp_path: Path) -> None:
     done = succeed(
-        "gen plan --holdout turns=4 --scenes train=600,val=40,partial=60,unseen=120 --out", tmp_path / "world"
+        "gen plan --holdout turns=4 --scenes train=600,val=40,partial=60,unseen=120 --out",
+        tmp_path / "world",
     )
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("Expect: ")]
     assert "bindings: an unseen accuracy of 75% over 4 turns together will have" in line
     assert "with two trainings of each turn" in line
 
 
-@pytest.mark.parametrize("wrong", ["--holdout grey:cube", "--objects 11", "--scenes x", "--resolution 3by4"])
+@pytest.mark.parametrize(
+    "wrong", ["--holdout grey:cube", "--objects 11", "--scenes x", "--resolution 3by4"]
+)
 @pytest.mark.parametrize("command", ["plan", "render"])
-def test_a_wrong_option_is_refused_before_anything_heavy_is_loaded(command: str, wrong: str) -> None:
+def test_a_wrong_option_is_refused_before_anything_heavy_is_loaded(
+    command: str, wrong: str
+) -> None:
     code = (
         "import sys; from generator.cli.main import main\n"
         f"try: main({['gen', command, *wrong.split()][1:]!r})\n"
         "except SystemExit as ended:\n"
-        "    print(ended.code, sorted({'scipy.optimize', 'networkx', 'jinja2'} & sys.modules.keys()))"
+        "    print(ended.code, sorted({'scipy.optimize', 'networkx', 'jinja2'} & "
+        "sys.modules.keys()))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "2 []\n"
 
 
-def test_an_impossible_number_of_objects_is_refused_from_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_impossible_number_of_objects_is_refused_from_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """No scene is drawn for it; drawing took 600 attempts and many seconds."""
     drawn: list[str] = []
-    monkeypatch.setattr("generator.plan.plan.split_scenes", lambda rule, split, *rest: drawn.append(split) or iter(()))
+    monkeypatch.setattr(
+        "generator.plan.plan.split_scenes",
+        lambda rule, split, *rest: drawn.append(split) or iter(()),
+    )
     prepared, _ = prepare_world(family="clevr-many", holdout="2x2", objects="3..5", scenes=400)
     with pytest.raises(UserError, match="no scene of 3 objects for the split unseen"):
         _ = prepared.planned

@@ -9,12 +9,16 @@ from generator.base.registry import resource
 from generator.dataset.reader import Dataset
 from tests.conftest import refuse, render_arguments, succeed
 
-QUICK = "gen render --scenes train=4,val=1,seen=1,partial=1,unseen=1 --quality draft --workers 1 --json"
+QUICK = (
+    "gen render --scenes train=4,val=1,seen=1,partial=1,unseen=1 --quality draft --workers 1 --json"
+)
 
 
 def test_a_folder_that_holds_another_world_is_left_alone(rendered: Path) -> None:
     before = sorted(path.stat().st_mtime_ns for path in rendered.rglob("*"))
-    refuse("it has seed = 0, not 1; choose another --out", *render_arguments(rendered, "--seed", "1"))
+    refuse(
+        "it has seed = 0, not 1; choose another --out", *render_arguments(rendered, "--seed", "1")
+    )
     assert before == sorted(path.stat().st_mtime_ns for path in rendered.rglob("*"))
 
 
@@ -38,6 +42,9 @@ def test_scenes_of_many_objects_render(tmp_path: Path) -> None:
     rows = Dataset.open(root).world.scenes.to_pylist()
     assert {row["status"] for row in rows} == {"ok"}
     assert {len(row["objects"]) for row in rows} <= set(range(3, 11))
-    assert all(0 < len(row["relations"]) <= 2 * len(row["objects"]) * (len(row["objects"]) - 1) for row in rows)
+    assert all(
+        0 < len(row["relations"]) <= 2 * len(row["objects"]) * (len(row["objects"]) - 1)
+        for row in rows
+    )
     assert "| objects in a scene | 3..10 |" in (root / "README.md").read_text()
     succeed("gen verify", root)

@@ -12,7 +12,9 @@ NAME = "color-shape-3x3-b0"
 
 def contents(root: Path) -> dict[str, bytes]:
     """The bytes of every file of a dataset."""
-    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()
+    }
 
 
 def test_a_benchmark_is_added_and_named(copied: Path) -> None:
@@ -28,7 +30,8 @@ def test_a_benchmark_that_is_there_is_kept_unless_it_is_to_be_replaced(copied: P
     succeed("gen verify", copied)
     before = contents(copied)
     refuse(
-        f"{copied} has another benchmark {NAME}: its splits differ; choose another --name, or add --replace, "
+        f"{copied} has another benchmark {NAME}: its splits differ; choose another --name, or add "
+        f"--replace, "
         "which removes that benchmark and its certificate.",
         f"gen split --name {NAME}",
         copied,
@@ -44,7 +47,10 @@ def test_the_same_request_again_changes_nothing_and_says_so(copied: Path) -> Non
     succeed("gen verify --benchmark mine", copied)
     before = contents(copied)
     again = succeed(command + "1 --json")
-    assert "The benchmark mine already exists, made by the same request; nothing is written." in again.stderr
+    assert (
+        "The benchmark mine already exists, made by the same request; nothing is written."
+        in again.stderr
+    )
     assert again.stdout == first.stdout
     refuse("another benchmark mine: its holdout differs", command + "2")
     refuse("another benchmark mine", command + "1 --exposed-negatives")
@@ -56,7 +62,11 @@ def test_a_benchmark_that_does_not_say_how_it_was_made_is_not_replaced_either(co
     manifest = json.loads(path.read_text())
     del manifest["request"]
     path.write_text(json.dumps(manifest))
-    refuse("it does not say how it was made; choose another --name, or add --replace", "gen split", copied)
+    refuse(
+        "it does not say how it was made; choose another --name, or add --replace",
+        "gen split",
+        copied,
+    )
 
 
 def test_two_commands_for_one_name_end_as_one_would(copied: Path) -> None:
@@ -74,5 +84,7 @@ def test_two_commands_for_one_name_end_as_one_would(copied: Path) -> None:
     said = [each.communicate(timeout=300)[1] for each in running]
     assert 0 in [each.returncode for each in running]
     for each, errors in zip(running, said, strict=True):
-        assert each.returncode == 0 or "Another command is writing the benchmark both" in errors, errors
+        assert each.returncode == 0 or "Another command is writing the benchmark both" in errors, (
+            errors
+        )
     succeed("gen verify --benchmark both", copied)

@@ -26,7 +26,10 @@ def test_the_command_exits_1_and_names_the_fault(copied: Path) -> None:
 def test_the_splits_of_others_are_judged(tmp_path: Path) -> None:
     path = tmp_path / "splits.json"
     path.write_text(
-        json.dumps({"relational": LEAKING, "single": {"train": ["red cube"], "test": ["blue cube"]}}), encoding="utf-8"
+        json.dumps(
+            {"relational": LEAKING, "single": {"train": ["red cube"], "test": ["blue cube"]}}
+        ),
+        encoding="utf-8",
     )
     done = run_command("gen", "verify", "--splits", path)
     assert done.returncode == 1
@@ -42,14 +45,20 @@ PAGE = CHECKOUT / "docs" / "verify.md"
 
 
 def test_the_examples_of_the_page_say_what_the_command_says(tmp_path: Path) -> None:
-    blocks = re.findall(r"^```(\w*)\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    blocks = re.findall(
+        r"^```(\w*)\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
     (given,) = [text for language, text in blocks if language == "json"]
     spar_answer, answer = [text for language, text in blocks if language == ""]
     path = tmp_path / "labels.json"
     path.write_text(given, encoding="utf-8")
     done = run_command("gen", "verify", "--splits", path)
-    assert [line for line in done.stderr.splitlines() if "leak" in line or "clean" in line] == answer.splitlines()
-    assert spar_answer in "\n".join(spar_of_32(tmp_path / "labels.csv", next(t for _, t in blocks if "--columns" in t)))
+    assert [
+        line for line in done.stderr.splitlines() if "leak" in line or "clean" in line
+    ] == answer.splitlines()
+    assert spar_answer in "\n".join(
+        spar_of_32(tmp_path / "labels.csv", next(t for _, t in blocks if "--columns" in t))
+    )
 
 
 def spar_of_32(path: Path, command: str) -> list[str]:
@@ -65,7 +74,11 @@ def spar_of_32(path: Path, command: str) -> list[str]:
 
 
 def test_findings_notes_and_tables_come_before_the_sentence() -> None:
-    numbers = {f"{level}{suffix}": 1 for level in ("seen", "partial", "unseen") for suffix in ("", "_unequal")}
+    numbers = {
+        f"{level}{suffix}": 1
+        for level in ("seen", "partial", "unseen")
+        for suffix in ("", "_unequal")
+    }
     familiarity = {"color": [{"split": "test", **numbers}]}
     leak = {"fault": "leak", "what": "row 1"}
     found = {"findings": [leak], "notes": ["n"], "familiarity": familiarity, "sentence": "failed."}

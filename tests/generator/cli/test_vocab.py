@@ -10,15 +10,26 @@ from tests.conftest import refuse, run_command, succeed
 def test_a_new_family_can_be_checked_at_once(tmp_path: Path) -> None:
     done = succeed("gen vocab new mine.toml", cwd=tmp_path)
     assert done.stdout == "mine.toml\n"
-    assert "Next: gen vocab check mine.toml, gen vocab show mine.toml, gen render --family mine.toml" in done.stderr
+    assert (
+        "Next: gen vocab check mine.toml, gen vocab show mine.toml, gen render --family mine.toml"
+        in done.stderr
+    )
     assert '--holdout "color=teal,gray shape=cube,sphere"' in done.stderr
-    assert succeed("gen vocab check mine.toml", cwd=tmp_path).stdout == "mine.toml: 0 errors, 0 warnings\n"
+    assert (
+        succeed("gen vocab check mine.toml", cwd=tmp_path).stdout
+        == "mine.toml: 0 errors, 0 warnings\n"
+    )
     refuse("exists", "gen vocab new mine.toml", cwd=tmp_path)
 
 
-def test_a_family_that_leaves_a_starter_little_to_add_can_be_extended_or_is_refused(tmp_path: Path) -> None:
+def test_a_family_that_leaves_a_starter_little_to_add_can_be_extended_or_is_refused(
+    tmp_path: Path,
+) -> None:
     full = "[objects]\ndrum = { mesh = 'clevr-cylinder' }"
-    plain = "\n".join(f"[attributes.color.{name}]\nspecular = 0.1" for name in read_vocabulary("clevr").values("color"))
+    plain = "\n".join(
+        f"[attributes.color.{name}]\nspecular = 0.1"
+        for name in read_vocabulary("clevr").values("color")
+    )
     for name, text in (("full", full), ("plain", plain)):
         (tmp_path / f"{name}.toml").write_text(f"extends = 'clevr'\n{text}\n", encoding="utf-8")
     succeed("gen vocab new mine.toml --extends full.toml", cwd=tmp_path)

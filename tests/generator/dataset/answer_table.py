@@ -1,4 +1,5 @@
-"""The table of answers, in the styles of several families of models, with the label that a person reads."""
+"""The table of answers, in the styles of several families of models, with the label that a person
+reads."""
 
 import json
 from pathlib import Path
@@ -10,7 +11,13 @@ LEFT = "There is a red cube left of a blue sphere."
 SWAPPED = "There is a blue cube left of a red sphere."
 CAPTIONS = {
     "2": (LEFT, SWAPPED),
-    "5": (LEFT, SWAPPED, "There is a green cone right of a red cube.", "There is a cone.", "There is a green cone."),
+    "5": (
+        LEFT,
+        SWAPPED,
+        "There is a green cone right of a red cube.",
+        "There is a cone.",
+        "There is a green cone.",
+    ),
     "image": ("", ""),
 }
 """The options of each kind of question; "yes" is a question for yes or no."""
@@ -31,7 +38,10 @@ class Row(NamedTuple):
 
 TABLE = [
     Row(*json.loads(line))
-    for line in Path(__file__).with_name("answers_by_style.jsonl").read_text(encoding="utf-8").splitlines()
+    for line in Path(__file__)
+    .with_name("answers_by_style.jsonl")
+    .read_text(encoding="utf-8")
+    .splitlines()
 ]
 
 

@@ -17,7 +17,16 @@ from generator.scene.planned import Planned
 from generator.scene.relations import scene_row
 from generator.vocabulary.schema import Vocabulary
 
-JOB = Job("clevr", "3x3", {"train": 12, "val": 4, "seen": 6, "partial": 6, "unseen": 6}, 64, 48, 9, 2, pairs=False)
+JOB = Job(
+    "clevr",
+    "3x3",
+    {"train": 12, "val": 4, "seen": 6, "partial": 6, "unseen": 6},
+    64,
+    48,
+    9,
+    2,
+    pairs=False,
+)
 FIRST, OTHER = "color-shape-3x3-b2", "again"
 
 
@@ -36,13 +45,27 @@ def make_dataset(root: Path) -> Path:
     work = work_of(plan_world(prepared, root), Rendering("draft").request)
     with WorldWriter(root, work.request) as writer:
         for planned in prepared.planned[:-1]:
-            writer.add(record(planned, prepared.vocabulary, writer.images / f"{planned.scene_id}.png"))
+            writer.add(
+                record(planned, prepared.vocabulary, writer.images / f"{planned.scene_id}.png")
+            )
         failed = prepared.planned[-1]
-        writer.add({"scene_id": failed.scene_id, "cluster_id": failed.cluster_id, "failed": "the lamp broke"})
+        writer.add(
+            {
+                "scene_id": failed.scene_id,
+                "cluster_id": failed.cluster_id,
+                "failed": "the lamp broke",
+            }
+        )
         writer.finish(prepared.text)
     world = Dataset.open(root).world
     write_benchmarks(root, world, False)
-    describe(root, world, prepared.holdout, OTHER, first_request(prepared.holdout, exposed_negatives=True))
+    describe(
+        root,
+        world,
+        prepared.holdout,
+        OTHER,
+        first_request(prepared.holdout, exposed_negatives=True),
+    )
     return root
 
 

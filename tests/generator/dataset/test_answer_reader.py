@@ -72,7 +72,9 @@ def test_words_of_a_prompt_of_ones_own() -> None:
 @pytest.mark.parametrize("letter", ["A", "B"])
 def test_long_reasoning_changes_nothing(letter: str) -> None:
     for before in ("Answer: A\n", "\\boxed{B} ", "Both. ", "I cannot say. "):
-        assert read_choice(f"<think>{before * 1000}</think>Answer: {letter}", "stop", "AB").label == "AB".index(letter)
+        assert read_choice(
+            f"<think>{before * 1000}</think>Answer: {letter}", "stop", "AB"
+        ).label == "AB".index(letter)
 
 
 def test_the_end_of_a_very_long_answer_is_read() -> None:
@@ -101,7 +103,10 @@ PIECES = st.lists(
 @given(PIECES)
 def test_any_answer_has_a_reading_with_a_label_or_a_reason(pieces: list[str]) -> None:
     for text in ("".join(pieces), " ".join(pieces)):
-        for reading in (read_choice(text, "stop", "AB", ("A not", "B is")), read_yes_no(text, "stop")):
+        for reading in (
+            read_choice(text, "stop", "AB", ("A not", "B is")),
+            read_yes_no(text, "stop"),
+        ):
             assert (reading.label is None) == bool(reading.why)
             assert reading.label in (None, 0, 1)
         assert final_part(text) in text
@@ -109,15 +114,24 @@ def test_any_answer_has_a_reading_with_a_label_or_a_reason(pieces: list[str]) ->
 
 @settings(max_examples=50, deadline=None)
 @given(PIECES, st.sampled_from("AB"))
-def test_a_boxed_letter_alone_after_the_reasoning_is_the_answer(pieces: list[str], letter: str) -> None:
-    assert read_choice(f"{''.join(pieces)}</think>\\boxed{{{letter}}}", "stop", "AB").label == "AB".index(letter)
+def test_a_boxed_letter_alone_after_the_reasoning_is_the_answer(
+    pieces: list[str], letter: str
+) -> None:
+    assert read_choice(
+        f"{''.join(pieces)}</think>\\boxed{{{letter}}}", "stop", "AB"
+    ).label == "AB".index(letter)
 
 
 def test_the_file_stands_alone(tmp_path: Path) -> None:
     """Exports copy it: it runs in an isolated Python without this project on its path."""
     copy = tmp_path / "answer_reader.py"
     copy.write_bytes(Path(answer_reader.__file__).read_bytes())
-    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from answer_reader import read_choice as read\n"
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from answer_reader import read_choice "
+        f"as read\n"
+    )
     code += "print(read('B', 'stop', 'AB'))"
-    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "Reading(label=1, why='')\n"

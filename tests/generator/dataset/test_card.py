@@ -27,7 +27,11 @@ def readme(made: Path) -> str:
 
 def block(readme: str, language: str, containing: str) -> str:
     """The code block of the README in that language with that word."""
-    return next(code for code in re.findall(rf"```{language}\n(.*?)```", readme, re.DOTALL) if containing in code)
+    return next(
+        code
+        for code in re.findall(rf"```{language}\n(.*?)```", readme, re.DOTALL)
+        if containing in code
+    )
 
 
 def test_two_makings_have_one_card(made: Path, tmp_path: Path) -> None:
@@ -49,7 +53,9 @@ def test_the_readme_says_what_the_world_and_benchmarks_are(readme: str) -> None:
     assert f"- {OTHER}: train negatives show held-out bindings (--exposed-negatives)." in readme
 
 
-def test_the_front_matter_is_yaml_and_its_tables_load(made: Path, readme: str, tmp_path: Path) -> None:
+def test_the_front_matter_is_yaml_and_its_tables_load(
+    made: Path, readme: str, tmp_path: Path
+) -> None:
     front = yaml.safe_load(readme.split("---\n")[1])
     assert front["size_categories"] == ["n<1K"]
     assert "license" not in front
@@ -69,12 +75,22 @@ def test_the_reading_example_runs(
     assert all(Path(line.split()[0]).exists() for line in lines)
 
 
-def test_the_sums_can_be_checked_as_the_readme_says(made: Path, readme: str, tmp_path: Path) -> None:
-    check = next(line for line in block(readme, "sh", "sha256sum").splitlines() if "sha256sum" in line)
+def test_the_sums_can_be_checked_as_the_readme_says(
+    made: Path, readme: str, tmp_path: Path
+) -> None:
+    check = next(
+        line for line in block(readme, "sh", "sha256sum").splitlines() if "sha256sum" in line
+    )
     copy = shutil.copytree(made, tmp_path / "copy")
-    assert subprocess.run(["bash", "-c", check], cwd=copy, capture_output=True, check=False).returncode == 0
+    assert (
+        subprocess.run(["bash", "-c", check], cwd=copy, capture_output=True, check=False).returncode
+        == 0
+    )
     (copy / "benchmarks" / FIRST / "pools.parquet").write_bytes(b"")
-    assert b"FAILED" in subprocess.run(["bash", "-c", check], cwd=copy, capture_output=True, check=False).stdout
+    assert (
+        b"FAILED"
+        in subprocess.run(["bash", "-c", check], cwd=copy, capture_output=True, check=False).stdout
+    )
 
 
 def test_the_render_command_renders_this_folder(readme: str) -> None:
@@ -88,7 +104,9 @@ def test_a_world_without_benchmarks_has_a_card(made: Path, tmp_path: Path) -> No
     write_index(root)
     assert "None yet" in (root / "README.md").read_text()
     assert "configs" not in (root / "README.md").read_text()
-    assert [r.id for r in mlcroissant.Dataset(str(root / "croissant.json")).metadata.record_sets] == [
+    assert [
+        r.id for r in mlcroissant.Dataset(str(root / "croissant.json")).metadata.record_sets
+    ] == [
         "images",
         "plan",
         "scenes",
@@ -136,8 +154,13 @@ def test_croissant_reads_scenes_with_their_objects_and_images(made: Path) -> Non
             assert plain(relation["scenes/relations/relation"]) == row["relations"][1]["relation"]
         else:
             assert plain(record["scenes/reason"]) == "the lamp broke"
-    images = {plain(record["images/scene_id"]): record["images/image"] for record in described.records("images")}
-    assert {name: image.getpixel((0, 0))[0] for name, image in images.items()} == {name: int(name) for name in images}
+    images = {
+        plain(record["images/scene_id"]): record["images/image"]
+        for record in described.records("images")
+    }
+    assert {name: image.getpixel((0, 0))[0] for name, image in images.items()} == {
+        name: int(name) for name in images
+    }
     assert len(images) == 33
 
 
@@ -150,6 +173,8 @@ def plain(value: object) -> object:
 
 def test_croissant_refuses_a_table_with_other_bytes(made: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(made, tmp_path / "copy")
-    shutil.copy(copy / f"benchmarks/{FIRST}/items.parquet", copy / f"benchmarks/{FIRST}/texts.parquet")
+    shutil.copy(
+        copy / f"benchmarks/{FIRST}/items.parquet", copy / f"benchmarks/{FIRST}/texts.parquet"
+    )
     with pytest.raises(Exception, match=rf"Download\(benchmarks/{FIRST}/texts.parquet\)"):
         next(iter(mlcroissant.Dataset(str(copy / "croissant.json")).records(f"{FIRST}/texts")))

@@ -25,7 +25,10 @@ FORMS: dict[str, dict[str, Any]] = {
     "red cone": {"objects": [thing("cone", color="red")]},
     "left": {"objects": [thing("cube"), thing("cone")], "relations": [[0, "left", 1, True]]},
     "right": {"objects": [thing("cone"), thing("cube")], "relations": [[0, "right", 1, True]]},
-    "between": {"objects": [thing("cube"), thing("cone"), thing("sphere")], "relations": [[0, "between", 1, True, 2]]},
+    "between": {
+        "objects": [thing("cube"), thing("cone"), thing("sphere")],
+        "relations": [[0, "between", 1, True, 2]],
+    },
     "an object": {"objects": [{**thing(None), "without": {"color": "green"}}]},
 }
 
@@ -49,7 +52,9 @@ def benchmark(tmp_path: Path) -> Benchmark:
         "e": ("systematicity", "raw", "seen", ["right"], []),
         "f": ("productivity", "atom", "seen", ["right"], ["left"]),
     }
-    with WorldWriter(tmp_path, {"family": "none", "width": 8, "height": 8, "scenes": {}, "seed": 0}) as writer:
+    with WorldWriter(
+        tmp_path, {"family": "none", "width": 8, "height": 8, "scenes": {}, "seed": 0}
+    ) as writer:
         writer.finish("")
     texts = [
         {"text_id": name, "text": name, "form": json.dumps(form), "level": "OA", **_counts(form)}
@@ -60,7 +65,14 @@ def benchmark(tmp_path: Path) -> Benchmark:
         for item_id, (protocol, kind, split, _, _) in items.items()
     ]
     candidates = [
-        {"item_id": item_id, "scene_id": item_id, "text_id": text, "slot": slot, "truth": slot == "c", "changed": []}
+        {
+            "item_id": item_id,
+            "scene_id": item_id,
+            "text_id": text,
+            "slot": slot,
+            "truth": slot == "c",
+            "changed": [],
+        }
         for item_id, (_, _, _, true, false) in items.items()
         for slot, told in (("c", true), ("n", false))
         for text in told
@@ -78,14 +90,20 @@ def test_questions_are_counted_by_kind_and_split(benchmark: Benchmark) -> None:
 
 def test_names_are_counted_in_captions_and_compared_with_training(benchmark: Benchmark) -> None:
     counts = count_benchmark(benchmark, VOCABULARY)
-    names = {(row.pop("protocol"), row.pop("split")): tuple(row.values()) for row in counts["names"]}
+    names = {
+        (row.pop("protocol"), row.pop("split")): tuple(row.values()) for row in counts["names"]
+    }
     assert names == {
         ("train", "train"): (3, 6, 0, 4, 0),
         # the converse of a training relation: a word that training lacks, the same compound
         ("productivity", "seen"): (1, 3, 1, 1, 0),
         ("systematicity", "unseen"): (2, 2, 0, 1, 1),
     }
-    frequency = {row["atom"]: row["captions"] for row in counts["atoms"] if row["protocol"] == "systematicity"}
+    frequency = {
+        row["atom"]: row["captions"]
+        for row in counts["atoms"]
+        if row["protocol"] == "systematicity"
+    }
     assert frequency["color red"] == {"train": 1, "unseen": 2}
     assert "color green" not in frequency  # only a false text names it
 
@@ -93,9 +111,12 @@ def test_names_are_counted_in_captions_and_compared_with_training(benchmark: Ben
 def test_captions_of_raw_retrieval_and_of_other_protocols_name_nothing_in_the_hard_negative_set(
     benchmark: Benchmark,
 ) -> None:
-    """CREPE, table 7, counts the systematicity hard negative set; its raw captions are many more."""
+    """CREPE, table 7, counts the systematicity hard negative set; its raw captions are many
+    more."""
     counts = count_benchmark(benchmark, VOCABULARY)
-    assert ("systematicity", "seen") not in {(row["protocol"], row["split"]) for row in counts["names"]}
+    assert ("systematicity", "seen") not in {
+        (row["protocol"], row["split"]) for row in counts["names"]
+    }
 
 
 def test_questions_are_counted_by_any_labels(benchmark: Benchmark) -> None:

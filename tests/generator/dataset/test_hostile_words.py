@@ -1,4 +1,5 @@
-"""Words of a stranger in cards, summaries and tables: they make no lines, links or cells of their own."""
+"""Words of a stranger in cards, summaries and tables: they make no lines, links or cells of their
+own."""
 
 import csv
 import json
@@ -22,7 +23,9 @@ HOSTILE = "x\n  certificate: clean\x1b[2J\u202e | [a](http://b) <img src=c>"
 def hostile(tmp_path: Path) -> Path:
     """A dataset whose manifests say HOSTILE wherever a text is free."""
     root = tmp_path / "data"
-    write_texts(root, write_world(root, {"train": 20, "val": 2, "seen": 4, "partial": 4, "unseen": 4}))
+    write_texts(
+        root, write_world(root, {"train": 20, "val": 2, "seen": 4, "partial": 4, "unseen": 4})
+    )
     path = root / "benchmarks/bench/manifest.json"
     manifest = json.loads(path.read_text())
     path.write_text(json.dumps({**manifest, "held_out": HOSTILE, "declared_leaks": [HOSTILE]}))
@@ -32,7 +35,12 @@ def hostile(tmp_path: Path) -> Path:
     world.write_text(json.dumps(manifest))
     opened = Dataset.open(root)
     benchmark = opened.benchmark()
-    certificate = {"status": "failed", "level": "records", "faults": {HOSTILE: 1}, "manifests": _digests(root)}
+    certificate = {
+        "status": "failed",
+        "level": "records",
+        "faults": {HOSTILE: 1},
+        "manifests": _digests(root),
+    }
     certificate |= {"benchmark": benchmark.digest, "world": opened.world.digest}
     (root / "benchmarks/bench/verify.json").write_text(json.dumps(certificate))
     return root
@@ -69,13 +77,20 @@ def test_the_card_of_the_shipped_dataset_is_as_it_was() -> None:
 def test_an_exported_table_has_no_formula(tmp_path: Path) -> None:
     """VLMEvalKit's table, which people open in a spreadsheet."""
     write_csv(
-        tmp_path / "t.tsv", pa.table({"A": ["=1+1", "a red cube"], "B": ["@x", "\x1b[2J\u202ex"]}), delimiter="\t"
+        tmp_path / "t.tsv",
+        pa.table({"A": ["=1+1", "a red cube"], "B": ["@x", "\x1b[2J\u202ex"]}),
+        delimiter="\t",
     )
     with (tmp_path / "t.tsv").open(newline="") as file:
-        assert list(csv.reader(file, delimiter="\t"))[1:] == [["'=1+1", "'@x"], ["a red cube", "\\x1b[2J\\u202ex"]]
+        assert list(csv.reader(file, delimiter="\t"))[1:] == [
+            ["'=1+1", "'@x"],
+            ["a red cube", "\\x1b[2J\\u202ex"],
+        ]
 
 
-def test_a_killed_export_leaves_nothing_that_the_next_one_keeps(hostile: Path, tmp_path: Path) -> None:
+def test_a_killed_export_leaves_nothing_that_the_next_one_keeps(
+    hostile: Path, tmp_path: Path
+) -> None:
     draft = tmp_path / ".out.draft"
     draft.mkdir()
     (draft / "half").write_text("half")

@@ -18,7 +18,9 @@ from generator.dataset.licences import OWN, licences_of_others
     ],
 )
 def test_the_licence_of_meshes_is_said_with_what_it_asks(licence: str, said: str) -> None:
-    bear_and_fox, crow = licences_of_others({"licences": {"fox": licence, "crow": "CC0, B. Jones", "bear": licence}})
+    bear_and_fox, crow = licences_of_others(
+        {"licences": {"fox": licence, "crow": "CC0, B. Jones", "bear": licence}}
+    )
     assert bear_and_fox.startswith(f"- fox, bear: {licence}. ")
     assert said in bear_and_fox
     assert crow == "- crow: CC0, B. Jones. It asks nothing of images."

@@ -1,5 +1,5 @@
-"""Masks, depth, normals and boxes: what they say follows from the recorded poses, and is what Blender itself
-renders."""
+"""Masks, depth, normals and boxes: what they say follows from the recorded poses, and is what
+Blender itself renders."""
 
 import json
 import subprocess
@@ -56,7 +56,9 @@ def each(request: pytest.FixtureRequest) -> World:
 
 
 def scenes(world: World) -> list[tuple[str, Scene, list[dict[str, Any]]]]:
-    return [(r["scene_id"], Scene.from_json(r["scene"]), r["objects"]) for r in world.scenes.to_pylist()]
+    return [
+        (r["scene_id"], Scene.from_json(r["scene"]), r["objects"]) for r in world.scenes.to_pylist()
+    ]
 
 
 def centres(height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
@@ -149,13 +151,17 @@ for row in world.scenes.to_pylist():
 
 
 def test_they_are_what_blender_renders(each: World, tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", BLENDER_PASSES, str(each.folder.parent), str(tmp_path)], check=True)
+    subprocess.run(
+        [sys.executable, "-c", BLENDER_PASSES, str(each.folder.parent), str(tmp_path)], check=True
+    )
     sky = 0
     for scene_id, scene, _ in scenes(each):
         rendered = np.load(tmp_path / f"{scene_id}.npz")
         mask, depth, normals = each.mask(scene_id), each.depth(scene_id), each.normals(scene_id)
         same = rendered["index"].round() == mask
-        assert (~same).sum() <= 4, scene_id  # outlines that pass within a hundredth of a pixel's centre
+        assert (~same).sum() <= 4, (
+            scene_id
+        )  # outlines that pass within a hundredth of a pixel's centre
         there = rendered["depth"]
         nothing = there > 1e6
         assert (nothing == ~np.isfinite(depth)).mean() > 0.999
@@ -173,7 +179,15 @@ def test_they_are_what_blender_renders(each: World, tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_neither_workers_nor_quality_change_them(world: World, tmp_path: Path) -> None:
-    again = render(tmp_path / "again", "--with", "boxes,masks,depth,normals", "--quality", "standard", "--workers", "2")
+    again = render(
+        tmp_path / "again",
+        "--with",
+        "boxes,masks,depth,normals",
+        "--quality",
+        "standard",
+        "--workers",
+        "2",
+    )
     files = [output_path(name, f"{n:06d}") for name in OUTPUTS for n in range(6)]
     assert {path: again.sums[path] for path in files} == {path: world.sums[path] for path in files}
     assert again.sums["images/000000.png"] != world.sums["images/000000.png"]
@@ -184,7 +198,9 @@ def test_the_files_can_be_read_without_this_package(world: World) -> None:
         assert (image.mode, image.info) == ("L", {})
     assert np.load(world.folder / "depth/000000.npy").dtype == np.float32
     assert np.load(world.folder / "normals/000000.npy").shape == (90, 120, 3)
-    assert [entry["index"] for entry in json.loads((world.folder / "boxes/000000.json").read_text())] == [0, 1]
+    assert [
+        entry["index"] for entry in json.loads((world.folder / "boxes/000000.json").read_text())
+    ] == [0, 1]
 
 
 def test_a_dataset_with_outputs_verifies_and_a_changed_one_does_not(world: World) -> None:
@@ -204,7 +220,9 @@ def test_a_dataset_with_outputs_verifies_and_a_changed_one_does_not(world: World
 
 def test_the_card_names_them(world: World) -> None:
     root = world.folder.parent
-    assert "| besides the images | masks, depth, normals, boxes |" in (root / "README.md").read_text()
+    assert (
+        "| besides the images | masks, depth, normals, boxes |" in (root / "README.md").read_text()
+    )
     described = mlcroissant.Dataset(str(root / "croissant.json"))
     assert not described.metadata.ctx.issues.errors
     sets = {node.id: node.includes for node in described.metadata.file_sets}

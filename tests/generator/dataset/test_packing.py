@@ -1,4 +1,5 @@
-"""Scenes packed into tars: equal contents give equal bytes, and a stopped packing continues to the same files."""
+"""Scenes packed into tars: equal contents give equal bytes, and a stopped packing continues to the
+same files."""
 
 import json
 import tarfile
@@ -22,7 +23,14 @@ def scenes(folder: Path, n: int = 6) -> list[dict[str, Any]]:
     for i in range(n):
         path = folder / "images" / f"{i}.png"
         path.write_bytes(bytes([i]) * 8_000)
-        found.append({"scene_id": f"{i}", "files": {f"images/{i}.png": sha256(path)}, "objects": [], "relations": []})
+        found.append(
+            {
+                "scene_id": f"{i}",
+                "files": {f"images/{i}.png": sha256(path)},
+                "objects": [],
+                "relations": [],
+            }
+        )
     return found
 
 
@@ -44,7 +52,9 @@ def test_every_file_lies_in_a_tar_and_no_longer_in_a_folder(tmp_path: Path) -> N
     assert not packed.holds("6")
 
 
-def test_a_stopped_packing_continues_to_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_packing_continues_to_the_same_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole, stopped = tmp_path / "whole", tmp_path / "stopped"
     records = scenes(whole)
     packer(whole).pack(records)
@@ -77,7 +87,8 @@ def test_a_scene_is_its_row_as_json() -> None:
 
 @pytest.mark.parametrize("path", ["../key", "../../key", "/etc/passwd", "images/../../key"])
 def test_a_note_or_record_that_leaves_the_world_is_refused(tmp_path: Path, path: str) -> None:
-    """Packing removes the files that the notes of an earlier packing list, and reads those of the records."""
+    """Packing removes the files that the notes of an earlier packing list, and reads those of the
+    records."""
     world = tmp_path / "d" / "world"
     records = scenes(world)
     for key in (tmp_path / "key", tmp_path / "d" / "key"):
@@ -101,7 +112,9 @@ def test_members_lie_at_their_places_and_tar_reads_them(tmp_path: Path) -> None:
         places = {**writer.add(MEMBERS[:2]), **writer.add(MEMBERS[2:])}
         assert not (tmp_path / "a.tar").exists()
     data = (tmp_path / "a.tar").read_bytes()
-    assert {name: data[offset : offset + size] for name, (offset, size) in places.items()} == dict(MEMBERS)
+    assert {name: data[offset : offset + size] for name, (offset, size) in places.items()} == dict(
+        MEMBERS
+    )
     with tarfile.open(tmp_path / "a.tar") as tar:
         assert [(each.name, each.size, each.mtime, each.uid) for each in tar] == [
             (name, len(content), 0, 0) for name, content in MEMBERS

@@ -1,4 +1,5 @@
-"""The tables carry what later protocols need: pools, two-image groups, hard positives, benchmarks made elsewhere."""
+"""The tables carry what later protocols need: pools, two-image groups, hard positives, benchmarks
+made elsewhere."""
 
 import hashlib
 import json
@@ -22,7 +23,11 @@ from tests.hostile_files import pixel_bomb
 
 
 def test_a_two_image_group_and_a_hard_positive(copied: Path) -> None:
-    words = {"c0": "a red cube and a ball", "c1": "a red ball and a cube", "p": "a ball and a red cube"}
+    words = {
+        "c0": "a red cube and a ball",
+        "c1": "a red ball and a cube",
+        "p": "a ball and a red cube",
+    }
     true = {"item_id": "pair", "scene_id": "s0", "text_id": "c0", "slot": "0", "truth": True}
     true |= {"kind": None, "changed": [], "of": None}
     candidates = [
@@ -33,10 +38,17 @@ def test_a_two_image_group_and_a_hard_positive(copied: Path) -> None:
     ]
     items = [
         {"item_id": "pair", "protocol": "pairs", "kind": "swap", "cluster_id": "pair"},
-        {"item_id": "hard", "protocol": "hard-positives", "kind": "swap-order", "cluster_id": "hard"},
+        {
+            "item_id": "hard",
+            "protocol": "hard-positives",
+            "kind": "swap-order",
+            "cluster_id": "hard",
+        },
     ]
     texts = [{"text_id": name, "text": text} for name, text in words.items()]
-    write_benchmark(copied, "carried", {"texts": texts, "items": items, "candidates": candidates}, None, {})
+    write_benchmark(
+        copied, "carried", {"texts": texts, "items": items, "candidates": candidates}, None, {}
+    )
     read = Dataset.open(copied).benchmark("carried")
     assert read.candidates.to_pylist() == candidates
     assert read.items.select(["item_id", "protocol", "kind", "cluster_id"]).to_pylist() == items
@@ -48,7 +60,9 @@ def test_a_two_image_group_and_a_hard_positive(copied: Path) -> None:
 
 def test_rows_that_do_not_fit_are_refused(copied: Path) -> None:
     with pytest.raises(pa.ArrowInvalid):
-        write_benchmark(copied, "wrong", {"items": [{"item_id": "x", "held_out_positive": "many"}]}, None, {})
+        write_benchmark(
+            copied, "wrong", {"items": [{"item_id": "x", "held_out_positive": "many"}]}, None, {}
+        )
     assert not (copied / "benchmarks" / "wrong").exists()
     assert [path.name for path in (copied / "benchmarks").iterdir()] == ["color-shape-3x3-b0"]
 
@@ -67,7 +81,9 @@ BENCHMARK = "benchmarks/color-shape-3x3-b0"
         (f"{BENCHMARK}/splits.parquet", b"PAR1", "splits.parquet is damaged or missing"),
     ],
 )
-def test_unfinished_and_damaged_datasets_say_so(copied: Path, path: str, data: bytes | None, said: str) -> None:
+def test_unfinished_and_damaged_datasets_say_so(
+    copied: Path, path: str, data: bytes | None, said: str
+) -> None:
     if data is None:
         (copied / path).unlink()
     else:
@@ -91,15 +107,23 @@ def link(path: Path, target: Path) -> None:
 
 def test_an_image_that_is_a_link_is_not_read(received: Path) -> None:
     image = received / "world/images/000000.png"
-    (received.parent / "private" / "same.png").write_bytes(image.read_bytes())  # even where its digest is right
+    (received.parent / "private" / "same.png").write_bytes(
+        image.read_bytes()
+    )  # even where its digest is right
     link(image, received.parent / "private" / "same.png")
     world = Dataset.open(received).world
-    for read in (world.image, world.image_path, lambda scene_id: world.read(f"images/{scene_id}.png")):
+    for read in (
+        world.image,
+        world.image_path,
+        lambda scene_id: world.read(f"images/{scene_id}.png"),
+    ):
         with pytest.raises(UserError, match=r"000000\.png is a link, and links are not followed"):
             read("000000")
 
 
-@pytest.mark.parametrize("name", ["vocabulary.toml", "manifest.json", "SHA256SUMS", "scenes.parquet"])
+@pytest.mark.parametrize(
+    "name", ["vocabulary.toml", "manifest.json", "SHA256SUMS", "scenes.parquet"]
+)
 def test_a_file_that_is_a_link_or_a_pipe_is_not_read(received: Path, name: str) -> None:
     def read() -> None:
         world = Dataset.open(received).world
@@ -142,7 +166,13 @@ def test_no_path_leads_out_of_the_world(received: Path, path: str) -> None:
 def test_no_tar_lies_outside_the_world(received: Path, tar: str) -> None:
     data = (received.parent / "private" / "key").read_bytes()
     digest = hashlib.sha256(data).hexdigest()
-    row = {"path": "images/000000.png", "tar": tar, "offset": 0, "size": len(data), "sha256": digest}
+    row = {
+        "path": "images/000000.png",
+        "tar": tar,
+        "offset": 0,
+        "size": len(data),
+        "sha256": digest,
+    }
     pq.write_table(pa.Table.from_pylist([row], schema=PACKED), received / "world/packed.parquet")
     seal(received / "world")
     with pytest.raises(UserError, match="is no path within that folder"):
@@ -160,8 +190,14 @@ def test_a_scene_is_named_by_digits(received: Path, name: str) -> None:
 
 @pytest.mark.parametrize(("table", "column"), [("splits", "split"), ("items", "protocol")])
 def test_names_that_become_files_are_plain(received: Path, table: str, column: str) -> None:
-    edit(received / "benchmarks" / FIRST, table, lambda rows: rows[0].update({column: "../../private"}))
-    with pytest.raises(UserError, match=rf"{table}\.parquet has the {column} '\.\./\.\./private', expected"):
+    edit(
+        received / "benchmarks" / FIRST,
+        table,
+        lambda rows: rows[0].update({column: "../../private"}),
+    )
+    with pytest.raises(
+        UserError, match=rf"{table}\.parquet has the {column} '\.\./\.\./private', expected"
+    ):
         getattr(Dataset.open(received).benchmark(FIRST), table)
 
 
@@ -181,9 +217,12 @@ def test_a_world_says_only_outputs_that_there_are(received: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"), [(pixel_bomb(500), "500x500 pixels, expected at most 64x48"), (b"GIF89a", "no PNG file")]
+    ("data", "said"),
+    [(pixel_bomb(500), "500x500 pixels, expected at most 64x48"), (b"GIF89a", "no PNG file")],
 )
-def test_an_image_that_is_larger_than_stated_or_no_png_is_not_decoded(received: Path, data: bytes, said: str) -> None:
+def test_an_image_that_is_larger_than_stated_or_no_png_is_not_decoded(
+    received: Path, data: bytes, said: str
+) -> None:
     (received / "world/images/000001.png").write_bytes(data)
     seal(received / "world")
     with pytest.raises(UserError, match=said):

@@ -20,19 +20,30 @@ from generator.dataset.records import (
     plan_schema,
 )
 
-WHOLE: dict[str, Any] = {"sums": "0", "request": {"width": 8, "objects": [2, 2], "seed": 0}, "scenes": 3, "failed": 0}
+WHOLE: dict[str, Any] = {
+    "sums": "0",
+    "request": {"width": 8, "objects": [2, 2], "seed": 0},
+    "scenes": 3,
+    "failed": 0,
+}
 
 
 @pytest.mark.parametrize(
     ("shape", "data", "said"),
     [
-        (WorldManifest, {"request": {"width": "8"}}, "request.width: input should be a valid integer"),
+        (
+            WorldManifest,
+            {"request": {"width": "8"}},
+            "request.width: input should be a valid integer",
+        ),
         (BenchmarkManifest, {"scenes": [3]}, "scenes: input should be a valid dictionary"),
         (HoldoutRecord, {"bindings": [["red"]]}, "bindings.0: list should have at least 2 items"),
         (IndexRecord, {"benchmarks": {"a": 3}}, "benchmarks.a: input should be a valid string"),
     ],
 )
-def test_a_value_of_another_type_is_named_with_its_file(shape: Any, data: dict[str, Any], said: str) -> None:
+def test_a_value_of_another_type_is_named_with_its_file(
+    shape: Any, data: dict[str, Any], said: str
+) -> None:
     with pytest.raises(UserError) as caught:
         check_shape(data, shape, Path("manifest.json"))
     assert caught.value.message.startswith(f"manifest.json is damaged ({said}")

@@ -1,4 +1,5 @@
-"""A world while it is written: its journal on disk, its tables and sums in order, memory that does not grow with it."""
+"""A world while it is written: its journal on disk, its tables and sums in order, memory that does
+not grow with it."""
 
 import random
 import shutil
@@ -81,7 +82,9 @@ def test_memory_does_not_hold_the_records(tmp_path: Path) -> None:
     assert file.metadata.num_rows == 510
 
 
-@pytest.mark.parametrize("scene_id", ["*", "?00001", "[0-9]*", "../../private/key", "/etc/passwd", "000002/../000001"])
+@pytest.mark.parametrize(
+    "scene_id", ["*", "?00001", "[0-9]*", "../../private/key", "/etc/passwd", "000002/../000001"]
+)
 def test_a_failed_scene_removes_its_own_files_alone(tmp_path: Path, scene_id: str) -> None:
     """Names were part of a glob: a scene called * removed the images of all others."""
     (tmp_path / "private").mkdir()
@@ -96,7 +99,9 @@ def test_a_failed_scene_removes_its_own_files_alone(tmp_path: Path, scene_id: st
     assert (tmp_path / "private" / "key.png").exists()
 
 
-@pytest.mark.parametrize("place", ["world", "world/images", "world/images/000001.png", "world/.journal.db", ".lock"])
+@pytest.mark.parametrize(
+    "place", ["world", "world/images", "world/images/000001.png", "world/.journal.db", ".lock"]
+)
 def test_a_world_is_not_continued_through_a_link(tmp_path: Path, place: str) -> None:
     with WorldWriter(tmp_path / "world", REQUEST) as writer:
         writer.add(record(writer.folder, 1))
@@ -121,7 +126,10 @@ def test_a_journal_that_leaves_the_world_is_refused(tmp_path: Path) -> None:
     (tmp_path / "key").write_text("private")
     with WorldWriter(tmp_path / "d", REQUEST) as writer:
         writer.add({**record(writer.folder, 1), "files": {"../../key": sha256(tmp_path / "key")}})
-    with pytest.raises(UserError, match="is no path within that folder"), WorldWriter(tmp_path / "d", REQUEST):
+    with (
+        pytest.raises(UserError, match="is no path within that folder"),
+        WorldWriter(tmp_path / "d", REQUEST),
+    ):
         pass
     assert (tmp_path / "key").read_text() == "private"
 
@@ -150,11 +158,18 @@ def test_a_world_has_one_writer_and_what_it_added_is_kept(tmp_path: Path) -> Non
         for number in (3, 1):
             first.add({**record(first.folder, number), "cluster_id": "first"})
         first.add(record(first.folder, 1))
-        with pytest.raises(UserError, match="Another command is writing"), WorldWriter(tmp_path, REQUEST):
+        with (
+            pytest.raises(UserError, match="Another command is writing"),
+            WorldWriter(tmp_path, REQUEST),
+        ):
             pass
     (tmp_path / "world/images/000003.png").write_bytes(b"torn")
     with WorldWriter(tmp_path, REQUEST) as second:
-        assert ("000001" in second.done, "000003" in second.done, len(second.done)) == (True, False, 1)
+        assert ("000001" in second.done, "000003" in second.done, len(second.done)) == (
+            True,
+            False,
+            1,
+        )
         second.add(record(second.folder, 2))
         second.finish("")
     scenes = Dataset.open(tmp_path).world.scenes
@@ -167,7 +182,9 @@ def test_a_damaged_journal_is_told(tmp_path: Path, damage: bytes) -> None:
     with WorldWriter(tmp_path, REQUEST) as writer:
         writer.add(record(writer.folder, 1))
     (tmp_path / "world/.journal.db").write_bytes(damage)
-    with pytest.raises(UserError, match=r"journal\.db is damaged .*; remove it, and all scenes are rendered again"):
+    with pytest.raises(
+        UserError, match=r"journal\.db is damaged .*; remove it, and all scenes are rendered again"
+    ):
         WorldWriter(tmp_path, REQUEST).__enter__()
 
 
@@ -200,7 +217,11 @@ def test_the_draft_of_one_benchmark_is_not_that_of_another(root: Path) -> None:
         write_benchmark(root, "a", _texts("short"), None, {})
         for writer in (long, longer):
             writer.finish(None, {})
-    assert (_words(root, "a"), _words(root, "a.b"), _words(root, "a.draft")) == (["short"], ["long"], ["long"])
+    assert (_words(root, "a"), _words(root, "a.b"), _words(root, "a.draft")) == (
+        ["short"],
+        ["long"],
+        ["long"],
+    )
     assert sorted(read_json(root / "dataset.json")["benchmarks"]) == ["a", "a.b", "a.draft"]
     assert Dataset.open(root).benchmark_names() == ["a", "a.b", "a.draft"]
 
@@ -209,7 +230,9 @@ def test_a_benchmark_has_one_writer(root: Path) -> None:
     write_benchmark(root, "a", _texts("old"), None, {})
     with BenchmarkWriter(root, "a") as first:
         first.add_all("texts", _texts("new")["texts"])
-        with pytest.raises(UserError, match=r"Another command is writing the benchmark a of .*; wait for it"):
+        with pytest.raises(
+            UserError, match=r"Another command is writing the benchmark a of .*; wait for it"
+        ):
             write_benchmark(root, "a", _texts("other"), None, {})
         assert _words(root, "a") == ["old"]
         first.finish(None, {})
@@ -226,7 +249,9 @@ for turn in range(10):
 
 
 def test_writers_of_several_benchmarks_lose_none_from_the_index(root: Path) -> None:
-    running = [subprocess.Popen([sys.executable, "-c", WRITE, str(root), name]) for name in ("a", "b", "c")]
+    running = [
+        subprocess.Popen([sys.executable, "-c", WRITE, str(root), name]) for name in ("a", "b", "c")
+    ]
     assert [each.wait(120) for each in running] == [0, 0, 0]
     assert read_json(root / "dataset.json")["benchmarks"] == {
         name: Dataset.open(root).benchmark(name).digest for name in ("a", "b", "c")

@@ -30,7 +30,8 @@ class Sample(NamedTuple):
 
 
 def every_protocol(**language: object) -> list[Protocol]:
-    """Every protocol that random scenes can have items of, with all its kinds, and the training texts."""
+    """Every protocol that random scenes can have items of, with all its kinds, and the training
+    texts."""
     spoken = captioner(**language)
     found = [find_protocol(name) for name in protocol_names() if name not in WITHOUT_ITEMS]
     statistics = parse_statistics("density=0.4,completeness=0.7,saliency=1")
@@ -46,7 +47,12 @@ def scenes(n: int, seed: int, least: int = 2, most: int = 9) -> Iterator[tuple[i
 
 
 def samples(
-    protocols: Sequence[Protocol], n: int, seed: int = 0, least: int = 2, most: int = 9, split: str = "seen"
+    protocols: Sequence[Protocol],
+    n: int,
+    seed: int = 0,
+    least: int = 2,
+    most: int = 9,
+    split: str = "seen",
 ) -> Iterator[Sample]:
     """The items of protocols over `n` random scenes of a split."""
     for survey in (True, False):
@@ -74,7 +80,11 @@ def asked(protocol: Protocol, *scenes: int, **more: Any) -> Iterator[tuple[Descr
 
 def items_of(found: Sequence[Sample], protocol: str, kind: str | None = None) -> list[Item]:
     """The items of one protocol, or of one of its kinds."""
-    return [each.item for each in found if each.item.protocol == protocol and kind in (None, each.item.kind)]
+    return [
+        each.item
+        for each in found
+        if each.item.protocol == protocol and kind in (None, each.item.kind)
+    ]
 
 
 def by_slot(item: Item, slot: str, truth: bool | None = None) -> list[Candidate]:
@@ -104,6 +114,9 @@ def sizes(found: Sequence[Sample], protocol: str) -> dict[str, set[int]]:
     numbers: dict[str, set[int]] = {}
     for item in items_of(found, protocol):
         foils = by_slot(item, "n", False)
-        assert len({foil.text.form for foil in foils}) == len(foils) or protocol in ("integration", "train")
+        assert len({foil.text.form for foil in foils}) == len(foils) or protocol in (
+            "integration",
+            "train",
+        )
         numbers.setdefault(item.kind, set()).add(len(foils))
     return numbers

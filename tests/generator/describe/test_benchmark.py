@@ -61,7 +61,11 @@ def benchmark(dataset: Dataset) -> Benchmark:
 
 def test_splits_hold_what_was_asked_for(benchmark: Benchmark) -> None:
     counts = Counter(benchmark.splits["split"].to_pylist())
-    assert counts == {"train": 110, "val": 4, "seen": 20, "partial": 20, "unseen": 20} == benchmark.manifest["scenes"]
+    assert (
+        counts
+        == {"train": 110, "val": 4, "seen": 20, "partial": 20, "unseen": 20}
+        == benchmark.manifest["scenes"]
+    )
     held = {row["split"]: len(row["held_out_bindings"]) for row in benchmark.splits.to_pylist()}
     assert held == {"train": 0, "val": 0, "seen": 0, "partial": 1, "unseen": 2}
 
@@ -70,7 +74,10 @@ def test_exposed_negatives_are_admitted_only_when_asked_and_then_declared(copied
     succeed("gen split", copied, "--exposed-negatives", "--name", "exposed")
     dataset = Dataset.open(copied)
     plain, exposed = dataset.benchmark("color-shape-3x3-b0"), dataset.benchmark("exposed")
-    swaps = [sum(row["kind"] == "swap" for row in each.candidates.to_pylist()) for each in (plain, exposed)]
+    swaps = [
+        sum(row["kind"] == "swap" for row in each.candidates.to_pylist())
+        for each in (plain, exposed)
+    ]
     assert swaps[0] < swaps[1]
     assert exposed.manifest["declared_leaks"]
     verified = succeed("gen verify", copied, "--benchmark", "exposed")
@@ -88,7 +95,8 @@ def test_a_split_without_scenes_is_refused_and_nothing_written(copied: Path) -> 
     refusals = 0
     for seed in range(1, 6):
         before = sorted(path.name for path in (copied / "benchmarks").iterdir())
-        # a 2x2 block has one unseen group of 1,848, which a world planned for another block hardly ever shows
+        # a 2x2 block has one unseen group of 1,848, which a world planned for another block hardly
+        # ever shows
         with contextlib.suppress(UserError):
             holdout = draw_block("2x2", vocabulary, seed)
             describe(copied, dataset.world, holdout, f"unlikely{seed}", first_request(holdout))
@@ -98,7 +106,9 @@ def test_a_split_without_scenes_is_refused_and_nothing_written(copied: Path) -> 
     assert refusals >= 3
 
 
-def test_another_block_and_other_texts_over_the_same_images_need_no_rendering_and_are_proven(copied: Path) -> None:
+def test_another_block_and_other_texts_over_the_same_images_need_no_rendering_and_are_proven(
+    copied: Path,
+) -> None:
     before, first = world_bytes(copied), "color-shape-3x3-b0"
     succeed("gen split", copied, "--holdout", "4x6", "--block-seed", "3")
     said = json.loads(succeed("gen describe", copied, "--seed", "3", "--json").stdout)
@@ -110,13 +120,18 @@ def test_another_block_and_other_texts_over_the_same_images_need_no_rendering_an
     assert benchmark.holdout == dataset.benchmark(first).holdout
     assert {name.split()[0] for name in said["items"]} == {*protocol_names(), "train"}
     assert benchmark.manifest["texts"]["reports"]["systematicity"]
-    assert succeed("gen verify", copied, "--benchmark", benchmark.name).stdout.strip() == f"{benchmark.name}: clean"
+    assert (
+        succeed("gen verify", copied, "--benchmark", benchmark.name).stdout.strip()
+        == f"{benchmark.name}: clean"
+    )
 
 
 @pytest.mark.full
 def test_the_same_seed_gives_the_same_texts_whatever_the_hash_seed(copied: Path) -> None:
     digests = set()
-    elsewhere = run_process("gen", "describe", copied, "--name", "again", env={**os.environ, "PYTHONHASHSEED": "1"})
+    elsewhere = run_process(
+        "gen", "describe", copied, "--name", "again", env={**os.environ, "PYTHONHASHSEED": "1"}
+    )
     assert elsewhere.returncode == 0, elsewhere.stderr
     digests.add(Dataset.open(copied).benchmark("again").digest)
     succeed("gen describe --name again --replace", copied)  # of a hash seed by chance
@@ -127,18 +142,23 @@ def test_the_same_seed_gives_the_same_texts_whatever_the_hash_seed(copied: Path)
 
 
 def test_graded_captions_can_be_asked_for_exactly(copied: Path) -> None:
-    asked = "--protocol skill --level OAR --complexity 5..7 --counts O=2,R=1 --template list-then-relate"
+    asked = (
+        "--protocol skill --level OAR --complexity 5..7 --counts O=2,R=1 --template "
+        "list-then-relate"
+    )
     succeed("gen describe", copied, "--name", "graded", *asked.split())
     benchmark = Dataset.open(copied).benchmark("graded")
     skill = set(benchmark.items_of("skill")["item_id"].to_pylist())
     used = {
-        row["text_id"] for row in benchmark.candidates.to_pylist() if row["item_id"] in skill and row["slot"] == "c"
+        row["text_id"]
+        for row in benchmark.candidates.to_pylist()
+        if row["item_id"] in skill and row["slot"] == "c"
     }
     found = [row for row in benchmark.texts.to_pylist() if row["text_id"] in used]
     assert found
-    assert {(row["level"], row["n_objects"], row["n_relations"], row["template"]) for row in found} == {
-        ("OAR", 2, 1, "list-then-relate")
-    }
+    assert {
+        (row["level"], row["n_objects"], row["n_relations"], row["template"]) for row in found
+    } == {("OAR", 2, 1, "list-then-relate")}
     assert {row["n_attributes"] for row in found} <= {2, 3, 4}
 
 
@@ -158,12 +178,16 @@ def test_training_captions_of_known_statistics_are_noted(copied: Path) -> None:
         ("--protocol skill --level OR --template spare", "or the template 'spare' cannot say it"),
     ],
 )
-def test_texts_that_cannot_be_are_refused_in_a_sentence(rendered: Path, arguments: str, said: str) -> None:
+def test_texts_that_cannot_be_are_refused_in_a_sentence(
+    rendered: Path, arguments: str, said: str
+) -> None:
     refuse(said, "gen describe", rendered, *arguments.split())
     assert Dataset.open(rendered).benchmark_names() == ["color-shape-3x3-b0"]
 
 
-def test_every_protocol_of_a_world_of_all_relations_is_certified_clean(relations_world: Path) -> None:
+def test_every_protocol_of_a_world_of_all_relations_is_certified_clean(
+    relations_world: Path,
+) -> None:
     items = Counter(Dataset.open(relations_world).benchmark(RELATED).items["protocol"].to_pylist())
     assert set(protocol_names()) - {"pairs"} <= set(items)  # pairs need twins
     certificate = verify_dataset(relations_world, None)[RELATED]
@@ -215,7 +239,9 @@ def test_no_relation_of_a_text_follows_from_another(links: Links) -> None:
         assert sum(map(len, near)) == len(frozenset().union(*near))
 
 
-def test_near_is_replaced_by_far_as_often_as_far_by_near(links: Links, relations_world: Path) -> None:
+def test_near_is_replaced_by_far_as_often_as_far_by_near(
+    links: Links, relations_world: Path
+) -> None:
     """Within what chance allows; a direction is replaced by directions only."""
     changed = Counter(
         tuple(what.split(":")[2].split(">"))
@@ -238,7 +264,9 @@ def test_texts_keep_the_splits_of_the_benchmark_that_is_named(tmp_path: Path) ->
     world, first = Dataset.open(root).world, Dataset.open(root).benchmark()
     holdout, assigned = Holdout.from_dict(first.holdout_block()), kept_splits(tmp_path, first)
     del assigned[next(scene for scene, each in assigned.items() if each.split == "train")]
-    describe(root, world, holdout, "a", replace(first_request(holdout), protocols=("binary",)), assigned)
+    describe(
+        root, world, holdout, "a", replace(first_request(holdout), protocols=("binary",)), assigned
+    )
     describe_texts(root, benchmark=first.name, name="texts", protocols=("binary",))
     assert Dataset.open(root).benchmark("texts").splits["split"].equals(first.splits["split"])
 
@@ -259,7 +287,9 @@ def test_labels_name_the_same_objects_in_other_texts(tmp_path: Path) -> None:
 
 def _labels(benchmark: Benchmark) -> set[tuple[str, str]]:
     """The scene of each question and its true label."""
-    texts = dict(zip(*(benchmark.texts[each].to_pylist() for each in ("text_id", "text")), strict=True))
+    texts = dict(
+        zip(*(benchmark.texts[each].to_pylist() for each in ("text_id", "text")), strict=True)
+    )
     return {
         (row["scene_id"], texts[row["text_id"]])
         for row in benchmark.candidates.to_pylist()
@@ -272,48 +302,85 @@ def test_what_only_training_captions_have_is_refused_without_them(tmp_path: Path
     world = Dataset.open(root).world
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     with pytest.raises(UserError, match="--exposed-negatives is about training captions"):
-        describe(root, world, draw_block("none", vocabulary, 0), "none", Request(exposed_negatives=True))
+        describe(
+            root, world, draw_block("none", vocabulary, 0), "none", Request(exposed_negatives=True)
+        )
     single = draw_holdouts((), "gzsl", vocabulary, 0)[0]
-    with pytest.raises(UserError, match=r"single needs scenes for the task single \(objects in each: 1\)"):
+    with pytest.raises(
+        UserError, match=r"single needs scenes for the task single \(objects in each: 1\)"
+    ):
         describe(root, world, single, "single", first_request(single))
 
 
-def test_a_world_of_two_blocks_has_a_benchmark_of_each_with_scenes_of_its_own(tmp_path: Path) -> None:
-    job = Job("clevr", "2x2", {"train": 14, "val": 2, "seen": 4, "partial": 4, "unseen": 4}, 64, 48, block_seed=(0, 1))
+def test_a_world_of_two_blocks_has_a_benchmark_of_each_with_scenes_of_its_own(
+    tmp_path: Path,
+) -> None:
+    job = Job(
+        "clevr",
+        "2x2",
+        {"train": 14, "val": 2, "seen": 4, "partial": 4, "unseen": 4},
+        64,
+        48,
+        block_seed=(0, 1),
+    )
     write_planned(tmp_path, prepare(job))
     done = write_benchmarks(tmp_path, Dataset.open(tmp_path).world, exposed_negatives=False)
     dataset = Dataset.open(tmp_path)
     assert list(done) == dataset.benchmark_names()
     assert len(done) == 2
     used = [
-        {row["scene_id"] for row in dataset.benchmark(name).splits.to_pylist() if row["split"] is not None}
+        {
+            row["scene_id"]
+            for row in dataset.benchmark(name).splits.to_pylist()
+            if row["split"] is not None
+        }
         for name in done
     ]
     assert used[0].isdisjoint(used[1])
     assert all(dataset.benchmark(name).manifest["with_world"] for name in done)
-    assert all(sum(summary.scenes.values()) == len(scenes) for summary, scenes in zip(done.values(), used, strict=True))
+    assert all(
+        sum(summary.scenes.values()) == len(scenes)
+        for summary, scenes in zip(done.values(), used, strict=True)
+    )
 
 
-def test_scenes_with_what_training_lacks_are_in_no_split_and_silent_splits_are_refused(tmp_path: Path) -> None:
+def test_scenes_with_what_training_lacks_are_in_no_split_and_silent_splits_are_refused(
+    tmp_path: Path,
+) -> None:
     prepared = prepare(Job("clevr", "3x3", "160", 64, 48, pairs=False))
     write_planned(tmp_path, prepared)
     world, holdout = Dataset.open(tmp_path).world, draw_block("4x6", prepared.vocabulary, 1)
     describe(tmp_path, world, holdout, "another", first_request(holdout))
-    split_of = {row["scene_id"]: row["split"] for row in Dataset.open(tmp_path).benchmark("another").splits.to_pylist()}
+    split_of = {
+        row["scene_id"]: row["split"]
+        for row in Dataset.open(tmp_path).benchmark("another").splits.to_pylist()
+    }
     rule, shown = SplitPlan(prepared.vocabulary, holdout), {}
     for each in prepared.planned:
         shown[each.scene_id] = each.arrangement(holdout.kind)
-    trained = {binding for scene, split in split_of.items() if split == "train" for binding in shown[scene]}
+    trained = {
+        binding for scene, split in split_of.items() if split == "train" for binding in shown[scene]
+    }
     left_out = 0
     for scene, arrangement in shown.items():
-        lacking = [each for each in arrangement if not holdout.holds_out(*each) and each not in trained]
+        lacking = [
+            each for each in arrangement if not holdout.holds_out(*each) and each not in trained
+        ]
         familiar = rule.place(arrangement).split in ("val", "seen", "partial")
         left_out += bool(lacking) and familiar
         assert split_of[scene] == (None if lacking and familiar else rule.place(arrangement).split)
     assert left_out > 3
     assert verify_dataset(tmp_path, "another")["another"]["status"] == "clean"
-    with pytest.raises(UserError, match="No item asks about seen or unseen"):  # the world has no twins
-        describe(tmp_path, world, holdout, "silent", replace(first_request(holdout), protocols=("pairs",)))
+    with pytest.raises(
+        UserError, match="No item asks about seen or unseen"
+    ):  # the world has no twins
+        describe(
+            tmp_path,
+            world,
+            holdout,
+            "silent",
+            replace(first_request(holdout), protocols=("pairs",)),
+        )
     describe(tmp_path, world, holdout, "trains", replace(first_request(holdout), protocols=()))
 
 
@@ -325,7 +392,9 @@ def test_the_size_is_that_of_the_benchmark(rendered: Path) -> None:
     items = [row for row in benchmark.items.to_pylist() if row["split"] == "unseen"]
     assert (found.split, len(found)) == ("unseen", len(unseen))
     assert found.cluster_count == len({row["cluster_id"] for row in items})
-    assert found.binding_count == len({binding for row in unseen for binding in row["held_out_bindings"]})
+    assert found.binding_count == len(
+        {binding for row in unseen for binding in row["held_out_bindings"]}
+    )
 
 
 CUBE = Form((Mention("cube"),))
@@ -415,4 +484,6 @@ def test_large_central_visible_objects_are_salient() -> None:
             ([100, 100, 100, 100], 1.0),
         )
     ]
-    assert _salience({"width": 100, "height": 100, "objects": shown}) == pytest.approx((1.0, 0.5, 0.25, -1.0))
+    assert _salience({"width": 100, "height": 100, "objects": shown}) == pytest.approx(
+        (1.0, 0.5, 0.25, -1.0)
+    )

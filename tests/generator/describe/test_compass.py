@@ -47,7 +47,10 @@ def test_composed_and_decomposed_captions_change_the_same_atoms(sampled: list[Sa
 def test_captions_of_one_subgraph_share_their_relations_and_cover_every_number_of_atoms() -> None:
     """COMPASS, section 3.1: the same primitives are reused over levels and N."""
     language = captioner(equal_familiarity=False)
-    protocols = [Integration(language, CELLS, one_subgraph=True), Skill(language, CELLS, one_subgraph=True)]
+    protocols = [
+        Integration(language, CELLS, one_subgraph=True),
+        Skill(language, CELLS, one_subgraph=True),
+    ]
     sizes: Counter[tuple[str, int]] = Counter()
     for number, scene in scenes(12, 8, least=6):
         shown = described(scene, scene_id=f"{number:06d}")
@@ -67,7 +70,11 @@ def test_captions_of_one_subgraph_share_their_relations_and_cover_every_number_o
 
 
 def test_negatives_change_atoms_of_one_type_and_spread_over_them(sampled: list[Sample]) -> None:
-    kinds = {"object": {VOCABULARY.category}, "attribute": set(VOCABULARY.attributes), "relation": {"relation"}}
+    kinds = {
+        "object": {VOCABULARY.category},
+        "attribute": set(VOCABULARY.attributes),
+        "relation": {"relation"},
+    }
     items: Counter[str] = Counter()
     places: Counter[str] = Counter()
     for item in items_of(sampled, "skill"):
@@ -81,8 +88,8 @@ def test_negatives_change_atoms_of_one_type_and_spread_over_them(sampled: list[S
 
 
 def test_shared_values_ask_sizes_and_materials_that_the_scene_lacks() -> None:
-    """Of two values a scene of several objects has either both, or one that several objects share (section 3.2 of
-    COMPASS takes values that only one object has, and none)."""
+    """Of two values a scene of several objects has either both, or one that several objects share
+    (section 3.2 of COMPASS takes values that only one object has, and none)."""
     kinds: dict[bool, Counter[str]] = {}
     for shared in (False, True):
         protocols = [
@@ -117,8 +124,9 @@ def test_values_of_attribute_foils_may_by_default_be_another_objects(sampled: li
 
 
 def test_a_relation_is_changed_several_times_and_captions_of_one_relation_are_left_out() -> None:
-    """COMPASS, section 6.1: a primitive may be targeted several times. A single relation would need "on" or "beneath"
-    among its four foils. Few pairs are stacked, so the text alone would reveal these foils."""
+    """COMPASS, section 6.1: a primitive may be targeted several times. A single relation would need
+    "on" or "beneath" among its four foils. Few pairs are stacked, so the text alone would reveal
+    these foils."""
     relations: Counter[int] = Counter()
     foils_of_one_relation: Counter[int] = Counter()
     holdout = draw_block("3x3", RELATIONS, 0)
@@ -127,7 +135,9 @@ def test_a_relation_is_changed_several_times_and_captions_of_one_relation_are_le
     draw = random.Random(1)
     for number in range(60):
         shown = described(
-            random_scene(draw, 3, 6, vocabulary=RELATIONS), scene_id=f"{number:06d}", vocabulary=RELATIONS
+            random_scene(draw, 3, 6, vocabulary=RELATIONS),
+            scene_id=f"{number:06d}",
+            vocabulary=RELATIONS,
         )
         for item in published.items(shown, Stream("texts", number)):
             if item.skill == "relation":
@@ -146,7 +156,11 @@ def _check_no_foil_is_told_by_its_text(item: Item) -> None:
     axes = Axes(RELATIONS)
     for foil in by_slot(item, "n"):
         links = foil.text.form.relations
-        ends = [(end, axes.slots[axes.axis_of(link.relation)]) for link in links for end in (link.subject, link.object)]
+        ends = [
+            (end, axes.slots[axes.axis_of(link.relation)])
+            for link in links
+            for end in (link.subject, link.object)
+        ]
         assert len(set(ends)) == len(ends)
         _, _, old, new = change_of(foil)
         assert (new in ("on", "beneath")) == (old in ("on", "beneath"))
@@ -154,8 +168,8 @@ def _check_no_foil_is_told_by_its_text(item: Item) -> None:
 
 @pytest.mark.parametrize("protocol", ["integration", "skill"])
 def test_a_caption_names_a_replaced_value_once(protocol: str) -> None:
-    """A foil never repeats its new value, which the scene lacks. If captions repeated the old one, the text with a
-    repeated value would be the true one."""
+    """A foil never repeats its new value, which the scene lacks. If captions repeated the old one,
+    the text with a repeated value would be the true one."""
     asker = (
         Integration(captioner(), CELLS, shared_values=True)
         if protocol == "integration"
@@ -176,7 +190,8 @@ def test_a_caption_names_a_replaced_value_once(protocol: str) -> None:
 
 @pytest.mark.full
 def test_the_recipes_block_leaves_no_split_without_questions(tmp_path: Path) -> None:
-    """In unseen scenes all objects are of the block, and so are substitutes that the scene lacks."""
+    """In unseen scenes all objects are of the block, and so are substitutes that the scene
+    lacks."""
     counts = {"train": 150, "val": 2, "seen": 25, "partial": 25, "unseen": 25}
     prepared = prepare(Job("clevr-relations", "5x5", counts, 64, 48, objects=(3, 4)))
     write_planned(tmp_path, prepared)
@@ -186,7 +201,10 @@ def test_the_recipes_block_leaves_no_split_without_questions(tmp_path: Path) -> 
     items = Dataset.open(tmp_path).benchmark("texts").items
     columns = (items[name].to_pylist() for name in ("protocol", "skill", "split"))
     number = Counter(zip(*columns, strict=True))
-    asked = [("integration", None), *(("skill", skill) for skill in ("object", "attribute", "relation"))]
+    asked = [
+        ("integration", None),
+        *(("skill", skill) for skill in ("object", "attribute", "relation")),
+    ]
     for protocol, skill in asked:
         for split in ("seen", "partial", "unseen"):
             assert number[protocol, skill, split] > 20, (protocol, skill, split)

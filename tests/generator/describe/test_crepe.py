@@ -19,7 +19,15 @@ from generator.judge.lexicon import Lexicon
 from generator.judge.verify import verify_dataset
 from generator.language.form import Form, count_held_out, count_triples, names_absent
 from generator.plan.job import Job, prepare
-from tests.generator.describe.samples import CELLS, Sample, asked, by_slot, caption_of, items_of, triple
+from tests.generator.describe.samples import (
+    CELLS,
+    Sample,
+    asked,
+    by_slot,
+    caption_of,
+    items_of,
+    triple,
+)
 from tests.generator.scenes import HOLDOUT, VOCABULARY, captioner, form_of
 from tests.generator.unrendered import write_planned
 
@@ -41,8 +49,8 @@ def test_comp_foils_split_a_compound_over_two_objects(sampled: list[Sample]) -> 
 
 @pytest.mark.parametrize("equal", [True, False])
 def test_held_out_relations_are_compounds_too(equal: bool) -> None:
-    """CREPE's compounds are of attributes and of relations; a foil splits a relation over two, each with one atom
-    replaced."""
+    """CREPE's compounds are of attributes and of relations; a foil splits a relation over two, each
+    with one atom replaced."""
     holdout = draw_block("relation:pair=2x40", VOCABULARY, 0)
     protocol = Systematicity(Captioner(VOCABULARY, holdout, equal))
     kinds: Counter[tuple[str | None, str]] = Counter()
@@ -55,7 +63,8 @@ def test_held_out_relations_are_compounds_too(equal: bool) -> None:
             if foil.kind == "comp" and item.skill == "relation":
                 own = triple(caption, caption.relations[0])
                 first, second = (
-                    [a != b for a, b in zip(triple(form, link), own, strict=True)] for link in form.relations
+                    [a != b for a, b in zip(triple(form, link), own, strict=True)]
+                    for link in form.relations
                 )
                 assert sum(first) == sum(second) == 1
                 assert first != second
@@ -101,9 +110,19 @@ def test_foils_of_known_words_name_what_training_shows(known: bool, tmp_path: Pa
     describe(tmp_path, Dataset.open(tmp_path).world, prepared.holdout, "texts", request)
     benchmark, holdout = Dataset.open(tmp_path).benchmark("texts"), prepared.holdout
     strange = {*holdout.absent_values, *holdout.absent_objects}
-    splits = dict(zip(*(benchmark.items[name].to_pylist() for name in ("item_id", "split")), strict=True))
-    foils = [row for row in benchmark.candidates.to_pylist() if not row["truth"] and splits[row["item_id"]] != "train"]
-    named = [row for row in foils if strange & {*benchmark.text_of[row["text_id"]].replace(".", "").split()}]
+    splits = dict(
+        zip(*(benchmark.items[name].to_pylist() for name in ("item_id", "split")), strict=True)
+    )
+    foils = [
+        row
+        for row in benchmark.candidates.to_pylist()
+        if not row["truth"] and splits[row["item_id"]] != "train"
+    ]
+    named = [
+        row
+        for row in foils
+        if strange & {*benchmark.text_of[row["text_id"]].replace(".", "").split()}
+    ]
     assert bool(named) is not known
     assert len(foils) > 200
     findings = verify_dataset(tmp_path, "texts")["texts"]["findings"]
@@ -119,7 +138,11 @@ def test_worlds_without_training_have_no_known_words(tmp_path: Path) -> None:
     write_planned(tmp_path, prepared)
     with pytest.raises(UserError, match="--known-words limits foils to words of training scenes"):
         describe(
-            tmp_path, Dataset.open(tmp_path).world, prepared.holdout, "texts", Request(("binary",), known_words=True)
+            tmp_path,
+            Dataset.open(tmp_path).world,
+            prepared.holdout,
+            "texts",
+            Request(("binary",), known_words=True),
         )
 
 
@@ -136,17 +159,27 @@ COUNTS = {"train": 80, "val": 2, "seen": 20, "partial": 2, "unseen": 12, UNSEEN_
 
 
 @pytest.mark.parametrize(
-    "name", ["relations", *(pytest.param(name, marks=pytest.mark.full) for name in ("bindings", "both"))]
+    "name",
+    ["relations", *(pytest.param(name, marks=pytest.mark.full) for name in ("bindings", "both"))],
 )
-def test_splits_are_asked_alike_and_unseen_captions_name_what_is_held_out(name: str, tmp_path: Path) -> None:
-    """CREPE, appendix A.5: a caption of unseen compounds names one; a gap must not be one of numbers of compounds."""
-    prepared = prepare(Job(design="systematicity", scenes=COUNTS, width=64, height=48, **WORLDS[name]))
+def test_splits_are_asked_alike_and_unseen_captions_name_what_is_held_out(
+    name: str, tmp_path: Path
+) -> None:
+    """CREPE, appendix A.5: a caption of unseen compounds names one; a gap must not be one of
+    numbers of compounds."""
+    prepared = prepare(
+        Job(design="systematicity", scenes=COUNTS, width=64, height=48, **WORLDS[name])
+    )
     write_planned(tmp_path, prepared)
     holdout = prepared.holdout
     world = Dataset.open(tmp_path).world
     describe(tmp_path, world, holdout, "made", Request(("systematicity",), equal_familiarity=False))
     benchmark = Dataset.open(tmp_path).benchmark("made")
-    asked = {row["item_id"]: row for row in benchmark.items.to_pylist() if row["protocol"] == "systematicity"}
+    asked = {
+        row["item_id"]: row
+        for row in benchmark.items.to_pylist()
+        if row["protocol"] == "systematicity"
+    }
     lexicon = Lexicon.of(prepared.text)
     forms = {row["text_id"]: form_of(row["text"], lexicon) for row in benchmark.texts.to_pylist()}
     sizes: dict[tuple[str, str], dict[str, Counter[int]]] = {}
@@ -154,7 +187,9 @@ def test_splits_are_asked_alike_and_unseen_captions_name_what_is_held_out(name: 
     for row in benchmark.candidates.to_pylist():
         if row["item_id"] in asked and row["slot"] == "c":
             item, form = asked[row["item_id"]], forms[row["text_id"]]
-            of_split = sizes.setdefault((item["skill"], item["kind"]), {}).setdefault(item["split"], Counter())
+            of_split = sizes.setdefault((item["skill"], item["kind"]), {}).setdefault(
+                item["split"], Counter()
+            )
             of_split[form.n_objects] += 1
             if item["split"] == "unseen":
                 assert count_held_out(form, holdout) == (1 if form.relations else form.n_objects)
@@ -167,7 +202,9 @@ def test_splits_are_asked_alike_and_unseen_captions_name_what_is_held_out(name: 
             assert {"seen", "unseen"} <= by_split.keys() <= {"seen", "unseen", UNSEEN_ATOMS}
             assert all(counts == by_split["seen"] for counts in by_split.values()), skill
     assert {skill for skill, kind in sizes if kind == "both"} == {
-        skill for skill, held in (("attribute", holdout.bindings), ("relation", holdout.triples)) if held
+        skill
+        for skill, held in (("attribute", holdout.bindings), ("relation", holdout.triples))
+        if held
     }
     (certificate,) = verify_dataset(tmp_path, None).values()
     assert certificate["findings"] == []
@@ -180,7 +217,10 @@ def trained_triples(benchmark: Benchmark, world: World) -> set[tuple[str, str, s
     for row in world.table("scenes", SCENES).to_pylist():
         if row["scene_id"] in train:
             names = [thing["category"] for thing in row["objects"]]
-            found |= {(names[each["subject"]], each["relation"], names[each["object"]]) for each in row["relations"]}
+            found |= {
+                (names[each["subject"]], each["relation"], names[each["object"]])
+                for each in row["relations"]
+            }
     return found
 
 
@@ -191,7 +231,10 @@ def test_unseen_atoms_are_asked_raw_alone_and_each_caption_names_one() -> None:
     for _, item in asked(Systematicity(captioner), 60, 6, split=UNSEEN_ATOMS):
         found += 1
         assert item.kind == "raw"
-        assert all(candidate.truth and names_absent(candidate.text.form, holdout) for candidate in item.candidates)
+        assert all(
+            candidate.truth and names_absent(candidate.text.form, holdout)
+            for candidate in item.candidates
+        )
     assert found > 10
 
 
@@ -211,10 +254,14 @@ def test_captions_have_four_to_twelve_atoms(sampled: list[Sample]) -> None:
 
 def test_denials_stand_in_true_texts_as_often_as_in_false_ones() -> None:
     more = []
-    for _, item in asked(Productivity(captioner(equal_familiarity=False), CELLS, ("neg",)), 800, 3, least=4):
+    for _, item in asked(
+        Productivity(captioner(equal_familiarity=False), CELLS, ("neg",)), 800, 3, least=4
+    ):
         if item.kind == "raw":
             continue
-        true, false = (by_slot(item, slot)[0].text.form._replace(negated=False) for slot in ("c", "n"))
+        true, false = (
+            by_slot(item, slot)[0].text.form._replace(negated=False) for slot in ("c", "n")
+        )
         more.append(len(denied(true)) - len(denied(false)))
     assert len(more) > 150
     assert abs(mean(more)) < 0.3

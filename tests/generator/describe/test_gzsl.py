@@ -21,7 +21,8 @@ def language(task: str) -> Captioner:
 
 
 def scene(task: str, split: str, n: int) -> DescribedScene:
-    """A scene of the first labels of a split's list: `n` objects, the first is the label's target."""
+    """A scene of the first labels of a split's list: `n` objects, the first is the label's
+    target."""
     holdout = HOLDOUTS[task]
     labels = [each for each in holdout.classes if each.split == split]
     if task == "relational":
@@ -31,7 +32,9 @@ def scene(task: str, split: str, n: int) -> DescribedScene:
     else:
         chosen: list[Binding] = []
         for value, category in (each.label for each in labels):
-            if len(chosen) < n and all(value != other and category != thing for other, thing in chosen):
+            if len(chosen) < n and all(
+                value != other and category != thing for other, thing in chosen
+            ):
                 chosen.append((value, category))
         shown = scene_of(*((category, {holdout.kind: value}) for value, category in chosen))
     return DescribedScene("0", facts_of(shown), split, (True,) * n, label_order=tuple(range(n)))
@@ -66,7 +69,8 @@ def test_three_objects_have_two_hard_negatives_for_each_of_the_others() -> None:
 
     (own,) = (said(c.text.form) for c in by_slot(item, "c"))
     objects = [
-        (values["color"], thing) for values, thing in zip(shown.facts.values, shown.facts.categories, strict=True)
+        (values["color"], thing)
+        for values, thing in zip(shown.facts.values, shown.facts.categories, strict=True)
     ]
     assert own == objects[0]
     false = [(c.kind, said(c.text.form)) for c in by_slot(item, "n")]
@@ -98,12 +102,19 @@ def test_a_scene_that_no_list_names_has_no_item() -> None:
 
 
 def test_zero_shot_labels_are_drawn_from_the_whole_list() -> None:
-    """As published (section 4.4): also a label of the same two objects, such as the flipped relation, where the list
-    has it."""
+    """As published (section 4.4): also a label of the same two objects, such as the flipped
+    relation, where the list has it."""
     vocabulary = read_vocabulary("pearson2025")
-    holdout = dict(zip(TASKS, published_classes("pearson2025", vocabulary), strict=True))["relational"]
+    holdout = dict(zip(TASKS, published_classes("pearson2025", vocabulary), strict=True))[
+        "relational"
+    ]
     language = Captioner(vocabulary, holdout, equal_familiarity=False)
-    shown = scene_of(("sphere", {}), ("cylinder", {}), positions=[(-1.0, -1.0), (1.0, 1.0)], vocabulary=vocabulary)
+    shown = scene_of(
+        ("sphere", {}),
+        ("cylinder", {}),
+        positions=[(-1.0, -1.0), (1.0, 1.0)],
+        vocabulary=vocabulary,
+    )
     facts = facts_of(shown, vocabulary)
     asked: Counter[tuple[str | None, ...]] = Counter()
     for seed in range(60):

@@ -18,7 +18,9 @@ def tokens(language: Captioner, text: Text) -> list[str]:
     return ["a" if word.lower() in ("a", "an") else word for word in words.split()]
 
 
-def test_foils_are_published_or_as_many_edits_away_as_the_hard_positive(sampled: list[Sample]) -> None:
+def test_foils_are_published_or_as_many_edits_away_as_the_hard_positive(
+    sampled: list[Sample],
+) -> None:
     language = captioner()
     seen: Counter[str] = Counter()
     for item in items_of(sampled, "hard_positives"):
@@ -51,7 +53,9 @@ def test_attributes_of_every_kind_are_replaced_and_a_spelling_is_no_synonym() ->
         assert all("grey" not in spec.synonyms for spec in colors.values())
 
 
-def test_published_captions_and_foils_are_in_usual_words_and_hard_positives_have_the_synonym() -> None:
+def test_published_captions_and_foils_are_in_usual_words_and_hard_positives_have_the_synonym() -> (
+    None
+):
     """Tables 1, 2 and 9 of Kamath et al. compare c with p, so c must not have the synonym."""
     language = captioner()
     published = HardPositives(language, ["replace", "swap"], "positive")

@@ -83,7 +83,8 @@ def test_synonyms_are_in_the_caption_as_often_as_in_the_paraphrase(ladder: Path)
     for _, texts in triples:
         # The usual words are the names in the vocabulary, as keys of the TOML.
         names = {
-            slot: sum(f"\n{word.strip('.,')} = " in vocabulary for word in texts[slot].split()) for slot in ("c", "p")
+            slot: sum(f"\n{word.strip('.,')} = " in vocabulary for word in texts[slot].split())
+            for slot in ("c", "p")
         }
         usual["caption" if names["c"] > names["p"] else "paraphrase"] += 1
     # Half of each, within four standard deviations of a fair coin.
@@ -91,7 +92,8 @@ def test_synonyms_are_in_the_caption_as_often_as_in_the_paraphrase(ladder: Path)
 
 
 def test_a_text_calls_one_thing_by_one_name(ladder: Path) -> None:
-    """A value that both objects have is edited in both or in neither; "a big cube and a large cone" gives it away."""
+    """A value that both objects have is edited in both or in neither; "a big cube and a large cone"
+    gives it away."""
     dataset = Dataset.open(ladder)
     lexicon = Lexicon.of(dataset.world.vocabulary_text)
     n_shared = 0

@@ -13,7 +13,11 @@ RECOLOURED = scene_of(("cube", {"color": "blue"}), ("cone", {"color": "red"}))
 MOVED = replace(
     FIRST,
     objects=tuple(
-        replace(FIRST.objects[1 - i], position=FIRST.objects[i].position, attributes=FIRST.objects[1 - i].attributes)
+        replace(
+            FIRST.objects[1 - i],
+            position=FIRST.objects[i].position,
+            attributes=FIRST.objects[1 - i].attributes,
+        )
         for i in (0, 1)
     ),
 )
@@ -26,7 +30,9 @@ def ask(protocol: Pairs, twin: Scene, split: str = "seen") -> list:
 
 
 @pytest.mark.parametrize(("twin", "kind"), [(RECOLOURED, "attribute"), (MOVED, "relation")])
-def test_each_caption_is_true_of_its_own_image_and_false_of_the_other(twin: Scene, kind: str) -> None:
+def test_each_caption_is_true_of_its_own_image_and_false_of_the_other(
+    twin: Scene, kind: str
+) -> None:
     (item,) = ask(Pairs(captioner(equal_familiarity=False)), twin)
     assert item.kind == item.skill == kind
     for slot in ("0", "1"):
@@ -36,7 +42,10 @@ def test_each_caption_is_true_of_its_own_image_and_false_of_the_other(twin: Scen
         assert true.of_twin is not false.of_twin
     first, second = (by_slot(item, slot)[0].text for slot in ("0", "1"))
     grammar = captioner().grammar
-    words = [sorted(grammar.realise(text.form, text.template).lower().strip(".").split()) for text in (first, second)]
+    words = [
+        sorted(grammar.realise(text.form, text.template).lower().strip(".").split())
+        for text in (first, second)
+    ]
     assert words[0] == words[1]
 
 

@@ -34,7 +34,14 @@ from generator.language.form import Form, Mention, count_held_out
 from generator.language.grammar import NATURAL
 from generator.language.truth import decide
 from generator.scene.scene import Scene
-from tests.generator.describe.samples import WITHOUT_ITEMS, Sample, by_slot, every_protocol, samples, sizes
+from tests.generator.describe.samples import (
+    WITHOUT_ITEMS,
+    Sample,
+    by_slot,
+    every_protocol,
+    samples,
+    sizes,
+)
 from tests.generator.scenes import (
     HOLDOUT,
     VOCABULARY,
@@ -47,13 +54,19 @@ from tests.paths import CHECKOUT
 
 LEXICON, TERMS = Lexicon.of(VOCABULARY_TEXT), Terms.of(VOCABULARY_TEXT)
 KINDS = {
-    *(f"{name} {kind}" for name in protocol_names() if name not in WITHOUT_ITEMS for kind in find_protocol(name).kinds),
+    *(
+        f"{name} {kind}"
+        for name in protocol_names()
+        if name not in WITHOUT_ITEMS
+        for kind in find_protocol(name).kinds
+    ),
     *(f"train {kind}" for kind in (*TRAINING, STATISTICS)),
 } - {"gzsl single", "gzsl three-object"}  # of class lists only
 
 
 def check_texts(n_texts: int, seed: int) -> Counter[str]:
-    """Read and decide at least so many texts with the judge; the number of texts by protocol and kind."""
+    """Read and decide at least so many texts with the judge; the number of texts by protocol and
+    kind."""
     grammar = captioner().grammar
     counts: Counter[str] = Counter()
     while sum(counts.values()) < n_texts:
@@ -82,7 +95,8 @@ def test_the_judge_agrees_on_a_million_texts_of_all_kinds() -> None:
 
 
 def test_every_kind_of_negative_is_documented(sampled: list[Sample]) -> None:
-    """docs/language.md has a table of negatives; the tested kind and the category word stand there as examples."""
+    """docs/language.md has a table of negatives; the tested kind and the category word stand there
+    as examples."""
     text = (CHECKOUT / "docs/language.md").read_text(encoding="utf-8")
     table = text.partition("| kind | what becomes of the caption |")[2].partition("\n\n")[0]
     documented = {
@@ -104,14 +118,20 @@ def test_every_kind_of_negative_is_documented(sampled: list[Sample]) -> None:
         ("systematicity", {"raw": {0}, "atom": {4}, "comp": {6}, "both": {10}}),
     ],
 )
-def test_sets_have_the_published_sizes(sampled: list[Sample], protocol: str, published: dict[str, set[int]]) -> None:
+def test_sets_have_the_published_sizes(
+    sampled: list[Sample], protocol: str, published: dict[str, set[int]]
+) -> None:
     assert sizes(sampled, protocol) == published
 
 
-def changed_scene(scene: Scene, described: DescribedScene, caption: Candidate, foil: Candidate) -> Scene:
+def changed_scene(
+    scene: Scene, described: DescribedScene, caption: Candidate, foil: Candidate
+) -> Scene:
     """The scene with the changes of a foil of objects and attributes made."""
     facts = described.facts
-    object_of = [facts.categories.index(str(mention.category)) for mention in caption.text.form.objects]
+    object_of = [
+        facts.categories.index(str(mention.category)) for mention in caption.text.form.objects
+    ]
     objects = list(scene.objects)
     for change in foil.changed:
         place, kind, values = change.split(":")
@@ -127,12 +147,18 @@ def changed_scene(scene: Scene, described: DescribedScene, caption: Candidate, f
 
 @pytest.mark.parametrize(
     ("protocol", "kind"),
-    [("skill", "targeted"), ("systematicity", "atom"), ("binary", "swap"), ("productivity", "atom")],
+    [
+        ("skill", "targeted"),
+        ("systematicity", "atom"),
+        ("binary", "swap"),
+        ("productivity", "atom"),
+    ],
 )
 def test_a_foil_is_true_of_the_changed_scene_and_its_caption_false(
     protocol: str, kind: str, sampled: list[Sample]
 ) -> None:
-    """What keeps a reader of the words alone at chance: truth and foil change roles when the scene changes likewise."""
+    """What keeps a reader of the words alone at chance: truth and foil change roles when the scene
+    changes likewise."""
     checked = 0
     for scene, described, item in sampled:
         if (item.protocol, item.kind) != (protocol, kind) or item.skill == "relation":
@@ -148,18 +174,28 @@ def test_a_foil_is_true_of_the_changed_scene_and_its_caption_false(
     assert checked > 100
 
 
-def test_objects_of_evaluated_captions_are_the_only_ones_of_their_category(sampled: list[Sample]) -> None:
+def test_objects_of_evaluated_captions_are_the_only_ones_of_their_category(
+    sampled: list[Sample],
+) -> None:
     for scene, _, item in sampled:
         if item.protocol in ("train", "confusion"):
             continue
         numbers = Counter(thing.category for thing in scene.objects)
         for candidate in by_slot(item, "c"):
             for mention in candidate.text.form.objects:
-                assert mention.count == 0 or numbers[str(mention.category)] <= 1 or candidate.text.form.negated
+                assert (
+                    mention.count == 0
+                    or numbers[str(mention.category)] <= 1
+                    or candidate.text.form.negated
+                )
 
 
 def _one_thing(draft: Draft) -> Form | None:
-    return draft.name_objects(draft.scene.unique_objects[:1], ()) if draft.scene.unique_objects else None
+    return (
+        draft.name_objects(draft.scene.unique_objects[:1], ())
+        if draft.scene.unique_objects
+        else None
+    )
 
 
 def _one_or_two(draft: Draft, one: Form) -> Iterator[Item | None]:
@@ -191,33 +227,44 @@ def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, object]:
     root = tmp_path_factory.mktemp("registry") / "dataset"
-    prepared = write_world(root, {**dict.fromkeys(("val", "seen", "partial", "unseen"), 3), "train": 12})
+    prepared = write_world(
+        root, {**dict.fromkeys(("val", "seen", "partial", "unseen"), 3), "train": 12}
+    )
     return root, prepared.holdout
 
 
-def test_a_protocol_of_ones_own_is_described_with_and_certified(world: tuple, tmp_path: Path) -> None:
+def test_a_protocol_of_ones_own_is_described_with_and_certified(
+    world: tuple, tmp_path: Path
+) -> None:
     source, holdout = world
     root = Path(shutil.copytree(source, tmp_path / "dataset"))
     register("counting", f"{__name__}:Counting")
     request = Request(("binary", "counting"), options={"binary": {"kinds": ("swap",)}})
     done = describe(root, Dataset.open(root).world, holdout, BENCHMARK, request)
-    assert done.items.items() >= {"binary swap": 24, "counting one-two": 12, "train plain": 24}.items()
+    assert (
+        done.items.items() >= {"binary swap": 24, "counting one-two": 12, "train plain": 24}.items()
+    )
     assert verify_dataset(root, None)[BENCHMARK]["status"] == "clean"
 
 
 def test_a_protocol_without_items_is_refused_with_what_it_needs(world: tuple) -> None:
     root, holdout = world
     register("impossible", f"{__name__}:Impossible")
-    with pytest.raises(UserError, match="No scene gives an item of 'impossible': scenes must show something"):
+    with pytest.raises(
+        UserError, match="No scene gives an item of 'impossible': scenes must show something"
+    ):
         describe(root, Dataset.open(root).world, holdout, BENCHMARK, Request(("impossible",)))
 
 
 def test_help_lists_the_protocols_and_loads_none() -> None:
     check = (
-        "import json, sys; from generator.cli.main import describe; print(json.dumps([[p.help for p in describe.params "
-        "if p.name == 'protocols'][0], [m for m in sys.modules if m.startswith('generator.describe')]]))"
+        "import json, sys; from generator.cli.main import describe; print(json.dumps([[p.help for "
+        "p in describe.params if p.name == 'protocols'][0], [m for m in sys.modules if "
+        "m.startswith('generator.describe')]]))"
     )
-    text, loaded = json.loads(subprocess.run([sys.executable, "-c", check], check=True, capture_output=True).stdout)
+    text, loaded = json.loads(
+        subprocess.run([sys.executable, "-c", check], check=True, capture_output=True).stdout
+    )
     assert ", ".join(protocol_names()) in text
     assert set(loaded) == {
         "generator.describe",
@@ -236,7 +283,9 @@ def test_templates_are_the_requested_one_or_drawn_from_those_that_fit() -> None:
 def test_foils_are_as_familiar_as_their_captions() -> None:
     checked: Counter[str] = Counter()
     for _, _, item in samples(every_protocol(), 120, 5):
-        if item.kind == "raw":  # a caption is compared with the captions of other images, of any length
+        if (
+            item.kind == "raw"
+        ):  # a caption is compared with the captions of other images, of any length
             continue
         if item.protocol == "train":
             for candidate in item.candidates:

@@ -22,7 +22,10 @@ from tests.generator.scenes import HOLDOUT, VOCABULARY
 
 @pytest.mark.parametrize(
     ("request_", "says"),
-    [(Request(("binry",)), "did you mean 'binary'"), (Request(template="there-was"), "did you mean 'there-is'")],
+    [
+        (Request(("binry",)), "did you mean 'binary'"),
+        (Request(template="there-was"), "did you mean 'there-is'"),
+    ],
 )
 def test_unknown_protocols_and_templates_are_refused(request_: Request, says: str) -> None:
     with pytest.raises(UserError, match=says):
@@ -67,7 +70,10 @@ def test_a_preset_of_ones_own_is_read_from_its_path(tmp_path: Path) -> None:
             'about = "x"\nprotocols = ["skill"]\n[options.skill]\nabsent_value = true',
             "did you mean 'absent_values'",
         ),
-        ('about = "x"\nprotocols = ["skill"]\n[options.skill]\ncells = []', "has no option 'cells'"),
+        (
+            'about = "x"\nprotocols = ["skill"]\n[options.skill]\ncells = []',
+            "has no option 'cells'",
+        ),
     ],
 )
 def test_a_mistake_is_one_sentence(tmp_path: Path, text: str, said: str) -> None:
@@ -87,6 +93,8 @@ def test_a_preset_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_a_value_that_an_option_cannot_have_is_refused() -> None:
-    with pytest.raises(UserError, match=r"The option synonym of 'hard_positives': .*'positive', got 'plain'"):
+    with pytest.raises(
+        UserError, match=r"The option synonym of 'hard_positives': .*'positive', got 'plain'"
+    ):
         check_options("hard_positives", {"synonym": "plain"})
     check_options("hard_positives", {"synonym": "positive", "kinds": ["swap"]})

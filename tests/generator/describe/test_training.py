@@ -1,4 +1,5 @@
-"""Training texts hold what evaluation asks: every word, number of atoms and template, and nothing that is held out."""
+"""Training texts hold what evaluation asks: every word, number of atoms and template, and nothing
+that is held out."""
 
 import random
 from collections import Counter, defaultdict
@@ -37,7 +38,9 @@ COUNTS = {"train": 120, "val": 10, "seen": 40, "partial": 30, "unseen": 20}
 
 
 @pytest.fixture(scope="module", params=FAMILIES)
-def benchmark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Benchmark:
+def benchmark(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Benchmark:
     """A benchmark of all protocols over a family, certified clean."""
     root = tmp_path_factory.mktemp(request.param) / "dataset"
     prepared = write_world(root, COUNTS, request.param, FAMILIES[request.param])
@@ -51,7 +54,11 @@ def _values(row: dict, of: str) -> set[object]:
     """The words of a text, its number of atoms, or its template."""
     if of == "words":
         return {*row["text"].lower().replace(",", "").replace(".", "").split()}
-    return {row["template"] if of == "template" else row["n_objects"] + row["n_attributes"] + row["n_relations"]}
+    return {
+        row["template"]
+        if of == "template"
+        else row["n_objects"] + row["n_attributes"] + row["n_relations"]
+    }
 
 
 @pytest.mark.full
@@ -109,7 +116,9 @@ def test_every_negative_and_positive_belongs_to_the_caption_of_its_item() -> Non
 
 @pytest.mark.parametrize("template", ["spare", "there-is", "clauses"])
 def test_a_requested_template_says_what_it_can(template: str) -> None:
-    training = TrainingTexts(captioner(template=template), CELLS, ("plain", "relations"), positives=())
+    training = TrainingTexts(
+        captioner(template=template), CELLS, ("plain", "relations"), positives=()
+    )
     found = defaultdict(set)
     for _, item in asked(training, 40, 6, 2, 3, "train"):
         found[item.kind] |= {each.text.template for each in item.candidates}
@@ -122,9 +131,12 @@ def test_a_requested_template_says_what_it_can(template: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("density", "completeness", "saliency"), [(0.5, 0.7, 1.0), (0.2, 0.4, 0.0), (1.0, 1.0, 0.5), (0.0, 0.1, 0.0)]
+    ("density", "completeness", "saliency"),
+    [(0.5, 0.7, 1.0), (0.2, 0.4, 0.0), (1.0, 1.0, 0.5), (0.0, 0.1, 0.0)],
 )
-def test_captions_have_the_statistics_asked_for(density: float, completeness: float, saliency: float) -> None:
+def test_captions_have_the_statistics_asked_for(
+    density: float, completeness: float, saliency: float
+) -> None:
     asked = parse_statistics(f"density={density},completeness={completeness},saliency={saliency}")
     assert asked == Statistics(density, completeness, saliency)
     captions = MeasuredCaptions(asked, VOCABULARY)
@@ -158,8 +170,8 @@ def test_captions_that_make_no_sense_are_refused(spec: str) -> None:
 
 
 def test_negatives_leave_no_trace_in_how_often_names_occur() -> None:
-    """A replaced value or category stays on its side of the block, a category that several objects have stays, no two
-    objects become equal, and no relation becomes its opposite."""
+    """A replaced value or category stays on its side of the block, a category that several objects
+    have stays, no two objects become equal, and no relation becomes its opposite."""
     found: Counter[str] = Counter()
     training = _texts(negatives=("replace",), positives=())
     for shown, item in asked(training, 150, 3, 3, 5, "train"):
@@ -176,7 +188,9 @@ def test_negatives_leave_no_trace_in_how_often_names_occur() -> None:
 
 
 def _way(form: Form) -> str:
-    denied = any(m.without or not m.count for m in form.objects) or any(not link.holds for link in form.relations)
+    denied = any(m.without or not m.count for m in form.objects) or any(
+        not link.holds for link in form.relations
+    )
     said = "whole denied" if form.negated else "denied" if denied else "asserted"
     return said + (", environment" if form.environment else "")
 
@@ -189,7 +203,13 @@ def test_graded_captions_deny_as_often_as_their_negatives() -> None:
         true[_way(form)] += 1
         false.update(_way(foil.text.form) for foil in by_slot(item, "n"))
         sizes.add(form.n_objects + form.n_attributes + form.n_relations)
-    assert set(true) == {"asserted", "asserted, environment", "denied", "denied, environment", "whole denied"}
+    assert set(true) == {
+        "asserted",
+        "asserted, environment",
+        "denied",
+        "denied, environment",
+        "whole denied",
+    }
     assert sizes == set(range(1, 13))
     assert sum(training.report()["graded"].values()) == true.total()
     for way in true:
@@ -202,11 +222,15 @@ def test_all_relations_of_a_family_are_said_about_equally_often() -> None:
     found: Counter[str] = Counter()
     for n in range(400):
         scene = random_scene(draw, 2, 6, vocabulary=RELATIONS)
-        shown = DescribedScene(str(n), facts_of(scene, RELATIONS), "train", (False,) * len(scene.objects))
+        shown = DescribedScene(
+            str(n), facts_of(scene, RELATIONS), "train", (False,) * len(scene.objects)
+        )
         for item in training.items(shown, Stream(n)):
             found[item.candidates[0].text.form.relations[0].relation] += 1
     assert set(found) == set(RELATIONS.relations)
-    general = [n for name, n in found.items() if name not in ("on", "beneath")]  # few random scenes have stacks
+    general = [
+        n for name, n in found.items() if name not in ("on", "beneath")
+    ]  # few random scenes have stacks
     assert max(general) - min(general) <= 2
 
 
@@ -227,16 +251,24 @@ def test_plain_captions_name_all_objects_in_both_orders() -> None:
         ("swap", "a red cube and a cone", {"a cone and a red cube"}),
         ("swap", "a red cube, a cone and no arch", {"a cone, a red cube and no arch"}),
         ("swap", "A red cube is to the left of a cone.", set()),
-        ("replace", "a red cube and a cone", {"a red block and a cone", "a crimson cube and a cone"}),
+        (
+            "replace",
+            "a red cube and a cone",
+            {"a red block and a cone", "a crimson cube and a cone"},
+        ),
         ("converse", "a red cube", set()),
-        ("converse", "A red cube is to the left of a cone.", {"A cone is to the right of a red cube."}),
+        (
+            "converse",
+            "A red cube is to the left of a cone.",
+            {"A cone is to the right of a red cube."},
+        ),
         (
             "converse",
             "A cube is to the left of a cone. The cone is in front of an arch.",
             {
                 "A cone is to the right of a cube and in front of an arch.",
-                "There is a cube. There is also an arch. The cube is to the left of a cone. The arch is behind the "
-                "cone.",
+                "There is a cube. There is also an arch. The cube is to the left of a cone. The "
+                "arch is behind the cone.",
             },
         ),
     ],
@@ -244,5 +276,10 @@ def test_plain_captions_name_all_objects_in_both_orders() -> None:
 def test_positives_say_the_same_otherwise(kind: str, text: str, said: set[str]) -> None:
     grammar, form = captioner().grammar, form_of(text)
     template = "clauses" if form.relations else "a-and-a"
-    made = (positive(kind, Text(form, template), VOCABULARY, None, LeastUsed(), Stream(seed)) for seed in range(20))
-    assert {grammar.realise(text.form, text.template, text.wording) for text in made if text} == said
+    made = (
+        positive(kind, Text(form, template), VOCABULARY, None, LeastUsed(), Stream(seed))
+        for seed in range(20)
+    )
+    assert {
+        grammar.realise(text.form, text.template, text.wording) for text in made if text
+    } == said

@@ -1,4 +1,5 @@
-"""Texts of twins: both are asked in the same words, and the caption of each is the foil of the other."""
+"""Texts of twins: both are asked in the same words, and the caption of each is the foil of the
+other."""
 
 from pathlib import Path
 
@@ -14,7 +15,9 @@ COUNTS = {"train": 40, "val": 2, "seen": 12, "partial": 12, "unseen": 12}
 
 
 @pytest.mark.parametrize("template", [None, "a-and-a"])
-def test_the_caption_of_each_twin_is_the_foil_of_the_other(tmp_path: Path, template: str | None) -> None:
+def test_the_caption_of_each_twin_is_the_foil_of_the_other(
+    tmp_path: Path, template: str | None
+) -> None:
     prepared = prepare(Job("clevr", "3x3", COUNTS, 64, 64))
     write_planned(tmp_path, prepared)
     request = Request(("binary",), {"binary": {"kinds": ("swap",)}}, template=template)

@@ -10,9 +10,13 @@ SCENE = scene_of(("cube", {"color": "red"}), ("cone", {"color": "blue"}))
 
 def test_swaps_are_asked_in_both_orders_of_mention() -> None:
     items = list(
-        Binary(captioner(template="a-and-a", equal_familiarity=False), ["swap"]).items(described(SCENE), Stream(0))
+        Binary(captioner(template="a-and-a", equal_familiarity=False), ["swap"]).items(
+            described(SCENE), Stream(0)
+        )
     )
-    categories = [[mention.category for mention in item.candidates[0].text.form.objects] for item in items]
+    categories = [
+        [mention.category for mention in item.candidates[0].text.form.objects] for item in items
+    ]
     assert categories == [["cube", "cone"], ["cone", "cube"]]
     for item in items:
         true, false = item.candidates
@@ -47,7 +51,9 @@ def test_context_adds_the_environment_and_nothing_else(sampled: list[Sample]) ->
     for item in found:
         minimal = [by_slot(item, slot)[0] for slot in ("c", "n")]
         contextual = by_slot(item, "context")
-        assert [c.text.form._replace(environment=None) for c in contextual] == [c.text.form for c in minimal]
+        assert [c.text.form._replace(environment=None) for c in contextual] == [
+            c.text.form for c in minimal
+        ]
         assert [c.truth for c in contextual] == [True, False]
 
 

@@ -32,19 +32,39 @@ def test_clevr_scene_files_have_its_fields(rendered: Path, as_clevr: Path) -> No
     world, benchmark = Dataset.open(rendered).world, Dataset.open(rendered).benchmark()
     for split, n in benchmark.manifest["scenes"].items():
         found = scenes_of(as_clevr, split)
-        assert found["info"] == {"date": "2026-01-01", "version": "1.0", "license": "", "split": split}
+        assert found["info"] == {
+            "date": "2026-01-01",
+            "version": "1.0",
+            "license": "",
+            "split": split,
+        }
         ids = [row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == split]
         assert len(found["scenes"]) == len(ids) == n
         for i, (scene, scene_id) in enumerate(zip(found["scenes"], sorted(ids), strict=True)):
             name = f"CLEVR_{split}_{i:06d}.png"
-            assert (scene["split"], scene["image_index"], scene["image_filename"]) == (split, i, name)
-            assert set(scene) == {"split", "image_index", "image_filename", "objects", "directions", "relationships"}
-            assert (as_clevr / "images" / split / name).read_bytes() == world.read(f"images/{scene_id}.png")
+            assert (scene["split"], scene["image_index"], scene["image_filename"]) == (
+                split,
+                i,
+                name,
+            )
+            assert set(scene) == {
+                "split",
+                "image_index",
+                "image_filename",
+                "objects",
+                "directions",
+                "relationships",
+            }
+            assert (as_clevr / "images" / split / name).read_bytes() == world.read(
+                f"images/{scene_id}.png"
+            )
             for thing in scene["objects"]:
                 assert set(thing) == {*ATTRIBUTES, "3d_coords", "rotation", "pixel_coords"}
 
 
-def test_metadata_for_the_question_generator_names_every_value_and_typed_functions(as_clevr: Path) -> None:
+def test_metadata_for_the_question_generator_names_every_value_and_typed_functions(
+    as_clevr: Path,
+) -> None:
     metadata = json.loads((as_clevr / "metadata.json").read_text())
     types, functions = metadata["types"], {each["name"]: each for each in metadata["functions"]}
     for path in (as_clevr / "scenes").iterdir():
@@ -53,7 +73,9 @@ def test_metadata_for_the_question_generator_names_every_value_and_typed_functio
             for thing in scene["objects"]:
                 assert all(thing[name] in types[name.capitalize()] for name in ATTRIBUTES)
     for function in functions.values():
-        assert {*function["inputs"], *function.get("side_inputs", []), function["output"]} <= set(types)
+        assert {*function["inputs"], *function.get("side_inputs", []), function["output"]} <= set(
+            types
+        )
     # Names, and what ends a program, as in metadata.json of clevr-dataset-gen.
     assert len(functions) == 35
     assert {name for name, each in functions.items() if each["terminal"]} == {
@@ -70,16 +92,24 @@ def test_metadata_for_the_question_generator_names_every_value_and_typed_functio
         *(f"{verb}_{name}" for verb in ("query", "equal") for name in ATTRIBUTES),
     }
     assert {name for name, each in functions.items() if each.get("template_only")} == {
-        f"{prefix}filter{end}" for prefix in ("", "relate_") for end in ("", "_unique", "_count", "_exist")
+        f"{prefix}filter{end}"
+        for prefix in ("", "relate_")
+        for end in ("", "_unique", "_count", "_exist")
     }
 
 
-def test_clevr_poses_and_relationships_are_those_of_the_record(rendered: Path, as_clevr: Path) -> None:
+def test_clevr_poses_and_relationships_are_those_of_the_record(
+    rendered: Path, as_clevr: Path
+) -> None:
     """Recomputed with a look-at matrix of numpy, CLEVR's rule, and the recorded boxes."""
     opened = Dataset.open(rendered)
     rows = {row["scene_id"]: row for row in opened.world.scenes.to_pylist()}
     for split in ("train", "unseen"):
-        ids = sorted(row["scene_id"] for row in opened.benchmark().splits.to_pylist() if row["split"] == split)
+        ids = sorted(
+            row["scene_id"]
+            for row in opened.benchmark().splits.to_pylist()
+            if row["split"] == split
+        )
         for scene, scene_id in zip(scenes_of(as_clevr, split)["scenes"], ids, strict=True):
             row = rows[scene_id]
             record, width, height = json.loads(row["scene"]), row["width"], row["height"]
@@ -99,8 +129,12 @@ def test_clevr_poses_and_relationships_are_those_of_the_record(rendered: Path, a
             for name, direction in expected.items():
                 assert np.allclose(scene["directions"][name], direction)
             places = [np.array(thing["3d_coords"]) for thing in scene["objects"]]
-            for thing, given, shown in zip(scene["objects"], record["objects"], row["objects"], strict=True):
-                assert {"shape": given["category"], **given["attributes"]} == {key: thing[key] for key in ATTRIBUTES}
+            for thing, given, shown in zip(
+                scene["objects"], record["objects"], row["objects"], strict=True
+            ):
+                assert {"shape": given["category"], **given["attributes"]} == {
+                    key: thing[key] for key in ATTRIBUTES
+                }
                 assert thing["3d_coords"][:2] == given["position"][:2]
                 turn = thing["rotation"] - np.degrees(given["heading"])
                 assert abs(turn / 360 - round(turn / 360)) < 1e-9
@@ -110,27 +144,39 @@ def test_clevr_poses_and_relationships_are_those_of_the_record(rendered: Path, a
                 focal = record["camera"]["lens"] / record["camera"]["sensor"] * max(width, height)
                 across, up = ray @ right / depth, ray @ np.cross(right, ahead) / depth
                 px, py, far = thing["pixel_coords"]
-                assert (px, py) == (round(width / 2 + focal * across), round(height / 2 - focal * up))
+                assert (px, py) == (
+                    round(width / 2 + focal * across),
+                    round(height / 2 - focal * up),
+                )
                 assert far == pytest.approx(depth)
                 left, top, to_right, bottom = shown["amodal_box"]
                 assert abs(px - (left + to_right) / 2) < 0.15 * width
                 assert top < py < bottom
             for name in ("left", "right", "front", "behind"):
                 assert scene["relationships"][name] == [
-                    [j for j, q in enumerate(places) if np.dot(q - p, expected[name]) > 0.2] for p in places
+                    [j for j, q in enumerate(places) if np.dot(q - p, expected[name]) > 0.2]
+                    for p in places
                 ]
 
 
 def test_a_split_of_clevr_alone_and_mistakes(rendered: Path, tmp_path: Path) -> None:
     succeed("gen export clevr --split val", rendered, "--out", tmp_path / "one")
-    assert [path.name for path in (tmp_path / "one" / "scenes").iterdir()] == ["CLEVR_val_scenes.json"]
+    assert [path.name for path in (tmp_path / "one" / "scenes").iterdir()] == [
+        "CLEVR_val_scenes.json"
+    ]
     assert [path.name for path in (tmp_path / "one" / "images").iterdir()] == ["val"]
-    refuse("has no split 'vall'; did you mean 'val'?", "gen export clevr --split vall --out x", rendered, cwd=tmp_path)
+    refuse(
+        "has no split 'vall'; did you mean 'val'?",
+        "gen export clevr --split vall --out x",
+        rendered,
+        cwd=tmp_path,
+    )
     assert not (tmp_path / "x").exists()
 
 
 def test_scenes_without_a_split_are_written_as_the_split_none(copied: Path, tmp_path: Path) -> None:
-    """Another block leaves asymmetric scenes without a split; every image is written all the same."""
+    """Another block leaves asymmetric scenes without a split; every image is written all the
+    same."""
     succeed("gen split --holdout 4x6 --block-seed 1 --name other", copied)
     done = succeed("gen export clevr --benchmark other --json", copied, "--out", tmp_path / "out")
     opened = Dataset.open(copied)
@@ -142,6 +188,12 @@ def test_scenes_without_a_split_are_written_as_the_split_none(copied: Path, tmp_
 
 
 def test_families_without_clevrs_fields_are_refused() -> None:
-    text = resource("scenes/clevr.toml").read_text(encoding="utf-8").replace('category = "shape"', 'category = "thing"')
-    with pytest.raises(UserError, match="objects of the family 'clevr' have thing, color, material, size; export"):
+    text = (
+        resource("scenes/clevr.toml")
+        .read_text(encoding="utf-8")
+        .replace('category = "shape"', 'category = "thing"')
+    )
+    with pytest.raises(
+        UserError, match="objects of the family 'clevr' have thing, color, material, size; export"
+    ):
         check_family(parse_vocabulary(text, "family"))

@@ -1,4 +1,5 @@
-"""The export for the Hugging Face Hub, opened by its library, and its upload to a server that stands for the Hub."""
+"""The export for the Hugging Face Hub, opened by its library, and its upload to a server that
+stands for the Hub."""
 
 import base64
 import json
@@ -42,12 +43,20 @@ def test_load_dataset_opens_the_export(
     benchmark = opened.benchmark()
     loaded = datasets.load_dataset(str(exported), cache_dir=str(tmp_path / "cache"))
     assert {split: len(rows) for split, rows in loaded.items()} == benchmark.manifest["scenes"]
-    split_of = dict(zip(benchmark.splits["scene_id"].to_pylist(), benchmark.splits["split"].to_pylist(), strict=True))
+    split_of = dict(
+        zip(
+            benchmark.splits["scene_id"].to_pylist(),
+            benchmark.splits["split"].to_pylist(),
+            strict=True,
+        )
+    )
     for split in ("train", "unseen"):
         row = loaded[split][3]
         assert split_of[row["scene_id"]] == split
         assert row["image"].tobytes() == opened.world.image(row["scene_id"]).tobytes()
-        assert {True: set(row["captions"]), False: set(row["negatives"])} == texts_of(benchmark, row["scene_id"])
+        assert {True: set(row["captions"]), False: set(row["negatives"])} == texts_of(
+            benchmark, row["scene_id"]
+        )
         assert len(row["held_out"]) == {"train": 0, "unseen": 2}[split]
         assert all(each.split()[-1] in row["captions"][0] for each in row["objects"])
     questions = datasets.load_dataset(str(exported), "binary", cache_dir=str(tmp_path / "cache"))
@@ -58,7 +67,9 @@ def test_load_dataset_opens_the_export(
     row = questions["unseen"][1]
     (image,) = row["images"]
     assert image.tobytes() == opened.world.image(row["scene_id"][0]).tobytes()
-    candidates = [each for each in benchmark.candidates.to_pylist() if each["item_id"] == row["item_id"]]
+    candidates = [
+        each for each in benchmark.candidates.to_pylist() if each["item_id"] == row["item_id"]
+    ]
     assert row["text"] == [benchmark.text_of[each["text_id"]] for each in candidates]
     assert row["truth"] == [each["truth"] for each in candidates]
     assert row["scene_id"] == [each["scene_id"] for each in candidates]
@@ -66,8 +77,12 @@ def test_load_dataset_opens_the_export(
     for field in ITEMS:
         assert field.name == "protocol" or schema.field(field.name).type == field.type
     assert "protocol" not in schema.names
-    pools = datasets.load_dataset(str(exported), "pools", cache_dir=str(tmp_path / "cache"))["train"]
-    assert pools["text"][:] == [benchmark.text_of[text] for text in benchmark.pools["text_id"].to_pylist()]
+    pools = datasets.load_dataset(str(exported), "pools", cache_dir=str(tmp_path / "cache"))[
+        "train"
+    ]
+    assert pools["text"][:] == [
+        benchmark.text_of[text] for text in benchmark.pools["text_id"].to_pylist()
+    ]
 
 
 def test_images_in_the_export_are_the_bytes_of_the_world(rendered: Path, exported: Path) -> None:
@@ -92,7 +107,9 @@ def test_what_the_publisher_says_stands_in_every_description(exported: Path) -> 
     assert metadata.name == TITLE
     assert [each.name for each in metadata.creators] == ["Ada Lovelace"]
     rows = mlcroissant.Dataset(exported / "croissant.json").records("images")
-    assert len([row["images/scene_id"] for row in rows]) == len(list((exported / "dataset/world/images").iterdir()))
+    assert len([row["images/scene_id"] for row in rows]) == len(
+        list((exported / "dataset/world/images").iterdir())
+    )
 
 
 RESPONSIBLE_AI = """data_collection data_collection_type data_annotation_protocol data_biases data_limitations
@@ -112,7 +129,9 @@ class Hub(BaseHTTPRequestHandler):
     refuses = False
 
     def do_GET(self) -> None:
-        self._answer({"id": "ada/small", "sha": "0" * 40, "siblings": [], "private": False, "tags": []})
+        self._answer(
+            {"id": "ada/small", "sha": "0" * 40, "siblings": [], "private": False, "tags": []}
+        )
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -122,13 +141,24 @@ class Hub(BaseHTTPRequestHandler):
         elif self.path == "/api/repos/create":
             self._answer({"url": self._url, "name": "ada/small"})
         elif "/preupload/" in self.path:
-            files = [{"path": each["path"], "uploadMode": "regular"} for each in json.loads(body)["files"]]
-            self._answer({"files": [{**each, "shouldIgnore": False, "oid": None} for each in files]})
+            files = [
+                {"path": each["path"], "uploadMode": "regular"}
+                for each in json.loads(body)["files"]
+            ]
+            self._answer(
+                {"files": [{**each, "shouldIgnore": False, "oid": None} for each in files]}
+            )
         elif "/commit/" in self.path:
             for line in map(json.loads, body.splitlines()):
                 if line["key"] == "file":
                     self.kept[line["value"]["path"]] = base64.b64decode(line["value"]["content"])
-            self._answer({"commitUrl": f"{self._url}/commit/{'1' * 40}", "commitOid": "1" * 40, "success": True})
+            self._answer(
+                {
+                    "commitUrl": f"{self._url}/commit/{'1' * 40}",
+                    "commitOid": "1" * 40,
+                    "success": True,
+                }
+            )
         else:
             self._answer({})
 
@@ -157,10 +187,21 @@ def hub() -> Iterator[str]:
     server.shutdown()
 
 
-def publish(hub: str, folder: Path, home: Path, token: str = "hf_secret") -> subprocess.CompletedProcess[str]:
-    command = [Path(sys.executable).with_name("gen"), "publish", folder, "--to", "hf:ada/small", "--json"]
+def publish(
+    hub: str, folder: Path, home: Path, token: str = "hf_secret"
+) -> subprocess.CompletedProcess[str]:
+    command = [
+        Path(sys.executable).with_name("gen"),
+        "publish",
+        folder,
+        "--to",
+        "hf:ada/small",
+        "--json",
+    ]
     environment = {**os.environ, "HF_ENDPOINT": hub, "HF_TOKEN": token, "HF_HOME": str(home)}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False, timeout=300
+    )
 
 
 def test_publishing_sends_every_file_as_it_is(hub: str, exported: Path, tmp_path: Path) -> None:
@@ -168,7 +209,9 @@ def test_publishing_sends_every_file_as_it_is(hub: str, exported: Path, tmp_path
     assert Hub.kept == {}
     done = publish(hub, exported, tmp_path)
     assert done.returncode == 0, done.stderr
-    files = {str(path.relative_to(exported)): path for path in exported.rglob("*") if path.is_file()}
+    files = {
+        str(path.relative_to(exported)): path for path in exported.rglob("*") if path.is_file()
+    }
     files = {name: path for name, path in files.items() if not name.startswith(".cache")}
     assert {name for name in Hub.kept if name != ".gitattributes"} == set(files)
     assert all(Hub.kept[name] == path.read_bytes() for name, path in files.items())
@@ -176,7 +219,9 @@ def test_publishing_sends_every_file_as_it_is(hub: str, exported: Path, tmp_path
     assert json.loads(listed.stdout)["bytes"] == sum(path.stat().st_size for path in files.values())
 
 
-def test_what_the_hub_refuses_is_one_sentence_without_the_token(hub: str, exported: Path, tmp_path: Path) -> None:
+def test_what_the_hub_refuses_is_one_sentence_without_the_token(
+    hub: str, exported: Path, tmp_path: Path
+) -> None:
     Hub.refuses = True
     done = publish(hub, exported, tmp_path)
     assert done.returncode == 2
@@ -187,5 +232,7 @@ def test_what_the_hub_refuses_is_one_sentence_without_the_token(hub: str, export
 
 
 def test_only_an_export_is_published(rendered: Path, exported: Path) -> None:
-    refuse("give a folder made by `gen export hf", "gen publish --to hf:ada/small --dry-run", rendered)
+    refuse(
+        "give a folder made by `gen export hf", "gen publish --to hf:ada/small --dry-run", rendered
+    )
     refuse("Expected --to hf:USER/NAME", "gen publish --to ada/small --dry-run", exported)

@@ -1,4 +1,5 @@
-"""Questions for other tools: right answers, letters in balance, images as they are, and files in the tools' forms."""
+"""Questions for other tools: right answers, letters in balance, images as they are, and files in
+the tools' forms."""
 
 import base64
 import csv
@@ -48,37 +49,54 @@ def test_each_item_is_asked_in_both_orders_and_each_letter_is_right_as_often(
     rendered: Path, tmp_path: Path, tool: str
 ) -> None:
     out = exported(rendered, tool, tmp_path / "out", "--protocol", "binary")
-    names = ["questions.jsonl"] if tool == "inspect" else [path.name for path in sorted(out.glob("*.jsonl"))]
+    names = (
+        ["questions.jsonl"]
+        if tool == "inspect"
+        else [path.name for path in sorted(out.glob("*.jsonl"))]
+    )
     rows, truth = [row for name in names for row in lines(out, name)], captions(rendered)
     items = Dataset.open(rendered).benchmark().items_of("binary")
     assert Counter(row["item"] for row in rows) == dict.fromkeys(items["item_id"].to_pylist(), 2)
     assert Counter(row["answer"] for row in rows) == {"A": len(items), "B": len(items)}
     assert len({row["id"] for row in rows}) == len(rows)
     for row in rows:
-        assert [truth[row["item"]][option] for option in row["options"]] == [row["answer"] == letter for letter in "AB"]
+        assert [truth[row["item"]][option] for option in row["options"]] == [
+            row["answer"] == letter for letter in "AB"
+        ]
     world = Dataset.open(rendered).world
     for row in rows[::29]:
         (scene,) = row["scenes"]
         assert (out / "images" / f"{scene}.png").read_bytes() == world.read(f"images/{scene}.png")
 
 
-def test_one_order_favours_no_letter_by_much_and_yes_or_no_asks_every_caption(rendered: Path, tmp_path: Path) -> None:
-    rows = lines(exported(rendered, "inspect", tmp_path / "one", "--protocol", "binary", "--orders", "1"))
+def test_one_order_favours_no_letter_by_much_and_yes_or_no_asks_every_caption(
+    rendered: Path, tmp_path: Path
+) -> None:
+    rows = lines(
+        exported(rendered, "inspect", tmp_path / "one", "--protocol", "binary", "--orders", "1")
+    )
     counts = Counter(row["answer"] for row in rows)
     assert set(counts) == {"A", "B"}
     assert abs(counts["A"] - counts["B"]) < 4 * len(rows) ** 0.5
     truth = captions(rendered)
-    asked = lines(exported(rendered, "inspect", tmp_path / "yn", "--protocol", "binary", "--form", "yes-no"))
+    asked = lines(
+        exported(rendered, "inspect", tmp_path / "yn", "--protocol", "binary", "--form", "yes-no")
+    )
     assert len(asked) == 2 * len(rows)
     for row in asked:
         caption = row["question"].split('"')[1]
-        assert (row["options"], row["answer"]) == ([], "yes" if truth[row["item"]][caption] else "no")
+        assert (row["options"], row["answer"]) == (
+            [],
+            "yes" if truth[row["item"]][caption] else "no",
+        )
 
 
 @pytest.fixture(scope="module")
 def task(rendered: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The unseen split for lmms-eval."""
-    return exported(rendered, "lmms-eval", tmp_path_factory.mktemp("lmms-eval") / "out", "--split", "unseen")
+    return exported(
+        rendered, "lmms-eval", tmp_path_factory.mktemp("lmms-eval") / "out", "--split", "unseen"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -87,15 +105,22 @@ def functions(task: Path) -> dict[str, Any]:
     return runpy.run_path(str(task / "utils.py"))
 
 
-def test_lmms_eval_gets_a_group_of_tasks_by_protocol_and_split(task: Path, functions: dict[str, Any]) -> None:
+def test_lmms_eval_gets_a_group_of_tasks_by_protocol_and_split(
+    task: Path, functions: dict[str, Any]
+) -> None:
     yaml.add_constructor("!function", lambda loader, node: node.value, yaml.SafeLoader)
-    files = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in task.glob("*.yaml")}
+    files = {
+        path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in task.glob("*.yaml")
+    }
     (group,) = [name for name, content in files.items() if "group" in content]
     assert files[group]["group"] == group
     assert set(files[group]["task"]) == set(files) - {group}
     for name in files[group]["task"]:
         content = files[name]
-        assert (content["task"], content["dataset_kwargs"]) == (name, {"data_files": {"test": f"{name}.jsonl"}})
+        assert (content["task"], content["dataset_kwargs"]) == (
+            name,
+            {"data_files": {"test": f"{name}.jsonl"}},
+        )
         called = [content[key] for key in ("doc_to_visual", "doc_to_text", "process_results")]
         called += [metric["aggregation"] for metric in content["metric_list"]]
         assert all(each.removeprefix("utils.") in functions for each in called)
@@ -109,7 +134,9 @@ def test_lmms_eval_gets_a_group_of_tasks_by_protocol_and_split(task: Path, funct
             assert value == (0 if metric["metric"].endswith("_error") else 1)
 
 
-def test_an_answer_is_right_in_one_order_a_question_in_all_and_an_item_in_all_its_questions(task: Path) -> None:
+def test_an_answer_is_right_in_one_order_a_question_in_all_and_an_item_in_all_its_questions(
+    task: Path,
+) -> None:
     (path,) = task.glob("*_binary_unseen_part.jsonl")
     rows = lines(task, path.name)
     always_b = [result_of(row, "B") for row in rows]
@@ -118,7 +145,9 @@ def test_an_answer_is_right_in_one_order_a_question_in_all_and_an_item_in_all_it
     right = [result_of(row, f"The answer is {row['answer']}.") for row in rows]
     assert share_of(right, "right_in_all_orders") == 1
     n = len({row["item"] for row in rows})
-    assert share_of(right[1:], "right_in_all_orders") == pytest.approx((n - 1) / n)  # an order is missing
+    assert share_of(right[1:], "right_in_all_orders") == pytest.approx(
+        (n - 1) / n
+    )  # an order is missing
     refused = [result_of(row, "I cannot see the image.") for row in rows]
     assert share_of(refused, "right") == 0
 
@@ -136,7 +165,9 @@ def test_the_error_of_a_share_is_that_of_its_cluster_means() -> None:
 
 
 def test_an_item_of_yes_or_no_is_one_group(rendered: Path, tmp_path: Path) -> None:
-    rows = lines(exported(rendered, "inspect", tmp_path / "out", "--protocol", "binary", "--form", "yes-no"))
+    rows = lines(
+        exported(rendered, "inspect", tmp_path / "out", "--protocol", "binary", "--form", "yes-no")
+    )
     assert Counter(row["group"] for row in rows) == dict.fromkeys(range(len(rows) // 2), 2)
     always_yes = [result_of(row, "Yes.") for row in rows]
     assert share_of(always_yes, "right") == 0.5
@@ -144,30 +175,50 @@ def test_an_item_of_yes_or_no_is_one_group(rendered: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("tool", ["lmms-eval", "inspect"])
-def test_the_copied_reader_reads_every_answer_as_score_ask_does(rendered: Path, tmp_path: Path, tool: str) -> None:
+def test_the_copied_reader_reads_every_answer_as_score_ask_does(
+    rendered: Path, tmp_path: Path, tool: str
+) -> None:
     """In a Python of its own, which sees only the exported folder."""
     out = exported(rendered, tool, tmp_path / "out", "--protocol", "binary", "--split", "unseen")
     assert (out / "answer_reader.py").read_bytes() == Path(answer_reader.__file__).read_bytes()
-    own = {"id": "", "item": "", "group": 0, "cluster": "", "orders": 1, "questions": 1, "of_form": 1, "answer": ""}
+    own = {
+        "id": "",
+        "item": "",
+        "group": 0,
+        "cluster": "",
+        "orders": 1,
+        "questions": 1,
+        "of_form": 1,
+        "answer": "",
+    }
     asked = [
-        {**own, "options": CAPTIONS.get(row.question, ()), "form": "images" if row.question == "image" else "choice"}
+        {
+            **own,
+            "options": CAPTIONS.get(row.question, ()),
+            "form": "images" if row.question == "image" else "choice",
+        }
         for row in TABLE
     ]
     (tmp_path / "table.json").write_text(
         json.dumps([[o, r.answer, r.finish] for o, r in zip(asked, TABLE, strict=True)])
     )
     code = (
-        f"import sys, json; sys.path.insert(0, {str(out)!r}); from question_scores import result_of\n"
+        f"import sys, json; sys.path.insert(0, {str(out)!r}); from question_scores import "
+        f"result_of\n"
         f"rows = json.load(open({str(tmp_path / 'table.json')!r}))\n"
         "print(json.dumps([result_of(*row)['says'] for row in rows]))"
     )
-    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True
+    )
     for row, says in zip(TABLE, json.loads(done.stdout), strict=True):
         captions = CAPTIONS.get(row.question, ())
         if row.question == "yes":
             ours = label_of(row, read_yes_no(row.answer, row.finish))
         else:
-            ours = label_of(row, read_choice(row.answer, row.finish, "ABCDE"[: len(captions)], captions))
+            ours = label_of(
+                row, read_choice(row.answer, row.finish, "ABCDE"[: len(captions)], captions)
+            )
         assert REASONS.get(says, says) == ours, row
 
 
@@ -195,16 +246,22 @@ def test_vlmevalkit_gets_a_tsv_for_circular_evaluation(rendered: Path, tmp_path:
     assert sorted(int(row["index"]) % 1_000_000 for row in rows) == sorted(2 * first)
     for row in rows[::17]:
         item = row["id"].split(".")[0]
-        assert [truth[item][row[letter]] for letter in "AB"] == [row["answer"] == letter for letter in "AB"]
+        assert [truth[item][row[letter]] for letter in "AB"] == [
+            row["answer"] == letter for letter in "AB"
+        ]
         image = row["image"] if len(row["image"]) > 64 else images[row["image"]]
         assert base64.b64decode(image) == world.read(f"images/{item.split('-')[1]}.png")
 
 
-def test_clip_benchmark_gets_captions_with_negatives_as_sugarcrepe(rendered: Path, tmp_path: Path) -> None:
+def test_clip_benchmark_gets_captions_with_negatives_as_sugarcrepe(
+    rendered: Path, tmp_path: Path
+) -> None:
     out = exported(rendered, "clip-benchmark", tmp_path / "out", "--protocol", "binary")
     truth, found = captions(rendered), {}
     for folder in out.glob("binary-*"):
-        for item, entry in json.loads((folder / "swap_att.json").read_text(encoding="utf-8")).items():
+        for item, entry in json.loads(
+            (folder / "swap_att.json").read_text(encoding="utf-8")
+        ).items():
             assert (folder / "val2017" / entry["filename"]).read_bytes().startswith(b"\x89PNG")
             assert truth[item] == {entry["caption"]: True, entry["negative_caption"]: False}
             found[item] = folder.name

@@ -16,12 +16,16 @@ def test_webdataset_opens_the_export(rendered: Path, tmp_path: Path) -> None:
     for split, n in benchmark.manifest["scenes"].items():
         tars = sorted((tmp_path / "tars" / split).iterdir())
         assert all(path.stat().st_size <= 200_000 for path in tars)
-        samples = list(webdataset.WebDataset([str(path) for path in tars], shardshuffle=False).decode("pil"))
+        samples = list(
+            webdataset.WebDataset([str(path) for path in tars], shardshuffle=False).decode("pil")
+        )
         assert len(samples) == n
         sample = samples[-1]
         shown = sample["json"]
         assert (shown["split"], shown["scene_id"]) == (split, sample["__key__"])
         assert sample["png"].tobytes() == opened.world.image(shown["scene_id"]).tobytes()
         assert sample["txt"] == shown["captions"][0]
-        assert {True: set(shown["captions"]), False: set(shown["negatives"])} == texts_of(benchmark, shown["scene_id"])
+        assert {True: set(shown["captions"]), False: set(shown["negatives"])} == texts_of(
+            benchmark, shown["scene_id"]
+        )
     assert len(list((tmp_path / "tars" / "train").iterdir())) > 1

@@ -1,4 +1,5 @@
-"""The splits in which training shows what the true text names and not what its foil does, and the reverse."""
+"""The splits in which training shows what the true text names and not what its foil does, and the
+reverse."""
 
 from collections import Counter
 from itertools import combinations
@@ -29,8 +30,12 @@ COUNTS |= {"asymmetric_seen": 20, "asymmetric_unseen": 20}
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_fifth_of_the_asymmetric_groups_is_kept_apart_whole(seed: int) -> None:
-    """Of 405 groups, 810 arrangements each without and with a held-out binding; all other splits are as without."""
-    plain, asked = draw_block("3x3", VOCABULARY, seed), draw_block(["3x3", "asymmetric"], VOCABULARY, seed)
+    """Of 405 groups, 810 arrangements each without and with a held-out binding; all other splits
+    are as without."""
+    plain, asked = (
+        draw_block("3x3", VOCABULARY, seed),
+        draw_block(["3x3", "asymmetric"], VOCABULARY, seed),
+    )
     old, new = SplitPlan(VOCABULARY, plain), SplitPlan(VOCABULARY, asked)
     apart: dict[str, Counter[str | None]] = {}
     for each in arrangements(VOCABULARY, "color"):
@@ -46,7 +51,9 @@ def test_a_fifth_of_the_asymmetric_groups_is_kept_apart_whole(seed: int) -> None
 
 
 @pytest.mark.parametrize("objects", [(2, 2), (3, 5)])
-def test_of_two_objects_that_exchange_their_values_one_text_names_what_is_held_out(objects: tuple[int, int]) -> None:
+def test_of_two_objects_that_exchange_their_values_one_text_names_what_is_held_out(
+    objects: tuple[int, int],
+) -> None:
     prepared = prepare(Job("clevr-many", ["3x3", "asymmetric"], COUNTS, 320, 240, objects=objects))
     held_out, counts = {*prepared.holdout.bindings}, Counter()
     for each in prepared.planned:
@@ -87,13 +94,15 @@ def test_a_model_that_prefers_the_familiar_pays_the_whole_tax(tmp_path: Path) ->
     certificate = verify_dataset(tmp_path, None)[name]
     assert certificate["findings"] == []
     assert "familiarity symmetric but in asymmetric splits" in certificate["sentence"]
-    rows = evaluate(Familiar({*prepared.holdout.bindings}), tmp_path, protocols="binary", out=tmp_path / "run").results[
-        "rows"
-    ]
+    rows = evaluate(
+        Familiar({*prepared.holdout.bindings}), tmp_path, protocols="binary", out=tmp_path / "run"
+    ).results["rows"]
     found = {(row["split"], row["minus"]): row for row in rows if row["kind"] == "swap"}
     assert found["asymmetric_seen", None]["value"] == 1
     assert found["asymmetric_unseen", None]["value"] == 0
-    assert found["partial", None]["value"] == 0  # both texts are as familiar, and a tie is never correct
+    assert (
+        found["partial", None]["value"] == 0
+    )  # both texts are as familiar, and a tie is never correct
     tax = found["asymmetric_seen", "asymmetric_unseen"]
     assert tax["value"] == 1
     assert tax["low"] > 0.5
@@ -101,4 +110,7 @@ def test_a_model_that_prefers_the_familiar_pays_the_whole_tax(tmp_path: Path) ->
     assert cell(table, ["familiar"], "Tax").numbers["value"] == 1
     write_page([read_named(str(tmp_path / "run"))], tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "it is right in 100.0%; when training shows only what the foil names, in 0.0%: +100.0 points [+" in page
+    assert (
+        "it is right in 100.0%; when training shows only what the foil names, in 0.0%: +100.0 "
+        "points [+" in page
+    )

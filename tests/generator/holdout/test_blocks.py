@@ -15,7 +15,8 @@ CLEVR = read_vocabulary("clevr")
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 4), st.integers(1, 5), st.booleans(), st.integers(0, 999))
 def test_held_out_triples_are_closed(rows: int, columns: int, opposites: bool, seed: int) -> None:
-    """(cube, left, sphere) and (sphere, right, cube) are one fact: held out together or not at all."""
+    """(cube, left, sphere) and (sphere, right, cube) are one fact: held out together or not at
+    all."""
     block = draw_block(f"relation:pair={rows}x{columns}", CLEVR, seed, opposites=opposites)
     held = {*block.triples}
     assert len(held) == len(block.triples) >= rows * columns
@@ -26,8 +27,12 @@ def test_held_out_triples_are_closed(rows: int, columns: int, opposites: bool, s
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(2, 5), st.integers(2, 8), st.integers(1, 2), st.integers(1, 3), st.integers(0, 999))
-def test_every_value_and_object_keeps_a_seen_binding(r: int, c: int, values: int, things: int, seed: int) -> None:
+@given(
+    st.integers(2, 5), st.integers(2, 8), st.integers(1, 2), st.integers(1, 3), st.integers(0, 999)
+)
+def test_every_value_and_object_keeps_a_seen_binding(
+    r: int, c: int, values: int, things: int, seed: int
+) -> None:
     """Those that are absent from training as a whole aside."""
     holdout = draw_block((f"{r}x{c}", f"atoms={values}x{things}"), CLEVR, seed)
     seen = [
@@ -43,11 +48,15 @@ def test_every_value_and_object_keeps_a_seen_binding(r: int, c: int, values: int
 
 def test_seeds_choose_different_blocks_and_a_plain_block_is_of_the_tested_kind() -> None:
     assert draw_block("3x3", CLEVR, 0) == draw_block("color:shape=3x3", CLEVR, 0)
-    assert len({(b.values, b.objects) for b in (draw_block("3x3", CLEVR, seed) for seed in range(40))}) > 35
+    assert (
+        len({(b.values, b.objects) for b in (draw_block("3x3", CLEVR, seed) for seed in range(40))})
+        > 35
+    )
 
 
 def test_blocks_are_the_same_in_whatever_order_they_are_asked_for() -> None:
-    """Unseen atoms once took values of the family's tested kind before a block of another kind was drawn."""
+    """Unseen atoms once took values of the family's tested kind before a block of another kind was
+    drawn."""
     asked = "color:shape=3x3", "relation:pair=1x2", "atoms=1x1"
     drawn = [replace(draw_block(each, CLEVR, 0), asked=()) for each in permutations(asked)]
     assert drawn == drawn[:1] * 6

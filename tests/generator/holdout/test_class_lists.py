@@ -18,7 +18,9 @@ PUBLISHED = [1360, 340, 340, 400, 1100], [7440, 1860, 1860, 600, 3700]  # of one
 @settings(max_examples=30, deadline=None)
 @example(215, CLEVR)
 @given(st.integers(0, 10**6), st.sampled_from([CLEVR, PEARSON]))
-def test_class_lists_are_disjoint_and_training_has_every_name(seed: int, vocabulary: Vocabulary) -> None:
+def test_class_lists_are_disjoint_and_training_has_every_name(
+    seed: int, vocabulary: Vocabulary
+) -> None:
     for holdout in draw_holdouts((), "gzsl", vocabulary, seed):
         labels = [each.label for each in holdout.classes]
         assert len({*labels}) == len(labels)
@@ -39,7 +41,10 @@ LEAKS = [
 
 @pytest.mark.parametrize(
     ("preset", "relational", "leaks"),
-    [("pearson2025", [440, 110, 110, 250, 400], LEAKS), ("pearson2025-clean", [480, 120, 120, 200, 400], [])],
+    [
+        ("pearson2025", [440, 110, 110, 250, 400], LEAKS),
+        ("pearson2025-clean", [480, 120, 120, 200, 400], []),
+    ],
 )
 def test_published_lists_have_their_numbers_of_images_and_three_leaks_that_are_mended(
     preset: str, relational: list[int], leaks: list[str]
@@ -47,7 +52,9 @@ def test_published_lists_have_their_numbers_of_images_and_three_leaks_that_are_m
     """Protocols, section 2; Pearson et al. 2025, table 1."""
     holdouts = draw_holdouts((preset,), "gzsl", PEARSON, 0)
     for holdout, numbers in zip(holdouts, (*PUBLISHED, relational), strict=True):
-        assert ClassRule(PEARSON, holdout).published_counts() == dict(zip(SPLITS, numbers, strict=True))
+        assert ClassRule(PEARSON, holdout).published_counts() == dict(
+            zip(SPLITS, numbers, strict=True)
+        )
     assert [leak for holdout in holdouts for leak in shared_labels(holdout)] == leaks
 
 
@@ -55,7 +62,9 @@ def test_labels_may_be_of_any_kind_that_has_enough_values() -> None:
     pug = read_vocabulary("pug").painted_with("texture")
     for holdout in draw_holdouts(("texture:animal=classes",), "gzsl", pug, 0):
         assert (holdout.kind, holdout.category) == ("texture", "animal")
-        assert find_design("gzsl").benchmark_name(holdout) == f"gzsl-texture-animal-{holdout.task}-b0"
+        assert (
+            find_design("gzsl").benchmark_name(holdout) == f"gzsl-texture-animal-{holdout.task}-b0"
+        )
         if holdout.task != "relational":
             assert {each.label[0] for each in holdout.classes} == {*pug.values("texture")}
     sized = draw_holdouts(("color:shape=classes=70/6/20",), "gzsl", CLEVR, 0)[0]
@@ -64,16 +73,29 @@ def test_labels_may_be_of_any_kind_that_has_enough_values() -> None:
 
 def test_lists_of_many_objects_are_drawn_at_once() -> None:
     """With 30 objects drawing again until no two labels of ood_val were converses took minutes."""
-    many = CLEVR.model_copy(update={"objects": {f"thing{i}": CLEVR.objects["cube"] for i in range(60)}})
+    many = CLEVR.model_copy(
+        update={"objects": {f"thing{i}": CLEVR.objects["cube"] for i in range(60)}}
+    )
     relational = draw_holdouts((), "gzsl", many, 0)[2]
-    pairs = [frozenset(each.label) for each in relational.classes if each.split == "ood_val" and "left" in each.label]
+    pairs = [
+        frozenset(each.label)
+        for each in relational.classes
+        if each.split == "ood_val" and "left" in each.label
+    ]
     assert len({*pairs}) == len(pairs) == 60 * 59 // 6
 
 
 def test_three_objects_are_a_dataset_more_over_the_same_lists() -> None:
-    *published, three = draw_holdouts(("color:shape=classes=70/6/20", "objects=3"), "gzsl", CLEVR, 3)
+    *published, three = draw_holdouts(
+        ("color:shape=classes=70/6/20", "objects=3"), "gzsl", CLEVR, 3
+    )
     two = published[1]
-    assert [each.task for each in (*published, three)] == ["single", "two-object", "relational", "three-object"]
+    assert [each.task for each in (*published, three)] == [
+        "single",
+        "two-object",
+        "relational",
+        "three-object",
+    ]
     assert (three.classes, three.bindings) == (two.classes, two.bindings)
     assert find_design("gzsl").benchmark_name(three) == "gzsl-color-shape-three-object-b3"
     rule, listed = ClassRule(CLEVR, three), {name: [] for name in LISTS}
@@ -84,7 +106,10 @@ def test_three_objects_are_a_dataset_more_over_the_same_lists() -> None:
         by_hand = {
             (a, b, c)
             for a, b, c in product(bindings, repeat=3)
-            if a[0] not in (b[0], c[0]) and b[0] != c[0] and a[1] not in (b[1], c[1]) and b[1] != c[1]
+            if a[0] not in (b[0], c[0])
+            and b[0] != c[0]
+            and a[1] not in (b[1], c[1])
+            and b[1] != c[1]
         }
         labels = rule.scenes(name)
         assert len(labels) == len(by_hand)
@@ -98,7 +123,11 @@ def test_a_scene_of_three_objects_is_in_the_split_of_its_labels() -> None:
     unseen, familiar = rule.scenes("ood_test")[0], rule.scenes("train")[0]
     assert rule.place(unseen).split == "ood_test"
     assert rule.place(unseen).held_out == list(unseen)
-    assert {rule.place(familiar, scene_id=str(i)).split for i in range(40)} == {"train", "id_val", "id_test"}
+    assert {rule.place(familiar, scene_id=str(i)).split for i in range(40)} == {
+        "train",
+        "id_val",
+        "id_test",
+    }
     assert rule.place(unseen[:2]).split is None
     assert rule.place((*familiar[:2], unseen[2])).split is None
     assert rule.place((*unseen[:2], (unseen[0][0], unseen[2][1]))).split is None

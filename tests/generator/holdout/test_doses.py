@@ -17,14 +17,16 @@ from generator.vocabulary.schema import read_vocabulary
 
 CLEVR = read_vocabulary("clevr")
 SCENES: list[tuple[str, Arrangement]] = [
-    (f"{number:06d}", arrangement) for number, arrangement in enumerate(arrangements(CLEVR, "color"))
+    (f"{number:06d}", arrangement)
+    for number, arrangement in enumerate(arrangements(CLEVR, "color"))
 ]
 
 
 def dosed_turns(doses: tuple[int, ...], turns: int = 4, block_seed: int = 0) -> list[Holdout]:
     request = HoldoutRequest(holdout=(f"turns={turns}",), block_seeds=(block_seed,))
     return [
-        with_doses(holdout=holdout, doses=doses, vocabulary=CLEVR, scenes=SCENES) for holdout in request.holdouts(CLEVR)
+        with_doses(holdout=holdout, doses=doses, vocabulary=CLEVR, scenes=SCENES)
+        for holdout in request.holdouts(CLEVR)
     ]
 
 
@@ -51,11 +53,20 @@ def test_every_sub_block_has_one_dose(turns: int, block_seed: int) -> None:
             assert len({dose_of.get(binding, 0) for binding in product(values, objects)}) == 1
 
 
-def dosed_turns_without_scenes(doses: tuple[int, ...], turns: int, block_seed: int) -> list[Holdout]:
+def dosed_turns_without_scenes(
+    doses: tuple[int, ...], turns: int, block_seed: int
+) -> list[Holdout]:
     """Turns whose doses are shown by any scene: enough copies of a scene for each binding."""
-    holdouts = HoldoutRequest(holdout=(f"turns={turns}",), block_seeds=(block_seed,)).holdouts(CLEVR)
+    holdouts = HoldoutRequest(holdout=(f"turns={turns}",), block_seeds=(block_seed,)).holdouts(
+        CLEVR
+    )
     return [
-        with_doses(holdout=holdout, doses=doses, vocabulary=CLEVR, scenes=_enough_scenes(holdout, max(doses)))
+        with_doses(
+            holdout=holdout,
+            doses=doses,
+            vocabulary=CLEVR,
+            scenes=_enough_scenes(holdout, max(doses)),
+        )
         for holdout in holdouts
     ]
 
@@ -84,7 +95,9 @@ def test_scenes_of_a_dose_ask_in_a_split_of_their_own() -> None:
         split = rule.place(arrangement).split
         for dose in holdout.doses:
             touched = set(arrangement) & set(dose.bindings)
-            assert (split == dose.split) == (touched == set(arrangement) and rule.pool(arrangement) == "evaluation")
+            assert (split == dose.split) == (
+                touched == set(arrangement) and rule.pool(arrangement) == "evaluation"
+            )
 
 
 def test_an_object_group_has_every_dose_in_some_turn() -> None:

@@ -33,7 +33,9 @@ def written(tmp_path: Path, data: Any) -> Path:
         ("gzsl", ()),
     ],
 )
-def test_the_file_of_a_benchmark_gives_the_same_holdout(design: str, specs: tuple[str, ...], tmp_path: Path) -> None:
+def test_the_file_of_a_benchmark_gives_the_same_holdout(
+    design: str, specs: tuple[str, ...], tmp_path: Path
+) -> None:
     for holdout in draw_holdouts(specs, design, CLEVR, 3):
         assert read_holdout(written(tmp_path, holdout.to_dict()), CLEVR) == holdout
 
@@ -47,9 +49,13 @@ def test_three_keys_are_enough(tmp_path: Path) -> None:
 
 
 def test_written_triples_are_closed(tmp_path: Path) -> None:
-    """A cube left of a sphere is a sphere right of a cube: holding out one alone would leak the other."""
+    """A cube left of a sphere is a sphere right of a cube: holding out one alone would leak the
+    other."""
     data = {"kind": "color", "category": "shape", "triples": [["cube", "left", "sphere"]]}
-    assert read_holdout(written(tmp_path, data), CLEVR).triples == draw_block("left: cube, sphere", CLEVR, 0).triples
+    assert (
+        read_holdout(written(tmp_path, data), CLEVR).triples
+        == draw_block("left: cube, sphere", CLEVR, 0).triples
+    )
 
 
 @pytest.mark.parametrize(
@@ -63,11 +69,19 @@ def test_written_triples_are_closed(tmp_path: Path) -> None:
         ({"kind": "colour"}, "the attribute kind 'colour'"),
         ({"category": "animal"}, "the category 'animal'"),
         ({"design": "blocks"}, "Unknown design 'blocks'"),
-        ({"bindings": [["gray", thing] for thing in CLEVR.objects]}, "value 'gray' without a seen binding"),
-        ({"bindings": [], "values": ["gray"], "objects": ["cube"]}, "the key 'bindings' is missing"),
+        (
+            {"bindings": [["gray", thing] for thing in CLEVR.objects]},
+            "value 'gray' without a seen binding",
+        ),
+        (
+            {"bindings": [], "values": ["gray"], "objects": ["cube"]},
+            "the key 'bindings' is missing",
+        ),
     ],
 )
-def test_the_message_names_the_wrong_key(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_the_message_names_the_wrong_key(
+    change: dict[str, Any], message: str, tmp_path: Path
+) -> None:
     with pytest.raises(UserError) as refused:
         read_holdout(written(tmp_path, MINIMAL | change), CLEVR)
     assert message in refused.value.message
@@ -76,4 +90,7 @@ def test_the_message_names_the_wrong_key(change: dict[str, Any], message: str, t
 @pytest.mark.parametrize("key", ["kind", "category"])
 def test_the_message_names_the_missing_key(key: str, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=f"the key '{key}' is missing"):
-        read_holdout(written(tmp_path, {name: value for name, value in MINIMAL.items() if name != key}), CLEVR)
+        read_holdout(
+            written(tmp_path, {name: value for name, value in MINIMAL.items() if name != key}),
+            CLEVR,
+        )

@@ -26,8 +26,8 @@ def smaller(values: int, objects: int) -> Vocabulary:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_counts_of_the_8x12_grid_with_a_3x3_block(seed: int) -> None:
-    """Protocols, section 1: 6,042 seen (810 asymmetric), 1,314 partial (810 asymmetric), 36 unseen; groups 1,308 /
-    126 / 9 / 405."""
+    """Protocols, section 1: 6,042 seen (810 asymmetric), 1,314 partial (810 asymmetric), 36 unseen;
+    groups 1,308 / 126 / 9 / 405."""
     plan = SplitPlan(VOCABULARY, draw_block("3x3", VOCABULARY, seed))
     scenes: Counter[tuple[int, bool]] = Counter()
     groups: dict[tuple[int, bool], set[str]] = {}
@@ -36,7 +36,13 @@ def test_counts_of_the_8x12_grid_with_a_3x3_block(seed: int) -> None:
         key = (len(placing.held_out), symmetric(arrangement, plan.holdout))
         scenes[key] += 1
         groups.setdefault(key, set()).add(cluster_of(arrangement))
-    assert scenes == {(0, True): 5232, (0, False): 810, (1, True): 504, (1, False): 810, (2, True): 36}
+    assert scenes == {
+        (0, True): 5232,
+        (0, False): 810,
+        (1, True): 504,
+        (1, False): 810,
+        (2, True): 36,
+    }
     assert {key: len(names) for key, names in groups.items()} == {
         (0, True): 1308,
         (0, False): 405,
@@ -56,15 +62,19 @@ def drawn_block(data: st.DataObject) -> tuple[Vocabulary, Holdout]:
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_the_rule_of_splits_against_every_pairing(data: st.DataObject) -> None:
-    """Symmetric means: all pairings of the values with the objects have as many held-out bindings, counted one by
-    one."""
+    """Symmetric means: all pairings of the values with the objects have as many held-out bindings,
+    counted one by one."""
     vocabulary, block = drawn_block(data)
     plan = SplitPlan(vocabulary, block)
-    bindings = st.tuples(st.sampled_from(vocabulary.values("color")), st.sampled_from(list(vocabulary.objects)))
+    bindings = st.tuples(
+        st.sampled_from(vocabulary.values("color")), st.sampled_from(list(vocabulary.objects))
+    )
     arrangement = tuple(data.draw(st.lists(bindings, min_size=1, max_size=6)))
     values, objects = zip(*arrangement, strict=True)
     pairings = [tuple(zip(order, objects, strict=True)) for order in permutations(values)]
-    counts = {sum(v in block.values and o in block.objects for v, o in pairing) for pairing in pairings}
+    counts = {
+        sum(v in block.values and o in block.objects for v, o in pairing) for pairing in pairings
+    }
     placings = [plan.place(pairing) for pairing in pairings]
     assert {symmetric(pairing, block) for pairing in pairings} == {len(counts) == 1}
     if len(counts) == 1:
@@ -83,7 +93,9 @@ def test_the_rule_of_splits_against_every_pairing(data: st.DataObject) -> None:
 def test_a_group_lies_in_one_split_in_any_order(data: st.DataObject) -> None:
     vocabulary, block = drawn_block(data)
     plan = SplitPlan(vocabulary, block)
-    bindings = st.tuples(st.sampled_from(vocabulary.values("color")), st.sampled_from(list(vocabulary.objects)))
+    bindings = st.tuples(
+        st.sampled_from(vocabulary.values("color")), st.sampled_from(list(vocabulary.objects))
+    )
     arrangement = data.draw(st.lists(bindings, min_size=1, max_size=10))
     shuffled = data.draw(st.permutations(arrangement))
     assert cluster_of(tuple(shuffled)) == cluster_of(tuple(arrangement))
@@ -128,6 +140,7 @@ def test_symmetric_is_what_no_other_pairing_changes(
     holdout = Holdout("color", "shape", bindings=tuple(held_out))
     values, objects = zip(*arrangement, strict=True)
     counts = {
-        sum(binding in held_out for binding in zip(paired, objects, strict=True)) for paired in permutations(values)
+        sum(binding in held_out for binding in zip(paired, objects, strict=True))
+        for paired in permutations(values)
     }
     assert symmetric(arrangement, holdout) == (len(counts) == 1)

@@ -1,4 +1,5 @@
-"""Benchmarks of named combinations: the judge proves them from holdout.json, and finds what leaks."""
+"""Benchmarks of named combinations: the judge proves them from holdout.json, and finds what
+leaks."""
 
 from pathlib import Path
 
@@ -26,7 +27,9 @@ BLOCK = {"train": 90, "val": 2, "seen": 6, "partial": 6, "unseen": 6}
         (["gray:cube", "blue:cube"], {**SINGLE, "partial": 6}, "clevr"),
     ],
 )
-def test_the_judge_proves_what_was_named(specs: list[str], counts: dict[str, int], family: str, tmp_path: Path) -> None:
+def test_the_judge_proves_what_was_named(
+    specs: list[str], counts: dict[str, int], family: str, tmp_path: Path
+) -> None:
     prepared = prepare(Job(family, specs, counts, 64, 48))
     write_planned(tmp_path, prepared)
     ((name, summary),) = write_benchmarks(tmp_path, Dataset.open(tmp_path).world, False).items()
@@ -47,9 +50,13 @@ def test_a_named_binding_that_training_shows_is_a_leak(tmp_path: Path) -> None:
 
     edit(tmp_path / "benchmarks" / name, "splits", train_on_what_is_held_out)
     found = verify_dataset(tmp_path, None)[name]["findings"]
-    assert any(finding["fault"] == "leaked binding" and "gray cube" in str(finding) for finding in found), found[:3]
+    assert any(
+        finding["fault"] == "leaked binding" and "gray cube" in str(finding) for finding in found
+    ), found[:3]
 
 
 def test_a_split_that_balance_leaves_empty_is_refused_by_name() -> None:
-    with pytest.raises(UserError, match="with splits train, val, seen, asymmetric_seen, asymmetric_unseen"):
+    with pytest.raises(
+        UserError, match="with splits train, val, seen, asymmetric_seen, asymmetric_unseen"
+    ):
         prepare(Job("clevr", ["gray:cube"], "unseen=5", 64, 48))

@@ -1,4 +1,5 @@
-"""Splits that cannot have a scene are told from counts, exactly as an enumeration of all scenes finds them."""
+"""Splits that cannot have a scene are told from counts, exactly as an enumeration of all scenes
+finds them."""
 
 from itertools import combinations, product
 
@@ -35,7 +36,8 @@ def askable(scene: tuple[Binding, ...], holdout: Holdout, split: str) -> bool:
     things = [thing for _, thing in scene]
     alone = [binding for binding in scene if things.count(binding[1]) == 1]
     return any(
-        one[0] != other[0] and (split != "partial" or (one in holdout.bindings) != (other in holdout.bindings))
+        one[0] != other[0]
+        and (split != "partial" or (one in holdout.bindings) != (other in holdout.bindings))
         for one, other in combinations(alone, 2)
     )
 

@@ -20,7 +20,9 @@ def test_presets_fit_their_family(name: str) -> None:
     assert draw_holdouts(preset.holdout, preset.design, read_vocabulary(preset.family), 0)
 
 
-@pytest.mark.skipif(not SPARE.exists(), reason="the labels of PUG:SPARE lie beside the project, and are not there")
+@pytest.mark.skipif(
+    not SPARE.exists(), reason="the labels of PUG:SPARE lie beside the project, and are not there"
+)
 def test_the_grid_stands_in_the_order_of_spare() -> None:
     """Row by row, in its own names, such as DeerStag and Red."""
     with SPARE.open(encoding="utf-8", newline="") as file:
@@ -30,6 +32,12 @@ def test_the_grid_stands_in_the_order_of_spare() -> None:
     assert {row["world_name"].lower() for row in rows} == set(preset.environments)
     grid = arrangements(read_vocabulary(preset.family).painted_with("color"), "color")
     assert [
-        ((row["character_texture"], row["character_name"]), (row["character2_texture"], row["character2_name"]))
+        (
+            (row["character_texture"], row["character_name"]),
+            (row["character2_texture"], row["character2_name"]),
+        )
         for row in rows
-    ] == [tuple((value.title(), thing.title().replace(" ", "")) for value, thing in scene) for scene in grid]
+    ] == [
+        tuple((value.title(), thing.title().replace(" ", "")) for value, thing in scene)
+        for scene in grid
+    ]

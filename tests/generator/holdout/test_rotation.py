@@ -1,4 +1,5 @@
-"""Rotations: the turns partition the bindings, and the pools of images do not depend on the turn."""
+"""Rotations: the turns partition the bindings, and the pools of images do not depend on the
+turn."""
 
 from collections import Counter
 from itertools import combinations, islice, product
@@ -23,7 +24,9 @@ def turns_of(option: str, vocabulary: Vocabulary = CLEVR, block_seed: int = 0) -
 
 
 @given(st.integers(2, 4), st.integers(0, 50), st.sampled_from(["clevr", "pug", "things"]))
-def test_every_binding_is_held_out_in_exactly_one_turn(turns: int, block_seed: int, family: str) -> None:
+def test_every_binding_is_held_out_in_exactly_one_turn(
+    turns: int, block_seed: int, family: str
+) -> None:
     vocabulary = read_vocabulary(family)
     holdouts = turns_of(f"turns={turns}", vocabulary, block_seed)
     held_out = Counter(binding for holdout in holdouts for binding in holdout.bindings)
@@ -49,10 +52,13 @@ def test_no_turn_trains_on_what_another_evaluates(turns: int) -> None:
     n_unseen = 0
     for arrangement in arrangements(CLEVR, "color"):
         splits = [rule.place(arrangement).split for rule in rules]
-        pools = {"evaluation" if split in EVALUATION else split for split in splits if split is not None}
+        pools = {
+            "evaluation" if split in EVALUATION else split for split in splits if split is not None
+        }
         assert len(pools) <= 1, arrangement
         if "unseen" in splits:
-            # What is unseen in one turn is seen in all others, so that difficulty cancels in the gap.
+            # What is unseen in one turn is seen in all others, so that difficulty cancels in the
+            # gap.
             assert splits.count("unseen") == 1
             assert splits.count("seen") == turns - 1
             n_unseen += 1

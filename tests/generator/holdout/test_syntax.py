@@ -1,4 +1,5 @@
-"""The grammar of `--holdout`: every form is read, and every wrong name is answered with a near one."""
+"""The grammar of `--holdout`: every form is read, and every wrong name is answered with a near
+one."""
 
 import re
 import shlex
@@ -16,7 +17,11 @@ from generator.holdout.syntax import file_name_of, parse_part, short_name
 from generator.vocabulary.schema import read_vocabulary
 from tests.paths import CHECKOUT
 
-CLEVR, PUG, RELATIONS = read_vocabulary("clevr"), read_vocabulary("pug"), read_vocabulary("clevr-relations")
+CLEVR, PUG, RELATIONS = (
+    read_vocabulary("clevr"),
+    read_vocabulary("pug"),
+    read_vocabulary("clevr-relations"),
+)
 COLORS, SHAPES = CLEVR.values("color"), list(CLEVR.objects)
 
 
@@ -28,7 +33,11 @@ def test_a_block_of_names_holds_out_these_names(data: st.DataObject) -> None:
     lists = [f"color{blank}={blank}{f',{blank}'.join(values)}", f"shape={','.join(objects)}"]
     holdout = draw_block(" ".join(data.draw(st.permutations(lists))), CLEVR, 0)
     assert holdout.bindings == tuple(product(values, objects))
-    assert (holdout.values, holdout.objects, holdout.is_block) == (tuple(values), tuple(objects), True)
+    assert (holdout.values, holdout.objects, holdout.is_block) == (
+        tuple(values),
+        tuple(objects),
+        True,
+    )
     single = draw_block([f"{value}:{thing}" for value, thing in holdout.bindings], CLEVR, 0)
     assert (single.kind, single.values, single.objects, single.bindings) == (
         holdout.kind,
@@ -39,7 +48,10 @@ def test_a_block_of_names_holds_out_these_names(data: st.DataObject) -> None:
 
 
 def test_names_with_blanks_are_read() -> None:
-    assert draw_block("texture=grass,wood animal=deer stag,fox", PUG, 0).objects == ("deer stag", "fox")
+    assert draw_block("texture=grass,wood animal=deer stag,fox", PUG, 0).objects == (
+        "deer stag",
+        "fox",
+    )
     assert draw_block("grass:deer stag", PUG, 0).bindings == (("grass", "deer stag"),)
 
 
@@ -62,10 +74,16 @@ def test_named_combinations_do_not_depend_on_the_seed() -> None:
         (["color=grey shape=cube"], "unknown color 'grey'; did you mean 'gray'?"),
         (["color=gray shape=cueb"], "unknown shape 'cueb'; did you mean 'cube'?"),
         (["colour=gray shape=cube"], "unknown attribute kind 'colour'; did you mean 'color'?"),
-        (["color=gray animal=cube"], "unknown attribute kind 'animal'; expected one of: color, material, size, shape"),
+        (
+            ["color=gray animal=cube"],
+            "unknown attribute kind 'animal'; expected one of: color, material, size, shape",
+        ),
         (["color=gray"], 'such as "color=gray,red shape=cube,sphere"'),
         (["shape=cube"], "expected values of one attribute kind and objects"),
-        (["color=gray material=metal shape=cube"], "expected values of one attribute kind and objects"),
+        (
+            ["color=gray material=metal shape=cube"],
+            "expected values of one attribute kind and objects",
+        ),
         (["color=gray color=blue shape=cube"], "'color' is there twice"),
         (["color=gray,gray shape=cube"], "names 'gray' twice"),
         (["color=gray, shape=cube"], "unknown color ''"),
@@ -80,10 +98,22 @@ def test_named_combinations_do_not_depend_on_the_seed() -> None:
         (["gray: cube, sphere"], 'write "color=gray shape=cube,sphere"'),
         (["gray:cube", "metal:cube"], "about color and metal:cube about material"),
         (["gray:cube", "3x3"], "is drawn by seed and gray:cube is named"),
-        (["left: cube, sphere", "relation:pair=1x2"], "is drawn by seed and left: cube, sphere is named"),
-        (["material=rubber,metal shape=cube"], "leave the held-out object 'cube' without a seen binding"),
-        ([f"color=gray shape={','.join(SHAPES)}"], "leave the held-out value 'gray' without a seen binding"),
-        ([f"gray:{thing}" for thing in SHAPES], "leave the held-out value 'gray' without a seen binding"),
+        (
+            ["left: cube, sphere", "relation:pair=1x2"],
+            "is drawn by seed and left: cube, sphere is named",
+        ),
+        (
+            ["material=rubber,metal shape=cube"],
+            "leave the held-out object 'cube' without a seen binding",
+        ),
+        (
+            [f"color=gray shape={','.join(SHAPES)}"],
+            "leave the held-out value 'gray' without a seen binding",
+        ),
+        (
+            [f"gray:{thing}" for thing in SHAPES],
+            "leave the held-out value 'gray' without a seen binding",
+        ),
         (["gray:cube:cone"], "such as 3x3 or relation:pair=2x3, names such as"),
     ],
 )
@@ -108,30 +138,47 @@ def test_parts_keep_their_text(spec: str) -> None:
 
 
 def test_the_kind_under_test_is_found_by_a_value() -> None:
-    """A family that paints either colours or textures gets the kind that the named value belongs to."""
-    assert kind_asked(["wood:fox"], PUG) == kind_asked(["texture=wood animal=fox"], PUG) == "texture"
+    """A family that paints either colours or textures gets the kind that the named value belongs
+    to."""
+    assert (
+        kind_asked(["wood:fox"], PUG) == kind_asked(["texture=wood animal=fox"], PUG) == "texture"
+    )
     assert kind_asked(["red:fox"], PUG) == kind_asked(["3x3"], PUG) == "color"
 
 
 def test_the_name_of_a_file_has_no_blank_and_stays_short() -> None:
-    assert file_name_of("color=gray,blue shape=cube", "color", "shape") == "color-gray-blue-shape-cube"
+    assert (
+        file_name_of("color=gray,blue shape=cube", "color", "shape") == "color-gray-blue-shape-cube"
+    )
     assert file_name_of("grass:deer stag", "texture", "animal") == "grass-deer-stag"
-    long, other = (short_name("+".join(f"gray-{name}" for name in names)) for names in (SHAPES, SHAPES[::-1]))
+    long, other = (
+        short_name("+".join(f"gray-{name}" for name in names)) for names in (SHAPES, SHAPES[::-1])
+    )
     assert long != other
     assert len(long) < 100
 
 
 def test_every_holdout_on_the_page_about_choosing_is_one(tmp_path: Path) -> None:
     """With the family of the README, which the page uses too."""
-    readme, page = ((CHECKOUT / name).read_text("utf-8") for name in ("README.md", "docs/choose.md"))
+    readme, page = (
+        (CHECKOUT / name).read_text("utf-8") for name in ("README.md", "docs/choose.md")
+    )
     family = re.search(r"```toml\n(extends = \"pug\".*?)\[objects\]", readme, re.DOTALL)
     assert family
-    (tmp_path / "zoo.toml").write_text(family[1] + "[objects]\njackalope = { mesh = 'hourglass' }\n", "utf-8")
+    (tmp_path / "zoo.toml").write_text(
+        family[1] + "[objects]\njackalope = { mesh = 'hourglass' }\n", "utf-8"
+    )
     zoo = read_vocabulary(str(tmp_path / "zoo.toml"))
-    commands = [shlex.split(line, comments=True) for line in re.findall(r"^gen .*--holdout.*$", page, re.MULTILINE)]
+    commands = [
+        shlex.split(line, comments=True)
+        for line in re.findall(r"^gen .*--holdout.*$", page, re.MULTILINE)
+    ]
     assert len(commands) > 6
     for words in commands:
         specs = [spec for option, spec in pairwise(words) if option == "--holdout"]
         vocabulary = zoo.painted_with(kind_asked(specs, zoo)) if "zoo.toml" in words else CLEVR
         if not specs[0].endswith(".json"):
-            assert draw_block(specs, vocabulary, 0).bindings or draw_block(specs, vocabulary, 0).triples
+            assert (
+                draw_block(specs, vocabulary, 0).bindings
+                or draw_block(specs, vocabulary, 0).triples
+            )

@@ -1,4 +1,5 @@
-"""Worlds of which nothing is held out (`--holdout none`): one split, for models that were trained elsewhere."""
+"""Worlds of which nothing is held out (`--holdout none`): one split, for models that were trained
+elsewhere."""
 
 import re
 from collections import Counter
@@ -34,24 +35,32 @@ def test_every_arrangement_is_in_the_one_split() -> None:
 
 def test_crowded_scenes_of_three_shapes_can_be_asked_about_two_of_their_objects() -> None:
     """A block leaves the family of CLEVR itself no unseen scene of three objects or more."""
-    planned = prepare(Job("clevr-original", "none", "60", 64, 48, objects=(3, 6), pairs=False)).planned
+    planned = prepare(
+        Job("clevr-original", "none", "60", 64, 48, objects=(3, 6), pairs=False)
+    ).planned
     assert [each.split for each in planned] == ["all"] * 60
     numbers = Counter(len(each.objects) for each in planned)
     assert set(numbers) == {3, 4, 5, 6}
     assert max(numbers.values()) - min(numbers.values()) <= 1
     for each in planned:
         shapes = Counter(category for category, _ in each.objects)
-        lone = {attributes["color"] for category, attributes in each.objects if shapes[category] == 1}
+        lone = {
+            attributes["color"] for category, attributes in each.objects if shapes[category] == 1
+        }
         assert len(lone) > 1
 
 
 def test_it_is_one_benchmark_whatever_the_seed() -> None:
     request = HoldoutRequest("bindsplit", ("none",), (3,))
-    assert request.holdouts(VOCABULARY) == HoldoutRequest("bindsplit", ("none",)).holdouts(VOCABULARY)
+    assert request.holdouts(VOCABULARY) == HoldoutRequest("bindsplit", ("none",)).holdouts(
+        VOCABULARY
+    )
 
 
 @pytest.mark.parametrize("objects", [(2, 2), pytest.param((3, 6), marks=pytest.mark.full)])
-def test_protocols_are_asked_verified_and_measured_in_one_row(objects: tuple[int, int], tmp_path: Path) -> None:
+def test_protocols_are_asked_verified_and_measured_in_one_row(
+    objects: tuple[int, int], tmp_path: Path
+) -> None:
     prepared = prepare(Job("clevr-many", "none", "30", 64, 48, objects=objects))
     write_planned(tmp_path, prepared)
     (first,) = write_benchmarks(tmp_path, Dataset.open(tmp_path).world, False).values()
@@ -60,7 +69,10 @@ def test_protocols_are_asked_verified_and_measured_in_one_row(objects: tuple[int
     protocols = ("binary", "integration", "skill")[: 3 if objects[1] > 2 else 1]
     describe(tmp_path, Dataset.open(tmp_path).world, prepared.holdout, "texts", Request(protocols))
     certificates = verify_dataset(tmp_path, None)
-    assert {name: each["findings"] for name, each in certificates.items()} == {"none": [], "texts": []}
+    assert {name: each["findings"] for name, each in certificates.items()} == {
+        "none": [],
+        "texts": [],
+    }
     questions = Questions.open(tmp_path, "texts")
     rows = evaluate("blind:length", questions, out=tmp_path / "run").results["rows"]
     assert {row["protocol"] for row in rows} == {*protocols}

@@ -19,7 +19,9 @@ SIZE = (160, 120)
 
 
 def thing(category: str, color: str, x: float, y: float = 0.0, z: float = 0.0) -> SceneObject:
-    return SceneObject(category, {"color": color, "material": "rubber", "size": "large"}, (x, y, z), 0.3)
+    return SceneObject(
+        category, {"color": color, "material": "rubber", "size": "large"}, (x, y, z), 0.3
+    )
 
 
 def scene(*objects: SceneObject, vocabulary: Vocabulary = CLEVR) -> Scene:
@@ -32,7 +34,8 @@ Change = Callable[[np.ndarray, dict[str, Any]], np.ndarray | None]
 
 
 def repaint(root: Path, *changes: Change) -> None:
-    """Change the images of the first scenes, in place or to what a change returns, and compute all digests anew."""
+    """Change the images of the first scenes, in place or to what a change returns, and compute all
+    digests anew."""
     for row, change in zip(Dataset.open(root).world.scenes.to_pylist(), changes, strict=False):
         path = root / "world/images" / f"{row['scene_id']}.png"
         with Image.open(path) as image:

@@ -11,8 +11,14 @@ from generator.inspection.sheets import contact_sheet, draw_preview, save_sheet
 
 def test_every_split_has_a_row_as_long_as_asked(rendered: Path, tmp_path: Path) -> None:
     sizes = {}
-    for name, splits, n in [("one", ("seen",), 2), ("two", ("seen", "unseen"), 2), ("long", ("seen",), 4)]:
-        with Image.open(draw_preview(rendered, None, splits, n, 0, tmp_path / f"{name}.png")) as sheet:
+    for name, splits, n in [
+        ("one", ("seen",), 2),
+        ("two", ("seen", "unseen"), 2),
+        ("long", ("seen",), 4),
+    ]:
+        with Image.open(
+            draw_preview(rendered, None, splits, n, 0, tmp_path / f"{name}.png")
+        ) as sheet:
             sizes[name] = sheet.size
     assert sizes["two"][1] - 10 > 1.5 * (sizes["one"][1] - 10)
     assert sizes["long"][0] - 10 == 2 * (sizes["one"][0] - 10)
@@ -23,7 +29,10 @@ CAPTION = "There is a large red metal cube to the left of a small blue rubber sp
 
 def test_captions_are_whole_and_small_images_enlarged_by_a_whole_number() -> None:
     tiny = Image.fromarray(np.random.default_rng(0).integers(0, 255, (9, 16, 3), np.uint8))
-    short, long = (contact_sheet([("seen", [(tiny, [text, "not: it"])])], 280, "one") for text in ("A cube.", CAPTION))
+    short, long = (
+        contact_sheet([("seen", [(tiny, [text, "not: it"])])], 280, "one")
+        for text in ("A cube.", CAPTION)
+    )
     assert long.height - short.height == 20  # of two lines
     pixels = np.asarray(long)
     enlarged = np.kron(np.asarray(tiny), np.ones((17, 17, 1), np.uint8))  # 280 // 16

@@ -1,5 +1,5 @@
-"""`gen verify --images`: what an attacker changed, all digests computed again, is found at the level that can find
-it."""
+"""`gen verify --images`: what an attacker changed, all digests computed again, is found at the
+level that can find it."""
 
 import json
 import tomllib
@@ -30,17 +30,26 @@ from tests.generator.judge.datasets import BENCHMARK, edit, said, seal
 
 
 def at_images(root: Path, number: int | None = None, render: bool = False) -> dict[str, Any]:
-    return verify_dataset(root, None, examine=Examination(number, render, seed=0, farm=Farm(1)))[BENCHMARK]
+    return verify_dataset(root, None, examine=Examination(number, render, seed=0, farm=Farm(1)))[
+        BENCHMARK
+    ]
 
 
 def test_a_dataset_as_it_was_made_is_clean_at_every_level(own: Path) -> None:
-    for number, level, n in ((6, "sampled outlines", 6), (28, "all outlines", 28), (None, "all outlines", 28)):
+    for number, level, n in (
+        (6, "sampled outlines", 6),
+        (28, "all outlines", 28),
+        (None, "all outlines", 28),
+    ):
         certificate = at_images(own, number)
         assert (certificate["status"], certificate["level"]) == ("clean", level)
         judged = {"scenes": n, "objects": 2 * n, "outlines": 2 * n, "floors": n}
         assert certificate["images"] | judged == certificate["images"]
         assert 0 < certificate["images"]["colors"] <= 2 * n
-        assert f"at the level of {level}: {n} of 28 images compared with their records" in certificate["sentence"]
+        assert (
+            f"at the level of {level}: {n} of 28 images compared with their records"
+            in certificate["sentence"]
+        )
         assert "rendered" not in certificate["sentence"]
     rendered = at_images(own, 2, render=True)
     assert (rendered["status"], rendered["level"]) == ("clean", "sampled images")
@@ -56,7 +65,9 @@ def test_exchanged_images_are_found(own: Path) -> None:
         path.write_bytes(data)
     seal(own / "world")
     found = Examination(None, render=False)(own, {path.stem: ("train",) for path in paths}).findings
-    named = " ".join(each["what"] for each in found if each["fault"] in ("wrong color", "wrong outline"))
+    named = " ".join(
+        each["what"] for each in found if each["fault"] in ("wrong color", "wrong outline")
+    )
     assert [path.stem for path in paths if path.stem not in named] == []
 
 
@@ -64,11 +75,16 @@ def test_a_color_renamed_in_the_vocabulary(own: Path) -> None:
     path = own / "world/vocabulary.toml"
     vocabulary = tomllib.loads(path.read_text(encoding="utf-8"))
     colors = vocabulary["attributes"]["color"]
-    colors["red"]["linear"], colors["blue"]["linear"] = colors["blue"]["linear"], colors["red"]["linear"]
+    colors["red"]["linear"], colors["blue"]["linear"] = (
+        colors["blue"]["linear"],
+        colors["red"]["linear"],
+    )
     path.write_text(tomli_w.dumps(vocabulary), encoding="utf-8")
     seal(own / "world")
     certificate = at_images(own)
-    assert "the value 'red' of color has the colour that people call blue" in said(certificate, "wrong word")
+    assert "the value 'red' of color has the colour that people call blue" in said(
+        certificate, "wrong word"
+    )
     assert "is recorded as red and its pixels show blue" in said(certificate, "wrong color")
 
 
@@ -81,7 +97,9 @@ def test_poses_edited_with_boxes_and_without_a_change_of_relations(own: Path) ->
             for thing in record["objects"]:
                 thing["position"][0] += 1.0
             row["scene"] = json.dumps(record)
-            drawn = outlines(Scene.from_json(row["scene"]), vocabulary, (row["width"], row["height"]))
+            drawn = outlines(
+                Scene.from_json(row["scene"]), vocabulary, (row["width"], row["height"])
+            )
             for thing, each in zip(row["objects"], drawn, strict=True):
                 thing["amodal_box"] = list(box_of(each.whole) or (0, 0, 0, 0))
         rows[0]["objects"][1]["amodal_box"][0] += 3
@@ -121,7 +139,9 @@ def test_a_record_that_cannot_be_drawn_is_named(own: Path) -> None:
     found = said(at_images(own), "wrong record")
     drawn = found.split(" | ")
     for words in changes:
-        assert any("its record cannot be drawn: " in finding and words in finding for finding in drawn), words
+        assert any(
+            "its record cannot be drawn: " in finding and words in finding for finding in drawn
+        ), words
 
 
 def test_a_damaged_world_stays_at_the_level_of_records(own: Path) -> None:
@@ -159,12 +179,15 @@ def test_splits_are_drawn_from_evenly(names: list[tuple[str]], number: int, seed
 
 def test_all_are_drawn_in_time() -> None:
     splits = {f"{i:06d}": ("train",) for i in range(1000)}
-    counts = Counter(scene_id for seed in range(200) for scene_id in sample_scenes(splits, 100, seed))
+    counts = Counter(
+        scene_id for seed in range(200) for scene_id in sample_scenes(splits, 100, seed)
+    )
     assert len(counts) == 1000  # none can be sure to be spared
 
 
 def test_what_stands_on_a_bare_floor_without_a_record_is_found(own: Path) -> None:
-    """An object's colour, and letters, in a corner where no object is; and a floor of another colour."""
+    """An object's colour, and letters, in a corner where no object is; and a floor of another
+    colour."""
 
     def add_object(pixels: np.ndarray, row: dict[str, Any]) -> None:
         y, x = _free(row)

@@ -51,7 +51,10 @@ def test_shipped_families_are_without_findings(family: str) -> None:
     assert [each for each in check_family(family) if each.level != "note"] == []
 
 
-HEADER = "family,tested,kind,name,objects,64 draft,64 standard,128 draft,128 standard,224 draft,224 standard\n"
+HEADER = (
+    "family,tested,kind,name,objects,64 draft,64 standard,128 draft,128 standard,224 draft,224 "
+    "standard\n"
+)
 MEASURED = f"""{HEADER}clevr,color,shape,cone,50,99,94.9,96,99,97,98
 clevr,color,shape,cube,50,95,95,95,95,95,95
 clevr,color,color,red,80,90,91,92,93,94,95
@@ -85,38 +88,52 @@ def test_what_few_images_showed_is_named_where_the_family_shows_the_same(
     changed: str, named: list[str], tmp_path: Path
 ) -> None:
     (tmp_path / "mine.toml").write_text(f'extends = "clevr"\n{changed}\n')
-    found = [each for each in check_family(str(tmp_path / "mine.toml")) if each.check == "legibility"]
+    found = [
+        each for each in check_family(str(tmp_path / "mine.toml")) if each.check == "legibility"
+    ]
     assert [each.names for each in found] == [(name,) for name in named]
     told = {each.names[0]: (each.level, each.measure, each.message) for each in found}
     if "red" in named:
         assert told["red"] == (
             "note",
             None,
-            "'red' of color is named on 94% of images of 224 pixels in the family 'clevr', expected 95%; "
-            "no size that was measured is enough.",
+            "'red' of color is named on 94% of images of 224 pixels in the family 'clevr', "
+            "expected 95%; no size that was measured is enough.",
         )
         assert told["blue"][:2] == ("note", 224)
         assert told["cone"] == (
             "note",
             128,
-            "'cone' of shape is named on 94% of images of 64 pixels in the family 'clevr', expected 95%; "
-            "take 128 or more.",
+            "'cone' of shape is named on 94% of images of 64 pixels in the family 'clevr', "
+            "expected 95%; take 128 or more.",
         )
 
 
 def test_every_name_of_every_family_is_measured() -> None:
     told = {(each.family, each.tested, each.kind, each.name) for each in legibility.measured()}
     due = set()
-    for name in set(shipped_families()) - {"pearson2025"}:  # it has the stage of clevr, and some of its shapes
+    for name in set(shipped_families()) - {
+        "pearson2025"
+    }:  # it has the stage of clevr, and some of its shapes
         for paint in read_vocabulary(name).paints or ("",):
             family = read_vocabulary(name).painted_with(paint)
-            named = {kind: list(values) for kind, values in family.attributes.items() if kind not in ("size", "coat")}
+            named = {
+                kind: list(values)
+                for kind, values in family.attributes.items()
+                if kind not in ("size", "coat")
+            }
             due |= {(name, family.tested, family.category, each) for each in family.objects}
-            due |= {(name, family.tested, kind, each) for kind, values in named.items() for each in values}
+            due |= {
+                (name, family.tested, kind, each)
+                for kind, values in named.items()
+                for each in values
+            }
     assert told == due
     assert len(told) == len(legibility.measured())
     assert all(each.objects >= 20 for each in legibility.measured())
-    assert all(0 <= percent <= 100 for each in legibility.measured() for percent in each.percent.values())
+    assert all(
+        0 <= percent <= 100 for each in legibility.measured() for percent in each.percent.values()
+    )
 
 
 def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
@@ -127,7 +144,8 @@ def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     assert checking.startswith("Checking mine.toml: ")
     assert errors == [
         "error: the word 'red' means both color.red and color.teal; choose another for one of them.",
-        "error: the word 'ball' means both color.teal and shape.sphere; choose another for one of them.",
+        "error: the word 'ball' means both color.teal and shape.sphere; choose another for one of "
+        "them.",
         "error: relation 'near' has the opposite 'far', which is not declared; add it.",
     ]
 
@@ -156,7 +174,9 @@ def test_unknown_keys_are_all_named(tmp_path: Path) -> None:
 
 
 def with_object(name: str, **keys: str) -> list[str]:
-    return list(misspelt(CLEVR.model_copy(update={"objects": {name: ObjectSpec(mesh="cube", **keys)}})))
+    return list(
+        misspelt(CLEVR.model_copy(update={"objects": {name: ObjectSpec(mesh="cube", **keys)}}))
+    )
 
 
 @pytest.mark.parametrize(
@@ -179,16 +199,26 @@ def test_words_that_are_declared_or_regular_pass() -> None:
 
 def test_a_caption_that_reads_otherwise_is_named() -> None:
     vocabulary = CLEVR.model_copy(
-        update={"objects": {"cube": ObjectSpec(), "cube and a cone": ObjectSpec(mesh="cone"), "cone": ObjectSpec()}}
+        update={
+            "objects": {
+                "cube": ObjectSpec(),
+                "cube and a cone": ObjectSpec(mesh="cone"),
+                "cone": ObjectSpec(),
+            }
+        }
     )
-    assert any("cube and a cone" in message for message in unreadable(vocabulary, vocabulary.toml()))
+    assert any(
+        "cube and a cone" in message for message in unreadable(vocabulary, vocabulary.toml())
+    )
     assert not list(unreadable(CLEVR, CLEVR.toml()))
 
 
 def test_light_from_the_camera_falls_on_a_ball_as_lambert_says() -> None:
     sun = CLEVR.lamps["sun"].model_copy(update={"energy": math.pi, "color": (1.0, 1.0, 1.0)})
     away = tuple(p - t for p, t in zip(CLEVR.camera.position, CLEVR.camera.target, strict=True))
-    lit = CLEVR.model_copy(update={"sky": 0.0, "lamps": {"sun": sun.model_copy(update={"position": away})}})
+    lit = CLEVR.model_copy(
+        update={"sky": 0.0, "lamps": {"sun": sun.model_copy(update={"position": away})}}
+    )
     assert light_on_ball(lit, "studio").mean() == pytest.approx(2 / 3, rel=0.02)
 
 

@@ -17,8 +17,11 @@ from tests.generator.inspection.scenes import CLEVR, SIZE, scene, thing
 @pytest.mark.full
 @pytest.mark.parametrize("family", ["clevr", "pug"])
 def test_outlines_are_the_masks_of_the_renderer(tmp_path: Path, family: str) -> None:
-    # An object of a hundred pixels misses 2% by a pixel or two of its rim; these have several hundred.
-    render_into(tmp_path / "d", *FEWEST, "--resolution", "192x192", "--with", "masks", "--family", family)
+    # An object of a hundred pixels misses 2% by a pixel or two of its rim; these have several
+    # hundred.
+    render_into(
+        tmp_path / "d", *FEWEST, "--resolution", "192x192", "--with", "masks", "--family", family
+    )
     world = Dataset.open(tmp_path / "d").world
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     for row in world.scenes.to_pylist():
@@ -26,7 +29,9 @@ def test_outlines_are_the_masks_of_the_renderer(tmp_path: Path, family: str) -> 
         drawn = outlines(Scene.from_json(row["scene"]), vocabulary, (mask.shape[1], mask.shape[0]))
         for i, each in enumerate(drawn):
             ours, theirs = each.visible, mask == i + 1
-            near_ours, near_theirs = (ndimage.binary_dilation(part, np.ones((3, 3))) for part in (ours, theirs))
+            near_ours, near_theirs = (
+                ndimage.binary_dilation(part, np.ones((3, 3))) for part in (ours, theirs)
+            )
             assert (ours & theirs).sum() / theirs.sum() > 0.98
             assert not (theirs & ~near_ours).any()
             assert (ours & ~near_theirs).sum() <= 0.02 * theirs.sum()

@@ -1,4 +1,5 @@
-"""Colours are told whatever the light, and common names of colours are held to what people call so."""
+"""Colours are told whatever the light, and common names of colours are held to what people call
+so."""
 
 import numpy as np
 import pytest
@@ -21,8 +22,13 @@ def family(name: str) -> Vocabulary:
 def recolored(vocabulary: Vocabulary, **others: str) -> Vocabulary:
     """The family with the colour of another value for some of its values."""
     told = vocabulary.attributes["color"]
-    changed = {name: told[name].model_copy(update={"linear": told[other].linear}) for name, other in others.items()}
-    return vocabulary.model_copy(update={"attributes": {**vocabulary.attributes, "color": {**told, **changed}}})
+    changed = {
+        name: told[name].model_copy(update={"linear": told[other].linear})
+        for name, other in others.items()
+    }
+    return vocabulary.model_copy(
+        update={"attributes": {**vocabulary.attributes, "color": {**told, **changed}}}
+    )
 
 
 @given(st.sampled_from(FAMILIES), st.data(), st.floats(0.2, 1.5))
@@ -82,7 +88,9 @@ def lab(mask: np.ndarray, seed: int = 0) -> np.ndarray:
 
 
 @given(st.floats(20, 40), st.floats(20, 60), st.floats(5, 15))
-def test_it_is_near_1_where_the_object_is_and_small_where_it_is_not(row: float, column: float, radius: float) -> None:
+def test_it_is_near_1_where_the_object_is_and_small_where_it_is_not(
+    row: float, column: float, radius: float
+) -> None:
     mask, none = disc(row, column, radius), np.zeros((H, W), bool)
     seen = window(mask, none)
     assert seen is not None

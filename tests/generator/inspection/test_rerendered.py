@@ -1,4 +1,5 @@
-"""Scenes rendered again: the same bytes here; what is changed in image, outputs, boxes or materials is named."""
+"""Scenes rendered again: the same bytes here; what is changed in image, outputs, boxes or materials
+is named."""
 
 import io
 import json
@@ -44,7 +45,9 @@ def test_here_all_are_the_same_bytes(source: Path) -> None:
 
 def dither(pixels: np.ndarray, row: dict[str, Any]) -> None:
     """Low bits as another processor could give them."""
-    pixels ^= np.random.default_rng(int(row["scene_id"])).integers(0, 2, pixels.shape, dtype=np.uint8)
+    pixels ^= np.random.default_rng(int(row["scene_id"])).integers(
+        0, 2, pixels.shape, dtype=np.uint8
+    )
 
 
 def test_noise_of_another_processor_passes_in_all_images_and_is_measured(own: Path) -> None:
@@ -94,7 +97,9 @@ def test_what_all_images_of_a_split_share_is_found() -> None:
     assert "images of the split unseen differ from new renders in the same way" in found["what"]
 
 
-@pytest.mark.parametrize("changed", [{"samples": 10**9}, {"samples": 1, "denoise": ""}, {"name": "best"}])
+@pytest.mark.parametrize(
+    "changed", [{"samples": 10**9}, {"samples": 1, "denoise": ""}, {"name": "best"}]
+)
 def test_a_quality_that_nobody_declares_is_not_rendered(own: Path, changed: dict[str, Any]) -> None:
     quality = Dataset.open(own).world.manifest["request"]["quality"]
     requested(own, quality=quality | changed)
@@ -145,7 +150,10 @@ def test_other_boxes_shares_and_outputs_are_found(own: Path) -> None:
     _, found = compared(own)
     assert [each["fault"] for each in found].count("wrong box") == 2
     said = [each["what"] for each in found if each["fault"] == "not the same render"]
-    assert sorted(line.removesuffix(" differs").rpartition(" ")[2] for line in said) == ["depth", "masks"]
+    assert sorted(line.removesuffix(" differs").rpartition(" ")[2] for line in said) == [
+        "depth",
+        "masks",
+    ]
 
 
 def test_a_scene_that_cannot_be_rendered_is_named(own: Path) -> None:

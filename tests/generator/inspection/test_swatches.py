@@ -33,8 +33,12 @@ def test_swatches_show_each_value_and_each_object(tmp_path: Path) -> None:
     row, column = 188, 138  # a heading, a swatch and its label; a swatch and a gap
     middles = [pixels[40 + 64, 10 + column * i + 64] for i in range(3)]
     assert [int(middle.argmax()) for middle in middles] == [0, 2, 1]  # red, blue, green
-    objects = pixels[40 + 2 * row : 168 + 2 * row]  # material and size, of one value each, share a row
-    assert all((objects[:, 10 + column * i : 138 + column * i].std((0, 1)) > 5).all() for i in range(3))
+    objects = pixels[
+        40 + 2 * row : 168 + 2 * row
+    ]  # material and size, of one value each, share a row
+    assert all(
+        (objects[:, 10 + column * i : 138 + column * i].std((0, 1)) > 5).all() for i in range(3)
+    )
     assert (objects[:, 10 + column * 3 :] == 255).all()
 
 
@@ -56,8 +60,12 @@ def test_textures_are_shown_on_every_object(tmp_path: Path) -> None:
 
 def test_the_view_is_close_or_that_of_the_family() -> None:
     large = {"color": "red", "material": "rubber", "size": "large"}
-    close, far = (single_scene(CLEVR, "cube", large, "studio", close=close) for close in (True, False))
+    close, far = (
+        single_scene(CLEVR, "cube", large, "studio", close=close) for close in (True, False)
+    )
     assert far.camera.lens == CLEVR.camera.lens
     assert far.camera.target == CLEVR.camera.target
-    near_pixels, far_pixels = (outlines(each, CLEVR, (128, 128))[0].whole.sum() for each in (close, far))
+    near_pixels, far_pixels = (
+        outlines(each, CLEVR, (128, 128))[0].whole.sum() for each in (close, far)
+    )
     assert near_pixels > 2 * far_pixels

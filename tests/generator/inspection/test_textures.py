@@ -1,4 +1,5 @@
-"""Textures are measured in pixels: marks that lie on every side are seen, marks too small or too alike are not."""
+"""Textures are measured in pixels: marks that lie on every side are seen, marks too small or too
+alike are not."""
 
 import numpy as np
 import pytest
@@ -33,7 +34,9 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> Vocabulary:
     return read_vocabulary(str(path)).painted_with("marks")
 
 
-def test_stripes_and_dots_are_seen_on_flat_objects_and_small_or_pale_marks_are_not(marked: Vocabulary) -> None:
+def test_stripes_and_dots_are_seen_on_flat_objects_and_small_or_pale_marks_are_not(
+    marked: Vocabulary,
+) -> None:
     found = {(value, category): contrast for _, category, value, contrast in contrasts(marked, 1)}
     assert {category for _, category in found} == {"cube", "star"}
     assert {value for value, _ in found} == TEXTURES
@@ -48,7 +51,9 @@ def test_stripes_and_dots_are_seen_on_flat_objects_and_small_or_pale_marks_are_n
 def test_what_a_known_family_has_is_not_rendered_again(marked: Vocabulary) -> None:
     values = marked.attributes["marks"]
     without = marked.model_copy(update={"objects": {"cube": marked.objects["cube"]}})
-    changed = without.model_copy(update={"attributes": {"marks": {**values, "dots": values["fine"]}}})
+    changed = without.model_copy(
+        update={"attributes": {"marks": {**values, "dots": values["fine"]}}}
+    )
     found = {(category, value) for _, category, value, _ in contrasts(marked, 1, [changed])}
     assert found == {("cube", "dots"), *(("star", value) for value in TEXTURES)}
     assert list(contrasts(marked, 1, [changed, marked])) == []
@@ -56,7 +61,14 @@ def test_what_a_known_family_has_is_not_rendered_again(marked: Vocabulary) -> No
 
 def test_a_family_without_textures_renders_nothing(marked: Vocabulary) -> None:
     plain = {"plain": marked.attributes["marks"]["plain"]}
-    assert list(contrasts(marked.model_copy(update={"attributes": {**marked.attributes, "marks": plain}}), 1)) == []
+    assert (
+        list(
+            contrasts(
+                marked.model_copy(update={"attributes": {**marked.attributes, "marks": plain}}), 1
+            )
+        )
+        == []
+    )
 
 
 def test_light_and_shade_are_no_contrast_and_a_plain_side_is_found() -> None:

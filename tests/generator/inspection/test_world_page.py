@@ -41,7 +41,9 @@ def test_a_combination_leads_to_its_images_and_their_texts(page: Page, masked: P
     benchmark = dataset.benchmark()
     held_out = {f"{value}:{thing}" for value, thing in benchmark.holdout_block()["bindings"]}
     shows = {
-        row["scene_id"]: {f"{dict(thing['attributes'])['color']}:{thing['category']}" for thing in row["objects"]}
+        row["scene_id"]: {
+            f"{dict(thing['attributes'])['color']}:{thing['category']}" for thing in row["objects"]
+        }
         for row in dataset.world.scenes.to_pylist()
     }
     there = held_out & {each for of in shows.values() for each in of}
@@ -57,7 +59,10 @@ def test_a_combination_leads_to_its_images_and_their_texts(page: Page, masked: P
     page.wait_for_selector("dialog[open]")
     scene = page.evaluate("new URLSearchParams(location.hash.slice(9)).get('item')")
     assert scene in wanted
-    rows = zip(*(benchmark.candidates[name].to_pylist() for name in ("scene_id", "text_id", "truth")), strict=True)
+    rows = zip(
+        *(benchmark.candidates[name].to_pylist() for name in ("scene_id", "text_id", "truth")),
+        strict=True,
+    )
     texts = {(benchmark.text_of[text], truth) for each, text, truth in rows if each == scene}
     said = [row.locator("td").all_inner_texts() for row in page.locator("dialog tbody tr").all()]
     assert {(text, sign == "✓ true") for sign, text, _ in said} == texts
@@ -72,7 +77,9 @@ def test_boxes_and_masks_are_drawn_on_request(page: Page, masked: Path) -> None:
     for each in page.locator("dialog input[type=checkbox]").all():
         each.check()
     assert page.locator(".mask:visible").count() == 1
-    (row,) = [row for row in Dataset.open(masked).world.scenes.to_pylist() if row["scene_id"] == scene]
+    (row,) = [
+        row for row in Dataset.open(masked).world.scenes.to_pylist() if row["scene_id"] == scene
+    ]
     image = page.locator("dialog .framed img").first.bounding_box()
     assert image is not None
     scale = image["width"] / row["width"]

@@ -21,7 +21,8 @@ Rows = list[dict[str, Any]]
 
 
 def edit(folder: Path, table: str, change: Callable[[Rows], object]) -> None:
-    """Change a table and seal the component again, so that only the judge's reasoning can find it out."""
+    """Change a table and seal the component again, so that only the judge's reasoning can find it
+    out."""
     path = folder / f"{table}.parquet"
     schema = SCENES if table == "scenes" else BENCHMARK_TABLES[table]
     rows = pq.read_table(path, schema=schema).to_pylist()
@@ -31,7 +32,8 @@ def edit(folder: Path, table: str, change: Callable[[Rows], object]) -> None:
 
 
 def seal(folder: Path) -> None:
-    """Recompute every digest and card as an attacker would, so that only what the tables say is wrong."""
+    """Recompute every digest and card as an attacker would, so that only what the tables say is
+    wrong."""
     manifest = read_json(folder / "manifest.json")
     manifest["sums"] = write_sums(folder, {})
     write_json(folder / "manifest.json", manifest)
@@ -57,12 +59,19 @@ def judged(root: Path) -> dict[str, Any]:
 
 
 def said(certificate: dict[str, Any], fault: str) -> str:
-    return " | ".join(finding["what"] for finding in certificate["findings"] if finding["fault"] == fault)
+    return " | ".join(
+        finding["what"] for finding in certificate["findings"] if finding["fault"] == fault
+    )
 
 
 def text_row(text: str) -> dict[str, Any]:
     """A row of the texts table, without what no check of the judge reads."""
-    return {"text_id": hashlib.sha256(text.encode()).hexdigest()[:16], "text": text, "template": "x", "level": "L1"}
+    return {
+        "text_id": hashlib.sha256(text.encode()).hexdigest()[:16],
+        "text": text,
+        "template": "x",
+        "level": "L1",
+    }
 
 
 VOCABULARY = """
@@ -93,19 +102,30 @@ BLOCK = {
 
 
 def make(root: Path, scenes: dict[str, list[str]], splits: dict[str, str], **tables: Rows) -> Path:
-    """A dataset: the objects of each scene from left to right, as "red cube", 1 m apart; the split of each scene."""
+    """A dataset: the objects of each scene from left to right, as "red cube", 1 m apart; the split
+    of each scene."""
     folders = root / "world", root / "benchmarks" / BENCHMARK
     for folder in folders:
         folder.mkdir(parents=True)
     (folders[0] / "vocabulary.toml").write_text(VOCABULARY, encoding="utf-8")
     (folders[0] / "images").mkdir()
     for number, scene_id in enumerate(scenes):
-        Image.new("RGB", (1, 1), (number % 256, number // 256, 0)).save(folders[0] / f"images/{scene_id}.png")
-    rows = [scene_row(scene_id, [words.split() for words in objects]) for scene_id, objects in scenes.items()]
+        Image.new("RGB", (1, 1), (number % 256, number // 256, 0)).save(
+            folders[0] / f"images/{scene_id}.png"
+        )
+    rows = [
+        scene_row(scene_id, [words.split() for words in objects])
+        for scene_id, objects in scenes.items()
+    ]
     pq.write_table(pa.Table.from_pylist(rows, schema=SCENES), folders[0] / "scenes.parquet")
-    tables["splits"] = [{"scene_id": scene_id, "split": split} for scene_id, split in splits.items()]
+    tables["splits"] = [
+        {"scene_id": scene_id, "split": split} for scene_id, split in splits.items()
+    ]
     for name, schema in BENCHMARK_TABLES.items():
-        pq.write_table(pa.Table.from_pylist(tables.get(name, []), schema=schema), folders[1] / f"{name}.parquet")
+        pq.write_table(
+            pa.Table.from_pylist(tables.get(name, []), schema=schema),
+            folders[1] / f"{name}.parquet",
+        )
     write_json(folders[1] / "holdout.json", BLOCK)
     request = {"width": 1, "height": 1, "vocabulary": VOCABULARY, "holdouts": [BLOCK]}
     stated = {"format": FORMAT, "name": BENCHMARK, "sums": "", "design": "bindsplit"}
@@ -123,7 +143,9 @@ def make(root: Path, scenes: dict[str, list[str]], splits: dict[str, str], **tab
 def _empty_cells(items: Rows, splits: dict[str, str]) -> list[str]:
     """The questions that one split has and another lacks, as `gen describe` declares them."""
     asked = {"seen", "partial", "unseen", "all"} & set(splits.values())
-    cells = {tuple(item.get(name) for name in ("protocol", "kind", "skill", "split")) for item in items}
+    cells = {
+        tuple(item.get(name) for name in ("protocol", "kind", "skill", "split")) for item in items
+    }
     return sorted(
         " ".join(filter(None, (*question, split)))
         for question in {cell[:3] for cell in cells if cell[3] in asked}
@@ -153,7 +175,9 @@ def scene_row(scene_id: str, objects: list[list[str]]) -> dict[str, Any]:
             for thing in things
         ],
         "relations": [{"subject": i, "relation": "left", "object": j} for i, j in pairs if j > i],
-        "scene": json.dumps({"objects": things, "camera": {"position": [0, -9, 5], "target": [0, 0, 0]}}),
+        "scene": json.dumps(
+            {"objects": things, "camera": {"position": [0, -9, 5], "target": [0, 0, 0]}}
+        ),
     }
 
 
@@ -166,16 +190,36 @@ CROWDS = {
 }
 
 
-def ask(root: Path, of: str, texts: dict[str, list[tuple[str, bool]]], pool: Sequence[str] = (), **item: Any) -> Path:
+def ask(
+    root: Path,
+    of: str,
+    texts: dict[str, list[tuple[str, bool]]],
+    pool: Sequence[str] = (),
+    **item: Any,
+) -> Path:
     """A dataset of one item over the scene of a split, with (text, truth) by slot."""
     scene = next(each for each, split in SPLITS.items() if split == of)
     words = {text for slot in texts.values() for text, _ in slot} | {*pool}
     rows = {text: text_row(text) for text in sorted(words)}
     candidates = [
-        {"item_id": "i", "scene_id": scene, "text_id": rows[text]["text_id"], "slot": slot, "truth": truth}
+        {
+            "item_id": "i",
+            "scene_id": scene,
+            "text_id": rows[text]["text_id"],
+            "slot": slot,
+            "truth": truth,
+        }
         for slot, pairs in texts.items()
         for text, truth in pairs
     ]
     pools = [{"pool_id": "pool", "text_id": rows[text]["text_id"]} for text in pool]
     items = [{"item_id": "i", "split": of, **({"pool_id": "pool"} if pool else {}), **item}]
-    return make(root, CROWDS, SPLITS, texts=list(rows.values()), items=items, candidates=candidates, pools=pools)
+    return make(
+        root,
+        CROWDS,
+        SPLITS,
+        texts=list(rows.values()),
+        items=items,
+        candidates=candidates,
+        pools=pools,
+    )

@@ -51,7 +51,10 @@ def scene(*objects: str, environment: str | None = None) -> SceneGeometry:
                 "position": [float(x), float(y), 0.0],
             }
         )
-    record: dict[str, Any] = {"objects": things, "camera": {"position": [0, -9, 5], "target": [0, 0, 0]}}
+    record: dict[str, Any] = {
+        "objects": things,
+        "camera": {"position": [0, -9, 5], "target": [0, 0, 0]},
+    }
     if environment:
         record["environment"] = environment
     return read_scene(json.dumps(record), TERMS)
@@ -63,7 +66,9 @@ def decided(text: str, shown: SceneGeometry) -> bool | None:
 
 def form(*objects: Any, relations: list[list[Any]] | None = None, **more: Any) -> dict[str, Any]:
     """A form's JSON: an object is "red cube", or a category and what else is known of it."""
-    data: dict[str, Any] = {"objects": [thing(each) if isinstance(each, str) else each for each in objects]}
+    data: dict[str, Any] = {
+        "objects": [thing(each) if isinstance(each, str) else each for each in objects]
+    }
     if relations:
         data["relations"] = relations
     return {**data, **more}

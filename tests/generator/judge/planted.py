@@ -19,11 +19,15 @@ Fault = tuple[str, str]
 
 
 class Planted:
-    """The tables of a dataset as rows, and how to choose among them. `after` runs when all is sealed."""
+    """The tables of a dataset as rows, and how to choose among them. `after` runs when all is
+    sealed."""
 
     def __init__(self, root: Path, name: str, seed: int = 0):
         self.root, self.folder, self._random = root, root / "benchmarks" / name, random.Random(seed)
-        self.tables = {name: pq.read_table(self.folder / f"{name}.parquet").to_pylist() for name in BENCHMARK_TABLES}
+        self.tables = {
+            name: pq.read_table(self.folder / f"{name}.parquet").to_pylist()
+            for name in BENCHMARK_TABLES
+        }
         self.scenes: list[Row] = pq.read_table(root / "world/scenes.parquet").to_pylist()
         self.world = read_json(root / "world/manifest.json")
         self.manifest = read_json(self.folder / "manifest.json")
@@ -40,14 +44,20 @@ class Planted:
 
     def scene(self, *splits: str) -> Row:
         """A scene of one of the splits, which is no twin."""
-        rows = (row for row in self.scenes if self.split.get(row["scene_id"]) in splits and not row["twin_of"])
+        rows = (
+            row
+            for row in self.scenes
+            if self.split.get(row["scene_id"]) in splits and not row["twin_of"]
+        )
         row: Row = self.choose(rows)
         return row
 
     def items(self, protocol: str, **having: Any) -> Iterator[Row]:
         """The items of a protocol with such values."""
         for row in self.tables["items"]:
-            if row["protocol"] == protocol and all(row[name] == value for name, value in having.items()):
+            if row["protocol"] == protocol and all(
+                row[name] == value for name, value in having.items()
+            ):
                 yield row
 
     def rows_of(self, item: Mapping[str, Any]) -> list[Row]:
@@ -55,7 +65,8 @@ class Planted:
         return [row for row in self.tables["candidates"] if row["item_id"] == item["item_id"]]
 
     def candidates(self, protocol: str, **having: Any) -> Iterator[Row]:
-        """Candidates of a protocol with such values, in their own columns or in those of their item."""
+        """Candidates of a protocol with such values, in their own columns or in those of their
+        item."""
         for row in self.tables["candidates"]:
             item = self.item[row["item_id"]]
             own = ("truth", "slot", "changed")
@@ -75,10 +86,13 @@ class Planted:
 
     def told(self, row: Mapping[str, Any]) -> str:
         """What findings say of a candidate."""
-        return f"item {row['item_id']}, scene {row['scene_id']}: '{self.text[row['text_id']]['text']}'"
+        return (
+            f"item {row['item_id']}, scene {row['scene_id']}: '{self.text[row['text_id']]['text']}'"
+        )
 
     def move(self, old: set[str], new: set[str]) -> tuple[str, str]:
-        """List a scene of one of the `old` splits in another, one of the `new`; its id and its split now."""
+        """List a scene of one of the `old` splits in another, one of the `new`; its id and its
+        split now."""
         row = self.choose(row for row in self.tables["splits"] if row["split"] in old)
         row["split"] = self.choose(sorted(new - {row["split"]}))
         return row["scene_id"], row["split"]
@@ -119,14 +133,20 @@ class Planted:
             items[name] = items.get(name, 0) + 1
         self.manifest["texts"]["items"] = items
         self.manifest["scenes"] = {
-            split: sum(row["split"] == split for row in self.tables["splits"]) for split in self.manifest["scenes"]
+            split: sum(row["split"] == split for row in self.tables["splits"])
+            for split in self.manifest["scenes"]
         }
 
     def seal(self) -> None:
         """Write everything with its sums and cards, so that only the content is wrong."""
         for name, schema in BENCHMARK_TABLES.items():
-            pq.write_table(pa.Table.from_pylist(self.tables[name], schema=schema), self.folder / f"{name}.parquet")
-        pq.write_table(pa.Table.from_pylist(self.scenes, schema=SCENES), self.root / "world/scenes.parquet")
+            pq.write_table(
+                pa.Table.from_pylist(self.tables[name], schema=schema),
+                self.folder / f"{name}.parquet",
+            )
+        pq.write_table(
+            pa.Table.from_pylist(self.scenes, schema=SCENES), self.root / "world/scenes.parquet"
+        )
         write_json(self.folder / "manifest.json", self.manifest)
         write_json(self.root / "world/manifest.json", self.world)
         seal(self.root / "world")

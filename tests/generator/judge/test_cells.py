@@ -20,7 +20,10 @@ Rows = list[dict[str, Any]]
 @pytest.fixture(scope="module")
 def described(tmp_path_factory: pytest.TempPathFactory) -> Path:
     request = Request(PROTOCOLS, strict=False)
-    return make(Design(6, 6, "3x3", scenes=14, request=request), tmp_path_factory.mktemp("cells") / "dataset")
+    return make(
+        Design(6, 6, "3x3", scenes=14, request=request),
+        tmp_path_factory.mktemp("cells") / "dataset",
+    )
 
 
 @pytest.fixture
@@ -36,7 +39,9 @@ def _leave_out(root: Path, protocol: str, kind: str, split: str) -> None:
 
     def from_items(rows: Rows) -> None:
         removed.update(
-            row["item_id"] for row in rows if (row["protocol"], row["kind"], row["split"]) == (protocol, kind, split)
+            row["item_id"]
+            for row in rows
+            if (row["protocol"], row["kind"], row["split"]) == (protocol, kind, split)
         )
         rows[:] = [row for row in rows if row["item_id"] not in removed]
 
@@ -80,7 +85,10 @@ def test_a_declared_cell_is_named_by_the_certificate(dataset: Path) -> None:
     certificate = _judged(dataset)
     assert certificate["status"] == "clean"
     assert certificate["empty_cells"] == cells
-    assert f"{len(cells)} declared cells without questions ({', '.join(cells)})" in certificate["sentence"]
+    assert (
+        f"{len(cells)} declared cells without questions ({', '.join(cells)})"
+        in certificate["sentence"]
+    )
     assert "binary swap attribute unseen" in (dataset / "README.md").read_text(encoding="utf-8")
 
 
@@ -89,16 +97,22 @@ def test_a_declared_cell_with_questions_is_found(dataset: Path) -> None:
     assert _judged(dataset)["faults"] == {"wrong declaration": 1}
 
 
-@pytest.mark.parametrize(("split", "fault"), [("unseen", "seen compound"), ("seen", "untrained compound")])
+@pytest.mark.parametrize(
+    ("split", "fault"), [("unseen", "seen compound"), ("seen", "untrained compound")]
+)
 def test_one_wrong_compound_in_a_caption_is_found(dataset: Path, split: str, fault: str) -> None:
     """The caption gets the words of the other split: then one split names what it must not."""
     other = {"seen": "unseen", "unseen": "seen"}[split]
     split_of: dict[str, str] = {}
-    edit(dataset / "benchmarks" / BENCHMARK, "items", lambda rows: split_of.update(_raw_items(rows)))
+    edit(
+        dataset / "benchmarks" / BENCHMARK, "items", lambda rows: split_of.update(_raw_items(rows))
+    )
 
     def exchange(rows: Rows) -> None:
         captions = {
-            each: next(row for row in rows if split_of.get(row["item_id"]) == each and row["slot"] == "c")
+            each: next(
+                row for row in rows if split_of.get(row["item_id"]) == each and row["slot"] == "c"
+            )
             for each in (split, other)
         }
         captions[split]["text_id"] = captions[other]["text_id"]
@@ -108,7 +122,11 @@ def test_one_wrong_compound_in_a_caption_is_found(dataset: Path, split: str, fau
 
 
 def _raw_items(rows: Rows) -> dict[str, str]:
-    return {row["item_id"]: row["split"] for row in rows if (row["protocol"], row["kind"]) == ("systematicity", "raw")}
+    return {
+        row["item_id"]: row["split"]
+        for row in rows
+        if (row["protocol"], row["kind"]) == ("systematicity", "raw")
+    }
 
 
 def test_many_empty_cells_are_counted() -> None:

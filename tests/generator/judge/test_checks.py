@@ -30,7 +30,14 @@ CLASSES: list[dict[str, Any]] = [
 
 
 def lists(task: str, classes: list[dict[str, Any]] = CLASSES) -> HeldOut:
-    data = {"kind": "color", "category": "shape", "design": "gzsl", "task": task, "bindings": [], "classes": classes}
+    data = {
+        "kind": "color",
+        "category": "shape",
+        "design": "gzsl",
+        "task": task,
+        "bindings": [],
+        "classes": classes,
+    }
     return HeldOut.of(data, CLEVR)
 
 
@@ -42,8 +49,15 @@ def test_an_arrangement_and_its_converse_in_two_lists_are_one() -> None:
 
 
 def test_scenes_of_three_objects_have_three_labels_of_their_list() -> None:
-    bound = [("train", "red cube"), ("train", "green sphere"), ("train", "blue cone"), ("ood_test", "red cone")]
-    held_out = lists("three-object", [{"split": name, "label": label.split()} for name, label in bound])
+    bound = [
+        ("train", "red cube"),
+        ("train", "green sphere"),
+        ("train", "blue cone"),
+        ("ood_test", "red cone"),
+    ]
+    held_out = lists(
+        "three-object", [{"split": name, "label": label.split()} for name, label in bound]
+    )
 
     def fault(split: str, *objects: str) -> str | None:
         return _scene_fault(scene(*objects), split, held_out, frozenset())
@@ -54,7 +68,8 @@ def test_scenes_of_three_objects_have_three_labels_of_their_list() -> None:
     assert fault("train", cube, sphere, "blue cube 1 0") == "shows 3 objects, not 3 of 3 categories"
     assert fault("train", cube, sphere, "red cone 1 0") == "two of its objects share a color"
     assert (
-        fault("ood_test", cube, sphere, cone) == "shows red cube and green sphere and blue cone, no label of its list"
+        fault("ood_test", cube, sphere, cone)
+        == "shows red cube and green sphere and blue cone, no label of its list"
     )
 
 
@@ -66,7 +81,9 @@ def test_scenes_of_one_to_ten_objects_stand_in_the_split_of_their_bindings(tmp_p
     wrong = {scene_id: other[split] for scene_id, split in splits.items()}
     certificate = judged(make(tmp_path / "wrong", scenes, wrong))
     assert certificate["faults"] == {"wrong split": 6}
-    assert "scene 000002 is in partial and shows 3 held-out bindings" in said(certificate, "wrong split")
+    assert "scene 000002 is in partial and shows 3 held-out bindings" in said(
+        certificate, "wrong split"
+    )
 
 
 def test_familiarity_is_compared_within_each_question(tmp_path: Path) -> None:
@@ -74,7 +91,10 @@ def test_familiarity_is_compared_within_each_question(tmp_path: Path) -> None:
         "c": [("a red cube and a green cone", True)],
         "p": [("There is a red cube and a green cone.", True)],
         "n": [("a red sphere and a blue cone", False)],
-        "d1": [("There is a green cone in the image.", True), ("There is a blue cone in the image.", False)],
+        "d1": [
+            ("There is a green cone in the image.", True),
+            ("There is a blue cone in the image.", False),
+        ],
     }
     assert judged(ask(tmp_path / "a", "partial", questions))["status"] == "clean"
     for slot, texts, number, told in (
@@ -97,7 +117,10 @@ def test_familiarity_that_is_declared_unequal_is_not_compared(tmp_path: Path) ->
     root = ask(tmp_path / "a", "partial", questions)
     assert judged(root)["faults"] == {"asymmetric familiarity": 1}
     restate(root, equal_familiarity=False)
-    assert said(judged(root), "undeclared leak") == "familiarity may be unequal; the manifest does not declare it"
+    assert (
+        said(judged(root), "undeclared leak")
+        == "familiarity may be unequal; the manifest does not declare it"
+    )
     restate(root, equal_familiarity=False, declared_leaks=["unequal"])
     certificate = judged(root)
     assert certificate["status"] == "as declared"
@@ -105,13 +128,18 @@ def test_familiarity_that_is_declared_unequal_is_not_compared(tmp_path: Path) ->
 
 
 def test_a_pool_with_relations(tmp_path: Path) -> None:
-    pool = [f"a {one} that is to the left of a {other}" for one, other in permutations(("cube", "cone", "sphere"), 2)]
+    pool = [
+        f"a {one} that is to the left of a {other}"
+        for one, other in permutations(("cube", "cone", "sphere"), 2)
+    ]
     true = [(pool[n], True) for n in (0, 1, 3)]
     assert judged(ask(tmp_path / "a", "partial", {"c": true}, pool))["status"] == "clean"
     certificate = judged(ask(tmp_path / "b", "partial", {"c": true[:2]}, pool))
     assert "3 texts of the pool are true, 2 are listed" in said(certificate, "wrong pool truth")
     both = [(pool[n], True) for n in (1, 4)]  # there is a cube on either side of the sphere
-    certificate = judged(ask(tmp_path / "c", "unseen", {"c": both}, [*pool, "two cubes and a red object"]))
+    certificate = judged(
+        ask(tmp_path / "c", "unseen", {"c": both}, [*pool, "two cubes and a red object"])
+    )
     assert certificate["faults"] == {"undecided text": 1, "no question": 1}
 
 

@@ -36,14 +36,30 @@ CROWD = scene("red cube -1 0", "red sphere 1 0", "blue cube 2 1", "red cone 0 -1
         ("A cube is to the left of a sphere.", TWO, True),
         ("A cube is to the right of a sphere.", TWO, False),
         ("A cube is in front of a sphere.", TWO, None),
-        ("A cube is to the left of a sphere.", scene("red cube 0 0", "red sphere 0.1999996 0"), True),  # micrometres
+        (
+            "A cube is to the left of a sphere.",
+            scene("red cube 0 0", "red sphere 0.1999996 0"),
+            True,
+        ),  # micrometres
         ("A cube is to the right of a sphere and behind it.", TWO, False),
         # 4: the two readings of "not".
         ("A cube is not to the right of a sphere.", TWO, True),
         ("A cube is not to the left of a sphere.", TWO, False),
-        ("A cube is not to the left of a cone.", TWO, None),  # there is no cone: false, and left of none: true
-        ("A sphere is not to the left of a cube.", CROWD, None),  # not of the red one, but of the blue one
-        ("A cube is not to the left of a cube.", CROWD, True),  # the blue one, of the red one and of no other
+        (
+            "A cube is not to the left of a cone.",
+            TWO,
+            None,
+        ),  # there is no cone: false, and left of none: true
+        (
+            "A sphere is not to the left of a cube.",
+            CROWD,
+            None,
+        ),  # not of the red one, but of the blue one
+        (
+            "A cube is not to the left of a cube.",
+            CROWD,
+            True,
+        ),  # the blue one, of the red one and of no other
         # The cone is in another relation, so there is one reading.
         ("A sphere is not to the left of a cube. The cube is to the left of a cone.", CROWD, True),
         # 5: counts.
@@ -56,10 +72,19 @@ CROWD = scene("red cube -1 0", "red sphere 1 0", "blue cube 2 1", "red cone 0 -1
         # 6: environments.
         ("a cube in a bright studio with a plain floor", TWO, True),
         ("a cube in a bright studio with a plain floor", CROWD, None),
-        ("a cube in a bright studio with a plain floor", scene("red cube 0 0", environment="desert"), False),
+        (
+            "a cube in a bright studio with a plain floor",
+            scene("red cube 0 0", environment="desert"),
+            False,
+        ),
         # 7: denial of the whole.
         ("It is not true that there is a red cube.", TWO, False),
-        ("It is not true that there is a cube and a sphere and that the cube is behind the sphere.", TWO, None),
+        (
+            "It is not true that there is a cube and a sphere and that the cube is behind the "
+            "sphere.",
+            TWO,
+            None,
+        ),
     ],
 )
 def test_truth(text: str, shown: SceneGeometry, truth: bool | None) -> None:
@@ -67,16 +92,26 @@ def test_truth(text: str, shown: SceneGeometry, truth: bool | None) -> None:
 
 
 def naive(said: Meaning, shown: SceneGeometry) -> bool | None:
-    """Rules 1 to 7 as they are written, without any thought of speed: 1 is true, -1 false and 0 undecided."""
+    """Rules 1 to 7 as they are written, without any thought of speed: 1 is true, -1 false and 0
+    undecided."""
 
     def fits(thing: Thing, i: int) -> bool:
         category, values = shown.objects[i]
         has = {("shape", category), *values.items()}
-        return thing.category in (None, category) and set(thing.attributes) <= has and thing.without not in has
+        return (
+            thing.category in (None, category)
+            and set(thing.attributes) <= has
+            and thing.without not in has
+        )
 
     def relation(name: str, i: int, j: int) -> int:
         (x, y), (other_x, other_y) = shown.along[i], shown.along[j]
-        step = {"left": other_x - x, "right": x - other_x, "behind": y - other_y, "front": other_y - y}[name]
+        step = {
+            "left": other_x - x,
+            "right": x - other_x,
+            "behind": y - other_y,
+            "front": other_y - y,
+        }[name]
         return 0 if abs(step) < 0.2 else 1 if step > 0 else -1
 
     def reading(none_of: bool) -> int:
@@ -103,12 +138,19 @@ def naive(said: Meaning, shown: SceneGeometry) -> bool | None:
     pairs = itertools.permutations(range(len(counts)), 2)
     truth = 0 if any(counts[i] > 1 and fitting[i] & fitting[k] for i, k in pairs) else min(parts)
     if said.environment is not None:
-        truth = min(truth, 0 if shown.environment is None else 1 if shown.environment == said.environment else -1)
+        truth = min(
+            truth,
+            0 if shown.environment is None else 1 if shown.environment == said.environment else -1,
+        )
     return {1: True, 0: None, -1: False}[-truth if said.denied else truth]
 
 
 def random_thing(draw: random.Random) -> Thing:
-    attributes = tuple(sorted((kind, draw.choice(values)) for kind, values in CHOICES.items() if draw.random() < 0.3))
+    attributes = tuple(
+        sorted(
+            (kind, draw.choice(values)) for kind, values in CHOICES.items() if draw.random() < 0.3
+        )
+    )
     without = None
     if draw.random() < 0.2:
         kind = draw.choice([kind for kind in (*CHOICES, "shape") if kind not in dict(attributes)])
@@ -128,9 +170,13 @@ def random_said(draw: random.Random, most: int) -> Meaning:
     for i, thing in enumerate(things):
         if i not in linked and draw.random() < 0.4:
             number = draw.choice(counts)
-            things[i] = thing._replace(number=number, without=thing.without if number == 1 else None)
+            things[i] = thing._replace(
+                number=number, without=thing.without if number == 1 else None
+            )
     environment = draw.choice([None, None, "studio"])
-    return Meaning(tuple(things), tuple(links), environment is None and draw.random() < 0.2, environment)
+    return Meaning(
+        tuple(things), tuple(links), environment is None and draw.random() < 0.2, environment
+    )
 
 
 def random_scene(draw: random.Random, size: int) -> SceneGeometry:
@@ -161,7 +207,9 @@ def test_crowded_scenes_do_not_explode() -> None:
     for _ in range(200):
         things = tuple(Thing(None) for _ in range(draw.choice([6, 9, 10])))
         pairs = list(itertools.permutations(range(len(things)), 2))
-        links = tuple((i, draw.choice(list(TERMS.relations)), j, True) for i, j in draw.sample(pairs, 8))
+        links = tuple(
+            (i, draw.choice(list(TERMS.relations)), j, True) for i, j in draw.sample(pairs, 8)
+        )
         decide(Meaning(things, links), random_scene(draw, 10))
     assert time.perf_counter() - begun < 10
 
@@ -180,7 +228,10 @@ def test_matching_leaves_no_cycles_behind() -> None:
 
 def test_a_relation_is_decided_from_its_margin_on() -> None:
     for gap, truth in ((0.1, None), (0.19999, None), (0.2, True), (-0.2, False), (-0.1, None)):
-        assert decided("A cube is behind a sphere.", scene(f"red cube 0 {gap}", "red sphere 3 0")) is truth
+        assert (
+            decided("A cube is behind a sphere.", scene(f"red cube 0 {gap}", "red sphere 3 0"))
+            is truth
+        )
 
 
 def test_left_is_left_of_the_camera_wherever_it_stands() -> None:

@@ -1,4 +1,5 @@
-"""truth.parquet: every pair that a protocol compares is in it, as the generator's own rules decide it too."""
+"""truth.parquet: every pair that a protocol compares is in it, as the generator's own rules decide
+it too."""
 
 import json
 import shutil
@@ -41,12 +42,21 @@ def test_every_compared_pair_is_decided_as_the_generator_decides_it(judged: Path
     assert truths is not None
     vocabulary = parse_vocabulary(dataset.world.vocabulary_text, "vocabulary.toml")
     forms = [_form(json.loads(text)) for text in benchmark.texts["form"].to_pylist()]
-    scenes = {row["scene_id"]: row["scene"] for row in dataset.world.scenes.to_pylist() if row["status"] == "ok"}
+    scenes = {
+        row["scene_id"]: row["scene"]
+        for row in dataset.world.scenes.to_pylist()
+        if row["status"] == "ok"
+    }
     compared = _compared(benchmark)
     assert {scene_id for scene_id, _ in compared} == set(truths.true)
     for scene_id, texts in compared:
-        facts, scores = Facts(Scene.from_json(scenes[scene_id]), vocabulary), truths.scores(scene_id)
-        expected = [{True: 1.0, False: 0.0, None: 0.5}[decide(forms[text], facts)] for text in texts]
+        facts, scores = (
+            Facts(Scene.from_json(scenes[scene_id]), vocabulary),
+            truths.scores(scene_id),
+        )
+        expected = [
+            {True: 1.0, False: 0.0, None: 0.5}[decide(forms[text], facts)] for text in texts
+        ]
         np.testing.assert_array_equal(scores[texts], expected)
 
 
@@ -66,7 +76,9 @@ def test_a_file_for_other_digests_does_not_count(judged: Path, tmp_path: Path) -
     root = Path(shutil.copytree(judged, tmp_path / "dataset"))
     path = root / "benchmarks" / BENCHMARK / TRUTH_FILE
     rows = pq.read_table(path).to_pylist()
-    write_table(path, rows, TRUTH.with_metadata({"format": "jackalope/1", "benchmark": "0", "world": "0"}))
+    write_table(
+        path, rows, TRUTH.with_metadata({"format": "jackalope/1", "benchmark": "0", "world": "0"})
+    )
     assert _read(root) is None
     path.unlink()
     assert _read(root) is None
@@ -109,22 +121,33 @@ def _read(root: Path) -> Truths | None:
 
 
 def _compared(benchmark: Benchmark) -> list[tuple[str, list[int]]]:
-    """Each scene that is asked about, and the texts that protocols compare with it, from the tables alone."""
-    items = {row["item_id"]: row for row in benchmark.items.to_pylist() if row["protocol"] != "train"}
+    """Each scene that is asked about, and the texts that protocols compare with it, from the tables
+    alone."""
+    items = {
+        row["item_id"]: row for row in benchmark.items.to_pylist() if row["protocol"] != "train"
+    }
     row_of = {text_id: row for row, text_id in enumerate(benchmark.texts["text_id"].to_pylist())}
     pools: dict[str, set[int]] = {}
     for row in benchmark.pools.to_pylist():
         pools.setdefault(row["pool_id"], set()).add(row_of[row["text_id"]])
-    asked = [(items[row["item_id"]], row) for row in benchmark.candidates.to_pylist() if row["item_id"] in items]
+    asked = [
+        (items[row["item_id"]], row)
+        for row in benchmark.candidates.to_pylist()
+        if row["item_id"] in items
+    ]
     captions: dict[tuple[str, str], set[int]] = {}
     for item, row in asked:
         if item["protocol"] in RAW_RETRIEVAL and row["slot"] == "c" and row["truth"]:
-            captions.setdefault((item["protocol"], item["split"]), set()).add(row_of[row["text_id"]])
+            captions.setdefault((item["protocol"], item["split"]), set()).add(
+                row_of[row["text_id"]]
+            )
     texts_of: dict[str, set[int]] = {}
     for item, row in asked:
         texts = texts_of.setdefault(row["scene_id"], set())
         texts.add(row_of[row["text_id"]])
-        texts |= pools.get(item["pool_id"], set()) | captions.get((item["protocol"], item["split"]), set())
+        texts |= pools.get(item["pool_id"], set()) | captions.get(
+            (item["protocol"], item["split"]), set()
+        )
     return [(scene_id, sorted(texts)) for scene_id, texts in texts_of.items()]
 
 

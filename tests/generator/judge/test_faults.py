@@ -1,7 +1,8 @@
-"""A catalogue of faults: datasets that someone changed and sealed again, with every digest and card recomputed.
+"""A catalogue of faults: datasets that someone changed and sealed again, with every digest and card
+recomputed.
 
-The judge finds those of truth, leaks, membership, familiarity and pools, whoever made the dataset, so that it
-finds mistakes of ours too. Making the dataset again finds the others.
+The judge finds those of truth, leaks, membership, familiarity and pools, whoever made the dataset,
+so that it finds mistakes of ours too. Making the dataset again finds the others.
 """
 
 import hashlib
@@ -51,11 +52,22 @@ JOBS: dict[str, dict[str, Any]] = {
     "tars": {"holdout": "2x2"},
     "relations": {"holdout": ["relation:pair=2x2"], "scenes": "60"},
     "atoms": {"holdout": ["2x2", "atoms=1x1"], "design": "systematicity", "scenes": "60"},
-    "published": {"holdout": ["pearson2025"], "design": "gzsl", "family": "pearson2025", "scenes": "900"},
+    "published": {
+        "holdout": ["pearson2025"],
+        "design": "gzsl",
+        "family": "pearson2025",
+        "scenes": "900",
+    },
     "three objects": {"holdout": ["objects=3"], "design": "gzsl", "scenes": "900"},
     "undivided": {"holdout": "none", "scenes": "12"},
-    "rotation": {"holdout": "turns=3", "scenes": {"train": 270, "val": 3, "partial": 9, "unseen": 18}},
-    "asymmetric": {"holdout": ["3x3", "asymmetric"], "scenes": {**SMALL_ENOUGH, **ASYMMETRIC_SCENES}},
+    "rotation": {
+        "holdout": "turns=3",
+        "scenes": {"train": 270, "val": 3, "partial": 9, "unseen": 18},
+    },
+    "asymmetric": {
+        "holdout": ["3x3", "asymmetric"],
+        "scenes": {**SMALL_ENOUGH, **ASYMMETRIC_SCENES},
+    },
 }
 FIRST, ALL, TARS = ("files", "color-shape-2x3-b0"), ("files", "all"), ("tars", "tars")
 RELATIONS = "relations", "relation-pair-2x2-b0"
@@ -68,7 +80,12 @@ TURN, DOSED = ("rotation", "turn0"), ("rotation", "turn0-dose")
 
 AGAIN = "not reproduced"
 SMALL = {"train": 12, "val": 3, "seen": 5, "partial": 5, "unseen": 5}
-PHRASES = {"left": "to the left of", "right": "to the right of", "front": "in front of", "behind": "behind"}
+PHRASES = {
+    "left": "to the left of",
+    "right": "to the right of",
+    "front": "in front of",
+    "behind": "behind",
+}
 CONVERSES = {"left": "right", "right": "left", "front": "behind", "behind": "front"}
 
 Plant = Callable[[Planted], Fault]
@@ -109,13 +126,20 @@ def _change_json(path: Path, **changes: Any) -> None:
 # Training data
 
 
-def _train_text(data: Planted, text: str, fault: str = "leaked binding", truth: bool = True, **having: Any) -> Fault:
+def _train_text(
+    data: Planted, text: str, fault: str = "leaked binding", truth: bool = True, **having: Any
+) -> Fault:
     row, text = data.candidate("train", truth=truth, **having), _articled(text)
     row["text_id"] = data.words(text)
-    return fault, f"training {'caption' if truth else 'negative'} '{text}' of item {row['item_id']} names"
+    return (
+        fault,
+        f"training {'caption' if truth else 'negative'} '{text}' of item {row['item_id']} names",
+    )
 
 
-def _said(triple: list[str], things: dict[str, str] | None = None, words: dict[str, str] = PHRASES) -> str:
+def _said(
+    triple: list[str], things: dict[str, str] | None = None, words: dict[str, str] = PHRASES
+) -> str:
     subject, relation, thing = triple
     names = things or {subject: subject, thing: thing}
     return f"a {names[subject]} that is {words[relation]} a {names[thing]}"
@@ -149,7 +173,10 @@ def a_training_scene_shows_a_held_out_triple(data: Planted) -> Fault:
     holding = next(each for each in row["relations"] if each["relation"] == relation)
     _show(row, holding["subject"], subject)
     _show(row, holding["object"], thing)
-    return "leaked triple", f"training scene {row['scene_id']} shows the held-out {subject} {relation} {thing}"
+    return (
+        "leaked triple",
+        f"training scene {row['scene_id']} shows the held-out {subject} {relation} {thing}",
+    )
 
 
 @fault()
@@ -157,14 +184,26 @@ def a_training_text_of_another_split_names_a_held_out_binding(data: Planted) -> 
     item, text = next(data.items("train")), _articled("a {} {}".format(*data.held_out()))
     item["split"] = "val"
     data.rows_of(item)[0]["text_id"] = data.words(text)
-    return "leaked binding", f"training caption '{text}' of item {item['item_id']} names a held-out binding"
+    return (
+        "leaked binding",
+        f"training caption '{text}' of item {item['item_id']} names a held-out binding",
+    )
 
 
 NAMING: dict[str, tuple[str, dict[str, Any]]] = {
     "a training caption names a held-out binding": ("a {value} {thing}", {}),
-    "a training caption names a held-out binding by synonyms": ("a {other_value} {other_thing}", {}),
-    "a training negative names a held-out binding": ("There is no {value} {thing}.", {"truth": False}),
-    "a training negative denies a held-out binding": ("There is a {thing} that is not {value}.", {"truth": False}),
+    "a training caption names a held-out binding by synonyms": (
+        "a {other_value} {other_thing}",
+        {},
+    ),
+    "a training negative names a held-out binding": (
+        "There is no {value} {thing}.",
+        {"truth": False},
+    ),
+    "a training negative denies a held-out binding": (
+        "There is a {thing} that is not {value}.",
+        {"truth": False},
+    ),
     "a training positive names a held-out binding by synonyms": (
         "There is no {other_value} {other_thing}.",
         {"slot": "p"},
@@ -175,7 +214,9 @@ NAMING: dict[str, tuple[str, dict[str, Any]]] = {
 def _naming(text: str, having: dict[str, Any]) -> Plant:
     def plant(data: Planted) -> Fault:
         value, thing = data.held_out()
-        said = text.format(value=value, thing=thing, other_value=VALUES[value], other_thing=THINGS[thing])
+        said = text.format(
+            value=value, thing=thing, other_value=VALUES[value], other_thing=THINGS[thing]
+        )
         return _train_text(data, said, **having)
 
     return plant
@@ -192,18 +233,27 @@ def a_training_caption_names_the_converse_of_a_held_out_triple(data: Planted) ->
 
 @fault(RELATIONS)
 def a_training_negative_names_a_held_out_triple(data: Planted) -> Fault:
-    return _train_text(data, _said(data.choose(data.block["triples"])), "leaked triple", truth=False)
+    return _train_text(
+        data, _said(data.choose(data.block["triples"])), "leaked triple", truth=False
+    )
 
 
 @fault(RELATIONS)
 def a_training_caption_names_a_held_out_triple_by_synonyms(data: Planted) -> Fault:
     words = {**PHRASES, "left": "left of", "right": "right of"}
-    return _train_text(data, _said(data.choose(data.block["triples"]), THINGS, words), "leaked triple")
+    return _train_text(
+        data, _said(data.choose(data.block["triples"]), THINGS, words), "leaked triple"
+    )
 
 
 @fault(ATOMS)
 def a_training_negative_names_an_absent_object(data: Planted) -> Fault:
-    return _train_text(data, f"There is no {data.choose(data.block['absent_objects'])}.", "leaked atom", truth=False)
+    return _train_text(
+        data,
+        f"There is no {data.choose(data.block['absent_objects'])}.",
+        "leaked atom",
+        truth=False,
+    )
 
 
 @fault(ATOMS)
@@ -226,7 +276,10 @@ def an_evaluation_item_becomes_training_by_its_protocol(data: Planted) -> Fault:
     for row in rows:
         row["item_id"] = item["item_id"]
     data.recount()
-    return "training outside train", f"item {item['item_id']} is of the protocol train and in the split seen"
+    return (
+        "training outside train",
+        f"item {item['item_id']} is of the protocol train and in the split seen",
+    )
 
 
 @fault()
@@ -235,14 +288,20 @@ def a_training_item_gets_an_evaluation_scene(data: Planted) -> Fault:
     scene = next(name for name, split in data.split.items() if split == "unseen")
     for row in data.rows_of(item):
         row["scene_id"] = scene
-    return "training outside train", f"item {item['item_id']} trains on scene {scene}, which is in unseen"
+    return (
+        "training outside train",
+        f"item {item['item_id']} trains on scene {scene}, which is in unseen",
+    )
 
 
 @fault()
 def an_evaluation_item_is_put_into_the_split_train(data: Planted) -> Fault:
     item = next(data.items("binary"))
     item["split"] = "train"
-    return "training outside train", f"item {item['item_id']} is of the protocol binary and in the split train"
+    return (
+        "training outside train",
+        f"item {item['item_id']} is of the protocol binary and in the split train",
+    )
 
 
 @fault()
@@ -274,8 +333,18 @@ MOVES: dict[str, tuple[tuple[str, str], set[str], set[str], str]] = {
     "a scene is in the split of other bindings": (ALL, {"unseen"}, {"seen", "partial"}, ""),
     "a scene with an absent atom is seen": (ATOMS, {"unseen_atoms"}, {"seen"}, ""),
     "a scene of class lists is in another split": (TWO, {"ood_test"}, {"id_val", "ood_val"}, ""),
-    "a scene of three objects is in another split": (THREE, {"ood_test"}, {"id_val", "ood_val"}, ""),
-    "a scene trains where nothing is held out": (UNDIVIDED, {"all"}, {"train"}, "0 held-out bindings"),
+    "a scene of three objects is in another split": (
+        THREE,
+        {"ood_test"},
+        {"id_val", "ood_val"},
+        "",
+    ),
+    "a scene trains where nothing is held out": (
+        UNDIVIDED,
+        {"all"},
+        {"train"},
+        "0 held-out bindings",
+    ),
     "a scene is in the split of worlds that hold nothing out": (FIRST, {"seen"}, {"all"}, ""),
     "a scene of a familiar truth shows what is held out": (
         UNEVEN,
@@ -315,7 +384,10 @@ def _grouped(data: Planted, *splits: str) -> Row:
 def a_group_of_an_asymmetric_split_trains(data: Planted) -> Fault:
     row = _grouped(data, "asymmetric_seen", "asymmetric_unseen")
     row["split"] = "train"
-    return "shared group", f"scenes of {data.shown(row)['cluster_id']} are in asymmetric_seen and train"
+    return (
+        "shared group",
+        f"scenes of {data.shown(row)['cluster_id']} are in asymmetric_seen and train",
+    )
 
 
 @fault(UNEVEN)
@@ -404,7 +476,9 @@ def a_dosed_scene_is_called_unseen(data: Planted) -> Fault:
 @fault(UNDIVIDED)
 def nothing_is_asked_where_nothing_is_held_out(data: Planted) -> Fault:
     data.tables["items"], data.tables["candidates"] = [], []
-    data.tables["items"].append({"item_id": "binary-x-0", "protocol": "binary", "kind": "swap", "split": "seen"})
+    data.tables["items"].append(
+        {"item_id": "binary-x-0", "protocol": "binary", "kind": "swap", "split": "seen"}
+    )
     return "no question", "all has scenes and no item asks about them"
 
 
@@ -420,16 +494,23 @@ def a_seen_scene_shows_what_no_training_scene_shows(data: Planted) -> Fault:
     row = data.scene("seen")
     value, thing = dict(row["objects"][0]["attributes"])["color"], row["objects"][0]["category"]
     for each in data.scenes:
-        shown = {(dict(other["attributes"])["color"], other["category"]) for other in each["objects"]}
+        shown = {
+            (dict(other["attributes"])["color"], other["category"]) for other in each["objects"]
+        }
         if data.split.get(each["scene_id"]) == "train" and (value, thing) in shown:
             data.leave_out(each["scene_id"])
-    return "untrained binding", f"scene {row['scene_id']} of seen shows {value} {thing}, which is not held out"
+    return (
+        "untrained binding",
+        f"scene {row['scene_id']} of seen shows {value} {thing}, which is not held out",
+    )
 
 
 @fault(ATOMS)
 def a_caption_of_unseen_compounds_names_seen_ones(data: Planted) -> Fault:
     row = data.candidate("systematicity", split="unseen", slot="c", kind="raw")
-    row["text_id"] = next(data.candidates("systematicity", split="seen", slot="c", kind="raw"))["text_id"]
+    row["text_id"] = next(data.candidates("systematicity", split="seen", slot="c", kind="raw"))[
+        "text_id"
+    ]
     return "seen compound", f"item {row['item_id']} of unseen says"
 
 
@@ -465,7 +546,9 @@ def a_scene_stands_in_the_table_under_two_ids(data: Planted) -> Fault:
 
 def _one_image(data: Planted, *splits: str) -> list[str]:
     ids = [next(name for name, split in data.split.items() if split == splits[0])]
-    ids.append(next(name for name, split in data.split.items() if split == splits[1] and name not in ids))
+    ids.append(
+        next(name for name, split in data.split.items() if split == splits[1] and name not in ids)
+    )
     paths = [data.root / f"world/images/{each}.png" for each in ids]
     shutil.copyfile(*paths)
     return ids
@@ -523,7 +606,9 @@ def a_relation_is_undecided(data: Planted) -> Fault:
 def a_distractor_of_class_lists_is_true(data: Planted) -> Fault:
     row = data.candidate("gzsl", truth=False)
     thing = data.shown(row)["objects"][0]
-    row["text_id"] = data.words(f"a photo of a {dict(thing['attributes'])['color']} {thing['category']}")
+    row["text_id"] = data.words(
+        f"a photo of a {dict(thing['attributes'])['color']} {thing['category']}"
+    )
     return "true negative", data.told(row)
 
 
@@ -534,7 +619,9 @@ def the_converse_of_the_truth_is_a_negative(data: Planted) -> Fault:
     form = json.loads(data.text[truth["text_id"]]["form"])
     ((s, relation, o, _),) = form["relations"]
     names = [thing["category"] for thing in form["objects"]]
-    row["text_id"] = data.words(f"a photo of a {names[o]} {PHRASES[CONVERSES[relation]]} a {names[s]}")
+    row["text_id"] = data.words(
+        f"a photo of a {names[o]} {PHRASES[CONVERSES[relation]]} a {names[s]}"
+    )
     return "true negative", data.told(row)
 
 
@@ -543,7 +630,10 @@ def a_text_is_missing(data: Planted) -> Fault:
     often = Counter(row["text_id"] for row in data.tables["candidates"])
     row = data.choose(row for row in data.tables["candidates"] if often[row["text_id"]] == 1)
     data.tables["texts"].remove(data.text[row["text_id"]])
-    return "missing row", f"item {row['item_id']}, scene {row['scene_id']}: its text, scene or item does not exist"
+    return (
+        "missing row",
+        f"item {row['item_id']}, scene {row['scene_id']}: its text, scene or item does not exist",
+    )
 
 
 @fault()
@@ -565,7 +655,12 @@ def truth_and_foil_are_unequally_familiar(data: Planted) -> Fault:
 def truth_and_foil_name_unequally_many_triples(data: Planted) -> Fault:
     row = data.candidate("binary", kind="flip", split="unseen", truth=False)
     things = list(THINGS)[:5]
-    free = [[a, "left", b] for a in things for b in things if a != b and [a, "left", b] not in data.block["triples"]]
+    free = [
+        [a, "left", b]
+        for a in things
+        for b in things
+        if a != b and [a, "left", b] not in data.block["triples"]
+    ]
     row["text_id"] = data.words(_articled(_said(data.choose(free))))
     return "asymmetric familiarity", f"item {row['item_id']}: its true texts name"
 
@@ -573,7 +668,9 @@ def truth_and_foil_name_unequally_many_triples(data: Planted) -> Fault:
 @fault(RELATIONS)
 def a_scene_is_listed_with_other_held_out_triples(data: Planted) -> Fault:
     row = data.tables["splits"][0]
-    row["held_out_triples"] = row["held_out_triples"][1:] or [" ".join(data.choose(data.block["triples"]))]
+    row["held_out_triples"] = row["held_out_triples"][1:] or [
+        " ".join(data.choose(data.block["triples"]))
+    ]
     return _again("splits", RELATIONS[1])
 
 
@@ -679,7 +776,10 @@ def an_object_with_a_flat_top_has_no_size(data: Planted) -> Fault:
         del thing["attributes"]["size"]
     name = thing["category"]
     _vocabulary(data, rf"(?m)^{name} = {{", r"\g<0> top = { height = 1, radius = 1 },")
-    return "wrong record", f"scene {row['scene_id']}: its record cannot be read: ValueError('its {name} has"
+    return (
+        "wrong record",
+        f"scene {row['scene_id']}: its record cannot be read: ValueError('its {name} has",
+    )
 
 
 @fault(FIRST)
@@ -693,7 +793,10 @@ def the_table_lists_other_objects(data: Planted) -> Fault:
 def the_table_lists_no_relations(data: Planted) -> Fault:
     row = data.scenes[0]
     row["relations"] = []
-    return "wrong record", f"scene {row['scene_id']}: the column relations differs from the relations that hold"
+    return (
+        "wrong record",
+        f"scene {row['scene_id']}: the column relations differs from the relations that hold",
+    )
 
 
 @fault()
@@ -767,7 +870,9 @@ def an_item_has_another_id(data: Planted) -> Fault:
 @fault()
 def a_hard_item_is_left_out(data: Planted) -> Fault:
     item = next(data.items("binary"))
-    data.tables["candidates"] = [row for row in data.tables["candidates"] if row["item_id"] != item["item_id"]]
+    data.tables["candidates"] = [
+        row for row in data.tables["candidates"] if row["item_id"] != item["item_id"]
+    ]
     data.tables["items"].remove(item)
     data.recount()
     return _again("items")
@@ -799,7 +904,9 @@ def a_hard_negative_of_three_objects_stands_twice(data: Planted) -> Fault:
 @fault()
 def a_pool_lacks_the_truth(data: Planted) -> Fault:
     row = data.candidate("retrieval", truth=True)
-    data.tables["pools"] = [each for each in data.tables["pools"] if each["text_id"] != row["text_id"]]
+    data.tables["pools"] = [
+        each for each in data.tables["pools"] if each["text_id"] != row["text_id"]
+    ]
     return "wrong pool truth", f"item {row['item_id']}: 1 texts of the pool are true, 2 are listed"
 
 
@@ -813,7 +920,9 @@ def a_pool_names_a_text_twice(data: Planted) -> Fault:
 def items_are_asked_against_another_pool(data: Planted) -> Fault:
     item = next(data.items("retrieval"))
     item["pool_id"] = "easy"
-    data.tables["pools"] += [{"pool_id": "easy", "text_id": row["text_id"]} for row in data.rows_of(item)]
+    data.tables["pools"] += [
+        {"pool_id": "easy", "text_id": row["text_id"]} for row in data.rows_of(item)
+    ]
     return _again("items")
 
 
@@ -837,7 +946,10 @@ def a_table_has_a_column_more(data: Planted) -> Fault:
         seal(data.folder)
 
     data.after = add
-    return "damaged file", "items.parquet cannot be read: it has the column hint, which the format does not have"
+    return (
+        "damaged file",
+        "items.parquet cannot be read: it has the column hint, which the format does not have",
+    )
 
 
 # Tars
@@ -871,7 +983,10 @@ def _sample(members: Members) -> int:
 
 def _rewrite_sample(members: Members) -> None:
     n = _sample(members)
-    members[n] = (members[n][0], members[n][1].replace(b"rubber", b"metal").replace(b"small", b"large"))
+    members[n] = (
+        members[n][0],
+        members[n][1].replace(b"rubber", b"metal").replace(b"small", b"large"),
+    )
 
 
 def _add_link(members: Members) -> None:
@@ -924,13 +1039,23 @@ def _stand_elsewhere(row: Row) -> None:
 Changes = dict[str, Callable[[Planted], object]]
 ALWAYS: dict[tuple[tuple[str, str], str, str], Changes] = {
     (ALL, "undeclared leak", "training negatives may name what is held out"): {
-        "exposed negatives are allowed and not declared": lambda data: data.manifest.update(exposed_negatives=True),
+        "exposed negatives are allowed and not declared": lambda data: data.manifest.update(
+            exposed_negatives=True
+        ),
     },
-    (ALL, "wrong record", "an object has the box [0, 0, 640, 48], which is not a box within the image"): {
-        "a box lies outside the image": lambda data: data.scenes[0]["objects"][0].update(amodal_box=[0, 0, 640, 48]),
+    (
+        ALL,
+        "wrong record",
+        "an object has the box [0, 0, 640, 48], which is not a box within the image",
+    ): {
+        "a box lies outside the image": lambda data: data.scenes[0]["objects"][0].update(
+            amodal_box=[0, 0, 640, 48]
+        ),
     },
     (ALL, "wrong record", "an object has the visible fraction 1.5, expected 0 to 1"): {
-        "more is visible than there is": lambda data: data.scenes[0]["objects"][0].update(visible_fraction=1.5),
+        "more is visible than there is": lambda data: data.scenes[0]["objects"][0].update(
+            visible_fraction=1.5
+        ),
     },
     **{
         (ALL, "look-alike", words): {name: partial(_vocabulary, old=old, new=new)}
@@ -941,9 +1066,13 @@ ALWAYS: dict[tuple[tuple[str, str], str, str], Changes] = {
             bindings=[["plaid", thing] for _, thing in data.block["bindings"]], values=["plaid"]
         ),
     },
-    (ALL, AGAIN, "all"): {"the holdout has another category": lambda data: data.hold_out(category="animal")},
+    (ALL, AGAIN, "all"): {
+        "the holdout has another category": lambda data: data.hold_out(category="animal")
+    },
     (ALL, *_again("texts")): {
-        "no text has its form": lambda data: [row.update(form=None) for row in data.tables["texts"]],
+        "no text has its form": lambda data: [
+            row.update(form=None) for row in data.tables["texts"]
+        ],
         "a form is empty": lambda data: _texts_of(data).update(form=""),
     },
     (ATOMS, *_again("items", ATOMS[1])): {
@@ -952,7 +1081,9 @@ ALWAYS: dict[tuple[tuple[str, str], str, str], Changes] = {
         ).update(kind="atom"),
     },
     (TWO, *_again("candidates", TWO[1])): {
-        "a label of another list is a distractor": lambda data: _distract(data, changed=["distractor"]),
+        "a label of another list is a distractor": lambda data: _distract(
+            data, changed=["distractor"]
+        ),
     },
     (RELATED, *_again("candidates", RELATED[1])): {
         "a relation of another list is a distractor": lambda data: _distract(data, slot="n"),
@@ -963,7 +1094,9 @@ ALWAYS: dict[tuple[tuple[str, str], str, str], Changes] = {
             data, lambda members: members.append((tarfile.TarInfo("000000.txt"), b"the answer"))
         ),
         "a sample says something else": lambda data: _repack(data, _rewrite_sample),
-        "a sample is left out": lambda data: _repack(data, lambda members: members.pop(_sample(members))),
+        "a sample is left out": lambda data: _repack(
+            data, lambda members: members.pop(_sample(members))
+        ),
         "a tar holds a link": lambda data: _repack(data, _add_link),
         "a file of a tar lies in a folder too": _unpack,
     },
@@ -972,35 +1105,57 @@ ALWAYS: dict[tuple[tuple[str, str], str, str], Changes] = {
 
 CHANGES: dict[tuple[tuple[str, str], str, str], Changes] = {
     (ALL, AGAIN, "all/items.parquet has"): {
-        "groups of items are made finer": lambda data: next(data.items("binary")).update(cluster_id="a|b|1"),
-        "groups of items are left out": lambda data: next(data.items("binary")).update(cluster_id=None),
-        "a number of held-out bindings is left out": lambda data: _asked(data, "held_out_negative").update(
-            held_out_negative=None
+        "groups of items are made finer": lambda data: next(data.items("binary")).update(
+            cluster_id="a|b|1"
         ),
-        "a number of held-out bindings is wrong": lambda data: _asked(data, "held_out_positive").update(
-            held_out_positive=9
+        "groups of items are left out": lambda data: next(data.items("binary")).update(
+            cluster_id=None
         ),
-        "an item tests another skill": lambda data: next(data.items("binary", kind="swap")).update(skill="relation"),
-        "a foil changes another skill": lambda data: next(data.items("skill", kind="targeted")).update(skill="none"),
-        "a kind that its protocol lacks": lambda data: next(data.items("binary")).update(kind="impossible"),
+        "a number of held-out bindings is left out": lambda data: _asked(
+            data, "held_out_negative"
+        ).update(held_out_negative=None),
+        "a number of held-out bindings is wrong": lambda data: _asked(
+            data, "held_out_positive"
+        ).update(held_out_positive=9),
+        "an item tests another skill": lambda data: next(data.items("binary", kind="swap")).update(
+            skill="relation"
+        ),
+        "a foil changes another skill": lambda data: next(
+            data.items("skill", kind="targeted")
+        ).update(skill="none"),
+        "a kind that its protocol lacks": lambda data: next(data.items("binary")).update(
+            kind="impossible"
+        ),
     },
     (ALL, AGAIN, "all/candidates.parquet has"): {
-        "a training item has two captions": lambda data: data.candidate("train", slot="p").update(slot="c", kind=None),
-        "a candidate stands twice": lambda data: data.tables["candidates"].append(dict(data.candidate("binary"))),
+        "a training item has two captions": lambda data: data.candidate("train", slot="p").update(
+            slot="c", kind=None
+        ),
+        "a candidate stands twice": lambda data: data.tables["candidates"].append(
+            dict(data.candidate("binary"))
+        ),
         "an item asks nothing": lambda data: data.tables["candidates"].remove(_foil(data)),
         "a foil is left out of a set": lambda data: data.tables["candidates"].remove(
             data.candidate("confusion", truth=False)
         ),
         "a foil is moved to another slot": lambda data: _foil(data).update(slot="d1"),
         "a foil is named another kind": lambda data: _foil(data).update(kind="atom"),
-        "an easy foil replaces a hard one": lambda data: _foil(data).update(text_id=data.words("There is no object.")),
-        "a foil has a word that training lacks": lambda data: _foil(data).update(text_id=data.words("ten cubes")),
-        "what was changed is listed otherwise": lambda data: _foil(data).update(changed=["0:color:red>blue"]),
+        "an easy foil replaces a hard one": lambda data: _foil(data).update(
+            text_id=data.words("There is no object.")
+        ),
+        "a foil has a word that training lacks": lambda data: _foil(data).update(
+            text_id=data.words("ten cubes")
+        ),
+        "what was changed is listed otherwise": lambda data: _foil(data).update(
+            changed=["0:color:red>blue"]
+        ),
         "a foil is made from another item's text": lambda data: _foil(data).update(
             of=data.candidate("confusion", truth=True)["text_id"]
         ),
         "a foil is made from nothing": lambda data: _foil(data).update(of=None),
-        "a true text is listed as a foil": lambda data: data.candidate("binary", truth=True).update(kind="swap"),
+        "a true text is listed as a foil": lambda data: data.candidate("binary", truth=True).update(
+            kind="swap"
+        ),
     },
     (ALL, AGAIN, "all/texts.parquet has"): {
         "a text is listed twice": lambda data: data.tables["texts"].append(dict(_texts_of(data))),
@@ -1008,23 +1163,35 @@ CHANGES: dict[tuple[tuple[str, str], str, str], Changes] = {
         "a form says something else": lambda data: _texts_of(data).update(form="{}"),
     },
     (ALL, AGAIN, "all/pools.parquet has"): {
-        "a hard text is taken out": lambda data: data.tables["pools"].remove(_unlisted_pool_text(data)),
-        "an easy text is put in": lambda data: _unlisted_pool_text(data).update(text_id=data.words("no object")),
+        "a hard text is taken out": lambda data: data.tables["pools"].remove(
+            _unlisted_pool_text(data)
+        ),
+        "an easy text is put in": lambda data: _unlisted_pool_text(data).update(
+            text_id=data.words("no object")
+        ),
         "a pool that no item asks": lambda data: data.tables["pools"].append(
             {**data.tables["pools"][0], "pool_id": "x"}
         ),
     },
     (ALL, AGAIN, "all/splits.parquet has"): {
-        "held-out bindings are left out": lambda data: data.tables["splits"][0].update(held_out_bindings=None),
+        "held-out bindings are left out": lambda data: data.tables["splits"][0].update(
+            held_out_bindings=None
+        ),
     },
     (ALL, AGAIN, "all/manifest.json has"): {
         "the benchmark has another name": lambda data: data.manifest.update(name="pearson2025"),
         "no counts of scenes": lambda data: data.manifest.update(scenes={}),
         "other counts of scenes": lambda data: data.manifest["scenes"].update(seen=1),
         "no counts of items": lambda data: data.manifest["texts"].update(items={}),
-        "a flag that is neither true nor false": lambda data: data.manifest.update(exposed_negatives=None),
-        "an unknown word that training has": lambda data: data.manifest.update(unknown_words={"binary": ["and"]}),
-        "a summary of other values": lambda data: data.manifest.update(held_out="color plaid with shape cube"),
+        "a flag that is neither true nor false": lambda data: data.manifest.update(
+            exposed_negatives=None
+        ),
+        "an unknown word that training has": lambda data: data.manifest.update(
+            unknown_words={"binary": ["and"]}
+        ),
+        "a summary of other values": lambda data: data.manifest.update(
+            held_out="color plaid with shape cube"
+        ),
         "another design": lambda data: data.manifest.update(design="systematicity"),
         "a smaller holdout": lambda data: data.manifest["holdout"]["bindings"].pop(),
     },
@@ -1040,7 +1207,9 @@ CHANGES: dict[tuple[tuple[str, str], str, str], Changes] = {
         "another group": lambda data: data.scenes[0].update(cluster_id="blue+red|arch+star"),
         "a rendered scene that failed": lambda data: data.scene("unseen").update(status="failed"),
         "an unknown status": lambda data: data.scenes[0].update(status="fine"),
-        "a twin of another scene": lambda data: next(row for row in data.scenes if row["twin_of"]).update(twin_of="9"),
+        "a twin of another scene": lambda data: next(
+            row for row in data.scenes if row["twin_of"]
+        ).update(twin_of="9"),
         "an unknown value": lambda data: _show(data.scenes[0], 0, "star", material="gold"),
         "an unknown environment": lambda data: _stand_elsewhere(data.scenes[0]),
     },
@@ -1049,26 +1218,38 @@ CHANGES: dict[tuple[tuple[str, str], str, str], Changes] = {
         "another seed": lambda data: _write_plan(data, {"seed": 12345}),
     },
     (ALL, AGAIN, "world/vocabulary.toml has"): {
-        "not the one asked for": lambda data: (data.root / "world/vocabulary.toml").open("a").write("# cleaned"),
+        "not the one asked for": lambda data: (
+            (data.root / "world/vocabulary.toml").open("a").write("# cleaned")
+        ),
     },
     (ALL, AGAIN, "lists no masks/000000.png"): {
         "outputs that are not there": lambda data: data.world["request"].update(outputs=["masks"]),
     },
-    (ALL, AGAIN, "world/"): {"another resolution": lambda data: data.world["request"].update(width=80)},
-    (TARS, AGAIN, "world/"): {"the manifest denies the tars": lambda data: data.world["request"].pop("tar_bytes")},
+    (ALL, AGAIN, "world/"): {
+        "another resolution": lambda data: data.world["request"].update(width=80)
+    },
+    (TARS, AGAIN, "world/"): {
+        "the manifest denies the tars": lambda data: data.world["request"].pop("tar_bytes")
+    },
     (ALL, AGAIN, "world/SHA256SUMS has"): {
-        "an image without a scene": lambda data: Image.new("RGB", (64, 48)).save(data.root / "world/images/999999.png"),
+        "an image without a scene": lambda data: Image.new("RGB", (64, 48)).save(
+            data.root / "world/images/999999.png"
+        ),
     },
     (ALL, AGAIN, "all/notes.txt is not among the files"): {
         "a strange file": lambda data: (data.folder / "notes.txt").write_text("see here"),
     },
     (ALL, AGAIN, "dataset.json has"): {
         "another format": lambda data: _rewrite(data, "dataset.json", "jackalope/", "nope/"),
-        "another world": lambda data: _rewrite(data, "dataset.json", r'"world": "\w+"', '"world": "0"'),
+        "another world": lambda data: _rewrite(
+            data, "dataset.json", r'"world": "\w+"', '"world": "0"'
+        ),
         "a benchmark is left out": lambda data: _rewrite(data, "dataset.json", '"all"', '"some"'),
         "a key is repeated": lambda data: _rewrite(data, "dataset.json", "{", '{"world": null, '),
     },
-    (ALL, AGAIN, "dataset.json is missing"): {"the index": lambda data: _remove(data, "dataset.json")},
+    (ALL, AGAIN, "dataset.json is missing"): {
+        "the index": lambda data: _remove(data, "dataset.json")
+    },
     (ALL, AGAIN, "README.md is missing"): {"the card": lambda data: _remove(data, "README.md")},
     (ALL, AGAIN, "'Proven by others.'; made again, it has 'Declared leaks: none.'"): {
         "the card says something else": lambda data: _rewrite(
@@ -1076,7 +1257,9 @@ CHANGES: dict[tuple[tuple[str, str], str, str], Changes] = {
         ),
     },
     (ALL, AGAIN, "croissant.json has"): {
-        "another digest": lambda data: _rewrite(data, "croissant.json", r'"sha256": "\w{64}"', '"sha256": "0"'),
+        "another digest": lambda data: _rewrite(
+            data, "croissant.json", r'"sha256": "\w{64}"', '"sha256": "0"'
+        ),
     },
 }
 
@@ -1107,7 +1290,9 @@ def datasets(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """A dataset without fault by its name in JOBS, made once. Not to be changed."""
 
     def dataset(name: str) -> Path:
-        return once(tmp_path_factory, f"faults-{name}", lambda root: _make(root, name, dict(JOBS[name])))
+        return once(
+            tmp_path_factory, f"faults-{name}", lambda root: _make(root, name, dict(JOBS[name]))
+        )
 
     return dataset
 
@@ -1122,7 +1307,16 @@ def _make(root: Path, name: str, job: dict[str, Any]) -> None:
     path = root.with_suffix(".toml")
     size = 6 if name == "rotation" else 5  # each of three groups needs two names
     path.write_text(family(size, size), encoding="utf-8")
-    prepared = prepare(Job(job.pop("family", str(path)), job.pop("holdout"), job.pop("scenes", SMALL), 64, 48, **job))
+    prepared = prepare(
+        Job(
+            job.pop("family", str(path)),
+            job.pop("holdout"),
+            job.pop("scenes", SMALL),
+            64,
+            48,
+            **job,
+        )
+    )
     write_planned(root, prepared, 20_000 if name == "tars" else None)
     world = Dataset.open(root).world
     if name == "tars":
@@ -1137,12 +1331,16 @@ def _make(root: Path, name: str, job: dict[str, Any]) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _planned_once(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+def _planned_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Plans are functions of their arguments: each is made once."""
 
     def plan_once(*arguments: Any) -> Any:
         name = hashlib.sha256(repr(arguments).encode()).hexdigest()
-        made = once(tmp_path_factory, name, lambda path: path.write_bytes(pickle.dumps(plan(*arguments))))
+        made = once(
+            tmp_path_factory, name, lambda path: path.write_bytes(pickle.dumps(plan(*arguments)))
+        )
         return pickle.loads(made.read_bytes())
 
     plan = minimal_pairs.plan_with_twins
@@ -1169,14 +1367,20 @@ def test_what_nobody_touched_is_clean_and_so_is_what_was_sealed_again(
         if sealed:
             Planted(root, where[1]).seal()
         certificate = verify_dataset(root, where[1], reproduce=Reproduction())[where[1]]
-        assert (certificate["findings"], certificate["reproduced"], certificate["level"]) == ([], True, "records")
+        assert (certificate["findings"], certificate["reproduced"], certificate["level"]) == (
+            [],
+            True,
+            "records",
+        )
         assert certificate["status"] == ("as declared" if where in (RELATED, DOSED) else "clean")
 
 
 MORE = [f"{words}: {name}" for (_, _, words), changes in CHANGES.items() for name in [*changes][1:]]
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.full] * (name in MORE)) for name in FAULTS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.full] * (name in MORE)) for name in FAULTS]
+)
 def test_a_fault_is_found_and_named(copy_of: Callable[[str], Path], name: str) -> None:
     (dataset, benchmark), plant = FAULTS[name]
     root = copy_of(dataset)
@@ -1187,12 +1391,22 @@ def test_a_fault_is_found_and_named(copy_of: Callable[[str], Path], name: str) -
     certificate = verify_dataset(root, benchmark, reproduce=again)[benchmark]
     found = [each["what"] for each in certificate["findings"] if each["fault"] == fault]
     assert certificate["status"] == "failed"
-    assert any(words in what for what in found), (fault, words, certificate["sentence"], certificate["findings"][:9])
-    assert {"damaged file", "unlisted file", "another world"}.isdisjoint({*certificate["faults"]} - {fault})
+    assert any(words in what for what in found), (
+        fault,
+        words,
+        certificate["sentence"],
+        certificate["findings"][:9],
+    )
+    assert {"damaged file", "unlisted file", "another world"}.isdisjoint(
+        {*certificate["faults"]} - {fault}
+    )
 
 
 def _exchange_images(data: Planted) -> None:
-    one, two = (next(name for name, split in data.split.items() if split == each) for each in ("train", "unseen"))
+    one, two = (
+        next(name for name, split in data.split.items() if split == each)
+        for each in ("train", "unseen")
+    )
     paths = [data.root / f"world/images/{each}.png" for each in (one, two)]
     contents = [path.read_bytes() for path in paths]
     for path, content in zip(paths, reversed(contents), strict=True):
@@ -1200,7 +1414,8 @@ def _exchange_images(data: Planted) -> None:
 
 
 def _rename_a_colour(data: Planted) -> None:
-    """The values red and blue exchange their appearance in the vocabulary, as nobody who only reads records can see."""
+    """The values red and blue exchange their appearance in the vocabulary, as nobody who only reads
+    records can see."""
     _vocabulary(data, r"(?m)^(red = .*)linear = \[\d+, 9, 9\]", r"\1linear = [9, 9, 99]")
     _write_plan(data, {"vocabulary": data.world["request"]["vocabulary"]})
 
@@ -1220,13 +1435,18 @@ def test_what_only_pixels_tell_is_beyond_the_level_of_records(
 
 
 @pytest.mark.parametrize("parts", [["world"], ["benchmarks/all"], ["world", "benchmarks/all"]])
-def test_what_another_version_made_is_judged_alone(copy_of: Callable[[str], Path], parts: list[str]) -> None:
+def test_what_another_version_made_is_judged_alone(
+    copy_of: Callable[[str], Path], parts: list[str]
+) -> None:
     root = copy_of("files")
     for part in parts:
         _change_json(root / part / "manifest.json", version="0.0.1")
     certificate = verify_dataset(root, "all", reproduce=Reproduction())["all"]
     assert (certificate["status"], certificate["reproduced"]) == ("clean", False)
-    assert "not made again, since it was made by version 0.0.1, and this is " in certificate["sentence"]
+    assert (
+        "not made again, since it was made by version 0.0.1, and this is "
+        in certificate["sentence"]
+    )
     assert certificate["sentence"].count("0.0.1") == 1
 
 
@@ -1241,6 +1461,11 @@ def test_a_process_that_is_ended_leaves_the_verdict_of_the_judge(
     assert making() == {"all": Reproduced(False, (), "its process ended early")}
 
 
-def test_benchmarks_may_be_made_before_their_world(datasets: Callable[[str], Path], tmp_path: Path) -> None:
-    made = [reproduction._component(datasets("files"), tmp_path / "again", name) for name in ("all", None)]
+def test_benchmarks_may_be_made_before_their_world(
+    datasets: Callable[[str], Path], tmp_path: Path
+) -> None:
+    made = [
+        reproduction._component(datasets("files"), tmp_path / "again", name)
+        for name in ("all", None)
+    ]
     assert made == [Reproduced(True)] * 2

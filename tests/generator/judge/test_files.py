@@ -50,16 +50,22 @@ def test_a_missing_and_an_unlisted_file(copied: Path) -> None:
         assert f"images/{name} is not in SHA256SUMS" in said(certificate, "unlisted file")
 
 
-def test_tables_with_missing_cells_or_columns_or_repeated_rows(copied: Path, benchmark: Path) -> None:
+def test_tables_with_missing_cells_or_columns_or_repeated_rows(
+    copied: Path, benchmark: Path
+) -> None:
     edit(benchmark, "splits", lambda rows: rows.append(rows[0]))
     edit(benchmark, "items", lambda rows: rows.append(rows[0]))
     certificate = judged(copied)
     assert certificate["faults"]["repeated scene"] == certificate["faults"]["repeated item"] == 1
     edit(benchmark, "candidates", lambda rows: rows[0].update(truth=None))
-    assert "candidates.parquet cannot be read: it has rows without truth" in said(judged(copied), "damaged file")
+    assert "candidates.parquet cannot be read: it has rows without truth" in said(
+        judged(copied), "damaged file"
+    )
     path = benchmark / "candidates.parquet"
     pq.write_table(pq.read_table(path).drop_columns(["slot"]), path)
-    assert "candidates.parquet cannot be read: it has no column slot" in said(judged(copied), "damaged file")
+    assert "candidates.parquet cannot be read: it has no column slot" in said(
+        judged(copied), "damaged file"
+    )
     path.write_bytes(b"PAR1 nonsense")
     assert "candidates.parquet cannot be read" in said(judged(copied), "damaged file")
 
@@ -71,7 +77,9 @@ def test_candidates_without_a_kind_can_be_judged(copied: Path, benchmark: Path) 
     assert judged(copied)["status"] == "clean"
 
 
-def test_a_listed_path_that_is_no_file_of_the_folder_is_found_and_not_read(copied: Path, benchmark: Path) -> None:
+def test_a_listed_path_that_is_no_file_of_the_folder_is_found_and_not_read(
+    copied: Path, benchmark: Path
+) -> None:
     """A folder's name once was read as a file."""
     (copied.parent / "private").write_text("private")
     outside = ["../../private", "/etc/passwd", "images/../../../private"]
@@ -119,13 +127,20 @@ def png(mode: str = "RGB", size: tuple[int, int] = SIZE, **options: object) -> b
 
 
 def chunk(name: bytes, content: bytes) -> bytes:
-    return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+    return (
+        struct.pack(">I", len(content))
+        + name
+        + content
+        + struct.pack(">I", zlib.crc32(name + content))
+    )
 
 
 def repacked(pixels: bytes, header: bytes | None = None) -> bytes:
     """A PNG file with the given decompressed pixels."""
     header = header or struct.pack(">IIBBBBB", *SIZE, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+    )
 
 
 def test_an_image_of_a_world_has_no_fault() -> None:
@@ -159,16 +174,24 @@ def test_a_label_in_the_metadata_of_a_table_is_found(copied: Path, benchmark: Pa
     table = pq.read_table(path)
     for changed in (
         table.replace_schema_metadata({"label": "seen"}),
-        table.cast(pa.schema([table.schema.field(0).with_metadata({"label": "seen"}), *list(table.schema)[1:]])),
+        table.cast(
+            pa.schema(
+                [table.schema.field(0).with_metadata({"label": "seen"}), *list(table.schema)[1:]]
+            )
+        ),
     ):
         pq.write_table(changed, path)
         seal(benchmark)
-        assert "items.parquet cannot be read: it has metadata" in said(judged(copied), "damaged file")
+        assert "items.parquet cannot be read: it has metadata" in said(
+            judged(copied), "damaged file"
+        )
 
 
 @pytest.mark.parametrize("size", [(1, 1), (5, 7), (8, 5)])
 def test_another_size_is_found(size: tuple[int, int]) -> None:
-    assert f"has {size[0]}x{size[1]} pixels, not 7x5" in str(image_fault(png(size=size), PATH, SIZE))
+    assert f"has {size[0]}x{size[1]} pixels, not 7x5" in str(
+        image_fault(png(size=size), PATH, SIZE)
+    )
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "RGBA", "I;16"])

@@ -18,8 +18,14 @@ from tests.generator.judge.hand_made_scenes import FARM, FARM_LEXICON, LEXICON, 
 @pytest.mark.parametrize(
     ("text", "things"),
     [
-        ("a black and white guinea pig and an emu", [("guinea pig", {"coat": "black and white"}), ("emu", {})]),
-        ("a pale grey piebald cavy", [("guinea pig", {"coat": "black and white", "shade": "pale grey"})]),
+        (
+            "a black and white guinea pig and an emu",
+            [("guinea pig", {"coat": "black and white"}), ("emu", {})],
+        ),
+        (
+            "a pale grey piebald cavy",
+            [("guinea pig", {"coat": "black and white", "shade": "pale grey"})],
+        ),
         ("black and white pig and pig", [("pig", {"coat": "black and white"}), ("pig", {})]),
         (
             "dark and black and white pig and an emu",
@@ -55,23 +61,39 @@ def test_a_word_that_can_be_read_as_two_is_not_read() -> None:
 READ = {
     "a red cube": form("red cube"),
     "a red object that is not a cube": form(thing("red object", without={"shape": "cube"})),
-    "a red hourglass that is not shiny": form(thing("red hourglass", without={"material": "metal"})),
+    "a red hourglass that is not shiny": form(
+        thing("red hourglass", without={"material": "metal"})
+    ),
     "a red cube that is to the left of a sphere and not behind a cone": form(
         "red cube", "sphere", "cone", relations=[[0, "left", 1, True], [0, "behind", 2, False]]
     ),
-    "a cube that is not on the left side of an object that is not red in a bright studio with a plain floor": form(
-        "cube", thing("object", without={"color": "red"}), relations=[[0, "left", 1, False]], environment="studio"
+    "a cube that is not on the left side of an object that is not red in a bright studio with a "
+    "plain floor": form(
+        "cube",
+        thing("object", without={"color": "red"}),
+        relations=[[0, "left", 1, False]],
+        environment="studio",
     ),
-    "a photo of a cube to the left of a sphere": form("cube", "sphere", relations=[[0, "left", 1, True]]),
-    "This is a photo of a cube in a bright studio with a plain floor.": form("cube", environment="studio"),
+    "a photo of a cube to the left of a sphere": form(
+        "cube", "sphere", relations=[[0, "left", 1, True]]
+    ),
+    "This is a photo of a cube in a bright studio with a plain floor.": form(
+        "cube", environment="studio"
+    ),
     "red cube and blue sphere": form("red cube", "blue sphere"),
-    "large red cube, cone and two spheres": form("large red cube", "cone", thing("sphere", count=2)),
+    "large red cube, cone and two spheres": form(
+        "large red cube", "cone", thing("sphere", count=2)
+    ),
     "cube and a cone and a large and red sphere": form("cube", "cone", "large red sphere"),
     "There are two cubes. There is no cone. There is a ring.": form(
         thing("cube", count=2), thing("cone", count=0), "torus"
     ),
     "A red cube is to the left of a sphere. The sphere is behind a cone. There is also a torus.": form(
-        "red cube", "sphere", "cone", "torus", relations=[[0, "left", 1, True], [1, "behind", 2, True]]
+        "red cube",
+        "sphere",
+        "cone",
+        "torus",
+        relations=[[0, "left", 1, True], [1, "behind", 2, True]],
     ),
     "A red cube is to the left of a blue cube. The blue cube is behind the red cube.": form(
         "red cube", "blue cube", relations=[[0, "left", 1, True], [1, "behind", 0, True]]
@@ -82,15 +104,16 @@ READ = {
     "There is a cube and a cube. The first block is behind the second cube.": form(
         "cube", "cube", relations=[[0, "behind", 1, True]]
     ),
-    "There is a large red object, a red object and a cube. The large object is behind the second object.": form(
-        "large red object", "red object", "cube", relations=[[0, "behind", 1, True]]
+    "There is a large red object, a red object and a cube. The large object is behind the second "
+    "object.": form("large red object", "red object", "cube", relations=[[0, "behind", 1, True]]),
+    "There is a cube and a sphere. The cube is large and red. The sphere is not metal. The cube is "
+    "behind the sphere.": form(
+        "large red cube",
+        thing("sphere", without={"material": "metal"}),
+        relations=[[0, "behind", 1, True]],
     ),
-    "There is a cube and a sphere. The cube is large and red. The sphere is not metal. The cube is behind the "
-    "sphere.": form(
-        "large red cube", thing("sphere", without={"material": "metal"}), relations=[[0, "behind", 1, True]]
-    ),
-    "It is not true that there is a cube that is not red, a cone and a star, that the cube is behind the cone and that "
-    "the star is not to the left of the cube.": form(
+    "It is not true that there is a cube that is not red, a cone and a star, that the cube is "
+    "behind the cone and that the star is not to the left of the cube.": form(
         thing("cube", without={"color": "red"}),
         "cone",
         "star",
@@ -260,8 +283,8 @@ def test_long_texts_end_in_a_refusal_too() -> None:
 
 
 WORDS = (
-    "a an and the is are not that there There It A The true no two first second also to of photo This , . red large "
-    "metal cube cubes cone object behind left"
+    "a an and the is are not that there There It A The true no two first second also to of photo "
+    "This , . red large metal cube cubes cone object behind left"
 )
 
 
@@ -279,7 +302,19 @@ def test_any_words_are_read_or_refused(words: list[str]) -> None:
 OTHERS = dict(
     zip(
         ["red", "large", "metal", "cube", "cubes", "cone", "two", "first", "ten", "no", "behind"],
-        ["blue", "small", "rubber", "arch", "arches", "heart", "three", "second", "nine", "a", "near"],
+        [
+            "blue",
+            "small",
+            "rubber",
+            "arch",
+            "arches",
+            "heart",
+            "three",
+            "second",
+            "nine",
+            "a",
+            "near",
+        ],
         strict=True,
     )
 )

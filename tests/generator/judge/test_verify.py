@@ -12,7 +12,15 @@ import pyarrow as pa
 import pytest
 
 from generator.dataset.reader import Level
-from generator.judge.certificate import Finding, Findings, Images, Reproduced, certificate, finding, guarded
+from generator.judge.certificate import (
+    Finding,
+    Findings,
+    Images,
+    Reproduced,
+    certificate,
+    finding,
+    guarded,
+)
 from generator.judge.verify import verify_dataset
 from tests.generator.judge.datasets import BENCHMARK, CROWDS, SPLITS, judged, make, seal
 
@@ -92,12 +100,16 @@ def test_a_check_that_ends_over_the_files_is_a_finding_and_keeps_what_it_found()
         finding("leak", "a"),
         finding(
             "unjudged",
-            "pools cannot be judged, since the data of a file do not fit its format: KeyError('category')",
+            "pools cannot be judged, since the data of a file do not fit its format: "
+            "KeyError('category')",
         ),
     ]
 
 
-TABLES = {"splits": pa.table({"split": ["train", None]}), "items": pa.table({"protocol": ["binary", "mine"]})}
+TABLES = {
+    "splits": pa.table({"split": ["train", None]}),
+    "items": pa.table({"protocol": ["binary", "mine"]}),
+}
 
 
 @pytest.mark.parametrize(
@@ -114,22 +126,35 @@ TABLES = {"splits": pa.table({"split": ["train", None]}), "items": pa.table({"pr
         (
             {},
             "clean",
-            "every file whole; not made again, since it was not requested; at the level of records: no pixel was "
-            "compared.",
+            "every file whole; not made again, since it was not requested; at the level of "
+            "records: no pixel was compared.",
         ),
     ],
 )
-def test_the_sentence_says_what_was_judged(manifest: dict[str, Any], status: str, words: str) -> None:
+def test_the_sentence_says_what_was_judged(
+    manifest: dict[str, Any], status: str, words: str
+) -> None:
     found = certificate(Findings(), {"sums": "b", **manifest}, TABLES, "w", Images(), Reproduced())
-    assert (found["status"], found["level"], found["world"], found["benchmark"]) == (status, Level.RECORDS, "w", "b")
+    assert (found["status"], found["level"], found["world"], found["benchmark"]) == (
+        status,
+        Level.RECORDS,
+        "w",
+        "b",
+    )
     assert words in found["sentence"]
 
 
 def test_a_finding_fails() -> None:
     findings = Findings()
     findings.append(finding("wrong form", "text 1"))
-    found = certificate(findings, {}, {}, None, Images(Level.SAMPLED, sentence="one image"), Reproduced())
-    assert (found["status"], found["sentence"], found["counts"]["scenes"]) == ("failed", "failed: 1 x wrong form.", 0)
+    found = certificate(
+        findings, {}, {}, None, Images(Level.SAMPLED, sentence="one image"), Reproduced()
+    )
+    assert (found["status"], found["sentence"], found["counts"]["scenes"]) == (
+        "failed",
+        "failed: 1 x wrong form.",
+        0,
+    )
     assert found["level"] == "sampled images"
 
 
@@ -143,5 +168,7 @@ def test_a_look_at_images_is_in_the_sentence() -> None:
         Reproduced(True),
     )
     assert "every file whole; made again byte for byte" in found["sentence"]
-    assert found["sentence"].endswith("; at the level of all images: 4 of 4 images show their records.")
+    assert found["sentence"].endswith(
+        "; at the level of all images: 4 of 4 images show their records."
+    )
     assert found["images"] == {"scenes": 4}

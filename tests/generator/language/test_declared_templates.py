@@ -1,4 +1,5 @@
-"""Templates that a family declares: their texts have one reading, which the judge finds by its own grammar."""
+"""Templates that a family declares: their texts have one reading, which the judge finds by its own
+grammar."""
 
 import json
 import re
@@ -67,16 +68,39 @@ def plain_forms(draw: st.DrawFn, vocabulary: Vocabulary, n_objects: int) -> Form
     kinds = {kind: st.sampled_from(vocabulary.values(kind)) for kind in vocabulary.attributes}
     categories = st.sampled_from([None, *list(vocabulary.objects)[:5]])
     objects = [
-        Mention(draw(categories), tuple(sorted(draw(st.fixed_dictionaries({}, optional=kinds)).items())))
+        Mention(
+            draw(categories), tuple(sorted(draw(st.fixed_dictionaries({}, optional=kinds)).items()))
+        )
         for _ in range(n_objects)
     ]
     relations = list(vocabulary.pair_relations)
-    links = (Link(0, draw(st.sampled_from(relations)), 1),) if n_objects == 2 and draw(st.booleans()) else ()
+    links = (
+        (Link(0, draw(st.sampled_from(relations)), 1),)
+        if n_objects == 2 and draw(st.booleans())
+        else ()
+    )
     return Form(tuple(objects), links)
 
 
 WORDS = [
-    *("a", "an", "the", "and", "of", "is", "there", "photo", "in", "to", "on", "with", "image", "it", "made", "that"),
+    *(
+        "a",
+        "an",
+        "the",
+        "and",
+        "of",
+        "is",
+        "there",
+        "photo",
+        "in",
+        "to",
+        "on",
+        "with",
+        "image",
+        "it",
+        "made",
+        "that",
+    ),
     *("side", "left", "first", "top", "far", "next", "beside", "showing", "This", "picture"),
 ]
 OWN_WORDS = ["next", "beside", "showing", "This", "picture"]
@@ -93,10 +117,13 @@ SHAPES = [
 
 @st.composite
 def templates(draw: st.DrawFn) -> str:
-    """Placeholders in an order that makes sense, with words between them: mostly also a word of their own."""
+    """Placeholders in an order that makes sense, with words between them: mostly also a word of
+    their own."""
     words = st.lists(st.sampled_from(WORDS), max_size=2)
     own = st.lists(st.sampled_from(OWN_WORDS), min_size=1, max_size=1)
-    between = st.one_of(st.tuples(words, own, words), st.tuples(words, own, words), st.tuples(words, words, words))
+    between = st.one_of(
+        st.tuples(words, own, words), st.tuples(words, own, words), st.tuples(words, words, words)
+    )
     tokens = [word for group in draw(between) for word in group]
     for slot in draw(st.sampled_from(SHAPES)):
         stop = draw(st.sampled_from(["", "", "", ","]))
@@ -106,7 +133,9 @@ def templates(draw: st.DrawFn) -> str:
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("examples", [40, pytest.param(400, marks=pytest.mark.full)])
-def test_the_judge_reads_back_every_text_of_every_accepted_template(family: str, examples: int) -> None:
+def test_the_judge_reads_back_every_text_of_every_accepted_template(
+    family: str, examples: int
+) -> None:
     @settings(max_examples=examples, deadline=None)
     @given(st.data(), templates())
     def check(data: st.DataObject, template: str) -> None:
@@ -156,7 +185,8 @@ def _renamed(declared: dict[str, str]) -> dict[str, str]:
         (
             "again",
             "a red cube that is behind a blue cube",
-            "There is a red cube beside a blue cube, as shown. The red cube is behind the blue cube.",
+            "There is a red cube beside a blue cube, as shown. The red cube is behind the blue "
+            "cube.",
         ),
         ("spare", "a red cube and an arch", "Red cube alongside arch."),
         ("three", "a cube, an arch and a cone", "a cube, below arch and above a cone"),
@@ -210,7 +240,10 @@ REFUSED = [
     ("seen with two {x}", "'two' would deny or count what it names"),
     ("a photo of {a}", "all its words occur in other captions too"),
     ("seen here {a} and {b}", "between {a} and {b} stands no word that ends the first"),
-    ("seen here {a} {relation} {b}", "between {a} and {relation} stands no word that ends the first"),
+    (
+        "seen here {a} {relation} {b}",
+        "between {a} and {relation} stands no word that ends the first",
+    ),
     ("{a} seen {relation} {y}", "between {relation} and {y} stands no word that ends the first"),
 ]
 
@@ -226,14 +259,20 @@ def test_a_refused_template_is_one_sentence_with_the_fix(template: str, said: st
 
 def test_templates_that_share_a_text_are_refused() -> None:
     shared = {"one": "seen here {a}", "two": "seen here {list}"}
-    with pytest.raises(UserError, match=r"templates\.one and templates\.two could write the same text"):
+    with pytest.raises(
+        UserError, match=r"templates\.one and templates\.two could write the same text"
+    ):
         Family.of(VOCABULARY_TEXT, shared)
     assert {*Lexicon.of(_with_templates(VOCABULARY_TEXT, shared)).refused} == {"two"}
 
 
 @pytest.mark.parametrize(
     "template",
-    [template for template, said in REFUSED if "stands no word" in said or "contain" in said or "all its" in said],
+    [
+        template
+        for template, said in REFUSED
+        if "stands no word" in said or "contain" in said or "all its" in said
+    ],
 )
 def test_the_judge_refuses_ambiguous_templates_on_its_own(template: str) -> None:
     whole = _with_templates(VOCABULARY_TEXT, {"mine": template})
@@ -282,8 +321,13 @@ def test_a_family_with_templates_is_the_same_after_it_is_written() -> None:
 
 
 def test_a_drawn_template_has_to_be_declared() -> None:
-    with pytest.raises(UserError, match=r"drawn_templates names 'next-two', which .* did you mean 'next-to'"):
-        parse_vocabulary(_with_templates(VOCABULARY_TEXT, {"next-to": DECLARED["next-to"]}, ("next-two",)), "family")
+    with pytest.raises(
+        UserError, match=r"drawn_templates names 'next-two', which .* did you mean 'next-to'"
+    ):
+        parse_vocabulary(
+            _with_templates(VOCABULARY_TEXT, {"next-to": DECLARED["next-to"]}, ("next-two",)),
+            "family",
+        )
 
 
 def test_the_example_of_the_docs_is_read_back(tmp_path: Path) -> None:
@@ -310,13 +354,17 @@ showing = "This picture shows {list}."
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A world of 26 scenes, not rendered, of a family with templates, and benchmarks in one of them and in any."""
+    """A world of 26 scenes, not rendered, of a family with templates, and benchmarks in one of them
+    and in any."""
     folder = tmp_path_factory.mktemp("templates")
     (folder / "mine.toml").write_text(MINE, encoding="utf-8")
     counts = {"train": 12, "val": 2, "seen": 4, "partial": 4, "unseen": 4}
     write_world(folder / "d", counts, str(folder / "mine.toml"), block="2x2")
     succeed("gen split d --holdout 2x2 --name first", cwd=folder)
-    succeed("gen describe d --benchmark first --protocol binary --template next-to --name next-to", cwd=folder)
+    succeed(
+        "gen describe d --benchmark first --protocol binary --template next-to --name next-to",
+        cwd=folder,
+    )
     succeed("gen describe d --benchmark first --name drawn", cwd=folder)
     return folder / "d"
 
@@ -338,7 +386,9 @@ def test_captions_and_foils_use_the_requested_template(world: Path) -> None:
     assert all(each == {"next-to"} for each in items)
     training = _templates_of_items(benchmark, "train")
     assert {"next-to"} in training
-    assert any("next-to" not in each for each in training)  # relations and denials need another template
+    assert any(
+        "next-to" not in each for each in training
+    )  # relations and denials need another template
     assert benchmark.manifest["unknown_words"] == {}
 
 
@@ -374,7 +424,9 @@ def test_an_ambiguous_template_of_a_strangers_world_is_found(world: Path, tmp_pa
     text = family.read_text(encoding="utf-8")
     declared = 'next-to = "a photo of {a} next to {b}"'
     assert declared in text
-    family.write_text(text.replace(declared, 'next-to = "a photo next to {a} and {b}"'), encoding="utf-8")
+    family.write_text(
+        text.replace(declared, 'next-to = "a photo next to {a} and {b}"'), encoding="utf-8"
+    )
     seal(root / "world")
     certificate = verify_dataset(root, "next-to")["next-to"]
     assert certificate["faults"]["ambiguous template"] == 1

@@ -4,11 +4,22 @@ from generator.language.foils import Atom, Foils, Substitutes
 from generator.language.form import Form, Link, Mention
 from generator.language.grammar import Grammar
 from generator.scene.layouts import can_carry
-from tests.generator.scenes import CATEGORIES, HOLDOUT, RELATIONS, VOCABULARY, facts_of, form_of, scene_of
+from tests.generator.scenes import (
+    CATEGORIES,
+    HOLDOUT,
+    RELATIONS,
+    VOCABULARY,
+    facts_of,
+    form_of,
+    scene_of,
+)
 
 FOILS = Foils(VOCABULARY, Substitutes(VOCABULARY))
 GRAMMAR = Grammar(VOCABULARY)
-PAIR, RELATED = form_of("a red cube and a blue cone"), form_of("a cube that is to the left of a cone")
+PAIR, RELATED = (
+    form_of("a red cube and a blue cone"),
+    form_of("a cube that is to the left of a cone"),
+)
 
 
 def words(form: Form) -> str:
@@ -48,15 +59,21 @@ def test_a_compound_is_split_over_two_objects_and_later_relations_move() -> None
     assert words(foil.form) == "a gray cube, a red torus and a blue cone"
     assert (foil.changed, foil.kind) == (("0:color:red>gray", "0:shape:cube>torus"), "comp")
     related = form_of("There is a red cube and a cone. The cone is to the left of the cube.")
-    assert FOILS.split_compound(related, Atom("attribute", 0, "color"), "gray", "torus").form.relations == (
-        Link(2, "left", 0),
-    )
+    assert FOILS.split_compound(
+        related, Atom("attribute", 0, "color"), "gray", "torus"
+    ).form.relations == (Link(2, "left", 0),)
 
 
 def test_atoms_are_denied_but_not_objects_in_relations() -> None:
-    assert words(FOILS.deny(PAIR, Atom("attribute", 0, "color"))) == "a cube that is not red and a blue cone"
+    assert (
+        words(FOILS.deny(PAIR, Atom("attribute", 0, "color")))
+        == "a cube that is not red and a blue cone"
+    )
     assert words(FOILS.deny(PAIR, Atom("object", 0, "shape"))) == "no red cube and a blue cone"
-    assert words(FOILS.deny(RELATED, Atom("relation", 0, "relation"))) == "a cube that is not to the left of a cone"
+    assert (
+        words(FOILS.deny(RELATED, Atom("relation", 0, "relation")))
+        == "a cube that is not to the left of a cone"
+    )
     assert FOILS.deniable(RELATED) == [Atom("relation", 0, "relation")]
     assert len(FOILS.deniable(PAIR)) == 4
 
@@ -67,7 +84,10 @@ def test_atoms_are_denied_but_not_objects_in_relations() -> None:
         ("a cube and a cone", {"a cone and a cube"}),
         ("a red cube and a cone", {"a red cone and a cube", "a cube and a red cone"}),
         # four atoms: the permutation of two objects is their exchange
-        ("a red cube and a blue cone", {"a red cone and a blue cube", "a blue cube and a red cone"}),
+        (
+            "a red cube and a blue cone",
+            {"a red cone and a blue cube", "a blue cube and a red cone"},
+        ),
         ("a cube that is to the left of a cone", {"a cone that is to the left of a cube"}),
     ],
 )
@@ -75,7 +95,9 @@ def test_swaps_exchange_objects_and_values_and_move_attributes(text: str, texts:
     found = FOILS.all_swaps(form_of(text))
     assert {words(foil.form) for foil in found} == texts
     assert {foil.kind for foil in found} == {"swap"}
-    assert len(FOILS.all_swaps(form_of("a cube, a cone, a torus and a star"))) == 23  # every permutation
+    assert (
+        len(FOILS.all_swaps(form_of("a cube, a cone, a torus and a star"))) == 23
+    )  # every permutation
 
 
 def test_stacks_that_no_scene_can_have_are_impossible_said_either_way() -> None:
@@ -89,8 +111,8 @@ def test_stacks_that_no_scene_can_have_are_impossible_said_either_way() -> None:
 
 
 FORM = form_of(
-    "There is a large red cube, a cone and no torus. The cube is to the left of the cone. The cone is not in front of "
-    "the cube."
+    "There is a large red cube, a cone and no torus. The cube is to the left of the cone. The cone "
+    "is not in front of the cube."
 )
 FACTS = facts_of(scene_of(("cube", {"color": "red"}), ("cone", {})))
 ANY = Substitutes(VOCABULARY)
@@ -112,7 +134,9 @@ def test_atoms_are_asserted_of_single_objects_in_order_of_mention() -> None:
 def test_substitutes_are_all_other_values_and_categories_neither_in_the_scene_nor_named() -> None:
     found = ANY.of(FORM, Atom("object", 0, "shape"), FACTS)
     assert set(found) == set(CATEGORIES) - {"cube", "cone", "torus"}
-    assert set(ANY.of(FORM, Atom("attribute", 0, "color"), FACTS)) == set(VOCABULARY.values("color")) - {"red"}
+    assert set(ANY.of(FORM, Atom("attribute", 0, "color"), FACTS)) == set(
+        VOCABULARY.values("color")
+    ) - {"red"}
 
 
 def test_a_direction_gives_way_to_directions_whose_axis_is_free() -> None:

@@ -53,16 +53,26 @@ def test_equal_mentions_are_counted_together() -> None:
 
 HELD_OUT = replace(
     HOLDOUT,
-    triples=tuple((one, side, two) for one, two in permutations(("cube", "sphere")) for side in ("left", "right")),
+    triples=tuple(
+        (one, side, two)
+        for one, two in permutations(("cube", "sphere"))
+        for side in ("left", "right")
+    ),
     absent_values=("red",),
     absent_objects=("cone",),
 )
 
 
 @given(forms(), forms())
-def test_a_form_names_as_much_of_what_is_held_out_as_the_judge_says(form: Form, other: Form) -> None:
+def test_a_form_names_as_much_of_what_is_held_out_as_the_judge_says(
+    form: Form, other: Form
+) -> None:
     one, two = (
-        (count_bindings(each, HELD_OUT), count_triples(each, HELD_OUT), names_absent(each, HELD_OUT))
+        (
+            count_bindings(each, HELD_OUT),
+            count_triples(each, HELD_OUT),
+            names_absent(each, HELD_OUT),
+        )
         for each in (form, other)
     )
     assert one == HeldOut.of(HELD_OUT.to_dict(), VOCABULARY_TEXT).named(read(form))

@@ -22,22 +22,34 @@ LEXICON = Lexicon.of(VOCABULARY_TEXT)
         ("there-is", "In a bright studio with a plain floor, there is a red cube."),
         ("this-photo", "This is a photo of a red cube in a bright studio with a plain floor."),
         ("that-is", "a cube that is to the left of a cone"),
-        ("that-is", "a cube that is to the left of a cone, to the left of a torus and to the left of an arch"),
+        (
+            "that-is",
+            "a cube that is to the left of a cone, to the left of a torus and to the left of an "
+            "arch",
+        ),
         ("photo", "a photo of a cube to the left of a cone"),
         (
             "list-then-relate",
-            "There is a red cube, a blue cube and a cube. The third cube is in front of the red cube.",
+            "There is a red cube, a blue cube and a cube. The third cube is in front of the red "
+            "cube.",
         ),
         (
             "list-then-relate",
-            "There is a cube, a cone and a torus. The cone is to the left of the cube, behind the torus and not to "
-            "the left of it.",
+            "There is a cube, a cone and a torus. The cone is to the left of the cube, behind the "
+            "torus and not to the left of it.",
         ),
         ("clauses", "A red cube is to the left of a cone and not behind a torus."),
         ("clauses", "A cube is to the left of a cone and behind it."),
-        ("clauses", "There is a cube. A cone is to the left of an arch. The arch is behind the cube."),
+        (
+            "clauses",
+            "There is a cube. A cone is to the left of an arch. The arch is behind the cube.",
+        ),
         ("there-is-that", "There is a cube that is to the left of a cone. There is also a torus."),
-        ("not-true", "It is not true that there is a cube and a cone and that the cone is to the left of the cube."),
+        (
+            "not-true",
+            "It is not true that there is a cube and a cone and that the cone is to the left of "
+            "the cube.",
+        ),
         ("spare", "red cube and blue sphere"),
         ("crepe", "large and red cube and a sphere"),
         ("in-image", "There is a red cube in the image."),
@@ -57,16 +69,28 @@ def test_sentences_read_as_english(template: str, text: str) -> None:
         ("there-is-each", "There is no cube. There is a cone.", True),
         ("a-and-a", "a cone and no cube", True),
         ("a-and-a", "no cone and no cube", True),
-        ("list-then-relate", "There is a red cube and a blue cube. The red cube is behind the blue cube.", True),
-        ("list-then-relate", "There is a cube and a cube. The first cube is behind the second cube.", False),
+        (
+            "list-then-relate",
+            "There is a red cube and a blue cube. The red cube is behind the blue cube.",
+            True,
+        ),
+        (
+            "list-then-relate",
+            "There is a cube and a cube. The first cube is behind the second cube.",
+            False,
+        ),
         ("there-is", "There is a cube and a cube.", True),
     ],
 )
-def test_a_list_reads_well_that_ends_with_denials_and_needs_no_ordinal(template: str, text: str, well: bool) -> None:
+def test_a_list_reads_well_that_ends_with_denials_and_needs_no_ordinal(
+    template: str, text: str, well: bool
+) -> None:
     assert reads_well(form_of(text), template) is well
 
 
-@pytest.mark.parametrize("wording", [((0, "color"), "crimson"), ((0, "shape"), "block"), ((0, "relation"), "left of")])
+@pytest.mark.parametrize(
+    "wording", [((0, "color"), "crimson"), ((0, "shape"), "block"), ((0, "relation"), "left of")]
+)
 def test_synonyms_are_read_back_as_what_they_mean(wording: tuple[Place, str]) -> None:
     form = form_of("a red cube that is to the left of a sphere")
     for name in ("that-is", "clauses", "list-then-relate"):

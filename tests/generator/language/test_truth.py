@@ -25,15 +25,29 @@ from tests.generator.scenes import (
     scene_of,
 )
 
-ROW = [(-2.0, 2.0), (0.0, 0.0), (2.0, -2.0)]  # seen from the camera: along the line of sight, the first furthest away
+ROW = [
+    (-2.0, 2.0),
+    (0.0, 0.0),
+    (2.0, -2.0),
+]  # seen from the camera: along the line of sight, the first furthest away
 
 
 @pytest.mark.parametrize("examples", [300, pytest.param(1500, marks=pytest.mark.full)])
-def test_every_form_is_read_back_from_every_template_and_decided_alike_by_the_judge(examples: int) -> None:
-    grammar, lexicon, terms = Grammar(RELATIONS), Lexicon.of(RELATIONS_TEXT), Terms.of(RELATIONS_TEXT)
+def test_every_form_is_read_back_from_every_template_and_decided_alike_by_the_judge(
+    examples: int,
+) -> None:
+    grammar, lexicon, terms = (
+        Grammar(RELATIONS),
+        Lexicon.of(RELATIONS_TEXT),
+        Terms.of(RELATIONS_TEXT),
+    )
 
     @settings(max_examples=examples, deadline=None)
-    @given(forms(vocabulary=RELATIONS), st.integers(0, 10**6), st.sampled_from([None, list(RELATIONS.objects)[:4]]))
+    @given(
+        forms(vocabulary=RELATIONS),
+        st.integers(0, 10**6),
+        st.sampled_from([None, list(RELATIONS.objects)[:4]]),
+    )
     def check(form: Form, seed: int, categories: list[str] | None) -> None:
         scene = random_scene(random.Random(seed), 1, 7, categories, RELATIONS)
         names = grammar.templates(form)
@@ -41,7 +55,9 @@ def test_every_form_is_read_back_from_every_template_and_decided_alike_by_the_ju
         for name in names:
             read = read_text(grammar.realise(form, name), lexicon)
             assert read.to_json() == form.to_json(), name
-        assert decide(form, facts_of(scene, RELATIONS)) is judge(read, read_scene(scene.to_json(), terms))
+        assert decide(form, facts_of(scene, RELATIONS)) is judge(
+            read, read_scene(scene.to_json(), terms)
+        )
 
     check()
 
@@ -50,18 +66,29 @@ def test_every_form_is_read_back_from_every_template_and_decided_alike_by_the_ju
 def stack() -> Facts:
     """A cone rests on a cube; a torus stands to their right, neither near nor far."""
     places = [(0, 0), (0.02, 0), (1.44, 1.66)]
-    scene = scene_of(("cube", {}), ("cone", {}), ("torus", {}), positions=places, vocabulary=RELATIONS)
+    scene = scene_of(
+        ("cube", {}), ("cone", {}), ("torus", {}), positions=places, vocabulary=RELATIONS
+    )
     cube, cone, torus = scene.objects
     height, _ = RELATIONS.top("cube", cube.attributes)
-    return facts_of(replace(scene, objects=(cube, replace(cone, position=(0.02, 0.0, height)), torus)), RELATIONS)
+    return facts_of(
+        replace(scene, objects=(cube, replace(cone, position=(0.02, 0.0, height)), torus)),
+        RELATIONS,
+    )
 
 
 def test_a_near_pair_is_near_from_either_end_and_a_stack_stands_in_no_order(stack: Facts) -> None:
     assert stack.holds["on"] == [[None, False, False], [True, None, False], [False, False, None]]
-    assert stack.holds["beneath"] == [[None, True, False], [False, None, False], [False, False, None]]
+    assert stack.holds["beneath"] == [
+        [None, True, False],
+        [False, None, False],
+        [False, False, None],
+    ]
     assert stack.holds["near"][0][1] is stack.holds["near"][1][0] is True
     assert stack.holds["near"][0][2] is stack.holds["far"][2][0] is None
-    assert {stack.holds[name][i][1 - i] for name in ("left", "right", "front", "behind") for i in (0, 1)} == {None}
+    assert {
+        stack.holds[name][i][1 - i] for name in ("left", "right", "front", "behind") for i in (0, 1)
+    } == {None}
 
 
 @pytest.mark.parametrize(
@@ -89,16 +116,21 @@ def test_a_near_pair_is_near_from_either_end_and_a_stack_stands_in_no_order(stac
     ],
 )
 def test_truth_has_three_values(text: str, truth: bool | None) -> None:
-    scene = scene_of(("cube", {"color": "red"}), ("sphere", {}), ("cube", {"color": "blue"}), positions=ROW)
+    scene = scene_of(
+        ("cube", {"color": "red"}), ("sphere", {}), ("cube", {"color": "blue"}), positions=ROW
+    )
     assert decide(form_of(text), facts_of(scene)) is truth
     elsewhere = facts_of(replace(scene, environment="desert"))
     assert "studio" not in text or decide(form_of(text), elsewhere) is False
 
 
 @pytest.mark.parametrize(
-    ("seed", "categories", "vocabulary"), [(7, None, VOCABULARY), (8, ["cube", "cylinder"], RELATIONS)]
+    ("seed", "categories", "vocabulary"),
+    [(7, None, VOCABULARY), (8, ["cube", "cylinder"], RELATIONS)],
 )
-def test_facts_agree_with_the_scene_graph(seed: int, categories: list[str] | None, vocabulary: Vocabulary) -> None:
+def test_facts_agree_with_the_scene_graph(
+    seed: int, categories: list[str] | None, vocabulary: Vocabulary
+) -> None:
     scene = random_scene(random.Random(seed), 8, 8, categories, vocabulary)
     facts = facts_of(scene, vocabulary)
     assert vocabulary is VOCABULARY or any(map(any, facts.holds["on"]))
@@ -111,7 +143,8 @@ SIDES, DEPTH, DISTANCE, STACKS = (AXES.axis_of(name) for name in ("left", "front
 
 
 def test_axes_say_what_stands_for_what() -> None:
-    """Distance and stacking share a slot; directions stand for one another; stacking is asked of its own pairs."""
+    """Distance and stacking share a slot; directions stand for one another; stacking is asked of
+    its own pairs."""
     assert AXES.relations[SIDES] == ("left", "right")
     assert len(Axes(VOCABULARY).relations) == 2
     assert AXES.slots[DISTANCE] == AXES.slots[STACKS]
@@ -122,7 +155,9 @@ def test_axes_say_what_stands_for_what() -> None:
     assert AXES.interchangeable(DISTANCE) == [DISTANCE]
 
 
-def test_between_gives_the_relation_that_holds_and_for_a_stack_which_rests_on_which(stack: Facts) -> None:
+def test_between_gives_the_relation_that_holds_and_for_a_stack_which_rests_on_which(
+    stack: Facts,
+) -> None:
     assert AXES.between(stack, SIDES, 1, 0) == (STACKS, "on")
     assert AXES.between(stack, DEPTH, 0, 1) == (STACKS, "beneath")
     assert AXES.between(stack, DISTANCE, 0, 1) == (DISTANCE, "near")

@@ -27,7 +27,9 @@ def test_captions_are_true_and_have_exactly_the_atoms_of_their_cell() -> None:
             form = found.form
             assert Cell(form.level, form.n_objects, form.n_attributes, form.n_relations) == cell
             assert decide(form, facts) is True
-            assert [facts.categories[i] for i in found.objects] == [mention.category for mention in form.objects]
+            assert [facts.categories[i] for i in found.objects] == [
+                mention.category for mention in form.objects
+            ]
             ends = [
                 (link.relation in ("left", "right"), end)
                 for link in form.relations
@@ -42,7 +44,9 @@ def test_captions_are_true_and_have_exactly_the_atoms_of_their_cell() -> None:
 def test_only_eligible_objects_and_sayable_kinds_are_named() -> None:
     facts = facts_of(scene_of(("cube", {}), ("cone", {}), ("torus", {}), ("star", {})))
     for n in range(20):
-        found = WALKER.walk(facts, Cell("OA", 2, 2, 0), (0, 2), Stream("walk", n), lambda i: ["color"])
+        found = WALKER.walk(
+            facts, Cell("OA", 2, 2, 0), (0, 2), Stream("walk", n), lambda i: ["color"]
+        )
         assert found is not None
         assert set(found.objects) == {0, 2}
         assert all(set(mention.values) == {"color"} for mention in found.form.objects)
@@ -59,9 +63,13 @@ def test_apart_walks_join_a_different_pair_with_every_relation() -> None:
     numbers = {True: set[int](), False: set[int]()}
     for n in range(60):
         for apart in numbers:
-            found = WALKER.walk(facts, Cell("OR", 4, 0, 2), range(4), Stream("walk", n), apart=apart)
+            found = WALKER.walk(
+                facts, Cell("OR", 4, 0, 2), range(4), Stream("walk", n), apart=apart
+            )
             assert found is not None
-            numbers[apart].add(len({frozenset((link.subject, link.object)) for link in found.form.relations}))
+            numbers[apart].add(
+                len({frozenset((link.subject, link.object)) for link in found.form.relations})
+            )
     assert numbers == {True: {2}, False: {1, 2}}
 
 
@@ -74,7 +82,10 @@ def test_parts_of_a_subgraph_have_its_relations_and_no_others() -> None:
         assert decide(whole.form, facts) is True
         assert sorted(whole.objects) == list(things)
         assert 0 < len(whole.form.relations) <= 10
-        known = {(whole.objects[r.subject], r.relation, whole.objects[r.object]) for r in whole.form.relations}
+        known = {
+            (whole.objects[r.subject], r.relation, whole.objects[r.object])
+            for r in whole.form.relations
+        }
         for cell in stream.shuffled(CELLS)[:40]:
             part = WALKER.walk(facts, cell, things, stream, within=whole)
             if part is None:
@@ -82,14 +93,19 @@ def test_parts_of_a_subgraph_have_its_relations_and_no_others() -> None:
             form = part.form
             assert Cell(form.level, form.n_objects, form.n_attributes, form.n_relations) == cell
             assert decide(form, facts) is True
-            assert {(part.objects[r.subject], r.relation, part.objects[r.object]) for r in form.relations} <= known
+            assert {
+                (part.objects[r.subject], r.relation, part.objects[r.object])
+                for r in form.relations
+            } <= known
             found[cell.level] += 1
     assert set(found) == set(LEVELS)
     assert min(found.values()) > 10
 
 
 def test_cells_have_exactly_what_is_asked_for() -> None:
-    assert cells(["OAR"], (4, 12), {"O": 3, "A": 5, "R": 2}, VOCABULARY, 10) == [Cell("OAR", 3, 5, 2)]
+    assert cells(["OAR"], (4, 12), {"O": 3, "A": 5, "R": 2}, VOCABULARY, 10) == [
+        Cell("OAR", 3, 5, 2)
+    ]
     assert Cell("OAR", 3, 5, 2).complexity == 10
     ranges = {level: {cell.complexity for cell in CELLS if cell.level == level} for level in LEVELS}
     assert {level: (min(n), max(n)) for level, n in ranges.items()} == LEVELS

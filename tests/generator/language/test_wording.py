@@ -27,7 +27,10 @@ def test_a_name_has_one_word_in_every_text_of_a_dialect(seed: int) -> None:
     dialect = Dialect(VOCABULARY, LeastUsed(), Stream(seed))
     swapped = form_of("a blue cube that is to the left of a red sphere")
     one, other = (
-        {name: dict(dialect.wording(form)).get(place) for place, _, name in words_of(form, VOCABULARY)}
+        {
+            name: dict(dialect.wording(form)).get(place)
+            for place, _, name in words_of(form, VOCABULARY)
+        }
         for form in (FORM, swapped)
     )
     assert one == other
@@ -35,7 +38,9 @@ def test_a_name_has_one_word_in_every_text_of_a_dialect(seed: int) -> None:
 
 def test_all_synonyms_are_used() -> None:
     used = LeastUsed()
-    words = {word for n in range(40) for _, word in Dialect(VOCABULARY, used, Stream(n)).wording(FORM)}
+    words = {
+        word for n in range(40) for _, word in Dialect(VOCABULARY, used, Stream(n)).wording(FORM)
+    }
     assert words == {"block", "ball", "crimson", "sapphire", "left of", "on the left side of"}
 
 
@@ -45,13 +50,18 @@ def test_one_word_is_said_otherwise(seed: int) -> None:
     wording = Dialect(VOCABULARY, LeastUsed(), stream).wording(FORM)
     other = rephrased(FORM, wording, VOCABULARY, LeastUsed(), stream)
     assert other is not None
-    assert len({*wording} ^ {*other}) in (1, 2)  # a synonym for the usual word or back, or one for another
+    assert len({*wording} ^ {*other}) in (
+        1,
+        2,
+    )  # a synonym for the usual word or back, or one for another
     assert len({place for place, _ in {*wording} ^ {*other}}) == 1
     assert grammar.realise(FORM, "clauses", other) != grammar.realise(FORM, "clauses", wording)
 
 
 def test_a_declared_plural_has_no_synonym() -> None:
-    assert [name for _, _, name in words_of(form_of("two crosses and two spheres"), VOCABULARY)] == ["sphere"]
+    assert [
+        name for _, _, name in words_of(form_of("two crosses and two spheres"), VOCABULARY)
+    ] == ["sphere"]
 
 
 def test_a_relation_is_said_from_its_other_end() -> None:

@@ -12,12 +12,16 @@ CLEVR = read_vocabulary("clevr")
 
 
 def with_closeness(close: float) -> Vocabulary:
-    return CLEVR.model_copy(update={"camera": CLEVR.camera.model_copy(update={"close": close, "jitter": 0.0})})
+    return CLEVR.model_copy(
+        update={"camera": CLEVR.camera.model_copy(update={"close": close, "jitter": 0.0})}
+    )
 
 
 def planned(i: int) -> Planned:
     sizes = ("large", "small") if i % 2 else ("small", "small")
-    things = tuple(("sphere", {"color": "red", "material": "rubber", "size": size}) for size in sizes)
+    things = tuple(
+        ("sphere", {"color": "red", "material": "rubber", "size": size}) for size in sizes
+    )
     return Planned(f"{i:06d}", "", things, (1, 0), "studio")
 
 
@@ -28,7 +32,9 @@ def test_objects_fill_more_of_the_frame_and_stay_within_it(width: int, height: i
         scene = place_scene(planned(i), with_closeness(1.25), 0, 0, width, height)
         still = place_scene(planned(i), with_closeness(1.0), 0, 0, width, height)
         camera = scene.camera
-        assert [thing.position for thing in scene.objects] == [thing.position for thing in still.objects]
+        assert [thing.position for thing in scene.objects] == [
+            thing.position for thing in still.objects
+        ]
         ours, theirs = ground_directions(camera), ground_directions(still.camera)
         assert all(ours[name] == pytest.approx(theirs[name], abs=1e-6) for name in theirs)
         lenses.append(camera.lens / still.camera.lens)

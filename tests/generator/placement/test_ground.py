@@ -1,4 +1,5 @@
-"""Places on the ground: in the planned orders, within the rules, whatever the sizes; and on tops that carry others."""
+"""Places on the ground: in the planned orders, within the rules, whatever the sizes; and on tops
+that carry others."""
 
 import math
 from collections.abc import Sequence
@@ -54,7 +55,8 @@ def test_orders_are_realised_and_rules_kept(data: st.DataObject) -> None:
     camera, places = next(
         (camera, found)
         for camera, _ in tried
-        if (found := Ground(camera, vocabulary, width, height).find(posts, order, stream)) is not None
+        if (found := Ground(camera, vocabulary, width, height).find(posts, order, stream))
+        is not None
     )
     directions = ground_directions(camera)
     assert ranks(places, directions["right"]) == tuple(range(n))
@@ -62,7 +64,8 @@ def test_orders_are_realised_and_rules_kept(data: st.DataObject) -> None:
     for (a, r), (b, s) in combinations(zip(places, radii, strict=True), 2):
         assert math.dist(a, b) - r - s >= rules.gap
         assert all(
-            abs(round(along(directions[name], a) - along(directions[name], b), 6)) >= rules.clearance
+            abs(round(along(directions[name], a) - along(directions[name], b), 6))
+            >= rules.clearance
             for name in ("right", "behind")
         )
     for place, radius in zip(places, radii, strict=True):
@@ -74,24 +77,34 @@ class Plain(Ground):
     """Looks at every pair of posts again whenever it is asked about one."""
 
     def find(
-        self, posts: Sequence[Post], depth_order: Sequence[int], stream: Stream, clumps: Sequence[int] = ()
+        self,
+        posts: Sequence[Post],
+        depth_order: Sequence[int],
+        stream: Stream,
+        clumps: Sequence[int] = (),
     ) -> list[Point] | None:
         n = len(posts)
         by_depth = sorted(range(n), key=depth_order.__getitem__)
         rights, depths = self._spread(n, stream), self._spread(n, stream)
         stands = [self._stand(rights[i], depths[depth_order[i]], posts[i]) for i in range(n)]
         for _ in range(100):
-            if not any(any(self._conflicts(i, stand, stands, clumps)) for i, stand in enumerate(stands)):
+            if not any(
+                any(self._conflicts(i, stand, stands, clumps)) for i, stand in enumerate(stands)
+            ):
                 return [self._point(stand) for stand in stands]
             for i in stream.shuffled(range(n)):
                 moved = self._moved(i, depth_order[i], by_depth, stands, stream)
-                before, after = (sum(self._conflicts(i, each, stands, clumps)) for each in (stands[i], moved))
+                before, after = (
+                    sum(self._conflicts(i, each, stands, clumps)) for each in (stands[i], moved)
+                )
                 if after <= before + stream.uniform(0, 0.02):
                     stands[i] = moved
         return None
 
 
-@pytest.mark.parametrize(("order", "clumps"), [((3, 0, 5, 1, 4, 2), ()), ((1, 0, 3, 2), (0, 0, 1, 1))])
+@pytest.mark.parametrize(
+    ("order", "clumps"), [((3, 0, 5, 1, 4, 2), ()), ((1, 0, 3, 2), (0, 0, 1, 1))]
+)
 def test_what_is_remembered_of_pairs_is_what_looking_again_gives(
     order: tuple[int, ...], clumps: tuple[int, ...]
 ) -> None:
@@ -100,7 +113,8 @@ def test_what_is_remembered_of_pairs_is_what_looking_again_gives(
     for seed in range(20):
         camera = jittered(STACKED, Stream("camera", seed))
         one, other = (
-            kind(camera, STACKED, 320, 240).find(posts, order, Stream("x", seed), clumps) for kind in (Ground, Plain)
+            kind(camera, STACKED, 320, 240).find(posts, order, Stream("x", seed), clumps)
+            for kind in (Ground, Plain)
         )
         assert one == other
         found.append(one is not None)
@@ -108,20 +122,26 @@ def test_what_is_remembered_of_pairs_is_what_looking_again_gives(
 
 
 def test_orders_drawn_anew_are_those_of_places_on_the_ground() -> None:
-    """CLEVR's camera sees the square ground from a corner, so what is outermost on one side is seldom so in depth."""
+    """CLEVR's camera sees the square ground from a corner, so what is outermost on one side is
+    seldom so in depth."""
     vocabulary = read_vocabulary("clevr-original")
     stream, ground = Stream("x"), Ground(still(vocabulary), vocabulary, 320, 240)
     orders = [ground.depth_order(6, stream) for _ in range(600)]
     assert all(sorted(order) == list(range(6)) for order in orders)
-    counts = [sum(order[place] == rank for order in orders) for place, rank in product(range(6), repeat=2)]
+    counts = [
+        sum(order[place] == rank for order in orders) for place, rank in product(range(6), repeat=2)
+    ]
     assert min(counts) > 0
     corners = sum(order[place] in (0, 5) for order in orders for place in (0, 5))
     assert corners < 0.5 * sum(order[place] in (0, 5) for order in orders for place in (2, 3))
 
 
 def in_frame(place: Point, radius: float, camera: Camera, width: int, height: int) -> bool:
-    """Whether the cylinder that holds the object whatever its heading lies in the central square: point by point."""
-    rim = ((math.cos(a) * radius, math.sin(a) * radius) for a in (k * math.pi / 16 for k in range(32)))
+    """Whether the cylinder that holds the object whatever its heading lies in the central square:
+    point by point."""
+    rim = (
+        (math.cos(a) * radius, math.sin(a) * radius) for a in (k * math.pi / 16 for k in range(32))
+    )
     side = min(width, height) / 2 + 1e-6
     return all(
         abs(column - width / 2) <= side and abs(row - height / 2) <= side
@@ -133,7 +153,10 @@ def in_frame(place: Point, radius: float, camera: Camera, width: int, height: in
 def test_every_order_of_three_is_found_at_the_first_attempt() -> None:
     ground = Ground(still(MANY), MANY, 320, 240)
     for order in permutations(range(3)):
-        assert all(ground.find([(Footprint(0.6, 0.0, 0.6),)] * 3, order, Stream("x", seed)) for seed in range(20))
+        assert all(
+            ground.find([(Footprint(0.6, 0.0, 0.6),)] * 3, order, Stream("x", seed))
+            for seed in range(20)
+        )
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
@@ -142,7 +165,9 @@ def test_places_are_spread_over_the_ground(n: int) -> None:
     places = []
     for seed in range(200):
         stream = Stream("y", seed)
-        places += ground.find([(Footprint(0.4, 0.0, 0.4),)] * n, stream.shuffled(range(n)), stream) or []
+        places += (
+            ground.find([(Footprint(0.4, 0.0, 0.4),)] * n, stream.shuffled(range(n)), stream) or []
+        )
     for axis in range(2):
         line = [place[axis] for place in places]
         assert min(line) < -2.2
@@ -152,7 +177,12 @@ def test_places_are_spread_over_the_ground(n: int) -> None:
 
 def test_what_is_behind_the_camera_is_never_a_place() -> None:
     camera = Camera((0.0, -1.0, 1.0), (0.0, 0.0, 0.35), 35.0, 32.0)
-    assert Ground(camera, MANY, 320, 240).find([(Footprint(0.6, 0.0, 0.6),)] * 6, range(6), Stream("z")) is None
+    assert (
+        Ground(camera, MANY, 320, 240).find(
+            [(Footprint(0.6, 0.0, 0.6),)] * 6, range(6), Stream("z")
+        )
+        is None
+    )
 
 
 VALUES = {"color": "red", "material": "rubber", "size": "small"}
@@ -164,7 +194,9 @@ def test_an_object_that_rests_stands_on_the_top_of_its_carrier() -> None:
     top = STACKED.top("cube", VALUES)
     assert top is not None
     for n in range(20):
-        found = draw_positions(objects, Layout((0, 1, 2), (None, 0, None), (0, 0, 1)), GROUND, Stream("positions", n))
+        found = draw_positions(
+            objects, Layout((0, 1, 2), (None, 0, None), (0, 0, 1)), GROUND, Stream("positions", n)
+        )
         assert found is not None
         cube, sphere, cone = found
         assert (cube[2], sphere[2], cone[2]) == (0, round(top[0], 6), 0)

@@ -44,7 +44,9 @@ def many() -> list[Planned]:
 
 
 def split_of(planned: Planned) -> str | None:
-    return SPLITS.place(tuple((attributes["color"], thing) for thing, attributes in planned.objects)).split
+    return SPLITS.place(
+        tuple((attributes["color"], thing) for thing, attributes in planned.objects)
+    ).split
 
 
 @pytest.mark.parametrize("plan_of", [pairs, many])
@@ -79,8 +81,12 @@ def test_what_is_not_tested_is_balanced(split: str, plan_of: Callable[[], list[P
     chosen = [planned for planned in plan_of() if split_of(planned) == split]
     for slot in range(max(len(planned.objects) for planned in chosen)):
         for kind in ("material", "size"):
-            counts = Counter(planned.objects[slot][1][kind] for planned in chosen if slot < len(planned.objects))
-            assert abs(counts.most_common()[0][1] - counts.most_common()[-1][1]) <= 2  # docs/splits.md, Balance
+            counts = Counter(
+                planned.objects[slot][1][kind] for planned in chosen if slot < len(planned.objects)
+            )
+            assert (
+                abs(counts.most_common()[0][1] - counts.most_common()[-1][1]) <= 2
+            )  # docs/splits.md, Balance
             assert len(counts) == 2
 
 
@@ -104,8 +110,12 @@ def test_every_order_in_depth_is_as_likely_as_every_other() -> None:
 
 
 @pytest.mark.parametrize("block_seed", range(3))
-@pytest.mark.parametrize(("split", "n"), [("unseen", 1), ("unseen", 50), ("unseen", 301), ("partial", 200)])
-def test_groups_differ_by_one_at_most_in_any_number_of_scenes(block_seed: int, split: str, n: int) -> None:
+@pytest.mark.parametrize(
+    ("split", "n"), [("unseen", 1), ("unseen", 50), ("unseen", 301), ("partial", 200)]
+)
+def test_groups_differ_by_one_at_most_in_any_number_of_scenes(
+    block_seed: int, split: str, n: int
+) -> None:
     """Nine groups in unseen: two of three values with two of three objects."""
     rule = SplitPlan(VOCABULARY, draw_block("3x3", VOCABULARY, block_seed))
     plan = plan_scenes(VOCABULARY, rule, {split: n}, 0)
@@ -118,7 +128,9 @@ def test_groups_differ_by_one_at_most_in_any_number_of_scenes(block_seed: int, s
 def test_scenes_are_as_planned_and_nothing_is_in_doubt(examples: int) -> None:
     @settings(max_examples=examples, deadline=None)
     @given(
-        st.sampled_from([*pairs(), *many()]), st.integers(0, 99), st.sampled_from([(320, 240), (96, 96), (240, 320)])
+        st.sampled_from([*pairs(), *many()]),
+        st.integers(0, 99),
+        st.sampled_from([(320, 240), (96, 96), (240, 320)]),
     )
     def check(planned: Planned, seed: int, size: tuple[int, int]) -> None:
         vocabulary = VOCABULARY if len(planned.objects) == 2 else MANY
@@ -128,11 +140,14 @@ def test_scenes_are_as_planned_and_nothing_is_in_doubt(examples: int) -> None:
         graph = scene_graph(scene, vocabulary)
         for i, j in combinations(range(len(scene.objects)), 2):
             assert graph.edges[i, j, "left"]["holds"] is True
-            assert graph.edges[i, j, "front"]["holds"] is (planned.depth_order[i] < planned.depth_order[j])
+            assert graph.edges[i, j, "front"]["holds"] is (
+                planned.depth_order[i] < planned.depth_order[j]
+            )
         assert all(edge["holds"] is not None for *_, edge in graph.edges(data=True))
         for thing in scene.objects:
             facing = math.atan2(
-                scene.camera.position[1] - thing.position[1], scene.camera.position[0] - thing.position[0]
+                scene.camera.position[1] - thing.position[1],
+                scene.camera.position[0] - thing.position[0],
             )
             off = (thing.heading - facing + math.pi) % (2 * math.pi) - math.pi
             assert abs(off) <= math.radians(vocabulary.objects[thing.category].turn / 2) + 1e-5
@@ -140,14 +155,19 @@ def test_scenes_are_as_planned_and_nothing_is_in_doubt(examples: int) -> None:
     check()
 
 
-@pytest.mark.parametrize(("family", "most"), [("clevr", 2), ("clevr-many", 10), ("clevr-relations", 4)])
+@pytest.mark.parametrize(
+    ("family", "most"), [("clevr", 2), ("clevr-many", 10), ("clevr-relations", 4)]
+)
 def test_the_tallest_object_has_a_sixth_of_the_height(family: str, most: int) -> None:
-    """All but the smallest objects and the flattest: outlines, of meshes, tell what each scene shows."""
+    """All but the smallest objects and the flattest: outlines, of meshes, tell what each scene
+    shows."""
     prepared = prepare(Job(family, "none", "60", 320, 240, objects=(2, most)))
     tallest, least = [], []
     for planned in prepared.planned:
         scene = place_scene(planned, prepared.vocabulary, 0, 0, 320, 240)
-        whole = [each.whole.any(axis=1) for each in outlines(scene, prepared.vocabulary, (320, 240))]
+        whole = [
+            each.whole.any(axis=1) for each in outlines(scene, prepared.vocabulary, (320, 240))
+        ]
         heights = [(rows.nonzero()[0].max() - rows.nonzero()[0].min() + 1) / 240 for rows in whole]
         if any(attributes["size"] == "large" for _, attributes in planned.objects):
             tallest.append(max(heights))
@@ -158,7 +178,9 @@ def test_the_tallest_object_has_a_sixth_of_the_height(family: str, most: int) ->
 
 
 @given(st.floats(0.05, 0.4), st.floats(0.2, 1.1), st.integers(0, 99))
-def test_the_lens_makes_the_tallest_object_tall_enough_where_one_does(tallest: float, fill: float, seed: int) -> None:
+def test_the_lens_makes_the_tallest_object_tall_enough_where_one_does(
+    tallest: float, fill: float, seed: int
+) -> None:
     zoom = _zoom(tallest, fill, MANY, Stream("zoom", seed))
     longest = max(1.0, min(MANY.closest, 0.96 / fill))
     assert 1 <= zoom <= longest
@@ -175,7 +197,11 @@ def test_no_object_is_taller_than_its_box() -> None:
 
 
 def test_attempts_and_seeds_change_the_place_never_the_content() -> None:
-    scenes = [place_scene(pairs()[0], VOCABULARY, seed, attempt, 96, 96) for seed in range(3) for attempt in range(3)]
+    scenes = [
+        place_scene(pairs()[0], VOCABULARY, seed, attempt, 96, 96)
+        for seed in range(3)
+        for attempt in range(3)
+    ]
     assert len({scene.objects[0].position for scene in scenes}) == 9
     assert len({scene.camera.position for scene in scenes}) == 9
     assert len({str([(o.category, o.attributes) for o in scene.objects]) for scene in scenes}) == 1
@@ -197,15 +223,21 @@ LONG = "{'train': 30, 'seen': 9, 'partial': 9, 'unseen': 9}", 10
 def test_plans_do_not_depend_on_the_hash_seed(counts: str, most: int) -> None:
     code = (
         "from generator.vocabulary.schema import *; from generator.holdout.blocks import *; from "
-        "generator.holdout.membership import *; from generator.placement.scenes import *; from generator.plan.plan "
+        "generator.holdout.membership import *; from generator.placement.scenes import *; from "
+        "generator.plan.plan "
         "import *\n"
-        "v = read_vocabulary('clevr'); s = SplitPlan(v, draw_block('3x3', v, 0)); m = read_vocabulary('clevr-many')\n"
-        f"print([place_scene(q, w, 0, 0, 96, 96).to_json() for w, n in ((v, (2, 2)), (m, (3, {most}))) "
+        "v = read_vocabulary('clevr'); s = SplitPlan(v, draw_block('3x3', v, 0)); m = "
+        "read_vocabulary('clevr-many')\n"
+        f"print([place_scene(q, w, 0, 0, 96, 96).to_json() for w, n in ((v, (2, 2)), (m, (3, "
+        f"{most}))) "
         f"for q in plan_scenes(w, s, {counts}, 0, n)])"
     )
     printed = {
         subprocess.run(
-            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
         ).stdout
         for seed in ("0", "1", "random")
     }

@@ -32,7 +32,8 @@ def drawn(rule: SplitPlan, split: str, numbers: list[int]) -> list[Arrangement]:
 
 
 def uneven(rule: SplitPlan, found: list[Arrangement], alike: bool) -> list[int]:
-    """By how much the most frequent value, and object, exceeds the least frequent one, in all and at each place.
+    """By how much the most frequent value, and object, exceeds the least frequent one, in all and
+    at each place.
 
     `alike`: only among names that are held out with the same.
     """
@@ -42,7 +43,9 @@ def uneven(rule: SplitPlan, found: list[Arrangement], alike: bool) -> list[int]:
         for place in (None, *range(max(map(len, found)))):
             seen = Counter(a[i][role] for a in found for i in range(len(a)) if place in (None, i))
             for one in names[role]:
-                counts = [seen[name] for name in names[role] if not alike or like(name) == like(one)]
+                counts = [
+                    seen[name] for name in names[role] if not alike or like(name) == like(one)
+                ]
                 most.append(max(counts) - min(counts))
     return most
 
@@ -55,7 +58,9 @@ def uneven(rule: SplitPlan, found: list[Arrangement], alike: bool) -> list[int]:
     st.sampled_from(["2x2", "3x3", "7x2", "2x11", "5x8"]),
 )
 @pytest.mark.full
-def test_arrangements_have_their_number_and_their_split(split: str, numbers: list[int], seed: int, spec: str) -> None:
+def test_arrangements_have_their_number_and_their_split(
+    split: str, numbers: list[int], seed: int, spec: str
+) -> None:
     rule = SplitPlan(CLEVR, draw_block(spec, CLEVR, seed))
     if split == "unseen" and rule.holdout.objects[2:] == () and max(numbers) > 2:
         with pytest.raises(UserError, match="two objects whose categories occur once"):
@@ -72,17 +77,27 @@ def test_arrangements_have_their_number_and_their_split(split: str, numbers: lis
 
 
 def askable(holdout: Holdout, arrangement: Arrangement, split: str) -> bool:
-    """Whether two objects are the only ones of their categories and differ in value, in `partial` one held out."""
+    """Whether two objects are the only ones of their categories and differ in value, in `partial`
+    one held out."""
     things = [thing for _, thing in arrangement]
     pairs = combinations([each for each in arrangement if things.count(each[1]) == 1], 2)
     apart = [(one, other) for one, other in pairs if one[0] != other[0]]
-    return any(split != "partial" or holdout.holds_out(*one) != holdout.holds_out(*other) for one, other in apart)
+    return any(
+        split != "partial" or holdout.holds_out(*one) != holdout.holds_out(*other)
+        for one, other in apart
+    )
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in (1, 2))])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in (1, 2))]
+)
 @pytest.mark.parametrize(
     ("family", "scenes", "objects"),
-    [("clevr", 60, 2), ("clevr-many", 40, "4..6"), pytest.param("pug", 200, 2, marks=pytest.mark.full)],
+    [
+        ("clevr", 60, 2),
+        ("clevr-many", 40, "4..6"),
+        pytest.param("pug", 200, 2, marks=pytest.mark.full),
+    ],
 )
 def test_training_shows_every_binding_of_familiar_scenes_and_evaluation_can_be_asked(
     family: str, scenes: int, objects: object, seed: int
@@ -106,7 +121,9 @@ def test_too_few_training_scenes_are_refused_with_a_larger_number_that_suffices(
         try:
             assert prepare_world(holdout="3x3", scenes=counts.format(tried))[0].planned
         except UserError as error:
-            said = re.search(r"^(\d+) training scenes cannot show the \d+ bindings .*train=(\d+)", str(error))
+            said = re.search(
+                r"^(\d+) training scenes cannot show the \d+ bindings .*train=(\d+)", str(error)
+            )
             assert said
             assert int(said[1]) == tried < int(said[2])
             assert prepare_world(holdout="3x3", scenes=counts.format(said[2]))[0].planned
@@ -118,7 +135,9 @@ def test_too_few_training_scenes_are_refused_with_a_larger_number_that_suffices(
 @pytest.mark.parametrize("block_seed", [0, pytest.param(1, marks=pytest.mark.full)])
 @pytest.mark.parametrize("split", ["train", "val", "seen", "partial", "unseen"])
 @pytest.mark.parametrize("numbers", [[2] * 230, MANY, [2, 3, 4] * 80])
-def test_names_are_equally_frequent_in_all_and_at_every_place(split: str, numbers: list[int], block_seed: int) -> None:
+def test_names_are_equally_frequent_in_all_and_at_every_place(
+    split: str, numbers: list[int], block_seed: int
+) -> None:
     rule = SplitPlan(CLEVR, draw_block("3x3", CLEVR, block_seed))
     assert max(uneven(rule, drawn(rule, split, numbers), alike=split in ("partial", "unseen"))) <= 1
 
@@ -141,14 +160,17 @@ def test_scenes_of_one_object_train_and_are_even(n: int) -> None:
         (("3x3", "atoms=1x2"), "systematicity", "unseen_atoms"),
     ],
 )
-def test_names_that_are_held_out_alike_are_even(asked: tuple[str, ...], design: str, split: str) -> None:
+def test_names_that_are_held_out_alike_are_even(
+    asked: tuple[str, ...], design: str, split: str
+) -> None:
     rule = SplitPlan(CLEVR, draw_holdouts(asked, design, CLEVR, 0)[0])
     for numbers in ([3, 4, 5, 6] * 100, [2] * 300):
         assert max(uneven(rule, drawn(rule, split, numbers), alike=True)) <= 1
 
 
 def test_a_block_too_wide_for_even_names_leaves_clusters_about_equally_frequent() -> None:
-    """Even names of 4x6 need scenes that the clusters of `seen` lack; these once were up to 31 of one cluster."""
+    """Even names of 4x6 need scenes that the clusters of `seen` lack; these once were up to 31 of
+    one cluster."""
     rule = SplitPlan(CLEVR, draw_block("4x6", CLEVR, 0))
     counts = Counter(map(cluster_of, drawn(rule, "seen", [2] * 300)))
     assert (len(counts), counts.total()) == (98, 300)
@@ -156,8 +178,8 @@ def test_a_block_too_wide_for_even_names_leaves_clusters_about_equally_frequent(
 
 
 def test_scenes_are_varied_where_the_block_leaves_most_values_one_object() -> None:
-    """Of clevr-original's three shapes two are in the block, so that values and shapes cannot all be equally
-    frequent."""
+    """Of clevr-original's three shapes two are in the block, so that values and shapes cannot all
+    be equally frequent."""
     vocabulary = read_vocabulary("clevr-original")
     found = drawn(SplitPlan(vocabulary, draw_block("3x2", vocabulary, 0)), "train", [8] * 100)
     assert sum(len({value for value, _ in arrangement}) for arrangement in found) / len(found) > 4.5
@@ -172,13 +194,17 @@ def test_partial_scenes_have_every_number_of_held_out_bindings() -> None:
 
 def test_the_same_stream_draws_the_same_scenes() -> None:
     arrangements = Arrangements(RULE)
-    first, again, other = (list(arrangements.draw("seen", [2, 4] * 20, Stream(key))) for key in "xxy")
+    first, again, other = (
+        list(arrangements.draw("seen", [2, 4] * 20, Stream(key))) for key in "xxy"
+    )
     assert first == again != other
 
 
 @pytest.mark.parametrize("n", [2, 4])
 @pytest.mark.parametrize("split", ["train", "seen", "unseen"])
-def test_layouts_keep_scenes_in_their_split_where_relations_are_held_out(split: str, n: int) -> None:
+def test_layouts_keep_scenes_in_their_split_where_relations_are_held_out(
+    split: str, n: int
+) -> None:
     rule = SplitPlan(CLEVR, draw_holdouts(("relation:pair=2x3",), "bindsplit", CLEVR, 0)[0])
     for scene in split_scenes(rule, split, [n] * 20, Stream("x")):
         assert scene.split == split
@@ -189,6 +215,7 @@ def test_layouts_keep_scenes_in_their_split_where_relations_are_held_out(split: 
 def test_a_split_without_a_scene_is_refused_with_what_would_help(n: int) -> None:
     assert drawn(RULE, "unseen_atoms", []) == []
     with pytest.raises(
-        UserError, match=f"no scene of {n} objects for the split unseen_atoms.*: try another --block-seed"
+        UserError,
+        match=f"no scene of {n} objects for the split unseen_atoms.*: try another --block-seed",
     ):
         drawn(RULE, "unseen_atoms", [n])

@@ -27,7 +27,9 @@ def filled(options: Sequence[Cells]) -> Counts:
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(3, 5)), max_size=30))
-def test_excess_is_what_exceeds_the_least_filled_cell_of_the_class_by_more_than_one(options: list[Cells]) -> None:
+def test_excess_is_what_exceeds_the_least_filled_cell_of_the_class_by_more_than_one(
+    options: list[Cells],
+) -> None:
     counts, excess = filled(options), 0
     for cells in (range(3), range(3, 6)):
         numbers = [sum(cell in option for option in options) for cell in cells]
@@ -38,8 +40,13 @@ def test_excess_is_what_exceeds_the_least_filled_cell_of_the_class_by_more_than_
 
 
 @given(ROWS.map(lambda rows: [option for row in rows for option in row]), st.data())
-def test_a_change_costs_what_the_squares_of_all_counts_grow_by(options: list[Cells], data: st.DataObject) -> None:
-    old, new = data.draw(st.sampled_from(options)), data.draw(st.tuples(st.integers(0, 2), st.integers(3, 5)))
+def test_a_change_costs_what_the_squares_of_all_counts_grow_by(
+    options: list[Cells], data: st.DataObject
+) -> None:
+    old, new = (
+        data.draw(st.sampled_from(options)),
+        data.draw(st.tuples(st.integers(0, 2), st.integers(3, 5))),
+    )
     counts, others = filled(options), filled(options)
     others.add(old, -1)
     others.add(new)
@@ -50,13 +57,19 @@ def test_a_change_costs_what_the_squares_of_all_counts_grow_by(options: list[Cel
 
 @settings(max_examples=100, deadline=None)
 @given(
-    st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=3, unique=True), min_size=1, max_size=6),
+    st.lists(
+        st.lists(st.integers(0, 2), min_size=1, max_size=3, unique=True), min_size=1, max_size=6
+    ),
     st.integers(0, 99),
 )
-def test_one_class_becomes_even_where_any_choice_makes_it_even(rows: list[list[int]], seed: int) -> None:
-    """A surplus reaches a gap by moves of zero cost. With several classes two rows may have to move at once, which the
-    search does not do."""
-    least = min(max(map(each.count, range(3))) - min(map(each.count, range(3))) for each in product(*rows))
+def test_one_class_becomes_even_where_any_choice_makes_it_even(
+    rows: list[list[int]], seed: int
+) -> None:
+    """A surplus reaches a gap by moves of zero cost. With several classes two rows may have to move
+    at once, which the search does not do."""
+    least = min(
+        max(map(each.count, range(3))) - min(map(each.count, range(3))) for each in product(*rows)
+    )
     counts = filled([])
     choose([[(cell,) for cell in row] for row in rows], counts, Stream(seed))
     assert (counts.excess() == 0) == (least <= 1)
@@ -69,7 +82,9 @@ def test_every_row_takes_one_of_its_own_options_the_same_for_the_same_stream(
 ) -> None:
     counts = filled([])
     picks = choose(rows, counts, Stream(seed))
-    assert counts.filled == filled([row[pick] for row, pick in zip(rows, picks, strict=True)]).filled
+    assert (
+        counts.filled == filled([row[pick] for row, pick in zip(rows, picks, strict=True)]).filled
+    )
     assert picks == choose(rows, filled([]), Stream(seed))
 
 

@@ -1,4 +1,5 @@
-"""Scenes for class lists: every label as often as every other, named object on either side as often."""
+"""Scenes for class lists: every label as often as every other, named object on either side as
+often."""
 
 from collections import Counter
 from itertools import product
@@ -14,12 +15,18 @@ from generator.scene.layouts import facts
 from generator.vocabulary.schema import read_vocabulary
 
 VOCABULARY, CLEVR = read_vocabulary("pearson2025"), read_vocabulary("clevr")
-SINGLE, TWO, RELATED = (ClassRule(VOCABULARY, each) for each in draw_holdouts((), "gzsl", VOCABULARY, 0))
+SINGLE, TWO, RELATED = (
+    ClassRule(VOCABULARY, each) for each in draw_holdouts((), "gzsl", VOCABULARY, 0)
+)
 THREE = ClassRule(CLEVR, draw_holdouts(("objects=3",), "gzsl", CLEVR, 0)[-1])
 
 
-@pytest.mark.parametrize(("rule", "split", "places"), [(SINGLE, "train", 1), (TWO, "train", 2), (THREE, "ood_val", 3)])
-def test_every_label_has_its_first_object_at_every_place_as_often(rule: ClassRule, split: str, places: int) -> None:
+@pytest.mark.parametrize(
+    ("rule", "split", "places"), [(SINGLE, "train", 1), (TWO, "train", 2), (THREE, "ood_val", 3)]
+)
+def test_every_label_has_its_first_object_at_every_place_as_often(
+    rule: ClassRule, split: str, places: int
+) -> None:
     labels = rule.scenes(split)
     shown = Counter[tuple[tuple[Binding, ...], int]]()
     for scene in class_scenes(rule, split, places * len(labels), Stream("x")):
@@ -34,5 +41,9 @@ def test_labels_of_a_relation_hold_in_the_layout() -> None:
     for scene in scenes:
         first, second = scene.named
         things = [thing for _, thing in scene.arrangement(RELATED.holdout.kind)]
-        held = [(things[i], name, things[j]) for i, name, j in facts(scene, VOCABULARY) if (i, j) == (first, second)]
+        held = [
+            (things[i], name, things[j])
+            for i, name, j in facts(scene, VOCABULARY)
+            if (i, j) == (first, second)
+        ]
         assert set(held) & set(labels)

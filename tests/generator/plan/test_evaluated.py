@@ -6,13 +6,21 @@ from generator.holdout.blocks import draw_block
 from generator.holdout.designs import find_design
 from generator.holdout.membership import SplitPlan
 from generator.holdout.request import HoldoutRequest
-from generator.plan.evaluated import EvaluatedScenes, dealt_scenes, planned_scenes, scenes_to_plan, told_split
+from generator.plan.evaluated import (
+    EvaluatedScenes,
+    dealt_scenes,
+    planned_scenes,
+    scenes_to_plan,
+    told_split,
+)
 from generator.plan.job import prepare_world
 from generator.plan.plan import plan_parts
 from generator.vocabulary.schema import read_vocabulary
 
 
-def evaluated(family: str, request: HoldoutRequest, objects: tuple[int, int] = (2, 2)) -> list[EvaluatedScenes]:
+def evaluated(
+    family: str, request: HoldoutRequest, objects: tuple[int, int] = (2, 2)
+) -> list[EvaluatedScenes]:
     vocabulary = read_vocabulary(family)
     holdouts = request.holdouts(vocabulary)
     parts = request.parts(holdouts, vocabulary)
@@ -32,7 +40,11 @@ def test_block_seeds_are_one_design() -> None:
 @pytest.mark.full
 def test_over_the_grid_the_rule_says_which_scenes_are_unseen() -> None:
     (design,) = evaluated("clevr", HoldoutRequest(scenes="grid"))
-    assert (len(design), design.cluster_count, design.binding_count) == (36, 9, 9)  # 9 groups, 2 pairings, 2 orders
+    assert (len(design), design.cluster_count, design.binding_count) == (
+        36,
+        9,
+        9,
+    )  # 9 groups, 2 pairings, 2 orders
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,14 @@ from typing import Any
 
 import pytest
 
-from generator.plan.job import Job, folder_name, parse_objects, parse_resolution, plan_world, prepare
+from generator.plan.job import (
+    Job,
+    folder_name,
+    parse_objects,
+    parse_resolution,
+    plan_world,
+    prepare,
+)
 from generator.vocabulary.schema import parse_vocabulary
 
 
@@ -17,7 +24,9 @@ COUNTS = {"train": 10, "val": 2, "seen": 3, "partial": 3, "unseen": 3}
 
 
 def job(**more: Any) -> Job:
-    return Job(**{"family": "clevr", "holdout": "3x3", "scenes": COUNTS, "width": 64, "height": 48, **more})
+    return Job(
+        **{"family": "clevr", "holdout": "3x3", "scenes": COUNTS, "width": 64, "height": 48, **more}
+    )
 
 
 @pytest.mark.parametrize(
@@ -45,7 +54,9 @@ def test_a_plan_is_made_once_and_holds_what_was_asked_for(tmp_path: Path) -> Non
 
 def test_the_block_seed_and_design_of_a_holdout_json_are_recorded(tmp_path: Path) -> None:
     path = tmp_path / "holdout.json"
-    drawn = prepare(job(holdout=("3x3", "atoms=1x2"), design="systematicity", block_seed=5, scenes=None))
+    drawn = prepare(
+        job(holdout=("3x3", "atoms=1x2"), design="systematicity", block_seed=5, scenes=None)
+    )
     path.write_text(json.dumps(drawn.holdout.to_dict()))
     prepared = prepare(job(holdout=str(path), scenes=None))
     assert folder_name(prepared, None) == folder_name(drawn, None)
@@ -55,6 +66,9 @@ def test_the_block_seed_and_design_of_a_holdout_json_are_recorded(tmp_path: Path
 def test_a_world_is_held_to_the_environments_that_are_asked_for() -> None:
     """The world's own vocabulary says so, and nothing else does."""
     prepared = prepare(job(family="pug", environments=("snow", "desert")))
-    assert list(parse_vocabulary(prepared.request["vocabulary"], "pug").environments) == ["desert", "snow"]
+    assert list(parse_vocabulary(prepared.request["vocabulary"], "pug").environments) == [
+        "desert",
+        "snow",
+    ]
     assert {planned.environment for planned in prepared.planned} == {"desert", "snow"}
     assert "environments" not in prepared.request

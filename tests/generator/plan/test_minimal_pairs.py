@@ -1,4 +1,5 @@
-"""Minimal pairs: what is planned, placed, rendered and asked; nothing differs but what was exchanged."""
+"""Minimal pairs: what is planned, placed, rendered and asked; nothing differs but what was
+exchanged."""
 
 import math
 import shutil
@@ -37,10 +38,14 @@ COUNTS = {"train": 100, "val": 19, "seen": 60, "partial": 60, "unseen": 61}
 WORLDS = [("clevr", (2, 2)), pytest.param("clevr-many", (3, 6), marks=pytest.mark.full)]
 
 
-def plan(family: str, objects: tuple[int, int], seed: int = 0, exchange: str = BOTH) -> tuple[SplitPlan, list[Planned]]:
+def plan(
+    family: str, objects: tuple[int, int], seed: int = 0, exchange: str = BOTH
+) -> tuple[SplitPlan, list[Planned]]:
     vocabulary = read_vocabulary(family)
     splits = SplitPlan(vocabulary, draw_block("3x3", vocabulary, 0))
-    return splits, plan_with_twins(vocabulary, [WorldPart(splits.holdout, COUNTS)], seed, objects, exchange)
+    return splits, plan_with_twins(
+        vocabulary, [WorldPart(splits.holdout, COUNTS)], seed, objects, exchange
+    )
 
 
 def arrangement(objects: Any, kind: str) -> tuple[tuple[str, str], ...]:
@@ -58,9 +63,15 @@ def test_half_of_the_scenes_of_an_evaluation_split_are_twins_of_the_scenes_befor
     if objects == (2, 2):
         drawn = {split: n if split == "train" else (n + 1) // 2 for split, n in COUNTS.items()}
         alone = plan_parts(
-            splits.vocabulary, [WorldPart(splits.holdout, drawn)], 0, objects, {(0, split) for split in drawn}
+            splits.vocabulary,
+            [WorldPart(splits.holdout, drawn)],
+            0,
+            objects,
+            {(0, split) for split in drawn},
         )
-        assert [scene.objects for scene in scenes if scene.twin_of is None] == [scene.objects for scene in alone]
+        assert [scene.objects for scene in scenes if scene.twin_of is None] == [
+            scene.objects for scene in alone
+        ]
     for before, scene in pairwise(scenes):
         if scene.twin_of is not None:
             assert (scene.twin_of, scene.exchange) == (before.scene_id, before.exchange)
@@ -68,10 +79,13 @@ def test_half_of_the_scenes_of_an_evaluation_split_are_twins_of_the_scenes_befor
             assert same(scene) == same(before)
     split_of = {s.scene_id: splits.place(arrangement(s.objects, "color")).split for s in scenes}
     twins = Counter(split_of[scene.scene_id] for scene in scenes if scene.twin_of)
-    kinds = Counter((split_of[s.scene_id], s.exchange.kind) for s in scenes if s.twin_of and s.exchange)
+    kinds = Counter(
+        (split_of[s.scene_id], s.exchange.kind) for s in scenes if s.twin_of and s.exchange
+    )
     assert "train" not in twins
     for split in ("val", "seen", "partial", "unseen"):
-        # of many objects, and in `unseen` of three categories, seldom two are the only ones of their categories
+        # of many objects, and in `unseen` of three categories, seldom two are the only ones of
+        # their categories
         assert twins[split] == COUNTS[split] // 2 or (objects != (2, 2) and twins[split] >= 7)
         if exchange == BOTH:
             assert abs(kinds[split, "color"] - kinds[split, None]) <= 1
@@ -89,7 +103,12 @@ def test_all_parts_of_a_world_have_twins_in_their_own_splits() -> None:
         of_part = [scene for scene in scenes if scene.part == number]
         assert Counter(scene.split for scene in of_part) == counts
         twins = [scene for scene in of_part if scene.twin_of]
-        assert Counter(scene.split for scene in twins) == {"val": 1, "seen": 4, "partial": 4, "unseen": 4}
+        assert Counter(scene.split for scene in twins) == {
+            "val": 1,
+            "seen": 4,
+            "partial": 4,
+            "unseen": 4,
+        }
         for scene in twins:
             assert scene.exchange is not None
             shown_by_twin = exchanged_values(scene, "color")
@@ -115,8 +134,19 @@ def exchanged_values(scene: Planned, kind: str) -> tuple[tuple[str, str], ...]:
         ({"block_seed": (0, 1)}, True, VALUES),
     ],
 )
-def test_there_are_twins_wherever_there_can_be(options: dict[str, Any], pairs: bool, exchange: str | None) -> None:
-    job = Job(**{"family": "clevr", "holdout": "3x3", "scenes": None, "width": 64, "height": 64, **options})
+def test_there_are_twins_wherever_there_can_be(
+    options: dict[str, Any], pairs: bool, exchange: str | None
+) -> None:
+    job = Job(
+        **{
+            "family": "clevr",
+            "holdout": "3x3",
+            "scenes": None,
+            "width": 64,
+            "height": 64,
+            **options,
+        }
+    )
     request = prepare(job).request
     assert (request["pairs"], request["exchange"]) == (pairs, exchange)
 
@@ -126,14 +156,20 @@ def shown(scene: Scene) -> list[tuple[str, dict[str, str]]]:
 
 
 @pytest.mark.parametrize(("family", "objects"), WORLDS)
-def test_placed_twins_differ_in_the_exchange_alone_and_keep_the_rules(family: str, objects: tuple[int, int]) -> None:
+def test_placed_twins_differ_in_the_exchange_alone_and_keep_the_rules(
+    family: str, objects: tuple[int, int]
+) -> None:
     splits, paired = plan(family, objects, 3)
     vocabulary, checked = splits.vocabulary, Counter[str | None]()
     for planned in (*paired, *plan(family, objects, 4)[1]):
         if planned.twin_of is None or planned.exchange is None:
             continue
         first, twin = place_scenes(planned, vocabulary, 3, 0, 320, 240)
-        assert (first.camera, first.lamps, first.environment) == (twin.camera, twin.lamps, twin.environment)
+        assert (first.camera, first.lamps, first.environment) == (
+            twin.camera,
+            twin.lamps,
+            twin.environment,
+        )
         assert [t.position for t in first.objects] == [t.position for t in twin.objects]
         i, j = planned.exchange.first, planned.exchange.second
         others = [k for k in range(len(first.objects)) if k not in (i, j)]
@@ -155,24 +191,33 @@ def test_placed_twins_differ_in_the_exchange_alone_and_keep_the_rules(family: st
                 "color": first.objects[j].attributes["color"],
             }
         directions = ground_directions(twin.camera)
-        scales = [vocabulary.attributes["size"][thing.attributes["size"]].scale or 0 for thing in twin.objects]
+        scales = [
+            vocabulary.attributes["size"][thing.attributes["size"]].scale or 0
+            for thing in twin.objects
+        ]
         for a, b in combinations(range(len(scales)), 2):
             one, two = twin.objects[a].position, twin.objects[b].position
             assert math.dist(one, two) - scales[a] - scales[b] >= vocabulary.placement.gap
             assert all(
-                abs(round(along(directions[d], one) - along(directions[d], two), 6)) >= vocabulary.placement.clearance
+                abs(round(along(directions[d], one) - along(directions[d], two), 6))
+                >= vocabulary.placement.clearance
                 for d in ("left", "front")
             )
         back = exchanged(twin, planned.exchange)
         assert shown(back) == shown(first)
-        assert all(abs(a.heading - b.heading) < 1e-5 for a, b in zip(back.objects, first.objects, strict=True))
+        assert all(
+            abs(a.heading - b.heading) < 1e-5
+            for a, b in zip(back.objects, first.objects, strict=True)
+        )
         checked[planned.exchange.kind] += 1
     assert min(checked.values()) > 25
 
 
 def render(out: Path, *more: str | Path) -> Path:
     scenes = "train=16,val=4,seen=4,partial=4,unseen=4"
-    command = f"gen render --scenes {scenes} --resolution 64x64 --quality draft --exchange both --out"
+    command = (
+        f"gen render --scenes {scenes} --resolution 64x64 --quality draft --exchange both --out"
+    )
     succeed(command, out, *more)
     return out
 
@@ -196,7 +241,9 @@ def test_rendered_pairs_differ_where_the_objects_are(paired: Path) -> None:
         other = rows[row["twin_of"]]
         scene, before = Scene.from_json(row["scene"]), Scene.from_json(other["scene"])
         assert (scene.camera, scene.lamps) == (before.camera, before.lamps)
-        assert all(thing["visible_fraction"] >= 0.8 for thing in (*row["objects"], *other["objects"]))
+        assert all(
+            thing["visible_fraction"] >= 0.8 for thing in (*row["objects"], *other["objects"])
+        )
         images = [world.image(each).convert("L") for each in (row["scene_id"], row["twin_of"])]
         changed = ImageChops.difference(*images).point(lambda value: 255 * (value > 40))
         area: Image.Image = Image.new("L", changed.size)
@@ -206,25 +253,39 @@ def test_rendered_pairs_differ_where_the_objects_are(paired: Path) -> None:
         inside = ImageChops.multiply(changed, area).histogram()[255]
         assert inside >= 0.8 * changed.histogram()[255]
     assert any(
-        ImageChops.difference(world.image(row["scene_id"]), world.image(row["twin_of"])).getbbox() for row in twins
+        ImageChops.difference(world.image(row["scene_id"]), world.image(row["twin_of"])).getbbox()
+        for row in twins
     )
 
 
 @pytest.mark.full
 def test_workers_change_nothing(paired: Path, tmp_path: Path) -> None:
-    assert Dataset.open(render(tmp_path / "two", "--workers", "2")).world.digest == Dataset.open(paired).world.digest
+    assert (
+        Dataset.open(render(tmp_path / "two", "--workers", "2")).world.digest
+        == Dataset.open(paired).world.digest
+    )
 
 
 def test_all_texts_of_a_world_with_twins_verify(paired: Path, copy: Path) -> None:
     world = Dataset.open(copy).world
     holdout = Holdout.from_dict(Dataset.open(copy).block())
     done = describe(copy, world, holdout, "all", Request())
-    assert {name: n for name, n in done.items.items() if "pairs" in name} == {"pairs attribute": 4, "pairs relation": 4}
+    assert {name: n for name, n in done.items.items() if "pairs" in name} == {
+        "pairs attribute": 4,
+        "pairs relation": 4,
+    }
     succeed("gen verify", copy)
 
 
 def test_a_world_without_twins_gives_no_pairs(tmp_path: Path) -> None:
-    job = Job("clevr", "3x3", {"train": 16, "val": 2, "seen": 2, "partial": 2, "unseen": 2}, 64, 64, pairs=False)
+    job = Job(
+        "clevr",
+        "3x3",
+        {"train": 16, "val": 2, "seen": 2, "partial": 2, "unseen": 2},
+        64,
+        64,
+        pairs=False,
+    )
     prepared = prepare(job)
     write_planned(tmp_path, prepared)
     world = Dataset.open(tmp_path).world
@@ -242,7 +303,10 @@ def test_twins_leave_stacks_as_they_are() -> None:
             assert stack.isdisjoint((each.exchange.first, each.exchange.second))
             scenes = place_scenes(each, RELATIONS, 0, 0, 96, 96)
             edges = [scene_graph(scene, RELATIONS).edges(keys=True, data=True) for scene in scenes]
-            stacks = [{(i, j) for i, j, name, data in found if name == "on" and data["holds"]} for found in edges]
+            stacks = [
+                {(i, j) for i, j, name, data in found if name == "on" and data["holds"]}
+                for found in edges
+            ]
             assert stacks[0] == stacks[1]
             stacked += bool(stack)
             twins += 1

@@ -20,12 +20,17 @@ CLEVR = read_vocabulary("clevr")
 
 
 def test_a_plan_does_not_depend_on_the_order_of_its_counts() -> None:
-    """A manifest lists splits by name, and the benchmarks of several holdouts are made from the plan that it
-    describes."""
+    """A manifest lists splits by name, and the benchmarks of several holdouts are made from the
+    plan that it describes."""
     counts = {"train": 9, "val": 2, "seen": 3, "partial": 3, "unseen": 3}
     plans = [
         plan_parts(
-            CLEVR, [WorldPart(holdout, dict(order)) for holdout in draw_holdouts(("k4..5",), "coverage", CLEVR, 0)], 0
+            CLEVR,
+            [
+                WorldPart(holdout, dict(order))
+                for holdout in draw_holdouts(("k4..5",), "coverage", CLEVR, 0)
+            ],
+            0,
         )
         for order in (counts.items(), sorted(counts.items()))
     ]
@@ -50,10 +55,18 @@ def plans(split: str) -> list[list[Seen]]:
     vocabulary = read_vocabulary("pearson2025")
     found = []
     for seed in range(SEEDS):
-        plan = plan_parts(vocabulary, [WorldPart(draw_block("3x2", vocabulary, seed), {split: SCENES[split]})], seed)
+        plan = plan_parts(
+            vocabulary,
+            [WorldPart(draw_block("3x2", vocabulary, seed), {split: SCENES[split]})],
+            seed,
+        )
         found.append(
             [
-                (values["color"], thing, {"place": place, "depth": scene.depth_order[place], "size": values["size"]})
+                (
+                    values["color"],
+                    thing,
+                    {"place": place, "depth": scene.depth_order[place], "size": values["size"]},
+                )
                 for scene in plan
                 for place, (thing, values) in enumerate(scene.objects)
             ]
@@ -62,7 +75,8 @@ def plans(split: str) -> list[list[Seen]]:
 
 
 def told(samples: list[tuple[list[object], list[object]]]) -> float:
-    """How likely chance is to make the second of two lists say as much about the first as it does, over all samples."""
+    """How likely chance is to make the second of two lists say as much about the first as it does,
+    over all samples."""
     strength = freedom = 0.0
     for names, marks in samples:
         table = crosstab(names, marks).count
@@ -74,13 +88,17 @@ def told(samples: list[tuple[list[object], list[object]]]) -> float:
 
 
 @pytest.mark.parametrize(
-    "split", [*(pytest.param(split, marks=pytest.mark.full) for split in ("train", "seen")), "unseen"]
+    "split",
+    [*(pytest.param(split, marks=pytest.mark.full) for split in ("train", "seen")), "unseen"],
 )
 def test_places_and_sizes_say_nothing_about_values(split: str) -> None:
     """Twenty block seeds together; Bonferroni over the splits and what is asked."""
     asked = [(name, mark) for name in (0, 1) for mark in ("place", "depth", "size")]
     for name, mark in asked:
-        samples = [([each[name] for each in plan], [each[2][mark] for each in plan]) for plan in plans(split)]
+        samples = [
+            ([each[name] for each in plan], [each[2][mark] for each in plan])
+            for plan in plans(split)
+        ]
         assert told(samples) * len(asked) * len(SCENES) > 0.01, (name, mark)
 
 

@@ -1,4 +1,5 @@
-"""What a design is said to tell, against the evaluator's intervals and tests of simulated models."""
+"""What a design is said to tell, against the evaluator's intervals and tests of simulated
+models."""
 
 from pathlib import Path
 
@@ -48,9 +49,13 @@ def test_a_result_is_kept_and_read_again(cache: Path, monkeypatch: pytest.Monkey
 
 def test_a_line_says_what_the_whole_design_tells() -> None:
     found = designs(100)
-    assert sentence(found["one block of 3x3"]).endswith("That is wide: use a rotation or more blocks.")
+    assert sentence(found["one block of 3x3"]).endswith(
+        "That is wide: use a rotation or more blocks."
+    )
     of_rotation = sentence(found["rotation of 4 turns"])
-    assert of_rotation.startswith("48 groups of 96 bindings: an unseen accuracy of 75% over 4 turns together will have")
+    assert of_rotation.startswith(
+        "48 groups of 96 bindings: an unseen accuracy of 75% over 4 turns together will have"
+    )
     assert "with two trainings of each turn" in of_rotation
 
 
@@ -64,7 +69,9 @@ def test_a_line_says_what_the_whole_design_tells() -> None:
 )
 def test_the_width_is_that_of_the_evaluators_intervals(name: str, design: Design) -> None:
     width = expected(designs(400)[name], 0.75, design.trainings, USUAL).half_width
-    evaluators = measured(Study(design, SPREADS[0], 0.75), 30)["unseen, this vocabulary"][:, 1].mean()
+    evaluators = measured(Study(design, SPREADS[0], 0.75), 30)["unseen, this vocabulary"][
+        :, 1
+    ].mean()
     assert width == pytest.approx(evaluators, rel=0.15)
 
 
@@ -81,6 +88,8 @@ def test_the_difference_of_a_rotation_is_shown_in_eighty_percent_of_cases() -> N
     for _ in range(150):
         sides = [prepared.outcomes(accuracy, USUAL, rng) for accuracy in (0.75, 0.75 - least)]
         first, second = (np.split(side, cuts) for side in sides)
-        found = model_difference([(a[None], b[None]) for a, b in zip(first, second, strict=True)], clusters)
+        found = model_difference(
+            [(a[None], b[None]) for a, b in zip(first, second, strict=True)], clusters
+        )
         significant += found.p < 0.05 and found.value > 0
     assert 0.7 < significant / 150 < 0.9

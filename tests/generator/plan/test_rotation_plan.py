@@ -14,7 +14,10 @@ SCENES = "train=480,val=24,partial=48,unseen=96"
 
 @cache
 def planned(
-    scenes: str = SCENES, family: str = "clevr", objects: tuple[int, int] = (2, 2), pairs: bool = False
+    scenes: str = SCENES,
+    family: str = "clevr",
+    objects: tuple[int, int] = (2, 2),
+    pairs: bool = False,
 ) -> Prepared:
     return prepare(Job(family, "turns=4", scenes, 320, 240, objects=objects, pairs=pairs))
 
@@ -41,7 +44,9 @@ def test_each_turn_gets_its_share_of_the_scenes() -> None:
     ("scenes", "family", "objects"),
     [
         (SCENES, "clevr", (2, 2)),
-        pytest.param("train=240,val=4,partial=8,unseen=12", "clevr-many", (3, 4), marks=pytest.mark.full),
+        pytest.param(
+            "train=240,val=4,partial=8,unseen=12", "clevr-many", (3, 4), marks=pytest.mark.full
+        ),
     ],
 )
 def test_training_of_each_turn_shows_every_binding_but_the_held_out_ones(

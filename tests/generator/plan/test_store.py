@@ -1,4 +1,5 @@
-"""world/plan.parquet: what is written is what was planned, the same bytes, and nothing else is taken for a plan."""
+"""world/plan.parquet: what is written is what was planned, the same bytes, and nothing else is
+taken for a plan."""
 
 import hashlib
 import json
@@ -21,7 +22,12 @@ JOBS: dict[str, dict[str, Any]] = {
     "pairs": {"family": "clevr", "holdout": "3x3", "pairs": True},
     "many": {"family": "clevr-many", "holdout": "3x3", "objects": (3, 6), "pairs": True},
     "stacks": {"family": "clevr-relations", "holdout": "3x3", "objects": (2, 4)},
-    "labels": {"family": "pearson2025", "holdout": ("pearson2025",), "design": "gzsl", "scenes": "300"},
+    "labels": {
+        "family": "pearson2025",
+        "holdout": ("pearson2025",),
+        "design": "gzsl",
+        "scenes": "300",
+    },
     "curve": {"family": "clevr", "holdout": ("k4..5",), "design": "coverage"},
 }
 
@@ -30,7 +36,9 @@ def job(**more: Any) -> Job:
     return Job(**{"scenes": COUNTS, "width": 64, "height": 48, **more})
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.full] * (name == "many")) for name in JOBS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.full] * (name == "many")) for name in JOBS]
+)
 def test_what_is_read_is_what_was_planned(name: str, tmp_path: Path) -> None:
     prepared = prepare(job(**JOBS[name]))
     stored = plan_world(prepared, tmp_path)
@@ -38,17 +46,23 @@ def test_what_is_read_is_what_was_planned(name: str, tmp_path: Path) -> None:
     assert len(stored) == len(prepared.planned)
     for each in (*prepared.planned, Recorded("000001", "{}", "c", "000000")):
         assert read_job(json.loads(json.dumps(each.to_row()))) == each
-    found = {scene_id: (part, each) for part, of in stored.assigned().items() for scene_id, each in of.items()}
-    assert {scene_id: (part, each.split, each.named) for scene_id, (part, each) in found.items()} == {
-        each.scene_id: (each.part, each.split, each.named) for each in prepared.planned
+    found = {
+        scene_id: (part, each)
+        for part, of in stored.assigned().items()
+        for scene_id, each in of.items()
     }
+    assert {
+        scene_id: (part, each.split, each.named) for scene_id, (part, each) in found.items()
+    } == {each.scene_id: (each.part, each.split, each.named) for each in prepared.planned}
 
 
 def test_scenes_are_planned_for_their_splits(tmp_path: Path) -> None:
     prepared = prepare(job(**JOBS["curve"]))
     stored = plan_world(prepared, tmp_path)
     for part in (0, 1):
-        rule_counts = {split: n for split, n in COUNTS.items() if any(each.split == split for each in stored)}
+        rule_counts = {
+            split: n for split, n in COUNTS.items() if any(each.split == split for each in stored)
+        }
         assigned = [each.split for each in stored.assigned()[part].values()]
         assert {split: assigned.count(split) for split in assigned} == rule_counts
     assert next(iter(stored.counts())) == "train"
@@ -57,7 +71,9 @@ def test_scenes_are_planned_for_their_splits(tmp_path: Path) -> None:
 def test_a_grid_is_planned_for_no_split(tmp_path: Path) -> None:
     family = tmp_path / "small.toml"
     family.write_text(small_family(4, 4), encoding="utf-8")
-    stored = plan_world(prepare(job(family=str(family), holdout="2x2", scenes="grid")), tmp_path / "world")
+    stored = plan_world(
+        prepare(job(family=str(family), holdout="2x2", scenes="grid")), tmp_path / "world"
+    )
     assert (len(stored), stored.counts(), stored.assigned()) == (4 * 3 * 4 * 3, {}, {})
 
 
@@ -68,9 +84,13 @@ def test_the_same_request_is_the_same_bytes_and_is_not_planned_twice(
     digests = set()
     for name in ("one", "other"):
         plan_world(prepare(job(**JOBS["many"])), tmp_path / name)
-        digests.add(hashlib.sha256((tmp_path / name / "world/plan.parquet").read_bytes()).hexdigest())
+        digests.add(
+            hashlib.sha256((tmp_path / name / "world/plan.parquet").read_bytes()).hexdigest()
+        )
     assert len(digests) == 1
-    monkeypatch.setattr("generator.plan.minimal_pairs.plan_with_twins", lambda *_: pytest.fail("planned again"))
+    monkeypatch.setattr(
+        "generator.plan.minimal_pairs.plan_with_twins", lambda *_: pytest.fail("planned again")
+    )
     assert len(plan_world(prepare(job(**JOBS["many"])), tmp_path / "one")) > 0
 
 
@@ -78,7 +98,9 @@ def test_another_plan_and_other_files_are_left_alone(tmp_path: Path) -> None:
     prepared = prepare(job(**JOBS["pairs"]))
     plan_world(prepared, tmp_path / "world")
     assert is_planned(tmp_path / "world", prepared.request)
-    with pytest.raises(UserError, match="holds another plan: it has seed = 0, not 1; choose another --out"):
+    with pytest.raises(
+        UserError, match="holds another plan: it has seed = 0, not 1; choose another --out"
+    ):
         is_planned(tmp_path / "world", prepare(job(seed=1, **JOBS["pairs"])).request)
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis/thesis.tex").write_text("precious")
@@ -109,13 +131,18 @@ def changed(change: Callable[[pa.Table], pa.Table]) -> Callable[[Path], None]:
         cut_short,
         changed(lambda table: table.drop_columns(["split"])),
         changed(lambda table: table.replace_schema_metadata({})),
-        changed(lambda table: table.set_column(0, "scene_id", [["../../0"] * len(table)])),  # names of files
+        changed(
+            lambda table: table.set_column(0, "scene_id", [["../../0"] * len(table)])
+        ),  # names of files
     ],
 )
-def test_a_damaged_plan_is_refused_in_one_sentence(tmp_path: Path, harm: Callable[[Path], None]) -> None:
+def test_a_damaged_plan_is_refused_in_one_sentence(
+    tmp_path: Path, harm: Callable[[Path], None]
+) -> None:
     plan_world(prepare(job(**JOBS["pairs"])), tmp_path)
     harm(tmp_path / "world/plan.parquet")
     with pytest.raises(
-        UserError, match=r"plan\.parquet is (damaged|not a plan of this version).*(another folder|make it again)\.$"
+        UserError,
+        match=r"plan\.parquet is (damaged|not a plan of this version).*(another folder|make it again)\.$",
     ):
         list(StoredPlan(tmp_path))

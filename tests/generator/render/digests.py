@@ -7,4 +7,6 @@ from pathlib import Path
 def files(root: Path) -> dict[str, str]:
     """Digest of every file of a dataset, by relative path."""
     paths = sorted(path for path in root.rglob("*") if path.is_file())
-    return {str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+    return {
+        str(path.relative_to(root)): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths
+    }

@@ -15,11 +15,17 @@ def draft_setup(
 ) -> dict[str, Any]:
     """What a worker is sent first."""
     size = {"seed": 0, "width": width, "height": height}
-    return worker_setup({"vocabulary": vocabulary.toml(), **size, **Rendering("draft", outputs).request}, folder)
+    return worker_setup(
+        {"vocabulary": vocabulary.toml(), **size, **Rendering("draft", outputs).request}, folder
+    )
 
 
 def render_drafts(
-    scenes: Sequence[Job], folder: Path, vocabulary: Vocabulary, side: int, outputs: tuple[str, ...] = ()
+    scenes: Sequence[Job],
+    folder: Path,
+    vocabulary: Vocabulary,
+    side: int,
+    outputs: tuple[str, ...] = (),
 ) -> None:
     """Render scenes one after another into `folder`."""
     setup = draft_setup(vocabulary, folder, side, side, outputs)

@@ -27,13 +27,23 @@ def on_slurm(out: Path, *more: str) -> list[str | Path]:
 
 
 @pytest.mark.full
-def test_a_killed_array_is_continued_to_the_same_bytes(slurm: Path, undisturbed: Path, tmp_path: Path) -> None:
+def test_a_killed_array_is_continued_to_the_same_bytes(
+    slurm: Path, undisturbed: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "there"
-    first = run_process(*on_slurm(out, "--no-wait", "--partition", "long", "--time", "2:00:00", "--memory", "4GB"))
+    first = run_process(
+        *on_slurm(out, "--no-wait", "--partition", "long", "--time", "2:00:00", "--memory", "4GB")
+    )
     assert first.returncode == 0, first.stderr
     assert "Submitted 2 jobs (100)" in first.stderr
     script = (slurm / "script-100").read_text()
-    for line in ("--array=0-1%2", "--partition=long", "--time=120", "--mem=4GB", "--cpus-per-task=1"):
+    for line in (
+        "--array=0-1%2",
+        "--partition=long",
+        "--time=120",
+        "--mem=4GB",
+        "--cpus-per-task=1",
+    ):
         assert f"#SBATCH {line}" in script
     while not list(tmp_path.glob("there.shards/*/world/images/[!.]*.png")):
         time.sleep(0.02)
@@ -68,11 +78,15 @@ def test_the_executors_of_submitit_give_the_same_files(executor: str, tmp_path: 
 def test_a_job_that_cannot_render_says_why(tmp_path: Path) -> None:
     plan = plan_world(prepare(JOB), tmp_path / "world")
     broken = {**DRAFT.request, "device": "optix"}
-    with pytest.raises(UserError, match="2 of 2 shards did not finish; shard 1: Blender finds no optix device"):
+    with pytest.raises(
+        UserError, match="2 of 2 shards did not finish; shard 1: Blender finds no optix device"
+    ):
         Array(plan, broken, plan.root, 2, Slurm(1, cluster="debug")).finish()
 
 
-def test_without_slurm_it_says_where_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_slurm_it_says_where_to_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     refuse("needs the command sbatch: run it on a login node", *on_slurm(tmp_path / "there"))
     assert not list(tmp_path.iterdir())
@@ -87,7 +101,13 @@ def test_a_dry_run_prints_the_script_and_the_cost_and_writes_nothing(
     monkeypatch.setenv("PATH", str(tmp_path))
     more = ("--dry-run", "--partition", "long", "--time", "2:00:00", "--memory", "4GB")
     done = succeed(*on_slurm(tmp_path / "there", *more))
-    for line in ("--partition=long", "--time=120", "--mem=4GB", "--array=0-1%2", "--cpus-per-task=1"):
+    for line in (
+        "--partition=long",
+        "--time=120",
+        "--mem=4GB",
+        "--array=0-1%2",
+        "--cpus-per-task=1",
+    ):
         assert f"#SBATCH {line}" in done.stdout
     assert "export PYTHONSAFEPATH=1" in done.stdout
     assert "images on 2 jobs of 1 core: about" in done.stderr

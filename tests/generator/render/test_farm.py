@@ -1,5 +1,5 @@
-"""Who renders what when workers crash, hang or are killed; the worker here is a few lines of Python instead of
-Blender.
+"""Who renders what when workers crash, hang or are killed; the worker here is a few lines of Python
+instead of Blender.
 """
 
 import ast
@@ -69,10 +69,16 @@ def jobs(*what: str) -> list[Planned]:
     return [Planned(f"{i:03d}", f"cluster {i}", (), (), each) for i, each in enumerate(what)]
 
 
-def run(log: Path, *what: str, workers: int = 2, timeout: float = 60.0, **more: Any) -> dict[str, str | None]:
+def run(
+    log: Path, *what: str, workers: int = 2, timeout: float = 60.0, **more: Any
+) -> dict[str, str | None]:
     """The reason of failure of every scene, None for a rendered one."""
-    answers = list(Farm(workers).render(iter(jobs(*what)), len(what), {"log": str(log), **more}, timeout))
-    found = {a["scene"]["scene_id"] if "scene" in a else a["scene_id"]: a.get("failed") for a in answers}
+    answers = list(
+        Farm(workers).render(iter(jobs(*what)), len(what), {"log": str(log), **more}, timeout)
+    )
+    found = {
+        a["scene"]["scene_id"] if "scene" in a else a["scene_id"]: a.get("failed") for a in answers
+    }
     assert len(found) == len(answers) == len(what)
     return found
 
@@ -88,7 +94,17 @@ def processes(log: Path) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_what_goes_wrong_once_costs_nothing(farm: Path, workers: int) -> None:
-    found = run(farm, "crash once", "", "fail once", "hang once", "", "killed once", workers=workers, timeout=1.0)
+    found = run(
+        farm,
+        "crash once",
+        "",
+        "fail once",
+        "hang once",
+        "",
+        "killed once",
+        workers=workers,
+        timeout=1.0,
+    )
     assert set(found.values()) == {None}
     tried = processes(farm)
     assert [len(tried[f"{i:03d}"]) for i in range(6)] == [2, 1, 2, 2, 1, 2]
@@ -127,7 +143,9 @@ def test_a_worn_process_is_replaced_without_loss(farm: Path) -> None:
 
 
 def test_workers_that_never_start_end_it(farm: Path) -> None:
-    with pytest.raises(UserError, match="Rendering cannot start: the render worker ended with code -6"):
+    with pytest.raises(
+        UserError, match="Rendering cannot start: the render worker ended with code -6"
+    ):
         run(farm, "", "", **{"die early": True})
 
 
@@ -152,12 +170,17 @@ def test_nothing_is_imported_from_the_working_directory(
     """The card of a dataset tells people to run commands in its folder."""
     trace = make_hostile(tmp_path)
     monkeypatch.chdir(tmp_path)
-    with AnsweringProcess(f"generator.render.blender.{module}") as process, suppress(ProcessEndError):
+    with (
+        AnsweringProcess(f"generator.render.blender.{module}") as process,
+        suppress(ProcessEndError),
+    ):
         process.ask({"nonsense": True}, 60)  # it ends over its settings, or prints the devices
     assert not trace.exists()
 
 
-def test_two_threads_that_end_a_process_do_so_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_threads_that_end_a_process_do_so_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A farm ends its worker while the worker's own thread drops it."""
     process = AnsweringProcess("this")
     wait, inside, most = process._process.wait, Semaphore(1), []

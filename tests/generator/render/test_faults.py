@@ -32,9 +32,11 @@ def children(process: int) -> list[int]:
     return found
 
 
-def render_with_kills(root: Path, arguments: list[str], rng: random.Random, kills: int, pause: float) -> int:
-    """Render, killing a worker or the parent at random moments, so many times at most; returns how many times it
-    did.
+def render_with_kills(
+    root: Path, arguments: list[str], rng: random.Random, kills: int, pause: float
+) -> int:
+    """Render, killing a worker or the parent at random moments, so many times at most; returns how
+    many times it did.
     """
     killed = 0
     while True:
@@ -58,7 +60,8 @@ def render_with_kills(root: Path, arguments: list[str], rng: random.Random, kill
 
 @pytest.mark.full
 def test_workers_end_with_a_killed_parent_while_an_image_is_rendered(tmp_path: Path) -> None:
-    """A frame of 1600x1200 takes far longer than the ten seconds in which the processes have to be gone."""
+    """A frame of 1600x1200 takes far longer than the ten seconds in which the processes have to be
+    gone."""
     slow = [*FEWEST, "--resolution", "1600x1200", "--quality", "reference"]
     process = start(*render_arguments(tmp_path / "d", *slow))
     while not (workers := [each for each in children(process.pid) if processor_seconds(each) > 3]):
@@ -115,7 +118,9 @@ def test_a_disk_that_cannot_hold_the_images_is_told_beforehand(disk: Path) -> No
 # the disk is full while images, tables and texts are written
 @pytest.mark.parametrize("left", [200_000, 260_000, 420_000, 560_000])
 @pytest.mark.full
-def test_a_disk_that_fills_ends_in_one_sentence_and_can_be_continued(undisturbed: Path, disk: Path, left: int) -> None:
+def test_a_disk_that_fills_ends_in_one_sentence_and_can_be_continued(
+    undisturbed: Path, disk: Path, left: int
+) -> None:
     ballast = disk / "ballast"
     ballast.write_bytes(b"0" * ((1 << 20) - left))
     done = run_command(*render_arguments(disk / "d", *FEW))
@@ -146,7 +151,9 @@ def test_a_disk_that_fills_ends_in_one_sentence_and_can_be_continued(undisturbed
         ),
     ],
 )
-def test_a_missing_file_ends_in_one_sentence_and_can_be_continued(tmp_path: Path, missing: str, said: str) -> None:
+def test_a_missing_file_ends_in_one_sentence_and_can_be_continued(
+    tmp_path: Path, missing: str, said: str
+) -> None:
     package = tmp_path / "package"
     for part in ("generator", "scenes", "blender_assets"):
         shutil.copytree(ROOT / part, package / part, ignore=shutil.ignore_patterns("__pycache__"))

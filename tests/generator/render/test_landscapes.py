@@ -1,5 +1,5 @@
-"""The family pug: landscapes that leave no trace in one another, colours that read as themselves, animals seen from the
-side.
+"""The family pug: landscapes that leave no trace in one another, colours that read as themselves,
+animals seen from the side.
 """
 
 import math
@@ -29,18 +29,31 @@ TEXTURED = PUG.painted_with("texture")
 WORLDS, COLORS, ANIMALS = list(PUG.environments), PUG.values("color"), list(PUG.objects)
 
 
-def planned(name: str, world: str, *things: tuple[str, str], vocabulary: Vocabulary = PLAIN) -> Planned:
+def planned(
+    name: str, world: str, *things: tuple[str, str], vocabulary: Vocabulary = PLAIN
+) -> Planned:
     """A scene of (animal, paint)."""
-    objects = tuple((animal, {vocabulary.tested: paint, "coat": "matt"}) for animal, paint in things)
+    objects = tuple(
+        (animal, {vocabulary.tested: paint, "coat": "matt"}) for animal, paint in things
+    )
     return Planned(name, "", objects, tuple(range(len(things))), world)
 
 
 @pytest.mark.parametrize(
-    ("vocabulary", "paints"), [pytest.param(PLAIN, COLORS, marks=pytest.mark.full), (TEXTURED, PUG.values("texture"))]
+    ("vocabulary", "paints"),
+    [pytest.param(PLAIN, COLORS, marks=pytest.mark.full), (TEXTURED, PUG.values("texture"))],
 )
-def test_no_scene_shows_in_a_later_one(tmp_path: Path, vocabulary: Vocabulary, paints: list[str]) -> None:
+def test_no_scene_shows_in_a_later_one(
+    tmp_path: Path, vocabulary: Vocabulary, paints: list[str]
+) -> None:
     scenes = [
-        planned(f"{i}", WORLDS[i], ("fox", paints[i]), ("elephant", paints[i - 1]), vocabulary=vocabulary)
+        planned(
+            f"{i}",
+            WORLDS[i],
+            ("fox", paints[i]),
+            ("elephant", paints[i - 1]),
+            vocabulary=vocabulary,
+        )
         for i in range(3)
     ]
     render_drafts(scenes, tmp_path / "one", vocabulary, 48)
@@ -71,8 +84,11 @@ SOME = [(WORLDS[i], COLORS[i], 60.0 * (i % 3)) for i in range(0, 8, 2)]
 
 
 def color_read(image: Path, mask: Path) -> str:
-    """The colour of the family that the brighter half of an object's pixels is nearest to, as under neutral light."""
-    neutral = np.array([PLAIN.attributes["color"][color].inputs()["linear"] for color in COLORS]) / 255
+    """The colour of the family that the brighter half of an object's pixels is nearest to, as under
+    neutral light."""
+    neutral = (
+        np.array([PLAIN.attributes["color"][color].inputs()["linear"] for color in COLORS]) / 255
+    )
     names = xyz2lab(neutral @ xyz_from_rgb.T)
     # at the edge pixels show the ground as well
     inside = ndimage.binary_erosion(decode("masks", mask.read_bytes()) == 1)
@@ -82,7 +98,9 @@ def color_read(image: Path, mask: Path) -> str:
 
 
 @pytest.mark.parametrize("pairs", [SOME, pytest.param(PAIRS, marks=pytest.mark.full)])
-def test_every_color_reads_as_itself_in_every_world(tmp_path: Path, pairs: list[tuple[str, str, float]]) -> None:
+def test_every_color_reads_as_itself_in_every_world(
+    tmp_path: Path, pairs: list[tuple[str, str, float]]
+) -> None:
     scenes = [
         planned(f"{i}", world, (ANIMALS[i % 12], color))._replace(yaw=yaw)
         for i, (world, color, yaw) in enumerate(pairs)
@@ -95,40 +113,55 @@ def test_every_color_reads_as_itself_in_every_world(tmp_path: Path, pairs: list[
 
 def test_the_sun_stands_elsewhere_in_two_of_three_directions() -> None:
     def lamps(place: str, yaw: float) -> dict[str, Lamp]:
-        return place_scene(planned("0", place, ("fox", "red"))._replace(yaw=yaw), PLAIN, 0, 0, 64, 64).lamps
+        return place_scene(
+            planned("0", place, ("fox", "red"))._replace(yaw=yaw), PLAIN, 0, 0, 64, 64
+        ).lamps
 
     suns = {yaw: lamps("desert", yaw)["sun"] for yaw in (0.0, 60.0, 120.0, 180.0)}
     heights = {yaw: sun.position[2] / np.linalg.norm(sun.position[:2]) for yaw, sun in suns.items()}
     assert suns[180.0] == suns[0.0]
     assert max(heights[60.0], heights[120.0]) < 0.8 * heights[0.0]
     assert suns[60.0].position[0] < suns[0.0].position[0] < suns[120.0].position[0]
-    assert all(sun.color[2] < suns[0.0].color[2] for yaw, sun in suns.items() if yaw in (60.0, 120.0))
+    assert all(
+        sun.color[2] < suns[0.0].color[2] for yaw, sun in suns.items() if yaw in (60.0, 120.0)
+    )
     assert lamps("spaceship", 0.0) == lamps("spaceship", 60.0)
 
 
 @pytest.mark.full
 def test_textures_without_colors_are_in_the_object_s_own(tmp_path: Path) -> None:
     patterns = "".join(
-        f'{name} = {{ texture = {{ pattern = "{name}", scale = 0.2 }} }}\n' for name in get_args(Pattern)
+        f'{name} = {{ texture = {{ pattern = "{name}", scale = 0.2 }} }}\n'
+        for name in get_args(Pattern)
     )
-    text = PLAIN.toml().replace("[attributes.coat.", f"[attributes.pattern]\n{patterns}\n[attributes.coat.", 1)
+    text = PLAIN.toml().replace(
+        "[attributes.coat.", f"[attributes.pattern]\n{patterns}\n[attributes.coat.", 1
+    )
     vocabulary = parse_vocabulary(text, "mine.toml")
     paint = {"color": "red", "coat": "matt"}
     scenes = [
-        Planned(name, "", (("elephant", {**paint, "pattern": name}),), (0,), "meadow") for name in get_args(Pattern)
+        Planned(name, "", (("elephant", {**paint, "pattern": name}),), (0,), "meadow")
+        for name in get_args(Pattern)
     ]
     render_drafts(scenes, tmp_path, vocabulary, 96, ("masks",))
     assert len(set(files(tmp_path / "images").values())) == len(scenes)
     for name in get_args(Pattern):
-        assert color_read(tmp_path / "images" / f"{name}.png", tmp_path / "masks" / f"{name}.png") == "red", name
+        assert (
+            color_read(tmp_path / "images" / f"{name}.png", tmp_path / "masks" / f"{name}.png")
+            == "red"
+        ), name
 
 
 def test_animals_show_a_side_and_face_left_as_often_as_right() -> None:
     turns = []
     for i in range(200):
-        scene = place_scene(planned(f"{i}", WORLDS[i % 8], ("fox", "red"), ("lion", "blue")), PLAIN, 0, 0, 224, 224)
+        scene = place_scene(
+            planned(f"{i}", WORLDS[i % 8], ("fox", "red"), ("lion", "blue")), PLAIN, 0, 0, 224, 224
+        )
         for thing in scene.objects:
-            x, y = (a - b for a, b in zip(scene.camera.position[:2], thing.position[:2], strict=True))
+            x, y = (
+                a - b for a, b in zip(scene.camera.position[:2], thing.position[:2], strict=True)
+            )
             turns.append(math.remainder(thing.heading - math.atan2(y, x), 2 * math.pi))
     assert all(math.radians(65) - 1e-6 <= abs(turn) <= math.radians(115) + 1e-6 for turn in turns)
     assert 160 <= sum(turn > 0 for turn in turns) <= 240

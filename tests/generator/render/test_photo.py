@@ -1,5 +1,5 @@
-"""Photographed places: the image shows the panorama where nothing stands, whatever way it is turned; worlds of them are
-verified like others.
+"""Photographed places: the image shows the panorama where nothing stands, whatever way it is
+turned; worlds of them are verified like others.
 """
 
 import math
@@ -31,13 +31,18 @@ THING = {"color": "red", "material": "rubber", "size": "small"}
 
 
 def made(folder: Path, light: Any, photo: str = "") -> Vocabulary:
-    """The family clevr in one place: a panorama of `light`, a function of azimuth to the right of its left edge and of
-    elevation, radians."""
+    """The family clevr in one place: a panorama of `light`, a function of azimuth to the right of
+    its left edge and of elevation, radians."""
     azimuth, elevation = np.meshgrid(
         2 * math.pi * (np.arange(512) + 0.5) / 512, math.pi * (0.5 - (np.arange(256) + 0.5) / 256)
     )
-    write_panorama(folder / "mine", "made", np.stack(light(azimuth, elevation), -1).astype(np.float32), {})
-    stage = f'place = "photo"\nremove = ["environments"]\n[environments.here]\nphrase = "in a made-up place"\n{photo}'
+    write_panorama(
+        folder / "mine", "made", np.stack(light(azimuth, elevation), -1).astype(np.float32), {}
+    )
+    stage = (
+        f'place = "photo"\nremove = ["environments"]\n[environments.here]\nphrase = "in a made-up '
+        f'place"\n{photo}'
+    )
     (folder / "mine.toml").write_text(f'extends = "clevr"\n{stage}')
     return read_vocabulary(str(folder / "mine.toml"))
 
@@ -58,7 +63,8 @@ def colorful(azimuth: np.ndarray, elevation: np.ndarray) -> tuple[np.ndarray, ..
 
 
 def expected(camera: Camera, yaw: float, height: float) -> np.ndarray:
-    """The panorama through each pixel, [SIDE, SIDE, 3] in sRGB; below the horizon as it lies on the ground."""
+    """The panorama through each pixel, [SIDE, SIDE, 3] in sRGB; below the horizon as it lies on the
+    ground."""
     ahead = np.subtract(camera.target, camera.position) / math.dist(camera.target, camera.position)
     right = np.cross(ahead, (0, 0, 1)) / np.linalg.norm(np.cross(ahead, (0, 0, 1)))
     up = np.cross(right, ahead)
@@ -73,7 +79,9 @@ def expected(camera: Camera, yaw: float, height: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("height", [None, 6.0])
-def test_where_nothing_stands_the_image_shows_the_panorama(tmp_path: Path, sets: Path, height: float | None) -> None:
+def test_where_nothing_stands_the_image_shows_the_panorama(
+    tmp_path: Path, sets: Path, height: float | None
+) -> None:
     raised = f", height = {height}" if height else ""
     vocabulary = made(sets, colorful, f'photo = {{ panorama = "mine/made"{raised} }}\n')
     camera = Camera((0.0, -10.0, 3.0), (0.0, 0.0, 1.5), 40.0, 32.0)
@@ -92,7 +100,8 @@ def test_an_image_does_not_depend_on_earlier_ones(tmp_path: Path) -> None:
     camera = Camera(vocabulary.camera.position, vocabulary.camera.target, 54.0, 32.0)
     thing = SceneObject("fox", THING, (0.0, 0.0, 0.0), 0.3)
     scenes = [
-        Scene((thing,), camera, {}, where, yaw) for where, yaw in (("hall", 50.0), ("forest", 10.0), ("hall", 200.0))
+        Scene((thing,), camera, {}, where, yaw)
+        for where, yaw in (("hall", 50.0), ("forest", 10.0), ("hall", 200.0))
     ]
     one = [path.read_bytes() for path in rendered(vocabulary, scenes, tmp_path / "one")]
     two = [path.read_bytes() for path in rendered(vocabulary, scenes[::-1], tmp_path / "two")]
@@ -104,7 +113,11 @@ def test_an_image_does_not_depend_on_earlier_ones(tmp_path: Path) -> None:
 def test_a_light_in_which_colours_mislead_is_a_warning(sets: Path) -> None:
     made(
         sets,
-        lambda azimuth, elevation: (np.exp(5 * np.sin(azimuth)), 0 * azimuth + 1, np.exp(-5 * np.sin(azimuth))),
+        lambda azimuth, elevation: (
+            np.exp(5 * np.sin(azimuth)),
+            0 * azimuth + 1,
+            np.exp(-5 * np.sin(azimuth)),
+        ),
         'photo = { panorama = "mine/made", sectors = [[90, 90]] }\n',
     )
     found = [each for each in check_family(str(sets / "mine.toml")) if each.check == "places"]
@@ -119,11 +132,16 @@ def test_places_and_sectors_are_balanced_and_yaws_lie_in_them(family: str) -> No
     train = [scene for scene in prepared.planned if scene.split == "train"]
     vocabulary = prepared.vocabulary
     elsewhere = {  # colours that would vanish there, by place: docs/worlds.md
-        name: {color for color, value in vocabulary.attributes["color"].items() if vanishes(value, place)}
+        name: {
+            color
+            for color, value in vocabulary.attributes["color"].items()
+            if vanishes(value, place)
+        }
         for name, place in places.items()
     }
     assert any(elsewhere.values()) is (family == "pug")
-    # Where three of eight places lack a colour, places and other colours cannot both be even: docs/worlds.md.
+    # Where three of eight places lack a colour, places and other colours cannot both be even:
+    # docs/worlds.md.
     of_places, of_colors = (4, 4) if family == "pug" else (2, 3)
     counts = {name: sum(scene.environment == name for scene in train) for name in places}
     assert max(counts.values()) - min(counts.values()) <= of_places

@@ -32,7 +32,9 @@ def test_a_cluster_gives_the_same_files(cluster: str, tmp_path: Path) -> None:
     )
     assert there.returncode == 0, there.stderr
     one, other = (Dataset.open(tmp_path / name).world for name in ("here", "there"))
-    assert {path: digest for path, digest in other.sums.items() if not path.startswith("masks/")} == one.sums
+    assert {
+        path: digest for path, digest in other.sums.items() if not path.startswith("masks/")
+    } == one.sums
     assert len(list((tmp_path / "there/world/masks").iterdir())) == 10
 
 
@@ -45,7 +47,9 @@ def test_a_killed_worker_process_costs_no_scene(cluster: str, tmp_path: Path) ->
         if len(answers) in (1, 4):
             os.kill(_workers()[0], signal.SIGKILL)
         answers.append(answer)
-    assert {answer["scene"]["scene_id"] for answer in answers} == {each.scene_id for each in prepared.planned}
+    assert {answer["scene"]["scene_id"] for answer in answers} == {
+        each.scene_id for each in prepared.planned
+    }
     for answer in answers:
         for path, digest in answer["scene"]["files"].items():
             assert hashlib.sha256((tmp_path / path).read_bytes()).hexdigest() == digest
@@ -62,7 +66,9 @@ def _workers() -> list[int]:
                 actor = (Path("/proc") / parent / "cmdline").read_bytes()
             except (OSError, IndexError):
                 continue
-            if b"generator.render.blender.worker" in command and actor.startswith(b"ray::_NodeWorker"):
+            if b"generator.render.blender.worker" in command and actor.startswith(
+                b"ray::_NodeWorker"
+            ):
                 found.append(int(process.name))
     return found
 
@@ -73,8 +79,15 @@ def test_workers_import_nothing_from_the_working_directory(tmp_path: Path) -> No
     code = (
         "import ray\nfrom generator.base.extras import connecting\nwith connecting(None):\n    "
         "ray.init(log_to_driver=False)\n"
-        "remote = ray.remote(num_cpus=1)(lambda: __import__('generator').__file__)\nprint(ray.get(remote.remote()))"
+        "remote = ray.remote(num_cpus=1)(lambda: "
+        "__import__('generator').__file__)\nprint(ray.get(remote.remote()))"
     )
-    done = subprocess.run([sys.executable, "-P", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.stdout.strip().endswith(str(Path(generator.__file__))), done.stderr
     assert not trace.exists()

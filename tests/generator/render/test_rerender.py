@@ -1,4 +1,5 @@
-"""`gen render --from`: the recorded scenes are rendered as they are, and the benchmarks come along."""
+"""`gen render --from`: the recorded scenes are rendered as they are, and the benchmarks come
+along."""
 
 import shlex
 from pathlib import Path
@@ -22,7 +23,9 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def again(source: Path, out: Path, *more: str) -> Dataset:
-    succeed("gen", "render", "--from", source, "--device", "cpu", "--workers", "1", "--out", out, *more)
+    succeed(
+        "gen", "render", "--from", source, "--device", "cpu", "--workers", "1", "--out", out, *more
+    )
     return Dataset.open(out)
 
 
@@ -44,14 +47,21 @@ def test_larger_and_with_outputs_it_shows_the_same_scenes(source: Path, tmp_path
     assert {(row["width"], row["height"]) for row in rows} == {(128, 96)}
     for row, was in zip(rows, old, strict=True):
         for thing, earlier in zip(row["objects"], was["objects"], strict=True):
-            assert all(abs(a - 2 * b) <= 2 for a, b in zip(thing["amodal_box"], earlier["amodal_box"], strict=True))
+            assert all(
+                abs(a - 2 * b) <= 2
+                for a, b in zip(thing["amodal_box"], earlier["amodal_box"], strict=True)
+            )
         image = np.asarray(done.world.image(row["scene_id"]).resize((64, 48))).astype(int)
         assert np.abs(image - np.asarray(before.world.image(row["scene_id"]))).mean() < 4
         assert done.world.mask(row["scene_id"]).shape == (96, 128)
     assert done.benchmark_names() == before.benchmark_names()
     succeed("gen verify", root)
     request = read_json(root / "world" / "manifest.json")["request"]
-    assert (request["from"]["world"], request["from"]["width"], request["width"]) == (before.world.digest, 64, 128)
+    assert (request["from"]["world"], request["from"]["width"], request["width"]) == (
+        before.world.digest,
+        64,
+        128,
+    )
 
 
 @pytest.mark.full
@@ -73,13 +83,24 @@ def test_the_command_of_the_card_makes_it_again(source: Path, tmp_path: Path) ->
         (["--pairs"], "so --pairs has no effect"),
     ],
 )
-def test_what_would_not_be_the_same_scenes_is_refused(source: Path, tmp_path: Path, more: list[str], said: str) -> None:
+def test_what_would_not_be_the_same_scenes_is_refused(
+    source: Path, tmp_path: Path, more: list[str], said: str
+) -> None:
     refuse(said, "gen render", "--from", source, "--out", tmp_path / "x", *more)
     assert not (tmp_path / "x").exists()
 
 
 def test_into_itself_is_refused(source: Path) -> None:
-    refuse("choose another --out", "gen render", "--from", source, "--out", source, "--quality", "standard")
+    refuse(
+        "choose another --out",
+        "gen render",
+        "--from",
+        source,
+        "--out",
+        source,
+        "--quality",
+        "standard",
+    )
 
 
 def test_only_the_files_that_a_benchmark_lists_are_copied(copied: Path, tmp_path: Path) -> None:

@@ -28,7 +28,8 @@ def start(*arguments: str | Path) -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
-        # a shell that starts the tests in the background has them, and all they start, ignore Ctrl-C
+        # a shell that starts the tests in the background has them, and all they start, ignore
+        # Ctrl-C
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
@@ -42,7 +43,9 @@ def wait_for_images(root: Path, n: int, process: subprocess.Popen[bytes]) -> Non
 
 
 @pytest.mark.full
-def test_two_workers_and_another_hash_seed_give_the_same_files(undisturbed: Path, tmp_path: Path) -> None:
+def test_two_workers_and_another_hash_seed_give_the_same_files(
+    undisturbed: Path, tmp_path: Path
+) -> None:
     env = {**os.environ, "PYTHONHASHSEED": "7"}
     done = run_process(*render_arguments(tmp_path / "two", *FEW, "--workers", "2"), env=env)
     assert done.returncode == 0, done.stderr
@@ -51,7 +54,8 @@ def test_two_workers_and_another_hash_seed_give_the_same_files(undisturbed: Path
 
 
 @pytest.mark.parametrize(
-    ("stop", "stops"), [(signal.SIGINT, (7,)), pytest.param(signal.SIGKILL, (3, 11), marks=pytest.mark.full)]
+    ("stop", "stops"),
+    [(signal.SIGINT, (7,)), pytest.param(signal.SIGKILL, (3, 11), marks=pytest.mark.full)],
 )
 def test_a_stopped_render_continues_to_the_same_files(
     undisturbed: Path, tmp_path: Path, stop: signal.Signals, stops: tuple[int, ...]
@@ -77,7 +81,11 @@ def test_a_stopped_render_continues_to_the_same_files(
 
 @pytest.mark.full
 def test_a_scene_that_cannot_be_placed_is_recorded_as_failed(tmp_path: Path) -> None:
-    text = resource("scenes/clevr.toml").read_text(encoding="utf-8").replace("min_pixels = 200 ", "min_pixels = 90000 ")
+    text = (
+        resource("scenes/clevr.toml")
+        .read_text(encoding="utf-8")
+        .replace("min_pixels = 200 ", "min_pixels = 90000 ")
+    )
     (tmp_path / "blind.toml").write_text(text)
     refuse(
         "leaves no rendered scene for train, val, seen, partial, unseen",
@@ -108,11 +116,17 @@ for row in reversed(world.scenes.to_pylist()[:6]):
 
 
 def test_any_image_can_be_rendered_again_from_its_row(undisturbed: Path, tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", RENDER_FROM_ROW, undisturbed, tmp_path], check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-c", RENDER_FROM_ROW, undisturbed, tmp_path],
+        check=True,
+        capture_output=True,
+    )
     again = sorted(tmp_path.glob("*.png"))
     assert len(again) == 6
     for path in again:
-        assert path.read_bytes() == Dataset.open(undisturbed).world.image_path(path.stem).read_bytes()
+        assert (
+            path.read_bytes() == Dataset.open(undisturbed).world.image_path(path.stem).read_bytes()
+        )
 
 
 def test_images_hold_no_time_and_nothing_but_pixels(undisturbed: Path) -> None:
@@ -127,7 +141,8 @@ def test_images_hold_no_time_and_nothing_but_pixels(undisturbed: Path) -> None:
     ("bpy", "said"),
     [
         (
-            'raise ImportError("libXi.so.6: cannot open shared object file: No such file or directory")',
+            'raise ImportError("libXi.so.6: cannot open shared object file: No such file or '
+            'directory")',
             ["libXi.so.6 is missing: apt-get install libx11-6"],
         ),
         (
@@ -136,9 +151,13 @@ def test_images_hold_no_time_and_nothing_but_pixels(undisturbed: Path) -> None:
         ),
     ],
 )
-def test_a_blender_that_cannot_start_is_explained(tmp_path: Path, bpy: str, said: list[str]) -> None:
+def test_a_blender_that_cannot_start_is_explained(
+    tmp_path: Path, bpy: str, said: list[str]
+) -> None:
     (tmp_path / "bpy.py").write_text(bpy)
-    done = run_process(*render_arguments(tmp_path / "out", *FEW), env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    done = run_process(
+        *render_arguments(tmp_path / "out", *FEW), env={**os.environ, "PYTHONPATH": str(tmp_path)}
+    )
     assert done.returncode == 2
     assert all(each in done.stderr for each in said)
     assert "Traceback" not in done.stderr
@@ -157,7 +176,9 @@ def request(family: str = "clevr", size: int = 64, **more: Any) -> dict[str, Any
 
 
 def test_landscapes_take_longer_and_no_image_is_free() -> None:
-    clevr, pug = ([seconds_a_scene(request(name, size)) for size in (0, 64, 224)] for name in ("clevr", "pug"))
+    clevr, pug = (
+        [seconds_a_scene(request(name, size)) for size in (0, 64, 224)] for name in ("clevr", "pug")
+    )
     assert 0 < clevr[0] == pug[0] < clevr[1] < clevr[2] < pug[2] / 2
 
 
@@ -169,7 +190,9 @@ def test_a_disk_without_room_is_refused_before_anything_is_written(tmp_path: Pat
 
 
 @pytest.mark.parametrize("sign", ["shards/000000.tar", "manifest.json"])
-def test_a_world_whose_scenes_are_all_rendered_needs_no_room_for_images(tmp_path: Path, sign: str) -> None:
+def test_a_world_whose_scenes_are_all_rendered_needs_no_room_for_images(
+    tmp_path: Path, sign: str
+) -> None:
     (tmp_path / "world" / sign).parent.mkdir(parents=True)
     (tmp_path / "world" / sign).touch()
     check_space(tmp_path, 10**12, request())

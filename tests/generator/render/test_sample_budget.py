@@ -48,7 +48,12 @@ def test_every_object_lies_in_a_rectangle_and_no_others_would_cost_less(
     boxes, width, height = image
     parts, margin = join_boxes(boxes, width, height, more), max(width, height) // 480
     for left, top, right, bottom in boxes:
-        wanted = (max(left - margin, 0), max(top - margin, 0), min(right + margin, width), min(bottom + margin, height))
+        wanted = (
+            max(left - margin, 0),
+            max(top - margin, 0),
+            min(right + margin, width),
+            min(bottom + margin, height),
+        )
         assert any(around(part, wanted) == part for part in parts)
     assert all(0 <= p[0] < p[2] <= width and 0 <= p[1] < p[3] <= height for p in parts)
     samples = more * sum(map(area, parts)) + ONE_MORE * len(parts)
@@ -150,7 +155,14 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def render(code: str, folder: Path) -> Path:
-    arguments = [sys.executable, "-c", IMPORTS + code, str(folder), json.dumps(RELATIVE), json.dumps(RENDERED)]
+    arguments = [
+        sys.executable,
+        "-c",
+        IMPORTS + code,
+        str(folder),
+        json.dumps(RELATIVE),
+        json.dumps(RENDERED),
+    ]
     subprocess.run(arguments, check=True, capture_output=True)
     return folder
 
@@ -189,7 +201,9 @@ def test_metal_takes_more_samples_than_a_matt_object(rendered: Path) -> None:
 
 def test_pixels_weigh_by_the_samples_they_took(rendered: Path) -> None:
     laid = np.load(rendered / "laid.npz")
-    assert np.allclose(laid["Image"][2:4, 5:8, 3], [[16 / 20, 16 / 20, 64 / 68], [16 / 20, 16 / 20, 16 / 20]])
+    assert np.allclose(
+        laid["Image"][2:4, 5:8, 3], [[16 / 20, 16 / 20, 64 / 68], [16 / 20, 16 / 20, 16 / 20]]
+    )
     assert np.allclose(laid["Image"][2, 7], [0.25 * 64 / 68, 0.5 * 64 / 68, 64 / 68, 64 / 68])
     assert np.allclose(laid["Normal"][3, 5], [-0.8, 0.0, 0.4, 0.8])
     assert laid["Image"][..., 3].astype(bool).sum() == 6

@@ -54,14 +54,20 @@ def test_auto_takes_the_first_kind_of_gpu_that_blender_finds(
     monkeypatch.setattr(settings, "_may_have_gpu", lambda: True)
     assert find_device("auto") == auto
     assert find_device(auto) == auto
-    with pytest.raises(UserError, match="--device oneapi: Blender finds no such device here") as refused:
+    with pytest.raises(
+        UserError, match="--device oneapi: Blender finds no such device here"
+    ) as refused:
         find_device("oneapi")
     assert said in refused.value.message
 
 
 @pytest.mark.parametrize(
     ("device", "seen", "shown"),
-    [("optix", None, "010"), ("cuda", "4,7", "474"), ("hip", "GPU-b, GPU-a", ("GPU-b", "GPU-a", "GPU-b"))],
+    [
+        ("optix", None, "010"),
+        ("cuda", "4,7", "474"),
+        ("hip", "GPU-b, GPU-a", ("GPU-b", "GPU-a", "GPU-b")),
+    ],
 )
 def test_each_worker_sees_one_gpu(
     device: str,
@@ -80,10 +86,14 @@ def test_each_worker_sees_one_gpu(
     gpus = find_gpus(device)
     assert gpus == ("a GPU", "a GPU")
     assert find_gpus("cpu") == find_gpus("oneapi") == ()
-    (tmp_path / "bpy.py").write_text(f"import os\nraise ImportError('sees ' + os.environ['{variable}'])")
+    (tmp_path / "bpy.py").write_text(
+        f"import os\nraise ImportError('sees ' + os.environ['{variable}'])"
+    )
     with caplog.at_level("INFO"):
         workers = Farm(3, gpus=gpus).local_workers(3, {"device": device}, 60.0)
-    assert "worker 1: a GPU (GPU 0), worker 2: a GPU (GPU 1), worker 3: a GPU (GPU 0)" in caplog.text
+    assert (
+        "worker 1: a GPU (GPU 0), worker 2: a GPU (GPU 1), worker 3: a GPU (GPU 0)" in caplog.text
+    )
     (job,) = prepare(Job("clevr", "none", "1", 64, 64)).planned
     for worker, one in zip(workers, shown, strict=True):
         with pytest.raises(UserError, match=f"Blender cannot load: sees {one}[.]"):
@@ -95,10 +105,17 @@ def test_the_real_blender_is_asked() -> None:
     assert found["CPU"]
     if set(found) == {"CPU"}:
         assert find_device("auto") == "cpu"
-        refuse(f"Blender finds no such device here (cpu: {found['CPU'][0]}", "gen render", "--device", "optix")
+        refuse(
+            f"Blender finds no such device here (cpu: {found['CPU'][0]}",
+            "gen render",
+            "--device",
+            "optix",
+        )
 
 
-def test_the_cpu_needs_no_question_and_an_unknown_device_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cpu_needs_no_question_and_an_unknown_device_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(settings, "_devices", lambda: pytest.fail("asked"))
     assert find_device("cpu") == "cpu"
     with pytest.raises(UserError, match="Unknown device 'cudda'; did you mean 'cuda'"):
@@ -107,4 +124,6 @@ def test_the_cpu_needs_no_question_and_an_unknown_device_is_refused(monkeypatch:
 
 def test_qualities_are_declared_from_the_fastest_to_the_best() -> None:
     assert list(qualities()) == ["draft", "standard", "reference"]
-    assert [each.microseconds for each in qualities().values()] == sorted(q.microseconds for q in qualities().values())
+    assert [each.microseconds for each in qualities().values()] == sorted(
+        q.microseconds for q in qualities().values()
+    )

@@ -1,4 +1,5 @@
-"""Shards and tars: the same scenes and files as one run makes, readable by everything that reads a dataset."""
+"""Shards and tars: the same scenes and files as one run makes, readable by everything that reads a
+dataset."""
 
 import io
 import json
@@ -31,7 +32,8 @@ TAR_BYTES = 100_000
 
 @pytest.fixture(scope="module")
 def packed(rendered: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The rendered dataset with its images in tars, one of its scenes failed after all, and its benchmark."""
+    """The rendered dataset with its images in tars, one of its scenes failed after all, and its
+    benchmark."""
     root = rewrite(rendered, tmp_path_factory.mktemp("packed") / "dataset", tar_bytes=TAR_BYTES)
     succeed("gen split", root)
     return root
@@ -64,7 +66,9 @@ def test_webdataset_reads_the_tars(rendered: Path, packed: Path) -> None:
             assert image.size == (64, 64)
 
 
-def test_a_dataset_in_tars_is_verified_previewed_and_trained_on(rendered: Path, packed: Path) -> None:
+def test_a_dataset_in_tars_is_verified_previewed_and_trained_on(
+    rendered: Path, packed: Path
+) -> None:
     assert "clean" in succeed("gen verify", packed).stdout
     succeed("gen preview", packed, "--n", "2")
     whole, other = (
@@ -97,7 +101,12 @@ def test_croissant_lists_the_tars(packed: Path) -> None:
 
 def test_parts_and_sizes_are_read() -> None:
     assert parse_shard("3/3") == (3, 3)
-    assert [parse_size(spec) for spec in ("1", "2kb", "3 MB", "4G")] == [1, 2000, 3_000_000, 4_000_000_000]
+    assert [parse_size(spec) for spec in ("1", "2kb", "3 MB", "4G")] == [
+        1,
+        2000,
+        3_000_000,
+        4_000_000_000,
+    ]
     for spec in ("0/3", "4/3", "1/2/3", "a/b"):
         with pytest.raises(UserError, match="Expected --shard to be i/n"):
             parse_shard(spec)
@@ -106,20 +115,30 @@ def test_parts_and_sizes_are_read() -> None:
             parse_size(spec)
     plan = [Planned(f"{i:03d}", "", (), (), "") for i in range(10)]
     shards = [ShardScenes(plan, (i, 4)) for i in (1, 2, 3, 4)]
-    assert sorted(each.scene_id for shard in shards for each in shard) == [each.scene_id for each in plan]
-    assert [len(shard) for shard in shards] == [len(list(shard)) for shard in shards] == [3, 3, 2, 2]
+    assert sorted(each.scene_id for shard in shards for each in shard) == [
+        each.scene_id for each in plan
+    ]
+    assert (
+        [len(shard) for shard in shards] == [len(list(shard)) for shard in shards] == [3, 3, 2, 2]
+    )
     assert list(ShardScenes(plan, None)) == plan
 
 
-def test_merged_parts_are_the_files_of_one_run(rendered: Path, parts: list[Path], tmp_path: Path) -> None:
+def test_merged_parts_are_the_files_of_one_run(
+    rendered: Path, parts: list[Path], tmp_path: Path
+) -> None:
     succeed("gen merge", *reversed(parts), "--out", tmp_path / "whole")
-    assert files(tmp_path / "whole") == {name: d for name, d in files(rendered).items() if Path(name).name not in ABOUT}
+    assert files(tmp_path / "whole") == {
+        name: d for name, d in files(rendered).items() if Path(name).name not in ABOUT
+    }
     again = succeed("gen merge", *parts, "--out", tmp_path / "whole", "--json")
     assert json.loads(again.stdout)["scenes"]["train"] > 0
     assert [Dataset.open(part).benchmark_names() for part in parts] == [[], [], []]
 
 
-def test_a_stopped_merge_continues(rendered: Path, parts: list[Path], tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_stopped_merge_continues(
+    rendered: Path, parts: list[Path], tmp_path: Path, monkeypatch: Any
+) -> None:
     link, calls = os.link, iter(range(1000))
 
     def stopping(*arguments: Any) -> None:
@@ -131,7 +150,9 @@ def test_a_stopped_merge_continues(rendered: Path, parts: list[Path], tmp_path: 
     with pytest.raises(KeyboardInterrupt):
         merge_worlds(parts, tmp_path / "whole")
     assert not (tmp_path / "whole/world/manifest.json").exists()
-    monkeypatch.setattr(os, "link", lambda *arguments: (_ for _ in ()).throw(OSError("no links here")))
+    monkeypatch.setattr(
+        os, "link", lambda *arguments: (_ for _ in ()).throw(OSError("no links here"))
+    )
     merge_worlds(parts, tmp_path / "whole")
     assert files(tmp_path / "whole/world") == files(rendered / "world")
 
@@ -143,20 +164,31 @@ def test_a_stopped_merge_continues(rendered: Path, parts: list[Path], tmp_path: 
         (lambda parts: [*parts, parts[0]], "are both shard 1/3; give each once"),
     ],
 )
-def test_parts_that_are_no_whole_are_refused(parts: list[Path], tmp_path: Path, give: Any, said: str) -> None:
+def test_parts_that_are_no_whole_are_refused(
+    parts: list[Path], tmp_path: Path, give: Any, said: str
+) -> None:
     refuse(said, "gen merge", *give(parts), "--out", tmp_path / "whole")
     assert not (tmp_path / "whole").exists()
 
 
-def test_exposed_negatives_of_a_world_without_training_are_refused(rendered: Path, tmp_path: Path) -> None:
+def test_exposed_negatives_of_a_world_without_training_are_refused(
+    rendered: Path, tmp_path: Path
+) -> None:
     holdout = Dataset.open(rendered).world.manifest["request"]["holdouts"][0]
     nothing = Holdout.from_dict(holdout | {"bindings": []}).to_dict()
     part = rewrite(rendered, tmp_path / "part", slice(None), shard=[1, 1], holdouts=[nothing])
-    refuse("negatives, which such a benchmark lacks", "gen merge --exposed-negatives --out", tmp_path / "whole", part)
+    refuse(
+        "negatives, which such a benchmark lacks",
+        "gen merge --exposed-negatives --out",
+        tmp_path / "whole",
+        part,
+    )
     assert not (tmp_path / "whole").exists()
 
 
-def test_parts_of_another_world_and_damaged_ones_are_refused(rendered: Path, parts: list[Path], tmp_path: Path) -> None:
+def test_parts_of_another_world_and_damaged_ones_are_refused(
+    rendered: Path, parts: list[Path], tmp_path: Path
+) -> None:
     other = rewrite(rendered, tmp_path / "other", slice(2, None, 3), shard=[3, 3], seed=1)
     with pytest.raises(UserError, match="is a shard of another world: it has seed = 1, not 0"):
         merge_worlds([*parts[:2], other], tmp_path / "whole")
@@ -166,12 +198,20 @@ def test_parts_of_another_world_and_damaged_ones_are_refused(rendered: Path, par
         merge_worlds([*parts[:2], damaged], tmp_path / "whole")
 
 
-def test_a_shard_whose_scenes_have_other_names_is_refused(parts: list[Path], tmp_path: Path) -> None:
+def test_a_shard_whose_scenes_have_other_names_is_refused(
+    parts: list[Path], tmp_path: Path
+) -> None:
     (tmp_path / "private").mkdir()
     (tmp_path / "private" / "key.png").write_text("private")
     received = Path(shutil.copytree(parts[1], tmp_path / "received"))
     name = "../../../private/key"
-    edit(received / "world", "scenes", lambda rows: rows[0].update(scene_id=name, status="failed", reason="x"))
+    edit(
+        received / "world",
+        "scenes",
+        lambda rows: rows[0].update(scene_id=name, status="failed", reason="x"),
+    )
     given = [parts[0], received, parts[2]]
-    refuse("scenes.parquet has the scene_id", "gen merge", *given, "--out", tmp_path / "out" / "whole")
+    refuse(
+        "scenes.parquet has the scene_id", "gen merge", *given, "--out", tmp_path / "out" / "whole"
+    )
     assert (tmp_path / "private" / "key.png").read_text() == "private"

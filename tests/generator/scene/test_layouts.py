@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.placement.scenes import place_scene
-from generator.scene.layouts import Layout, can_carry, consistent, draw_layout, facts, slip, undecided
+from generator.scene.layouts import (
+    Layout,
+    can_carry,
+    consistent,
+    draw_layout,
+    facts,
+    slip,
+    undecided,
+)
 from generator.scene.planned import Planned
 from generator.scene.relations import scene_graph
 from generator.scene.scene import Camera, Scene, SceneObject
@@ -18,7 +26,11 @@ from generator.vocabulary.schema import read_vocabulary
 
 VOCABULARY = read_vocabulary("clevr-relations")
 CATEGORIES = list(VOCABULARY.objects)
-STACKS = [(lower, upper) for lower, upper in permutations(CATEGORIES, 2) if can_carry(VOCABULARY, lower, upper)]
+STACKS = [
+    (lower, upper)
+    for lower, upper in permutations(CATEGORIES, 2)
+    if can_carry(VOCABULARY, lower, upper)
+]
 
 
 def plan(seed: int, n: int) -> Planned:
@@ -26,7 +38,9 @@ def plan(seed: int, n: int) -> Planned:
     categories = stream.shuffled(stream.sample(CATEGORIES, n))
     if seed % 2:  # of the categories that can be stacked more often than by chance
         lower, upper = STACKS[stream.below(len(STACKS))]
-        categories = [lower, upper, *[each for each in categories if each not in (lower, upper)]][:n]
+        categories = [lower, upper, *[each for each in categories if each not in (lower, upper)]][
+            :n
+        ]
     drawn = draw_layout(categories, stream, VOCABULARY)
     objects = tuple(
         (name, {kind: VOCABULARY.values(kind)[stream.below(2)] for kind in VOCABULARY.attributes})
@@ -42,11 +56,15 @@ def test_every_scene_bears_out_what_its_plan_says(examples: int) -> None:
     def check(seed: int, n: int, size: tuple[int, int]) -> None:
         planned = plan(seed, n)
         scene = place_scene(planned, VOCABULARY, seed, 0, *size)
-        expected = dict.fromkeys(facts(planned, VOCABULARY), True) | dict.fromkeys(undecided(planned, VOCABULARY))
+        expected = dict.fromkeys(facts(planned, VOCABULARY), True) | dict.fromkeys(
+            undecided(planned, VOCABULARY)
+        )
         for i, j, name, edge in scene_graph(scene, VOCABULARY).edges(keys=True, data=True):
             assert edge["holds"] is expected.get((i, name, j), False), (planned, i, name, j, edge)
         stacked = {(i, j) for i, j in enumerate(planned.rests_on) if j is not None}
-        assert {(i, j) for i, name, j in undecided(planned, VOCABULARY)} == stacked | {(j, i) for i, j in stacked}
+        assert {(i, j) for i, name, j in undecided(planned, VOCABULARY)} == stacked | {
+            (j, i) for i, j in stacked
+        }
 
     check()
 
@@ -79,14 +97,20 @@ def test_what_rests_stands_on_the_middle_of_a_top(examples: int) -> None:
 def test_where_only_orders_are_known_a_layout_is_a_shuffled_order() -> None:
     clevr = read_vocabulary("clevr")
     for n in range(1, 9):
-        assert draw_layout(CATEGORIES[:n], Stream("a", n), clevr) == Layout(tuple(Stream("a", n).shuffled(range(n))))
+        assert draw_layout(CATEGORIES[:n], Stream("a", n), clevr) == Layout(
+            tuple(Stream("a", n).shuffled(range(n)))
+        )
 
 
 def test_near_is_as_frequent_as_far_and_either_rests_on_the_other() -> None:
     near, stacks, n = Counter(), Counter(), 6000
     for k in range(n):
         drawn = draw_layout(["cube", "cylinder", "sphere"], Stream("b", k), VOCABULARY)
-        near.update(pair for pair in combinations(range(3), 2) if drawn.clumps[pair[0]] == drawn.clumps[pair[1]])
+        near.update(
+            pair
+            for pair in combinations(range(3), 2)
+            if drawn.clumps[pair[0]] == drawn.clumps[pair[1]]
+        )
         stacks.update((i, j) for i, j in enumerate(drawn.rests_on) if j is not None)
     assert all(abs(count / n - 0.5) < 0.03 for count in near.values())
     assert set(stacks) == {(0, 1), (1, 0), (2, 1)}
@@ -128,7 +152,14 @@ def test_a_hovering_or_sunken_object_is_in_doubt_and_never_on_top() -> None:
     usual = {kind: VOCABULARY.values(kind)[0] for kind in VOCABULARY.attributes}
     top = VOCABULARY.top("cube", usual)
     assert top is not None
-    for lift, holds in [(0.0, True), (0.0009, True), (0.0011, None), (0.05, None), (-0.05, None), (0.2, False)]:
+    for lift, holds in [
+        (0.0, True),
+        (0.0009, True),
+        (0.0011, None),
+        (0.05, None),
+        (-0.05, None),
+        (0.2, False),
+    ]:
         things = (
             SceneObject("cube", usual, (0.0, 0.0, 0.0), 0.0),
             SceneObject("cone", usual, (0.01, 0.0, top[0] + lift), 0.0),

@@ -39,7 +39,10 @@ def test_project_agrees_with_the_matrix_form(
     focal = camera.lens / camera.sensor * max(size)
     column, row, depth = project(camera, *world, width, height)
     np.testing.assert_allclose(
-        (column, row, depth), (width / 2 + focal * x / -z, height / 2 - focal * y / -z, -z), rtol=1e-9, atol=1e-6
+        (column, row, depth),
+        (width / 2 + focal * x / -z, height / 2 - focal * y / -z, -z),
+        rtol=1e-9,
+        atol=1e-6,
     )
 
 
@@ -47,11 +50,15 @@ def test_project_agrees_with_the_matrix_form(
 def test_project_undoes_ray(camera: Camera, column: float, row: float, depth: float) -> None:
     direction = np.array(ray(camera, column, row, 320, 240))
     world = np.array(camera.position) + depth * direction
-    np.testing.assert_allclose(project(camera, *world, 320, 240), (column, row, depth), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        project(camera, *world, 320, 240), (column, row, depth), rtol=1e-6, atol=1e-6
+    )
 
 
 @given(cameras(), st.floats(0, 320), st.floats(0, 240), st.floats(0.5, 30))
 def test_project_undoes_unproject(camera: Camera, column: float, row: float, depth: float) -> None:
     np.testing.assert_allclose(
-        project(camera, *unproject(camera, column, row, depth, 320, 240), 320, 240), (column, row, depth), atol=1e-8
+        project(camera, *unproject(camera, column, row, depth, 320, 240), 320, 240),
+        (column, row, depth),
+        atol=1e-8,
     )

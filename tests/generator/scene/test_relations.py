@@ -24,7 +24,9 @@ def a_scene(seed: int) -> Scene:
         (name, {"color": color, "material": "metal", "size": "small"})
         for name, color in (("cube", "red"), ("arch", "cyan"))
     )
-    return place_scene(Planned("000000", "", things, (1, 0), "studio"), VOCABULARY, seed, 0, 320, 240)
+    return place_scene(
+        Planned("000000", "", things, (1, 0), "studio"), VOCABULARY, seed, 0, 320, 240
+    )
 
 
 @given(st.integers(0, 10**6))
@@ -32,7 +34,8 @@ def test_directions_are_those_of_the_image_and_json_is_exact(seed: int) -> None:
     scene = a_scene(seed)
     centre = project(scene.camera, 0.0, 0.0, 0.0, 320, 240)
     moved = {
-        name: project(scene.camera, x, y, 0.0, 320, 240) for name, (x, y) in ground_directions(scene.camera).items()
+        name: project(scene.camera, x, y, 0.0, 320, 240)
+        for name, (x, y) in ground_directions(scene.camera).items()
     }
     assert moved["left"][0] < centre[0] < moved["right"][0]
     assert moved["behind"][2] > centre[2] > moved["front"][2]
@@ -41,7 +44,9 @@ def test_directions_are_those_of_the_image_and_json_is_exact(seed: int) -> None:
 
 
 @given(st.integers(0, 10**6))
-def test_the_graph_has_each_relation_by_its_steps_along_the_ground_and_its_converse(seed: int) -> None:
+def test_the_graph_has_each_relation_by_its_steps_along_the_ground_and_its_converse(
+    seed: int,
+) -> None:
     scene = a_scene(seed)
     graph, directions = scene_graph(scene, VOCABULARY), ground_directions(scene.camera)
     assert [graph.nodes[i]["category"] for i in (0, 1)] == ["cube", "arch"]
@@ -54,7 +59,9 @@ def test_the_graph_has_each_relation_by_its_steps_along_the_ground_and_its_conve
         assert abs(edge["margin"]) >= VOCABULARY.placement.clearance
 
 
-@pytest.mark.parametrize(("margin", "holds"), [(0.2, True), (0.1999, None), (-0.1999, None), (-0.2, False)])
+@pytest.mark.parametrize(
+    ("margin", "holds"), [(0.2, True), (0.1999, None), (-0.1999, None), (-0.2, False)]
+)
 def test_a_relation_holds_from_its_margin_on(margin: float, holds: bool | None) -> None:
     assert decided(margin, VOCABULARY.relations["left"]) is holds
 
@@ -66,7 +73,9 @@ def test_a_relation_within_its_margin_is_undecided() -> None:
     assert {edge["holds"] for *_, edge in scene_graph(near, VOCABULARY).edges(data=True)} == {None}
 
 
-@pytest.mark.parametrize("text", ["", "null", "7", "[]", "{}", '{"objects": [{"category": 3}]}', "[" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["", "null", "7", "[]", "{}", '{"objects": [{"category": 3}]}', "[" * 100_000]
+)
 def test_a_scene_of_another_form_is_refused(text: str) -> None:
     with pytest.raises(UserError, match="The world has a damaged scene"):
         Scene.from_json(text)

@@ -1,4 +1,5 @@
-"""Objects that rest on others, in Blender: tops are flat, feet touch them, and nothing runs into anything."""
+"""Objects that rest on others, in Blender: tops are flat, feet touch them, and nothing runs into
+anything."""
 
 import tomllib
 from typing import Any
@@ -21,7 +22,8 @@ from tests.conftest import refuse
 
 
 def with_object(name: str, **keys: object) -> str:
-    """The family with other keys of an object; its cylinders and crescents are larger than others."""
+    """The family with other keys of an object; its cylinders and crescents are larger than
+    others."""
     tables = tomllib.loads(vocabulary_text("clevr-relations"))
     for large in ("cylinder", "crescent"):
         tables["objects"][large]["size"] = 1.2
@@ -32,11 +34,14 @@ def with_object(name: str, **keys: object) -> str:
 TEXT = with_object("cube")
 VOCABULARY = parse_vocabulary(TEXT, "x")
 LAYOUT = Layout((0, 1), (None, 0), (0, 0))
-STACKS = [(a, b) for a in VOCABULARY.objects for b in VOCABULARY.objects if can_carry(VOCABULARY, a, b)]
+STACKS = [
+    (a, b) for a in VOCABULARY.objects for b in VOCABULARY.objects if can_carry(VOCABULARY, a, b)
+]
 
 
 def checked(texts: list[str], scenes: list[str]) -> list[Any]:
-    """What is wrong with the tops of families; of each scene, the top of its first object and the foot of the other."""
+    """What is wrong with the tops of families; of each scene, the top of its first object and the
+    foot of the other."""
     import bpy
 
     from generator.base.errors import UserError
@@ -66,7 +71,9 @@ def stack(lower: str, upper: str, sizes: tuple[str, str]) -> Planned:
         (name, {"color": "red", "material": "rubber", "size": size})
         for name, size in zip((lower, upper), sizes, strict=True)
     )
-    return Planned("000000", "", objects, LAYOUT.depth_order, "studio", LAYOUT.rests_on, LAYOUT.clumps)
+    return Planned(
+        "000000", "", objects, LAYOUT.depth_order, "studio", LAYOUT.rests_on, LAYOUT.clumps
+    )
 
 
 def test_what_rests_touches_the_top_and_neither_enters_the_other(in_blender: Any) -> None:
@@ -80,7 +87,13 @@ def test_what_rests_touches_the_top_and_neither_enters_the_other(in_blender: Any
         with_object("torus", foot=0.5),
     ]
     faults, touching = in_blender(checked, [TEXT, *wrong], [scene.to_json() for scene in scenes])
-    expected = ("", "objects.cylinder.top: ", "objects.cylinder.top: ", "objects.cone.top: ", "objects.torus.foot = ")
+    expected = (
+        "",
+        "objects.cylinder.top: ",
+        "objects.cylinder.top: ",
+        "objects.cone.top: ",
+        "objects.torus.foot = ",
+    )
     assert all(fault.startswith(start) for fault, start in zip(faults, expected, strict=True))
     assert faults[0] == ""
     for scene, (top, foot) in zip(scenes, touching, strict=True):
@@ -91,8 +104,17 @@ def test_what_rests_touches_the_top_and_neither_enters_the_other(in_blender: Any
 
 @pytest.mark.full
 def test_a_family_whose_tops_are_not_flat_is_refused_by_gen_render(tmp_path) -> None:
-    (tmp_path / "mine.toml").write_text(with_object("cylinder", top={"height": 1.7, "radius": 0.99}), encoding="utf-8")
-    scenes = ["--scenes", "train=4,val=1,seen=1,partial=1,unseen=1", "--resolution", "32x32", "--quality", "draft"]
+    (tmp_path / "mine.toml").write_text(
+        with_object("cylinder", top={"height": 1.7, "radius": 0.99}), encoding="utf-8"
+    )
+    scenes = [
+        "--scenes",
+        "train=4,val=1,seen=1,partial=1,unseen=1",
+        "--resolution",
+        "32x32",
+        "--quality",
+        "draft",
+    ]
     said = "objects.cylinder.top: height = 1.7 and radius = 0.99"
     refuse(said, "gen render --family mine.toml --out out", *scenes, cwd=tmp_path)
 
@@ -111,7 +133,9 @@ def test_objects_of_other_sizes_carry_and_rest_as_large_as_they_are() -> None:
     sized = parse_vocabulary(with_object("cube", size=1.4), "x")
     attributes = {"color": "red", "material": "rubber", "size": "small"}
     assert sized.scale("cube", attributes) == pytest.approx(1.4 * sized.scale("sphere", attributes))
-    assert sized.scale("cube", attributes) == pytest.approx(1.4 * VOCABULARY.scale("cube", attributes))
+    assert sized.scale("cube", attributes) == pytest.approx(
+        1.4 * VOCABULARY.scale("cube", attributes)
+    )
     assert shift(VOCABULARY) == shift(read_vocabulary("clevr-relations"))  # the least top decides
     assert max(VOCABULARY.radii) == pytest.approx(1.2 * max(VOCABULARY.scales))
     assert shift(parse_vocabulary(with_object("cube", size=0.42), "x")) < shift(VOCABULARY)
@@ -120,7 +144,9 @@ def test_objects_of_other_sizes_carry_and_rest_as_large_as_they_are() -> None:
     wide = VOCABULARY.objects["crescent"].model_copy(update={"size": 4})
     assert can_carry(VOCABULARY, "cube", "crescent")
     assert not can_carry(
-        VOCABULARY.model_copy(update={"objects": {**VOCABULARY.objects, "crescent": wide}}), "cube", "crescent"
+        VOCABULARY.model_copy(update={"objects": {**VOCABULARY.objects, "crescent": wide}}),
+        "cube",
+        "crescent",
     )
     terms = Terms.of(sized.toml())
     for lower, upper in STACKS:
@@ -128,8 +154,12 @@ def test_objects_of_other_sizes_carry_and_rest_as_large_as_they_are() -> None:
             continue
         scene = place_scene(stack(lower, upper, ("small", "large")), sized, 0, 0, 96, 96)
         under = scene.objects[0]
-        assert terms.top(under.category, under.attributes) == pytest.approx(sized.top(under.category, attributes))
-        assert scene.objects[1].position[2] == pytest.approx(terms.top(under.category, under.attributes)[0], abs=1e-6)
+        assert terms.top(under.category, under.attributes) == pytest.approx(
+            sized.top(under.category, attributes)
+        )
+        assert scene.objects[1].position[2] == pytest.approx(
+            terms.top(under.category, under.attributes)[0], abs=1e-6
+        )
         assert scene_graph(scene, sized).edges[1, 0, "on"]["holds"] is True
 
 

@@ -26,12 +26,14 @@ FEW, QUICK = ["chart_metal", "scene_3"], 48
 FINE = 256  # samples; with fewer the denoiser smears the smallest and most hidden objects
 
 needs_reference = pytest.mark.skipif(
-    not REFERENCE.is_dir(), reason="needs CLEVR's reference images in ../shared, which are not part of the project"
+    not REFERENCE.is_dir(),
+    reason="needs CLEVR's reference images in ../shared, which are not part of the project",
 )
 
 
 def test_what_the_family_takes_from_another_is_as_clevr_published_it() -> None:
-    """scenes/clevr-original.toml has the other numbers; these come from the family that it extends."""
+    """scenes/clevr-original.toml has the other numbers; these come from the family that it
+    extends."""
     assert list(CLEVR.objects) == ["cube", "sphere", "cylinder"]
     assert set(CLEVR.attributes["material"]) == {"rubber", "metal"}
     assert CLEVR.camera.position == (7.4811, -6.5076, 5.3437)
@@ -55,7 +57,9 @@ def test_a_size_is_half_of_what_an_object_measures_along_every_axis(shape: str) 
 def test_so_many_objects_find_places_that_keep_the_rules(n: int) -> None:
     plan = SplitPlan(CLEVR, draw_block("3x2", CLEVR, 0))
     counts = {"train": 12, "val": 4, "seen": 4, "partial": 4}
-    with pytest.raises(UserError, match="two objects whose categories occur once"):  # of two held-out shapes
+    with pytest.raises(
+        UserError, match="two objects whose categories occur once"
+    ):  # of two held-out shapes
         plan_scenes(CLEVR, plan, {**counts, "unseen": 4}, 0, (n, n))
     planned = [p for p in plan_scenes(CLEVR, plan, counts, 0, (n, n)) if len(p.objects) == n]
     assert planned
@@ -66,7 +70,9 @@ def test_so_many_objects_find_places_that_keep_the_rules(n: int) -> None:
             name: [along(direction, thing.position) for thing in scene.objects]
             for name, direction in directions.items()
         }
-        radii = [CLEVR.attributes["size"][thing.attributes["size"]].scale or 0 for thing in scene.objects]
+        radii = [
+            CLEVR.attributes["size"][thing.attributes["size"]].scale or 0 for thing in scene.objects
+        ]
         corners = [CLEVR.reach(thing.category, thing.attributes) for thing in scene.objects]
         for i, one in enumerate(scene.objects):
             assert max(abs(one.position[0]), abs(one.position[1])) <= 3
@@ -84,7 +90,14 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def render(out: Path, names: list[str], samples: int) -> Path:
     """CLEVR's scenes of these names, rendered anew into `out`."""
-    command = [sys.executable, "-m", "tests.generator.reference_renders", str(out), str(samples), *names]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.generator.reference_renders",
+        str(out),
+        str(samples),
+        *names,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, cwd=CHECKOUT, check=False)
     assert done.returncode == 0, done.stderr
     return out
@@ -117,7 +130,9 @@ def test_all_scenes_of_clevr_look_the_same(tmp_path: Path) -> None:
 @needs_reference
 @pytest.mark.full
 @pytest.mark.parametrize("name", FEW)
-def test_other_colours_a_removed_object_and_one_of_another_size_are_told(rendered: Path, name: str) -> None:
+def test_other_colours_a_removed_object_and_one_of_another_size_are_told(
+    rendered: Path, name: str
+) -> None:
     """For another size the reference is a twentieth larger about the middle of the object."""
     ours, theirs = np.load(rendered / f"{name}.npz"), reference(name)
     image, mask, without = ours["image"], ours["mask"], ours["without"]

@@ -43,7 +43,11 @@ def written(folder: Path, text: str, name: str = "mine.toml") -> str:
 def test_a_family_that_extends_nothing_keeps_its_bytes(family: str) -> None:
     path = shipped_families()[family]
     if "extends" not in tomllib.loads(path.read_text(encoding="utf-8")):
-        assert vocabulary_text(family) == path.read_text(encoding="utf-8") == vocabulary_text(str(path))
+        assert (
+            vocabulary_text(family)
+            == path.read_text(encoding="utf-8")
+            == vocabulary_text(str(path))
+        )
 
 
 @pytest.mark.parametrize("family", sorted(shipped_families()))
@@ -55,7 +59,16 @@ def test_a_family_written_anew_is_the_same_family(family: str) -> None:
 def test_additions_are_merged_by_table(tmp_path: Path) -> None:
     clevr, mine = read_vocabulary("clevr"), read_vocabulary(written(tmp_path, TEAL))
     assert mine.name == "mine"
-    assert mine.values("color") == ["gray", "red", "blue", "green", "purple", "cyan", "yellow", "teal"]
+    assert mine.values("color") == [
+        "gray",
+        "red",
+        "blue",
+        "green",
+        "purple",
+        "cyan",
+        "yellow",
+        "teal",
+    ]
     assert [*mine.objects] == [name for name in clevr.objects if name != "star"]
     assert mine.attributes["color"]["red"].inputs() == {"linear": (255.0, 0.0, 0.0)}
     assert mine.attributes["color"]["red"].synonyms == ("crimson",)
@@ -64,9 +77,15 @@ def test_additions_are_merged_by_table(tmp_path: Path) -> None:
 
 def test_what_is_stored_needs_no_other_file(tmp_path: Path) -> None:
     written(tmp_path, TEAL, "teal.toml")
-    text = vocabulary_text(written(tmp_path, 'extends = "teal.toml"\n[attributes.size]\nvast = { scale = 1.0 }\n'))
+    text = vocabulary_text(
+        written(tmp_path, 'extends = "teal.toml"\n[attributes.size]\nvast = { scale = 1.0 }\n')
+    )
     assert "extends" not in tomllib.loads(text)
-    assert parse_vocabulary(text, "world/vocabulary.toml").values("size") == ["large", "small", "vast"]
+    assert parse_vocabulary(text, "world/vocabulary.toml").values("size") == [
+        "large",
+        "small",
+        "vast",
+    ]
     assert "teal" in parse_vocabulary(text, "world/vocabulary.toml").values("color")
 
 
@@ -97,24 +116,34 @@ SUN = '= { type = "sun", energy = 1, color = [1, 1, 1], position = [0, 0, 1] }'
 @pytest.mark.parametrize(
     ("added", "said"),
     [
-        ('remove = ["objects.str"]', "removes 'objects.str', which is not there; did you mean 'objects.star'"),
+        (
+            'remove = ["objects.str"]',
+            "removes 'objects.str', which is not there; did you mean 'objects.star'",
+        ),
         ('remove = "star"', 'remove is a list such as ["objects.star"]'),
         ('paints = ["color", "size"]', "no attribute kind sets 'scale'"),
         (
             '[relations]\nnear = { phrase = "near", margin = 0.2, distance = 2.5 }',
             "the opposite 'far', which is not declared",
         ),
-        ('[relations]\nlevel = { phrase = "level with", margin = 0.2 }', "unknown relation 'level'"),
+        (
+            '[relations]\nlevel = { phrase = "level with", margin = 0.2 }',
+            "unknown relation 'level'",
+        ),
         (
             "[relations]\nleft = { distance = 2.0 }\nright = { distance = 2.0 }",
             "near and far need a distance, the others have none",
         ),
         ('[kinds.material]\nphrase = "made of"', "kinds.material.phrase"),
         (
-            '[environments.workshop]\nphrase = "made of metal"\n[kinds.material]\nphrase = "made of {value}"',
+            '[environments.workshop]\nphrase = "made of metal"\n[kinds.material]\nphrase = "made '
+            'of {value}"',
             "'made of metal' means both",
         ),
-        (f"{NIGHT}son {SUN}", "environments.night.lamps.son replaces no lamp of the family; did you mean 'sun'"),
+        (
+            f"{NIGHT}son {SUN}",
+            "environments.night.lamps.son replaces no lamp of the family; did you mean 'sun'",
+        ),
         (f"{NIGHT}fill {SUN}", "should have the type of the lamp 'fill', area"),
         ('place = "phto"', "unknown place 'phto'; did you mean 'photo'?"),
         (HALL + 'photo = { panorama = "panoramas/hal" }', "did you mean 'hall'?"),
@@ -134,7 +163,9 @@ def test_mistakes_are_named(tmp_path: Path, added: str, said: str) -> None:
 
 
 def test_a_lamp_of_an_environment_stands_in_for_the_family_s(tmp_path: Path) -> None:
-    night = read_vocabulary(written(tmp_path, f'extends = "clevr"\n{NIGHT}sun {SUN}')).environments["night"]
+    night = read_vocabulary(written(tmp_path, f'extends = "clevr"\n{NIGHT}sun {SUN}')).environments[
+        "night"
+    ]
     assert night.lamps["sun"].energy == 1
 
 
@@ -166,7 +197,9 @@ def test_a_holdout_in_a_file_paints_the_kind_that_it_tests(tmp_path: Path) -> No
     assert kind_asked((str(tmp_path / "holdout.json"),), both) == "coat"
 
 
-@pytest.mark.parametrize("family", ["clevr-many", "clevr-original", "clevr-relations", "pearson2025"])
+@pytest.mark.parametrize(
+    "family", ["clevr-many", "clevr-original", "clevr-relations", "pearson2025"]
+)
 def test_families_that_extend_clevr_keep_its_values_and_their_order(family: str) -> None:
     """The order decides random choices."""
     clevr, own = read_vocabulary("clevr"), read_vocabulary(family)
@@ -181,7 +214,9 @@ def test_families_that_extend_clevr_keep_its_values_and_their_order(family: str)
     assert [*own.relations][:4] == [*clevr.relations]
     if family != "clevr-original":  # which has CLEVR's own light and colours
         assert own.attributes["color"] == clevr.attributes["color"]
-        assert {n: lamp.energy for n, lamp in own.lamps.items()} == {n: lamp.energy for n, lamp in clevr.lamps.items()}
+        assert {n: lamp.energy for n, lamp in own.lamps.items()} == {
+            n: lamp.energy for n, lamp in clevr.lamps.items()
+        }
 
 
 @pytest.mark.parametrize("family", sorted(shipped_families()))
@@ -193,7 +228,9 @@ def test_a_starter_and_all_that_it_proposes_are_families(tmp_path: Path, family:
     assert sum(map(len, mine.attributes.values())) == sum(map(len, base.attributes.values())) + 1
     out.write_text(re.sub(r"^# (?=\[|[a-z]+ = )", "", out.read_text(), flags=re.MULTILINE))
     mine = read_vocabulary(str(out))
-    assert mine.attributes.keys() - base.attributes.keys() == (set() if family == "clevr-original" else {"finish"})
+    assert mine.attributes.keys() - base.attributes.keys() == (
+        set() if family == "clevr-original" else {"finish"}
+    )
     assert mine.objects.keys() - base.objects.keys() in ({"spindle"}, {"drum"})
     assert len(base.objects.keys() - mine.objects.keys()) == 1
     assert ("near" in mine.relations) == (base.placement.orders == "planned")

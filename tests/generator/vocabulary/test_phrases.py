@@ -1,4 +1,5 @@
-"""Attribute kinds that are said after the noun, articles and plurals: what the grammar says the judge reads back."""
+"""Attribute kinds that are said after the noun, articles and plurals: what the grammar says the
+judge reads back."""
 
 import json
 import random
@@ -29,7 +30,9 @@ phrase = "made of {value}"
 [kinds.size]
 phrase = "of {value} build"
 """
-TEXT = VOCABULARY_TEXT.replace("purple = {", 'purple = { article = "an",').replace("[objects]", f"{KINDS}[objects]", 1)
+TEXT = VOCABULARY_TEXT.replace("purple = {", 'purple = { article = "an",').replace(
+    "[objects]", f"{KINDS}[objects]", 1
+)
 PHRASES = parse_vocabulary(TEXT, "phrases")
 GRAMMAR, LEXICON, TERMS = Grammar(PHRASES), Lexicon.of(TEXT), Terms.of(TEXT)
 
@@ -43,11 +46,14 @@ GRAMMAR, LEXICON, TERMS = Grammar(PHRASES), Lexicon.of(TEXT), Terms.of(TEXT)
         ("there-is", "There are two toruses made of metal."),
         ("there-is", "There is a cube that is not made of metal."),
         ("in-image", "There is an purple cube made of metal in the image."),
-        ("then-attributes", "There is a cube and a cone. The cube is red, of large build and made of metal."),
+        (
+            "then-attributes",
+            "There is a cube and a cone. The cube is red, of large build and made of metal.",
+        ),
         (
             "list-then-relate",
-            "There is a cube made of metal and a cube made of rubber. The cube made of metal is to the left of the "
-            "cube made of rubber.",
+            "There is a cube made of metal and a cube made of rubber. The cube made of metal is to "
+            "the left of the cube made of rubber.",
         ),
         ("spare", "cube made of metal and red cone"),
         ("crepe", "red cube made of metal to the left of cone made of metal"),
@@ -110,7 +116,8 @@ COUNTS = {"train": 20, "val": 2, "seen": 4, "partial": 4, "unseen": 4}
 
 @pytest.fixture(scope="module")
 def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A world of 34 scenes, not rendered, that holds out materials, and over it a benchmark that holds out finishes."""
+    """A world of 34 scenes, not rendered, that holds out materials, and over it a benchmark that
+    holds out finishes."""
     folder = tmp_path_factory.mktemp("toys")
     (folder / "few.toml").write_text(TOYS, encoding="utf-8")
     write_world(folder / "toys", COUNTS, str(folder / "few.toml"), block="material:shape=2x2")
@@ -141,7 +148,9 @@ def test_texts_speak_of_the_kind_that_is_held_out(toys: Path) -> None:
     assert all(" made of " in text for text in texts)
     others = _texts(dataset.benchmark("finish"), "binary")
     assert all(any(value in text for value in ("plain ", "glazed ", "frosted ")) for text in others)
-    described = [text for text in dataset.benchmark("described").text_of.values() if "pewter" in text]
+    described = [
+        text for text in dataset.benchmark("described").text_of.values() if "pewter" in text
+    ]
     assert described
     assert all("made of pewter" in text for text in described)  # never an adjective
 
@@ -150,7 +159,9 @@ def test_a_scene_whose_values_agree_has_no_caption_in_the_grid(toys: Path) -> No
     dataset = Dataset.open(toys)
     rows = {row["scene_id"]: row["objects"] for row in dataset.world.scenes.to_pylist()}
     alike = {
-        scene for scene, things in rows.items() if len({dict(thing["attributes"])["finish"] for thing in things}) == 1
+        scene
+        for scene, things in rows.items()
+        if len({dict(thing["attributes"])["finish"] for thing in things}) == 1
     }
     assert alike
     chosen = dataset.benchmark("finish")

@@ -46,17 +46,24 @@ COUNTS = {"train": 20, "val": 2, "seen": 15, "partial": 15, "unseen": 15}
 metres = st.floats(-5, 5)
 tops = st.sampled_from([(0.0, 0.0), (0.8, 0.5)])
 feet = st.sampled_from([0.0, 0.8, 0.8 + CONTACT / 2])
-poses = st.builds(lambda right, behind, foot, top: Pose(right, behind, foot, *top), metres, metres, feet, tops)
+poses = st.builds(
+    lambda right, behind, foot, top: Pose(right, behind, foot, *top), metres, metres, feet, tops
+)
 
 
 @pytest.fixture
 def family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A family with a rule of its own: an entry of the table, a phrase each, and an entry of the judge."""
+    """A family with a rule of its own: an entry of the table, a phrase each, and an entry of the
+    judge."""
     for rule in LEVEL.rules:
         monkeypatch.setitem(relation_rules.AXIS_OF, rule, LEVEL)
     apart = lambda one, other: np.abs(one.away - other.away)  # noqa: E731
-    level = geometry.Rule(lambda one, other, distance: distance - apart(one, other), "staggered", "level")
-    staggered = geometry.Rule(lambda one, other, distance: apart(one, other) - distance, "level", "staggered")
+    level = geometry.Rule(
+        lambda one, other, distance: distance - apart(one, other), "staggered", "level"
+    )
+    staggered = geometry.Rule(
+        lambda one, other, distance: apart(one, other) - distance, "level", "staggered"
+    )
     monkeypatch.setitem(geometry.RULES, "level", level)
     monkeypatch.setitem(geometry.RULES, "staggered", staggered)
     (tmp_path / "mine.toml").write_text(FAMILY, encoding="utf-8")
@@ -64,7 +71,9 @@ def family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @given(st.sampled_from(sorted(AXIS_OF)), poses, poses)
-def test_converses_and_opposites_are_what_the_margins_say(rule: str, one: Pose, other: Pose) -> None:
+def test_converses_and_opposites_are_what_the_margins_say(
+    rule: str, one: Pose, other: Pose
+) -> None:
     axis = AXIS_OF[rule]
     margin = axis.margin(rule, (one, other), 2.0)
     assert axis.margin(axis.converse(rule), (other, one), 2.0) == margin
@@ -85,27 +94,36 @@ def test_both_tables_have_the_same_rules() -> None:
 
 
 @pytest.mark.full
-def test_a_rule_of_one_entry_is_planned_placed_described_and_verified(family: str, tmp_path: Path) -> None:
+def test_a_rule_of_one_entry_is_planned_placed_described_and_verified(
+    family: str, tmp_path: Path
+) -> None:
     prepared = prepare(Job(family, "3x3", COUNTS, 64, 48, 0, 0, (2, 4)))
     vocabulary, seen = prepared.vocabulary, Counter()
     for planned in [prepared.planned[n] for n in range(30)]:
         scene = place_scene(planned, vocabulary, 0, 0, 64, 48)
         pairs = len(scene.objects) * (len(scene.objects) - 1)
-        assert sum(name in LEVEL.rules for _, name, _ in undecided(planned, vocabulary)) == 2 * pairs
+        assert (
+            sum(name in LEVEL.rules for _, name, _ in undecided(planned, vocabulary)) == 2 * pairs
+        )
         assert not any(name in LEVEL.rules for _, name, _ in facts(planned, vocabulary))
         behind = ground_directions(scene.camera)["behind"]
         away = [along(behind, obj.position) for obj in scene.objects]
         for i, j, name, edge in scene_graph(scene, vocabulary).edges(keys=True, data=True):
             if name in LEVEL.rules:
                 sign = 1 if name == "level" else -1
-                assert edge["margin"] == pytest.approx(sign * (1 - abs(away[i] - away[j])), abs=1e-6)
+                assert edge["margin"] == pytest.approx(
+                    sign * (1 - abs(away[i] - away[j])), abs=1e-6
+                )
                 seen[name, edge["holds"]] += 1
     assert all(seen[name, holds] for name in LEVEL.rules for holds in (True, False))
 
     root = tmp_path / "dataset"
     write_planned(root, prepared)
     describe(root, Dataset.open(root).world, prepared.holdout, "b", Request(strict=False))
-    forms = [json.loads(form) for form in pq.read_table(root / "benchmarks/b/texts.parquet")["form"].to_pylist()]
+    forms = [
+        json.loads(form)
+        for form in pq.read_table(root / "benchmarks/b/texts.parquet")["form"].to_pylist()
+    ]
     said = Counter(link[1] for form in forms for link in form.get("relations", []))
     assert {*said} == {*vocabulary.relations}
     certificate = verify_dataset(root, None)["b"]
@@ -121,12 +139,16 @@ def test_a_relation_that_no_plan_decides_is_not_held_out(family: str) -> None:
         assert not {name for _, name, _ in held_out} & {*LEVEL.rules}
 
 
-def test_a_relation_of_three_objects_is_one_axis_and_a_phrase(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relation_of_three_objects_is_one_axis_and_a_phrase(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def between(one: Pose, first: Pose, second: Pose, _: float) -> float:
         inside = abs(one.right - first.right), abs(one.right - second.right)
         return abs(first.right - second.right) - max(inside)
 
-    monkeypatch.setitem(relation_rules.AXIS_OF, "between", Axis(("between",), between, symmetric=True, arity=3))
+    monkeypatch.setitem(
+        relation_rules.AXIS_OF, "between", Axis(("between",), between, symmetric=True, arity=3)
+    )
     text = 'extends = "clevr"\n[relations]\nbetween = { phrase = "between", margin = 0.2 }\n'
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
     vocabulary = read_vocabulary(str(tmp_path / "mine.toml"))

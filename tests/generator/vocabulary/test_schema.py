@@ -23,13 +23,21 @@ CLEVR, RELATIONS = vocabulary_text("clevr"), vocabulary_text("clevr-relations")
         ('tested = "color"', 'tested = "colour"', "did you mean 'color'"),
         ("extent = 1.9", "extent = -1", "placement.extent"),
         ("sphere = {", "spere = {", "there is no shape 'spere'; did you mean 'sphere'?"),
-        ("metallic = 0.0, roughness = 0.7", "metallic = 0.0, roughness = 0.7, scale = 1.0", "set different inputs"),
+        (
+            "metallic = 0.0, roughness = 0.7",
+            "metallic = 0.0, roughness = 0.7, scale = 1.0",
+            "set different inputs",
+        ),
         (
             "[attributes.size] ",
             "[attributes.bulk]",
             "adjectives = ['size', 'color', 'material'] should name every attribute kind",
         ),
-        ("red = { linear = [148,", '"not red" = { linear = [148,', "the word 'not red' is empty or contains a grammar"),
+        (
+            "red = { linear = [148,",
+            '"not red" = { linear = [148,',
+            "the word 'not red' is empty or contains a grammar",
+        ),
         ("[attributes.material", "[attributes.relation", "'relation' stands for relations"),
         ('phrase = "behind"', 'phrase = "Behind!"', "relations.behind.phrase"),
         ('synonyms = ["left of"', 'synonyms = ["behind"', "the word 'behind' means both"),
@@ -45,9 +53,21 @@ CLEVR, RELATIONS = vocabulary_text("clevr"), vocabulary_text("clevr-relations")
             'name = "clevr"\npaints = ["color", "coat"]',
             "paints names 'coat', which is no attribute kind",
         ),
-        ('name = "clevr"', 'name = "clevr"\npaints = ["color", "color"]', "should name two or more attribute kinds"),
-        ("[objects]", "[kinds.sise]\n[objects]", "kinds.sise names no attribute kind; did you mean 'size'"),
-        ("[objects]", '[kinds.size]\nphrase = "the {value}"\n[objects]', "begins with 'the', a grammar word"),
+        (
+            'name = "clevr"',
+            'name = "clevr"\npaints = ["color", "color"]',
+            "should name two or more attribute kinds",
+        ),
+        (
+            "[objects]",
+            "[kinds.sise]\n[objects]",
+            "kinds.sise names no attribute kind; did you mean 'size'",
+        ),
+        (
+            "[objects]",
+            '[kinds.size]\nphrase = "the {value}"\n[objects]',
+            "begins with 'the', a grammar word",
+        ),
     ],
 )
 def test_mistakes_are_named(old: str, new: str, said: str) -> None:
@@ -59,7 +79,11 @@ def test_mistakes_are_named(old: str, new: str, said: str) -> None:
     ("pattern", "new", "said"),
     [
         (r"distance = 2\.5\n", "", "relation 'near' has distance = None"),
-        (r"distance = 2\.5\n", "distance = 0.2\n", "side by side are 0.99 m apart, so they could never be near"),
+        (
+            r"distance = 2\.5\n",
+            "distance = 0.2\n",
+            "side by side are 0.99 m apart, so they could never be near",
+        ),
         (
             r"margin = 0\.1",
             r"margin = 0.3",
@@ -103,11 +127,22 @@ def test_colours_are_linear_light() -> None:
     ("key", "value"),
     [
         ("water", {"color": "#1f8fb0", "begins": 11.0}),
-        ("room", {"distance": 9.0, "breadth": 16.0, "height": 6.0, "colors": ["#59626e", "#b4bdc8"]}),
+        (
+            "room",
+            {"distance": 9.0, "breadth": 16.0, "height": 6.0, "colors": ["#59626e", "#b4bdc8"]},
+        ),
         ("reliefs", {"dunes": {"height": 5.0, "breadth": 16.0, "begins": 9.0, "full": 45.0}}),
         (
             "props",
-            {"rocks": {"type": "rock", "count": 2, "between": [5, 9], "size": [0.2, 0.9], "colors": ["#a5764a"]}},
+            {
+                "rocks": {
+                    "type": "rock",
+                    "count": 2,
+                    "between": [5, 9],
+                    "size": [0.2, 0.9],
+                    "colors": ["#a5764a"],
+                }
+            },
         ),
     ],
 )

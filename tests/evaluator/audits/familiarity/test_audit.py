@@ -1,4 +1,5 @@
-"""Labels, buckets, rates and figures of an audit against the published counts; the files it writes."""
+"""Labels, buckets, rates and figures of an audit against the published counts; the files it
+writes."""
 
 from dataclasses import replace
 from itertools import product
@@ -9,7 +10,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evaluator.audits.familiarity.audit import BUCKETS, CLOSE, NONE, PERFECT, Overlap, audit, label, rates
+from evaluator.audits.familiarity.audit import (
+    BUCKETS,
+    CLOSE,
+    NONE,
+    PERFECT,
+    Overlap,
+    audit,
+    label,
+    rates,
+)
 from evaluator.audits.familiarity.counting import Counted, Shown
 from evaluator.audits.familiarity.samples import Sample
 
@@ -42,12 +52,19 @@ def summary(*samples: Sample) -> dict[str, Any]:
 
 def _overlap(labels: tuple[str, ...]) -> Overlap:
     half = len(labels) // 2
-    return Overlap(Sample("", [("a", "b")] * half, [("a", "b")] * half), labels[:half], labels[half:])
+    return Overlap(
+        Sample("", [("a", "b")] * half, [("a", "b")] * half), labels[:half], labels[half:]
+    )
 
 
 def test_a_binding_is_perfect_close_or_none() -> None:
     counts = {("red", "car"): (2, 5), ("old", "car"): (0, 1), ("new", "car"): (0, 0)}
-    assert [label(each, counts) for each in (*counts, ("big", "car"))] == [PERFECT, CLOSE, NONE, NONE]
+    assert [label(each, counts) for each in (*counts, ("big", "car"))] == [
+        PERFECT,
+        CLOSE,
+        NONE,
+        NONE,
+    ]
 
 
 def test_the_seven_buckets_follow_their_published_rules() -> None:
@@ -68,9 +85,16 @@ def test_the_seven_buckets_follow_their_published_rules() -> None:
 
 def test_the_published_counts_fit_together() -> None:
     by_labels = {name: labels for labels, name in BUCKETS.items()}
-    overlaps = [_overlap(tuple((sorted(by_labels[name]) * 4)[:4])) for name, n in PUBLISHED.items() for _ in range(n)]
+    overlaps = [
+        _overlap(tuple((sorted(by_labels[name]) * 4)[:4]))
+        for name, n in PUBLISHED.items()
+        for _ in range(n)
+    ]
     assert len(overlaps) == 26_508
-    found = {name: [round(100 * share, 1) for share in each.values()] for name, each in rates(overlaps).items()}
+    found = {
+        name: [round(100 * share, 1) for share in each.values()]
+        for name, each in rates(overlaps).items()
+    }
     assert found == {"strict": [16.3, 2.8], "loose": [27.6, 1.2]}
 
 
@@ -79,7 +103,13 @@ def test_the_summary_counts_everything_once() -> None:
     assert (found["samples"], found["excluded"]) == (5, {"a caption has no binding": 1})
     assert sum(found["buckets"].values()) == 4
     assert found["partitions"] == {"seen": 0, "mixed": 3, "unseen": 0}  # close alone is kept out
-    assert found["corpus"] == {"captions": 10, "phrases": 20, "bare": 5, "bindings": 3, "function_words": 1}
+    assert found["corpus"] == {
+        "captions": 10,
+        "phrases": 20,
+        "bare": 5,
+        "bindings": 3,
+        "function_words": 1,
+    }
     assert found["asymmetry"]["value"] == (1 + 0.5 + 0 + 1) / 4
     assert found["asymmetry_of"] == {}
     nothing = summary(SAMPLES[2])
@@ -102,19 +132,39 @@ def test_the_interval_is_over_clusters_of_samples() -> None:
 
 
 def test_each_true_caption_of_a_question_has_an_asymmetry_of_its_own() -> None:
-    found = summary(replace(SAMPLES[0], slot="c"), Sample("p", [("old", "car")], [("red", "car")], slot="p"))
-    assert {slot: each["value"] for slot, each in found["asymmetry_of"].items()} == {"c": 1, "p": -1}
+    found = summary(
+        replace(SAMPLES[0], slot="c"), Sample("p", [("old", "car")], [("red", "car")], slot="p")
+    )
+    assert {slot: each["value"] for slot, each in found["asymmetry_of"].items()} == {
+        "c": 1,
+        "p": -1,
+    }
 
 
 def test_captions_without_bindings_have_a_partition_and_no_asymmetry() -> None:
     found = summary(Sample("a", [("red", "car")], []), SAMPLES[0])
-    assert (found["partitions"], found["asymmetry"]["value"]) == ({"seen": 1, "mixed": 1, "unseen": 0}, 1)
+    assert (found["partitions"], found["asymmetry"]["value"]) == (
+        {"seen": 1, "mixed": 1, "unseen": 0},
+        1,
+    )
 
 
 def test_a_duplicate_repeats_image_and_captions() -> None:
     texts = ("a red car", "a blue car")
-    repeated = (("1", texts), ("2", texts), ("1", texts), ("1", texts[::-1]), ("", texts), ("", texts))
-    assert summary(*(replace(SAMPLES[0], cluster=image, texts=each) for image, each in repeated))["duplicates"] == 1
+    repeated = (
+        ("1", texts),
+        ("2", texts),
+        ("1", texts),
+        ("1", texts[::-1]),
+        ("", texts),
+        ("", texts),
+    )
+    assert (
+        summary(*(replace(SAMPLES[0], cluster=image, texts=each) for image, each in repeated))[
+            "duplicates"
+        ]
+        == 1
+    )
 
 
 def test_the_shares_of_mixed_samples_are_theirs_alone() -> None:
@@ -124,17 +174,46 @@ def test_the_shares_of_mixed_samples_are_theirs_alone() -> None:
 
 
 def test_the_nine_lists_hold_rows_of_the_benchmark(tmp_path: Path) -> None:
-    odd = Sample("a\tb\n", [("red", "car"), ("old", "car")], [("red", "car")], question="q", captions="d")
+    odd = Sample(
+        "a\tb\n", [("red", "car"), ("old", "car")], [("red", "car")], question="q", captions="d"
+    )
     audit([*SAMPLES, odd], COUNTS, Counted()).write(tmp_path)
     lists = {path.stem: path.read_text().split() for path in (tmp_path / "splits").iterdir()}
     inside = {name: rows for name, rows in lists.items() if rows}
     assert {*lists} == {*BUCKETS.values(), "ambiguous", "any_overlap"}
     assert inside.pop("ambiguous") == inside.pop("any_overlap") == ["0", "1", "3", "4", "6"]
-    assert inside == {"amb_perfect_none": ["0", "4"], "amb_perfect_close": ["1", "6"], "amb_close_only": ["3"]}
-    rows = [line.split("\t") for line in (tmp_path / "per_sample_overlap.tsv").read_text().splitlines()]
-    assert rows[0] == ["row", "item", "positive", "negative", "bucket", "partition", "question", "captions"]
-    assert rows[1] == ["0", "a", "red car: perfect", "blue car: none", "amb_perfect_none", "mixed", "a", ""]
+    assert inside == {
+        "amb_perfect_none": ["0", "4"],
+        "amb_perfect_close": ["1", "6"],
+        "amb_close_only": ["3"],
+    }
+    rows = [
+        line.split("\t") for line in (tmp_path / "per_sample_overlap.tsv").read_text().splitlines()
+    ]
+    assert rows[0] == [
+        "row",
+        "item",
+        "positive",
+        "negative",
+        "bucket",
+        "partition",
+        "question",
+        "captions",
+    ]
+    assert rows[1] == [
+        "0",
+        "a",
+        "red car: perfect",
+        "blue car: none",
+        "amb_perfect_none",
+        "mixed",
+        "a",
+        "",
+    ]
     sides = ["red car: perfect; old car: close", "red car: perfect"]
     assert rows[-1] == ["6", "a b ", *sides, "amb_perfect_close", "mixed", "q", "d"]
     excluded = (tmp_path / "excluded.tsv").read_text().splitlines()
-    assert excluded == ["row\titem\treason\tquestion\tcaptions", "2\tc\ta caption has no binding\tc\t"]
+    assert excluded == [
+        "row\titem\treason\tquestion\tcaptions",
+        "2\tc\ta caption has no binding\tc\t",
+    ]

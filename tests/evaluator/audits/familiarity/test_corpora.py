@@ -1,4 +1,5 @@
-"""Corpora in every form that is read: which files they are, what is read of each, what is left out and why."""
+"""Corpora in every form that is read: which files they are, what is read of each, what is left out
+and why."""
 
 import gzip
 import io
@@ -56,7 +57,9 @@ def write(folder: Path, form: str) -> Path:
     """A corpus of TEXTS in some form."""
     path = folder / f"corpus.{form.split()[-1]}"
     written = {
-        "coco json": json.dumps({"annotations": [{"id": i, "caption": text} for i, text in enumerate(TEXTS)]}),
+        "coco json": json.dumps(
+            {"annotations": [{"id": i, "caption": text} for i, text in enumerate(TEXTS)]}
+        ),
         "json": json.dumps([{"captions": TEXTS[:2]}, {"captions": TEXTS[2:]}]),
         "jsonl": "\n".join(json.dumps({"text": text}) for text in TEXTS),
         "txt": "\n\n".join(TEXTS),
@@ -73,7 +76,10 @@ def write(folder: Path, form: str) -> Path:
 @pytest.mark.parametrize("form", ["coco json", "json", "jsonl", "txt", "parquet", "tar"])
 def test_each_form_gives_the_captions_in_parts(form: str, tmp_path: Path) -> None:
     path = write(tmp_path, form)
-    assert list(parts(path, 3)) == [Part(path, 0, CAPTIONS, TEXTS[:3]), Part(path, 3, CAPTIONS, TEXTS[3:])]
+    assert list(parts(path, 3)) == [
+        Part(path, 0, CAPTIONS, TEXTS[:3]),
+        Part(path, 3, CAPTIONS, TEXTS[3:]),
+    ]
 
 
 @pytest.mark.parametrize("name", ["Flickr8k.token.txt", "results_20130124.token"])
@@ -97,7 +103,9 @@ def test_compressed_files_and_byte_order_marks_are_read(form: str, tmp_path: Pat
 
 def test_phrases_made_elsewhere_are_told_from_captions(tmp_path: Path) -> None:
     path = tmp_path / "p.jsonl"
-    path.write_text('{"phrases": ["red car", "dogs"]}\n{"caption": "a cat"}\n{"components": ["old cat"]}\n')
+    path.write_text(
+        '{"phrases": ["red car", "dogs"]}\n{"caption": "a cat"}\n{"components": ["old cat"]}\n'
+    )
     assert list(parts(path)) == [
         Part(path, 0, PHRASES, ["red car", "dogs"]),
         Part(path, 2, CAPTIONS, ["a cat"]),
@@ -143,11 +151,21 @@ def test_any_bytes_are_an_entry_or_have_a_reason(data: bytes) -> None:
 
 def test_entries_of_the_wrong_form_are_left_out_and_counted(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
-    lines = [row(caption="a cat"), b"{", b"\xff", row(caption="x" * _LINE), row(caption="a dog"), b"{}"]
+    lines = [
+        row(caption="a cat"),
+        b"{",
+        b"\xff",
+        row(caption="x" * _LINE),
+        row(caption="a dog"),
+        b"{}",
+    ]
     path.write_bytes(b"\n".join(lines))
     left_out = {NO_JSON: 1, NOT_UTF8: 1, TOO_LONG: 1, NO_CAPTION: 1}
     assert list(parts(path)) == [Part(path, 0, CAPTIONS, ["a cat", "a dog"], left_out)]
-    assert [(part.texts, sum(part.left_out.values())) for part in parts(path, 1)] == [(["a cat"], 3), (["a dog"], 1)]
+    assert [(part.texts, sum(part.left_out.values())) for part in parts(path, 1)] == [
+        (["a cat"], 3),
+        (["a dog"], 1),
+    ]
     table = tmp_path / "c.parquet"
     for columns, texts, reasons in (
         ({"captions": [["a cat", None], None, []]}, ["a cat"], {NO_TEXT: 2, NO_CAPTION: 1}),
@@ -156,8 +174,12 @@ def test_entries_of_the_wrong_form_are_left_out_and_counted(tmp_path: Path) -> N
         pq.write_table(pa.table(columns), table)
         assert [(part.texts, part.left_out) for part in parts(table)] == [(texts, reasons)]
     (tmp_path / "c.json").write_text('{"caption": "a cat"}')
-    assert [(part.texts, part.left_out) for part in parts(tmp_path / "c.json")] == [([], {NO_CAPTION: 1})]
-    (tmp_path / "c.json").write_text('[{"id": 123456789012345678901234567890, "score": 1e400, "caption": "a cat"}]')
+    assert [(part.texts, part.left_out) for part in parts(tmp_path / "c.json")] == [
+        ([], {NO_CAPTION: 1})
+    ]
+    (tmp_path / "c.json").write_text(
+        '[{"id": 123456789012345678901234567890, "score": 1e400, "caption": "a cat"}]'
+    )
     assert [part.texts for part in parts(tmp_path / "c.json")] == [["a cat"]]
 
 
@@ -181,7 +203,9 @@ def test_a_part_has_no_more_characters_than_fit_into_memory(tmp_path: Path) -> N
         ("a.txt", b"\xff\xfea\0", "it is UTF-16, expected UTF-8"),
     ],
 )
-def test_a_file_that_is_damaged_as_a_whole_is_said(name: str, content: bytes, said: str, tmp_path: Path) -> None:
+def test_a_file_that_is_damaged_as_a_whole_is_said(
+    name: str, content: bytes, said: str, tmp_path: Path
+) -> None:
     (tmp_path / name).write_bytes(content)
     with pytest.raises(UserError, match=said):
         list(parts(tmp_path / name))
@@ -221,7 +245,9 @@ def test_a_sample_of_webdataset_has_one_caption_wherever_it_stands(tmp_path: Pat
 
 
 @pytest.mark.parametrize("mode", ["w", "w:gz"])
-def test_a_tar_that_is_cut_off_or_damaged_anywhere_is_not_read_as_whole(mode: str, tmp_path: Path) -> None:
+def test_a_tar_that_is_cut_off_or_damaged_anywhere_is_not_read_as_whole(
+    mode: str, tmp_path: Path
+) -> None:
     path = tar(tmp_path / "a.tar", {f"{i}.txt": b"a red car" for i in range(3)}, mode)
     whole = path.read_bytes()
     assert [part.texts for part in parts(path)] == [["a red car"] * 3]
@@ -251,9 +277,19 @@ def test_files_of_subfolders_are_read_by_name_and_others_are_named(tmp_path: Pat
     assert corpus.not_read == {".jpg": 2, ".csv": 1, "without a suffix": 1}
 
 
-def test_files_that_img2dataset_writes_beside_captions_are_left_out_and_counted(tmp_path: Path) -> None:
+def test_files_that_img2dataset_writes_beside_captions_are_left_out_and_counted(
+    tmp_path: Path,
+) -> None:
     touch(tmp_path, "t/0.tar", "t/0.parquet", "t/0_stats.json", "t/1.parquet", "t/1_stats.json")
-    touch(tmp_path, "f/0/a.txt", "f/0/a.json", "f/0/b.json", "f/0.parquet", "f/0_stats.json", "f/alone_stats.json")
+    touch(
+        tmp_path,
+        "f/0/a.txt",
+        "f/0/a.json",
+        "f/0/b.json",
+        "f/0.parquet",
+        "f/0_stats.json",
+        "f/alone_stats.json",
+    )
     corpus = find_corpus([tmp_path])
     read = [file.relative_to(tmp_path).as_posix() for file in corpus.files]
     assert read == ["f/alone_stats.json", "f/0/a.txt", "f/0/b.json", "t/0.tar", "t/1.parquet"]
@@ -261,14 +297,27 @@ def test_files_that_img2dataset_writes_beside_captions_are_left_out_and_counted(
 
 
 def test_results_and_counts_inside_a_corpus_are_left_out(tmp_path: Path) -> None:
-    touch(tmp_path, "x.txt", "summary.json", "familiarity/splits/seen.txt", "familiarity/per_sample_overlap.tsv")
-    touch(tmp_path, "familiarity/summary.json", "familiarity/counts/0.parquet", "familiarity/excluded.tsv")
+    touch(
+        tmp_path,
+        "x.txt",
+        "summary.json",
+        "familiarity/splits/seen.txt",
+        "familiarity/per_sample_overlap.tsv",
+    )
+    touch(
+        tmp_path,
+        "familiarity/summary.json",
+        "familiarity/counts/0.parquet",
+        "familiarity/excluded.tsv",
+    )
     touch(tmp_path, "kept/0.parquet", f"kept/{COUNTS_TAG}")
     assert found_in(tmp_path) == ["summary.json", "x.txt"]
     assert find_corpus([tmp_path]).not_read == {}
 
 
-def test_a_file_that_several_references_have_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_several_references_have_counts_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = touch(tmp_path / "a", "x.txt", "y.txt")
     os.symlink(folder / "x.txt", tmp_path / "z.txt")
     monkeypatch.chdir(tmp_path)
@@ -277,7 +326,9 @@ def test_a_file_that_several_references_have_counts_once(tmp_path: Path, monkeyp
 
 
 def test_what_is_no_corpus_is_said(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"There is no corpus at .*b \(not read: 1 .jpg\); give a file or a folder"):
+    with pytest.raises(
+        UserError, match=r"There is no corpus at .*b \(not read: 1 .jpg\); give a file or a folder"
+    ):
         find_corpus([touch(tmp_path / "a", "x.txt"), touch(tmp_path / "b", "x.jpg")])
     with pytest.raises(UserError, match=r"Expected .* to end in .json"):
         find_corpus([touch(tmp_path, "x.doc") / "x.doc"])

@@ -1,4 +1,5 @@
-"""Counts of bindings against a plain loop; stopped and continued; by several processes and on Ray; tables of counts."""
+"""Counts of bindings against a plain loop; stopped and continued; by several processes and on Ray;
+tables of counts."""
 
 import os
 import random
@@ -16,7 +17,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from evaluator.audits.familiarity import counting
-from evaluator.audits.familiarity.corpora import CAPTIONS, EMPTY, NO_CAPTION, NO_JSON, PHRASES, Part, parts, read_parts
+from evaluator.audits.familiarity.corpora import (
+    CAPTIONS,
+    EMPTY,
+    NO_CAPTION,
+    NO_JSON,
+    PHRASES,
+    Part,
+    parts,
+    read_parts,
+)
 from evaluator.audits.familiarity.corpus_files import Corpus, find_corpus
 from evaluator.audits.familiarity.counting import (
     PAIR_COUNTS,
@@ -73,7 +83,9 @@ def plain() -> tuple[dict[tuple[str, str], tuple[int, int]], Counted]:
         for binding in bindings:
             (perfect if len(bindings) == 1 else close)[binding] += 1
     bare = sum(" " not in phrase for phrase in phrases)
-    return {key: (perfect[key], close[key]) for key in perfect | close}, Counted(len(TEXTS), len(phrases), bare)
+    return {key: (perfect[key], close[key]) for key in perfect | close}, Counted(
+        len(TEXTS), len(phrases), bare
+    )
 
 
 def of_part(kind: str, *texts: str) -> tuple[list[tuple[Any, ...]], Counted]:
@@ -88,8 +100,12 @@ def test_phrases_and_captions_of_a_part_are_counted() -> None:
     assert (rows, counted) == ([("red", "car", 2, 1), ("small", "car", 0, 1)], Counted(0, 4, 1))
     rows, counted = of_part(CAPTIONS, "a red car near a tree", "they wait")
     assert (rows, counted) == ([("red", "car", 1, 0)], Counted(2, 2, 1))
-    assert counted + Counted(1, 2, 3, 4, {"a": 1}) + Counted(left_out={"a": 2}) == Counted(3, 4, 4, 4, {"a": 3})
-    rows, counted = of_part(PHRASES, "red red car", "", " ", "日本")  # the number of words decides what is perfect
+    assert counted + Counted(1, 2, 3, 4, {"a": 1}) + Counted(left_out={"a": 2}) == Counted(
+        3, 4, 4, 4, {"a": 3}
+    )
+    rows, counted = of_part(
+        PHRASES, "red red car", "", " ", "日本"
+    )  # the number of words decides what is perfect
     assert (rows, counted) == ([("red", "car", 0, 1)], Counted(0, 1, 0, left_out={EMPTY: 3}))
     assert of_part(PHRASES) == ([], Counted())
 
@@ -104,7 +120,9 @@ def test_counts_are_those_of_a_plain_loop(corpus: Corpus, tmp_path: Path) -> Non
     assert followed[-1] == len(TEXTS)
 
 
-def test_a_file_is_counted_once_and_a_changed_one_again(corpus: Corpus, path: Path, tmp_path: Path) -> None:
+def test_a_file_is_counted_once_and_a_changed_one_again(
+    corpus: Corpus, path: Path, tmp_path: Path
+) -> None:
     table, counted = count_corpus(corpus, tmp_path / "out")
     assert count_corpus(corpus, tmp_path / "out", Farm(0)) == (table, counted)  # nobody counts
     exact, _ = count_corpus(corpus, tmp_path / "out", reading=Reading(match=EXACT))
@@ -131,7 +149,9 @@ class Noting:
             yield (part, *found)
 
 
-def test_a_corpus_that_grows_reads_its_new_files_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_corpus_that_grows_reads_its_new_files_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder, read_now = tmp_path / "corpus", list[Path]()
     folder.mkdir()
     files = [folder / f"{i}.txt" for i in range(3)]
@@ -159,7 +179,9 @@ def test_a_count_that_was_stopped_goes_on_with_what_it_lacks(
     monkeypatch.chdir(path.parent)
     monkeypatch.setattr(counting, "read_parts", lambda files, sees: read_parts(files, sees, 40))
     with pytest.raises(KeyboardInterrupt):
-        count_corpus(find_corpus([Path(path.name)]), tmp_path / "out", stopped := Noting(Farm(1), 3))
+        count_corpus(
+            find_corpus([Path(path.name)]), tmp_path / "out", stopped := Noting(Farm(1), 3)
+        )
     table, counted = count_corpus(find_corpus([path]), tmp_path / "out", rest := Noting(Farm(2)))
     assert (read(table), counted) == plain()
     assert stopped.done == [0, 40, 80]
@@ -167,20 +189,28 @@ def test_a_count_that_was_stopped_goes_on_with_what_it_lacks(
 
 
 def test_a_corpus_without_phrases_is_refused_with_the_reasons(tmp_path: Path) -> None:
-    (tmp_path / "corpus.jsonl").write_text('{"caption": "they are there"}\n{"url": 1}\n{"url": 2}\n{')
+    (tmp_path / "corpus.jsonl").write_text(
+        '{"caption": "they are there"}\n{"url": 1}\n{"url": 2}\n{'
+    )
     said = rf"no phrase in 1 captions \(left out: 2 {NO_CAPTION}, 1 {NO_JSON}\); give captions in English"
     with pytest.raises(UserError, match=said):
         count_corpus(find_corpus([tmp_path / "corpus.jsonl"]), tmp_path / "out")
 
 
-def test_tables_of_counts_are_summed_with_what_is_counted(corpus: Corpus, path: Path, tmp_path: Path) -> None:
+def test_tables_of_counts_are_summed_with_what_is_counted(
+    corpus: Corpus, path: Path, tmp_path: Path
+) -> None:
     table, counted = count_corpus(corpus, tmp_path / "out")
     published = tmp_path / "published.csv"
     published.write_text(f"\ufeff{HEAD}red,car,5,6\nnull,thing,0,1\n")
     both, total = count_corpus(find_corpus([path, published, table]), tmp_path / "out")
     expected = {key: (2 * perfect, 2 * close) for key, (perfect, close) in read(table).items()}
     perfect, close = expected[("red", "car")]
-    assert read(both) == {**expected, ("red", "car"): (perfect + 5, close + 6), ("null", "thing"): (0, 1)}
+    assert read(both) == {
+        **expected,
+        ("red", "car"): (perfect + 5, close + 6),
+        ("null", "thing"): (0, 1),
+    }
     assert total == counted + Counted(tables=2)
     alone, nothing = count_corpus(find_corpus([published]), tmp_path / "out")
     assert read(alone) == {("red", "car"): (5, 6), ("null", "thing"): (0, 1)}
@@ -194,9 +224,14 @@ def write(path: Path, rows: list[tuple[str, str, int, int]]) -> Path:
 
 def test_only_what_is_asked_is_kept_and_all_is_counted(tmp_path: Path) -> None:
     many = [(f"a{i}", "car", i, 1) for i in range(1000)]
-    table = write(tmp_path / "t.parquet", [*many, ("of", "birds", 1, 0), ("the", "car", 1, 0), ("red", "bus", 2, 3)])
+    table = write(
+        tmp_path / "t.parquet",
+        [*many, ("of", "birds", 1, 0), ("the", "car", 1, 0), ("red", "bus", 2, 3)],
+    )
     asked = {("a7", "car"), ("red", "bus"), ("blue", "bus"), ("a7", "bus")}
-    assert read_counts(table, asked) == Shown({("a7", "car"): (7, 1), ("red", "bus"): (2, 3)}, 1003, 2)
+    assert read_counts(table, asked) == Shown(
+        {("a7", "car"): (7, 1), ("red", "bus"): (2, 3)}, 1003, 2
+    )
     assert read_counts(table, set()) == Shown({}, 1003, 2)
 
 
@@ -263,7 +298,11 @@ def test_workers_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     command = [sys.executable, tmp_path / "killed.py"]
     paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": paths}
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": paths},
     ) as parent:
         assert parent.stdout
         children = parent.stdout.readline().split()
@@ -312,6 +351,8 @@ def test_an_address_without_a_cluster_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("item,text,truth\n1,a red car,true\n1,a blue car,false\n")
     (tmp_path / "corpus.txt").write_text("a red car\n")
     asked = ("familiarity", f"table:{tmp_path / 't.csv'}", "--reference", tmp_path / "corpus.txt")
-    done = run_process("score", *asked, "--out", tmp_path / "out", "--farm", "ray", "--address", "127.0.0.1:1")
+    done = run_process(
+        "score", *asked, "--out", tmp_path / "out", "--farm", "ray", "--address", "127.0.0.1:1"
+    )
     assert (done.returncode, "no Ray cluster answers there" in done.stderr) == (2, True)
     assert "Traceback" not in done.stderr

@@ -1,4 +1,5 @@
-"""Corpora that cost far more than their bytes, or lead out of their folder: refused soon, in little memory."""
+"""Corpora that cost far more than their bytes, or lead out of their folder: refused soon, in little
+memory."""
 
 import gzip
 import os
@@ -36,7 +37,12 @@ BOMBS = {
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.full] * (name not in ("digits.tar.gz", "name.tar.gz"))) for name in BOMBS],
+    [
+        pytest.param(
+            name, marks=[pytest.mark.full] * (name not in ("digits.tar.gz", "name.tar.gz"))
+        )
+        for name in BOMBS
+    ],
 )
 def test_small_files_that_state_much_are_refused_soon(tmp_path: Path, name: str) -> None:
     with gzip.open(tmp_path / name, "wb", 6) as file:
@@ -45,7 +51,8 @@ def test_small_files_that_state_much_are_refused_soon(tmp_path: Path, name: str)
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.full] * (name != "page")) for name in PARQUET_BOMBS]
+    "name",
+    [pytest.param(name, marks=[pytest.mark.full] * (name != "page")) for name in PARQUET_BOMBS],
 )
 def test_bombs_of_parquet_are_refused_soon(tmp_path: Path, name: str) -> None:
     refused(parquet_bomb(tmp_path, name, "caption"))

@@ -5,18 +5,32 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.audits.familiarity.samples import ALIKE, DIFFERING, NOT_STRICT, NOTHING, ONE_SIDED, read_samples
+from evaluator.audits.familiarity.samples import (
+    ALIKE,
+    DIFFERING,
+    NOT_STRICT,
+    NOTHING,
+    ONE_SIDED,
+    read_samples,
+)
 from evaluator.benchmarks.registry import Source
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
-from tests.evaluator.benchmarks.conftest import write_crepe, write_crepe_systematicity, write_hard_positives
+from tests.evaluator.benchmarks.conftest import (
+    write_crepe,
+    write_crepe_systematicity,
+    write_hard_positives,
+)
 from tests.paths import SHARED
 
 SUGARCREPE = SHARED / "data" / "sugarcrepe"
 
 
 def _sugarcrepe(path: Path, *pairs: tuple[str, str]) -> Source:
-    rows = {str(i): {"filename": f"{i}.jpg", "caption": a, "negative_caption": b} for i, (a, b) in enumerate(pairs)}
+    rows = {
+        str(i): {"filename": f"{i}.jpg", "caption": a, "negative_caption": b}
+        for i, (a, b) in enumerate(pairs)
+    }
     path.write_text(json.dumps(rows))
     return Source(path, "sugarcrepe")
 
@@ -37,7 +51,12 @@ def test_free_captions_are_read_by_their_phrases(tmp_path: Path) -> None:
     samples, form, _ = read_samples(source)
     assert form == "free"
     assert [sample.excluded for sample in samples] == ["", "", "", NOTHING]
-    assert [sample.excluded for sample in read_samples(source, DIFFERING)[0]] == ["", ALIKE, ONE_SIDED, NOTHING]
+    assert [sample.excluded for sample in read_samples(source, DIFFERING)[0]] == [
+        "",
+        ALIKE,
+        ONE_SIDED,
+        NOTHING,
+    ]
     assert samples[0].item == "swap_att/0"
     assert (samples[0].positive, samples[0].negative) == (
         [("red", "car"), ("blue", "bus")],
@@ -45,9 +64,12 @@ def test_free_captions_are_read_by_their_phrases(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.skipif(not SUGARCREPE.exists(), reason="SugarCrepe lies beside the project, and is not there")
+@pytest.mark.skipif(
+    not SUGARCREPE.exists(), reason="SugarCrepe lies beside the project, and is not there"
+)
 def test_free_captions_leave_out_as_many_as_the_paper() -> None:
-    """Table 1 leaves out 20.2% of BiVLC, whose captions are SugarCrepe's; leaving out equal bindings too, 65%."""
+    """Table 1 leaves out 20.2% of BiVLC, whose captions are SugarCrepe's; leaving out equal
+    bindings too, 65%."""
     samples, *_ = read_samples(Source(SUGARCREPE, "sugarcrepe"))
     assert 0.18 < sum(bool(sample.excluded) for sample in samples) / len(samples) < 0.24
 
@@ -57,7 +79,10 @@ def test_aro_is_read_strictly(tmp_path: Path) -> None:
         ("the open door and the crouched man", "the crouched door and the open man"),
         ("the dining table and the red cup", "the red table and the cup"),
     ]
-    rows = [{"image_path": "a.jpg", "true_caption": true, "false_caption": false} for true, false in captions]
+    rows = [
+        {"image_path": "a.jpg", "true_caption": true, "false_caption": false}
+        for true, false in captions
+    ]
     (tmp_path / "a.json").write_text(json.dumps(rows))
     samples, form, _ = read_samples(Source(tmp_path / "a.json", "aro"))
     assert form == "strict"
@@ -69,19 +94,32 @@ def test_aro_is_read_strictly(tmp_path: Path) -> None:
 
 def test_each_false_text_of_a_table_makes_a_sample(tmp_path: Path) -> None:
     first = ("1,7.jpg,a red car,true", "1,7.jpg,a blue car,false", "1,7.jpg,a green car,false")
-    again = ("1,7.jpg,a red car,true", "1,8.jpg,a blue car,true")  # what an item has said counts once
+    again = (
+        "1,7.jpg,a red car,true",
+        "1,8.jpg,a blue car,true",
+    )  # what an item has said counts once
     second = ("2,,an old dog,true", "2,,a new dog,false")
-    samples, *_ = read_samples(_table(tmp_path / "t.csv", "item,image,text,truth", *first, *again, *second))
+    samples, *_ = read_samples(
+        _table(tmp_path / "t.csv", "item,image,text,truth", *first, *again, *second)
+    )
     assert [(sample.item, sample.question, sample.cluster) for sample in samples] == [
         ("1/0", "1", "7.jpg"),
         ("1/1", "1", "7.jpg"),
         ("2", "2", ""),
     ]
-    assert [sample.negative for sample in samples] == [[("blue", "car")], [("green", "car")], [("new", "dog")]]
+    assert [sample.negative for sample in samples] == [
+        [("blue", "car")],
+        [("green", "car")],
+        [("new", "dog")],
+    ]
     assert samples[0].texts == ("a red car", "a blue car")
     assert samples[0].captions == samples[1].captions != samples[2].captions
-    slots = _table(tmp_path / "s.csv", "item,text,slot", "1,a red car,c", "1,a blue car,n", "1,a car,d1")
-    assert [(sample.texts, sample.slot) for sample in read_samples(slots)[0]] == [(("a red car", "a blue car"), "c")]
+    slots = _table(
+        tmp_path / "s.csv", "item,text,slot", "1,a red car,c", "1,a blue car,n", "1,a car,d1"
+    )
+    assert [(sample.texts, sample.slot) for sample in read_samples(slots)[0]] == [
+        (("a red car", "a blue car"), "c")
+    ]
 
 
 def test_the_binary_questions_of_a_dataset_are_samples(drawn: Path) -> None:
@@ -121,7 +159,10 @@ def test_what_cannot_be_audited_is_said(tmp_path: Path, drawn: Path) -> None:
         (Source(table.path, "mine"), "cannot be audited: write its captions as a table"),
         (Source(table.path, "table", filters=("first=3",)), r"has no filters \(first=3\)"),
         (Source(drawn, filters=("first=3",)), r"has no filters \(first=3\)"),
-        (_sugarcrepe(tmp_path / "swap_att.json", ("A \ud800 car.", "A car.")), r"Row 0 of .* has '\\ud800' in a text"),
+        (
+            _sugarcrepe(tmp_path / "swap_att.json", ("A \ud800 car.", "A car.")),
+            r"Row 0 of .* has '\\ud800' in a text",
+        ),
     ):
         with pytest.raises(UserError, match=said):
             read_samples(source)

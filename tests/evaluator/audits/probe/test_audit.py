@@ -9,7 +9,15 @@ import pytest
 from PIL import Image
 
 from evaluator.audits.probe.audit import Asked, lost, probe_models
-from evaluator.audits.probe.pairs import ATTRIBUTE, BINDING, OBJECT, SAME, Pairs, exchanged, find_pairs
+from evaluator.audits.probe.pairs import (
+    ATTRIBUTE,
+    BINDING,
+    OBJECT,
+    SAME,
+    Pairs,
+    exchanged,
+    find_pairs,
+)
 from evaluator.models.registry import FAMILIES, Family
 from evaluator.report.figures import by_probe
 from generator.base.errors import UserError
@@ -21,7 +29,8 @@ from tests.evaluator.encoders import WordBag, captions_by_image, word_vector
 
 
 def embed(caption: str, binds: bool) -> np.ndarray:
-    """The sum of the vectors of its values and objects, and where a tower binds, of their products too."""
+    """The sum of the vectors of its values and objects, and where a tower binds, of their products
+    too."""
     total = 0
     for mention in caption.removesuffix(".").split(" and "):
         value, thing = (word_vector(word)[:5] for word in mention.split()[-2:])
@@ -51,7 +60,8 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Scenes of all values and shapes of the family clevr, of which many pairs can be seen."""
     text = vocabulary_text("clevr")
     sides = {
-        name: (8 + 2 * (i % 4), 8 + 6 * (i // 4)) for i, name in enumerate(parse_vocabulary(text, "clevr").objects)
+        name: (8 + 2 * (i % 4), 8 + 6 * (i // 4))
+        for i, name in enumerate(parse_vocabulary(text, "clevr").objects)
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(conftest, "_SIDES", sides)
@@ -72,17 +82,25 @@ def results(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(FAMILIES, "built", Family(f"{__name__}:load", "built:KIND@FOLDER"))
         models = tuple(f"{kind}=built:{kind}@{dataset}" for kind in KINDS)
-        return probe_models(Asked(models), opened.world, opened.benchmark(), tmp_path_factory.mktemp("out"))
+        return probe_models(
+            Asked(models), opened.world, opened.benchmark(), tmp_path_factory.mktemp("out")
+        )
 
 
 @pytest.mark.full
-def test_what_was_built_is_found_and_the_tower_that_loses_the_binding_is_named(results: dict[str, Any]) -> None:
+def test_what_was_built_is_found_and_the_tower_that_loses_the_binding_is_named(
+    results: dict[str, Any],
+) -> None:
     lost = {"bag": "image encoder and text tower", "bound": "", "blind": "image encoder"}
     for model, found in results["models"].items():
         for row in found["rows"]:
             assert row["lost"] == (lost[model] if row["factor"] == BINDING else "")
     moved = {
-        model: [row["value"] for row in found["moves"] if row["factor"] == BINDING and row["value"] is not None]
+        model: [
+            row["value"]
+            for row in found["moves"]
+            if row["factor"] == BINDING and row["value"] is not None
+        ]
         for model, found in results["models"].items()
     }
     assert max(map(abs, moved["bag"])) < 1e-3
@@ -92,7 +110,12 @@ def test_what_was_built_is_found_and_the_tower_that_loses_the_binding_is_named(r
 @pytest.mark.parametrize(
     ("image", "text", "alignment", "expected"),
     [
-        ((0.3, 0.7), (0.3, 0.7), (0.603, 0.902), ""),  # aligned, so nothing is lost, however wide the towers' intervals
+        (
+            (0.3, 0.7),
+            (0.3, 0.7),
+            (0.603, 0.902),
+            "",
+        ),  # aligned, so nothing is lost, however wide the towers' intervals
         ((0.4, 0.6), (0.7, 0.9), (0.4, 0.6), "image encoder"),
         ((0.4, 0.6), (0.4, 0.6), (0.3, 0.9), "image encoder and text tower"),
         ((0.7, 0.9), (0.6, 0.8), (0.4, 0.6), "alignment"),
@@ -101,9 +124,14 @@ def test_what_was_built_is_found_and_the_tower_that_loses_the_binding_is_named(r
         ((None, None), (0.6, 0.8), (0.4, 0.6), "undecided"),
     ],
 )
-def test_what_is_not_shown_is_not_lost(image: Any, text: Any, alignment: Any, expected: str) -> None:
+def test_what_is_not_shown_is_not_lost(
+    image: Any, text: Any, alignment: Any, expected: str
+) -> None:
     shares = {"image": image, "text": text, "alignment": alignment}
-    assert lost([{"place": place, "low": low, "high": high} for place, (low, high) in shares.items()]) == expected
+    assert (
+        lost([{"place": place, "low": low, "high": high} for place, (low, high) in shares.items()])
+        == expected
+    )
 
 
 def test_neighbours_differ_in_one_factor(dataset: Path) -> None:
@@ -141,14 +169,24 @@ def test_the_figure_names_factors_models_and_splits(results: dict[str, Any]) -> 
         assert f">{said}<" in svg
 
 
-def test_what_cannot_be_probed_is_one_sentence(dataset: Path, class_lists: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_probed_is_one_sentence(
+    dataset: Path, class_lists: Path, tmp_path: Path
+) -> None:
     opened = Dataset.open(dataset)
     for asked, said in (
-        (Asked(("blind:length",)), "'blind:length' does not embed images and texts apart; give a dual encoder"),
+        (
+            Asked(("blind:length",)),
+            "'blind:length' does not embed images and texts apart; give a dual encoder",
+        ),
         (Asked(("blind:length",), fit="sen"), "no questions of a split 'sen'; did you mean 'seen'"),
     ):
         with pytest.raises(UserError, match=said):
             probe_models(asked, opened.world, opened.benchmark(), tmp_path / "out")
     other = Dataset.open(class_lists)
     with pytest.raises(UserError, match="no binary question on a scene of two objects"):
-        probe_models(Asked(("m",)), other.world, other.benchmark(other.benchmark_names()[0]), tmp_path / "out")
+        probe_models(
+            Asked(("m",)),
+            other.world,
+            other.benchmark(other.benchmark_names()[0]),
+            tmp_path / "out",
+        )

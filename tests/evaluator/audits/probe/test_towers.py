@@ -5,13 +5,26 @@ from itertools import combinations, permutations, product
 import numpy as np
 import pytest
 
-from evaluator.audits.probe.pairs import ATTRIBUTE, BINDING, FACTORS, OBJECT, SAME, Pair, exchanged, names_of
+from evaluator.audits.probe.pairs import (
+    ATTRIBUTE,
+    BINDING,
+    FACTORS,
+    OBJECT,
+    SAME,
+    Pair,
+    exchanged,
+    names_of,
+)
 from evaluator.audits.probe.towers import bound, coordinates, geometry, moves, probe
 
 VALUES = ["blue", "gray", "green", "pink", "red", "teal"]
 OBJECTS = ["ball", "cone", "cube", "disc", "ring", "star"]
 HELD_OUT = {(value, name) for value in VALUES[:3] for name in OBJECTS[:3]}
-EVERY = [((a, one), (b, two)) for a, b in combinations(VALUES, 2) for one, two in permutations(OBJECTS, 2)]
+EVERY = [
+    ((a, one), (b, two))
+    for a, b in combinations(VALUES, 2)
+    for one, two in permutations(OBJECTS, 2)
+]
 SPLITS = {0: "seen", 1: "partial", 2: "unseen"}
 
 
@@ -20,8 +33,8 @@ def _split(pair: Pair) -> str:
 
 
 def _features(kind: str) -> dict[tuple[str, str], np.ndarray]:
-    """A vector of each binding. `bag`: a value's and an object's. `tensor`: also their product. `conjunctive`: also one
-    of its own. Binding makes half of the length."""
+    """A vector of each binding. `bag`: a value's and an object's. `tensor`: also their product.
+    `conjunctive`: also one of its own. Binding makes half of the length."""
     rng = np.random.default_rng(3)
     value, name = ({each: rng.normal(size=4) for each in names} for names in (VALUES, OBJECTS))
     plain = rng.normal(size=(8, 64)) / 8
@@ -45,20 +58,28 @@ def _embedded(kind: str, pairs: list[Pair], noise: float = 0.02) -> np.ndarray:
 def _probed(kind: str) -> dict[tuple[str, str], float]:
     pairs = EVERY * 3
     split = np.array([_split(pair) for pair in pairs])
-    groups = np.array(["+".join(sorted({each for binding in pair for each in binding})) for pair in pairs])
+    groups = np.array(
+        ["+".join(sorted({each for binding in pair for each in binding})) for pair in pairs]
+    )
     rng = np.random.default_rng(0)
     asked = {
         factor: [
-            (a[part], str(rng.choice([each for each in names if each not in (a[part], b[part])]))) for a, b in pairs
+            (a[part], str(rng.choice([each for each in names if each not in (a[part], b[part])])))
+            for a, b in pairs
         ]
         for part, (factor, names) in enumerate(((ATTRIBUTE, VALUES), (OBJECT, OBJECTS)))
     }
     found = probe(_embedded(kind, pairs), pairs, asked, groups, split == "seen")
-    return {(factor, name): found[factor][split == name].mean() for factor in FACTORS for name in SPLITS.values()}
+    return {
+        (factor, name): found[factor][split == name].mean()
+        for factor in FACTORS
+        for name in SPLITS.values()
+    }
 
 
 def test_what_is_bound_is_told_in_new_combinations_and_in_those_that_were_learnt() -> None:
-    """A bag of words binds nothing, a product of value and object all, a vector of each binding those of training."""
+    """A bag of words binds nothing, a product of value and object all, a vector of each binding
+    those of training."""
     bag, tensor, conjunctive = map(_probed, ("bag", "tensor", "conjunctive"))
     for split in SPLITS.values():
         assert min(bag[ATTRIBUTE, split], bag[OBJECT, split]) > 0.9
@@ -95,7 +116,9 @@ def test_what_an_exchange_moves_is_counted_in_changes_of_a_value() -> None:
     groups = np.repeat(np.arange(20), 5)
     noise = rng.exponential(0.1, size=100)
     missing = np.where(np.arange(100) % 7 == 0, np.nan, 3 + noise)
-    found = moves({SAME: noise, ATTRIBUTE: 1 + noise, OBJECT: missing, BINDING: noise[::-1]}, groups, 0)
+    found = moves(
+        {SAME: noise, ATTRIBUTE: 1 + noise, OBJECT: missing, BINDING: noise[::-1]}, groups, 0
+    )
     assert found[ATTRIBUTE] == (1, 1, 1)
     assert found[OBJECT][0] == pytest.approx(3, abs=0.05)
     assert found[BINDING][1] < 0 < found[BINDING][2]

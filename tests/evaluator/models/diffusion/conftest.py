@@ -25,7 +25,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
             with torch.random.fork_rng():  # the same weights, whichever tests ran before
                 torch.manual_seed(SEED)
                 made[kind] = (
-                    diffusers_folders.stable_diffusion(place, kind) if unet else getattr(diffusers_folders, kind)(place)
+                    diffusers_folders.stable_diffusion(place, kind)
+                    if unet
+                    else getattr(diffusers_folders, kind)(place)
                 )
         return made[kind]
 

@@ -19,7 +19,8 @@ class Table:
 
 
 def test_stages_keep_the_best() -> None:
-    """The published procedure, written out: means after the first stage, the five best to the end, the best of them."""
+    """The published procedure, written out: means after the first stage, the five best to the end,
+    the best of them."""
     rng = np.random.default_rng(0)
     schedule = PRESETS["pearson2025"].schedule
     order = schedule.order(0)
@@ -35,7 +36,8 @@ def test_stages_keep_the_best() -> None:
 
 
 def test_all_samples_without_a_rival() -> None:
-    """A text that nothing is compared with gets every sample, and so do all in a schedule of one stage."""
+    """A text that nothing is compared with gets every sample, and so do all in a schedule of one
+    stage."""
     errors = np.random.default_rng(0).normal(size=(3, EXHAUSTIVE)) + np.array([[0], [9], [0]])
     schedule = PRESETS["sequential"].schedule
     table = Table(errors)
@@ -46,8 +48,8 @@ def test_all_samples_without_a_rival() -> None:
 
 
 def test_scores_hold_every_decision() -> None:
-    """However contests overlap: who was beaten in a contest is behind in the end, at whatever sample the other
-    stopped."""
+    """However contests overlap: who was beaten in a contest is behind in the end, at whatever
+    sample the other stopped."""
     rng = np.random.default_rng(1)
     schedule = settings_of(preset="sequential", samples=128, confidence=0.5).schedule
     turned = 0
@@ -73,7 +75,8 @@ def test_scores_hold_every_decision() -> None:
 
 
 def test_of_contradictory_decisions_the_later_holds() -> None:
-    """0 beats 1 after 16 samples in one contest; in another, with many rivals, 1 beats 0 after all."""
+    """0 beats 1 after 16 samples in one contest; in another, with many rivals, 1 beats 0 after
+    all."""
     errors = np.zeros((8, 32))
     order = settings_of(preset="sequential", samples=32).schedule.order(0)
     errors[1, order[:16]] = 1 + np.linspace(0, 0.1, 16)
@@ -94,5 +97,7 @@ def test_error_rate_of_many_rivals() -> None:
         errors = rng.normal(size=(8, 256))
         errors -= errors.mean(1, keepdims=True)
         errors[3] -= 1e-6
-        dropped += int(eliminate(8, [list(range(8))], schedule, schedule.order(i), Table(errors)).argmin() != 3)
+        dropped += int(
+            eliminate(8, [list(range(8))], schedule, schedule.order(i), Table(errors)).argmin() != 3
+        )
     assert dropped / 300 <= 0.1 + 2.6 * np.sqrt(0.09 / 300)

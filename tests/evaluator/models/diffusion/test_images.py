@@ -1,4 +1,5 @@
-"""From images to latents and back: what a model sees is what it scores, what it draws is what its pipeline draws."""
+"""From images to latents and back: what a model sees is what it scores, what it draws is what its
+pipeline draws."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -59,11 +60,18 @@ def test_a_drawing_is_that_of_the_pipeline(folders: Callable[[str], Path], kind:
     """As the library draws it, whatever was drawn or scored before."""
     model = load_diffusion(str(folders(kind)), "cpu", samples=2)
     model.score_pairs(pictures(1), [(0, TEXTS[0])])
-    first, _, again = (draw_image(model, text, 3, 7.0, 4) for text in (TEXTS[0], TEXTS[1], TEXTS[0]))
+    first, _, again = (
+        draw_image(model, text, 3, 7.0, 4) for text in (TEXTS[0], TEXTS[1], TEXTS[0])
+    )
     pipe = diffusers.DiffusionPipeline.from_pretrained(folders(kind), safety_checker=None)
     generator = torch.Generator("cpu").manual_seed(3)
     expected = pipe(
-        TEXTS[0], height=SIDE, width=SIDE, num_inference_steps=4, guidance_scale=7.0, generator=generator
+        TEXTS[0],
+        height=SIDE,
+        width=SIDE,
+        num_inference_steps=4,
+        guidance_scale=7.0,
+        generator=generator,
     ).images[0]
     assert first.size == (SIDE, SIDE)
     assert np.array_equal(first, expected)
@@ -82,7 +90,8 @@ def test_a_model_of_pixels_sees_the_image_that_it_scores() -> None:
 def test_a_preset_that_crops_sees_the_centre(folders: Callable[[str], Path]) -> None:
     image = pictures(1, (64, 32))[0]
     whole, crop = (
-        load_diffusion(str(folders("stable_diffusion_3")), "cpu", preset=preset) for preset in ("fixed", "li2023")
+        load_diffusion(str(folders("stable_diffusion_3")), "cpu", preset=preset)
+        for preset in ("fixed", "li2023")
     )
     centre = image.crop((16, 0, 48, 32))
     assert seen_image(whole, image).size == (44, 24)

@@ -49,14 +49,20 @@ FOREIGN = "not a supported text-to-image pipeline"
     ("entries", "said"),
     [
         ({"_class_name": "TextToVideoSDPipeline"}, f"is a TextToVideoSDPipeline, {FOREIGN}"),
-        ({"_class_name": "StableDiffusionImg2ImgPipeline"}, "did you mean 'StableDiffusionPipeline'?"),
+        (
+            {"_class_name": "StableDiffusionImg2ImgPipeline"},
+            "did you mean 'StableDiffusionPipeline'?",
+        ),
         ({"_class_name": ["pipeline", "StableDiffusionPipeline"]}, FOREIGN),
         ({"_class_name": ["own", "Own"]}, FOREIGN),
         ({"_class_name": "pipeline"}, FOREIGN),
         ({"vae": None}, "has no vae; give one that is complete"),
         ({"unet": ["my_code", "MyUNet"]}, "of the library 'my_code', whose code is not run here"),
         ({"extra": ["os", "system"]}, "of the library 'os', whose code is not run here"),
-        ({"tokenizer": ["transformers", "AutoTokenizer"]}, "is of the class AutoTokenizer, which may run foreign code"),
+        (
+            {"tokenizer": ["transformers", "AutoTokenizer"]},
+            "is of the class AutoTokenizer, which may run foreign code",
+        ),
     ],
 )
 def test_what_is_no_pipeline_is_refused_and_its_code_never_run(
@@ -68,7 +74,9 @@ def test_what_is_no_pipeline_is_refused_and_its_code_never_run(
     assert said in refused(pipeline)
 
 
-@pytest.mark.parametrize(("part", "library"), [("scheduler", "diffusers"), ("text_encoder", "transformers")])
+@pytest.mark.parametrize(
+    ("part", "library"), [("scheduler", "diffusers"), ("text_encoder", "transformers")]
+)
 def test_a_file_that_stands_for_a_library_is_not_run(
     pipeline: Path, trap: Callable[[Path], Path], part: str, library: str
 ) -> None:

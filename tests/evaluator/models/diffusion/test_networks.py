@@ -31,16 +31,23 @@ SAMPLES = 5
 
 
 def drawn_noise(image: Image.Image, i: int, shape: Sequence[int]) -> torch.Tensor:
-    """The noise of sample i by its recipe (docs/models.md): from size, pixels, the seed 0 and i, through SHA-256 and
-    Philox."""
+    """The noise of sample i by its recipe (docs/models.md): from size, pixels, the seed 0 and i,
+    through SHA-256 and Philox."""
     content = hashlib.sha256(str(image.size).encode() + np.asarray(image).tobytes()).hexdigest()
     key = int.from_bytes(hashlib.sha256(f"{content} 0 {i}".encode()).digest()[:16], "little")
-    normal = np.random.Generator(np.random.Philox(key=key)).standard_normal(tuple(shape), dtype=np.float32)
+    normal = np.random.Generator(np.random.Philox(key=key)).standard_normal(
+        tuple(shape), dtype=np.float32
+    )
     return torch.from_numpy(normal)[None]
 
 
 def plain_error(
-    pipe: Any, image: Image.Image, text: str, loss: Callable[..., torch.Tensor], samples: int, i: int
+    pipe: Any,
+    image: Image.Image,
+    text: str,
+    loss: Callable[..., torch.Tensor],
+    samples: int,
+    i: int,
 ) -> float:
     """One evaluation as the library's own pipelines make it, on an image that has their size."""
     latent = pipe.vae.encode(pipe.image_processor.preprocess(image)).latent_dist.mean
@@ -51,7 +58,11 @@ def plain_error(
         scheduler = diffusers.DDPMScheduler.from_config(pipe.scheduler.config)
         t = torch.tensor([int(level * 1000)])
         noisy = scheduler.add_noise(latent, drawn, t)
-        target = drawn if scheduler.config.prediction_type == "epsilon" else scheduler.get_velocity(latent, drawn, t)
+        target = (
+            drawn
+            if scheduler.config.prediction_type == "epsilon"
+            else scheduler.get_velocity(latent, drawn, t)
+        )
         if isinstance(pipe, diffusers.StableDiffusionXLPipeline):
             if text:
                 states, _, pooled, _ = pipe.encode_prompt(text, do_classifier_free_guidance=False)
@@ -63,9 +74,14 @@ def plain_error(
         states = pipe.encode_prompt(text, "cpu", 1, False)[0]
         return float(loss(pipe.unet(noisy, t, states).sample, target))
     t = torch.tensor([level * 1000], dtype=torch.float32)
-    noisy, target = diffusers.FlowMatchEulerDiscreteScheduler().scale_noise(latent, t, drawn), drawn - latent
+    noisy, target = (
+        diffusers.FlowMatchEulerDiscreteScheduler().scale_noise(latent, t, drawn),
+        drawn - latent,
+    )
     if isinstance(pipe, diffusers.StableDiffusion3Pipeline):
-        states, _, pooled, _ = pipe.encode_prompt(text, text, text, do_classifier_free_guidance=False)
+        states, _, pooled, _ = pipe.encode_prompt(
+            text, text, text, do_classifier_free_guidance=False
+        )
         return float(loss(pipe.transformer(noisy, states, pooled, t).sample, target))
     states, pooled, text_ids = pipe.encode_prompt(text, text)
     _, channels, height, width = noisy.shape
@@ -84,10 +100,13 @@ def plain_error(
 LOSSES = {"l2": torch.nn.MSELoss(), "l1": torch.nn.L1Loss(), "huber": torch.nn.HuberLoss()}
 
 
-@pytest.mark.parametrize(("kind", "loss"), [*((kind, "l2") for kind in KINDS), ("epsilon", "l1"), ("epsilon", "huber")])
+@pytest.mark.parametrize(
+    ("kind", "loss"), [*((kind, "l2") for kind in KINDS), ("epsilon", "l1"), ("epsilon", "huber")]
+)
 @torch.no_grad()
 def test_scores_equal_a_double_loop(folders: Callable[[str], Path], kind: str, loss: str) -> None:
-    """For every pipeline, image and text: the mean over the samples of the library's own error, and its difference."""
+    """For every pipeline, image and text: the mean over the samples of the library's own error, and
+    its difference."""
     classifier = load_model(f"diffusion:{folders(kind)},samples={SAMPLES},loss={loss}", "cpu")
     pipe = diffusers.DiffusionPipeline.from_pretrained(folders(kind), safety_checker=None)
     images = pictures(2)
@@ -96,7 +115,12 @@ def test_scores_equal_a_double_loop(folders: Callable[[str], Path], kind: str, l
     assert scores.dtype == np.float32
     for (i, text), (conditional, relative) in zip(pairs, scores, strict=True):
         plain, without = (
-            -np.mean([plain_error(pipe, images[i], words, LOSSES[loss], SAMPLES, s) for s in range(SAMPLES)])
+            -np.mean(
+                [
+                    plain_error(pipe, images[i], words, LOSSES[loss], SAMPLES, s)
+                    for s in range(SAMPLES)
+                ]
+            )
             for words in (text, "")
         )
         assert conditional == pytest.approx(plain, abs=1e-4)
@@ -129,7 +153,9 @@ class Network:
         return {"states": torch.tensor([[float(len(text))] * 4 for text in texts])}
 
 
-def test_each_text_is_encoded_once_and_the_least_recently_used_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_text_is_encoded_once_and_the_least_recently_used_go_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     network: Any = Network()
     cache = ConditionCache(network)
     monkeypatch.setattr(conditions, "_KEPT_BYTES", 2 * 4 * 4)

@@ -25,7 +25,9 @@ LATENT, NOISE = torch.randn(2, 4, 8, 8, generator=torch.Generator().manual_seed(
 
 def test_the_class_of_the_scheduler_decides() -> None:
     """All that share their noise with DDPM, and no other."""
-    config = diffusers.DDPMScheduler(beta_schedule="scaled_linear", beta_start=0.00085, beta_end=0.012).config
+    config = diffusers.DDPMScheduler(
+        beta_schedule="scaled_linear", beta_start=0.00085, beta_end=0.012
+    ).config
     for kind in (
         diffusers.EulerDiscreteScheduler,
         diffusers.PNDMScheduler,
@@ -35,7 +37,9 @@ def test_the_class_of_the_scheduler_decides() -> None:
         scheduler = kind.from_config(config)
         alpha = scheduler.alphas_cumprod[500]
         noisy = process_of(scheduler, Diffusion).add_noise(LATENT, NOISE[None], torch.tensor([0.5]))
-        assert noisy[0] == pytest.approx(alpha.sqrt() * LATENT + (1 - alpha).sqrt() * NOISE, abs=1e-5)
+        assert noisy[0] == pytest.approx(
+            alpha.sqrt() * LATENT + (1 - alpha).sqrt() * NOISE, abs=1e-5
+        )
     assert isinstance(process_of(diffusers.FlowMatchHeunDiscreteScheduler(), Flow), Flow)
 
 
@@ -48,7 +52,11 @@ UNKNOWN = "The scheduler {} is not supported for this pipeline; expected one of:
         (diffusers.IPNDMScheduler(), Diffusion, UNKNOWN),
         (diffusers.FlowMatchEulerDiscreteScheduler(), Diffusion, UNKNOWN),
         (diffusers.DDPMScheduler(), Flow, UNKNOWN),
-        (diffusers.UniPCMultistepScheduler(use_flow_sigmas=True), Diffusion, "The scheduler {} has use_flow_"),
+        (
+            diffusers.UniPCMultistepScheduler(use_flow_sigmas=True),
+            Diffusion,
+            "The scheduler {} has use_flow_",
+        ),
     ],
 )
 def test_unknown_schedulers_are_refused(scheduler: Any, known: Any, said: str) -> None:
@@ -65,8 +73,8 @@ def timesteps_of(total: int) -> np.ndarray:
 
 
 def test_published_timesteps() -> None:
-    """500 samples are t = 1, 3 … 999 as in Li et al.'s code; 75 of 200 reach to the end, where theirs end at t =
-    747."""
+    """500 samples are t = 1, 3 … 999 as in Li et al.'s code; 75 of 200 reach to the end, where
+    theirs end at t = 747."""
     assert timesteps_of(500).tolist() == list(range(1, 1000, 2))
     assert timesteps_of(200).tolist() == list(range(2, 1000, 5))
     first = timesteps_of(200)[staged_order((75, 200))[:75]]
@@ -91,4 +99,6 @@ def test_noise_follows_from_content_seed_and_sample() -> None:
     assert np.array_equal(first, noise(red, 0, 7, shape))
     for other in (noise(blue, 0, 7, shape), noise(red, 1, 7, shape), noise(red, 0, 8, shape)):
         assert abs(np.corrcoef(first.ravel(), other.ravel())[0, 1]) < 0.06
-    assert noise("0" * 64, 0, 0, (3,)) == pytest.approx([-0.2810665, -0.3718877, 0.1176878], abs=1e-6)
+    assert noise("0" * 64, 0, 0, (3,)) == pytest.approx(
+        [-0.2810665, -0.3718877, 0.1176878], abs=1e-6
+    )

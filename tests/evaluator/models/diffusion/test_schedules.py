@@ -21,14 +21,16 @@ from tests.evaluator.models.diffusion.test_noising import TIMESTEPS, timesteps_o
 @pytest.mark.parametrize("name", sorted(PRESETS))
 @pytest.mark.parametrize("seed", [0, 1])
 def test_every_stage_covers_the_whole_range(name: str, seed: int) -> None:
-    """At any stage there is a sample in each of as many equal parts of the range (one more or less for stages
-    between)."""
+    """At any stage there is a sample in each of as many equal parts of the range (one more or less
+    for stages between)."""
     schedule = PRESETS[name].schedule
     order = schedule.order(seed)
     assert sorted(order) == list(range(schedule.total))
     for n in schedule.stages:
         parts = 2 ** int(np.log2(n)) if schedule.confidence else n
-        filled = np.bincount((levels(schedule.total)[order[:n]] * parts).astype(int), minlength=parts)
+        filled = np.bincount(
+            (levels(schedule.total)[order[:n]] * parts).astype(int), minlength=parts
+        )
         assert filled.min() >= 1
         taken = np.sort(timesteps_of(schedule.total)[order[:n]])
         assert taken[0] <= TIMESTEPS / parts
@@ -39,7 +41,10 @@ def test_every_stage_covers_the_whole_range(name: str, seed: int) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("preset=li2032", "input should be 'fixed', 'exhaustive', 'sequential', 'li2023' or 'pearson2025'."),
+        (
+            "preset=li2032",
+            "input should be 'fixed', 'exhaustive', 'sequential', 'li2023' or 'pearson2025'.",
+        ),
         ("los=l1", "did you mean 'loss'?"),
         ("samples=0", "greater than or equal to 1"),
         ("seed=-1", "greater than or equal to 0"),
@@ -67,13 +72,19 @@ def test_critical_values_agree_with_simulated_brownian_motion() -> None:
 
 
 def differences(
-    rng: np.random.Generator, items: int, effect: float, smooth: float, length: float, uneven: bool = False
+    rng: np.random.Generator,
+    items: int,
+    effect: float,
+    smooth: float,
+    length: float,
+    uneven: bool = False,
 ) -> np.ndarray:
-    """Paired differences (items, 1,024) with a mean of `effect` standard deviations over all samples.
+    """Paired differences (items, 1,024) with a mean of `effect` standard deviations over all
+    samples.
 
-    Their variance is to a share `smooth` a process that is correlated over `length` timesteps (exponentially), as
-    differences are that follow from the noise level; the rest is new at each sample, as the noise is. `uneven`: both
-    are largest at middle levels, by up to ten times.
+    Their variance is to a share `smooth` a process that is correlated over `length` timesteps
+    (exponentially), as differences are that follow from the noise level; the rest is new at each
+    sample, as the noise is. `uneven`: both are largest at middle levels, by up to ten times.
     """
     correlation = np.exp(-1 / length)
     walk = rng.normal(size=(EXHAUSTIVE, items))
@@ -87,8 +98,8 @@ def differences(
 
 
 def sequential(differences: np.ndarray, schedule: Schedule) -> tuple[float, float]:
-    """The share of items that the sequential schedule decides as all samples do, and the share of evaluations it
-    takes."""
+    """The share of items that the sequential schedule decides as all samples do, and the share of
+    evaluations it takes."""
     critical = critical_value(1 - schedule.confidence, schedule.total)
     right, samples = 0, 0
     for block, part in enumerate(np.array_split(differences, 8)):
@@ -96,7 +107,11 @@ def sequential(differences: np.ndarray, schedule: Schedule) -> tuple[float, floa
         undecided = np.ones(len(part), dtype=bool)
         for n in schedule.stages:
             seen = part[:, np.sort(order[:n])]
-            apart = z_score(seen, schedule.total) if n < schedule.total else np.sign(seen.mean(1)) * np.inf
+            apart = (
+                z_score(seen, schedule.total)
+                if n < schedule.total
+                else np.sign(seen.mean(1)) * np.inf
+            )
             decided = undecided & (np.abs(apart) > critical)
             samples += n * int(decided.sum())
             right += int((decided & (apart > 0)).sum())
@@ -104,7 +119,8 @@ def sequential(differences: np.ndarray, schedule: Schedule) -> tuple[float, floa
     return right / len(differences), samples / differences.size
 
 
-# the share of the variance that is smooth, over how many samples; for each effect: agreement in %, share of evaluations
+# the share of the variance that is smooth, over how many samples; for each effect: agreement in %,
+# share of evaluations
 REACHED = {
     (0.0, 1): {0.05: (98, 0.77), 0.1: (99, 0.45), 0.2: (99, 0.2)},
     (0.5, 50): {0.05: (99, 0.65), 0.1: (99, 0.33), 0.2: (99, 0.13)},
@@ -127,11 +143,13 @@ def test_agreement_and_evaluations(smooth: float, length: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "confidence", [pytest.param(0.9, marks=pytest.mark.full), 0.95, pytest.param(0.99, marks=pytest.mark.full)]
+    "confidence",
+    [pytest.param(0.9, marks=pytest.mark.full), 0.95, pytest.param(0.99, marks=pytest.mark.full)],
 )
 @pytest.mark.parametrize(("smooth", "length"), [(0.0, 1), (0.5, 50), (1.0, 50)])
 def test_error_rate_without_a_difference(confidence: float, smooth: float, length: float) -> None:
-    """The hardest case, when all samples together show no difference: stopping for one side is as rare as stated."""
+    """The hardest case, when all samples together show no difference: stopping for one side is as
+    rare as stated."""
     schedule = settings_of(preset="sequential", confidence=confidence).schedule
     none = differences(np.random.default_rng(3), 4000, 0.0, smooth, length)
     wrong, _ = sequential(none - 1e-9, schedule)
@@ -139,7 +157,8 @@ def test_error_rate_without_a_difference(confidence: float, smooth: float, lengt
 
 
 def test_unequal_spread_doubles_the_error_rate_at_most() -> None:
-    """As docs/models.md says: 3% become up to 6% where the middle levels spread ten times as much."""
+    """As docs/models.md says: 3% become up to 6% where the middle levels spread ten times as
+    much."""
     for smooth, length in ((0.0, 1), (0.5, 100), (0.9, 300)):
         none = differences(np.random.default_rng(0), 4000, 0.0, smooth, length, uneven=True)
         wrong, _ = sequential(none - 1e-9, PRESETS["sequential"].schedule)

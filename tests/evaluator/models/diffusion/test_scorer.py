@@ -15,40 +15,59 @@ from evaluator.models.registry import load_model
 from tests.evaluator.diffusers_folders import TEXTS, pictures
 
 
-@pytest.mark.parametrize("schedule", [Schedule((5, 12), (2, 1)), settings_of(preset="sequential", samples=24).schedule])
-def test_batch_size_and_order_do_not_matter(folders: Callable[[str], Path], schedule: Schedule) -> None:
+@pytest.mark.parametrize(
+    "schedule", [Schedule((5, 12), (2, 1)), settings_of(preset="sequential", samples=24).schedule]
+)
+def test_batch_size_and_order_do_not_matter(
+    folders: Callable[[str], Path], schedule: Schedule
+) -> None:
     """Nor what else is scored, nor where the image stands; pairs given twice are scored once."""
     images = pictures(2)
     pairs = [(i, text) for i in range(2) for text in TEXTS]
     loaded = load_diffusion(str(folders("epsilon")), "cpu")
-    one = DiffusionClassifier(loaded.adapter, Settings("tried", schedule), torch.device("cpu"), "tried")
+    one = DiffusionClassifier(
+        loaded.adapter, Settings("tried", schedule), torch.device("cpu"), "tried"
+    )
     scores = one.score_pairs(images, pairs)
     one.batch = BatchSize(5, "evaluation")
-    assert one.score_pairs(images, pairs) == pytest.approx(scores, rel=one.tie_tolerance, abs=one.tie_tolerance)
+    assert one.score_pairs(images, pairs) == pytest.approx(
+        scores, rel=one.tie_tolerance, abs=one.tie_tolerance
+    )
     again = [(1 - i, text) for i, text in reversed(pairs)]
     turned = one.score_pairs(images[::-1], again + again)
-    assert turned[: len(pairs)][::-1] == pytest.approx(scores, rel=one.tie_tolerance, abs=one.tie_tolerance)
+    assert turned[: len(pairs)][::-1] == pytest.approx(
+        scores, rel=one.tie_tolerance, abs=one.tie_tolerance
+    )
     assert np.array_equal(turned[: len(pairs)], turned[len(pairs) :])
     alone = one.score_pairs(images[1:], [(0, text) for text in TEXTS])
     assert alone == pytest.approx(scores[3:], rel=one.tie_tolerance, abs=one.tie_tolerance)
 
 
 def test_sequential_is_the_exhaustive_on_fewer(folders: Callable[[str], Path]) -> None:
-    """Same noise and timesteps: texts that got all samples have the exhaustive score, and contests the same winner."""
+    """Same noise and timesteps: texts that got all samples have the exhaustive score, and contests
+    the same winner."""
     images = pictures(3)
     pairs = [(i, text) for i in range(3) for text in TEXTS]
     contests = [[0, 1, 2], [3, 4], [4, 5], [6, 7, 8]]
     every = load_diffusion(str(folders("epsilon")), "cpu", preset="exhaustive", samples=64)
     some = load_diffusion(str(folders("epsilon")), "cpu", preset="sequential", samples=64)
-    full, quick = every.score_pairs(images, pairs, contests), some.score_pairs(images, pairs, contests)
+    full, quick = (
+        every.score_pairs(images, pairs, contests),
+        some.score_pairs(images, pairs, contests),
+    )
     assert every.counts["evaluations"] == 64 * (9 + 3)  # of each image as many again without a text
-    assert "3 images without a text: 64 evaluations each (768 evaluations," in every.describe_cost(9, 3)
+    assert "3 images without a text: 64 evaluations each (768 evaluations," in every.describe_cost(
+        9, 3
+    )
     assert "at most 64 evaluations each (at most 768 evaluations," in some.describe_cost(9, 3)
     assert some.counts["evaluations"] < every.counts["evaluations"]
     for contest in contests:
         assert full[contest, 0].argmax() == quick[contest, 0].argmax()
         for channel in (0, 1):
-            assert np.argsort(quick[contest, 0]).tolist() == np.argsort(quick[contest, channel]).tolist()
+            assert (
+                np.argsort(quick[contest, 0]).tolist()
+                == np.argsort(quick[contest, channel]).tolist()
+            )
     assert (some.contested, every.contested) == (True, False)
 
 

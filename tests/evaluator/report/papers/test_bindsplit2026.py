@@ -19,12 +19,20 @@ def test_accuracy_and_pairs_by_split(given: Given, results: Row) -> None:
     tables = tables_of("bindsplit2026", given)
     label = ["dual", "scratch"]
     for head, split in (("Seen", "seen"), ("Partially unseen", "partial"), ("Unseen", "unseen")):
-        assert shows(cell(tables["2"], label, head, "Binary accuracy"), find(results, "binary", split, kind="swap"))
-        assert cell(tables["2"], label, head, "R@1").reason == "protocol 'retrieval' not in the benchmarks of its runs"
+        assert shows(
+            cell(tables["2"], label, head, "Binary accuracy"),
+            find(results, "binary", split, kind="swap"),
+        )
+        assert (
+            cell(tables["2"], label, head, "R@1").reason
+            == "protocol 'retrieval' not in the benchmarks of its runs"
+        )
         for name in ("group", "text", "image"):
             row = find(results, "pairs", split, metric=name)
             assert shows(cell(tables["9"], ["swap", *label], name.capitalize(), head), row)
-    assert "…" not in {line.labels[0] for line in tables["9"].lines}  # of one kind there is no row of all
+    assert "…" not in {
+        line.labels[0] for line in tables["9"].lines
+    }  # of one kind there is no row of all
     gap = find(results, "pairs", "seen - unseen", metric="group")
     assert shows(cell(tables["10"], ["swap", *label], "Seen − unseen"), gap)
 
@@ -55,7 +63,10 @@ def written(folder: Path, **more: Any) -> str:
         "samples": 28748,
         "excluded": {"no strict form": 2240},
         "buckets": PUBLISHED,
-        "rates": {"strict": {"seen": 0.1633, "unseen": 0.0284}, "loose": {"seen": 0.2756, "unseen": 0.0118}},
+        "rates": {
+            "strict": {"seen": 0.1633, "unseen": 0.0284},
+            "loose": {"seen": 0.2756, "unseen": 0.0118},
+        },
         **more,
     }
     (folder / "summary.json").write_text(json.dumps(summary))
@@ -76,7 +87,10 @@ def test_tables_of_an_audit_are_those_of_the_paper_for_its_counts(tmp_path: Path
     for row, texts in expected.items():
         assert [cell(tables["1"], [row, "ARO VG-A"], head).text for head in ("Count", "%")] == texts
     assert cell(tables["1"], ["full", "bivlc:x"], "Count").text == "28,748"
-    assert cell(tables["19"], ["amb_mixed: perfect, close and none → mixed", "ARO VG-A"], "Count").text == "5,270"
+    assert (
+        cell(tables["19"], ["amb_mixed: perfect, close and none → mixed", "ARO VG-A"], "Count").text
+        == "5,270"
+    )
     rates = [
         cell(tables["20"], [rule, "ARO VG-A"], head).text
         for rule in ("STRICT: seen is perfect", "LOOSE: seen is perfect or close")
@@ -86,20 +100,29 @@ def test_tables_of_an_audit_are_those_of_the_paper_for_its_counts(tmp_path: Path
 
 
 def test_figure_3_shows_the_asymmetry_of_all_and_of_the_mixed_samples(tmp_path: Path) -> None:
-    made = make_paper(find_paper("bindsplit2026"), read_given([f"ARO VG-A={written(tmp_path / 'a')}"]))
+    made = make_paper(
+        find_paper("bindsplit2026"), read_given([f"ARO VG-A={written(tmp_path / 'a')}"])
+    )
     svg = made.figures["figure3.svg"].decode()
     for said in ("full (26,508 samples)", "mixed (21,865)", "79.8", "41.8", "76.9", "30.9", "53.0"):
         assert f">{said}<" in svg, said
 
 
 def test_runs_with_partitions_fill_the_tables_of_real_benchmarks(tmp_path: Path) -> None:
-    """Of sugarcrepe all partitions have items; of bivlc none is partly seen; of vismin all is unseen."""
+    """Of sugarcrepe all partitions have items; of bivlc none is partly seen; of vismin all is
+    unseen."""
     hats, runs, results = "a red hat\na blue hat\n", [], []
-    written = {"sugarcrepe": (write_sugarcrepe, CORPUS), "bivlc": (write_bivlc, hats), "vismin": (write_vismin, hats)}
+    written = {
+        "sugarcrepe": (write_sugarcrepe, CORPUS),
+        "bivlc": (write_bivlc, hats),
+        "vismin": (write_vismin, hats),
+    }
     for name, (write, corpus) in written.items():
         benchmark = f"{name}:{write(tmp_path / name)}"
         partitions = audited(benchmark, tmp_path / f"parts-{name}", corpus)
-        found = evaluate(Colors(), benchmark, out=tmp_path / f"run-{name}", name="m", splits=partitions)
+        found = evaluate(
+            Colors(), benchmark, out=tmp_path / f"run-{name}", name="m", splits=partitions
+        )
         runs.append(f"m / finetuned={tmp_path / f'run-{name}'}")
         results.append(found.results)
     tables, label = tables_of("bindsplit2026", read_given(runs)), ["m", "finetuned"]
@@ -111,15 +134,22 @@ def test_runs_with_partitions_fill_the_tables_of_real_benchmarks(tmp_path: Path)
     assert cell(tables["5"], ["swap_obj", *label], "Seen").reason == "this split has no items"
     assert cell(tables["6"], ["all kinds", *label], "Mixed − seen").text == "-100.0"
     assert any("Splits are by familiarity" in note for note in tables["5"].notes)
-    assert [column.group for column in tables["9"].columns] == [split for split in heads for _ in range(4)]
+    assert [column.group for column in tables["9"].columns] == [
+        split for split in heads for _ in range(4)
+    ]
     matched = find(results[1], "pairs", "full", metric="matching", kind="Replace Attribute")
-    assert shows(cell(tables["9"], ["bivlc, Replace Attribute", *label], "Matching", "Full"), matched)
+    assert shows(
+        cell(tables["9"], ["bivlc, Replace Attribute", *label], "Matching", "Full"), matched
+    )
     group = find(results[1], "pairs", "full", metric="group")
     assert shows(cell(tables["9"], ["bivlc, Replace Attribute", *label], "Group", "Full"), group)
     for table, vismin in (("9", "vismin, "), ("13", "")):
         shown = cell(tables[table], [f"{vismin}counting", *label], "Group", "Full")
         assert shows(shown, find(results[2], "pairs", "full", metric="group", kind="counting"))
-        assert cell(tables[table], [f"{vismin}counting", *label], "Group", "Seen").reason == "this split has no items"
+        assert (
+            cell(tables[table], [f"{vismin}counting", *label], "Group", "Seen").reason
+            == "this split has no items"
+        )
     assert not any("bivlc" in line.labels[0] for line in tables["13"].lines)
     gaps = ["Full − seen", "Mixed − seen", "Seen − unseen", "Full − unseen"]
     assert [column.head for column in tables["10"].columns] == gaps

@@ -20,7 +20,12 @@ def test_recall_by_split_and_by_number_of_atoms(given: Given, results: Row) -> N
             for head, split in (("SC", "seen"), ("UC", "unseen")):
                 row = find(results, "systematicity", split, kind=kind, metric=metric, skill=None)
                 assert shows(cell(tables[number], ["dual", "scratch"], head, group), row)
-    for number, kind in (("5-atom", "atom"), ("5-swap", "swap"), ("5-neg", "neg"), ("5-all", "all")):
+    for number, kind in (
+        ("5-atom", "atom"),
+        ("5-swap", "swap"),
+        ("5-neg", "neg"),
+        ("5-all", "all"),
+    ):
         table = tables[number]
         for head in (column.head for column in table.columns):
             row = find(results, "productivity", "seen", kind=kind, n=int(head.removeprefix("n = ")))
@@ -29,16 +34,27 @@ def test_recall_by_split_and_by_number_of_atoms(given: Given, results: Row) -> N
 
 def test_raw_retrieval_without_two_captions_says_so(given: Given) -> None:
     said = make_paper(replace(find_paper("crepe2023"), figures=[]), given).not_made
-    assert any("Table 12 " in each and "no number: raw retrieval of productivity needs" in each for each in said)
+    assert any(
+        "Table 12 " in each and "no number: raw retrieval of productivity needs" in each
+        for each in said
+    )
 
 
 def test_raw_retrieval_has_a_line_for_each_direction() -> None:
     rows: list[Row] = [
-        {"protocol": "systematicity", "split": split, "metric": f"raw R@1, {way}", "value": 0.1 * i + 0.01 * j}
+        {
+            "protocol": "systematicity",
+            "split": split,
+            "metric": f"raw R@1, {way}",
+            "value": 0.1 * i + 0.01 * j,
+        }
         for i, split in enumerate(("seen", "unseen", "unseen_atoms"))
         for j, way in enumerate(("image to text", "text to image"))
     ]
-    rows += [{"protocol": "productivity", "metric": "raw R@1, image to text", "n": n, "value": n / 100} for n in (4, 5)]
+    rows += [
+        {"protocol": "productivity", "metric": "raw R@1, image to text", "n": n, "value": n / 100}
+        for n in (4, 5)
+    ]
     run = made_run(rows=tuple({"split": "seen", **row, "kind": "raw", "sd": 0.01} for row in rows))
     tables = tables_of("crepe2023", Given([Label(("m",), pool_runs([run]))]))
     for i, head in enumerate(("SC", "UC", "UA")):
@@ -52,7 +68,14 @@ def test_raw_retrieval_by_number_of_atoms_shows_every_split(splits: tuple[str, .
     """A world without a holdout has one split, and it is not named `seen`."""
     metrics = ("raw R@1, image to text", "raw R@1, image to its own text")
     rows = tuple(
-        {"protocol": "productivity", "kind": "raw", "metric": metric, "n": n, "split": split, "value": (n + i) / 100}
+        {
+            "protocol": "productivity",
+            "kind": "raw",
+            "metric": metric,
+            "n": n,
+            "split": split,
+            "value": (n + i) / 100,
+        }
         for split in splits
         for n in (4, 12)
         for i, metric in enumerate(metrics)
@@ -62,7 +85,10 @@ def test_raw_retrieval_by_number_of_atoms_shows_every_split(splits: tuple[str, .
     for split in splits:
         named = f", {split}" if len(splits) > 1 else ""
         assert cell(table, [f"Image-to-text{named}", "m"], "n = 12").numbers["value"] == 0.12
-        assert cell(table, [f"Image-to-text, own caption{named}", "m"], "n = 12").numbers["value"] == 0.13
+        assert (
+            cell(table, [f"Image-to-text, own caption{named}", "m"], "n = 12").numbers["value"]
+            == 0.13
+        )
 
 
 def test_retrieval_sets_are_as_large_as_the_questions(given: Given) -> None:
@@ -72,7 +98,9 @@ def test_retrieval_sets_are_as_large_as_the_questions(given: Given) -> None:
     assert cell(table, ["Systematicity, seen", "all"], "Raw").reason
 
 
-def test_questions_of_several_sizes_have_a_reason(given: Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_questions_of_several_sizes_have_a_reason(
+    given: Given, monkeypatch: pytest.MonkeyPatch
+) -> None:
     counts = [{"protocol": "systematicity", "kind": "atom", "split": "seen", "set_size": None}]
     monkeypatch.setattr("evaluator.report.papers.given.count_questions", lambda *_: counts)
     _counts.cache_clear()
@@ -82,7 +110,10 @@ def test_questions_of_several_sizes_have_a_reason(given: Given, monkeypatch: pyt
 
 
 def test_captions_are_counted_by_the_numbers_of_their_atoms(given: Given) -> None:
-    table, benchmark = tables_of("crepe2023", given)["4-compounds"], given.labels[0].runs[0].run.benchmark
+    table, benchmark = (
+        tables_of("crepe2023", given)["4-compounds"],
+        given.labels[0].runs[0].run.benchmark,
+    )
     for row in count_questions(benchmark, [("protocol", "n", "split")]):
         if row["protocol"] == "systematicity" and row["split"] == "seen":
             shown = cell(table, [str(row["n"]), "all"], "SC")

@@ -14,7 +14,12 @@ from generator.base.errors import UserError
 from tests.evaluator.analysis.test_pooling import made_run
 from tests.evaluator.report.conftest import cell, tables_of
 
-_SPLITS = {"ID Validation": "id_val", "ID Test": "id_test", "OOD Validation": "ood_val", "OOD Test": "ood_test"}
+_SPLITS = {
+    "ID Validation": "id_val",
+    "ID Test": "id_test",
+    "OOD Validation": "ood_val",
+    "OOD Test": "ood_test",
+}
 _TABLES = {
     "2": ("GZSL", "single"),
     "3": ("ZSL", "two-object"),
@@ -29,13 +34,18 @@ _ERRORS = {
 
 
 def test_figures_are_those_of_the_folders_of_other_commands(tmp_path: Path) -> None:
-    for name, *files in (("maps", MAP_RECORD, "texts.svg", "images.svg"), ("drawn", DRAWING_RECORD, SHEET)):
+    for name, *files in (
+        ("maps", MAP_RECORD, "texts.svg", "images.svg"),
+        ("drawn", DRAWING_RECORD, SHEET),
+    ):
         (tmp_path / name).mkdir()
         for file in files:
             (tmp_path / name / file).write_text(f"{name} {file}")
         (tmp_path / name / files[0]).write_text('{"name": "pearson2025-relational"}')
     paper = find_paper("pearson2025")
-    made = make_paper(paper, read_given([str(tmp_path / "maps"), f"SD, seed 0={tmp_path / 'drawn'}"]))
+    made = make_paper(
+        paper, read_given([str(tmp_path / "maps"), f"SD, seed 0={tmp_path / 'drawn'}"])
+    )
     assert made.figures == {
         "figure5-SD__seed_0-sheet.png": b"drawn sheet.png",
         "figure6-pearson2025-relational-texts.svg": b"maps texts.svg",
@@ -54,12 +64,21 @@ def test_accuracy_and_errors_by_split() -> None:
         for head, split in _SPLITS.items()
     }
     cells |= {
-        (number, head, group): {"metric": "share of predictions", "kind": kind, "error": error, "split": _SPLITS[group]}
+        (number, head, group): {
+            "metric": "share of predictions",
+            "kind": kind,
+            "error": error,
+            "split": _SPLITS[group],
+        }
         for number, (kind, errors) in _ERRORS.items()
         for group in ("ID Test", "OOD Test")
         for head, error in errors.items()
     }
-    run = made_run(rows=tuple({"protocol": "gzsl", **of, "value": i / 100} for i, of in enumerate(cells.values())))
+    run = made_run(
+        rows=tuple(
+            {"protocol": "gzsl", **of, "value": i / 100} for i, of in enumerate(cells.values())
+        )
+    )
     tables = tables_of("pearson2025", Given([Label(("CLIP", "frozen"), pool_runs([run]))]))
     assert list(tables) == ["2", "3", "4", "5", "6", "7", "8"]
     for i, (number, head, group) in enumerate(cells):

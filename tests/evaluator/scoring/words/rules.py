@@ -1,4 +1,5 @@
-"""A benchmark of every protocol whose captions name their picture, and a server that answers by fixed rules."""
+"""A benchmark of every protocol whose captions name their picture, and a server that answers by
+fixed rules."""
 
 import json
 import re
@@ -18,13 +19,18 @@ NO_PICTURE = 5000
 
 
 def write_benchmark(folder: Path, builder: Builder) -> Path:
-    """Write the items of a builder as a table of `table:`, with a picture whose color is its number for each scene."""
+    """Write the items of a builder as a table of `table:`, with a picture whose color is its number
+    for each scene."""
     rows = pd.DataFrame(builder.candidates).merge(pd.DataFrame(builder.items), on="item_id")
     number = rows["scene_id"].str[1:].astype(int)
     true_of = dict(zip(rows["text_id"][rows["truth"]], number[rows["truth"]], strict=True))
     named = [true_of.get(text, NO_PICTURE + place) for place, text in enumerate(rows["text_id"])]
-    rows["words"] = [f"caption {text} of picture {n}" for text, n in zip(rows["text_id"], named, strict=True)]
-    texts = pd.DataFrame(builder.texts).set_index("text_id")[["level", "n_objects", "n_attributes", "n_relations"]]
+    rows["words"] = [
+        f"caption {text} of picture {n}" for text, n in zip(rows["text_id"], named, strict=True)
+    ]
+    texts = pd.DataFrame(builder.texts).set_index("text_id")[
+        ["level", "n_objects", "n_attributes", "n_relations"]
+    ]
     table = pd.DataFrame(
         {
             "item": rows["item_id"],
@@ -67,7 +73,9 @@ def captions_of_items(folder: Path, n: int) -> Path:
 def items_of(run: Path) -> pd.DataFrame:
     """The items of a run in words; `even`: whether their scene has an even number."""
     items = pd.read_csv(run / "tables" / "items.csv")
-    return items.assign(even=items["scene_id"].str.extract(r"(\d+)", expand=False).astype(int) % 2 == 0)
+    return items.assign(
+        even=items["scene_id"].str.extract(r"(\d+)", expand=False).astype(int) % 2 == 0
+    )
 
 
 def answers_of(run: Path) -> pd.DataFrame:
@@ -106,14 +114,20 @@ class Rules(Chat):
 def say(rule: str, pictures: list[int], text: str, seed: int) -> tuple[str, str]:
     """The answer of a rule to a question, and why it ends.
 
-    `first` says A, or yes; `true` the truth; `errs` reasons rightly and errs; `even` is right where the picture that
-    is named first is even; `sometimes` is right by the seed; `blind` chooses by the words of the options alone.
+    `first` says A, or yes; `true` the truth; `errs` reasons rightly and errs; `even` is right where
+    the picture that
+    is named first is even; `sometimes` is right by the seed; `blind` chooses by the words of the
+    options alone.
     """
     if rule == "blind":
-        options = sorted(re.findall(r"^([A-E])\. (.*)$", text, re.MULTILINE), key=lambda option: option[1])
+        options = sorted(
+            re.findall(r"^([A-E])\. (.*)$", text, re.MULTILINE), key=lambda option: option[1]
+        )
         return options[0][0] if options else "A", "stop"
     named = [int(n) for n in PICTURE.findall(text)]
-    if len(pictures) > 1 and len(named) > 1:  # assignments: each option names the first picture's caption first
+    if (
+        len(pictures) > 1 and len(named) > 1
+    ):  # assignments: each option names the first picture's caption first
         right, n = named[::2].index(pictures[0]), 2
     elif len(pictures) > 1:
         right, n = pictures.index(named[0]), len(pictures)
@@ -129,7 +143,10 @@ def say(rule: str, pictures: list[int], text: str, seed: int) -> tuple[str, str]
         "true": (f"The answer is {labels[right]}.", "stop"),
         "reasoner": (labels[right], "stop"),
         "small": (labels[right], "stop"),
-        "errs": (f"<think>It shows it. Answer: {labels[right]}</think>\nSo, my final answer: {wrong}", "stop"),
+        "errs": (
+            f"<think>It shows it. Answer: {labels[right]}</think>\nSo, my final answer: {wrong}",
+            "stop",
+        ),
         "refuses": ("I'm sorry, but I can't help with that.", "stop"),
         "filtered": ("", "content_filter"),
         "cut": (f"Let me see. The answer is {labels[right]}", "length"),

@@ -1,4 +1,5 @@
-"""What answers do to the outcome of their item: right, wrong, wrong without a label, or unscored."""
+"""What answers do to the outcome of their item: right, wrong, wrong without a label, or
+unscored."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +16,8 @@ from generator.dataset.answer_reader import UNREAD, Reading
 from generator.dataset.questions import CHOICE, YES_NO, Question
 
 ROWS: Any = SimpleNamespace(item=["i", "i", "other"], truth=[True, False, True])
-"""Candidates: the true and the false caption of the item i, and a caption of an item that is not asked."""
+"""Candidates: the true and the false caption of the item i, and a caption of an item that is not
+asked."""
 RIGHT, WRONG, NOTHING, BROKEN = "right", "wrong", "nothing", "broken"
 KINDS = (RIGHT, WRONG, NOTHING, BROKEN)
 
@@ -62,7 +64,8 @@ def outcome(answered: list[Answered], sample: int = -1) -> str:
 
 
 def expected(kinds: list[str]) -> str:
-    """The rule: wrong in one order is wrong; then unread is wrong; then a failed request leaves the item unscored."""
+    """The rule: wrong in one order is wrong; then unread is wrong; then a failed request leaves the
+    item unscored."""
     for kind, result in ((WRONG, WRONG), (NOTHING, "unread"), (BROKEN, "unscored")):
         if kind in kinds:
             return result
@@ -78,7 +81,9 @@ def test_the_outcome_of_an_item(first: str, second: str, ask: Any) -> None:
 
 @given(st.lists(st.sampled_from(KINDS), min_size=3, max_size=3))
 def test_the_majority_is_of_the_answers_that_have_a_label(kinds: list[str]) -> None:
-    answered = [answer for sample, kind in enumerate(kinds) for answer in choices([kind, kind], sample)]
+    answered = [
+        answer for sample, kind in enumerate(kinds) for answer in choices([kind, kind], sample)
+    ]
     labels = [kind for kind in kinds if kind in (RIGHT, WRONG)]
     right, wrong = labels.count(RIGHT), labels.count(WRONG)
     found = outcome(answered)

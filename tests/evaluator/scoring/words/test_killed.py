@@ -20,11 +20,15 @@ def started(server: Server, benchmark: Path, out: Path) -> subprocess.Popen[byte
     model = server.spec("even", concurrency=CONCURRENCY)
     command = ["ask", f"table:{benchmark}", "--model", model, "--orders", "1", "--out", str(out)]
     return subprocess.Popen(
-        [sys.executable, "-c", _CODE, *command], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        [sys.executable, "-c", _CODE, *command],
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
     )
 
 
-def stop_after(server: Server, process: subprocess.Popen[bytes], n: int, how: signal.Signals) -> None:
+def stop_after(
+    server: Server, process: subprocess.Popen[bytes], n: int, how: signal.Signals
+) -> None:
     """Send a signal when n questions were asked."""
     while server.asked.total() < n:
         assert process.poll() is None
@@ -36,8 +40,8 @@ def stop_after(server: Server, process: subprocess.Popen[bytes], n: int, how: si
 @pytest.mark.full
 @pytest.mark.parametrize("n", [10_000])
 def test_a_killed_run_asks_nothing_twice(n: int, tmp_path: Path) -> None:
-    """Ctrl-C lets the questions under way end: none is asked again. After SIGKILL only those are that were under
-    way, whose answers never came."""
+    """Ctrl-C lets the questions under way end: none is asked again. After SIGKILL only those are
+    that were under way, whose answers never came."""
     benchmark = captions_of_items(tmp_path / "items", n)
     with serving(Rules, wait=0.002) as server:
         stop_after(server, started(server, benchmark, tmp_path / "run"), n // 4, signal.SIGINT)

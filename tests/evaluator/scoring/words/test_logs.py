@@ -1,6 +1,8 @@
-"""Logs of other tools on exported questions: each item's outcome is what its answers imply; other files are refused.
+"""Logs of other tools on exported questions: each item's outcome is what its answers imply; other
+files are refused.
 
-The tests marked full run lmms-eval and Inspect themselves, where TOOLS_PYTHON or this Python has them.
+The tests marked full run lmms-eval and Inspect themselves, where TOOLS_PYTHON or this Python has
+them.
 """
 
 import csv
@@ -80,23 +82,35 @@ eval("task.py", model=model, log_dir="logs", log_format=sys.argv[1], log_images=
 def questions(dataset: Path, tmp_path: Path, *more: str) -> list[dict[str, Any]]:
     out = tmp_path / "exported"
     succeed("gen export inspect", dataset, "--out", out, *more)
-    return [json.loads(line) for line in (out / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [
+        json.loads(line)
+        for line in (out / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
 
 
 def answer_of(row: dict[str, Any]) -> str:
     """By the item's group: the truth, always A, a refusal, or the truth after reasoning."""
     kind = sum(map(ord, row["item"])) % 4
-    return (row["answer"], "A", "I'm sorry, I can't help with that.", f"<think>A, or B</think>\n{row['answer']}")[kind]
+    return (
+        row["answer"],
+        "A",
+        "I'm sorry, I can't help with that.",
+        f"<think>A, or B</think>\n{row['answer']}",
+    )[kind]
 
 
 def write_log(tool: str, rows: list[dict[str, Any]], path: Path) -> Path:
     """A log of a tool, with the entries that are read and some more."""
     path = path.with_suffix({"lmms-eval": ".jsonl", "inspect": ".json"}.get(tool, f".{tool}"))
     said = [answer_of(row) for row in rows]
-    table = pd.DataFrame({"index": range(len(rows)), "id": [row["id"] for row in rows], "prediction": said})
+    table = pd.DataFrame(
+        {"index": range(len(rows)), "id": [row["id"] for row in rows], "prediction": said}
+    )
     if tool == "lmms-eval":
         right = [{"id": each, "score": 0.0} for each in table["id"]]
-        told = table.rename(columns={"index": "doc_id", "prediction": "filtered_resps"}).drop(columns="id")
+        told = table.rename(columns={"index": "doc_id", "prediction": "filtered_resps"}).drop(
+            columns="id"
+        )
         told.assign(doc_hash="0", right=right).to_json(path, orient="records", lines=True)
     elif tool == "inspect":
         ends = {"choices": [{"stop_reason": "stop"}]}
@@ -148,12 +162,36 @@ def test_a_workbook_that_has_a_column_twice_is_refused(tmp_path: Path) -> None:
 def test_a_log_is_compared_with_a_run_and_gets_a_page(rendered: Path, tmp_path: Path) -> None:
     rows = questions(rendered, tmp_path, "--protocol", "binary")
     log = write_log("lmms-eval", rows, tmp_path / "log")
-    succeed("score measure", "--items", log, "--dataset", rendered, "--model", "theirs", "--out", tmp_path / "theirs")
-    succeed("score run", rendered, "--model", "blind:length", "--protocol", "binary", "--out", tmp_path / "ours")
-    compared = json.loads(succeed("score compare", tmp_path / "theirs", tmp_path / "ours", "--json").stdout)
+    succeed(
+        "score measure",
+        "--items",
+        log,
+        "--dataset",
+        rendered,
+        "--model",
+        "theirs",
+        "--out",
+        tmp_path / "theirs",
+    )
+    succeed(
+        "score run",
+        rendered,
+        "--model",
+        "blind:length",
+        "--protocol",
+        "binary",
+        "--out",
+        tmp_path / "ours",
+    )
+    compared = json.loads(
+        succeed("score compare", tmp_path / "theirs", tmp_path / "ours", "--json").stdout
+    )
     (items,) = compared["items"]
     assert {row["metric"] for row in compared["rows"]} == {"accuracy"}
-    assert items["compared"] + sum(each["items"] for each in items["unscored"].values()) == len(rows) // 2
+    assert (
+        items["compared"] + sum(each["items"] for each in items["unscored"].values())
+        == len(rows) // 2
+    )
     succeed("score report", tmp_path / "theirs", "--out", tmp_path / "page.html")
     assert "theirs" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
@@ -163,7 +201,9 @@ def test_items_whose_orders_the_log_lacks_are_unscored_unless_they_are_wrong_alr
 ) -> None:
     rows = questions(rendered, tmp_path, "--protocol", "binary")
     log = write_log("lmms-eval", rows[:-1], tmp_path / "log")
-    done = succeed("score measure", "--items", log, "--dataset", rendered, "--out", tmp_path / "run")
+    done = succeed(
+        "score measure", "--items", log, "--dataset", rendered, "--out", tmp_path / "run"
+    )
     assert "1 items lack some of their questions" in done.stderr
     wrong = not answer_of(rows[-2]).endswith(rows[-2]["answer"])
     assert rows[-2]["item"] == rows[-1]["item"]
@@ -178,7 +218,11 @@ def test_epochs_of_inspect_are_samples(rendered: Path, tmp_path: Path) -> None:
     right = {row["id"]: row["answer"] for row in rows}
     content["samples"] = [
         {**sample, "epoch": epoch}
-        | ({"output": {**sample["output"], "completion": right[sample["id"]]}} if epoch == 3 else {})
+        | (
+            {"output": {**sample["output"], "completion": right[sample["id"]]}}
+            if epoch == 3
+            else {}
+        )
         for sample in content["samples"]
         for epoch in (1, 2, 3)
     ]
@@ -192,10 +236,14 @@ def test_epochs_of_inspect_are_samples(rendered: Path, tmp_path: Path) -> None:
     for item, orders in answers.items():
         # Refusals have no label, so the third epoch decides.
         assert found[item, "accuracy", ""][0] == f"{float(item in refused or all(orders)):g}"
-        assert float(found[item, "accuracy, mean of 3", ""][0]) == pytest.approx((1 + 2 * all(orders)) / 3)
+        assert float(found[item, "accuracy, mean of 3", ""][0]) == pytest.approx(
+            (1 + 2 * all(orders)) / 3
+        )
 
 
-def test_a_log_of_one_split_has_only_the_items_of_that_split(rendered: Path, tmp_path: Path) -> None:
+def test_a_log_of_one_split_has_only_the_items_of_that_split(
+    rendered: Path, tmp_path: Path
+) -> None:
     rows = questions(rendered, tmp_path, "--protocol", "binary", "--split", "unseen")
     log = write_log("lmms-eval", rows, tmp_path / "log")
     succeed("score measure", "--items", log, "--dataset", rendered, "--out", tmp_path / "run")
@@ -207,7 +255,10 @@ def test_a_log_of_one_split_has_only_the_items_of_that_split(rendered: Path, tmp
 
 def test_other_files_are_refused(rendered: Path, tmp_path: Path) -> None:
     rows = questions(rendered, tmp_path, "--protocol", "binary", "--split", "unseen")
-    log, of = write_log("lmms-eval", rows, tmp_path / "log"), ("--dataset", rendered, "--out", tmp_path / "run")
+    log, of = (
+        write_log("lmms-eval", rows, tmp_path / "log"),
+        ("--dataset", rendered, "--out", tmp_path / "run"),
+    )
     refuse("give the --dataset", "score measure", "--items", log)
     refuse("leave --probabilities out", "score measure", "--items", log, *of, "--probabilities")
     changed = (rows[0]["id"][:-1] + "x", rows[0]["id"].replace(".1of", ".0.1of"))
@@ -234,26 +285,40 @@ def test_other_files_are_refused(rendered: Path, tmp_path: Path) -> None:
 def python_with(package: str) -> str:
     """The Python that has a tool. Skips the test where none has it."""
     for python in filter(None, (os.environ.get("TOOLS_PYTHON"), sys.executable)):
-        code = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({package!r}) is None)"
+        code = (
+            f"import importlib.util, sys; sys.exit(importlib.util.find_spec({package!r}) is None)"
+        )
         if subprocess.run([python, "-c", code], check=False).returncode == 0:
             return python
     pytest.skip(f"{package} is not installed; name a Python that has it in TOOLS_PYTHON")
 
 
 def run_tool(python: str, program: str, folder: Path, argument: str) -> Path:
-    """Run a tool's own program in the exported folder, with a model that answers by RULE; returns its log."""
+    """Run a tool's own program in the exported folder, with a model that answers by RULE; returns
+    its log."""
     (folder / "rule.py").write_text(RULE, encoding="utf-8")
     (folder / "run.py").write_text(program, encoding="utf-8")
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(folder / "hf")}
     done = subprocess.run(
-        [python, "run.py", argument], cwd=folder, capture_output=True, text=True, check=False, env=environment
+        [python, "run.py", argument],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    logs = [path for path in (folder / "logs").rglob("*") if "results" not in path.name and path.is_file()]
+    logs = [
+        path
+        for path in (folder / "logs").rglob("*")
+        if "results" not in path.name and path.is_file()
+    ]
     if len(logs) == 1:
         return logs[0]
     joined = folder / "log.jsonl"
-    joined.write_text("".join(path.read_text(encoding="utf-8") for path in sorted(logs)), encoding="utf-8")
+    joined.write_text(
+        "".join(path.read_text(encoding="utf-8") for path in sorted(logs)), encoding="utf-8"
+    )
     return joined
 
 
@@ -261,19 +326,35 @@ def run_tool(python: str, program: str, folder: Path, argument: str) -> Path:
 @pytest.mark.parametrize(
     ("tool", "form"), [("lmms_eval", "choice"), ("inspect_ai", "choice"), ("inspect_ai", "yes-no")]
 )
-def test_each_item_is_as_score_ask_finds_it(undisturbed: Path, tmp_path: Path, tool: str, form: str) -> None:
+def test_each_item_is_as_score_ask_finds_it(
+    undisturbed: Path, tmp_path: Path, tool: str, form: str
+) -> None:
     python = python_with(tool)
     dataset = Path(shutil.copytree(undisturbed, tmp_path / "dataset"))
     succeed("gen describe", dataset, "--name", "asked")
     of = ("--benchmark", "asked", "--form", form)
     out = tmp_path / "exported"
     succeed("gen export", tool.removesuffix("_ai").replace("_", "-"), dataset, "--out", out, *of)
-    name = next((path.stem for path in out.glob("*.yaml") if not path.stem.endswith("_part")), "json")
+    name = next(
+        (path.stem for path in out.glob("*.yaml") if not path.stem.endswith("_part")), "json"
+    )
     log = run_tool(python, LMMS_EVAL if tool == "lmms_eval" else INSPECT, out, name)
     measured, asked = tmp_path / "measured", tmp_path / "asked"
-    succeed("score measure", "--items", log, "--dataset", dataset, "--benchmark", "asked", "--out", measured)
+    succeed(
+        "score measure",
+        "--items",
+        log,
+        "--dataset",
+        dataset,
+        "--benchmark",
+        "asked",
+        "--out",
+        measured,
+    )
     model = f"python:{out / 'rule.py'}:make"
-    done = run_process("score", "ask", dataset, *of, "--model", model, "--out", asked)  # another rule.py each time
+    done = run_process(
+        "score", "ask", dataset, *of, "--model", model, "--out", asked
+    )  # another rule.py each time
     assert done.returncode == 0, done.stderr
     assert outcomes(measured) == outcomes(asked)
     assert {value for value, _ in outcomes(asked).values()} >= {"0", "1"}

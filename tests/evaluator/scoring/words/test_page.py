@@ -16,7 +16,14 @@ def test_the_gallery_has_whole_answers(browser: Any, tmp_path: Path) -> None:
     benchmark = every_protocol(tmp_path / "items")
     with serving(Rules) as server:
         for rule in ("errs", "first"):
-            command = ("ask", f"table:{benchmark}", "--model", server.spec(rule), "--out", tmp_path / rule)
+            command = (
+                "ask",
+                f"table:{benchmark}",
+                "--model",
+                server.spec(rule),
+                "--out",
+                tmp_path / rule,
+            )
             succeed("score", *command)
     runs = [f"{rule}={tmp_path / rule}" for rule in ("errs", "first")]
     succeed("score report", *runs, "--out", tmp_path / "report.html")

@@ -1,4 +1,5 @@
-"""Models that answer by fixed rules get exactly the scores that the rules imply, in every protocol."""
+"""Models that answer by fixed rules get exactly the scores that the rules imply, in every
+protocol."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +15,14 @@ from generator.base.files import read_json
 from tests.conftest import succeed
 from tests.evaluator.chat import Server, completion, serving
 from tests.evaluator.conftest import assert_one_sentence, score_command
-from tests.evaluator.scoring.words.rules import PICTURE, Rules, answers_of, captions_of_items, every_protocol, items_of
+from tests.evaluator.scoring.words.rules import (
+    PICTURE,
+    Rules,
+    answers_of,
+    captions_of_items,
+    every_protocol,
+    items_of,
+)
 
 WITHOUT_LABEL = {"refuses": "refused", "filtered": "refused", "cut": "cut_off", "rambles": "unread"}
 
@@ -49,18 +57,24 @@ def assert_ends(done: Result, *said: str) -> None:
 def shares(results: dict[str, Any]) -> pd.DataFrame:
     """The rows of what is right, without gaps and kinds of errors."""
     rows = pd.DataFrame(results["rows"])
-    return rows[~rows["is_gap"] & (rows["unit"] == "share") & rows["error"].isna() & (rows["items"] > 0)]
+    return rows[
+        ~rows["is_gap"] & (rows["unit"] == "share") & rows["error"].isna() & (rows["items"] > 0)
+    ]
 
 
 @pytest.mark.parametrize("form", ["choice", pytest.param("yes-no", marks=pytest.mark.full)])
 @pytest.mark.parametrize(
     ("rule", "value"),
-    [("errs", 0.0), *(pytest.param(*each, marks=pytest.mark.full) for each in (("true", 1.0), ("first", 0.0)))],
+    [
+        ("errs", 0.0),
+        *(pytest.param(*each, marks=pytest.mark.full) for each in (("true", 1.0), ("first", 0.0))),
+    ],
 )
 def test_what_is_always_or_never_right(
     server: Server, benchmark: Path, tmp_path: Path, rule: str, value: float, form: str
 ) -> None:
-    """Always the true one; always A, which no cyclic order lets pass, or always yes; and right reasoning that errs."""
+    """Always the true one; always A, which no cyclic order lets pass, or always yes; and right
+    reasoning that errs."""
     results = asked(benchmark, server.spec(rule), tmp_path / "run", "--form", form)
     found = shares(results)
     assert set(found["protocol"]) == set(pd.read_csv(benchmark)["protocol"])
@@ -78,10 +92,17 @@ def test_what_is_always_or_never_right(
 
 
 @pytest.mark.parametrize(
-    "rule", ["refuses", *(pytest.param(rule, marks=pytest.mark.full) for rule in ("filtered", "cut", "rambles"))]
+    "rule",
+    [
+        "refuses",
+        *(pytest.param(rule, marks=pytest.mark.full) for rule in ("filtered", "cut", "rambles")),
+    ],
 )
-def test_what_says_nothing_is_wrong(server: Server, benchmark: Path, tmp_path: Path, rule: str) -> None:
-    """Refusals, answers that are cut off, and prose are wrong, and are counted apart with the whole answer."""
+def test_what_says_nothing_is_wrong(
+    server: Server, benchmark: Path, tmp_path: Path, rule: str
+) -> None:
+    """Refusals, answers that are cut off, and prose are wrong, and are counted apart with the whole
+    answer."""
     results = asked(benchmark, server.spec(rule), tmp_path / "run")
     rows = shares(results).query("metric != 'brittleness'")  # needs one of two to be right
     assert (rows["value"] == 0).all()
@@ -95,11 +116,14 @@ def test_what_says_nothing_is_wrong(server: Server, benchmark: Path, tmp_path: P
 
 
 def test_some_items_are_right(server: Server, benchmark: Path, tmp_path: Path) -> None:
-    """The rule is right of pictures of even numbers: so are the items of their scenes, in every protocol."""
+    """The rule is right of pictures of even numbers: so are the items of their scenes, in every
+    protocol."""
     results = asked(benchmark, server.spec("even"), tmp_path / "run")
     items = items_of(tmp_path / "run")
     of = items[(items["protocol"] != "pairs") & items["value"].notna()]
-    of = of[~of["metric"].str.contains(" - |gap|brittleness")]  # differences, and what only some are right can be
+    of = of[
+        ~of["metric"].str.contains(" - |gap|brittleness")
+    ]  # differences, and what only some are right can be
     assert (of["value"] == of["even"]).all()
     assert 0 < of["even"].mean() < 1
     binary = shares(results).query("protocol == 'binary' and kind == 'swap'")
@@ -132,13 +156,24 @@ def test_matching_is_asked_in_both_orders_of_the_images_and_of_the_captions(
 
 
 def test_samples(server: Server, tmp_path: Path) -> None:
-    """The majority, the mean and all of K, computed again from the answers; and an item's samples are one item."""
+    """The majority, the mean and all of K, computed again from the answers; and an item's samples
+    are one item."""
     benchmark = captions_of_items(tmp_path / "items", 40)
-    asked(benchmark, server.spec("sometimes"), tmp_path / "run", "--samples", "5", "--temperature", "0.7")
+    asked(
+        benchmark,
+        server.spec("sometimes"),
+        tmp_path / "run",
+        "--samples",
+        "5",
+        "--temperature",
+        "0.7",
+    )
     answers = answers_of(tmp_path / "run")
     answers["right"] = [
         options[int(says)] == true
-        for options, says, true in zip(answers["options"], answers["says"], answers["true"], strict=True)
+        for options, says, true in zip(
+            answers["options"], answers["says"], answers["true"], strict=True
+        )
     ]
     by_sample = answers.groupby(["item_id", "sample"])["right"].all().unstack()
     most = answers.groupby(["item_id", "order"])["right"].sum().gt(2).unstack().all(axis=1)
@@ -160,19 +195,32 @@ def test_samples(server: Server, tmp_path: Path) -> None:
 
 
 def test_a_number_of_orders_and_a_prompt_of_ones_own(server: Server, tmp_path: Path) -> None:
-    """One order asks a question an item; the words of questions come from the file, whose digest the results have."""
+    """One order asks a question an item; the words of questions come from the file, whose digest
+    the results have."""
     benchmark = captions_of_items(tmp_path / "items", 8)
-    (tmp_path / "own.toml").write_text('choice = "Pick one:\\n{options}"\noption = "{letter}. {caption}!"\n')
+    (tmp_path / "own.toml").write_text(
+        'choice = "Pick one:\\n{options}"\noption = "{letter}. {caption}!"\n'
+    )
     before = server.asked.total()
     results = asked(
-        benchmark, server.spec("true"), tmp_path / "run", "--orders", "1", "--prompt", str(tmp_path / "own.toml")
+        benchmark,
+        server.spec("true"),
+        tmp_path / "run",
+        "--orders",
+        "1",
+        "--prompt",
+        str(tmp_path / "own.toml"),
     )
     assert server.asked.total() - before == 8
-    (texts,) = {text.partition("\n")[0] for model, _, text, _ in server.asked if text.startswith("Pick")}
+    (texts,) = {
+        text.partition("\n")[0] for model, _, text, _ in server.asked if text.startswith("Pick")
+    }
     assert texts == "Pick one:"
     usual = asked(benchmark, server.spec("true"), tmp_path / "usual", "--orders", "1")
     assert results["rules"]["words"]["prompt"] != usual["rules"]["words"]["prompt"]
-    done = score_command("ask", f"table:{benchmark}", "--model", server.spec("true"), "--out", tmp_path / "run")
+    done = score_command(
+        "ask", f"table:{benchmark}", "--model", server.spec("true"), "--out", tmp_path / "run"
+    )
     assert_one_sentence(done, "holds a run of another question")
 
 
@@ -187,8 +235,16 @@ def test_batch_files(server: Server, tmp_path: Path) -> None:
     answers = []
     for line in lines[:-1]:
         body = completion("even", "A", "stop")
-        answers.append({"custom_id": line["custom_id"], "response": {"status_code": 200, "body": body}, "error": None})
-    answers.append({"custom_id": lines[-1]["custom_id"], "response": None, "error": {"message": "expired"}})
+        answers.append(
+            {
+                "custom_id": line["custom_id"],
+                "response": {"status_code": 200, "body": body},
+                "error": None,
+            }
+        )
+    answers.append(
+        {"custom_id": lines[-1]["custom_id"], "response": None, "error": {"message": "expired"}}
+    )
     (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, answers[::-1])))
     succeed("score ask", *place, "--from", tmp_path / "answers.jsonl", "--out", tmp_path / "run")
     assert server.asked.total() == before
@@ -198,18 +254,27 @@ def test_batch_files(server: Server, tmp_path: Path) -> None:
     assert items["unscored"].dropna().str.contains("it has no answer").all()
     (tmp_path / "other.jsonl").write_text(json.dumps({**answers[0], "custom_id": "other"}))
     assert_one_sentence(
-        score_command("ask", *place, "--from", tmp_path / "other.jsonl"), "answers none of these 20 questions"
+        score_command("ask", *place, "--from", tmp_path / "other.jsonl"),
+        "answers none of these 20 questions",
     )
     (tmp_path / "page.jsonl").write_text("<html>")
     assert_one_sentence(
-        score_command("ask", *place, "--from", tmp_path / "page.jsonl"), "is no answer in OpenAI's batch format"
+        score_command("ask", *place, "--from", tmp_path / "page.jsonl"),
+        "is no answer in OpenAI's batch format",
     )
 
 
 def test_a_run_that_breaks_goes_on_and_asks_nothing_twice(tmp_path: Path) -> None:
     benchmark = captions_of_items(tmp_path / "items", 60)
     with serving(Rules, answers=50, wait=0.02) as server:
-        place = ("ask", f"table:{benchmark}", "--model", server.spec("even", concurrency=4), "--out", tmp_path / "run")
+        place = (
+            "ask",
+            f"table:{benchmark}",
+            "--model",
+            server.spec("even", concurrency=4),
+            "--out",
+            tmp_path / "run",
+        )
         assert_ends(score_command(*place), "has stopped answering", "out of order")
         answered = 50
         server.handler.answers = 10**9
@@ -220,7 +285,9 @@ def test_a_run_that_breaks_goes_on_and_asks_nothing_twice(tmp_path: Path) -> Non
         before = server.asked.total()
         succeed("score", *place[:-1], tmp_path / "again")
         assert server.asked.total() == before
-    assert (tmp_path / "run" / "answers.parquet").read_bytes() == (tmp_path / "again" / "answers.parquet").read_bytes()
+    assert (tmp_path / "run" / "answers.parquet").read_bytes() == (
+        tmp_path / "again" / "answers.parquet"
+    ).read_bytes()
 
 
 def test_a_budget(server: Server, tmp_path: Path) -> None:
@@ -244,10 +311,14 @@ def test_a_budget(server: Server, tmp_path: Path) -> None:
         ("busy", "run the same command again later"),
     ],
 )
-def test_one_sentence(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str, said: str) -> None:
+def test_one_sentence(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str, said: str
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     benchmark = captions_of_items(tmp_path / "items", 30)
-    done = score_command("ask", f"table:{benchmark}", "--model", server.spec(rule), "--out", tmp_path / "run")
+    done = score_command(
+        "ask", f"table:{benchmark}", "--model", server.spec(rule), "--out", tmp_path / "run"
+    )
     assert_ends(done, said)
     for file in (path for path in tmp_path.rglob("*") if path.is_file()):
         assert b"very-secret" not in file.read_bytes()
@@ -257,7 +328,14 @@ def test_one_sentence(server: Server, tmp_path: Path, monkeypatch: pytest.Monkey
 def test_an_image_that_is_too_large(server: Server, tmp_path: Path) -> None:
     """Its items are unscored, the others measured; one sentence says so."""
     benchmark = captions_of_items(tmp_path / "items", 20)
-    done = succeed("score ask", f"table:{benchmark}", "--model", server.spec("small"), "--out", tmp_path / "run")
+    done = succeed(
+        "score ask",
+        f"table:{benchmark}",
+        "--model",
+        server.spec("small"),
+        "--out",
+        tmp_path / "run",
+    )
     assert "questions have no answer (not answered: Error code: 413" in done.stderr
     items = items_of(tmp_path / "run")
     assert (items["unscored"].isna() == items["even"]).all()
@@ -270,28 +348,42 @@ def test_a_model_that_takes_fewer_parameters(server: Server, tmp_path: Path) -> 
     results = asked(benchmark, server.spec("reasoner"), tmp_path / "run")
     assert (shares(results)["value"] == 1).all()
     assert not answers_of(tmp_path / "run")["finish"].str.startswith(FAILED).any()
-    assert read_json(tmp_path / "run" / "run.json")["info"]["not_taken"] == ["max_tokens", "temperature"]
+    assert read_json(tmp_path / "run" / "run.json")["info"]["not_taken"] == [
+        "max_tokens",
+        "temperature",
+    ]
 
 
-def test_retrieval_and_other_models_are_not_asked(server: Server, drawn: Path, tmp_path: Path) -> None:
+def test_retrieval_and_other_models_are_not_asked(
+    server: Server, drawn: Path, tmp_path: Path
+) -> None:
     done = score_command("ask", drawn, "--model", "blind:length", "--out", tmp_path / "run")
     assert_one_sentence(done, "Models of blind: do not answer in words")
     command = ("ask", drawn, "--model", server.spec("first"), "--out", tmp_path / "run")
-    assert_one_sentence(score_command(*command, "--protocol", "retrieval"), "'retrieval' cannot be asked in words")
+    assert_one_sentence(
+        score_command(*command, "--protocol", "retrieval"), "'retrieval' cannot be asked in words"
+    )
     assert_one_sentence(score_command(*command, "--samples", "3"), "give a --temperature")
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("form", ["choice", "yes-no"])
-def test_samples_of_every_protocol(server: Server, benchmark: Path, tmp_path: Path, form: str) -> None:
-    """What never varies is the same in one sample, in the majority, in the mean and in all of three."""
+def test_samples_of_every_protocol(
+    server: Server, benchmark: Path, tmp_path: Path, form: str
+) -> None:
+    """What never varies is the same in one sample, in the majority, in the mean and in all of
+    three."""
     alone = shares(asked(benchmark, server.spec("even"), tmp_path / "one", "--form", form))
     more = ("--samples", "3", "--temperature", "1")
-    several = shares(asked(benchmark, server.spec("even"), tmp_path / "three", "--form", form, *more))
+    several = shares(
+        asked(benchmark, server.spec("even"), tmp_path / "three", "--form", form, *more)
+    )
     labels = ["protocol", "metric", "kind", "skill", "level", "n", "split", "average"]
     wanted = alone.fillna("").set_index(labels)["value"].to_dict()
     for name in ("", ", mean of 3", ", all 3"):
-        part = several[several["metric"].str.endswith(name) if name else ~several["metric"].str.contains(" 3")]
+        part = several[
+            several["metric"].str.endswith(name) if name else ~several["metric"].str.contains(" 3")
+        ]
         part = part.assign(metric=part["metric"].str.replace(name, "")) if name else part
         assert part.fillna("").set_index(labels)["value"].to_dict() == pytest.approx(wanted)
 
@@ -300,7 +392,13 @@ def test_damaged_answers_are_one_sentence(server: Server, tmp_path: Path) -> Non
     benchmark, run = captions_of_items(tmp_path / "items", 4), tmp_path / "run"
     asked(benchmark, server.spec("true"), run)
     whole = answers_of(run)
-    wrong = (("options", [[99, 98]]), ("options", [[]]), ("true", [7777]), ("sample", [None]), ("item_id", ["x"]))
+    wrong = (
+        ("options", [[99, 98]]),
+        ("options", [[]]),
+        ("true", [7777]),
+        ("sample", [None]),
+        ("item_id", ["x"]),
+    )
     for name, value in wrong:
         damaged = whole.astype(object)
         damaged[name] = value * len(whole)

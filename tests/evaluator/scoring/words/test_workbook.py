@@ -12,7 +12,8 @@ from generator.base.errors import UserError
 
 MIB = 1 << 20
 SHEET = (
-    '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>{}</sheetData></worksheet>'
+    "<worksheet "
+    'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>{}</sheetData></worksheet>'
 )
 STRINGS = '<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{}</sst>'
 
@@ -27,8 +28,12 @@ def write_bomb(path: Path, strings: list[str], cells: int) -> Path:
     if shared not in types:
         override = f'<Override PartName="/xl/sharedStrings.xml" ContentType="{shared}"/></Types>'
         parts["[Content_Types].xml"] = types.replace("</Types>", override).encode()
-    parts["xl/worksheets/sheet1.xml"] = SHEET.format('<row><c t="s"><v>0</v></c></row>' * cells).encode()
-    parts["xl/sharedStrings.xml"] = STRINGS.format("".join(f"<si><t>{text}</t></si>" for text in strings)).encode()
+    parts["xl/worksheets/sheet1.xml"] = SHEET.format(
+        '<row><c t="s"><v>0</v></c></row>' * cells
+    ).encode()
+    parts["xl/sharedStrings.xml"] = STRINGS.format(
+        "".join(f"<si><t>{text}</t></si>" for text in strings)
+    ).encode()
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as bomb:
         for name, data in parts.items():
             bomb.writestr(name, data)

@@ -8,15 +8,31 @@ from generator.holdout.holdout import Holdout
 from generator.holdout.request import design_of
 
 VALUES, OBJECTS = ("red", "blue"), ("cube", "cone")
-BLOCK = Holdout("color", "shape", VALUES, OBJECTS, 3, tuple(product(VALUES, OBJECTS)), asked=("2x3",))
-RELATED = Holdout("color", "shape", triples=(("cube", "left", "cone"), ("cone", "right", "cube")), opposites=False)
+BLOCK = Holdout(
+    "color", "shape", VALUES, OBJECTS, 3, tuple(product(VALUES, OBJECTS)), asked=("2x3",)
+)
+RELATED = Holdout(
+    "color", "shape", triples=(("cube", "left", "cone"), ("cone", "right", "cube")), opposites=False
+)
 
 
 def test_numbers_of_scenes_are_read() -> None:
     assert parse_scenes("3000") == parse_scenes(None) == DEFAULT_COUNTS
     assert parse_scenes("unseen=900") == {**DEFAULT_COUNTS, "unseen": 900}
-    assert parse_scenes("train=1000,seen=150") == {"train": 1000, "val": 50, "seen": 150, "partial": 150, "unseen": 150}
-    assert parse_scenes("train=5,seen=6") == {"train": 5, "val": 1, "seen": 6, "partial": 1, "unseen": 1}
+    assert parse_scenes("train=1000,seen=150") == {
+        "train": 1000,
+        "val": 50,
+        "seen": 150,
+        "partial": 150,
+        "unseen": 150,
+    }
+    assert parse_scenes("train=5,seen=6") == {
+        "train": 5,
+        "val": 1,
+        "seen": 6,
+        "partial": 1,
+        "unseen": 1,
+    }
 
 
 @given(st.integers(30, 10**6))

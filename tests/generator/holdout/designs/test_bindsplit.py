@@ -10,7 +10,9 @@ def test_the_default_block_leaves_every_name_a_seen_binding() -> None:
 
 
 def test_one_holdout_has_all_blocks() -> None:
-    (holdout,) = BINDSPLIT.draw(("2x3", "relation:pair=1x2"), read_vocabulary("clevr-many"), 5, True)
+    (holdout,) = BINDSPLIT.draw(
+        ("2x3", "relation:pair=1x2"), read_vocabulary("clevr-many"), 5, True
+    )
     assert (len(holdout.bindings), holdout.block_seed, holdout.design) == (6, 5, "bindsplit")
     assert len(holdout.triples) > 2
     assert BINDSPLIT.benchmark_name(holdout) == "color-shape-2x3+relation-pair-1x2-b5"

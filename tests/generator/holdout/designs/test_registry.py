@@ -1,4 +1,5 @@
-"""A design of one's own, added in one file: it is planned, rendered, described, split and verified like the others."""
+"""A design of one's own, added in one file: it is planned, rendered, described, split and verified
+like the others."""
 
 import json
 from collections import Counter
@@ -31,13 +32,21 @@ class TwoBlocks(Design):
     def default_holdout(self, vocabulary: Vocabulary) -> tuple[str, ...]:
         return ("2x2",)
 
-    def draw(self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool) -> list[Holdout]:
+    def draw(
+        self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool
+    ) -> list[Holdout]:
         stream = Stream("two blocks", block_seed)
         values = stream.shuffled(vocabulary.values(vocabulary.tested))[:4]
         objects = stream.shuffled(list(vocabulary.objects))[:4]
-        bindings = tuple((values[i], objects[j]) for i in range(4) for j in range(4) if i // 2 == j // 2)
+        bindings = tuple(
+            (values[i], objects[j]) for i in range(4) for j in range(4) if i // 2 == j // 2
+        )
         block = tuple(values), tuple(objects), block_seed, bindings
-        return [Holdout(vocabulary.tested, vocabulary.category, *block, design=self.name, asked=tuple(asked))]
+        return [
+            Holdout(
+                vocabulary.tested, vocabulary.category, *block, design=self.name, asked=tuple(asked)
+            )
+        ]
 
 
 class AnyOrNone:
@@ -48,7 +57,9 @@ class AnyOrNone:
     def __init__(self, vocabulary: Vocabulary, holdout: Holdout):
         self.vocabulary, self.holdout = vocabulary, holdout
 
-    def place(self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = "") -> Placing:
+    def place(
+        self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = ""
+    ) -> Placing:
         held_out = held_out_bindings(arrangement, self.holdout)
         return Placing("test" if held_out else "train", held_out)
 
@@ -75,13 +86,27 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_design_in_one_file_is_rendered_described_split_and_verified(tmp_path: Path) -> None:
     root = tmp_path / "world"
-    asked = "--design two-blocks --scenes train=10,val=1,seen=2,partial=2,unseen=2 --resolution 64x64 --json"
+    asked = (
+        "--design two-blocks --scenes train=10,val=1,seen=2,partial=2,unseen=2 --resolution 64x64 "
+        "--json"
+    )
     done = succeed(f"gen render {asked} --quality draft --device cpu --workers 1 --out", root)
     assert "Held out: 8 bindings of color and shape (" in done.stderr
     assert json.loads(done.stdout)["benchmark"] == "two-color-shape-2x2-b0"
-    assert json.loads(done.stdout)["scenes"] == {"train": 10, "val": 1, "seen": 2, "partial": 2, "unseen": 2}
+    assert json.loads(done.stdout)["scenes"] == {
+        "train": 10,
+        "val": 1,
+        "seen": 2,
+        "partial": 2,
+        "unseen": 2,
+    }
     succeed("gen describe --protocol binary", root)
-    succeed("gen split --name again", root, "--holdout", root / "benchmarks/two-color-shape-2x2-b0/holdout.json")
+    succeed(
+        "gen split --name again",
+        root,
+        "--holdout",
+        root / "benchmarks/two-color-shape-2x2-b0/holdout.json",
+    )
     assert Dataset.open(root).benchmark("again").manifest["design"] == "two-blocks"
     assert succeed("gen verify", root).stdout.count("clean") == 3
 
@@ -91,13 +116,22 @@ def test_a_design_may_have_splits_of_its_own() -> None:
     (counts,) = SPLITS.scene_counts([holdout], CLEVR, None)
     plan = plan_parts(CLEVR, [WorldPart(holdout, counts)], 0)
     shown = Counter(
-        any(holdout.holds_out(values["color"], thing) for thing, values in planned.objects) for planned in plan
+        any(holdout.holds_out(values["color"], thing) for thing, values in planned.objects)
+        for planned in plan
     )
     assert shown == {False: 30, True: 20}
 
 
 def test_each_design_is_found_by_its_name() -> None:
-    assert design_names() == ("bindsplit", "coverage", "systematicity", "gzsl", "rotation", "two-blocks", "own-splits")
+    assert design_names() == (
+        "bindsplit",
+        "coverage",
+        "systematicity",
+        "gzsl",
+        "rotation",
+        "two-blocks",
+        "own-splits",
+    )
     assert [find_design(name).name for name in design_names()] == [*design_names()]
 
 
@@ -108,5 +142,6 @@ def test_no_module_compares_the_name_of_a_design() -> None:
         if "judge" not in path.parts:
             for line in path.read_text(encoding="utf-8").splitlines():
                 assert not any(
-                    f"design{sign}" in line or f'design"]{sign}' in line for sign in (" ==", " !=", " in (")
+                    f"design{sign}" in line or f'design"]{sign}' in line
+                    for sign in (" ==", " !=", " in (")
                 ), path

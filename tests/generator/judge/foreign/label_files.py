@@ -9,7 +9,12 @@ from generator.holdout.membership import SplitPlan
 from generator.vocabulary.schema import read_vocabulary
 
 LEAKING = {
-    "train": ["cube left sphere", "cylinder left sphere", "cone right sphere", "cone right cylinder"],
+    "train": [
+        "cube left sphere",
+        "cylinder left sphere",
+        "cone right sphere",
+        "cone right cylinder",
+    ],
     "ood_val": [
         "cube left cone",
         "sphere left cylinder",
@@ -39,19 +44,37 @@ def rows(header: str, *lines: str) -> str:
 
 
 COLORS = ["red", "blue", "green", "yellow", "brown", "purple", "cyan", "gray"]
-ANIMALS = ["crow", "fox", "deer stag", "wolf", "lion", "zebra", "deer doe", "bear", "owl", "hare", "newt", "bat"]
+ANIMALS = [
+    "crow",
+    "fox",
+    "deer stag",
+    "wolf",
+    "lion",
+    "zebra",
+    "deer doe",
+    "bear",
+    "owl",
+    "hare",
+    "newt",
+    "bat",
+]
 
 
 def grid(colors: int, animals: int) -> list[tuple[str, str, str, str]]:
-    """Scenes of two of so many animals in two of so many colours: animal, animal, colour, colour."""
+    """Scenes of two of so many animals in two of so many colours: animal, animal, colour,
+    colour."""
     paints = list(permutations(COLORS[:colors], 2))
     return [(*pair, *paint) for pair in permutations(ANIMALS[:animals], 2) for paint in paints]
 
 
 def split_by_block(seed: int) -> tuple[str, ...]:
-    """A table of scenes of 8 colours and 12 animals, split by a generated block, and what its columns are."""
+    """A table of scenes of 8 colours and 12 animals, split by a generated block, and what its
+    columns are."""
     clevr = read_vocabulary("clevr")
-    attributes = {**clevr.attributes, "color": dict.fromkeys(COLORS, clevr.attributes["color"]["red"])}
+    attributes = {
+        **clevr.attributes,
+        "color": dict.fromkeys(COLORS, clevr.attributes["color"]["red"]),
+    }
     objects = dict.fromkeys(ANIMALS, clevr.objects["cube"])
     words = clevr.model_copy(update={"attributes": attributes, "objects": objects})
     plan = SplitPlan(words, draw_block("3x3", words, seed))
@@ -59,7 +82,9 @@ def split_by_block(seed: int) -> tuple[str, ...]:
         f"{one},{other},{first},{second},{n:07}.png,{plan.place(((first, one), (second, other))).split or ''}"
         for n, (one, other, first, second) in enumerate(grid(8, 12))
     ]
-    table = rows("character_name,character2_name,character_texture,character2_texture,filename,fold", *lines)
+    table = rows(
+        "character_name,character2_name,character_texture,character2_texture,filename,fold", *lines
+    )
     roles = "split=fold,first=character_name,first.color=character_texture"
     return table, roles, "second=character2_name,second.color=character2_texture"
 
@@ -69,7 +94,11 @@ def check_block(found: dict[str, Any]) -> None:
     assert (found["status"], found["findings"], found["rows"]) == ("clean", [], 7392)
     table = {row["split"]: row for row in found["familiarity"]["color"]}
     every = table["all"]
-    assert (every["seen"], every["seen_unequal"], every["partial"] - every["partial_unequal"]) == (6042, 810, 504)
+    assert (every["seen"], every["seen_unequal"], every["partial"] - every["partial_unequal"]) == (
+        6042,
+        810,
+        504,
+    )
     assert (every["partial_unequal"], every["unseen"], every["unseen_unequal"]) == (810, 36, 0)
     assert (table["train"]["seen_unequal"], table["no split"]["partial_unequal"]) == (810, 810)
     assert (table["partial"]["partial"], table["unseen"]["unseen"]) == (504, 36)
@@ -79,7 +108,9 @@ def check_block(found: dict[str, Any]) -> None:
 
 def spar(paint: list[tuple[str, str]]) -> str:
     """Labels as of SPAR: two animals, left and right, in pairs of textures."""
-    lines = [f"{a},{b},{x},{y},left,right" for a, b in permutations(ANIMALS[:5], 2) for x, y in paint]
+    lines = [
+        f"{a},{b},{x},{y},left,right" for a, b in permutations(ANIMALS[:5], 2) for x, y in paint
+    ]
     return rows("character,character2,texture,texture2,pos,pos2", *lines)
 
 

@@ -34,7 +34,9 @@ from tests.generator.judge.foreign.label_files import Judged, rows, said
         ("red\u3164cube", "invisible character"),
     ],
 )
-def test_a_label_that_looks_like_one_of_training_is_found(judged: Judged, label: str, fault: str) -> None:
+def test_a_label_that_looks_like_one_of_training_is_found(
+    judged: Judged, label: str, fault: str
+) -> None:
     found = judged({"train": ["red cube", "blue sphere"], "test": [label, "green cone"]})
     assert found["status"] == "failed"
     assert fault in found["faults"]
@@ -56,7 +58,9 @@ def test_labels_of_one_script_other_than_latin_are_clean(judged: Judged) -> None
 
 
 def test_a_table_is_judged_by_its_labels_and_not_by_other_fields(judged: Judged) -> None:
-    table = rows("split,label,author", "train,red cube,\u0418\u0432\u0430\u043d", "test,re\u200bd cube,Ann")
+    table = rows(
+        "split,label,author", "train,red cube,\u0418\u0432\u0430\u043d", "test,re\u200bd cube,Ann"
+    )
     assert judged(table)["faults"] == {"invisible character": 1, "shared arrangement": 1}
     data = [
         {"split": "train", "label": "red cube", "author": "\u0418\u0432\u0430\u043d"},
@@ -73,12 +77,18 @@ def test_a_table_is_judged_by_its_labels_and_not_by_other_fields(judged: Judged)
             '{"train": ["red cube"], "test": ["blue cube"], "train": ["blue cube"]}',
             "the key 'train' is repeated",
         ),
-        ("b.json", '[{"split": "train", "label": "red cube", "label": "blue cube"}]', "the key 'label' is repeated"),
+        (
+            "b.json",
+            '[{"split": "train", "label": "red cube", "label": "blue cube"}]',
+            "the key 'label' is repeated",
+        ),
         ("c.json", '{"train": ["red cube"], "tra\u200bin": ["blue cube"]}', "'train'"),
         ("d.csv", "split,label,label\ntrain,red cube,blue cube\n", "name 'label' twice"),
     ],
 )
-def test_what_two_readers_may_read_in_two_ways_is_refused(tmp_path: Path, name: str, text: str, said: str) -> None:
+def test_what_two_readers_may_read_in_two_ways_is_refused(
+    tmp_path: Path, name: str, text: str, said: str
+) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=said):
         verify_splits(tmp_path / name)
@@ -98,11 +108,17 @@ def test_lists_of_things_and_of_thing_relation_thing(judged: Judged) -> None:
     assert said(pairs, "reordered leak") == [
         '"red cube and blue cone" (train, label 1) = "blue cone and red cube" (test, label 1)'
     ]
-    linked = {"train": [["cube", "left of", "cone"], ["cone", "orbiting", "cube"]], "test": [["cone", "right", "cube"]]}
+    linked = {
+        "train": [["cube", "left of", "cone"], ["cone", "orbiting", "cube"]],
+        "test": [["cone", "right", "cube"]],
+    }
     found = judged(linked)
-    assert said(found, "converse leak") == ['"cube left cone" (train, label 1) = "cone right cube" (test, label 1)']
+    assert said(found, "converse leak") == [
+        '"cube left cone" (train, label 1) = "cone right cube" (test, label 1)'
+    ]
     assert any(
-        "without a known converse, compared in their own words only: orbiting" in note for note in found["notes"]
+        "without a known converse, compared in their own words only: orbiting" in note
+        for note in found["notes"]
     )
 
 
@@ -112,18 +128,30 @@ def test_rows_of_json_and_a_relation_column(judged: Judged) -> None:
         {"first": "cone", "relation": "beneath", "second": "cube", "part": "test"},
     ]
     found = judged(data, "split=part")
-    assert said(found, "converse leak") == ['"cube on cone" (train, entry 1) = "cone beneath cube" (test, entry 2)']
+    assert said(found, "converse leak") == [
+        '"cube on cone" (train, entry 1) = "cone beneath cube" (test, entry 2)'
+    ]
 
 
 @pytest.mark.parametrize(
     ("roles", "task", "expected"),
     [
-        (SplitRoles(training=("trian",)), None, "--train trian: a has no such split; did you mean 'train'?"),
-        (SplitRoles(familiar=("id",)), None, "--familiar id: a has no such split; expected one of: train."),
+        (
+            SplitRoles(training=("trian",)),
+            None,
+            "--train trian: a has no such split; did you mean 'train'?",
+        ),
+        (
+            SplitRoles(familiar=("id",)),
+            None,
+            "--familiar id: a has no such split; expected one of: train.",
+        ),
         (SplitRoles(), "b", "has no task 'b'"),
     ],
 )
-def test_names_that_are_not_there(tmp_path: Path, roles: SplitRoles, task: str | None, expected: str) -> None:
+def test_names_that_are_not_there(
+    tmp_path: Path, roles: SplitRoles, task: str | None, expected: str
+) -> None:
     (tmp_path / "a.json").write_text('{"train": ["red cube"]}', encoding="utf-8")
     with pytest.raises(UserError, match=expected.replace("?", r"\?")):
         verify_splits(tmp_path / "a.json", task=task, roles=roles)
@@ -166,7 +194,12 @@ ANIMALS = "animal,fold\nfox,train\n"
         ("a.json", "{", [], "is not JSON"),
         ("a.json", "[]", [], "holds no labels; expected a list of rows, or labels by split"),
         ("a.json", '{"train": [3]}', [], "expected every label to be a text such as"),
-        ("a.json", '{"train": ["fox"]}', ["label=x"], "labels by split and no columns; leave it out"),
+        (
+            "a.json",
+            '{"train": ["fox"]}',
+            ["label=x"],
+            "labels by split and no columns; leave it out",
+        ),
         ("a.json", '["fox"]', [], "expected every row to be an object with fields"),
         ("a.json", '[{"label": ["fox"]}]', [], "expected a text in the field 'label'"),
         ("b.csv", None, [], "b.csv cannot be read: "),
@@ -185,7 +218,9 @@ def test_mistakes_are_one_sentence(
 
 NAMES = st.sampled_from(["cube", "cone", "sphere"])
 
-RELATIONS = st.sampled_from(["left", "right", "in front of", "behind", "above", "below", "near", "inside"])
+RELATIONS = st.sampled_from(
+    ["left", "right", "in front of", "behind", "above", "below", "near", "inside"]
+)
 
 CONVERSES = {"left": "right", "in front of": "behind", "above": "below"}
 
@@ -204,11 +239,20 @@ def test_labels_say_the_same_exactly_by_their_converse(
     assert (arrangement(label) == arrangement(second)) == same
 
 
-@given(st.lists(st.tuples(st.sampled_from(["red", "blue"]), NAMES), min_size=1, max_size=4), st.data())
-def test_labels_without_relations_say_the_same_in_any_order(things: list[tuple[str, str]], data: st.DataObject) -> None:
+@given(
+    st.lists(st.tuples(st.sampled_from(["red", "blue"]), NAMES), min_size=1, max_size=4), st.data()
+)
+def test_labels_without_relations_say_the_same_in_any_order(
+    things: list[tuple[str, str]], data: st.DataObject
+) -> None:
     shuffled = data.draw(st.permutations(things))
-    other = data.draw(st.lists(st.tuples(st.sampled_from(["red", "blue"]), NAMES), min_size=1, max_size=4))
-    read = [arrangement(read_label(" and ".join(map(" ".join, each)))) for each in (things, shuffled, other)]
+    other = data.draw(
+        st.lists(st.tuples(st.sampled_from(["red", "blue"]), NAMES), min_size=1, max_size=4)
+    )
+    read = [
+        arrangement(read_label(" and ".join(map(" ".join, each))))
+        for each in (things, shuffled, other)
+    ]
     assert read[0] == read[1]
     assert (read[0] == read[2]) == (Counter(things) == Counter(other))
 
@@ -224,4 +268,9 @@ def test_adjectives_in_any_order_and_two_of_one_thing(judged: Judged) -> None:
     )
     assert found["faults"] == {"reordered leak": 1}
     (test,) = [row for row in found["familiarity"]["attribute"] if row["split"] == "test"]
-    assert (test["seen"], test["seen_unequal"], test["partial"], test["partial_unequal"]) == (1, 0, 1, 1)
+    assert (test["seen"], test["seen_unequal"], test["partial"], test["partial_unequal"]) == (
+        1,
+        0,
+        1,
+        1,
+    )

@@ -23,7 +23,10 @@ from tests.generator.judge.foreign.label_files import (
 def test_without_the_three_it_is_clean(judged: Judged) -> None:
     found = judged({**LEAKING, "ood_val": ["cube left cone", "cone right cube"]})
     assert (found["status"], found["findings"]) == ("clean", [])
-    assert "no arrangement is in two splits, in any order of mention or by the converse" in found["sentence"]
+    assert (
+        "no arrangement is in two splits, in any order of mention or by the converse"
+        in found["sentence"]
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -50,10 +53,13 @@ def test_unequal_familiarity_and_exposed_bindings(judged: Judged) -> None:
     )
     found = judged(table, "negative=wrong")
     assert said(found, "asymmetric familiarity") == [
-        '"red cube and green cone" (test, line 5) has 0 bindings that training never shows, its negative '
+        '"red cube and green cone" (test, line 5) has 0 bindings that training never shows, its '
+        "negative "
         '"red cone and green cube" 2'
     ]
-    assert said(found, "exposed binding") == ['"green cube" (train, line 3) is a negative and names green cube']
+    assert said(found, "exposed binding") == [
+        '"green cube" (train, line 3) is a negative and names green cube'
+    ]
     (table_of,) = found["familiarity"].values()
     assert {row["split"]: (row["seen"], row["partial"]) for row in table_of} == {
         "train": (2, 0),
@@ -63,9 +69,14 @@ def test_unequal_familiarity_and_exposed_bindings(judged: Judged) -> None:
 
 
 def test_a_relation_that_training_never_shows(judged: Judged) -> None:
-    table = rows("label,negative,split", "cube left cone,,train", "sphere left cone,cone right cube,test")
+    table = rows(
+        "label,negative,split", "cube left cone,,train", "sphere left cone,cone right cube,test"
+    )
     found = judged(table)
-    assert "has 1 relations that training never shows, its negative" in said(found, "asymmetric familiarity")[0]
+    assert (
+        "has 1 relations that training never shows, its negative"
+        in said(found, "asymmetric familiarity")[0]
+    )
 
 
 def test_the_three_converse_leaks_are_named(judged: Judged) -> None:
@@ -76,9 +87,12 @@ def test_the_three_converse_leaks_are_named(judged: Judged) -> None:
 
 
 def test_a_split_over_ordered_pairs_leaks(judged: Judged) -> None:
-    """A random split over ordered pairs puts one arrangement into two splits, in two orders of mention."""
+    """A random split over ordered pairs puts one arrangement into two splits, in two orders of
+    mention."""
     scenes = grid(4, 6)
-    lines = [f"{a},{b},{x},{y},{'train' if n % 3 else 'test'}" for n, (a, b, x, y) in enumerate(scenes)]
+    lines = [
+        f"{a},{b},{x},{y},{'train' if n % 3 else 'test'}" for n, (a, b, x, y) in enumerate(scenes)
+    ]
     found = judged(rows("first,second,first.color,second.color,split", *lines))
     side = {(a, b, x, y): n % 3 == 0 for n, (a, b, x, y) in enumerate(scenes)}
     leaks = sum(side[a, b, x, y] != side[b, a, y, x] for a, b, x, y in scenes) // 2
@@ -97,14 +111,18 @@ def test_the_same_words_and_the_same_image_in_two_splits(judged: Judged) -> None
         "a green cone,train,3.png",
     )
     found = judged(table)
-    assert said(found, "shared arrangement") == ['"a red cube" (train, line 2) = "red cube" (test, line 3)']
+    assert said(found, "shared arrangement") == [
+        '"a red cube" (train, line 2) = "red cube" (test, line 3)'
+    ]
     assert said(found, "shared image") == ["1.png (train, line 2; test, line 4)"]
     assert found["faults"] == {"shared arrangement": 1, "shared image": 1}
 
 
 def test_a_row_is_named_by_its_first_line(judged: Judged) -> None:
     found = judged('label,split,note\nred cube,train,"two\nlines"\n\nred cube,test,\n')
-    assert said(found, "shared arrangement") == ['"red cube" (train, line 2) = "red cube" (test, line 5)']
+    assert said(found, "shared arrangement") == [
+        '"red cube" (train, line 2) = "red cube" (test, line 5)'
+    ]
 
 
 def test_splits_that_are_meant_to_show_the_same(judged: Judged) -> None:
@@ -163,7 +181,8 @@ def test_one_arrangement_rendered_often_is_no_evidence(judged: Judged) -> None:
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6))
 def test_random_splits_of_a_grid_show_no_shortcut(judged: Judged, seed: int) -> None:
-    """Of designs without a shortcut at most 1 in 100 may be reported as one; these, drawn by seed, are not."""
+    """Of designs without a shortcut at most 1 in 100 may be reported as one; these, drawn by seed,
+    are not."""
     lines = [
         f"{x} {a} and {y} {b},{'train' if (n * 7919 + seed) % 5 else 'test'}"
         for n, (a, b, x, y) in enumerate(grid(4, 5))
@@ -174,7 +193,12 @@ def test_random_splits_of_a_grid_show_no_shortcut(judged: Judged, seed: int) -> 
 
 @pytest.mark.parametrize(
     ("words", "name"),
-    [("To the Left of", "left"), ("on_top_of", "on"), ("next to", "beside"), ("orbiting", "orbiting")],
+    [
+        ("To the Left of", "left"),
+        ("on_top_of", "on"),
+        ("next to", "beside"),
+        ("orbiting", "orbiting"),
+    ],
 )
 def test_words_have_a_name(words: str, name: str) -> None:
     assert relation_name(words) == name
@@ -186,4 +210,7 @@ def test_the_converse_of_the_converse_is_the_relation() -> None:
 
 
 def test_the_longest_phrase_is_found() -> None:
-    assert PHRASE.findall("a cube on top of a cone to the left of a box") == ["on top of", "to the left of"]
+    assert PHRASE.findall("a cube on top of a cone to the left of a box") == [
+        "on top of",
+        "to the left of",
+    ]

@@ -1,4 +1,5 @@
-"""Mesh files whose parts are easily lost: each is read whole, refused, or says which part is missing."""
+"""Mesh files whose parts are easily lost: each is read whole, refused, or says which part is
+missing."""
 
 import base64
 import json
@@ -18,7 +19,8 @@ CORNERS = [corner for a, b, c, d in SIDES for corner in (a, b, c, a, c, d)]
 
 
 def measure(path: str) -> Any:
-    """Extents and surface of a mesh file with its notes, or why it is refused. Runs in Blender's process."""
+    """Extents and surface of a mesh file with its notes, or why it is refused. Runs in Blender's
+    process."""
     from generator.render.blender.mesh_reader import read_file
 
     with tempfile.TemporaryDirectory() as scratch:
@@ -40,7 +42,10 @@ class GltfBox:
         self.description: dict[str, Any] = {"bufferViews": [], "accessors": []}
         self.points = self.add(BOX, "<f", 5126, "VEC3")
         self.corners = self.add(CORNERS, "<H", 5123, "SCALAR")
-        self.primitive: dict[str, Any] = {"attributes": {"POSITION": self.points}, "indices": self.corners}
+        self.primitive: dict[str, Any] = {
+            "attributes": {"POSITION": self.points},
+            "indices": self.corners,
+        }
         self.mesh: dict[str, Any] = {"primitives": [self.primitive]}
         self.node: dict[str, Any] = {"mesh": 0}
 
@@ -50,7 +55,10 @@ class GltfBox:
         view = {"buffer": 0, "byteOffset": len(self.data), "byteLength": array.nbytes}
         self.description["bufferViews"].append(view)
         self.data += array.tobytes() + bytes(-array.nbytes % 4)
-        accessor = {"bufferView": len(self.description["bufferViews"]) - 1, "componentType": component}
+        accessor = {
+            "bufferView": len(self.description["bufferViews"]) - 1,
+            "componentType": component,
+        }
         self.description["accessors"].append({**accessor, "count": len(array), "type": kind})
         return len(self.description["accessors"]) - 1
 
@@ -96,13 +104,17 @@ def test_instances_of_a_node_are_all_there(in_blender: Any, tmp_path: Path) -> N
     box = GltfBox()
     places = {"TRANSLATION": box.add([(0, 0, 0), (3, 0, 0), (0, 0, 7)], "<f", 5126, "VEC3")}
     box.node["extensions"] = {"EXT_mesh_gpu_instancing": {"attributes": places}}
-    box.description["extensionsUsed"] = box.description["extensionsRequired"] = ["EXT_mesh_gpu_instancing"]
+    box.description["extensionsUsed"] = box.description["extensionsRequired"] = [
+        "EXT_mesh_gpu_instancing"
+    ]
     extents, area, _ = in_blender(measure, str(box.write(tmp_path / "a.gltf")))
     assert (extents, area) == ([4, 1, 8], pytest.approx(18))
 
 
 @pytest.mark.parametrize(("mode", "corners"), [(5, [0, 4, 2, 6]), (6, [0, 4, 6, 2])])
-def test_strips_and_fans_are_read(in_blender: Any, tmp_path: Path, mode: int, corners: list[int]) -> None:
+def test_strips_and_fans_are_read(
+    in_blender: Any, tmp_path: Path, mode: int, corners: list[int]
+) -> None:
     box = GltfBox()
     box.primitive.update(mode=mode, indices=box.add(corners, "<H", 5123, "SCALAR"))
     _, area, _ = in_blender(measure, str(box.write(tmp_path / "a.gltf")))
@@ -132,7 +144,9 @@ def test_a_part_that_draco_cannot_decode_refuses_the_file(in_blender: Any, tmp_p
     packed = {name: {"bufferView": 0, "attributes": {"POSITION": 0}}}
     box.mesh["primitives"].append({**box.primitive, "extensions": packed})
     box.description["extensionsUsed"] = box.description["extensionsRequired"] = [name]
-    assert f"it uses {name}, which Blender" in in_blender(measure, str(box.write(tmp_path / "a.gltf")))
+    assert f"it uses {name}, which Blender" in in_blender(
+        measure, str(box.write(tmp_path / "a.gltf"))
+    )
 
 
 def test_an_index_of_no_vertex_refuses_a_gltf_file(in_blender: Any, tmp_path: Path) -> None:
@@ -152,16 +166,26 @@ def ply(points: list[Any], faces: list[list[int]], element: str = "face") -> str
     head += "".join(f"property float {axis}\n" for axis in "xyz")
     head += f"element {element} {len(faces)}\nproperty list int int vertex_indices\nend_header\n"
     rows = [" ".join(map(str, point)) for point in points]
-    return head + "\n".join(rows + [" ".join(map(str, [len(face), *face])) for face in faces]) + "\n"
+    return (
+        head + "\n".join(rows + [" ".join(map(str, [len(face), *face])) for face in faces]) + "\n"
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "text", "area"),
     [
         ("a.obj", "".join(f"v {x} {y} 0\n" for x, y in NOTCH) + "f 1 2 3 4 5 6 7 8\n", 7),
-        ("b.obj", "".join(f"v {x} {y} 0\n" for x, y in NOTCH) + "f -8 -7 -6 -5 \\\n -4 -3 -2 -1\n", 7),
+        (
+            "b.obj",
+            "".join(f"v {x} {y} 0\n" for x, y in NOTCH) + "f -8 -7 -6 -5 \\\n -4 -3 -2 -1\n",
+            7,
+        ),
         ("a.ply", ply([(x, y, 0) for x, y in NOTCH], [list(range(8))]), 7),
-        ("b.ply", ply([(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0)], [[0, 1, 2, 3]], "tristrips"), 1),
+        (
+            "b.ply",
+            ply([(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0)], [[0, 1, 2, 3]], "tristrips"),
+            1,
+        ),
     ],
 )
 def test_polygons_that_are_not_convex_and_strips_keep_their_surface(
@@ -178,9 +202,17 @@ def test_polygons_that_are_not_convex_and_strips_keep_their_surface(
         ("b.obj", TRIANGLE + "f -1 -2 -9\n", "Invalid vertex index"),
         ("c.obj", TRIANGLE + "v 1 x 2\n", "its vertex 'v 1 x 2' is not three numbers"),
         ("d.obj", TRIANGLE + "v 1 2\n", "its vertex 'v 1 2' is not three numbers"),
-        ("e.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nl 1 2 3\n", "'e' was left out, a mesh of points or lines only"),
+        (
+            "e.obj",
+            "v 0 0 0\nv 1 0 0\nv 0 1 0\nl 1 2 3\n",
+            "'e' was left out, a mesh of points or lines only",
+        ),
         ("f.obj", "v 0 0 0\nv 1 0 0\nv 1 0 0\nf 1 2 3\n", None),
-        ("a.ply", ply([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [[0, 1, 2], [0, 1, 7]]), "Invalid PLY vertex index"),
+        (
+            "a.ply",
+            ply([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [[0, 1, 2], [0, 1, 7]]),
+            "Invalid PLY vertex index",
+        ),
     ],
 )
 def test_faces_that_would_be_skipped_refuse_a_file(
@@ -244,13 +276,17 @@ Connections:  {
 def test_a_text_fbx_is_read_and_says_what_it_lacks(in_blender: Any, tmp_path: Path) -> None:
     (tmp_path / "a.fbx").write_text(FBX, encoding="utf-8")
     extents, _, notes = in_blender(measure, str(tmp_path / "a.fbx"))
-    assert max(extents) == pytest.approx(3 * min(extent for extent in extents if extent > 0), rel=1e-4)
+    assert max(extents) == pytest.approx(
+        3 * min(extent for extent in extents if extent > 0), rel=1e-4
+    )
     assert notes == ["geometry of the kind NurbsCurve was left out"]
     (tmp_path / "a.fbx").write_text(FBX.replace("a: 0,1,2,-4", "a: 0,1,9,-4"), encoding="utf-8")
     assert in_blender(measure, str(tmp_path / "a.fbx")).startswith("it cannot be read as .fbx")
 
 
-def test_a_binary_stl_of_the_right_size_is_read_whatever_its_header_says(in_blender: Any, tmp_path: Path) -> None:
+def test_a_binary_stl_of_the_right_size_is_read_whatever_its_header_says(
+    in_blender: Any, tmp_path: Path
+) -> None:
     facet = struct.pack("<12fH", 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0)
     (tmp_path / "a.stl").write_bytes(b"solid".ljust(80) + struct.pack("<I", 1) + facet)
     assert in_blender(measure, str(tmp_path / "a.stl"))[1] == pytest.approx(2)

@@ -33,13 +33,21 @@ def textured(patterns: list[str]) -> list[Any]:
 
     material = new_material("textured")
     for pattern in patterns:
-        set_texture(material, {"pattern": pattern, "scale": 0.2, "relief": 0.5}, (0.5, 0.2, 0.1), 1.0)
+        set_texture(
+            material, {"pattern": pattern, "scale": 0.2, "relief": 0.5}, (0.5, 0.2, 0.1), 1.0
+        )
     shader = material.node_tree.nodes["Principled BSDF"]
-    return [len(material.node_tree.nodes), shader.inputs["Base Color"].is_linked, shader.inputs["Normal"].is_linked]
+    return [
+        len(material.node_tree.nodes),
+        shader.inputs["Base Color"].is_linked,
+        shader.inputs["Normal"].is_linked,
+    ]
 
 
 @pytest.mark.parametrize("pattern", get_args(Pattern))
-def test_a_pattern_covers_the_material_in_place_of_an_earlier_one(in_blender: Any, pattern: str) -> None:
+def test_a_pattern_covers_the_material_in_place_of_an_earlier_one(
+    in_blender: Any, pattern: str
+) -> None:
     alone = in_blender(textured, [pattern])
     assert alone[0] > 4
     assert alone[1:] == [True, True]

@@ -1,4 +1,5 @@
-"""Rays meet meshes where arithmetic and Blender say. tests/generator/dataset/test_outputs.py has what follows."""
+"""Rays meet meshes where arithmetic and Blender say. tests/generator/dataset/test_outputs.py has
+what follows."""
 
 import math
 from dataclasses import asdict
@@ -18,7 +19,8 @@ ATTRIBUTES = {kind: FAMILY.values(kind)[0] for kind in FAMILY.attributes}
 
 
 def turned_arch() -> list[Any]:
-    """Every second pixel's depth and normal of a turned arch by our rays and by Blender's own in the scene; its box."""
+    """Every second pixel's depth and normal of a turned arch by our rays and by Blender's own in
+    the scene; its box."""
     import bpy
     from mathutils import Vector
 
@@ -39,8 +41,13 @@ def turned_arch() -> list[Any]:
         hit, place, normal, *_ = bpy.context.scene.ray_cast(
             graph, Vector(VIEW.position), Vector(ray(VIEW, column + 0.5, row + 0.5, *IMAGE))
         )
-        theirs.append([(place - Vector(VIEW.position)).dot(ahead), *normal] if hit else [math.inf, 0, 0, 0])
-    corners = [project(VIEW, *(shown.matrix_world @ vertex.co), *IMAGE)[:2] for vertex in shown.data.vertices]
+        theirs.append(
+            [(place - Vector(VIEW.position)).dot(ahead), *normal] if hit else [math.inf, 0, 0, 0]
+        )
+    corners = [
+        project(VIEW, *(shown.matrix_world @ vertex.co), *IMAGE)[:2]
+        for vertex in shown.data.vertices
+    ]
     return [np.column_stack([depths, normals]).tolist(), theirs, posed.box(), corners]
 
 
@@ -51,7 +58,9 @@ def test_a_posed_mesh_is_where_blender_puts_it(in_blender: Any) -> None:
     assert both.sum() > 60
     assert (np.isfinite(ours[:, 0]) != np.isfinite(theirs[:, 0])).sum() <= 2
     np.testing.assert_allclose(ours[both, 0], theirs[both, 0], atol=1e-3)
-    alike = np.einsum("nx,nx->n", ours[both, 1:], theirs[both, 1:])  # Blender's are flat, ours are smooth at edges
+    alike = np.einsum(
+        "nx,nx->n", ours[both, 1:], theirs[both, 1:]
+    )  # Blender's are flat, ours are smooth at edges
     assert np.median(alike) > 0.999
     assert not ours[~np.isfinite(ours[:, 0]), 1:].any()
     assert box == [*np.floor(corners.min(axis=0)), *np.ceil(corners.max(axis=0))]
@@ -66,7 +75,9 @@ def sheet_hits() -> list[Any]:
     mesh = bpy.data.meshes.new("sheet")
     mesh.from_pydata([(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)], [], [(0, 1, 2, 3)])
     origins = np.array([(0.1, 0.2, 3.0), (0.1, 0.2, -4.0), (1.5, 0.0, 3.0)])
-    depths, normals = RayMesh(mesh).hits(origins, np.array([(0.0, 0.0, -1.0), (0.0, 0.0, 2.0), (0.0, 0.0, -1.0)]))
+    depths, normals = RayMesh(mesh).hits(
+        origins, np.array([(0.0, 0.0, -1.0), (0.0, 0.0, 2.0), (0.0, 0.0, -1.0)])
+    )
     return [depths.tolist(), normals.tolist()]
 
 
@@ -86,12 +97,19 @@ def traced(place: float) -> list[dict[str, Any]]:
     return [asdict(each) for each in trace_objects(scene, caster).boxes]
 
 
-@pytest.mark.parametrize(("place", "box", "pixels"), [(5.0, [91, 43, 100, 61], 113), (9.0, [100, 43, 100, 61], 0)])
-def test_only_what_lies_within_the_image_counts(in_blender: Any, place: float, box: list[int], pixels: int) -> None:
-    """A sphere whose middle lies at the right edge of the image, where half of it covers 113 pixels, or beyond it."""
+@pytest.mark.parametrize(
+    ("place", "box", "pixels"), [(5.0, [91, 43, 100, 61], 113), (9.0, [100, 43, 100, 61], 0)]
+)
+def test_only_what_lies_within_the_image_counts(
+    in_blender: Any, place: float, box: list[int], pixels: int
+) -> None:
+    """A sphere whose middle lies at the right edge of the image, where half of it covers 113
+    pixels, or beyond it."""
     (found,) = in_blender(traced, place)
     assert (found["index"], found["category"], found["amodal_box"]) == (0, "sphere", box)
-    middle = FAMILY.scale("sphere", ATTRIBUTES)  # metres above the ground; 10 m away 0.1 m is a pixel
+    middle = FAMILY.scale(
+        "sphere", ATTRIBUTES
+    )  # metres above the ground; 10 m away 0.1 m is a pixel
     assert found["center"] == pytest.approx([50 + 10 * place, 50 - 10 * (middle - 1)], abs=1e-3)
     assert abs(found["visible_pixels"] - pixels) < 6
     assert found["visible_fraction"] == (1.0 if pixels else 0.0)

@@ -1,4 +1,5 @@
-"""Landscapes: ground, water, rooms and props where they are declared, and what they are built from."""
+"""Landscapes: ground, water, rooms and props where they are declared, and what they are built
+from."""
 
 from typing import Any, get_args
 
@@ -38,7 +39,9 @@ def relief_colors(colors: list[str]) -> list[Any]:
     return [_colored(colors, share) for share in (-1.0, 0.0, 0.25, 0.5, 1.0, 2.0)]
 
 
-def test_a_relief_goes_through_its_colors_from_the_lowest_place_to_the_highest(in_blender: Any) -> None:
+def test_a_relief_goes_through_its_colors_from_the_lowest_place_to_the_highest(
+    in_blender: Any,
+) -> None:
     first, second, third = map(color_of, names := ("#101010", "#5080c0", "#ffffff"))
     between = tuple((a + b) / 2 for a, b in zip(first, second, strict=True))
     found = in_blender(relief_colors, names)
@@ -88,7 +91,9 @@ def built(prop_type: str, seed: int) -> list[Any]:
 
 
 @pytest.mark.parametrize("prop_type", get_args(PropType))
-def test_a_prop_is_about_a_metre_high_and_stands_on_the_ground(in_blender: Any, prop_type: str) -> None:
+def test_a_prop_is_about_a_metre_high_and_stands_on_the_ground(
+    in_blender: Any, prop_type: str
+) -> None:
     one, again, other = (in_blender(built, prop_type, seed) for seed in (0, 0, 1))
     assert one == again != other
     vertices = np.concatenate([mesh[0] for mesh, _ in one])
@@ -120,7 +125,9 @@ def test_a_plane_lies_at_the_height_of_the_ground(in_blender: Any) -> None:
 def test_a_wall_rises_where_it_is_declared(in_blender: Any) -> None:
     vertices, area = in_blender(floor, FloorSpec(wall=WALL).model_dump())
     sheet = np.array(vertices)
-    np.testing.assert_allclose(area, 30 * np.linalg.norm(np.diff(sheet[::2, 1:], axis=0), axis=1).sum(), rtol=1e-5)
+    np.testing.assert_allclose(
+        area, 30 * np.linalg.norm(np.diff(sheet[::2, 1:], axis=0), axis=1).sum(), rtol=1e-5
+    )
     np.testing.assert_allclose(sheet[:, 1].max(), 10, atol=1e-5)
     np.testing.assert_allclose(sheet[:, 2].max(), 10, atol=1e-5)  # rise and height
     np.testing.assert_allclose(np.ptp(sheet[:, 0]), 30, atol=1e-5)

@@ -1,4 +1,5 @@
-"""What the render process is made of: records, stage and materials without traces, and why Blender does not load."""
+"""What the render process is made of: records, stage and materials without traces, and why Blender
+does not load."""
 
 import resource
 import subprocess
@@ -59,7 +60,9 @@ def test_another_version_of_blender_is_refused(in_blender: Any, tmp_path: Path) 
 
 def test_a_scene_that_cannot_be_placed_says_what_to_lessen(in_blender: Any, tmp_path: Path) -> None:
     assert in_blender(rendered, str(tmp_path), 10**6, {}) == {
-        "failed": "no placement in 3 shows every object; lessen [placement] min_pixels or min_visible."
+        "failed": (
+            "no placement in 3 shows every object; lessen [placement] min_pixels or min_visible."
+        )
     }
 
 
@@ -76,7 +79,9 @@ def posed(counts: list[int]) -> dict[str, Any]:
     for n in counts:
         stage.pose(scene_of(n))
     bpy.context.view_layer.update()
-    shown = [each for each in bpy.data.objects if each.name.startswith("object") and not each.hide_render]
+    shown = [
+        each for each in bpy.data.objects if each.name.startswith("object") and not each.hide_render
+    ]
     camera = bpy.context.scene.camera
     return {
         "places": [[round(x, 4) for x in each.location] for each in shown],
@@ -103,13 +108,18 @@ def painted(*values: dict[str, str]) -> dict[str, Any]:
 
     material = new_material("test")
     for attributes in values:
-        set_inputs(material, material_inputs(SceneObject("cube", attributes, (0.0, 0.0, 0.0), 0.0), ORIGINAL))
+        set_inputs(
+            material,
+            material_inputs(SceneObject("cube", attributes, (0.0, 0.0, 0.0), 0.0), ORIGINAL),
+        )
     found = {}
     for node in sorted(material.node_tree.nodes, key=lambda node: node.name):
         for each in node.inputs:
             value = getattr(each, "default_value", None)
             if value is not None and not isinstance(value, str):
-                found[f"{node.name}/{each.identifier}"] = list(value) if hasattr(value, "__len__") else value
+                found[f"{node.name}/{each.identifier}"] = (
+                    list(value) if hasattr(value, "__len__") else value
+                )
     return found
 
 
@@ -125,11 +135,18 @@ def test_a_material_is_that_of_its_last_object(in_blender: Any) -> None:
 
 
 def test_why_blender_does_not_load() -> None:
-    assert "pip install 'jackalope[render]'" in load_fault(ModuleNotFoundError("No module named 'bpy'", name="bpy"))
+    assert "pip install 'jackalope[render]'" in load_fault(
+        ModuleNotFoundError("No module named 'bpy'", name="bpy")
+    )
     for error in (ImportError("libfoo.so: bad", name="bpy"), ImportError("libfoo.so: bad")):
         assert load_fault(error) == "Blender cannot load: libfoo.so: bad"
-    for lack in (MemoryError(), ImportError("libosl.so: failed to map segment from shared object", name="bpy")):
-        assert load_fault(lack).startswith("There is not enough memory to load Blender: end other programs")
+    for lack in (
+        MemoryError(),
+        ImportError("libosl.so: failed to map segment from shared object", name="bpy"),
+    ):
+        assert load_fault(lack).startswith(
+            "There is not enough memory to load Blender: end other programs"
+        )
 
 
 def test_blender_in_too_little_memory_says_so() -> None:
@@ -151,8 +168,8 @@ except (ImportError, MemoryError) as error:
 
 
 def test_the_environment_changes_no_pixel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """OCIO names a colour configuration, with which Blender would not even start here; the others change how Cycles
-    computes."""
+    """OCIO names a colour configuration, with which Blender would not even start here; the others
+    change how Cycles computes."""
     images = []
     for name in ("without", "with"):
         worker = Worker(draft_setup(FAMILY, tmp_path / name, 32, 24, ()), [0], timeout=300.0)
