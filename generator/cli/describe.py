@@ -270,7 +270,7 @@ def split(
     from generator.base.paths import check_benchmark_name
     from generator.base.store import shown
     from generator.dataset.reader import Dataset
-    from generator.describe.benchmark import ALREADY, describe
+    from generator.describe.benchmark import ALREADY_EXISTS, write_benchmark
     from generator.describe.request import check_exposed, first_request
     from generator.describe.scenes import dosed_holdouts, evaluated_scenes
     from generator.holdout.possible import balance_note
@@ -303,12 +303,18 @@ def split(
     for each in holdouts:
         called = design_of(each).benchmark_name(each) if name is None else name
         request = first_request(each, exposed_negatives)
-        done = describe(
-            dataset, opened.world, each, called, request, progress=Bar(), replace=replace
+        done = write_benchmark(
+            dataset,
+            opened.world,
+            holdout=each,
+            name=called,
+            request=request,
+            progress=Bar(),
+            replace=replace,
         )
         made[called] = done.scenes
         if not done.written:
-            say(ALREADY.format(called))
+            say(ALREADY_EXISTS.format(called))
         say(f"Held out: {design_of(each).summary(each)}.")
         (evaluated,) = evaluated_scenes(opened.world, [each])
         if 0 < len(evaluated) < _FEW_SCENES:

@@ -9,11 +9,11 @@ from generator.base.looks import look_alikes
 from generator.vocabulary.english import plural_of
 from generator.vocabulary.materials import check_inputs
 from generator.vocabulary.relations import check_relations
-from generator.vocabulary.tables import GRAMMAR, TEMPLATE_NAMES, Tables, check_phrasing
+from generator.vocabulary.tables import GRAMMAR, TEMPLATE_NAMES, FamilyTables, check_phrasing
 from generator.vocabulary.templates import FamilyWords, template_mistakes
 
 
-def check_names(family: Tables) -> None:
+def check_names(family: FamilyTables) -> None:
     """The tested kind, category and adjectives agree with the attribute kinds; objects and
     environments exist."""
     kinds = family.attributes.keys()
@@ -42,7 +42,7 @@ def check_names(family: Tables) -> None:
         raise ValueError("expected at least one environment; add one to [environments].")
 
 
-def _check_words(family: Tables) -> None:
+def _check_words(family: FamilyTables) -> None:
     """No word or synonym has two meanings; words of values and objects contain no grammar words of
     captions."""
     declared_at: dict[str, str] = {}
@@ -66,14 +66,15 @@ def _check_words(family: Tables) -> None:
     refuse(mistakes)
 
 
-def _words(family: Tables) -> Iterator[tuple[str, str, Sequence[str]]]:
+def _words(family: FamilyTables) -> Iterator[tuple[str, str, Sequence[str]]]:
     """Yield every word and phrase of captions, where it is declared, and its synonyms."""
     for kind, values in family.attributes.items():
         for name, value in values.items():
             yield name, f"{kind}.{name}", value.synonyms
             if phrasing := family.phrases.get(kind):
                 yield from (
-                    (phrasing.of(word), f"{kind}.{name}", ()) for word in (name, *value.synonyms)
+                    (phrasing.insert(word), f"{kind}.{name}", ())
+                    for word in (name, *value.synonyms)
                 )
     yield from (
         (name, f"{family.category}.{name}", spec.synonyms) for name, spec in family.objects.items()
@@ -87,7 +88,7 @@ def _words(family: Tables) -> Iterator[tuple[str, str, Sequence[str]]]:
     )
 
 
-def _check_templates(family: Tables) -> None:
+def _check_templates(family: FamilyTables) -> None:
     """Every declared template has one reading; `drawn_templates` names declared templates."""
     refuse(template_mistakes(family.templates, TEMPLATE_NAMES, family_words(family)))
     for name in family.drawn_templates:
@@ -98,7 +99,7 @@ def _check_templates(family: Tables) -> None:
             )
 
 
-def family_words(family: Tables) -> FamilyWords:
+def family_words(family: FamilyTables) -> FamilyWords:
     """The words of a family, as templates need them."""
     terms: dict[str, str] = {}
     environments = []
@@ -113,10 +114,10 @@ def family_words(family: Tables) -> FamilyWords:
             (spec.plural or plural_of(name), *map(plural_of, spec.synonyms)), place
         )
     terms[plural_of(family.generic)] = "generic"
-    return FamilyWords.of(terms, environments)
+    return FamilyWords.from_terms(terms, environments)
 
 
-def _check_phrasings(family: Tables) -> None:
+def _check_phrasings(family: FamilyTables) -> None:
     """Every phrasing belongs to an attribute kind and does not begin with a grammar word of
     captions."""
     for kind, phrasing in family.kinds.items():
@@ -127,7 +128,7 @@ def _check_phrasings(family: Tables) -> None:
         check_phrasing(kind, phrasing)
 
 
-def _check_paints(family: Tables) -> None:
+def _check_paints(family: FamilyTables) -> None:
     """`paints` is empty or names two or more attribute kinds, each once."""
     paints = family.paints
     unknown = [kind for kind in paints if kind not in family.attributes]
@@ -144,7 +145,7 @@ def _check_paints(family: Tables) -> None:
     check_inputs(family.attributes, paints)
 
 
-def _check_lamps(family: Tables) -> None:
+def _check_lamps(family: FamilyTables) -> None:
     """The lamps of an environment replace lamps of the family, of the same type."""
     lamps = family.lamps
     for place, environment in family.environments.items():
@@ -161,7 +162,7 @@ def _check_lamps(family: Tables) -> None:
                 )
 
 
-def _check_relations(family: Tables) -> None:
+def _check_relations(family: FamilyTables) -> None:
     """Opposites have the same margin and distance. With free depth orders, no relation is planned
     by clumps or stacks. Two of the largest objects can stand side by side within the distance of a
     clump."""
@@ -182,7 +183,7 @@ def _check_relations(family: Tables) -> None:
             )
 
 
-def _check_stacks(family: Tables) -> None:
+def _check_stacks(family: FamilyTables) -> None:
     """Where relations are planned by stacks, some objects carry others, on tops wider than the
     relation's margin."""
     stacking = [
@@ -215,7 +216,7 @@ def _check_stacks(family: Tables) -> None:
         )
 
 
-def _check_looks(family: Tables) -> None:
+def _check_looks(family: FamilyTables) -> None:
     """No words, values or objects can be confused."""
     refuse(look_alikes(family.model_dump(exclude_none=True)))
 

@@ -17,26 +17,26 @@ from generator.base.errors import did_you_mean
 
 _Side = TypeVar("_Side")
 PlannedBy = Literal["left-right order", "depth order", "clumps", "stacks"]
+"""The parts of a plan that decide relations before positions are drawn."""
 ORDERS: tuple[PlannedBy, ...] = ("left-right order", "depth order")
+"""The parts that decide directions."""
 CONTACT = 0.001
 """How far a foot may be above or below a top and still rest on it, metres."""
 
 
 class Pose(NamedTuple):
-    """Where an object stands, in metres.
-
-    `right` and `behind` are coordinates on the ground along the camera's directions, `foot` is the
-    height on which it
-    stands, `top_height` the height of its flat top above `foot` and `top_radius` the radius of the
-    top; both are 0
-    without a top.
-    """
+    """Where an object stands, in metres."""
 
     right: float
+    """Coordinate on the ground towards the right of the camera."""
     behind: float
+    """Coordinate on the ground away from the camera."""
     foot: float
+    """The height on which it stands."""
     top_height: float
+    """The height of its flat top above `foot`; 0 without a top."""
     top_radius: float
+    """The radius of its top; 0 without a top."""
 
 
 @dataclass(frozen=True)
@@ -44,23 +44,25 @@ class Axis:
     """Two relations that are each other's opposite, such as right and left; or one relation of more
     than two objects.
 
-    `measure` takes `arity` poses and the `distance` of the relation (0 if not declared), and
-    returns the signed metres
-    by which the first of the `rules` holds. `planned_by` is the part of a plan that decides both
-    rules before positions
-    are drawn; None if only positions decide. A rule of a `symmetric` axis is its own converse
-    (near); else its converse
-    is the other rule (left, right). A relation of three objects (A between B and C) is an axis with
-    one rule; captions
-    name it, but it is never planned or held out.
+    A relation of three objects (A between B and C) is an axis with one rule; captions name it, but
+    it is never planned or held out.
     """
 
     rules: tuple[str, ...]
+    """The two relations, or the one of more than two objects."""
     measure: Callable[..., float]
+    """Takes `arity` poses and the `distance` of the relation (0 if not declared). Returns the
+    signed metres by which the first of the `rules` holds."""
     planned_by: PlannedBy | None = None
+    """The part of a plan that decides both rules before positions are drawn; None if only positions
+    decide."""
     symmetric: bool = False
+    """Whether each rule is its own converse (near); else its converse is the other rule (left,
+    right)."""
     needs_distance: bool = False
+    """Whether its relations declare a `distance`."""
     arity: int = 2
+    """The number of objects that a relation joins."""
 
     def opposite(self, rule: str) -> str:
         """The other rule."""
@@ -70,9 +72,23 @@ class Axis:
         """The rule that holds of (B, A) when this rule holds of (A, B)."""
         return rule if self.symmetric else self.opposite(rule)
 
-    def asked(self, rule: str, first: _Side, second: _Side) -> tuple[_Side, _Side, bool]:
-        """How the first rule answers `rule`: the order of the two objects, and whether to negate
-        the answer."""
+    def in_terms_of_first_rule(
+        self, rule: str, first: _Side, second: _Side
+    ) -> tuple[_Side, _Side, bool]:
+        """How to decide `rule` by the first rule of the axis.
+
+        Args:
+            rule: one of the two rules.
+            first: the object that stands in the relation.
+            second: the object to which it stands so.
+
+        Returns:
+            The two objects in the order in which the first rule takes them, and whether its answer
+            has to be negated.
+
+        >>> AXIS_OF["left"].in_terms_of_first_rule("left", "cube", "cone")
+        ('cone', 'cube', False)
+        """
         if rule == self.rules[0]:
             return first, second, False
         return (first, second, True) if self.symmetric else (second, first, False)
@@ -100,8 +116,11 @@ def _resting(upper: Pose, lower: Pose, _distance: float) -> float:
     An object without a flat top has a top of radius 0 at the height of its foot, so nothing rests
     on it.
     """
-    lift, aside = upper.foot - (lower.foot + lower.top_height), _apart(upper, lower)
-    return lower.top_radius - aside if abs(lift) <= CONTACT else -max(aside, abs(lift))
+    lift = upper.foot - (lower.foot + lower.top_height)
+    aside = _apart(upper, lower)
+    if abs(lift) <= CONTACT:
+        return lower.top_radius - aside
+    return -max(aside, abs(lift))
 
 
 AXES = (
@@ -122,17 +141,18 @@ AXIS_OF = {rule: axis for axis in AXES for rule in axis.rules}
 
 
 class Relation(Declared):
-    """A relation of a family: its name (the name of its rule), its words, and the metres that
-    decide it.
-
-    It is undecided within `margin`; `distance` is the bound, for rules that need a distance.
-    """
+    """A relation of a family."""
 
     name: str = Field(exclude=True)
+    """The name of its rule."""
     phrase: Words
+    """Its words, such as "to the left of"."""
     synonyms: tuple[Words, ...] = ()
+    """Other phrases for it."""
     margin: Positive
+    """It is undecided where its rule gives fewer metres than this, in either direction."""
     distance: Positive | None = None
+    """The bound of rules that need a distance, metres; None for other rules."""
 
     @field_validator("name")
     @classmethod
@@ -158,8 +178,12 @@ class Relation(Declared):
 
 
 def check_relations(relations: Mapping[str, Relation]) -> None:
-    """Raise ValueError, naming all mistakes, unless each opposite is declared with the same margin
-    and distance, and exactly the rules that need a distance have one."""
+    """Check that each opposite is declared with the same margin and distance, and that exactly the
+    rules that need a distance have one.
+
+    Raises:
+        ValueError: names all mistakes.
+    """
     refuse(
         mistake
         for name in relations
@@ -172,19 +196,17 @@ def _check_relation(name: str, relations: Mapping[str, Relation]) -> None:
     opposite = relations.get(relation.opposite)
     if opposite is None:
         raise ValueError(
-            f"relation '{name}' has the opposite '{relation.opposite}', which is not declared; add "
-            f"it."
+            f"relation '{name}' has the opposite '{relation.opposite}', which is not declared; "
+            f"add it."
         )
     if (opposite.margin, opposite.distance) != (relation.margin, relation.distance):
         raise ValueError(
             f"relation '{name}' and its opposite '{opposite.name}' differ in margin or distance; "
-            f"give them the same, "
-            "or one would be undecided where the other is decided."
+            f"give them the same, or one would be undecided where the other is decided."
         )
     if (relation.distance is not None) != relation.axis.needs_distance:
         needing = [rule for rule, axis in AXIS_OF.items() if axis.needs_distance]
         raise ValueError(
             f"relation '{name}' has distance = {relation.distance}; {' and '.join(needing)} need a "
-            f"distance, the "
-            "others have none."
+            f"distance, the others have none."
         )

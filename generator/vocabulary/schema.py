@@ -18,10 +18,10 @@ from generator.base.errors import UserError, did_you_mean
 from generator.base.files import parse_toml
 from generator.vocabulary.consistency import CHECKS, check_names
 from generator.vocabulary.families import vocabulary_text
-from generator.vocabulary.tables import Tables
+from generator.vocabulary.tables import FamilyTables
 
 
-class Vocabulary(Tables):
+class Vocabulary(FamilyTables):
     """A world family, as declared in `scenes/NAME.toml` or in a file of the user's."""
 
     @model_validator(mode="after")

@@ -11,12 +11,12 @@ from generator.describe.protocols import find_protocol, protocol_names
 from generator.describe.scenes import DescribedScene
 from generator.describe.statistics import parse_statistics
 from generator.describe.training import TrainingTexts
-from generator.language.complexity import LEVELS, cells
+from generator.language.complexity import LEVELS, list_cells
 from generator.language.form import Form, Link
 from generator.scene.scene import Scene
 from tests.generator.scenes import CATEGORIES, VOCABULARY, captioner, described, random_scene
 
-CELLS = cells(tuple(LEVELS), (1, 12), {}, VOCABULARY, 10)
+CELLS = list_cells(tuple(LEVELS), (1, 12), {}, vocabulary=VOCABULARY, most_objects=10)
 WITHOUT_ITEMS = ("retrieval", "pairs")
 """Protocols that need worlds of their own: scenes of two objects, twins."""
 

@@ -16,11 +16,11 @@ from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.writer import BenchmarkWriter
-from generator.describe.benchmark import describe, kept_splits, write_benchmarks
+from generator.describe.benchmark import read_assigned_splits, write_benchmark, write_benchmarks
 from generator.describe.captioner import Candidate, Item, Text
 from generator.describe.protocol import Protocol
 from generator.describe.protocols import protocol_names
-from generator.describe.request import Request, first_request
+from generator.describe.request import TextRequest, first_request
 from generator.describe.scenes import (
     DescribedScene,
     RenderedScene,
@@ -29,7 +29,7 @@ from generator.describe.scenes import (
     most_objects,
     rendered_scenes,
 )
-from generator.describe.tables import Tables
+from generator.describe.tables import BenchmarkTables
 from generator.holdout.blocks import draw_block
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import SplitPlan
@@ -99,7 +99,13 @@ def test_a_split_without_scenes_is_refused_and_nothing_written(copied: Path) -> 
         # ever shows
         with contextlib.suppress(UserError):
             holdout = draw_block("2x2", vocabulary, seed)
-            describe(copied, dataset.world, holdout, f"unlikely{seed}", first_request(holdout))
+            write_benchmark(
+                copied,
+                dataset.world,
+                holdout=holdout,
+                name=f"unlikely{seed}",
+                request=first_request(holdout),
+            )
             continue
         refusals += 1
         assert sorted(path.name for path in (copied / "benchmarks").iterdir()) == before
@@ -262,10 +268,18 @@ def test_texts_keep_the_splits_of_the_benchmark_that_is_named(tmp_path: Path) ->
     """Not those of another one with the same holdout."""
     root = make(Design(), tmp_path / "world")
     world, first = Dataset.open(root).world, Dataset.open(root).benchmark()
-    holdout, assigned = Holdout.from_dict(first.holdout_block()), kept_splits(tmp_path, first)
+    holdout, assigned = (
+        Holdout.from_dict(first.holdout_block()),
+        read_assigned_splits(tmp_path, first),
+    )
     del assigned[next(scene for scene, each in assigned.items() if each.split == "train")]
-    describe(
-        root, world, holdout, "a", replace(first_request(holdout), protocols=("binary",)), assigned
+    write_benchmark(
+        root,
+        world,
+        holdout=holdout,
+        name="a",
+        request=replace(first_request(holdout), protocols=("binary",)),
+        assigned=assigned,
     )
     describe_texts(root, benchmark=first.name, name="texts", protocols=("binary",))
     assert Dataset.open(root).benchmark("texts").splits["split"].equals(first.splits["split"])
@@ -302,14 +316,18 @@ def test_what_only_training_captions_have_is_refused_without_them(tmp_path: Path
     world = Dataset.open(root).world
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     with pytest.raises(UserError, match="--exposed-negatives is about training captions"):
-        describe(
-            root, world, draw_block("none", vocabulary, 0), "none", Request(exposed_negatives=True)
+        write_benchmark(
+            root,
+            world,
+            holdout=draw_block("none", vocabulary, 0),
+            name="none",
+            request=TextRequest(exposed_negatives=True),
         )
     single = draw_holdouts((), "gzsl", vocabulary, 0)[0]
     with pytest.raises(
         UserError, match=r"single needs scenes for the task single \(objects in each: 1\)"
     ):
-        describe(root, world, single, "single", first_request(single))
+        write_benchmark(root, world, holdout=single, name="single", request=first_request(single))
 
 
 def test_a_world_of_two_blocks_has_a_benchmark_of_each_with_scenes_of_its_own(
@@ -350,7 +368,9 @@ def test_scenes_with_what_training_lacks_are_in_no_split_and_silent_splits_are_r
     prepared = prepare(Job("clevr", "3x3", "160", 64, 48, pairs=False))
     write_planned(tmp_path, prepared)
     world, holdout = Dataset.open(tmp_path).world, draw_block("4x6", prepared.vocabulary, 1)
-    describe(tmp_path, world, holdout, "another", first_request(holdout))
+    write_benchmark(
+        tmp_path, world, holdout=holdout, name="another", request=first_request(holdout)
+    )
     split_of = {
         row["scene_id"]: row["split"]
         for row in Dataset.open(tmp_path).benchmark("another").splits.to_pylist()
@@ -374,14 +394,20 @@ def test_scenes_with_what_training_lacks_are_in_no_split_and_silent_splits_are_r
     with pytest.raises(
         UserError, match="No item asks about seen or unseen"
     ):  # the world has no twins
-        describe(
+        write_benchmark(
             tmp_path,
             world,
-            holdout,
-            "silent",
-            replace(first_request(holdout), protocols=("pairs",)),
+            holdout=holdout,
+            name="silent",
+            request=replace(first_request(holdout), protocols=("pairs",)),
         )
-    describe(tmp_path, world, holdout, "trains", replace(first_request(holdout), protocols=()))
+    write_benchmark(
+        tmp_path,
+        world,
+        holdout=holdout,
+        name="trains",
+        request=replace(first_request(holdout), protocols=()),
+    )
 
 
 def test_the_size_is_that_of_the_benchmark(rendered: Path) -> None:
@@ -412,13 +438,17 @@ class Fixed(Protocol):
 
 
 @pytest.fixture
-def tables(tmp_path: Path) -> Iterator[Tables]:
+def tables(tmp_path: Path) -> Iterator[BenchmarkTables]:
     with BenchmarkWriter(tmp_path, "b") as writer:
         assigned = {"0": Assigned("seen", ()), "1": Assigned("train", ())}
-        yield Tables(writer, captioner(), SplitPlan(VOCABULARY, HOLDOUT), 0, assigned)
+        yield BenchmarkTables(
+            writer, captioner(), SplitPlan(VOCABULARY, HOLDOUT), seed=0, assigned=assigned
+        )
 
 
-def add(tables: Tables, scene_id: str, protocol: Protocol, twin_of: str | None = None) -> None:
+def add(
+    tables: BenchmarkTables, scene_id: str, protocol: Protocol, twin_of: str | None = None
+) -> None:
     class Silent(Fixed):
         def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
             return iter(())
@@ -426,14 +456,14 @@ def add(tables: Tables, scene_id: str, protocol: Protocol, twin_of: str | None =
     tables.add_scene(RenderedScene(scene_id, twin_of, SCENE, ()), Silent(captioner()), [protocol])
 
 
-def test_scenes_go_to_the_split_that_they_were_made_for(tables: Tables) -> None:
+def test_scenes_go_to_the_split_that_they_were_made_for(tables: BenchmarkTables) -> None:
     for scene_id in ("0", "1", "2"):
         add(tables, scene_id, Fixed(captioner()))
     assert {split: n for split, n in tables.scenes.items() if n} == {"seen": 1, "train": 1}
     assert tables.items == {"fixed cube": 1}  # the training scene has training captions only
 
 
-def test_a_text_is_counted_once_and_unused_pools_are_not_written(tables: Tables) -> None:
+def test_a_text_is_counted_once_and_unused_pools_are_not_written(tables: BenchmarkTables) -> None:
     add(tables, "0", Fixed(captioner()))
     add(tables, "0", Fixed(captioner()))
     cone = Text(Form((Mention("cone"),)), "there-is")
@@ -450,7 +480,7 @@ class Training(Fixed):
     item = Item("train", "cube", None, (Candidate(Text(CUBE, "a-and-a"), "c", True),))
 
 
-def test_words_that_no_training_text_has_are_told_by_protocol(tables: Tables) -> None:
+def test_words_that_no_training_text_has_are_told_by_protocol(tables: BenchmarkTables) -> None:
     tables.add_scene(RenderedScene("1", None, SCENE, ()), Training(captioner()), [])  # "a cube"
     assert tables.unknown_words() == {}
     add(tables, "0", Fixed(captioner()))  # "There is a cube."
@@ -458,7 +488,7 @@ def test_words_that_no_training_text_has_are_told_by_protocol(tables: Tables) ->
     assert tables.unknown_words() == {"fixed": ["cone", "is", "there"]}
 
 
-def test_wrong_truths_stop_the_writing(tables: Tables) -> None:
+def test_wrong_truths_stop_the_writing(tables: BenchmarkTables) -> None:
     protocol = Fixed(captioner())
     protocol.item = Item("fixed", "cube", None, (Candidate(Text(CUBE, "there-is"), "n", False),))  # type: ignore[misc]
     with pytest.raises(AssertionError, match="should be False"):

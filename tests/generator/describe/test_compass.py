@@ -6,12 +6,12 @@ import pytest
 
 from generator.base.streams import Stream
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import describe
+from generator.describe.benchmark import write_benchmark
 from generator.describe.captioner import Captioner, Item
 from generator.describe.protocols.compass import Integration, Skill
-from generator.describe.request import Request, read_text_preset
+from generator.describe.request import TextRequest, read_text_preset
 from generator.holdout.blocks import draw_block
-from generator.language.complexity import cells
+from generator.language.complexity import list_cells
 from generator.language.truth import Axes
 from generator.plan.job import Job, prepare
 from tests.generator.describe.samples import (
@@ -130,7 +130,7 @@ def test_a_relation_is_changed_several_times_and_captions_of_one_relation_are_le
     relations: Counter[int] = Counter()
     foils_of_one_relation: Counter[int] = Counter()
     holdout = draw_block("3x3", RELATIONS, 0)
-    cells_of_relations = cells(("OR",), (3, 8), {}, RELATIONS, 6)
+    cells_of_relations = list_cells(("OR",), (3, 8), {}, vocabulary=RELATIONS, most_objects=6)
     published = Skill(Captioner(RELATIONS, holdout, False), cells_of_relations, any_relation=True)
     draw = random.Random(1)
     for number in range(60):
@@ -196,8 +196,14 @@ def test_the_recipes_block_leaves_no_split_without_questions(tmp_path: Path) -> 
     prepared = prepare(Job("clevr-relations", "5x5", counts, 64, 48, objects=(3, 4)))
     write_planned(tmp_path, prepared)
     preset = read_text_preset("compass2026")
-    request = Request(preset.protocols, preset.options, preset.levels)
-    describe(tmp_path, Dataset.open(tmp_path).world, prepared.holdout, "texts", request)
+    request = TextRequest(preset.protocols, preset.options, preset.levels)
+    write_benchmark(
+        tmp_path,
+        Dataset.open(tmp_path).world,
+        holdout=prepared.holdout,
+        name="texts",
+        request=request,
+    )
     items = Dataset.open(tmp_path).benchmark("texts").items
     columns = (items[name].to_pylist() for name in ("protocol", "skill", "split"))
     number = Counter(zip(*columns, strict=True))

@@ -9,10 +9,10 @@ from evaluator.api import evaluate
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.records import SCENES
-from generator.describe.benchmark import describe
+from generator.describe.benchmark import write_benchmark
 from generator.describe.captioner import Captioner
 from generator.describe.protocols.crepe import Productivity, Systematicity
-from generator.describe.request import Request
+from generator.describe.request import TextRequest
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import UNSEEN_ATOMS
 from generator.judge.lexicon import Lexicon
@@ -106,8 +106,14 @@ def test_foils_of_known_words_name_what_training_shows(known: bool, tmp_path: Pa
     job = Job("clevr", ("3x3", "atoms=1x3"), "700", 64, 48, design="systematicity")
     prepared = prepare(job)
     write_planned(tmp_path, prepared)
-    request = Request(("systematicity",), equal_familiarity=False, known_words=known)
-    describe(tmp_path, Dataset.open(tmp_path).world, prepared.holdout, "texts", request)
+    request = TextRequest(("systematicity",), equal_familiarity=False, known_words=known)
+    write_benchmark(
+        tmp_path,
+        Dataset.open(tmp_path).world,
+        holdout=prepared.holdout,
+        name="texts",
+        request=request,
+    )
     benchmark, holdout = Dataset.open(tmp_path).benchmark("texts"), prepared.holdout
     strange = {*holdout.absent_values, *holdout.absent_objects}
     splits = dict(
@@ -137,12 +143,12 @@ def test_worlds_without_training_have_no_known_words(tmp_path: Path) -> None:
     prepared = prepare(Job("clevr", "none", "20", 64, 48))
     write_planned(tmp_path, prepared)
     with pytest.raises(UserError, match="--known-words limits foils to words of training scenes"):
-        describe(
+        write_benchmark(
             tmp_path,
             Dataset.open(tmp_path).world,
-            prepared.holdout,
-            "texts",
-            Request(("binary",), known_words=True),
+            holdout=prepared.holdout,
+            name="texts",
+            request=TextRequest(("binary",), known_words=True),
         )
 
 
@@ -173,7 +179,13 @@ def test_splits_are_asked_alike_and_unseen_captions_name_what_is_held_out(
     write_planned(tmp_path, prepared)
     holdout = prepared.holdout
     world = Dataset.open(tmp_path).world
-    describe(tmp_path, world, holdout, "made", Request(("systematicity",), equal_familiarity=False))
+    write_benchmark(
+        tmp_path,
+        world,
+        holdout=holdout,
+        name="made",
+        request=TextRequest(("systematicity",), equal_familiarity=False),
+    )
     benchmark = Dataset.open(tmp_path).benchmark("made")
     asked = {
         row["item_id"]: row

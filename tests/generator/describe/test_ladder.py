@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from generator.dataset.reader import Benchmark, Dataset
-from generator.describe.benchmark import describe
-from generator.describe.request import Request
+from generator.describe.benchmark import write_benchmark
+from generator.describe.request import TextRequest
 from generator.judge.lexicon import Lexicon
 from generator.judge.text_reader import read_text
 from tests.conftest import once
@@ -23,7 +23,13 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def make(root: Path) -> None:
         prepared = write_world(root, SCENES)
         world = Dataset.open(root).world
-        describe(root, world, prepared.holdout, "ladder", Request(("ladder",), training=("plain",)))
+        write_benchmark(
+            root,
+            world,
+            holdout=prepared.holdout,
+            name="ladder",
+            request=TextRequest(("ladder",), training=("plain",)),
+        )
 
     return once(tmp_path_factory, "ladder", make)
 

@@ -15,12 +15,12 @@ import pytest
 from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import describe
+from generator.describe.benchmark import write_benchmark
 from generator.describe.captioner import Candidate, Draft, Item
 from generator.describe.protocol import Protocol, Recipe
 from generator.describe.protocols import _REGISTRY, find_protocol, protocol_names, register
 from generator.describe.protocols.two_objects import Binary
-from generator.describe.request import Request
+from generator.describe.request import TextRequest
 from generator.describe.scenes import DescribedScene
 from generator.describe.training import KINDS as TRAINING
 from generator.describe.training import STATISTICS
@@ -200,7 +200,9 @@ def _one_thing(draft: Draft) -> Form | None:
 
 def _one_or_two(draft: Draft, one: Form) -> Iterator[Item | None]:
     foil = Foil(Form((one.objects[0]._replace(count=2),)), ("0:count:1>2",), "count")
-    yield draft.item("one-two", "counting", one, draft.accepted([foil], one), ("there-is",))
+    yield draft.make_item(
+        "one-two", "counting", one, draft.select_foils([foil], one), ("there-is",)
+    )
 
 
 class Counting(Protocol):
@@ -239,8 +241,10 @@ def test_a_protocol_of_ones_own_is_described_with_and_certified(
     source, holdout = world
     root = Path(shutil.copytree(source, tmp_path / "dataset"))
     register("counting", f"{__name__}:Counting")
-    request = Request(("binary", "counting"), options={"binary": {"kinds": ("swap",)}})
-    done = describe(root, Dataset.open(root).world, holdout, BENCHMARK, request)
+    request = TextRequest(("binary", "counting"), options={"binary": {"kinds": ("swap",)}})
+    done = write_benchmark(
+        root, Dataset.open(root).world, holdout=holdout, name=BENCHMARK, request=request
+    )
     assert (
         done.items.items() >= {"binary swap": 24, "counting one-two": 12, "train plain": 24}.items()
     )
@@ -253,7 +257,13 @@ def test_a_protocol_without_items_is_refused_with_what_it_needs(world: tuple) ->
     with pytest.raises(
         UserError, match="No scene gives an item of 'impossible': scenes must show something"
     ):
-        describe(root, Dataset.open(root).world, holdout, BENCHMARK, Request(("impossible",)))
+        write_benchmark(
+            root,
+            Dataset.open(root).world,
+            holdout=holdout,
+            name=BENCHMARK,
+            request=TextRequest(("impossible",)),
+        )
 
 
 def test_help_lists_the_protocols_and_loads_none() -> None:

@@ -9,12 +9,12 @@ import pytest
 from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, Dataset
-from generator.describe.benchmark import describe
+from generator.describe.benchmark import write_benchmark
 from generator.describe.captioner import Captioner, Text
-from generator.describe.request import Request
+from generator.describe.request import TextRequest
 from generator.describe.scenes import DescribedScene
-from generator.describe.statistics import MeasuredCaptions, Statistics, parse_statistics
-from generator.describe.training import KINDS, NEGATIVES, POSITIVES, TrainingTexts, positive
+from generator.describe.statistics import CaptionStatistics, MeasuredCaptions, parse_statistics
+from generator.describe.training import KINDS, NEGATIVES, POSITIVES, TrainingTexts, paraphrase
 from generator.holdout.blocks import draw_block
 from generator.judge.verify import verify_dataset
 from generator.language.complexity import LeastUsed
@@ -44,7 +44,13 @@ def benchmark(
     """A benchmark of all protocols over a family, certified clean."""
     root = tmp_path_factory.mktemp(request.param) / "dataset"
     prepared = write_world(root, COUNTS, request.param, FAMILIES[request.param])
-    describe(root, Dataset.open(root).world, prepared.holdout, BENCHMARK, Request())
+    write_benchmark(
+        root,
+        Dataset.open(root).world,
+        holdout=prepared.holdout,
+        name=BENCHMARK,
+        request=TextRequest(),
+    )
     certificate = verify_dataset(root, None)[BENCHMARK]
     assert certificate["status"] == "clean", certificate["findings"][:5]
     return Dataset.open(root).benchmark(BENCHMARK)
@@ -117,7 +123,7 @@ def test_every_negative_and_positive_belongs_to_the_caption_of_its_item() -> Non
 @pytest.mark.parametrize("template", ["spare", "there-is", "clauses"])
 def test_a_requested_template_says_what_it_can(template: str) -> None:
     training = TrainingTexts(
-        captioner(template=template), CELLS, ("plain", "relations"), positives=()
+        captioner(template=template), CELLS, kinds=("plain", "relations"), positives=()
     )
     found = defaultdict(set)
     for _, item in asked(training, 40, 6, 2, 3, "train"):
@@ -138,7 +144,7 @@ def test_captions_have_the_statistics_asked_for(
     density: float, completeness: float, saliency: float
 ) -> None:
     asked = parse_statistics(f"density={density},completeness={completeness},saliency={saliency}")
-    assert asked == Statistics(density, completeness, saliency)
+    assert asked == CaptionStatistics(density, completeness, saliency)
     captions = MeasuredCaptions(asked, VOCABULARY)
     assert captions.report()["density"] is None
     for number, scene in scenes(600, 11, 4, 8):
@@ -156,7 +162,7 @@ def test_captions_have_the_statistics_asked_for(
 
 
 def test_the_middle_one_of_an_odd_number_of_objects_is_of_the_salient_half() -> None:
-    captions = MeasuredCaptions(Statistics(1.0, 1.0, 1.0), VOCABULARY)
+    captions = MeasuredCaptions(CaptionStatistics(1.0, 1.0, 1.0), VOCABULARY)
     shown = described(scene_of(("cube", {"color": "red"})), "train")
     shown.salience = (1.0,)
     captions.draw(shown, Stream(0))
@@ -218,7 +224,10 @@ def test_graded_captions_deny_as_often_as_their_negatives() -> None:
 
 def test_all_relations_of_a_family_are_said_about_equally_often() -> None:
     language = Captioner(RELATIONS, draw_block("3x3", RELATIONS, 0))
-    training, draw = TrainingTexts(language, CELLS, ("relations",), positives=()), random.Random(0)
+    training, draw = (
+        TrainingTexts(language, CELLS, kinds=("relations",), positives=()),
+        random.Random(0),
+    )
     found: Counter[str] = Counter()
     for n in range(400):
         scene = random_scene(draw, 2, 6, vocabulary=RELATIONS)
@@ -277,7 +286,14 @@ def test_positives_say_the_same_otherwise(kind: str, text: str, said: set[str]) 
     grammar, form = captioner().grammar, form_of(text)
     template = "clauses" if form.relations else "a-and-a"
     made = (
-        positive(kind, Text(form, template), VOCABULARY, None, LeastUsed(), Stream(seed))
+        paraphrase(
+            kind,
+            Text(form, template),
+            VOCABULARY,
+            dialect=None,
+            used=LeastUsed(),
+            stream=Stream(seed),
+        )
         for seed in range(20)
     )
     assert {

@@ -8,7 +8,7 @@ import pytest
 
 from generator.base.files import read_json, write_json
 from generator.cli.describe import empty_cells_said
-from generator.describe.request import Request
+from generator.describe.request import TextRequest
 from generator.judge.verify import verify_dataset
 from tests.generator.designs import BENCHMARK, Design, make
 from tests.generator.judge.datasets import edit, seal
@@ -19,7 +19,7 @@ Rows = list[dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def described(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    request = Request(PROTOCOLS, strict=False)
+    request = TextRequest(PROTOCOLS, strict=False)
     return make(
         Design(6, 6, "3x3", scenes=14, request=request),
         tmp_path_factory.mktemp("cells") / "dataset",

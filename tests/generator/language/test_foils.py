@@ -106,8 +106,8 @@ def test_stacks_that_no_scene_can_have_are_impossible_said_either_way() -> None:
     for lower, upper in ((a, b) for a in names for b in names):
         for relation, ends in (("on", (upper, lower)), ("beneath", (lower, upper))):
             form = Form(tuple(Mention(name) for name in ends), (Link(0, relation, 1),))
-            assert foils.possible(form) == can_carry(RELATIONS, lower, upper)
-    assert foils.possible(RELATED)
+            assert foils.is_possible(form) == can_carry(RELATIONS, lower, upper)
+    assert foils.is_possible(RELATED)
 
 
 FORM = form_of(
@@ -132,9 +132,9 @@ def test_atoms_are_asserted_of_single_objects_in_order_of_mention() -> None:
 
 
 def test_substitutes_are_all_other_values_and_categories_neither_in_the_scene_nor_named() -> None:
-    found = ANY.of(FORM, Atom("object", 0, "shape"), FACTS)
+    found = ANY.alternatives(FORM, Atom("object", 0, "shape"), FACTS)
     assert set(found) == set(CATEGORIES) - {"cube", "cone", "torus"}
-    assert set(ANY.of(FORM, Atom("attribute", 0, "color"), FACTS)) == set(
+    assert set(ANY.alternatives(FORM, Atom("attribute", 0, "color"), FACTS)) == set(
         VOCABULARY.values("color")
     ) - {"red"}
 
@@ -142,10 +142,10 @@ def test_substitutes_are_all_other_values_and_categories_neither_in_the_scene_no
 def test_a_direction_gives_way_to_directions_whose_axis_is_free() -> None:
     atom = Atom("relation", 0, "relation")
     alone = Form(FORM.objects[:2], FORM.relations[:1])
-    assert set(ANY.of(alone, atom, FACTS)) == {"right", "front", "behind"}
-    assert ANY.of(FORM, atom, FACTS) == ["right"]
+    assert set(ANY.alternatives(alone, atom, FACTS)) == {"right", "front", "behind"}
+    assert ANY.alternatives(FORM, atom, FACTS) == ["right"]
     near = Form(FORM.objects[:2], (Link(0, "near", 1),))
-    assert Substitutes(RELATIONS).of(near, atom, FACTS) == ["far"]
+    assert Substitutes(RELATIONS).alternatives(near, atom, FACTS) == ["far"]
 
 
 def test_relations_of_any_axes_keep_the_slots_of_both_objects_apart() -> None:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import Request, describe
+from generator.describe.benchmark import write_benchmark
+from generator.describe.request import TextRequest
 from generator.holdout.blocks import draw_block
 from generator.judge import geometry
 from generator.judge.verify import verify_dataset
@@ -119,7 +120,13 @@ def test_a_rule_of_one_entry_is_planned_placed_described_and_verified(
 
     root = tmp_path / "dataset"
     write_planned(root, prepared)
-    describe(root, Dataset.open(root).world, prepared.holdout, "b", Request(strict=False))
+    write_benchmark(
+        root,
+        Dataset.open(root).world,
+        holdout=prepared.holdout,
+        name="b",
+        request=TextRequest(strict=False),
+    )
     forms = [
         json.loads(form)
         for form in pq.read_table(root / "benchmarks/b/texts.parquet")["form"].to_pylist()
