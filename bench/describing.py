@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from bench.figures import Figure, repeated, seconds
 from generator.dataset.reader import Dataset
 from generator.dataset.writer import BenchmarkWriter
-from generator.describe.benchmark import write_benchmark
+from generator.describe.benchmark import describe_world
 from generator.describe.request import TextRequest
 from generator.describe.scenes import DescribedScene
 from generator.judge.verify import verify_dataset
@@ -57,7 +57,7 @@ def _asked(root: Path, prepared: Prepared) -> list[Figure]:
         spent: dict[str, float] = {}
         with _clocks(spent):
             whole = seconds(
-                lambda: write_benchmark(
+                lambda: describe_world(
                     root,
                     Dataset.open(root).world,
                     holdout=prepared.holdout,

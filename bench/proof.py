@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from bench.figures import Figure, seconds
 from generator.base.commands import say
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import write_benchmark
+from generator.describe.benchmark import describe_world
 from generator.describe.request import TextRequest
 from generator.judge.verify import verify_dataset
 from generator.plan.job import Job, prepare
@@ -65,7 +65,7 @@ def _job(n: int) -> Job:
 def _write(n: int, root: Path) -> None:
     prepared = prepare(_job(n))
     write_planned(root, prepared)
-    write_benchmark(
+    describe_world(
         root, Dataset.open(root).world, holdout=prepared.holdout, name=NAME, request=ASKED
     )
 

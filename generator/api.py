@@ -30,8 +30,8 @@ from generator.describe.benchmark import (
     ALREADY_EXISTS,
     BenchmarkSummary,
     choose_benchmark,
+    describe_world,
     read_assigned_splits,
-    write_benchmark,
     write_benchmarks,
 )
 from generator.describe.request import TextRequest, check_exposed, check_request, read_text_preset
@@ -368,7 +368,7 @@ def describe_texts(
         else f"{design_of(holdout).benchmark_name(holdout)}-{suffix}"
     )
     splits = read_assigned_splits(root, kept)
-    done = write_benchmark(
+    done = describe_world(
         root,
         opened.world,
         holdout=holdout,

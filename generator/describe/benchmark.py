@@ -1,4 +1,4 @@
-"""Writes the texts and items of a benchmark; the entry point is `write_benchmark`."""
+"""Writes the texts and items of a benchmark; the entry point is `describe_world`."""
 
 import hashlib
 import json
@@ -69,7 +69,7 @@ class BenchmarkSummary:
     """False if the benchmark already existed, made by the same request."""
 
 
-def write_benchmark(
+def describe_world(
     root: Path,
     world: World,
     *,
@@ -513,7 +513,7 @@ def write_benchmarks(
     for part, saved in enumerate(world.manifest["request"]["holdouts"]):
         holdout = Holdout.from_dict(saved)
         name = design_of(holdout).benchmark_name(holdout)
-        summaries[name] = write_benchmark(
+        summaries[name] = describe_world(
             root,
             world,
             holdout=holdout,

@@ -35,7 +35,7 @@ from generator.dataset.packing import Packer
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.records import SCENES, VERSION
 from generator.dataset.writer import WorldWriter, write_index
-from generator.describe.benchmark import read_assigned_splits, write_benchmark
+from generator.describe.benchmark import describe_world, read_assigned_splits
 from generator.describe.request import TextRequest
 from generator.holdout.holdout import Holdout, check_fits
 from generator.holdout.request import HoldoutRequest
@@ -158,7 +158,7 @@ def _benchmark(root: Path, again: Path, name: str, progress: Progress) -> str | 
     assigned = _assigned(
         source, root, asked, world.manifest["request"]["holdouts"] if with_world else None
     )
-    write_benchmark(
+    describe_world(
         again,
         world,
         holdout=holdout,

@@ -1,5 +1,5 @@
 """Checks that the tables of a family fit together; each raises ValueError with a sentence that says
-how to mend it."""
+how to fix it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,7 +19,7 @@ def check_names(family: FamilyTables) -> None:
     kinds = family.attributes.keys()
     if family.tested not in kinds:
         raise ValueError(
-            f"tested = '{family.tested}' is no attribute kind; "
+            f"tested = '{family.tested}' is not an attribute kind; "
             f"{did_you_mean(family.tested, [*kinds])}"
         )
     if family.category in kinds:
@@ -69,23 +69,20 @@ def _check_words(family: FamilyTables) -> None:
 def _words(family: FamilyTables) -> Iterator[tuple[str, str, Sequence[str]]]:
     """Yield every word and phrase of captions, where it is declared, and its synonyms."""
     for kind, values in family.attributes.items():
+        phrasing = family.phrases.get(kind)
         for name, value in values.items():
-            yield name, f"{kind}.{name}", value.synonyms
-            if phrasing := family.phrases.get(kind):
-                yield from (
-                    (phrasing.insert(word), f"{kind}.{name}", ())
-                    for word in (name, *value.synonyms)
-                )
-    yield from (
-        (name, f"{family.category}.{name}", spec.synonyms) for name, spec in family.objects.items()
-    )
-    yield from (
-        (each.phrase, f"relations.{name}", each.synonyms) for name, each in family.relations.items()
-    )
+            place = f"{kind}.{name}"
+            yield name, place, value.synonyms
+            if phrasing:
+                for word in (name, *value.synonyms):
+                    yield phrasing.insert(word), place, ()
+    for name, spec in family.objects.items():
+        yield name, f"{family.category}.{name}", spec.synonyms
+    for name, relation in family.relations.items():
+        yield relation.phrase, f"relations.{name}", relation.synonyms
     yield family.generic, "generic", ()
-    yield from (
-        (each.phrase, f"environments.{name}", ()) for name, each in family.environments.items()
-    )
+    for name, environment in family.environments.items():
+        yield environment.phrase, f"environments.{name}", ()
 
 
 def _check_templates(family: FamilyTables) -> None:
@@ -109,10 +106,9 @@ def family_words(family: FamilyTables) -> FamilyWords:
         else:
             terms |= dict.fromkeys((name, *synonyms), place)
     for name, spec in family.objects.items():
-        place = f"{family.category}.{name}"
-        terms |= dict.fromkeys(
-            (spec.plural or plural_of(name), *map(plural_of, spec.synonyms)), place
-        )
+        plurals = [spec.plural or plural_of(name)]
+        plurals += [plural_of(synonym) for synonym in spec.synonyms]
+        terms |= dict.fromkeys(plurals, f"{family.category}.{name}")
     terms[plural_of(family.generic)] = "generic"
     return FamilyWords.from_terms(terms, environments)
 
@@ -134,7 +130,7 @@ def _check_paints(family: FamilyTables) -> None:
     unknown = [kind for kind in paints if kind not in family.attributes]
     if unknown:
         raise ValueError(
-            f"paints names '{unknown[0]}', which is no attribute kind; "
+            f"paints names '{unknown[0]}', which is not an attribute kind; "
             f"{did_you_mean(unknown[0], [*family.attributes])}"
         )
     if paints and len(set(paints)) != max(2, len(paints)):
@@ -167,6 +163,7 @@ def _check_relations(family: FamilyTables) -> None:
     by clumps or stacks. Two of the largest objects can stand side by side within the distance of a
     clump."""
     check_relations(family.relations)
+    # Distance of the axes of two of the largest objects with the least gap between them, metres.
     side_by_side = 2 * max(family.radii, default=0) + family.placement.gap
     for name, relation in family.relations.items():
         planned_by = relation.axis.planned_by
@@ -191,20 +188,21 @@ def _check_stacks(family: FamilyTables) -> None:
     ]
     if not stacking or not family.scales:
         return
-    rule, margin, least = stacking[0].axis.rules[0], stacking[0].margin, min(family.scales)
-    tops = {
-        name: spec.top.radius * spec.size * least
+    rule, margin = stacking[0].axis.rules[0], stacking[0].margin
+    smallest_scale = min(family.scales)
+    top_radii = {
+        name: spec.top.radius * spec.size * smallest_scale
         for name, spec in family.objects.items()
         if spec.top
     }
-    for name, radius in tops.items():
+    for name, radius in top_radii.items():
         if radius <= margin:
             raise ValueError(
                 f"at its smallest, the top of '{name}' has a radius of {radius:.3g} m, which is "
-                f"not above the margin "
-                f"of '{rule}' ({margin} m); reduce the margin, or declare no top."
+                f"not above the margin of '{rule}' ({margin} m); reduce the margin, or declare no "
+                f"top."
             )
-    if not tops:
+    if not top_radii:
         raise ValueError(
             f"the rule '{rule}' needs an object to rest on; declare a top for an object, or leave "
             f"out the relation."
@@ -221,6 +219,7 @@ def _check_looks(family: FamilyTables) -> None:
     refuse(look_alikes(family.model_dump(exclude_none=True)))
 
 
+# The order of the mistakes that `gen vocab check` prints.
 CHECKS = (
     _check_lamps,
     _check_looks,

@@ -22,7 +22,7 @@ from evaluator.training import networks
 from generator.base.files import sha256, write_json
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.writer import WorldWriter
-from generator.describe.benchmark import write_benchmark
+from generator.describe.benchmark import describe_world
 from generator.describe.request import first_request
 from generator.holdout.blocks import draw_block
 from generator.holdout.holdout import Holdout
@@ -161,7 +161,7 @@ def build_dataset(root: Path, scenes: dict[str, int] = SCENES, seed: int = 3) ->
     vocabulary = parse_vocabulary(small_vocabulary_text(), "small")
     holdout = draw_block("3x3", vocabulary, 0)
     _write_drawn(root, vocabulary, [WorldPart(holdout, scenes)], scenes, seed)
-    write_benchmark(
+    describe_world(
         root,
         World(root / "world"),
         holdout=holdout,
@@ -186,7 +186,7 @@ def build_class_lists(root: Path, seed: int = 3) -> Path:
             for each in planned
             if each.part == part
         }
-        write_benchmark(
+        describe_world(
             root,
             World(root / "world"),
             holdout=holdout,

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import write_benchmark
+from generator.describe.benchmark import describe_world
 from generator.describe.protocols import protocol_names
 from generator.describe.request import TextRequest
 from generator.describe.statistics import CaptionStatistics
@@ -111,7 +111,7 @@ def make(design: Design, root: Path) -> Path:
     prepared = write_world(
         root, counts, str(path), design.objects, design.block, design.seed, design.block_seed
     )
-    write_benchmark(
+    describe_world(
         root,
         Dataset.open(root).world,
         holdout=prepared.holdout,

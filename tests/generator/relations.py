@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import write_benchmark
+from generator.describe.benchmark import describe_world
 from generator.describe.request import TextRequest
 from generator.plan.job import Job, Prepared, prepare
 from generator.vocabulary.schema import read_vocabulary
@@ -24,7 +24,7 @@ def make_relations_world(root: Path) -> Path:
     """Write the world and a benchmark with every protocol into `root`."""
     job = prepared()
     write_planned(root, job)
-    write_benchmark(
+    describe_world(
         root,
         Dataset.open(root).world,
         holdout=job.holdout,

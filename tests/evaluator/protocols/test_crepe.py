@@ -18,7 +18,7 @@ from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
 from generator.dataset.reader import Dataset
 from generator.dataset.records import SCENES
-from generator.describe.benchmark import write_benchmark
+from generator.describe.benchmark import describe_world
 from generator.describe.request import TextRequest
 from generator.judge.lexicon import Lexicon
 from generator.judge.verify import verify_dataset
@@ -185,7 +185,7 @@ def planned(
     write_planned(root, prepared)
     # Equally familiar foils do not limit raw retrieval, which has none.
     asked = TextRequest(PROTOCOLS, equal_familiarity=request.param == "bindings", complexity=(4, 5))
-    write_benchmark(
+    describe_world(
         root, Dataset.open(root).world, holdout=prepared.holdout, name="all", request=asked
     )
     return root, prepared

@@ -18,7 +18,7 @@ from generator.base.errors import UserError
 from generator.base.files import ABOUT
 from generator.base.store import fetch, mirror, publish, settle, shown, staging
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import write_benchmark, write_benchmarks
+from generator.describe.benchmark import describe_world, write_benchmarks
 from generator.describe.request import first_request
 from generator.exports.huggingface import Publication, export_hf
 from generator.holdout.holdout import Holdout
@@ -150,7 +150,7 @@ def test_a_benchmark_whose_copying_is_cut_off_costs_none_and_is_copied_later(
 
     def write(seed: int, again: bool) -> str:
         root, asked = mirror(url), replace(first_request(holdout), seed=seed)
-        write_benchmark(
+        describe_world(
             root,
             Dataset.open(root).world,
             holdout=holdout,
@@ -251,7 +251,7 @@ def test_a_dataset_that_changed_at_its_url_is_taken_anew(
     with monkeypatch.context() as other_machine:
         other_machine.setenv("XDG_CACHE_HOME", str(tmp_path / "other cache"))
         other = mirror(url)
-        write_benchmark(
+        describe_world(
             other,
             Dataset.open(other).world,
             holdout=holdout,

@@ -8,7 +8,7 @@ from PIL import Image
 
 from generator.dataset.reader import Dataset
 from generator.dataset.writer import WorldWriter
-from generator.describe.benchmark import write_benchmark, write_benchmarks
+from generator.describe.benchmark import describe_world, write_benchmarks
 from generator.describe.request import first_request
 from generator.placement.scenes import place_scene
 from generator.plan.job import Job, plan_world, prepare
@@ -59,7 +59,7 @@ def make_dataset(root: Path) -> Path:
         writer.finish(prepared.text)
     world = Dataset.open(root).world
     write_benchmarks(root, world, False)
-    write_benchmark(
+    describe_world(
         root,
         world,
         holdout=prepared.holdout,

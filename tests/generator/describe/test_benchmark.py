@@ -16,7 +16,7 @@ from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.writer import BenchmarkWriter
-from generator.describe.benchmark import read_assigned_splits, write_benchmark, write_benchmarks
+from generator.describe.benchmark import describe_world, read_assigned_splits, write_benchmarks
 from generator.describe.captioner import Candidate, Item, Text
 from generator.describe.protocol import Protocol
 from generator.describe.protocols import protocol_names
@@ -99,7 +99,7 @@ def test_a_split_without_scenes_is_refused_and_nothing_written(copied: Path) -> 
         # ever shows
         with contextlib.suppress(UserError):
             holdout = draw_block("2x2", vocabulary, seed)
-            write_benchmark(
+            describe_world(
                 copied,
                 dataset.world,
                 holdout=holdout,
@@ -273,7 +273,7 @@ def test_texts_keep_the_splits_of_the_benchmark_that_is_named(tmp_path: Path) ->
         read_assigned_splits(tmp_path, first),
     )
     del assigned[next(scene for scene, each in assigned.items() if each.split == "train")]
-    write_benchmark(
+    describe_world(
         root,
         world,
         holdout=holdout,
@@ -316,7 +316,7 @@ def test_what_only_training_captions_have_is_refused_without_them(tmp_path: Path
     world = Dataset.open(root).world
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     with pytest.raises(UserError, match="--exposed-negatives is about training captions"):
-        write_benchmark(
+        describe_world(
             root,
             world,
             holdout=draw_block("none", vocabulary, 0),
@@ -327,7 +327,7 @@ def test_what_only_training_captions_have_is_refused_without_them(tmp_path: Path
     with pytest.raises(
         UserError, match=r"single needs scenes for the task single \(objects in each: 1\)"
     ):
-        write_benchmark(root, world, holdout=single, name="single", request=first_request(single))
+        describe_world(root, world, holdout=single, name="single", request=first_request(single))
 
 
 def test_a_world_of_two_blocks_has_a_benchmark_of_each_with_scenes_of_its_own(
@@ -368,9 +368,7 @@ def test_scenes_with_what_training_lacks_are_in_no_split_and_silent_splits_are_r
     prepared = prepare(Job("clevr", "3x3", "160", 64, 48, pairs=False))
     write_planned(tmp_path, prepared)
     world, holdout = Dataset.open(tmp_path).world, draw_block("4x6", prepared.vocabulary, 1)
-    write_benchmark(
-        tmp_path, world, holdout=holdout, name="another", request=first_request(holdout)
-    )
+    describe_world(tmp_path, world, holdout=holdout, name="another", request=first_request(holdout))
     split_of = {
         row["scene_id"]: row["split"]
         for row in Dataset.open(tmp_path).benchmark("another").splits.to_pylist()
@@ -394,14 +392,14 @@ def test_scenes_with_what_training_lacks_are_in_no_split_and_silent_splits_are_r
     with pytest.raises(
         UserError, match="No item asks about seen or unseen"
     ):  # the world has no twins
-        write_benchmark(
+        describe_world(
             tmp_path,
             world,
             holdout=holdout,
             name="silent",
             request=replace(first_request(holdout), protocols=("pairs",)),
         )
-    write_benchmark(
+    describe_world(
         tmp_path,
         world,
         holdout=holdout,

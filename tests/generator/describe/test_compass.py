@@ -6,7 +6,7 @@ import pytest
 
 from generator.base.streams import Stream
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import write_benchmark
+from generator.describe.benchmark import describe_world
 from generator.describe.captioner import Captioner, Item
 from generator.describe.protocols.compass import Integration, Skill
 from generator.describe.request import TextRequest, read_text_preset
@@ -197,7 +197,7 @@ def test_the_recipes_block_leaves_no_split_without_questions(tmp_path: Path) -> 
     write_planned(tmp_path, prepared)
     preset = read_text_preset("compass2026")
     request = TextRequest(preset.protocols, preset.options, preset.levels)
-    write_benchmark(
+    describe_world(
         tmp_path,
         Dataset.open(tmp_path).world,
         holdout=prepared.holdout,

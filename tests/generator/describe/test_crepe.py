@@ -9,7 +9,7 @@ from evaluator.api import evaluate
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.records import SCENES
-from generator.describe.benchmark import write_benchmark
+from generator.describe.benchmark import describe_world
 from generator.describe.captioner import Captioner
 from generator.describe.protocols.crepe import Productivity, Systematicity
 from generator.describe.request import TextRequest
@@ -107,7 +107,7 @@ def test_foils_of_known_words_name_what_training_shows(known: bool, tmp_path: Pa
     prepared = prepare(job)
     write_planned(tmp_path, prepared)
     request = TextRequest(("systematicity",), equal_familiarity=False, known_words=known)
-    write_benchmark(
+    describe_world(
         tmp_path,
         Dataset.open(tmp_path).world,
         holdout=prepared.holdout,
@@ -143,7 +143,7 @@ def test_worlds_without_training_have_no_known_words(tmp_path: Path) -> None:
     prepared = prepare(Job("clevr", "none", "20", 64, 48))
     write_planned(tmp_path, prepared)
     with pytest.raises(UserError, match="--known-words limits foils to words of training scenes"):
-        write_benchmark(
+        describe_world(
             tmp_path,
             Dataset.open(tmp_path).world,
             holdout=prepared.holdout,
@@ -179,7 +179,7 @@ def test_splits_are_asked_alike_and_unseen_captions_name_what_is_held_out(
     write_planned(tmp_path, prepared)
     holdout = prepared.holdout
     world = Dataset.open(tmp_path).world
-    write_benchmark(
+    describe_world(
         tmp_path,
         world,
         holdout=holdout,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from generator.dataset.reader import Benchmark, Dataset
-from generator.describe.benchmark import write_benchmark
+from generator.describe.benchmark import describe_world
 from generator.describe.request import TextRequest
 from generator.judge.lexicon import Lexicon
 from generator.judge.text_reader import read_text
@@ -23,7 +23,7 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def make(root: Path) -> None:
         prepared = write_world(root, SCENES)
         world = Dataset.open(root).world
-        write_benchmark(
+        describe_world(
             root,
             world,
             holdout=prepared.holdout,

@@ -15,7 +15,7 @@ import pytest
 from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import write_benchmark
+from generator.describe.benchmark import describe_world
 from generator.describe.captioner import Candidate, Draft, Item
 from generator.describe.protocol import Protocol, Recipe
 from generator.describe.protocols import _REGISTRY, find_protocol, protocol_names, register
@@ -242,7 +242,7 @@ def test_a_protocol_of_ones_own_is_described_with_and_certified(
     root = Path(shutil.copytree(source, tmp_path / "dataset"))
     register("counting", f"{__name__}:Counting")
     request = TextRequest(("binary", "counting"), options={"binary": {"kinds": ("swap",)}})
-    done = write_benchmark(
+    done = describe_world(
         root, Dataset.open(root).world, holdout=holdout, name=BENCHMARK, request=request
     )
     assert (
@@ -257,7 +257,7 @@ def test_a_protocol_without_items_is_refused_with_what_it_needs(world: tuple) ->
     with pytest.raises(
         UserError, match="No scene gives an item of 'impossible': scenes must show something"
     ):
-        write_benchmark(
+        describe_world(
             root,
             Dataset.open(root).world,
             holdout=holdout,

@@ -9,7 +9,7 @@ import pytest
 from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, Dataset
-from generator.describe.benchmark import write_benchmark
+from generator.describe.benchmark import describe_world
 from generator.describe.captioner import Captioner, Text
 from generator.describe.request import TextRequest
 from generator.describe.scenes import DescribedScene
@@ -44,7 +44,7 @@ def benchmark(
     """A benchmark of all protocols over a family, certified clean."""
     root = tmp_path_factory.mktemp(request.param) / "dataset"
     prepared = write_world(root, COUNTS, request.param, FAMILIES[request.param])
-    write_benchmark(
+    describe_world(
         root,
         Dataset.open(root).world,
         holdout=prepared.holdout,

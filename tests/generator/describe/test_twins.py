@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import write_benchmark
+from generator.describe.benchmark import describe_world
 from generator.describe.request import TextRequest
 from generator.plan.job import Job, prepare
 from tests.generator.unrendered import write_planned
@@ -21,7 +21,7 @@ def test_the_caption_of_each_twin_is_the_foil_of_the_other(
     prepared = prepare(Job("clevr", "3x3", COUNTS, 64, 64))
     write_planned(tmp_path, prepared)
     request = TextRequest(("binary",), {"binary": {"kinds": ("swap",)}}, template=template)
-    write_benchmark(
+    describe_world(
         tmp_path,
         Dataset.open(tmp_path).world,
         holdout=prepared.holdout,

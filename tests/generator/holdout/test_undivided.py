@@ -12,7 +12,7 @@ from evaluator.report.page import write_page
 from evaluator.runs.dataset import Dataset as Questions
 from evaluator.runs.folder import read_named
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import write_benchmark, write_benchmarks
+from generator.describe.benchmark import describe_world, write_benchmarks
 from generator.describe.request import TextRequest
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan, arrangements
@@ -67,7 +67,7 @@ def test_protocols_are_asked_verified_and_measured_in_one_row(
     assert first.scenes == {"all": 30}
     assert not first.unknown_words
     protocols = ("binary", "integration", "skill")[: 3 if objects[1] > 2 else 1]
-    write_benchmark(
+    describe_world(
         tmp_path,
         Dataset.open(tmp_path).world,
         holdout=prepared.holdout,
@@ -95,7 +95,7 @@ def test_a_world_of_splits_becomes_one_of_one_split(tmp_path: Path) -> None:
     prepared = prepare(Job("clevr", "3x3", COUNTS, 64, 48))
     write_planned(tmp_path, prepared)
     (nothing,) = HoldoutRequest("bindsplit", ("none",)).holdouts(prepared.vocabulary)
-    made = write_benchmark(
+    made = describe_world(
         tmp_path,
         Dataset.open(tmp_path).world,
         holdout=nothing,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from generator.base.files import read_json, write_json
-from generator.cli.describe import empty_cells_said
+from generator.cli.describe import describe_empty_cells
 from generator.describe.request import TextRequest
 from generator.judge.verify import verify_dataset
 from tests.generator.designs import BENCHMARK, Design, make
@@ -130,7 +130,7 @@ def _raw_items(rows: Rows) -> dict[str, str]:
 
 
 def test_many_empty_cells_are_counted() -> None:
-    lines = empty_cells_said([f"skill targeted unseen {n}" for n in range(13)])
+    lines = describe_empty_cells([f"skill targeted unseen {n}" for n in range(13)])
     assert len(lines) == 11
     assert lines[0].startswith("No question: skill targeted unseen 0.")
     assert lines[-1].startswith("3 more cells")

@@ -14,7 +14,7 @@ from generator.base.errors import UserError
 from generator.dataset import relations as relation_rules
 from generator.dataset.reader import Dataset
 from generator.dataset.relations import AXES, AXIS_OF, CONTACT, Axis, Pose
-from generator.describe.benchmark import write_benchmark
+from generator.describe.benchmark import describe_world
 from generator.describe.request import TextRequest
 from generator.holdout.blocks import draw_block
 from generator.judge import geometry
@@ -120,7 +120,7 @@ def test_a_rule_of_one_entry_is_planned_placed_described_and_verified(
 
     root = tmp_path / "dataset"
     write_planned(root, prepared)
-    write_benchmark(
+    describe_world(
         root,
         Dataset.open(root).world,
         holdout=prepared.holdout,
