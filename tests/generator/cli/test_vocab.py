@@ -45,4 +45,4 @@ def test_all_mistakes_are_listed_and_counted(tmp_path: Path) -> None:
     assert done.returncode == 2
     data = json.loads(done.stdout)
     assert (data["errors"], data["warnings"]) == (len(data["findings"]), 0)
-    assert all(f"error: {each['message']}" in done.stderr for each in data["findings"])
+    assert all(f"error: {finding['message']}" in done.stderr for finding in data["findings"])

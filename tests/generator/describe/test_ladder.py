@@ -70,7 +70,7 @@ def test_the_paraphrase_means_the_same_and_the_foil_differs_in_one_atom(ladder: 
         caption, paraphrase, foil = (read_text(texts[slot], lexicon) for slot in ("c", "p", "n"))
         assert caption == paraphrase
         atoms = [
-            Counter((i, *atom) for i, thing in enumerate(meaning.things) for atom in _atoms(thing))
+            Counter((i, *atom) for i, obj in enumerate(meaning.things) for atom in _atoms(obj))
             for meaning in (caption, foil)
         ]
         assert sum((atoms[0] - atoms[1]).values()) == sum((atoms[1] - atoms[0]).values()) == 1
