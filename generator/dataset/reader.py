@@ -330,7 +330,8 @@ class World(Component):
                         f"{self.folder / 'packed.parquet'} has an empty cell; restore it or make "
                         f"the dataset again."
                     )
-                places[row.pop("path")] = _Place(**row)
+                path = row.pop("path")
+                places[path] = _Place(**row)
         return places
 
 
