@@ -21,7 +21,7 @@ from skimage.color import rgb2lab
 
 from generator.assets.sets import find_mesh
 from generator.assets.shapes import UnitMesh
-from generator.inspection.outlines import Mask, outlines
+from generator.inspection.object_masks import Mask, object_masks
 from generator.inspection.swatches import rendered, single_scene
 from generator.scene.projection import axes, project
 from generator.scene.scene import Camera
@@ -273,7 +273,7 @@ def contrasts(
             if value == _PLAIN:
                 plain, mask = (
                     light,
-                    outlines(scene, compared, (_TEXTURE_SIDE, _TEXTURE_SIDE))[0].visible,
+                    object_masks(scene, compared, (_TEXTURE_SIDE, _TEXTURE_SIDE))[0].visible,
                 )
             else:
                 yield kind, category, value, contrast_of(light, plain, mask)
