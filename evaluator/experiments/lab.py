@@ -30,6 +30,9 @@ RECIPES = {
     "pearson2025-clean": "pearson2025:CLEAN",
 }
 """The built-in experiments, as module:object in evaluator/experiments/recipes."""
+ROTATION = "rotation"
+"""The last part of the labels of rows over a rotation, which stand beside those of the paper's
+blocks: runs of different designs are not pooled."""
 _OBJECT = "EXPERIMENT"
 _OPTIONS = ("run", "train")
 """The fields of `Model` that hold options of a command."""
