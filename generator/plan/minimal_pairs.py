@@ -12,7 +12,7 @@ from generator.holdout.membership import ASYMMETRIC, Arrangement, Placing, Rule
 from generator.holdout.request import WorldPart, design_of
 from generator.plan.plan import plan_parts
 from generator.scene.exchange import BOTH, PLACES, VALUES, Exchange, swapped
-from generator.scene.layouts import facts
+from generator.scene.layouts import certain_relations
 from generator.scene.planned import Planned, scene_id
 from generator.vocabulary.schema import Vocabulary
 
@@ -125,7 +125,9 @@ def _with_counts(parts: Sequence[WorldPart], drawn: Sizes) -> list[WorldPart]:
 
 
 def _placing(planned: Planned, arrangement: Arrangement, rule: Rule) -> Placing:
-    return rule.place(arrangement, facts(planned, rule.vocabulary) if rule.holdout.triples else ())
+    return rule.place(
+        arrangement, certain_relations(planned, rule.vocabulary) if rule.holdout.triples else ()
+    )
 
 
 def _exchanges(planned: Planned, rule: Rule, exchange: str) -> dict[str | None, list[Exchange]]:

@@ -22,9 +22,9 @@ from generator.holdout.membership import (
 )
 from generator.holdout.possible import splits_without_scenes
 from generator.holdout.request import WorldPart, design_of
-from generator.plan.arrangements import Arrangements, UnshownError, no_scene
-from generator.plan.balance import Cells, Counts, choose
-from generator.scene.layouts import Layout, consistent, draw_layout, facts
+from generator.plan.arrangements import ArrangementSampler, TooFewScenesError, no_scene_error
+from generator.plan.balance import CellCounts, Cells, choose
+from generator.scene.layouts import Layout, certain_relations, draw_layout, is_consistent
 from generator.scene.planned import Planned, scene_id
 from generator.vocabulary.environments import Environment
 from generator.vocabulary.materials import AttributeValue, linear_of
@@ -107,7 +107,7 @@ def count_splits(scenes: Iterable[Planned], rule: Rule) -> dict[str, int]:
     """The number of scenes in each split of a rule, whatever split they were planned for."""
     counts = dict.fromkeys(rule.splits, 0)
     for scene in scenes:
-        relations = facts(scene, rule.vocabulary) if rule.holdout.triples else ()
+        relations = certain_relations(scene, rule.vocabulary) if rule.holdout.triples else ()
         split = rule.place(scene.arrangement(rule.holdout.kind), relations).split
         if split is not None:
             counts[split] += 1
@@ -132,7 +132,7 @@ def _check_possible(vocabulary: Vocabulary, part: WorldPart, objects: tuple[int,
             if part.counts.get(split, 0) > most - least and split not in design.may_lack(
                 part.holdout
             ):
-                raise no_scene(split, n)
+                raise no_scene_error(split, n)
 
 
 def _familiar(scenes: Sequence[Planned], holdout: Holdout, of_twins: bool) -> set[Binding]:
@@ -204,11 +204,11 @@ def split_scenes(
 ) -> Iterator[Planned]:
     """Yield a scene of a split for each number of objects in `numbers`; training scenes show the
     `needed` bindings. Raises UserError when there is none."""
-    drawn = Arrangements(rule)
+    drawn = ArrangementSampler(rule)
     try:
         yield from _laid_out(rule, split, drawn.draw(split, numbers, stream, needed), stream)
-    except UnshownError:
-        enough = drawn.enough(needed, numbers)
+    except TooFewScenesError:
+        enough = drawn.sufficient_count(needed, numbers)
         raise UserError(
             f"{len(numbers):,} training scenes cannot show the {len(needed):,} bindings that "
             f"evaluation scenes need as "
@@ -225,12 +225,13 @@ def _laid_out(
             layout = draw_layout(categories, stream, rule.vocabulary)
             if (
                 not rule.holdout.triples
-                or rule.place(arrangement, facts(layout, rule.vocabulary)).split == split
+                or rule.place(arrangement, certain_relations(layout, rule.vocabulary)).split
+                == split
             ):
                 yield _draft(rule, arrangement, layout, split)
                 break
         else:
-            raise no_scene(split, len(arrangement))
+            raise no_scene_error(split, len(arrangement))
 
 
 def class_scenes(rule: ClassRule, split: str, n: int, stream: Stream) -> Iterator[Planned]:
@@ -245,7 +246,7 @@ def class_scenes(rule: ClassRule, split: str, n: int, stream: Stream) -> Iterato
         return
     labels = stream.shuffled(rule.scenes(list_of(split)))
     if not labels:
-        raise no_scene(split, OBJECTS[str(rule.holdout.task)])
+        raise no_scene_error(split, OBJECTS[str(rule.holdout.task)])
     for i in range(n):
         rounds, which = divmod(i, len(labels))
         label = labels[which]
@@ -261,9 +262,9 @@ def _related_scene(rule: ClassRule, label: Sequence[str], split: str, stream: St
     for ends, order in (((subject, other), (0, 1)), ((other, subject), (1, 0))):
         for _ in range(100):
             layout = draw_layout(ends, stream, rule.vocabulary)
-            if (order[0], relation, order[1]) in facts(layout, rule.vocabulary):
+            if (order[0], relation, order[1]) in certain_relations(layout, rule.vocabulary):
                 return _draft(rule, tuple(zip(values, ends, strict=True)), layout, split, order)
-    raise no_scene(split, 2)
+    raise no_scene_error(split, 2)
 
 
 def _dressed(drafts: Iterator[Planned], part: int, rule: Rule, stream: Stream) -> Iterator[Planned]:
@@ -281,7 +282,9 @@ class _Dresser:
         self._rule, self._part, self._vocabulary, self._stream = rule, part, rule.vocabulary, stream
         self._tested = rule.holdout.kind
         self._kinds = [kind for kind in rule.vocabulary.attributes if kind != self._tested]
-        self._counts = {kind: Counts() for kind in (*self._kinds, "environment", "sector", "rank")}
+        self._counts = {
+            kind: CellCounts() for kind in (*self._kinds, "environment", "sector", "rank")
+        }
         places = rule.vocabulary.environments.items()
         self._hidden = {
             (kind, name): {where for where, place in places if vanishes(value, place)}
@@ -371,14 +374,14 @@ class _Dresser:
             return [draft.depth_order]
         turned = draft._replace(depth_order=draft.depth_order[::-1])
         categories = [category for category, _ in draft.objects]
-        if consistent(turned, categories, self._vocabulary) and self._fits(turned):
+        if is_consistent(turned, categories, self._vocabulary) and self._fits(turned):
             return sorted([draft.depth_order, turned.depth_order])
         return [draft.depth_order]
 
     def _fits(self, draft: Planned) -> bool:
         if not self._rule.holdout.triples or draft.split is None:
             return True
-        shown = facts(draft, self._vocabulary)
+        shown = certain_relations(draft, self._vocabulary)
         return self._rule.place(draft.arrangement(self._tested), shown).split == draft.split
 
     def _ranks(self, draft: Planned, order: tuple[int, ...]) -> Cells:

@@ -15,10 +15,10 @@ from generator.holdout.blocks import draw_block
 from generator.holdout.holdout import Binding, Holdout
 from generator.holdout.membership import FAMILIAR, SPLITS, Arrangement, SplitPlan, cluster_of
 from generator.holdout.request import draw_holdouts
-from generator.plan.arrangements import Arrangements
+from generator.plan.arrangements import ArrangementSampler
 from generator.plan.job import prepare_world
 from generator.plan.plan import split_scenes
-from generator.scene.layouts import facts
+from generator.scene.layouts import certain_relations
 from generator.vocabulary.schema import read_vocabulary
 
 CLEVR = read_vocabulary("clevr")
@@ -27,8 +27,8 @@ MANY = [3, 4, 5, 6, 7, 8, 9, 10] * 50
 
 
 def drawn(rule: SplitPlan, split: str, numbers: list[int]) -> list[Arrangement]:
-    """Arrangements of a split."""
-    return list(Arrangements(rule).draw(split, numbers, Stream("x", split)))
+    """ArrangementSampler of a split."""
+    return list(ArrangementSampler(rule).draw(split, numbers, Stream("x", split)))
 
 
 def uneven(rule: SplitPlan, found: list[Arrangement], alike: bool) -> list[int]:
@@ -129,7 +129,7 @@ def test_too_few_training_scenes_are_refused_with_a_larger_number_that_suffices(
             assert prepare_world(holdout="3x3", scenes=counts.format(said[2]))[0].planned
             refusals += 1
     assert 3 <= refusals < 8
-    assert Arrangements(RULE).enough(frozenset(), [2] * 7) > 7
+    assert ArrangementSampler(RULE).sufficient_count(frozenset(), [2] * 7) > 7
 
 
 @pytest.mark.parametrize("block_seed", [0, pytest.param(1, marks=pytest.mark.full)])
@@ -193,7 +193,7 @@ def test_partial_scenes_have_every_number_of_held_out_bindings() -> None:
 
 
 def test_the_same_stream_draws_the_same_scenes() -> None:
-    arrangements = Arrangements(RULE)
+    arrangements = ArrangementSampler(RULE)
     first, again, other = (
         list(arrangements.draw("seen", [2, 4] * 20, Stream(key))) for key in "xxy"
     )
@@ -208,7 +208,10 @@ def test_layouts_keep_scenes_in_their_split_where_relations_are_held_out(
     rule = SplitPlan(CLEVR, draw_holdouts(("relation:pair=2x3",), "bindsplit", CLEVR, 0)[0])
     for scene in split_scenes(rule, split, [n] * 20, Stream("x")):
         assert scene.split == split
-        assert rule.place(scene.arrangement(rule.holdout.kind), facts(scene, CLEVR)).split == split
+        assert (
+            rule.place(scene.arrangement(rule.holdout.kind), certain_relations(scene, CLEVR)).split
+            == split
+        )
 
 
 @pytest.mark.parametrize("n", [2, 3])

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generator.base.streams import Stream
-from generator.plan.balance import Cells, Counts, choose
+from generator.plan.balance import CellCounts, Cells, choose
 
 ROWS = st.lists(
     st.lists(st.tuples(st.integers(0, 2), st.integers(3, 5)), min_size=1, max_size=3, unique=True),
@@ -16,9 +16,9 @@ ROWS = st.lists(
 )
 
 
-def filled(options: Sequence[Cells]) -> Counts:
-    """Counts of six cells in two classes of three that hold the options."""
-    counts = Counts()
+def filled(options: Sequence[Cells]) -> CellCounts:
+    """CellCounts of six cells in two classes of three that hold the options."""
+    counts = CellCounts()
     for cell in range(6):
         assert counts.cell(cell // 3, cell) == cell
     for option in options:

@@ -11,7 +11,7 @@ from generator.holdout.class_lists import ClassRule
 from generator.holdout.holdout import Binding
 from generator.holdout.request import draw_holdouts
 from generator.plan.plan import class_scenes
-from generator.scene.layouts import facts
+from generator.scene.layouts import certain_relations
 from generator.vocabulary.schema import read_vocabulary
 
 VOCABULARY, CLEVR = read_vocabulary("pearson2025"), read_vocabulary("clevr")
@@ -43,7 +43,7 @@ def test_labels_of_a_relation_hold_in_the_layout() -> None:
         things = [thing for _, thing in scene.arrangement(RELATED.holdout.kind)]
         held = [
             (things[i], name, things[j])
-            for i, name, j in facts(scene, VOCABULARY)
+            for i, name, j in certain_relations(scene, VOCABULARY)
             if (i, j) == (first, second)
         ]
         assert set(held) & set(labels)
