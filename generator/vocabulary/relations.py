@@ -70,7 +70,9 @@ class Axis:
         """The rule that holds of (B, A) when this rule holds of (A, B)."""
         return rule if self.symmetric else self.opposite(rule)
 
-    def asked(self, rule: str, first: _Side, second: _Side) -> tuple[_Side, _Side, bool]:
+    def in_terms_of_first_rule(
+        self, rule: str, first: _Side, second: _Side
+    ) -> tuple[_Side, _Side, bool]:
         """How the first rule answers `rule`: the order of the two objects, and whether to negate
         the answer."""
         if rule == self.rules[0]:

@@ -18,7 +18,7 @@ from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan
 from generator.inspection.outlines import outlines
 from generator.placement.ground import Ground
-from generator.placement.scenes import _height, _zoom, place_scene
+from generator.placement.scenes import _draw_zoom, _height_in_image, place_scene
 from generator.plan.job import Job, prepare
 from generator.plan.plan import plan_scenes
 from generator.scene.planned import Planned
@@ -181,7 +181,7 @@ def test_the_tallest_object_has_a_sixth_of_the_height(family: str, most: int) ->
 def test_the_lens_makes_the_tallest_object_tall_enough_where_one_does(
     tallest: float, fill: float, seed: int
 ) -> None:
-    zoom = _zoom(tallest, fill, MANY, Stream("zoom", seed))
+    zoom = _draw_zoom(tallest, fill, MANY, Stream("zoom", seed))
     longest = max(1.0, min(MANY.closest, 0.96 / fill))
     assert 1 <= zoom <= longest
     assert zoom * tallest >= min(MANY.placement.tallest, longest * tallest) - 1e-9
@@ -191,8 +191,8 @@ def test_no_object_is_taller_than_its_box() -> None:
     for planned in many()[:60]:
         scene = place_scene(planned, MANY, 0, 0, 320, 240)
         ground = Ground(scene.camera, MANY, 320, 240)
-        boxes = ground.heights(planned.objects, [each.position for each in scene.objects])
-        heights = [_height(each, scene.camera, ground) for each in scene.objects]
+        boxes = ground.image_heights(planned.objects, [each.position for each in scene.objects])
+        heights = [_height_in_image(each, scene.camera, ground) for each in scene.objects]
         assert (np.array(heights) <= np.add(boxes, 1e-4)).all()
 
 

@@ -13,11 +13,11 @@ from generator.placement.scenes import place_scene
 from generator.scene.layouts import (
     Layout,
     can_carry,
-    consistent,
+    certain_relations,
     draw_layout,
-    facts,
-    slip,
-    undecided,
+    is_consistent,
+    max_axis_offset,
+    open_relations,
 )
 from generator.scene.planned import Planned
 from generator.scene.relations import scene_graph
@@ -56,13 +56,13 @@ def test_every_scene_bears_out_what_its_plan_says(examples: int) -> None:
     def check(seed: int, n: int, size: tuple[int, int]) -> None:
         planned = plan(seed, n)
         scene = place_scene(planned, VOCABULARY, seed, 0, *size)
-        expected = dict.fromkeys(facts(planned, VOCABULARY), True) | dict.fromkeys(
-            undecided(planned, VOCABULARY)
+        expected = dict.fromkeys(certain_relations(planned, VOCABULARY), True) | dict.fromkeys(
+            open_relations(planned, VOCABULARY)
         )
         for i, j, name, edge in scene_graph(scene, VOCABULARY).edges(keys=True, data=True):
             assert edge["holds"] is expected.get((i, name, j), False), (planned, i, name, j, edge)
         stacked = {(i, j) for i, j in enumerate(planned.rests_on) if j is not None}
-        assert {(i, j) for i, name, j in undecided(planned, VOCABULARY)} == stacked | {
+        assert {(i, j) for i, name, j in open_relations(planned, VOCABULARY)} == stacked | {
             (j, i) for i, j in stacked
         }
 
@@ -87,7 +87,7 @@ def test_what_rests_stands_on_the_middle_of_a_top(examples: int) -> None:
             scale = VOCABULARY.scale(under.category, under.attributes)
             assert thing.position[2] == pytest.approx(top.height * scale, abs=1e-6)
             assert all(
-                abs(a - b) <= slip(VOCABULARY) * 2**0.5 + 1e-6
+                abs(a - b) <= max_axis_offset(VOCABULARY) * 2**0.5 + 1e-6
                 for a, b in zip(thing.position[:2], under.position[:2], strict=True)
             )
 
@@ -140,7 +140,7 @@ def test_layouts_without_room_are_refused(layout: Layout, fits: bool) -> None:
     names = ["cube", "sphere", "torus", "cone"]
     if layout.rests_on == (1, None, None):
         names = ["sphere", "cube", "torus"]
-    assert consistent(layout, names, VOCABULARY) is fits
+    assert is_consistent(layout, names, VOCABULARY) is fits
 
 
 def test_only_what_stands_on_a_flat_top_whatever_the_sizes_is_put_there() -> None:
@@ -173,9 +173,9 @@ def test_a_hovering_or_sunken_object_is_in_doubt_and_never_on_top() -> None:
 
 def test_orders_that_a_plan_does_not_keep_are_undecided() -> None:
     original = read_vocabulary("clevr-original")
-    assert {name for _, name, _ in facts(Layout((1, 0)), original)} <= {"left", "right"}
-    assert {(0, "front", 1), (1, "behind", 0)} <= set(undecided(Layout((1, 0)), original))
-    assert set(facts(Layout((1, 0)), read_vocabulary("clevr"))) == {
+    assert {name for _, name, _ in certain_relations(Layout((1, 0)), original)} <= {"left", "right"}
+    assert {(0, "front", 1), (1, "behind", 0)} <= set(open_relations(Layout((1, 0)), original))
+    assert set(certain_relations(Layout((1, 0)), read_vocabulary("clevr"))) == {
         (0, "left", 1),
         (1, "right", 0),
         (1, "front", 0),

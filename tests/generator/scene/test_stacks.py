@@ -12,7 +12,7 @@ from generator.judge.geometry import Terms
 from generator.placement.scenes import place_scene
 from generator.plan.job import Job, prepare
 from generator.render.settings import read_quality
-from generator.scene.layouts import Layout, can_carry, can_hold, shift
+from generator.scene.layouts import Layout, can_carry, can_hold, max_offset
 from generator.scene.planned import Planned
 from generator.scene.relations import scene_graph
 from generator.scene.scene import Scene
@@ -136,9 +136,13 @@ def test_objects_of_other_sizes_carry_and_rest_as_large_as_they_are() -> None:
     assert sized.scale("cube", attributes) == pytest.approx(
         1.4 * VOCABULARY.scale("cube", attributes)
     )
-    assert shift(VOCABULARY) == shift(read_vocabulary("clevr-relations"))  # the least top decides
+    assert max_offset(VOCABULARY) == max_offset(
+        read_vocabulary("clevr-relations")
+    )  # the least top decides
     assert max(VOCABULARY.radii) == pytest.approx(1.2 * max(VOCABULARY.scales))
-    assert shift(parse_vocabulary(with_object("cube", size=0.42), "x")) < shift(VOCABULARY)
+    assert max_offset(parse_vocabulary(with_object("cube", size=0.42), "x")) < max_offset(
+        VOCABULARY
+    )
     with pytest.raises(UserError, match=r"the top of .cube. has a radius of 0\.0723 m"):
         parse_vocabulary(with_object("cube", size=0.3), "x")
     wide = VOCABULARY.objects["crescent"].model_copy(update={"size": 4})

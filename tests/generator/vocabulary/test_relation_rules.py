@@ -21,7 +21,7 @@ from generator.language.grammar import Grammar
 from generator.language.truth import Facts, decide
 from generator.placement.scenes import place_scene
 from generator.plan.job import Job, prepare
-from generator.scene.layouts import facts, undecided
+from generator.scene.layouts import certain_relations, open_relations
 from generator.scene.relations import along, ground_directions, scene_graph
 from generator.vocabulary import relations as relation_rules
 from generator.vocabulary.relations import AXES, AXIS_OF, CONTACT, Axis, Pose
@@ -103,9 +103,10 @@ def test_a_rule_of_one_entry_is_planned_placed_described_and_verified(
         scene = place_scene(planned, vocabulary, 0, 0, 64, 48)
         pairs = len(scene.objects) * (len(scene.objects) - 1)
         assert (
-            sum(name in LEVEL.rules for _, name, _ in undecided(planned, vocabulary)) == 2 * pairs
+            sum(name in LEVEL.rules for _, name, _ in open_relations(planned, vocabulary))
+            == 2 * pairs
         )
-        assert not any(name in LEVEL.rules for _, name, _ in facts(planned, vocabulary))
+        assert not any(name in LEVEL.rules for _, name, _ in certain_relations(planned, vocabulary))
         behind = ground_directions(scene.camera)["behind"]
         away = [along(behind, obj.position) for obj in scene.objects]
         for i, j, name, edge in scene_graph(scene, vocabulary).edges(keys=True, data=True):
