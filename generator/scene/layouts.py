@@ -13,8 +13,9 @@ from typing import Protocol
 
 from generator.base.errors import UserError
 from generator.base.streams import Stream
+from generator.dataset.relations import ORDERS, PlannedBy
 from generator.scene.relations import Truth
-from generator.vocabulary.relations import ORDERS, PlannedBy, Relation
+from generator.vocabulary.relations import Relation
 from generator.vocabulary.schema import Vocabulary
 
 # Random depth orders before the number of objects counts as too large. Of random orders of ten
