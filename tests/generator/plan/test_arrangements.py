@@ -16,8 +16,8 @@ from generator.holdout.holdout import Binding, Holdout
 from generator.holdout.membership import FAMILIAR, SPLITS, Arrangement, SplitPlan, cluster_of
 from generator.holdout.request import draw_holdouts
 from generator.plan.arrangements import ArrangementSampler
+from generator.plan.drafts import draft_scenes
 from generator.plan.job import prepare_world
-from generator.plan.plan import split_scenes
 from generator.scene.layouts import certain_relations
 from generator.vocabulary.schema import read_vocabulary
 
@@ -206,7 +206,7 @@ def test_layouts_keep_scenes_in_their_split_where_relations_are_held_out(
     split: str, n: int
 ) -> None:
     rule = SplitPlan(CLEVR, draw_holdouts(("relation:pair=2x3",), "bindsplit", CLEVR, 0)[0])
-    for scene in split_scenes(rule, split, [n] * 20, Stream("x")):
+    for scene in draft_scenes(rule, split, [n] * 20, Stream("x")):
         assert scene.split == split
         assert (
             rule.place(scene.arrangement(rule.holdout.kind), certain_relations(scene, CLEVR)).split

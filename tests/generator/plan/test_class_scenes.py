@@ -10,7 +10,7 @@ from generator.base.streams import Stream
 from generator.holdout.class_lists import ClassRule
 from generator.holdout.holdout import Binding
 from generator.holdout.request import draw_holdouts
-from generator.plan.plan import class_scenes
+from generator.plan.drafts import draft_class_scenes
 from generator.scene.layouts import certain_relations
 from generator.vocabulary.schema import read_vocabulary
 
@@ -29,7 +29,7 @@ def test_every_label_has_its_first_object_at_every_place_as_often(
 ) -> None:
     labels = rule.scenes(split)
     shown = Counter[tuple[tuple[Binding, ...], int]]()
-    for scene in class_scenes(rule, split, places * len(labels), Stream("x")):
+    for scene in draft_class_scenes(rule, split, places * len(labels), Stream("x")):
         arrangement = scene.arrangement(rule.holdout.kind)
         shown[tuple(arrangement[i] for i in scene.named), scene.named[0]] += 1
     assert shown == dict.fromkeys(product(labels, range(places)), 1)
@@ -37,7 +37,7 @@ def test_every_label_has_its_first_object_at_every_place_as_often(
 
 def test_labels_of_a_relation_hold_in_the_layout() -> None:
     labels = RELATED.listed("train")
-    scenes = list(class_scenes(RELATED, "train", len(labels), Stream("x")))
+    scenes = list(draft_class_scenes(RELATED, "train", len(labels), Stream("x")))
     for scene in scenes:
         first, second = scene.named
         things = [thing for _, thing in scene.arrangement(RELATED.holdout.kind)]

@@ -18,8 +18,8 @@ from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.inspection.family_check import check_family
 from generator.inspection.pixels import PixelCheck
+from generator.plan.attributes import vanishes
 from generator.plan.job import Job, prepare
-from generator.plan.plan import vanishes
 from generator.scene.planned import Recorded
 from generator.scene.scene import Camera, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary
