@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from generator.dataset.reader import World
 from generator.holdout.doses import parse_doses, with_doses
 from generator.holdout.holdout import Binding, Holdout, Triple
-from generator.holdout.membership import Arrangement, Fact, Placing, Rule, cluster_of, named
+from generator.holdout.membership import Arrangement, Fact, Placing, Rule, cluster_of, named_triples
 from generator.holdout.request import design_of
 from generator.language.form import Form
 from generator.language.truth import Facts, Truth, decide
@@ -128,7 +128,7 @@ class Trained(NamedTuple):
             placed = place_scene(scene, scene_id, rule)
             if assigned is not None or placed.placing.split == "train":
                 bindings.update(placed.arrangement)
-                triples.update(named(placed.arrangement, placed.relations))
+                triples.update(named_triples(placed.arrangement, placed.relations))
                 names.update(
                     (rule.vocabulary.category, category) for category in placed.facts.categories
                 )

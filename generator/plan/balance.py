@@ -158,17 +158,14 @@ def even_out(
         cells_of_row[row] = cells_of(row, choice)
         counts.add(cells_of_row[row])
 
-    least_excess = counts.excess()
+    crowded = counts.crowded()
+    least_excess = sum(crowded.values())
     best_choices = list(choices)
     moves_left = patience
-    while choices and moves_left > 0:
-        crowded = set(counts.crowded())
-        if not crowded:
-            break
-
+    while choices and crowded and moves_left > 0:
         # 1. The rows that move.
         crowded_rows = [
-            row for row, cells in enumerate(cells_of_row) if not crowded.isdisjoint(cells)
+            row for row, cells in enumerate(cells_of_row) if not crowded.keys().isdisjoint(cells)
         ]
         n_crowded = min(_CROWDED_ROWS_PER_SWEEP, len(crowded_rows))
         moving = {crowded_rows[stream.below(len(crowded_rows))] for _ in range(n_crowded)}
@@ -176,11 +173,12 @@ def even_out(
 
         # 2. Their moves. Sorted first, because the order of a set is not fixed.
         for row in stream.shuffled(sorted(moving)):
-            set_choice(row, best_choice(row, choices[row], crowded))
+            set_choice(row, best_choice(row, choices[row], crowded.keys()))
         moves_left -= len(moving)
 
         # 3. Whether they helped.
-        excess = counts.excess()
+        crowded = counts.crowded()
+        excess = sum(crowded.values())
         if excess < least_excess:
             least_excess = excess
             best_choices = list(choices)

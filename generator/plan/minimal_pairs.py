@@ -62,12 +62,13 @@ def plan_with_twins(
         planned = Counter((scene.part, str(scene.split)) for scene in plan)
         # A split without any scene may be lacking (`Design.may_lack`); more scenes cannot be drawn
         # for it.
-        too_small = [key for key, n in requested.items() if 0 < planned[key] < n]
-        if not too_small:
+        missing = {key: n - planned[key] for key, n in requested.items() if 0 < planned[key] < n}
+        if not missing:
             return plan
-        for key in too_small:
-            # Originals enough to fill the split, if as large a share of them as now has a twin.
-            n_originals[key] += ceil(requested[key] * n_originals[key] / planned[key])
+        for key, n in missing.items():
+            # As many originals as will fill the split if as large a share of them as now has a
+            # twin.
+            n_originals[key] += ceil(n * n_originals[key] / planned[key])
 
 
 def with_twins(

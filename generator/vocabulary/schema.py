@@ -5,7 +5,7 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import tomli_w
@@ -74,7 +74,7 @@ class Vocabulary(Tables):
             "tested": kept if self.tested in dropped else self.tested,
             "paints": (),
         }
-        return self.model_copy(update=changes)
+        return self._changed(changes)
 
     def placed_in(self, environments: Sequence[str]) -> "Vocabulary":
         """This family with only these environments, in the order of the file. Raises UserError for
@@ -86,7 +86,19 @@ class Vocabulary(Tables):
                     f"{did_you_mean(name, list(self.environments))}"
                 )
         kept = {name: each for name, each in self.environments.items() if name in environments}
-        return self.model_copy(update={"environments": kept})
+        return self._changed({"environments": kept})
+
+    @cached_property
+    def text(self) -> str:
+        """The TOML that this family was parsed from; `toml()` if it was changed since."""
+        return self.toml()
+
+    def _changed(self, changes: Mapping[str, Any]) -> "Vocabulary":
+        """A copy with other tables."""
+        changed = self.model_copy(update=changes)
+        # A copy shares what was computed, and the text is that of the original.
+        changed.__dict__.pop("text", None)
+        return changed
 
     def toml(self) -> str:
         """This family as the text of a TOML file, without keys that have their default."""
@@ -148,11 +160,14 @@ def parse_vocabulary(text: str, origin: str) -> Vocabulary:
     """Parse the TOML `text` of a family; `origin` names it in errors. Raises UserError, naming the
     first mistake."""
     try:
-        return Vocabulary.model_validate(parse_toml(text))
+        vocabulary = Vocabulary.model_validate(parse_toml(text))
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"'{origin}' is not valid TOML: {error}.") from None
     except ValidationError as error:
         raise UserError(f"'{origin}': {mistakes_of(error)[0]}") from None
+    # In place of what the cached property would compute.
+    vocabulary.__dict__["text"] = text
+    return vocabulary
 
 
 def mistakes_of(error: ValidationError) -> list[str]:

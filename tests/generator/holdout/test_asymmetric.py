@@ -16,9 +16,10 @@ from evaluator.runs.folder import read_named
 from generator.dataset.reader import Dataset
 from generator.describe.benchmark import write_benchmarks
 from generator.holdout.blocks import draw_block
-from generator.holdout.membership import SplitPlan, arrangements, cluster_of, symmetric
+from generator.holdout.membership import SplitPlan, arrangements, cluster_of, is_symmetric
 from generator.judge.verify import verify_dataset
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from generator.vocabulary.schema import read_vocabulary
 from tests.evaluator.report.conftest import cell, tables_of
 from tests.generator.unrendered import write_planned
@@ -40,7 +41,7 @@ def test_a_fifth_of_the_asymmetric_groups_is_kept_apart_whole(seed: int) -> None
     apart: dict[str, Counter[str | None]] = {}
     for each in arrangements(VOCABULARY, "color"):
         before, after = old.place(each), new.place(each)
-        if symmetric(each, plain):
+        if is_symmetric(each, plain):
             assert before == after
         else:
             apart.setdefault(cluster_of(each), Counter())[after.split] += 1
@@ -54,7 +55,15 @@ def test_a_fifth_of_the_asymmetric_groups_is_kept_apart_whole(seed: int) -> None
 def test_of_two_objects_that_exchange_their_values_one_text_names_what_is_held_out(
     objects: tuple[int, int],
 ) -> None:
-    prepared = prepare(Job("clevr-many", ["3x3", "asymmetric"], COUNTS, 320, 240, objects=objects))
+    prepared = prepare(
+        WorldOptions(
+            family="clevr-many",
+            holdout=["3x3", "asymmetric"],
+            scenes=COUNTS,
+            resolution="320x240",
+            objects=objects,
+        )
+    )
     held_out, counts = {*prepared.holdout.bindings}, Counter()
     for each in prepared.planned:
         if not str(each.split).startswith("asymmetric"):
@@ -86,7 +95,11 @@ class Familiar:
 
 @pytest.mark.full
 def test_a_model_that_prefers_the_familiar_pays_the_whole_tax(tmp_path: Path) -> None:
-    prepared = prepare(Job("clevr", ["3x3", "asymmetric"], COUNTS, 64, 48))
+    prepared = prepare(
+        WorldOptions(
+            family="clevr", holdout=["3x3", "asymmetric"], scenes=COUNTS, resolution="64x48"
+        )
+    )
     write_planned(tmp_path, prepared)
     ((name, made),) = write_benchmarks(tmp_path, Dataset.open(tmp_path).world, False).items()
     assert name == "color-shape-3x3+asymmetric-b0"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from generator.holdout.blocks import draw_block
 from generator.holdout.holdout import Binding, Holdout
-from generator.holdout.membership import symmetric
+from generator.holdout.membership import is_symmetric
 from generator.holdout.possible import balance_note, splits_that_stay_empty, splits_without_scenes
 from generator.vocabulary.schema import read_vocabulary
 
@@ -23,7 +23,7 @@ def enumerated(holdout: Holdout, n: int) -> set[str]:
     for scene in product(EVERY, repeat=n):
         if n == 2 and (scene[0][0] == scene[1][0] or scene[0][1] == scene[1][1]):
             continue
-        if not symmetric(scene, holdout):
+        if not is_symmetric(scene, holdout):
             continue
         held_out = sum(binding in holdout.bindings for binding in scene)
         split = "seen" if held_out == 0 else "unseen" if held_out == n else "partial"

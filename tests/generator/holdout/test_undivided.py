@@ -18,7 +18,8 @@ from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan, arrangements
 from generator.holdout.request import HoldoutRequest
 from generator.judge.verify import verify_dataset
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from generator.vocabulary.schema import read_vocabulary
 from tests.generator.unrendered import write_planned
 
@@ -36,7 +37,14 @@ def test_every_arrangement_is_in_the_one_split() -> None:
 def test_crowded_scenes_of_three_shapes_can_be_asked_about_two_of_their_objects() -> None:
     """A block leaves the family of CLEVR itself no unseen scene of three objects or more."""
     planned = prepare(
-        Job("clevr-original", "none", "60", 64, 48, objects=(3, 6), pairs=False)
+        WorldOptions(
+            family="clevr-original",
+            holdout="none",
+            scenes="60",
+            resolution="64x48",
+            objects=(3, 6),
+            pairs=False,
+        )
     ).planned
     assert [each.split for each in planned] == ["all"] * 60
     numbers = Counter(len(each.objects) for each in planned)
@@ -61,7 +69,11 @@ def test_it_is_one_benchmark_whatever_the_seed() -> None:
 def test_protocols_are_asked_verified_and_measured_in_one_row(
     objects: tuple[int, int], tmp_path: Path
 ) -> None:
-    prepared = prepare(Job("clevr-many", "none", "30", 64, 48, objects=objects))
+    prepared = prepare(
+        WorldOptions(
+            family="clevr-many", holdout="none", scenes="30", resolution="64x48", objects=objects
+        )
+    )
     write_planned(tmp_path, prepared)
     (first,) = write_benchmarks(tmp_path, Dataset.open(tmp_path).world, False).values()
     assert first.scenes == {"all": 30}
@@ -86,7 +98,9 @@ def test_protocols_are_asked_verified_and_measured_in_one_row(
 
 
 def test_a_world_of_splits_becomes_one_of_one_split(tmp_path: Path) -> None:
-    prepared = prepare(Job("clevr", "3x3", COUNTS, 64, 48))
+    prepared = prepare(
+        WorldOptions(family="clevr", holdout="3x3", scenes=COUNTS, resolution="64x48")
+    )
     write_planned(tmp_path, prepared)
     (nothing,) = HoldoutRequest("bindsplit", ("none",)).holdouts(prepared.vocabulary)
     made = describe(tmp_path, Dataset.open(tmp_path).world, nothing, "none", Request(("binary",)))

@@ -19,8 +19,9 @@ from generator.holdout.membership import SplitPlan
 from generator.inspection.outlines import outlines
 from generator.placement.ground import Ground
 from generator.placement.scenes import _draw_zoom, _height_in_image, place_scene
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
 from generator.plan.plan import plan_scenes
+from generator.plan.prepare import prepare
 from generator.scene.planned import Planned
 from generator.scene.relations import scene_graph
 from generator.vocabulary.schema import read_vocabulary
@@ -161,7 +162,11 @@ def test_scenes_are_as_planned_and_nothing_is_in_doubt(examples: int) -> None:
 def test_the_tallest_object_has_a_sixth_of_the_height(family: str, most: int) -> None:
     """All but the smallest objects and the flattest: outlines, of meshes, tell what each scene
     shows."""
-    prepared = prepare(Job(family, "none", "60", 320, 240, objects=(2, most)))
+    prepared = prepare(
+        WorldOptions(
+            family=family, holdout="none", scenes="60", resolution="320x240", objects=(2, most)
+        )
+    )
     tallest, least = [], []
     for planned in prepared.planned:
         scene = place_scene(planned, prepared.vocabulary, 0, 0, 320, 240)
@@ -210,7 +215,15 @@ def test_attempts_and_seeds_change_the_place_never_the_content() -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("size", [(64, 64), (320, 240), (240, 320)])
 def test_four_animals_have_room_in_images_of_any_shape(size: tuple[int, int]) -> None:
-    prepared = prepare(Job("pug", "none", {"all": 8}, *size, objects=(4, 4)))
+    prepared = prepare(
+        WorldOptions(
+            family="pug",
+            holdout="none",
+            scenes={"all": 8},
+            resolution="{}x{}".format(*size),
+            objects=(4, 4),
+        )
+    )
     for each in prepared.planned:
         place_scene(each, prepared.vocabulary, 0, 0, *size)
 

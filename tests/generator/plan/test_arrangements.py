@@ -17,7 +17,8 @@ from generator.holdout.membership import FAMILIAR, SPLITS, Arrangement, SplitPla
 from generator.holdout.request import draw_holdouts
 from generator.plan.arrangements import ArrangementSampler
 from generator.plan.drafts import draft_scenes
-from generator.plan.job import prepare_world
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from generator.scene.layouts import certain_relations
 from generator.vocabulary.schema import read_vocabulary
 
@@ -103,7 +104,7 @@ def test_training_shows_every_binding_of_familiar_scenes_and_evaluation_can_be_a
     family: str, scenes: int, objects: object, seed: int
 ) -> None:
     options: dict[str, Any] = {"scenes": scenes, "objects": objects, "seed": seed, "pairs": False}
-    prepared, _ = prepare_world(family=family, holdout="3x3", **options)
+    prepared = prepare(WorldOptions(family=family, holdout="3x3", **options))
     holdout, shown = prepared.holdout, defaultdict[str | None, set[Binding]](set)
     for each in prepared.planned:
         shown[each.split] |= {*each.arrangement(holdout.kind)}
@@ -119,14 +120,14 @@ def test_too_few_training_scenes_are_refused_with_a_larger_number_that_suffices(
     counts, refusals = "train={},val=2,seen=2,partial=2,unseen=2", 0
     for tried in range(1, 9):
         try:
-            assert prepare_world(holdout="3x3", scenes=counts.format(tried))[0].planned
+            assert prepare(WorldOptions(holdout="3x3", scenes=counts.format(tried))).planned
         except UserError as error:
             said = re.search(
                 r"^(\d+) training scenes cannot show the \d+ bindings .*train=(\d+)", str(error)
             )
             assert said
             assert int(said[1]) == tried < int(said[2])
-            assert prepare_world(holdout="3x3", scenes=counts.format(said[2]))[0].planned
+            assert prepare(WorldOptions(holdout="3x3", scenes=counts.format(said[2]))).planned
             refusals += 1
     assert 3 <= refusals < 8
     assert ArrangementSampler(RULE).sufficient_count(frozenset(), [2] * 7) > 7

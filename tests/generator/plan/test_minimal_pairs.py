@@ -21,9 +21,10 @@ from generator.holdout.holdout import Holdout
 from generator.holdout.membership import SplitPlan
 from generator.holdout.request import WorldPart
 from generator.placement.scenes import place_scenes
-from generator.plan.job import Job, prepare
 from generator.plan.minimal_pairs import plan_with_twins
+from generator.plan.options import WorldOptions
 from generator.plan.plan import plan_parts
+from generator.plan.prepare import prepare
 from generator.scene.exchange import BOTH, PLACES, VALUES, exchanged
 from generator.scene.planned import Planned
 from generator.scene.relations import along, ground_directions, scene_graph
@@ -137,17 +138,16 @@ def exchanged_values(scene: Planned, kind: str) -> tuple[tuple[str, str], ...]:
 def test_there_are_twins_wherever_there_can_be(
     options: dict[str, Any], pairs: bool, exchange: str | None
 ) -> None:
-    job = Job(
+    world_options = WorldOptions(
         **{
             "family": "clevr",
             "holdout": "3x3",
             "scenes": None,
-            "width": 64,
-            "height": 64,
+            "resolution": "64x64",
             **options,
         }
     )
-    request = prepare(job).request
+    request = prepare(world_options).request
     assert (request["pairs"], request["exchange"]) == (pairs, exchange)
 
 
@@ -278,15 +278,14 @@ def test_all_texts_of_a_world_with_twins_verify(paired: Path, copy: Path) -> Non
 
 
 def test_a_world_without_twins_gives_no_pairs(tmp_path: Path) -> None:
-    job = Job(
-        "clevr",
-        "3x3",
-        {"train": 16, "val": 2, "seen": 2, "partial": 2, "unseen": 2},
-        64,
-        64,
+    options = WorldOptions(
+        family="clevr",
+        holdout="3x3",
+        scenes={"train": 16, "val": 2, "seen": 2, "partial": 2, "unseen": 2},
+        resolution="64x64",
         pairs=False,
     )
-    prepared = prepare(job)
+    prepared = prepare(options)
     write_planned(tmp_path, prepared)
     world = Dataset.open(tmp_path).world
     with pytest.raises(UserError, match=r"it needs scenes with a twin \(gen render --pairs\)"):
@@ -295,9 +294,9 @@ def test_a_world_without_twins_gives_no_pairs(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_twins_leave_stacks_as_they_are() -> None:
-    job = related_scenes(3)
+    prepared = related_scenes(3)
     stacked = twins = 0
-    for each in plan_with_twins(RELATIONS, job.parts, 0, job.job.objects, BOTH):
+    for each in plan_with_twins(RELATIONS, prepared.parts, 0, prepared.objects, BOTH):
         if each.exchange is not None:
             stack = {i for pair in enumerate(each.rests_on) if pair[1] is not None for i in pair}
             assert stack.isdisjoint((each.exchange.first, each.exchange.second))

@@ -12,8 +12,9 @@ from scipy.stats.contingency import crosstab, expected_freq
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import arrangements
 from generator.holdout.request import WorldPart, draw_holdouts
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
 from generator.plan.plan import plan_parts
+from generator.plan.prepare import prepare
 from generator.vocabulary.schema import read_vocabulary
 
 CLEVR = read_vocabulary("clevr")
@@ -111,7 +112,7 @@ def test_a_place_that_says_something_is_noticed() -> None:
 def test_what_would_vanish_on_the_ground_of_a_place_is_put_elsewhere_in_all_splits_alike() -> None:
     counts = {"train": 960, "val": 8, "seen": 480, "partial": 8, "unseen": 8}
     shown = defaultdict[tuple[str, str], list[str]](list)
-    job = Job("pug", "3x3", counts, 64, 64)
+    job = WorldOptions(family="pug", holdout="3x3", scenes=counts, resolution="64x64")
     for each in prepare(job).planned:
         for _, attributes in each.objects:
             shown[str(each.split), attributes["color"]].append(each.environment)

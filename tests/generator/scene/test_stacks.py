@@ -10,7 +10,8 @@ import tomli_w
 from generator.base.errors import UserError
 from generator.judge.geometry import Terms
 from generator.placement.scenes import place_scene
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from generator.render.settings import read_quality
 from generator.scene.layouts import Layout, can_carry, can_hold, max_offset
 from generator.scene.planned import Planned
@@ -122,7 +123,15 @@ def test_a_family_whose_tops_are_not_flat_is_refused_by_gen_render(tmp_path) -> 
 def test_every_stack_finds_a_place() -> None:
     """The planner may ask for any of them in an image of any shape."""
     counts = {"train": 4, "val": 1, "seen": 1, "partial": 1, "unseen": 1}
-    assert prepare(Job("clevr-relations", "3x3", counts, 96, 96, 0, 0, (2, 4))).planned
+    assert prepare(
+        WorldOptions(
+            family="clevr-relations",
+            holdout="3x3",
+            scenes=counts,
+            resolution="96x96",
+            objects=(2, 4),
+        )
+    ).planned
     for pair in STACKS:
         for size in ((320, 240), (96, 96), (240, 320)):
             scene = place_scene(stack(*pair, ("small", "large")), VOCABULARY, 0, 0, *size)
