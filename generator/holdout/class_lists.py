@@ -77,7 +77,8 @@ def draw_classes(
             are impossible.
     """
     list_options = [option for option in holdout_options if option != THREE_OBJECTS] or ["classes"]
-    tasks, asked = TASKS, list_options
+    tasks: tuple[str, ...] = TASKS
+    asked = list_options
     if THREE_OBJECTS in holdout_options:
         tasks, asked = (*TASKS, "three-object"), [*list_options, THREE_OBJECTS]
     match = _OPTION.fullmatch(list_options[0]) if len(list_options) == 1 else None

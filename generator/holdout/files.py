@@ -96,13 +96,14 @@ def _completed(
         holdout = replace(
             holdout,
             values=tuple(dict.fromkeys(value for value, _ in holdout.bindings)),
-            objects=tuple(dict.fromkeys(thing for _, thing in holdout.bindings)),
+            objects=tuple(dict.fromkeys(object_name for _, object_name in holdout.bindings)),
         )
     if "asked" not in data:
         # The name of a benchmark is made of `asked`.
         bindings = (":".join(binding) for binding in holdout.bindings)
         triples = (
-            f"{relation}: {subject}, {thing}" for subject, relation, thing in holdout.triples
+            f"{relation}: {subject}, {object_name}"
+            for subject, relation, object_name in holdout.triples
         )
         holdout = replace(holdout, asked=(*bindings, *triples))
     if "asymmetric" not in data:

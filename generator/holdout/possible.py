@@ -69,7 +69,7 @@ def splits_that_stay_empty(holdout: Holdout) -> list[str]:
     """
     # A value and two objects that nothing is held out with stand for the rest of any vocabulary.
     values = [*dict.fromkeys(value for value, _ in holdout.bindings), ""]
-    objects = {thing for _, thing in holdout.bindings} | {" ", "  "}
+    objects = {object_name for _, object_name in holdout.bindings} | {" ", "  "}
     empty = splits_without_scenes(holdout, values, objects, 2)
     return [split for split in empty if split in ("partial", "unseen")]
 
@@ -80,7 +80,7 @@ def balance_note(holdout: Holdout) -> str | None:
     empty = splits_that_stay_empty(holdout)
     if "unseen" not in empty:
         return None
-    named = ", ".join(f"{value}:{thing}" for value, thing in holdout.bindings[:3])
+    named = ", ".join(f"{value}:{object_name}" for value, object_name in holdout.bindings[:3])
     more = ", …" if len(holdout.bindings) > 3 else ""
     return (
         f"{' and '.join(empty)} stay{'s' if len(empty) == 1 else ''} empty, because a foil would "

@@ -15,7 +15,7 @@ from generator.base.errors import UserError
 from generator.holdout.designs.base import GRID
 from generator.holdout.holdout import Holdout
 from generator.holdout.presets import read_preset
-from generator.holdout.request import HoldoutRequest, WorldPart, design_of, kind_asked, parse_seeds
+from generator.holdout.request import HoldoutRequest, WorldPart, design_of, kind_named, parse_seeds
 from generator.holdout.syntax import short_name
 from generator.plan.options import WorldOptions
 from generator.scene.exchange import BOTH, EXCHANGES, VALUES
@@ -319,7 +319,7 @@ def _world_vocabulary(options: WorldOptions) -> Vocabulary:
         text = with_assets(text, options.assets)
     vocabulary = parse_vocabulary(text, family)
     if vocabulary.paints:
-        kind = kind_asked(as_tuple(options.holdout or ()), vocabulary)
+        kind = kind_named(as_tuple(options.holdout or ()), vocabulary)
         vocabulary = vocabulary.painted_with(kind)
     if options.environments:
         vocabulary = vocabulary.placed_in(options.environments)

@@ -62,7 +62,7 @@ def write_planned(root: Path, prepared: Prepared, tar_bytes: int | None = None) 
                 writer.add(_record(planned, prepared, writer.images))
             except UserError as error:  # one scene in some thousands of ten objects has no room
                 writer.add(given_up(planned, error.message))
-        writer.finish(prepared.text)
+        writer.finish(prepared.vocabulary.text)
 
 
 def write_texts(root: Path, prepared: Prepared) -> int:

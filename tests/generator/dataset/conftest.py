@@ -57,7 +57,7 @@ def make_dataset(root: Path) -> Path:
                 "failed": "the lamp broke",
             }
         )
-        writer.finish(prepared.text)
+        writer.finish(prepared.vocabulary.text)
     world = Dataset.open(root).world
     write_benchmarks(root, world, False)
     describe(

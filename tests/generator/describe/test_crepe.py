@@ -189,7 +189,7 @@ def test_splits_are_asked_alike_and_unseen_captions_name_what_is_held_out(
         for row in benchmark.items.to_pylist()
         if row["protocol"] == "systematicity"
     }
-    lexicon = Lexicon.of(prepared.text)
+    lexicon = Lexicon.of(prepared.vocabulary.text)
     forms = {row["text_id"]: form_of(row["text"], lexicon) for row in benchmark.texts.to_pylist()}
     sizes: dict[tuple[str, str], dict[str, Counter[int]]] = {}
     triples = trained_triples(benchmark, world)
