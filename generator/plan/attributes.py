@@ -118,10 +118,15 @@ class AttributeSampler:
         """A value of an untested kind for each object, balanced overall and for each place, tested
         value and category.
 
+        A value of weight w is w options with a cell each. All options are equally frequent, so the
+        value is w times as frequent as one of weight 1.
+
         `spots`: (place, tested value, category) of each object.
         """
         counts = self._attribute_counts[kind]
-        values = self._vocabulary.values(kind)
+        values: list[tuple[str, int]] = []
+        for name, value in self._vocabulary.attributes[kind].items():
+            values += [(name, number) for number in range(value.weight)]
         options_of_spot: dict[tuple[int, str, str], list[Cells]] = {}
         for spot in spots:
             if spot in options_of_spot:
@@ -129,10 +134,10 @@ class AttributeSampler:
             place, tested_value, category = spot
             classes = ("all", ("place", place), ("value", tested_value), ("object", category))
             options_of_spot[spot] = [
-                tuple(counts.cell(class_key, name) for class_key in classes) for name in values
+                tuple(counts.cell(class_key, value) for class_key in classes) for value in values
             ]
         choices = choose([options_of_spot[spot] for spot in spots], counts, self._stream)
-        return [values[choice] for choice in choices]
+        return [values[choice][0] for choice in choices]
 
     def _choose_depth_orders(self, drafts: Sequence[Planned]) -> list[tuple[int, ...]]:
         """The drafted depth orders; of two objects that are not stacked, each is in front equally
