@@ -46,7 +46,7 @@ def many() -> list[Planned]:
 
 def split_of(planned: Planned) -> str | None:
     return SPLITS.place(
-        tuple((attributes["color"], thing) for thing, attributes in planned.objects)
+        tuple((attributes["color"], category) for category, attributes in planned.objects)
     ).split
 
 
@@ -145,13 +145,13 @@ def test_scenes_are_as_planned_and_nothing_is_in_doubt(examples: int) -> None:
                 planned.depth_order[i] < planned.depth_order[j]
             )
         assert all(edge["holds"] is not None for *_, edge in graph.edges(data=True))
-        for thing in scene.objects:
+        for obj in scene.objects:
             facing = math.atan2(
-                scene.camera.position[1] - thing.position[1],
-                scene.camera.position[0] - thing.position[0],
+                scene.camera.position[1] - obj.position[1],
+                scene.camera.position[0] - obj.position[0],
             )
-            off = (thing.heading - facing + math.pi) % (2 * math.pi) - math.pi
-            assert abs(off) <= math.radians(vocabulary.objects[thing.category].turn / 2) + 1e-5
+            off = (obj.heading - facing + math.pi) % (2 * math.pi) - math.pi
+            assert abs(off) <= math.radians(vocabulary.objects[obj.category].turn / 2) + 1e-5
 
     check()
 
@@ -171,7 +171,8 @@ def test_the_tallest_object_has_a_sixth_of_the_height(family: str, most: int) ->
     for planned in prepared.planned:
         scene = place_scene(planned, prepared.vocabulary, 0, 0, 320, 240)
         whole = [
-            each.whole.any(axis=1) for each in outlines(scene, prepared.vocabulary, (320, 240))
+            outline.whole.any(axis=1)
+            for outline in outlines(scene, prepared.vocabulary, (320, 240))
         ]
         heights = [(rows.nonzero()[0].max() - rows.nonzero()[0].min() + 1) / 240 for rows in whole]
         if any(attributes["size"] == "large" for _, attributes in planned.objects):
@@ -196,8 +197,8 @@ def test_no_object_is_taller_than_its_box() -> None:
     for planned in many()[:60]:
         scene = place_scene(planned, MANY, 0, 0, 320, 240)
         ground = Ground(scene.camera, MANY, 320, 240)
-        boxes = ground.image_heights(planned.objects, [each.position for each in scene.objects])
-        heights = [_height_in_image(each, scene.camera, ground) for each in scene.objects]
+        boxes = ground.image_heights(planned.objects, [obj.position for obj in scene.objects])
+        heights = [_height_in_image(obj, scene.camera, ground) for obj in scene.objects]
         assert (np.array(heights) <= np.add(boxes, 1e-4)).all()
 
 
@@ -224,8 +225,8 @@ def test_four_animals_have_room_in_images_of_any_shape(size: tuple[int, int]) ->
             objects=(4, 4),
         )
     )
-    for each in prepared.planned:
-        place_scene(each, prepared.vocabulary, 0, 0, *size)
+    for planned in prepared.planned:
+        place_scene(planned, prepared.vocabulary, 0, 0, *size)
 
 
 SHORT = "{'train': 12, 'seen': 2, 'partial': 2, 'unseen': 2}", 4

@@ -32,7 +32,7 @@ def drawn(rule: SplitPlan, split: str, numbers: list[int]) -> list[Arrangement]:
     return list(ArrangementSampler(rule).draw(split, numbers, Stream("x", split)))
 
 
-def uneven(rule: SplitPlan, found: list[Arrangement], alike: bool) -> list[int]:
+def uneven(rule: SplitPlan, arrangements: list[Arrangement], alike: bool) -> list[int]:
     """By how much the most frequent value, and object, exceeds the least frequent one, in all and
     at each place.
 
@@ -41,8 +41,10 @@ def uneven(rule: SplitPlan, found: list[Arrangement], alike: bool) -> list[int]:
     holdout, most = rule.holdout, []
     names = (rule.vocabulary.values(holdout.kind), list(rule.vocabulary.objects))
     for role, like in ((0, holdout.value_like), (1, holdout.object_like)):
-        for place in (None, *range(max(map(len, found)))):
-            seen = Counter(a[i][role] for a in found for i in range(len(a)) if place in (None, i))
+        for place in (None, *range(max(map(len, arrangements)))):
+            seen = Counter(
+                a[i][role] for a in arrangements for i in range(len(a)) if place in (None, i)
+            )
             for one in names[role]:
                 counts = [
                     seen[name] for name in names[role] if not alike or like(name) == like(one)
@@ -67,10 +69,10 @@ def test_arrangements_have_their_number_and_their_split(
         with pytest.raises(UserError, match="two objects whose categories occur once"):
             drawn(rule, split, numbers)
         return
-    found = drawn(rule, split, numbers)
-    assert [len(arrangement) for arrangement in found] == numbers
-    assert {rule.place(arrangement).split for arrangement in found} == {split}
-    for arrangement in found:
+    arrangements = drawn(rule, split, numbers)
+    assert [len(arrangement) for arrangement in arrangements] == numbers
+    assert {rule.place(arrangement).split for arrangement in arrangements} == {split}
+    for arrangement in arrangements:
         if len(arrangement) == 2:
             assert all(len(set(parts)) == 2 for parts in zip(*arrangement, strict=True))
         if split != "train":
@@ -80,8 +82,10 @@ def test_arrangements_have_their_number_and_their_split(
 def askable(holdout: Holdout, arrangement: Arrangement, split: str) -> bool:
     """Whether two objects are the only ones of their categories and differ in value, in `partial`
     one held out."""
-    things = [thing for _, thing in arrangement]
-    pairs = combinations([each for each in arrangement if things.count(each[1]) == 1], 2)
+    categories = [category for _, category in arrangement]
+    pairs = combinations(
+        [binding for binding in arrangement if categories.count(binding[1]) == 1], 2
+    )
     apart = [(one, other) for one, other in pairs if one[0] != other[0]]
     return any(
         split != "partial" or holdout.holds_out(*one) != holdout.holds_out(*other)
@@ -105,13 +109,18 @@ def test_training_shows_every_binding_of_familiar_scenes_and_evaluation_can_be_a
 ) -> None:
     options: dict[str, Any] = {"scenes": scenes, "objects": objects, "seed": seed, "pairs": False}
     prepared = prepare(WorldOptions(family=family, holdout="3x3", **options))
-    holdout, shown = prepared.holdout, defaultdict[str | None, set[Binding]](set)
-    for each in prepared.planned:
-        shown[each.split] |= {*each.arrangement(holdout.kind)}
-        if each.split != "train":
-            assert askable(holdout, each.arrangement(holdout.kind), str(each.split))
-    familiar = {each for split in FAMILIAR for each in shown[split] if not holdout.holds_out(*each)}
-    assert familiar <= shown["train"]
+    holdout, bindings_of_split = prepared.holdout, defaultdict[str | None, set[Binding]](set)
+    for scene in prepared.planned:
+        bindings_of_split[scene.split] |= {*scene.arrangement(holdout.kind)}
+        if scene.split != "train":
+            assert askable(holdout, scene.arrangement(holdout.kind), str(scene.split))
+    familiar = {
+        binding
+        for split in FAMILIAR
+        for binding in bindings_of_split[split]
+        if not holdout.holds_out(*binding)
+    }
+    assert familiar <= bindings_of_split["train"]
     assert len(familiar) > 15
 
 
@@ -122,12 +131,12 @@ def test_too_few_training_scenes_are_refused_with_a_larger_number_that_suffices(
         try:
             assert prepare(WorldOptions(holdout="3x3", scenes=counts.format(tried))).planned
         except UserError as error:
-            said = re.search(
+            numbers = re.search(
                 r"^(\d+) training scenes cannot show the \d+ bindings .*train=(\d+)", str(error)
             )
-            assert said
-            assert int(said[1]) == tried < int(said[2])
-            assert prepare(WorldOptions(holdout="3x3", scenes=counts.format(said[2]))).planned
+            assert numbers
+            assert int(numbers[1]) == tried < int(numbers[2])
+            assert prepare(WorldOptions(holdout="3x3", scenes=counts.format(numbers[2]))).planned
             refusals += 1
     assert 3 <= refusals < 8
     assert ArrangementSampler(RULE).sufficient_count(frozenset(), [2] * 7) > 7
@@ -145,13 +154,13 @@ def test_names_are_equally_frequent_in_all_and_at_every_place(
 
 @pytest.mark.parametrize("n", [1, 3])
 def test_scenes_of_one_object_train_and_are_even(n: int) -> None:
-    found = drawn(RULE, "train", list(range(1, n + 1)) * 200)
-    assert {RULE.place(arrangement).split for arrangement in found} == {"train"}
-    assert max(uneven(RULE, found, alike=False)) <= 1
+    arrangements = drawn(RULE, "train", list(range(1, n + 1)) * 200)
+    assert {RULE.place(arrangement).split for arrangement in arrangements} == {"train"}
+    assert max(uneven(RULE, arrangements, alike=False)) <= 1
 
 
 @pytest.mark.parametrize(
-    ("asked", "design", "split"),
+    ("holdout_options", "design", "split"),
     [
         (("relation:pair=2x3",), "bindsplit", "seen"),
         (("k4",), "coverage", "unseen"),
@@ -162,9 +171,9 @@ def test_scenes_of_one_object_train_and_are_even(n: int) -> None:
     ],
 )
 def test_names_that_are_held_out_alike_are_even(
-    asked: tuple[str, ...], design: str, split: str
+    holdout_options: tuple[str, ...], design: str, split: str
 ) -> None:
-    rule = SplitPlan(CLEVR, draw_holdouts(asked, design, CLEVR, 0)[0])
+    rule = SplitPlan(CLEVR, draw_holdouts(holdout_options, design, CLEVR, 0)[0])
     for numbers in ([3, 4, 5, 6] * 100, [2] * 300):
         assert max(uneven(rule, drawn(rule, split, numbers), alike=True)) <= 1
 
@@ -182,9 +191,19 @@ def test_scenes_are_varied_where_the_block_leaves_most_values_one_object() -> No
     """Of clevr-original's three shapes two are in the block, so that values and shapes cannot all
     be equally frequent."""
     vocabulary = read_vocabulary("clevr-original")
-    found = drawn(SplitPlan(vocabulary, draw_block("3x2", vocabulary, 0)), "train", [8] * 100)
-    assert sum(len({value for value, _ in arrangement}) for arrangement in found) / len(found) > 4.5
-    assert sum(len({thing for _, thing in arrangement}) for arrangement in found) / len(found) > 2.5
+    arrangements = drawn(
+        SplitPlan(vocabulary, draw_block("3x2", vocabulary, 0)), "train", [8] * 100
+    )
+    assert (
+        sum(len({value for value, _ in arrangement}) for arrangement in arrangements)
+        / len(arrangements)
+        > 4.5
+    )
+    assert (
+        sum(len({category for _, category in arrangement}) for arrangement in arrangements)
+        / len(arrangements)
+        > 2.5
+    )
 
 
 def test_partial_scenes_have_every_number_of_held_out_bindings() -> None:
@@ -195,10 +214,10 @@ def test_partial_scenes_have_every_number_of_held_out_bindings() -> None:
 
 def test_the_same_stream_draws_the_same_scenes() -> None:
     arrangements = ArrangementSampler(RULE)
-    first, again, other = (
+    first, same_key, other_key = (
         list(arrangements.draw("seen", [2, 4] * 20, Stream(key))) for key in "xxy"
     )
-    assert first == again != other
+    assert first == same_key != other_key
 
 
 @pytest.mark.parametrize("n", [2, 4])

@@ -50,13 +50,13 @@ def test_a_plan_is_made_once_and_holds_what_was_asked_for(tmp_path: Path) -> Non
 
 def test_the_block_seed_and_design_of_a_holdout_json_are_recorded(tmp_path: Path) -> None:
     path = tmp_path / "holdout.json"
-    drawn = prepare(
+    original = prepare(
         options(holdout=("3x3", "atoms=1x2"), design="systematicity", block_seed=5, scenes=None)
     )
-    path.write_text(json.dumps(drawn.holdout.to_dict()))
+    path.write_text(json.dumps(original.holdout.to_dict()))
     prepared = prepare(options(holdout=str(path), scenes=None))
-    assert prepared.folder_name == drawn.folder_name
-    assert [prepared.request[each] for each in ("design", "block_seed")] == ["systematicity", [5]]
+    assert prepared.folder_name == original.folder_name
+    assert [prepared.request[key] for key in ("design", "block_seed")] == ["systematicity", [5]]
 
 
 def test_a_world_is_held_to_the_environments_that_are_asked_for() -> None:

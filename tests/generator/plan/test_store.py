@@ -45,16 +45,17 @@ def test_what_is_read_is_what_was_planned(name: str, tmp_path: Path) -> None:
     stored = plan_world(prepared, tmp_path)
     assert list(stored) == prepared.planned
     assert len(stored) == len(prepared.planned)
-    for each in (*prepared.planned, Recorded("000001", "{}", "c", "000000")):
-        assert read_job(json.loads(json.dumps(each.to_row()))) == each
-    found = {
-        scene_id: (part, each)
+    for scene in (*prepared.planned, Recorded("000001", "{}", "c", "000000")):
+        assert read_job(json.loads(json.dumps(scene.to_row()))) == scene
+    assigned = {
+        scene_id: (part, made_for)
         for part, of in stored.assigned().items()
-        for scene_id, each in of.items()
+        for scene_id, made_for in of.items()
     }
     assert {
-        scene_id: (part, each.split, each.named) for scene_id, (part, each) in found.items()
-    } == {each.scene_id: (each.part, each.split, each.named) for each in prepared.planned}
+        scene_id: (part, made_for.split, made_for.named)
+        for scene_id, (part, made_for) in assigned.items()
+    } == {scene.scene_id: (scene.part, scene.split, scene.named) for scene in prepared.planned}
 
 
 def test_scenes_are_planned_for_their_splits(tmp_path: Path) -> None:
@@ -62,9 +63,11 @@ def test_scenes_are_planned_for_their_splits(tmp_path: Path) -> None:
     stored = plan_world(prepared, tmp_path)
     for part in (0, 1):
         rule_counts = {
-            split: n for split, n in COUNTS.items() if any(each.split == split for each in stored)
+            split: n
+            for split, n in COUNTS.items()
+            if any(made_for.split == split for made_for in stored)
         }
-        assigned = [each.split for each in stored.assigned()[part].values()]
+        assigned = [made_for.split for made_for in stored.assigned()[part].values()]
         assert {split: assigned.count(split) for split in assigned} == rule_counts
     assert next(iter(stored.counts())) == "train"
 
@@ -113,9 +116,9 @@ def test_another_plan_and_other_files_are_left_alone(tmp_path: Path) -> None:
 def test_a_request_names_no_path(tmp_path: Path) -> None:
     first = prepare(options(**WORLDS["pairs"]))
     (tmp_path / "theirs.json").write_text(json.dumps(first.holdout.to_dict()))
-    again = prepare(options(**{**WORLDS["pairs"], "holdout": (str(tmp_path / "theirs.json"),)}))
-    assert str(tmp_path) not in str(again.request)
-    assert again.request["holdouts"] == first.request["holdouts"]
+    renamed = prepare(options(**{**WORLDS["pairs"], "holdout": (str(tmp_path / "theirs.json"),)}))
+    assert str(tmp_path) not in str(renamed.request)
+    assert renamed.request["holdouts"] == first.request["holdouts"]
 
 
 def cut_short(path: Path) -> None:

@@ -80,7 +80,9 @@ def stack(lower: str, upper: str, sizes: tuple[str, str]) -> Planned:
 def test_what_rests_touches_the_top_and_neither_enters_the_other(in_blender: Any) -> None:
     sizes = [(one, other) for one in ("large", "small") for other in ("large", "small")]
     planned = [stack(*pair, sizes[n % 4]) for n, pair in enumerate(STACKS)]
-    scenes = [place_scene(each, VOCABULARY, n, 0, 96, 96) for n, each in enumerate(planned)]
+    scenes = [
+        place_scene(scene_plan, VOCABULARY, n, 0, 96, 96) for n, scene_plan in enumerate(planned)
+    ]
     wrong = [
         with_object("cylinder", top={"height": 1.71, "radius": 0.93}),
         with_object("cylinder", top={"height": 1.7, "radius": 0.99}),
@@ -116,8 +118,8 @@ def test_a_family_whose_tops_are_not_flat_is_refused_by_gen_render(tmp_path) -> 
         "--quality",
         "draft",
     ]
-    said = "objects.cylinder.top: height = 1.7 and radius = 0.99"
-    refuse(said, "gen render --family mine.toml --out out", *scenes, cwd=tmp_path)
+    message = "objects.cylinder.top: height = 1.7 and radius = 0.99"
+    refuse(message, "gen render --family mine.toml --out out", *scenes, cwd=tmp_path)
 
 
 def test_every_stack_finds_a_place() -> None:
