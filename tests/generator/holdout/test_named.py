@@ -54,10 +54,10 @@ def test_a_named_binding_that_training_shows_is_a_leak(tmp_path: Path) -> None:
                 row["split"] = "train"
 
     edit(tmp_path / "benchmarks" / name, "splits", train_on_what_is_held_out)
-    found = verify_dataset(tmp_path, None)[name]["findings"]
+    findings = verify_dataset(tmp_path, None)[name]["findings"]
     assert any(
-        finding["fault"] == "leaked binding" and "gray cube" in str(finding) for finding in found
-    ), found[:3]
+        finding["fault"] == "leaked binding" and "gray cube" in str(finding) for finding in findings
+    ), findings[:3]
 
 
 def test_a_split_that_balance_leaves_empty_is_refused_by_name() -> None:

@@ -38,7 +38,7 @@ def test_a_block_of_names_holds_out_these_names(data: st.DataObject) -> None:
         tuple(objects),
         True,
     )
-    single = draw_block([f"{value}:{thing}" for value, thing in holdout.bindings], CLEVR, 0)
+    single = draw_block([f"{value}:{category}" for value, category in holdout.bindings], CLEVR, 0)
     assert (single.kind, single.values, single.objects, single.bindings) == (
         holdout.kind,
         holdout.values,
@@ -111,7 +111,7 @@ def test_named_combinations_do_not_depend_on_the_seed() -> None:
             "leave the held-out value 'gray' without a seen binding",
         ),
         (
-            [f"gray:{thing}" for thing in SHAPES],
+            [f"gray:{category}" for category in SHAPES],
             "leave the held-out value 'gray' without a seen binding",
         ),
         (["gray:cube:cone"], "such as 3x3 or relation:pair=2x3, names such as"),

@@ -29,9 +29,9 @@ COUNTS = {"train": 200, "val": 3, "seen": 5, "partial": 5, "unseen": 5}
 
 def test_every_arrangement_is_in_the_one_split() -> None:
     rule = SplitPlan(VOCABULARY, draw_block("none", VOCABULARY, 0))
-    places = [rule.place(each) for each in arrangements(VOCABULARY, "color")]
+    places = [rule.place(arrangement) for arrangement in arrangements(VOCABULARY, "color")]
     assert rule.splits == ("all",)
-    assert {(each.split, len(each.held_out)) for each in places} == {("all", 0)}
+    assert {(placing.split, len(placing.held_out)) for placing in places} == {("all", 0)}
 
 
 def test_crowded_scenes_of_three_shapes_can_be_asked_about_two_of_their_objects() -> None:
@@ -46,14 +46,14 @@ def test_crowded_scenes_of_three_shapes_can_be_asked_about_two_of_their_objects(
             pairs=False,
         )
     ).planned
-    assert [each.split for each in planned] == ["all"] * 60
-    numbers = Counter(len(each.objects) for each in planned)
+    assert [scene.split for scene in planned] == ["all"] * 60
+    numbers = Counter(len(scene.objects) for scene in planned)
     assert set(numbers) == {3, 4, 5, 6}
     assert max(numbers.values()) - min(numbers.values()) <= 1
-    for each in planned:
-        shapes = Counter(category for category, _ in each.objects)
+    for scene in planned:
+        shapes = Counter(category for category, _ in scene.objects)
         lone = {
-            attributes["color"] for category, attributes in each.objects if shapes[category] == 1
+            attributes["color"] for category, attributes in scene.objects if shapes[category] == 1
         }
         assert len(lone) > 1
 
@@ -81,7 +81,7 @@ def test_protocols_are_asked_verified_and_measured_in_one_row(
     protocols = ("binary", "integration", "skill")[: 3 if objects[1] > 2 else 1]
     describe(tmp_path, Dataset.open(tmp_path).world, prepared.holdout, "texts", Request(protocols))
     certificates = verify_dataset(tmp_path, None)
-    assert {name: each["findings"] for name, each in certificates.items()} == {
+    assert {name: certificate["findings"] for name, certificate in certificates.items()} == {
         "none": [],
         "texts": [],
     }
@@ -103,6 +103,8 @@ def test_a_world_of_splits_becomes_one_of_one_split(tmp_path: Path) -> None:
     )
     write_planned(tmp_path, prepared)
     (nothing,) = HoldoutRequest("bindsplit", ("none",)).holdouts(prepared.vocabulary)
-    made = describe(tmp_path, Dataset.open(tmp_path).world, nothing, "none", Request(("binary",)))
-    assert made.scenes == {"all": 218}
+    summary = describe(
+        tmp_path, Dataset.open(tmp_path).world, nothing, "none", Request(("binary",))
+    )
+    assert summary.scenes == {"all": 218}
     assert verify_dataset(tmp_path, "none")["none"]["findings"] == []
