@@ -158,7 +158,7 @@ def test_an_impossible_number_of_objects_is_refused_from_counts(
     """No scene is drawn for it; drawing took 600 attempts and many seconds."""
     drawn: list[str] = []
     monkeypatch.setattr(
-        "generator.plan.plan.split_scenes",
+        "generator.plan.drafts.draft_scenes",
         lambda rule, split, *rest: drawn.append(split) or iter(()),
     )
     options = WorldOptions(family="clevr-many", holdout="2x2", objects="3..5", scenes=400)
