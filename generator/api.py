@@ -28,14 +28,14 @@ from generator.dataset.outputs import parse_outputs
 from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.writer import write_index
 from generator.describe.benchmark import (
-    ALREADY,
-    Summary,
-    kept_benchmark,
-    kept_splits,
+    ALREADY_EXISTS,
+    BenchmarkSummary,
+    choose_benchmark,
+    describe_world,
+    read_assigned_splits,
     write_benchmarks,
 )
-from generator.describe.benchmark import describe as describe_scenes
-from generator.describe.request import Request, check_exposed, check_request, read_text_preset
+from generator.describe.request import TextRequest, check_exposed, check_request, read_text_preset
 from generator.describe.statistics import parse_statistics
 from generator.holdout.holdout import Holdout
 from generator.holdout.possible import balance_note
@@ -420,7 +420,7 @@ def describe_texts(
     seed: int = 0,
     replace_old: bool = False,
     progress: Progress = SILENT,
-) -> tuple[str, Summary]:
+) -> tuple[str, BenchmarkSummary]:
     """`describe` for a local folder.
 
     None stands for the default, or for the value of the preset.
@@ -461,7 +461,7 @@ def describe_texts(
     Raises:
         UserError: the request is impossible, or another benchmark has that name.
     """
-    request, suffix = Request(), "texts"
+    request, suffix = TextRequest(), "texts"
     if preset is not None:
         text_preset = read_text_preset(preset)
         set_by_preset = {
@@ -510,24 +510,24 @@ def describe_texts(
     opened = Dataset.open(root)
     vocabulary = parse_vocabulary(opened.world.vocabulary_text, "vocabulary.toml")
     check_request(request, vocabulary.templates)
-    old_benchmark = kept_benchmark(opened, benchmark)
+    old_benchmark = choose_benchmark(opened, benchmark)
     holdout = Holdout.from_dict(old_benchmark.holdout_block())
     if name is None:
         name = f"{design_of(holdout).benchmark_name(holdout)}-{suffix}"
     else:
         name = check_benchmark_name(name)
-    summary = describe_scenes(
+    summary = describe_world(
         root,
         opened.world,
-        holdout,
-        name,
-        request,
-        kept_splits(root, old_benchmark),
+        holdout=holdout,
+        name=name,
+        request=request,
+        assigned=read_assigned_splits(root, old_benchmark),
         progress=progress,
         replace=replace_old,
     )
     if not summary.written:
-        logger.info(ALREADY.format(name))
+        logger.info(ALREADY_EXISTS.format(name))
     return name, summary
 
 
