@@ -8,7 +8,7 @@ import click
 
 from generator.base.commands import Bar, Command, DatasetFolder, result, say
 from generator.base.errors import UserError
-from generator.cli.options import FILE, JSON, SEED, given, table
+from generator.cli.options import FILE, JSON, SEED, options_given, table
 
 if TYPE_CHECKING:
     from generator.inspection.examination import Examination
@@ -80,23 +80,23 @@ def verify(
     The exit code is 1 if anything is wrong. Every finding names its rows.
 
     """
-    options_given = given(context).keys() - {"dataset", "label_file", "as_json"}
-    if not options["images"] and "seed" in options_given:
+    names = options_given(context).keys() - {"dataset", "label_file", "as_json"}
+    if not options["images"] and "seed" in names:
         raise UserError("--seed is for --images; add --images 100 or --images all.")
-    if label_file and not dataset and options_given <= _OF_SPLITS:
-        results = _verify_labels(label_file, options)
-    elif dataset and not label_file and not options_given & _OF_SPLITS:
-        results = _verify_dataset(dataset, options)
+    if label_file and not dataset and names <= _OF_SPLITS:
+        reports = _verify_labels(label_file, options)
+    elif dataset and not label_file and not names & _OF_SPLITS:
+        reports = _verify_dataset(dataset, options)
     else:
         raise UserError(
             "Expected either a DATASET (--benchmark and --images are optional) or --splits FILE "
             "(--columns, --train and --familiar are optional); give one of the two."
         )
-    for line in report(results):
+    for line in describe_reports(reports):
         say(line)
-    lines = [f"{name}: {data['status']}" for name, data in results.items()]
-    result(results, as_json, "\n".join(lines))
-    has_failed = any(data["status"] == "failed" for data in results.values())
+    lines = [f"{name}: {report['status']}" for name, report in reports.items()]
+    result(reports, as_json, "\n".join(lines))
+    has_failed = any(report["status"] == "failed" for report in reports.values())
     raise SystemExit(1 if has_failed else 0)
 
 
@@ -134,17 +134,17 @@ def _examination(images: str, seed: int | None) -> "Examination":
     return Examination(number, seed, progress=Bar())
 
 
-def report(results: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yields the lines to print for each benchmark or file: findings, notes, tables of familiarity
+def describe_reports(reports: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the lines to print for each benchmark or file: findings, notes, tables of familiarity
     and the verdict."""
-    for name, data in results.items():
-        for finding in data["findings"]:
+    for name, report in reports.items():
+        for finding in report["findings"]:
             yield f"{name}: {finding['fault']}: {finding['what']}"
-        for note in data.get("notes", ()):
+        for note in report.get("notes", ()):
             yield f"{name}: note: {note}"
-        for kind, rows in data.get("familiarity", {}).items():
+        for kind, rows in report.get("familiarity", {}).items():
             yield from _familiarity_table(name, kind, rows)
-        yield f"{name}: {data['sentence']}"
+        yield f"{name}: {report['sentence']}"
 
 
 def _familiarity_table(name: str, kind: str, rows: list[dict[str, Any]]) -> Iterator[str]:

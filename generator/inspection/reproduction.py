@@ -6,7 +6,7 @@ write it again:
 
 1. The world: the plan is made from the request (`write_plan`); each planned scene gets the recorded
    poses, boxes and images, and `WorldWriter` writes the world.
-2. Each benchmark over the given world (`describe`).
+2. Each benchmark over the given world (`describe_world`).
 3. dataset.json and the cards over all of them (`write_index`).
 
 Every file must be identical. A component that another version or other code wrote is not made
@@ -37,13 +37,12 @@ from generator.dataset.floor import FLOOR_FILE
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.records import SCENES, VERSION
 from generator.dataset.writer import WorldWriter, write_index
-from generator.describe.benchmark import describe, kept_splits
-from generator.describe.request import Request
+from generator.describe.benchmark import describe_world, read_assigned_splits
+from generator.describe.request import TextRequest
 from generator.holdout.holdout import Holdout, check_fits
-from generator.holdout.request import HoldoutRequest
 from generator.inspection.differences import file_difference, folder_differences, same_rows
 from generator.judge.certificate import DAMAGE, Finding, Reproduced, finding
-from generator.plan.job import MOST_OBJECTS, Job, Prepared
+from generator.plan.prepare import MOST_OBJECTS, Prepared
 from generator.plan.store import Assigned, StoredPlan, write_plan
 from generator.render.shards import ShardScenes
 from generator.scene.exchange import exchanged
@@ -203,7 +202,7 @@ def _remake_world(source: World, target: Path, progress: Progress) -> str | None
             if "tar_bytes" in request:  # the writer packs them; else their digests are enough
                 _copy_scene_files(source, record.get("files", {}), writer.folder)
             writer.add(record)
-        writer.finish(prepared.text)
+        writer.finish(prepared.vocabulary.text)
     return None
 
 
@@ -213,47 +212,18 @@ def _prepare_recorded(request: Mapping[str, Any], n_scenes: int) -> Prepared:
     Raises UserError if it asks for many more scenes than the world has, or for an invalid number of
     objects.
     """
-    size = request
-    while "from" in size:  # scenes are placed for the size at which they were first rendered
-        size = size["from"]
-    vocabulary = parse_vocabulary(request["vocabulary"], "world/vocabulary.toml")
-    specs = tuple(request["holdout"])
-    seeds = tuple(request["block_seed"])
-    opposites = request["opposites"]
-    scenes = request["scenes_asked"]
-    holdout_request = HoldoutRequest(request["design"], specs, seeds, opposites, scenes)
-    # A holdout.json of the user is not there any more; the manifest records its contents.
-    if any(spec.strip().endswith(".json") for spec in specs):
-        holdouts = [Holdout.from_dict(each) for each in request["holdouts"]]
-    else:
-        holdouts = holdout_request.holdouts(vocabulary)
-    parts = holdout_request.parts(holdouts, vocabulary)
-
+    prepared = Prepared.from_request(request)
     # A forged manifest could ask for millions of scenes and keep this process busy for days.
-    n_planned = sum(sum(part.counts.values()) for part in parts if part.counts is not None)
+    n_planned = sum(sum(part.counts.values()) for part in prepared.parts if part.counts is not None)
     _, n_shards = request.get("shard", (1, 1))
-    least, most = request["objects"]
+    least, most = prepared.objects
     is_plausible = n_planned <= 1_000 + 10 * n_scenes * n_shards
     if not is_plausible or not 1 <= least <= most <= MOST_OBJECTS:
         raise UserError(
             f"its manifest asks for {n_planned:,} scenes of {least} to {most} objects, but it has "
             f"{n_scenes:,} scenes"
         )
-    job = Job(
-        vocabulary.name,
-        specs,
-        scenes,
-        size["width"],
-        size["height"],
-        request["seed"],
-        seeds,
-        (least, most),
-        request["pairs"],
-        request["exchange"],
-        request["design"],
-        opposites,
-    )
-    return Prepared(job, request["vocabulary"], vocabulary, holdouts, parts, request.get("assets"))
+    return prepared
 
 
 def _render_records(
@@ -342,13 +312,13 @@ def _remake_benchmark(
         raise UserError(
             f"holdout.json names {', '.join(unknown)}, which the vocabulary does not have"
         )
-    request = replace(TypeAdapter(Request).validate_python(manifest["request"]), strict=False)
-    describe(
+    request = replace(TypeAdapter(TextRequest).validate_python(manifest["request"]), strict=False)
+    describe_world(
         target,
         world,
-        holdout,
-        source.name,
-        request,
+        holdout=holdout,
+        name=source.name,
+        request=request,
         assigned=_assigned_splits(dataset, source),
         with_world=manifest.get("with_world", False),
         progress=progress,
@@ -365,7 +335,7 @@ def _assigned_splits(dataset: Dataset, source: Benchmark) -> Mapping[str, Assign
         holdouts = dataset.world.manifest["request"]["holdouts"]
         part = holdouts.index(source.holdout_block())
         return StoredPlan(dataset.root).assigned()[part]
-    return kept_splits(dataset.root, source)
+    return read_assigned_splits(dataset.root, source)
 
 
 # Comparing

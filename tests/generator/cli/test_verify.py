@@ -7,7 +7,7 @@ import shutil
 from itertools import permutations
 from pathlib import Path
 
-from generator.cli.verify import report
+from generator.cli.verify import describe_reports
 from tests.conftest import run_command, succeed
 from tests.generator.judge.datasets import BENCHMARK
 from tests.generator.judge.foreign.label_files import table
@@ -77,7 +77,7 @@ def test_findings_notes_and_tables_come_before_the_sentence() -> None:
     familiarity = {"color": [{"split": "test", **numbers}]}
     leak = {"fault": "leak", "what": "row 1"}
     result = {"findings": [leak], "notes": ["n"], "familiarity": familiarity, "sentence": "failed."}
-    lines = list(report({"a": result}))
+    lines = list(describe_reports({"a": result}))
     assert lines[:2] == ["a: leak: row 1", "a: note: n"]
     assert "how many of their color bindings training never shows" in lines[2]
     assert lines[4].split() == ["test", *["1", "(1)"] * 3]
