@@ -29,6 +29,7 @@ from generator.describe.protocols import protocol_names
 if TYPE_CHECKING:
     from generator.dataset.reader import World
     from generator.holdout.holdout import Holdout
+    from generator.vocabulary.schema import Vocabulary
 
 _FEW_SCENES = 10
 """With fewer scenes of `unseen`, an accuracy of 75% has an interval of more than 25 points on
@@ -199,14 +200,16 @@ def describe(
     result(data, as_json, name)
 
 
-def _check_default_block(world: "World", holdouts: "Sequence[Holdout]", name: str) -> None:
+def _check_default_block(
+    world: "World", vocabulary: "Vocabulary", holdouts: "Sequence[Holdout]", name: str
+) -> None:
     """Raise UserError if the default block, which the user did not choose, leaves next to nothing
     to measure."""
     from generator.describe.scenes import evaluated_scenes
     from generator.holdout.request import design_of
 
     for holdout in holdouts:
-        (evaluated,) = evaluated_scenes(world, [holdout])
+        (evaluated,) = evaluated_scenes(world, vocabulary, [holdout])
         if 0 < len(evaluated) < _FEW_SCENES:
             raise UserError(
                 f"Without --holdout, gen split holds out {design_of(holdout).summary(holdout)}, "
@@ -290,12 +293,13 @@ def split(
         )
     if power:
         check_power(context, "exposed_negatives", "name", "replace")
-        print_power(evaluated_scenes(opened.world, holdouts), holdouts[0], vocabulary, as_json)
+        designs = evaluated_scenes(opened.world, vocabulary, holdouts)
+        print_power(designs, holdouts[0], vocabulary, as_json)
         return
     if exposed_negatives:
         check_exposed(holdouts)
     if not holdout:
-        _check_default_block(opened.world, holdouts, shown(dataset))
+        _check_default_block(opened.world, vocabulary, holdouts, shown(dataset))
     scenes_of: dict[str, dict[str, int]] = {}
     for block in holdouts:
         block_name = design_of(block).benchmark_name(block) if name is None else name
@@ -312,7 +316,7 @@ def split(
         if not summary.written:
             say(ALREADY_EXISTS.format(block_name))
         say(f"Held out: {design_of(block).summary(block)}.")
-        (evaluated,) = evaluated_scenes(opened.world, [block])
+        (evaluated,) = evaluated_scenes(opened.world, vocabulary, [block])
         if 0 < len(evaluated) < _FEW_SCENES:
             say(
                 f"Only {len(evaluated)} scenes are {evaluated.split}: hold out more, or render "

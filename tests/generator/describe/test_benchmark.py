@@ -420,7 +420,9 @@ def test_scenes_with_what_training_lacks_are_in_no_split_and_silent_splits_are_r
 def test_the_size_is_that_of_the_benchmark(rendered: Path) -> None:
     dataset = Dataset.open(rendered)
     benchmark = dataset.benchmark()
-    (evaluated,) = evaluated_scenes(dataset.world, [Holdout.from_dict(benchmark.holdout or {})])
+    vocabulary = parse_vocabulary(dataset.world.vocabulary_text, "vocabulary.toml")
+    holdout = Holdout.from_dict(benchmark.holdout or {})
+    (evaluated,) = evaluated_scenes(dataset.world, vocabulary, [holdout])
     unseen = [row for row in benchmark.splits.to_pylist() if row["split"] == "unseen"]
     items = [row for row in benchmark.items.to_pylist() if row["split"] == "unseen"]
     assert (evaluated.split, len(evaluated)) == ("unseen", len(unseen))
