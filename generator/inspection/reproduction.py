@@ -38,9 +38,8 @@ from generator.dataset.writer import WorldWriter, write_index
 from generator.describe.benchmark import describe_world, read_assigned_splits
 from generator.describe.request import TextRequest
 from generator.holdout.holdout import Holdout, check_fits
-from generator.holdout.request import HoldoutRequest
 from generator.judge.certificate import DAMAGE, Finding, Reproduced, finding
-from generator.plan.job import MOST_OBJECTS, Job, Prepared
+from generator.plan.prepare import MOST_OBJECTS, Prepared
 from generator.plan.store import Assigned, StoredPlan, write_plan
 from generator.render.shards import ShardScenes
 from generator.scene.exchange import exchanged
@@ -136,7 +135,7 @@ def _world(root: Path, again: Path, progress: Progress) -> str | None:
             _records(source, scenes, prepared.vocabulary), "scenes again", len(scenes)
         ):
             writer.add(record)
-        writer.finish(prepared.text)
+        writer.finish(prepared.vocabulary.text)
     return None
 
 
@@ -242,45 +241,16 @@ def prepared_by(request: Mapping[str, Any], n_scenes: int) -> Prepared:
     Raises UserError if it asks for many more scenes than the world has, or for an invalid number of
     objects.
     """
-    size = request
-    while "from" in size:  # scenes are placed for the size at which they were first rendered
-        size = size["from"]
-    vocabulary = parse_vocabulary(request["vocabulary"], "world/vocabulary.toml")
-    specs, seeds, opposites = (
-        tuple(request["holdout"]),
-        tuple(request["block_seed"]),
-        request["opposites"],
-    )
-    least, most = request["objects"]
-    scenes = request["scenes_asked"]
-    asked = HoldoutRequest(request["design"], specs, seeds, opposites, scenes)
-    if any(spec.strip().endswith(".json") for spec in specs):
-        holdouts = [Holdout.from_dict(each) for each in request["holdouts"]]
-    else:
-        holdouts = asked.holdouts(vocabulary)
-    parts = asked.parts(holdouts, vocabulary)
-    planned = sum(sum(part.counts.values()) for part in parts if part.counts is not None)
+    prepared = Prepared.from_request(request)
+    least, most = prepared.objects
+    planned = sum(sum(part.counts.values()) for part in prepared.parts if part.counts is not None)
     _, n_shards = request.get("shard", (1, 1))
     if planned > 1_000 + 10 * n_scenes * n_shards or not 1 <= least <= most <= MOST_OBJECTS:
         raise UserError(
             f"its manifest asks for {planned:,} scenes of {least} to {most} objects, but it has "
             f"{n_scenes:,} scenes"
         )
-    job = Job(
-        vocabulary.name,
-        specs,
-        scenes,
-        size["width"],
-        size["height"],
-        request["seed"],
-        seeds,
-        (least, most),
-        request["pairs"],
-        request["exchange"],
-        request["design"],
-        opposites,
-    )
-    return Prepared(job, request["vocabulary"], vocabulary, holdouts, parts, request.get("assets"))
+    return prepared
 
 
 def _records(world: World, scenes: ShardScenes, vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:

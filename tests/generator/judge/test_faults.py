@@ -38,7 +38,8 @@ from generator.inspection.reproduction import Reproduction
 from generator.judge.certificate import Reproduced
 from generator.judge.verify import verify_dataset
 from generator.plan import minimal_pairs
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from tests.conftest import once
 from tests.generator.designs import THINGS, VALUES, family
 from tests.generator.judge.datasets import seal
@@ -1308,12 +1309,11 @@ def _make(root: Path, name: str, job: dict[str, Any]) -> None:
     size = 6 if name == "rotation" else 5  # each of three groups needs two names
     path.write_text(family(size, size), encoding="utf-8")
     prepared = prepare(
-        Job(
-            job.pop("family", str(path)),
-            job.pop("holdout"),
-            job.pop("scenes", SMALL),
-            64,
-            48,
+        WorldOptions(
+            family=job.pop("family", str(path)),
+            holdout=job.pop("holdout"),
+            scenes=job.pop("scenes", SMALL),
+            resolution="64x48",
             **job,
         )
     )

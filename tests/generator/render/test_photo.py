@@ -18,8 +18,9 @@ from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.inspection.family_check import check_family
 from generator.inspection.pixels import PixelCheck
-from generator.plan.job import Job, prepare
-from generator.plan.plan import vanishes
+from generator.plan.attributes import vanishes
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from generator.scene.planned import Recorded
 from generator.scene.scene import Camera, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary
@@ -127,7 +128,11 @@ def test_a_light_in_which_colours_mislead_is_a_warning(sets: Path) -> None:
 
 @pytest.mark.parametrize("family", ["photo", "pug"])
 def test_places_and_sectors_are_balanced_and_yaws_lie_in_them(family: str) -> None:
-    prepared = prepare(Job(family, "3x3", {"train": 640, "seen": 64}, 64, 48, 0, 0))
+    prepared = prepare(
+        WorldOptions(
+            family=family, holdout="3x3", scenes={"train": 640, "seen": 64}, resolution="64x48"
+        )
+    )
     places = prepared.vocabulary.environments
     train = [scene for scene in prepared.planned if scene.split == "train"]
     vocabulary = prepared.vocabulary
