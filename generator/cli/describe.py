@@ -312,6 +312,7 @@ def split(
             progress=Bar(),
             replace=replace,
         )
+        # After the benchmark, which is worth having even if too few scenes are left to measure.
         (evaluated,) = evaluated_scenes(opened.world, vocabulary, [block])
         _say_benchmark(shown(dataset), block_name, block, summaries[block_name], evaluated)
     first = next(iter(summaries))
