@@ -236,7 +236,7 @@ def _stand_in(given: Path, made: Path) -> None:
 
 
 def prepared_by(request: Mapping[str, Any], n_scenes: int) -> Prepared:
-    """The job that a world's manifest records, prepared with the recorded vocabulary.
+    """The world that a manifest records, with the recorded vocabulary.
 
     Raises UserError if it asks for many more scenes than the world has, or for an invalid number of
     objects.
