@@ -16,7 +16,7 @@ from scipy.stats import chisquare
 from generator.base.streams import Stream
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan
-from generator.inspection.outlines import outlines
+from generator.inspection.object_masks import object_masks
 from generator.placement.ground import Ground
 from generator.placement.scenes import _draw_zoom, _height_in_image, place_scene
 from generator.plan.options import WorldOptions
@@ -171,8 +171,7 @@ def test_the_tallest_object_has_a_sixth_of_the_height(family: str, most: int) ->
     for planned in prepared.planned:
         scene = place_scene(planned, prepared.vocabulary, 0, 0, 320, 240)
         whole = [
-            outline.whole.any(axis=1)
-            for outline in outlines(scene, prepared.vocabulary, (320, 240))
+            mask.whole.any(axis=1) for mask in object_masks(scene, prepared.vocabulary, (320, 240))
         ]
         heights = [(rows.nonzero()[0].max() - rows.nonzero()[0].min() + 1) / 240 for rows in whole]
         if any(attributes["size"] == "large" for _, attributes in planned.objects):

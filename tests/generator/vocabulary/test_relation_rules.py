@@ -86,7 +86,9 @@ def test_converses_and_opposites_are_what_the_margins_say(
 
 @given(st.sampled_from(sorted(AXIS_OF)), poses, poses)
 def test_the_judge_s_own_table_gives_the_same_metres(rule: str, one: Pose, other: Pose) -> None:
-    read = geometry.RULES[rule].margin(geometry.Stand(*one), geometry.Stand(*other), 2.0)
+    read = geometry.RULES[rule].margin(
+        geometry.StandingObject(*one), geometry.StandingObject(*other), 2.0
+    )
     assert AXIS_OF[rule].margin(rule, (one, other), 2.0) == pytest.approx(float(read), abs=1e-6)
 
 
