@@ -4,7 +4,7 @@ benchmark."""
 from collections.abc import Collection, Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from evaluator.provenance.captions import normalised, singular
 from evaluator.provenance.exposure import Exposure, is_of_stand_in, scene_names
@@ -21,6 +21,8 @@ _ATOMS = "held-out values and objects"
 _IMAGES = "scored images"
 MARK = "CONTAMINATED"
 _STAND_IN = "stand-in"
+Results = TypeVar("Results", bound=dict[str, Any])
+"""The contents of run.json or results.json."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +207,7 @@ def is_stand_in(results: Mapping[str, Any]) -> bool:
     return bool((results.get("training") or {}).get("stand_in"))
 
 
-def marked_today(record: dict[str, Any], info: Mapping[str, Any]) -> dict[str, Any]:
+def marked_today(record: Results, info: Mapping[str, Any]) -> Results:
     """The contents of run.json or results.json, with the mark of a stand-in by today's rule.
 
     Runs of before say of every model that was trained here that it is a stand-in. run.json has how
