@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from evaluator.models.bases import TowerEncoder
+from evaluator.models.image_options import check_not_overridden
 from evaluator.models.network import autocast, training_precision
 from evaluator.training.data import Augment, Facts, PreparedImages, Step, TrainingData, check_length
 from evaluator.training.fit import Learner, gather, share
@@ -107,7 +108,8 @@ class Towers:
 
 def check_trainable(model: Any) -> None:
     """Raise UserError unless the model is a dual encoder with gradients and a learnable
-    temperature."""
+    temperature, and has its own preprocessing."""
+    check_not_overridden(model)
     if not (
         hasattr(model, "text_features")
         and isinstance(getattr(model.network, "logit_scale", None), nn.Parameter)

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from evaluator import Dataset, evaluate
-from evaluator.benchmarks.reading import reading_said
+from evaluator.benchmarks.reading import describe_reading
 from evaluator.benchmarks.registry import LAYOUTS, read_layout, read_texts
 from evaluator.runs.measure import measure
 from generator.base.errors import UserError
@@ -183,7 +183,7 @@ def test_one_image_twice_is_refused(tmp_path: Path) -> None:
     }
     (tmp_path / "examples.jsonl").write_text(json.dumps(row) + "\n")
     with pytest.raises(UserError, match="has one image twice"):
-        read_layout("winoground", tmp_path, None)
+        read_layout("winoground", tmp_path, images=None)
 
 
 def test_crepe_is_asked_by_kind_and_complexity(tmp_path: Path, colors: Colors) -> None:
@@ -272,7 +272,7 @@ def test_a_file_of_another_version_is_said(tmp_path: Path) -> None:
     assert about["versions"] == [
         "swap_obj.json has 1 questions, the published file 245: it is another version."
     ]
-    assert reading_said(about) == about["versions"]
+    assert describe_reading(about) == about["versions"]
     with pytest.raises(UserError, match="has no 'caption2'"):
         read_texts("sugarcrepe_pp", tmp_path / "files" / "swap_obj.json")
 

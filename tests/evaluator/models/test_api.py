@@ -148,7 +148,7 @@ def test_an_endpoint_that_answers_nothing_ends_the_run(server: Server) -> None:
     model = load(server, "breaking")
     with pytest.raises(
         UserError,
-        match=r"has stopped answering, 6 questions in a row \(.*out of order.*\); mend it",
+        match=r"has stopped answering, 6 questions in a row \(.*out of order.*\); fix it",
     ):
         model.score_pairs(IMAGES, PAIRS)
 
@@ -191,9 +191,9 @@ def test_a_run_says_its_cost_and_continues(
     [
         ("missing", (), "refuses 'missing' (Error code: 404"),
         ("closed", (), "put its key in the environment variable OPENAI_API_KEY"),
-        ("page", (), "about an image with 'page' (its response is no chat completion)"),
+        ("page", (), "about an image with 'page' (its response is not a chat completion)"),
         ("plain", ("--device", "cpu"), "runs at its endpoint and not on 'cpu'"),
-        ("", (), "start it or mend its URL"),
+        ("", (), "start it or fix its URL"),
     ],
 )
 def test_one_sentence(

@@ -55,7 +55,7 @@ def test_the_shorter_text_wins() -> None:
 def _judged(text: str, by: Iterable[str]) -> float:
     """The score of a text by a trigram of some of the TEXTS, which knows the words of all."""
     model = NgramModel(by)
-    model._words = NgramModel(TEXTS)._words
+    model._vocabulary_size = NgramModel(TEXTS)._vocabulary_size
     return -np.log(model.perplexities([text])[text])
 
 

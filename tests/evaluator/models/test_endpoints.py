@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from evaluator.models.api import RETRIES, TIMEOUT, answer_of, load_answering
-from evaluator.models.contracts import FAILED, Answer, Chat, How
+from evaluator.models.contracts import FAILED, Answer, Chat, GenerationConfig
 from evaluator.models.registry import name_of_spec
 from generator.base.errors import UserError
 from tests.evaluator.chat import Chat as Handler
@@ -74,7 +74,7 @@ def answer(server: Server, model: str, **arguments: Any) -> Answer:
     found: list[Answer] = []
     chat = Chat("name", lambda: [Image.new("RGB", (8, 8))], "A or B?", 0)
     asked = load_answering(server.spec(model).removeprefix("api:"), None, **arguments)
-    asked.answer_all([chat], How(10, 0.0), lambda _, said: found.append(said))
+    asked.answer_all([chat], GenerationConfig(10, 0.0), keep=lambda _, said: found.append(said))
     return found[0]
 
 
@@ -137,5 +137,5 @@ def test_a_server_that_is_down_is_said_soon(server: Server) -> None:
     server.stop()
     with pytest.raises(UserError, match="does not answer"):
         load_answering(spec.removeprefix("api:"), None).answer_all(
-            [Chat("name", list, "A or B?", 0)], How(10, 0.0), lambda _, __: None
+            [Chat("name", list, "A or B?", 0)], GenerationConfig(10, 0.0), keep=lambda _, __: None
         )

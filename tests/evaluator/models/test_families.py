@@ -236,11 +236,11 @@ def test_memory_that_runs_out_halves_the_batch_and_loses_nothing(name: str, mode
         pytest.skip("batches of dual encoders are sized by the scoring")
     expected = matrix(model, pictures()[:2], TEXTS)
     sizes = notes_rows(name, model, room=3)
-    model._known = {}
+    model._scores = {}
     assert matrix(model, pictures()[:2], TEXTS) == pytest.approx(expected, abs=1e-4)
     assert max(sizes) <= 3
     notes_rows(name, model, room=0)
-    model._known = {}
+    model._scores = {}
     with pytest.raises(
         UserError, match=r"Not enough memory for one .*choose --device cpu or a smaller model"
     ):
@@ -259,6 +259,12 @@ def test_as_many_are_computed_at_once_as_asked(
         model = load(name, folder)
         rows = notes_rows(name, model)
         score(
-            model, world, benchmark, needs, tmp_path / f"{batch}", batch, tmp_path / f"cache{batch}"
+            model,
+            world,
+            benchmark=benchmark,
+            needs=needs,
+            out=tmp_path / f"{batch}",
+            batch=batch,
+            cache_folder=tmp_path / f"cache{batch}",
         )
         assert max(rows) == batch

@@ -16,7 +16,7 @@ import pytest
 import transformers
 from safetensors.torch import load_file, save_file
 
-from evaluator.models.hub import Source, check_files, find_source, first_line, loading, quiet
+from evaluator.models.hub import ModelSource, check_files, find_source, first_line, loading, quiet
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from tests.evaluator.conftest import Tiny
@@ -25,7 +25,7 @@ from tests.evaluator.models.test_vqa import make_llava
 from tests.evaluator.tiny_models import make_blip, make_gpt2, make_vilt, open_clip_folder
 
 MEND = "give vilt: a folder that save_pretrained wrote, or OWNER/NAME of the Hugging Face Hub"
-HUB = Source("owner/name", "owner/name", None, MEND)
+HUB = ModelSource("owner/name", "owner/name", None, MEND)
 
 
 def test_names_of_the_hub_may_have_a_revision() -> None:
@@ -47,7 +47,9 @@ def test_a_folder_holds_its_configuration(tmp_path: Path) -> None:
     ):
         find_source(str(tmp_path), "vilt:")
     (tmp_path / "config.json").touch()
-    assert find_source(str(tmp_path), "vilt:") == Source(str(tmp_path), str(tmp_path), None, MEND)
+    assert find_source(str(tmp_path), "vilt:") == ModelSource(
+        str(tmp_path), str(tmp_path), None, MEND
+    )
     assert find_source(str(tmp_path), "vilt:").is_local
     (
         tmp_path / "adapter_config.json"

@@ -18,7 +18,7 @@ from transformers import AutoTokenizer, CLIPImageProcessor, GPT2LMHeadModel, Vil
 from evaluator.models.network import activations
 from evaluator.models.pretrained import (
     TOKENIZER_AND_IMAGES,
-    Wanted,
+    LoadTarget,
     check_tokenizer,
     describe_preprocessing,
     load_pretrained,
@@ -29,7 +29,7 @@ from tests.evaluator.models.conftest import change_json
 from tests.evaluator.tiny_models import WORDS
 from tests.paths import CHECKOUT
 
-WANTED = Wanted(
+WANTED = LoadTarget(
     "vilt:", "a ViLT model", {"vilt": "ViltForImageAndTextRetrieval"}, TOKENIZER_AND_IMAGES
 )
 

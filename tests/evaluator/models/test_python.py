@@ -13,7 +13,7 @@ from PIL import Image
 
 from evaluator.models.contracts import Group, fingerprints
 from evaluator.models.registry import load_model
-from evaluator.models.user_objects import networks_of, user_code
+from evaluator.models.user_code import networks_of, user_code
 from evaluator.provenance.exposure import Exposure
 from generator.base.errors import UserError
 from generator.base.files import read_json
@@ -258,7 +258,7 @@ def test_what_a_method_gives_wrong_is_named_in_one_sentence(
             "'python:own_model'",
         ),
         (ENCODER, "python:./own_model:Model", "Expected python:PACKAGE.MODULE:FACTORY"),
-        ("Model = 3", "python:own_model:Model", "'Model' in own_model is no class or function"),
+        ("Model = 3", "python:own_model:Model", "'Model' in own_model is not a class or function"),
         (
             "class Model: pass",
             "python:own_model:Model",
@@ -282,7 +282,7 @@ def test_what_a_method_gives_wrong_is_named_in_one_sentence(
         (
             ENCODER + "    key = 3\n",
             "python:own_model:Model",
-            r"The attribute `key` of .* is 3 \(.*\); mend it, or leave it out",
+            r"The attribute `key` of .* is 3 \(.*\); fix it, or leave it out",
         ),
         (
             BULK + "    contested = 'yes'\n",
@@ -382,7 +382,7 @@ def test_what_the_users_code_raises_is_a_sentence_and_the_users_own_lines(
         _use(_load(spec))
     first, *shown = caught.value.message.split("\n")
     assert first.startswith(said.format(spec=spec))
-    assert first.endswith("; mend it here:")
+    assert first.endswith("; fix it here:")
     assert line in caught.value.message
     files = [each for each in shown if each.lstrip().startswith("File ")]
     assert files
@@ -397,7 +397,7 @@ def test_a_run_ends_with_that_sentence_and_exit_code_2(
     assert (done.exit_code, done.stdout) == (2, "")
     error = done.stderr[done.stderr.index("Error: ") :]
     assert error.startswith(
-        f"Error: encode_texts of {spec} ended with KeyError: 'no'; mend it here:\n"
+        f"Error: encode_texts of {spec} ended with KeyError: 'no'; fix it here:\n"
     )
     assert "evaluator/" not in error
     assert "Traceback" not in error

@@ -112,7 +112,9 @@ def test_arguments_follow_after_commas(name: str, arguments: dict[str, str]) -> 
 
 
 def test_a_loader_with_any_arguments_gets_them_as_they_are() -> None:
-    assert checked_arguments(lambda name, device, **more: None, {"a": "1"}, "x:") == {"a": "1"}
+    assert checked_arguments(lambda name, device, **more: None, {"a": "1"}, model="x:") == {
+        "a": "1"
+    }
 
 
 def test_no_family_is_imported_before_it_is_asked_for() -> None:
@@ -185,6 +187,6 @@ def test_a_family_that_cannot_be_loaded(value: str, installed: Callable[[str, st
     installed("bright", f"bright = {value}")
     with pytest.raises(
         UserError,
-        match=f"The model family 'bright' cannot be loaded from {value} .*; mend or uninstall",
+        match=f"The model family 'bright' cannot be loaded from {value} .*; fix or uninstall",
     ):
         load_model("bright:large", "cpu")

@@ -13,7 +13,7 @@ import transformers as t
 from PIL import Image
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from evaluator.models.contracts import FAILED, Answer, Chat, How
+from evaluator.models.contracts import FAILED, Answer, Chat, GenerationConfig
 from evaluator.models.registry import load_answering, load_model
 from evaluator.models.vqa import QUESTION, SharedPrefix
 from generator.base.errors import UserError
@@ -394,7 +394,9 @@ def test_whole_answers_are_those_of_generate(
     ]
     kept: dict[str, Answer] = {}
     model.answer_all(
-        chats, How(6, temperature), lambda chat, answer: kept.update({chat.name: answer})
+        chats,
+        GenerationConfig(6, temperature),
+        keep=lambda chat, answer: kept.update({chat.name: answer}),
     )
     assert len(kept) == len(chats)
     for chat in chats:
@@ -420,7 +422,9 @@ def test_a_question_that_would_break_the_prompt_has_no_answer(llava: Path) -> No
     kept: list[Answer] = []
     model = load_answering(f"vqa:{llava}", "cpu")
     model.answer_all(
-        [Chat("x", pictures, "<image>")], How(6, 0.0), lambda _, answer: kept.append(answer)
+        [Chat("x", pictures, "<image>")],
+        GenerationConfig(6, 0.0),
+        keep=lambda _, answer: kept.append(answer),
     )
     assert [answer.finish for answer in kept] == [
         f"{FAILED}the question has a special token of the model"

@@ -217,7 +217,7 @@ def names(rows: np.ndarray) -> list[str]:
 def store(tmp_path: Path) -> Callable[..., VectorStore]:
     """Makes the store of a process."""
     return lambda rank, count=2: VectorStore(
-        VectorCache(tmp_path / "cache.sqlite"), tmp_path, "texts", Process(rank, count)
+        VectorCache(tmp_path / "cache.sqlite"), tmp_path, kind="texts", process=Process(rank, count)
     )
 
 
@@ -255,7 +255,7 @@ def test_a_late_process_with_nothing_to_do_leaves_nothing(tmp_path: Path) -> Non
     """The main process may have ended before it starts, as when all vectors are in the cache."""
     cache = VectorCache(tmp_path / "cache.sqlite")
     cache.put(["a"], np.ones((1, 2)))
-    with VectorStore(cache, tmp_path / "run", "texts", Process(1, 2)) as late:
+    with VectorStore(cache, tmp_path / "run", kind="texts", process=Process(1, 2)) as late:
         remove_parts(tmp_path / "run")
         assert late.known(names, np.arange(1)).tolist() == [True]
     assert not (tmp_path / "run").exists()

@@ -48,7 +48,15 @@ def _scored(
 ) -> list[dict[str, Any]]:
     """Score into `out`, with a cache of its own or another one; returns the rows by pair."""
     out.mkdir()
-    score(model, world, benchmark, needs, out, 64, cache or out / "embeddings")
+    score(
+        model,
+        world,
+        benchmark=benchmark,
+        needs=needs,
+        out=out,
+        batch=64,
+        cache_folder=cache or out / "embeddings",
+    )
     return pq.read_table(out / "scores.parquet").to_pylist()
 
 
@@ -56,7 +64,15 @@ def test_each_input_is_encoded_once_and_not_at_all_when_cached(
     bag: WordBag, world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path
 ) -> None:
     model = Counting(bag)
-    score(model, world, benchmark, needs, tmp_path, 16, tmp_path / "embeddings")
+    score(
+        model,
+        world,
+        benchmark=benchmark,
+        needs=needs,
+        out=tmp_path,
+        batch=16,
+        cache_folder=tmp_path / "embeddings",
+    )
     assert sorted(model.texts) == sorted({benchmark.text_of[t] for t in needs.texts.to_pylist()})
     assert len(model.images) == len(set(model.images)) == len(needs.images)
     images, texts = (
@@ -79,7 +95,15 @@ def test_each_input_is_encoded_once_and_not_at_all_when_cached(
         (tmp_path / "scores.parquet").read_bytes(),
         (tmp_path / "pools" / "grid.images.npy").read_bytes(),
     )
-    score(model, world, benchmark, needs, tmp_path, 16, tmp_path / "embeddings")
+    score(
+        model,
+        world,
+        benchmark=benchmark,
+        needs=needs,
+        out=tmp_path,
+        batch=16,
+        cache_folder=tmp_path / "embeddings",
+    )
     assert (len(model.texts), len(model.images)) == (len(needs.texts), len(needs.images))
     assert before == (
         (tmp_path / "scores.parquet").read_bytes(),
@@ -96,9 +120,9 @@ def test_images_of_one_precision_are_not_taken_for_those_of_another(
         score(
             model,
             world,
-            benchmark,
-            needs,
-            tmp_path / precision,
+            benchmark=benchmark,
+            needs=needs,
+            out=tmp_path / precision,
             cache_folder=tmp_path,
             settings=how,
         )
@@ -118,7 +142,15 @@ def test_a_run_that_was_stopped_encodes_only_the_rest(
         score(Stopped(bag), world, benchmark, needs, tmp_path, 8, tmp_path / "embeddings")
     assert not (tmp_path / "scores.parquet").exists()
     rest = Counting(bag)
-    score(rest, world, benchmark, needs, tmp_path, 8, tmp_path / "embeddings")
+    score(
+        rest,
+        world,
+        benchmark=benchmark,
+        needs=needs,
+        out=tmp_path,
+        batch=8,
+        cache_folder=tmp_path / "embeddings",
+    )
     assert (len(rest.texts), len(rest.images)) == (0, len(needs.images) - 16)
 
 
@@ -257,7 +289,9 @@ def test_models_of_other_keys_or_tokenizers_share_no_results(
 
 def test_settings_follow_the_models_device_and_kind() -> None:
     bag: Any = TorchBag()
-    assert settings_for(bag, 4, "bfloat16", 2) == Settings(torch.device("cpu"), "bfloat16", 4, 2)
+    assert settings_for(bag, 4, precision="bfloat16", workers=2) == Settings(
+        torch.device("cpu"), "bfloat16", 4, 2
+    )
     bag.info = {"device": "its own"}
     assert settings_for(bag) == Settings(torch.device("cpu"), batch=128)
     bag.info = {"device": "cuda:1"}

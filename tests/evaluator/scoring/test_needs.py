@@ -98,5 +98,5 @@ def test_a_trial_samples_pools_that_a_run_would_ask_whole(benchmark: Benchmark) 
     """`--limit 10` on a cross encoder took 73,932 passes, `--limit 20` 2,051: a smaller pool was
     asked whole."""
     needs = collect_needs(benchmark, ["retrieval"])
-    assert within_limit(needs, benchmark, 1).sampled == {}
-    assert within_limit(needs, benchmark, 1, 0).sampled == {"grid": SAMPLE}
+    assert within_limit(needs, benchmark, passes=1).sampled == {}
+    assert within_limit(needs, benchmark, passes=1, most=0).sampled == {"grid": SAMPLE}

@@ -158,7 +158,7 @@ def test_each_text_is_encoded_once_and_the_least_recently_used_go_first(
 ) -> None:
     network: Any = Network()
     cache = ConditionCache(network)
-    monkeypatch.setattr(conditions, "_KEPT_BYTES", 2 * 4 * 4)
+    monkeypatch.setattr(conditions, "_MOST_BYTES", 2 * 4 * 4)
     for texts in (["aa", "b", "aa"], ["aa"], ["ccc"], ["aa", "b"]):
         assert cache.stacked(texts, CPU)["states"][:, 0].tolist() == [len(text) for text in texts]
     assert network.encoded == ["aa", "b", "ccc", "b"]

@@ -266,7 +266,7 @@ def test_other_files_are_refused(rendered: Path, tmp_path: Path) -> None:
     for said, name, content in (
         ("twice", "lmms-eval", [*rows, rows[0]]),
         ("a log of other questions ('17')", "lmms-eval", [{**rows[0], "id": "17"}]),
-        *(("which is no question of", "inspect", [{**rows[0], "id": each}]) for each in changed),
+        *(("which is not a question of", "inspect", [{**rows[0], "id": each}]) for each in changed),
         ("lacks some questions of every item", "tsv", rows[:1]),
         ("VLMEvalKit's evaluation of predictions", "result.csv", "index,prediction,hit\n0,A,1\n"),
         ("only totals", "clip.json", json.dumps(totals)),

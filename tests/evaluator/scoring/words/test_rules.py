@@ -306,7 +306,7 @@ def test_a_budget(server: Server, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ("page", "its response is no chat completion"),
+        ("page", "its response is not a chat completion"),
         ("closed", "put its key in the environment variable OPENAI_API_KEY"),
         ("busy", "run the same command again later"),
     ],
