@@ -8,8 +8,8 @@ import pytest
 from evaluator.audits.familiarity.samples import (
     ALIKE,
     DIFFERING,
-    NOT_STRICT,
     NO_BINDINGS,
+    NOT_STRICT,
     ONE_SIDED,
     read_samples,
 )
