@@ -139,7 +139,15 @@ def test_a_run_that_was_stopped_encodes_only_the_rest(
             return super().encode_images(images)
 
     with pytest.raises(KeyboardInterrupt):
-        score(Stopped(bag), world, benchmark, needs, tmp_path, 8, tmp_path / "embeddings")
+        score(
+            Stopped(bag),
+            world,
+            benchmark=benchmark,
+            needs=needs,
+            out=tmp_path,
+            batch=8,
+            cache_folder=tmp_path / "embeddings",
+        )
     assert not (tmp_path / "scores.parquet").exists()
     rest = Counting(bag)
     score(
