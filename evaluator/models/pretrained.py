@@ -204,7 +204,7 @@ def _storage_options(storage: Storage, device: str | None) -> dict[str, Any]:
             f"one of them."
         )
     if device_map or quantization:
-        # Quantized weights cannot be moved afterwards.
+        # bitsandbytes places weights while it quantizes them.
         options["device_map"] = device_map or {"": str(best_device(device))}
     if quantization:
         from transformers import BitsAndBytesConfig

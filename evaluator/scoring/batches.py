@@ -25,7 +25,7 @@ DEFAULT = 128
 
 
 _MOST_THREADS = 8
-"""Threads that load images by default; more wait for the model."""
+"""The most threads that load images by default; more would wait for the model."""
 
 
 @dataclass(frozen=True)

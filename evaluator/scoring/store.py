@@ -31,7 +31,7 @@ _CHECKSUM_BYTES = 8
 """Bytes of the checksum after a vector."""
 
 _NAMES_IN_QUERY = 500
-"""Names in one query: SQLite allows 999 variables."""
+"""Names in one query; older versions of SQLite allow 999 variables."""
 
 T = TypeVar("T")
 Names = Callable[[np.ndarray], list[str]]

@@ -16,7 +16,7 @@ Fit = Literal["whole", "crop"]
 
 
 FIRST_LOOK = 16
-"""Samples before the first look: fewer make the variance too uncertain."""
+"""Samples before the first look, at which the variance has about 10 degrees of freedom."""
 
 
 def looks(total: int) -> tuple[int, ...]:
@@ -198,7 +198,7 @@ class Settings:
 FIXED = 64
 """Samples of each text, of the default preset."""
 EXHAUSTIVE = 1024
-"""Samples after which errors hardly change."""
+"""Samples of each text, of the presets that may take them all."""
 CONFIDENCE = 0.97
 PRESETS = {
     preset.preset: preset

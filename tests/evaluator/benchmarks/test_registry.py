@@ -43,7 +43,7 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def entry_points(group: str, name: str | None = None) -> list[EntryPoint]:
         assert group == registry.PLUGINS
-        return [each for each in (entry, lost) if name in (None, each.name)]
+        return [plugin for plugin in (entry, lost) if name in (None, plugin.name)]
 
     monkeypatch.setattr(registry, "entry_points", entry_points)
 
@@ -53,8 +53,8 @@ def test_a_benchmark_of_another_package_is_scored(tmp_path: Path, colors: Colors
     (tmp_path / "files").mkdir()
     for color in ("red", "blue"):
         square(color).save(tmp_path / "files" / f"{color}.png")
-    found = evaluate(colors, f"mine:{tmp_path / 'files'}", out=tmp_path / "run", name="colors")
-    assert find(found.results, "binary", "all")["value"] == 1
+    evaluation = evaluate(colors, f"mine:{tmp_path / 'files'}", out=tmp_path / "run", name="colors")
+    assert find(evaluation.results, "binary", "all")["value"] == 1
     with pytest.raises(
         UserError, match=r"The benchmark 'lost' cannot be read with nowhere.at_all:read"
     ):

@@ -23,7 +23,7 @@ from tests.evaluator.models.test_python import IMAGES
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ("opn_clip:ViT-B-32@openai", "Unknown model family 'opn_clip': did you mean 'open_clip'?"),
         ("ViT-B-32", "Expected --model to be family:name or family:name@weights"),
@@ -51,18 +51,18 @@ from tests.evaluator.models.test_python import IMAGES
     ],
 )
 def test_what_names_no_model_is_refused_in_one_sentence(
-    spec: str, said: str, drawn: Path, tmp_path: Path
+    spec: str, message: str, drawn: Path, tmp_path: Path
 ) -> None:
     """Before any model is loaded."""
     done = score_command(
         "run", drawn, "--model", "blind:length", "--model", spec, "--out", tmp_path / "run"
     )
-    assert_one_sentence(done, said)
+    assert_one_sentence(done, message)
     assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ("blind:ngrams", "Unknown blind model 'ngrams': did you mean 'ngram'?"),
         ("blind:lm", "blind:lm names no language model: add : and a folder or a name on the Hub"),
@@ -86,12 +86,12 @@ def test_what_names_no_model_is_refused_in_one_sentence(
     ],
 )
 def test_names_that_a_family_does_not_know_are_refused(
-    spec: str, said: str, tiny: Callable[..., Tiny]
+    spec: str, message: str, tiny: Callable[..., Tiny]
 ) -> None:
     tiny()
     with pytest.raises(UserError) as caught:
         load_model(spec, "cpu")
-    assert said in caught.value.message
+    assert message in caught.value.message
     assert "\n" not in caught.value.message
 
 

@@ -124,18 +124,18 @@ def test_pools_are_files_by_channel(tmp_path: Path) -> None:
         "grid.itc.npy",
         "grid.npy",
     ]
-    found = np.load(pool_path(tmp_path, "grid", channel="itm", number=0))
-    assert (found.dtype, found.tolist()) == (np.float32, np.eye(2).tolist())
+    stored = np.load(pool_path(tmp_path, "grid", channel="itm", number=0))
+    assert (stored.dtype, stored.tolist()) == (np.float32, np.eye(2).tolist())
 
 
-@pytest.mark.parametrize("kept", ["x'7b7d'", "'{}'", "7"])
+@pytest.mark.parametrize("damaged_value", ["x'7b7d'", "'{}'", "7"])
 def test_a_damaged_answer_is_asked_again(
-    tmp_path: Path, kept: str, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, damaged_value: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with AnswerStore("model", tmp_path) as answers:
         answers.put(["a", "b"], [Answer("A", "stop", 3, 1), Answer("B", "stop", 3, 1)])
     with sqlite3.connect(tmp_path / "model.sqlite") as database:
-        database.execute(f"UPDATE rows SET value = {kept} WHERE name = 'b'")
+        database.execute(f"UPDATE rows SET value = {damaged_value} WHERE name = 'b'")
     with AnswerStore("model", tmp_path) as answers:
         assert answers.get(["a", "b"]) == {"a": Answer("A", "stop", 3, 1)}
         assert "1 entries of the cache" in caplog.text

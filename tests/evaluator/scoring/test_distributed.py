@@ -48,7 +48,7 @@ class Slow(Wrapped):
     def _noted(self, inputs: list[bytes], vectors: np.ndarray) -> np.ndarray:
         time.sleep(self._wait)
         with self._log.open("a") as file:
-            file.write("".join(f"{hash_of(each)}\n" for each in inputs))
+            file.write("".join(f"{hash_of(data)}\n" for data in inputs))
         return vectors
 
 
@@ -268,9 +268,9 @@ def test_what_another_process_writes_meanwhile_is_not_computed_again(
         read = first.get
 
         def late(names: Sequence[str]) -> dict[str, np.ndarray]:
-            found = read(names)
+            vectors = read(names)
             second.put(["a"], np.ones((1, 2)))
-            return found
+            return vectors
 
         monkeypatch.setattr(first, "get", late)
         assert first.gather(names, 1).tolist() == [[1, 1]]
@@ -280,6 +280,6 @@ def test_processes_that_give_nothing_are_not_waited_for_forever(
     store: Callable[..., VectorStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("evaluator.scoring.store._PATIENCE", 0.0)
-    said = r"have not given 2 of the texts for .*; run the same command again to continue"
-    with store(0) as main, pytest.raises(UserError, match=said):
+    message = r"have not given 2 of the texts for .*; run the same command again to continue"
+    with store(0) as main, pytest.raises(UserError, match=message):
         main.gather(names, 2)

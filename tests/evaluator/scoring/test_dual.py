@@ -186,8 +186,8 @@ def test_scores_that_are_no_number_are_counted_and_in_no_mean(
     monkeypatch.setattr(
         "evaluator.runs.run.load_model", lambda spec, device: Broken(Sharp(captions))
     )
-    found = evaluate("bag:broken", drawn, out=tmp_path / "run", batch_size=64, device="cpu")
-    folder, results = found.folder, found.results
+    evaluation = evaluate("bag:broken", drawn, out=tmp_path / "run", batch_size=64, device="cpu")
+    folder, results = evaluation.folder, evaluation.results
     for row in pq.read_table(folder / "scores.parquet").to_pylist():
         assert row["unscored"] == (NOT_A_NUMBER if row["image_id"] in scenes else None)
     for protocol, items in (("binary", 24), ("retrieval", 12)):
@@ -197,11 +197,11 @@ def test_scores_that_are_no_number_are_counted_and_in_no_mean(
         assert find(results, protocol, "partial")["unscored"] == 0
     items = measure_protocols(open_run(folder))["binary"].items
     assert set(items.unscored.tolist()) == {"", NOT_A_NUMBER}
-    said = (
+    message = (
         f"Unscored items of 'binary': {', '.join(items.item_id[~items.scored][:5])} and 1 more "
         f"({NOT_A_NUMBER})"
     )
-    assert said in caplog.text
+    assert message in caplog.text
 
 
 def _cut(words: int) -> Callable[[str], list[str]]:
@@ -279,7 +279,7 @@ def test_models_of_other_keys_or_tokenizers_share_no_results(
 ) -> None:
     """Keys may be equal, since a key may be made of the weights alone; what a model reads of a text
     is not."""
-    captions, key, found = captions_by_image(drawn), "the same weights", {}
+    captions, key, scores = captions_by_image(drawn), "the same weights", {}
     models = {
         "whole": WordBag(captions, key=key),
         "cut": WordBag(captions, read=_cut(4), key=key),
@@ -287,12 +287,12 @@ def test_models_of_other_keys_or_tokenizers_share_no_results(
         "other": Sharp(captions, key="other"),
     }
     for name, model in models.items():
-        found[name] = _scored(
+        scores[name] = _scored(
             model, world, benchmark, needs, tmp_path / f"{name}-shared", tmp_path / "cache"
         )
-        assert found[name] == _scored(model, world, benchmark, needs, tmp_path / name)
-    assert found["whole"] == found["again"]
-    assert found["whole"] not in (found["cut"], found["other"])
+        assert scores[name] == _scored(model, world, benchmark, needs, tmp_path / name)
+    assert scores["whole"] == scores["again"]
+    assert scores["whole"] not in (scores["cut"], scores["other"])
 
 
 def test_settings_follow_the_models_device_and_kind() -> None:

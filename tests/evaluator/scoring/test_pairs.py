@@ -41,8 +41,8 @@ def _run(
     model: Reader, dataset: Path, out: Path, monkeypatch: pytest.MonkeyPatch, **more: Any
 ) -> dict[str, Any]:
     monkeypatch.setattr("evaluator.runs.run.load_model", lambda spec, device: model)
-    asked: dict[str, Any] = {"protocols": ("binary",), "batch_size": 16} | more
-    results: Any = evaluate("reader:x", dataset, out=out, device="cpu", **asked).results
+    options: dict[str, Any] = {"protocols": ("binary",), "batch_size": 16} | more
+    results: Any = evaluate("reader:x", dataset, out=out, device="cpu", **options).results
     return results
 
 
@@ -95,19 +95,19 @@ def test_what_is_compared_comes_together_and_images_once(
     )
     names = Counter(name for images, _, _ in model.calls for name in images)
     assert max(names.values()) == 1  # no image is in two calls
-    asked = {
+    expected = {
         frozenset(
             (world.image(image).tobytes(), benchmark.text_of[text]) for image, text in contest
         )
         for contest in contest_ids(needs)
     }
-    found = {
+    scored_contests = {
         frozenset(pairs[i] for i in contest)
         for _, pairs, contests in model.calls
         for contest in contests
     }
-    assert asked <= found
-    assert all(len(contest) == 2 for contest in asked)
+    assert expected <= scored_contests
+    assert all(len(contest) == 2 for contest in expected)
     for _, pairs, contests in model.calls:  # which is true cannot be told from the order
         for contest in contests:
             assert contest == sorted(contest)
@@ -272,8 +272,8 @@ def test_any_channel_can_be_measured(
         score_command("measure", folder, "--channel", "lenth"),
         "no channel 'lenth': did you mean 'length'?",
     )
-    again = _run(Reader(), drawn, tmp_path / "second", monkeypatch, protocols=(), channel="length")
-    assert again == second
+    second = _run(Reader(), drawn, tmp_path / "second", monkeypatch, protocols=(), channel="length")
+    assert second == second
     with pytest.raises(
         UserError, match=r"The model has no channel 'cosine': expected one of: match, length\."
     ):
@@ -294,8 +294,8 @@ def test_a_pool_that_costs_too_much_is_sampled_and_said(
     same = within_limit(whole, benchmark, passes=1)
     assert (contest_ids(same), all_pairs(same)) == (contest_ids(whole), all_pairs(whole))
     results = _run(Reader(), drawn, tmp_path / "run", monkeypatch, protocols=())
-    assert "The pool 'grid' is sampled" in (said := caplog.text)
-    assert "--full-pools" in said
+    assert "The pool 'grid' is sampled" in (log := caplog.text)
+    assert "--full-pools" in log
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["sampled_pools"] == results["sampled_pools"] == {"grid": SAMPLE}
     assert not (tmp_path / "run" / "pools").exists()
@@ -315,10 +315,10 @@ def test_a_pool_that_costs_too_much_is_sampled_and_said(
         }
         assert len(drawn_texts) == len(true[image]) + SAMPLE
         assert {(image, text) for text in drawn_texts} <= set(pairs)
-    asked = sampled.count()
+    pair_count = sampled.count()
     assert (
-        f"{asked:,} pairs of image and text to score, 3 forward passes each ({3 * asked:,} forward "
-        f"passes" in said
+        f"{pair_count:,} pairs of image and text to score, 3 forward passes each ({3 * pair_count:,} forward "
+        f"passes" in log
     )
 
     full = _run(

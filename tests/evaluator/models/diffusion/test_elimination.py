@@ -27,12 +27,12 @@ def test_stages_keep_the_best() -> None:
     for _ in range(50):
         errors = rng.normal(size=(12, 1)) * 0.1 + rng.normal(size=(12, 200))
         table = Table(errors)
-        found = eliminate(12, [list(range(12))], schedule=schedule, order=order, measure=table)
-        kept = np.argsort(errors[:, order[:75]].mean(1))[:5]
-        assert sorted(np.flatnonzero(table.samples == 200)) == sorted(kept)
+        means = eliminate(12, [list(range(12))], schedule=schedule, order=order, measure=table)
+        survivors = np.argsort(errors[:, order[:75]].mean(1))[:5]
+        assert sorted(np.flatnonzero(table.samples == 200)) == sorted(survivors)
         assert set(table.samples) == {75, 200}
-        assert found.argmin() == kept[errors[kept].mean(1).argmin()]
-        assert found[kept] == pytest.approx(errors[kept].mean(1))
+        assert means.argmin() == survivors[errors[survivors].mean(1).argmin()]
+        assert means[survivors] == pytest.approx(errors[survivors].mean(1))
 
 
 def test_all_samples_without_a_rival() -> None:
@@ -63,7 +63,7 @@ def test_scores_hold_every_decision() -> None:
         errors = rng.normal(size=(6, 1)) * 0.15 + rng.normal(size=(6, 128))
         contests = [[0, 1], [0, 2, 3], [3, 4, 5]]
         table = Table(errors)
-        found = eliminate(6, contests, schedule=schedule, order=schedule.order(seed), measure=table)
+        means = eliminate(6, contests, schedule=schedule, order=schedule.order(seed), measure=table)
         order = schedule.order(seed)
         for contest in contests:
             left = list(contest)
@@ -72,11 +72,11 @@ def test_scores_hold_every_decision() -> None:
                     break
                 beaten = schedule.beaten(errors[np.ix_(left, np.sort(order[:n]))], stage)
                 left = [text for text, out in zip(left, beaten, strict=True) if not out]
-            best = contest[int(found[contest].argmin())]
+            best = contest[int(means[contest].argmin())]
             assert best == left[0]
         had = np.array([errors[i, order[: table.samples[i]]].mean() for i in range(6)])
-        turned += int((np.abs(had - found) > 1e-12).any())
-        assert (found >= had - 1e-12).all()
+        turned += int((np.abs(had - means) > 1e-12).any())
+        assert (means >= had - 1e-12).all()
     assert 0 < turned < 150
 
 

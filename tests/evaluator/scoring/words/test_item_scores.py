@@ -87,12 +87,12 @@ def test_the_majority_is_of_the_answers_that_have_a_label(kinds: list[str]) -> N
     ]
     labels = [kind for kind in kinds if kind in (RIGHT, WRONG)]
     right, wrong = labels.count(RIGHT), labels.count(WRONG)
-    found = outcome(answered)
+    majority = outcome(answered)
     if right > wrong:
-        assert found == RIGHT
+        assert majority == RIGHT
     elif labels:
-        assert found in (WRONG, "unread")
+        assert majority in (WRONG, "unread")
     else:
-        assert found == ("unread" if NOTHING in kinds else "unscored")
+        assert majority == ("unread" if NOTHING in kinds else "unscored")
     for sample, kind in enumerate(kinds):
         assert outcome(answered, sample) == expected([kind])
