@@ -47,13 +47,11 @@ class BenchmarkInMemory(Benchmark):
             # Benchmark looks tables up among its attributes before it reads a file.
             self.__dict__[table_name] = table
         lines = [f"{digest}  {file_name}\n" for file_name, digest in sorted(self.sums.items())]
-        self.manifest = {
-            "format": FORMAT,
-            "version": VERSION,
-            "name": name,
-            **({READING: dict(about)} if about else {}),
-            "sums": hashlib.sha256("".join(lines).encode()).hexdigest(),
-        }
+        manifest: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": name}
+        if about:
+            manifest[READING] = dict(about)
+        manifest["sums"] = hashlib.sha256("".join(lines).encode()).hexdigest()
+        self.manifest = manifest
 
 
 def _parquet_bytes(table: pa.Table, schema: pa.Schema) -> bytes:
