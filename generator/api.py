@@ -27,14 +27,14 @@ from generator.dataset.outputs import parse_outputs
 from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.writer import write_index
 from generator.describe.benchmark import (
-    ALREADY,
-    Summary,
-    kept_benchmark,
-    kept_splits,
+    ALREADY_EXISTS,
+    BenchmarkSummary,
+    choose_benchmark,
+    describe_world,
+    read_assigned_splits,
     write_benchmarks,
 )
-from generator.describe.benchmark import describe as describe_scenes
-from generator.describe.request import Request, check_exposed, check_request, read_text_preset
+from generator.describe.request import TextRequest, check_exposed, check_request, read_text_preset
 from generator.describe.statistics import parse_statistics
 from generator.holdout.holdout import Holdout
 from generator.holdout.possible import balance_note
@@ -303,13 +303,13 @@ def describe_texts(
     seed: int = 0,
     replace_old: bool = False,
     progress: Progress = SILENT,
-) -> tuple[str, Summary]:
+) -> tuple[str, BenchmarkSummary]:
     """`describe` for a local folder. Returns the benchmark's name and a summary of what it holds.
 
     The arguments are the options of `gen describe` and mean the same; None is the default, or the
     value of the preset.
     """
-    request, suffix = Request(), "texts"
+    request, suffix = TextRequest(), "texts"
     if preset is not None:
         stated = read_text_preset(preset)
         settled = {
@@ -360,19 +360,26 @@ def describe_texts(
     check_request(
         request, parse_vocabulary(opened.world.vocabulary_text, "vocabulary.toml").templates
     )
-    kept = kept_benchmark(opened, benchmark)
+    kept = choose_benchmark(opened, benchmark)
     holdout = Holdout.from_dict(kept.holdout_block())
     name = (
         check_benchmark_name(name)
         if name is not None
         else f"{design_of(holdout).benchmark_name(holdout)}-{suffix}"
     )
-    splits = kept_splits(root, kept)
-    done = describe_scenes(
-        root, opened.world, holdout, name, request, splits, progress=progress, replace=replace_old
+    splits = read_assigned_splits(root, kept)
+    done = describe_world(
+        root,
+        opened.world,
+        holdout=holdout,
+        name=name,
+        request=request,
+        assigned=splits,
+        progress=progress,
+        replace=replace_old,
     )
     if not done.written:
-        logger.info(ALREADY.format(name))
+        logger.info(ALREADY_EXISTS.format(name))
     return name, done
 
 

@@ -26,12 +26,12 @@ from evaluator.models.contracts import (
     fingerprints,
     info_without_network,
 )
+from evaluator.models.names import check_blind
 from evaluator.models.ngram import ORDER, NgramModel
 from evaluator.models.pretrained import TOKENIZER, LoadTarget, Storage, load_pretrained
 from evaluator.provenance.exposure import Exposure
-from generator.base.errors import UserError, did_you_mean
+from generator.base.errors import UserError
 
-KINDS = ("ngram", "length", "lm")
 BATCH, LANGUAGE_BATCH = 128, 32
 _UNLIMITED = 1_000_000
 """Tokens of a text for a language model without a maximum, such as one with relative positions."""
@@ -247,16 +247,10 @@ def load_blind(name: str, device: str | None, **storage: Unpack[Storage]) -> Bli
     Raises:
         UserError: The name is another one, or the model does not exist.
     """
+    check_blind(name)
     kind, _, rest = name.partition(":")
     if kind == "lm":
-        if not rest:
-            raise UserError(
-                "blind:lm names no language model: add : and a folder or a name on the Hub, such "
-                "as blind:lm:openai-community/gpt2."
-            )
         return LanguageModelScorer(rest, device, **storage)
-    if name not in KINDS:
-        raise UserError(f"Unknown blind model '{name}': {did_you_mean(kind, list(KINDS))}")
     if storage:
         raise UserError(
             f"blind:{name} has no argument '{next(iter(storage))}'; leave it out, or take "

@@ -1,5 +1,4 @@
-"""Options that several commands of `gen` share; functions for the options that the user gave, and
-for tables."""
+"""Options that several commands of `gen` share; which of them the user gave; tables."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -64,32 +63,47 @@ REPLACE = click.option(
 )
 
 
-def given(context: click.Context) -> dict[str, str]:
-    """Returns the parameters given on the command line: option by name, such as {"block_seed":
-    "--block-seed"}."""
-    return {
-        each.name: each.opts[0] if isinstance(each, click.Option) else each.name.upper()
-        for each in context.command.params
-        if each.name and context.get_parameter_source(each.name) is ParameterSource.COMMANDLINE
-    }
+def options_given(context: click.Context) -> dict[str, str]:
+    """The parameters that the user gave on the command line.
+
+    Returns:
+        The option by parameter, such as {"block_seed": "--block-seed"}; of an argument its name in
+        capitals.
+    """
+    options: dict[str, str] = {}
+    for parameter in context.command.params:
+        name = parameter.name
+        if name and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            is_option = isinstance(parameter, click.Option)
+            options[name] = parameter.opts[0] if is_option else name.upper()
+    return options
 
 
-def given_values(context: click.Context, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep only the values of parameters given on the command line, as keyword arguments; the API
-    has the defaults."""
-    options = given(context)
+def values_given(context: click.Context, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep only the values of parameters that the user gave, as keyword arguments; the API has the
+    defaults."""
+    options = options_given(context)
     return {name: value for name, value in values.items() if name in options}
 
 
 def table(rows: Sequence[Sequence[str]], labels: int = 1) -> list[str]:
-    """The lines of a table. The first row is the header; the first `labels` columns are
-    left-aligned, others right."""
+    """Align the cells of a table.
+
+    Args:
+        rows: the cells; the first row is the header.
+        labels: how many of the first columns are left-aligned; the others are right-aligned.
+
+    Returns:
+        Its lines.
+
+    >>> table([["split", "scenes"], ["seen", "300"]])
+    ['split  scenes', 'seen      300']
+    """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    aligned = (
-        [
-            cell.ljust(n) if i < labels else cell.rjust(n)
-            for i, (cell, n) in enumerate(zip(row, widths, strict=True))
-        ]
-        for row in rows
-    )
-    return ["  ".join(cells).rstrip() for cells in aligned]
+    lines = []
+    for row in rows:
+        cells = []
+        for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            cells.append(cell.ljust(width) if column < labels else cell.rjust(width))
+        lines.append("  ".join(cells).rstrip())
+    return lines

@@ -8,12 +8,13 @@ import click
 
 from generator.base.commands import Bar, Command, DatasetFolder, result, say
 from generator.base.errors import UserError
-from generator.cli.options import FILE, JSON, SEED, given, table
+from generator.cli.options import FILE, JSON, SEED, options_given, table
 
 if TYPE_CHECKING:
     from generator.inspection.examination import Examination
 
 _OF_LABELS = {"columns", "task", "train", "familiar"}
+"""Parameters that have an effect on `--splits` only."""
 
 
 @click.command(cls=Command, examples=["verify small", "verify small --images 200"])
@@ -95,29 +96,30 @@ def verify(
     from generator.judge.foreign.verify import verify_splits
     from generator.judge.verify import verify_dataset
 
-    asked = given(context).keys() - {"dataset", "labels", "as_json"}
+    names = options_given(context).keys() - {"dataset", "labels", "as_json"}
     images = options["images"]
-    if not images and asked & {"again", "seed"}:
+    if not images and names & {"again", "seed"}:
         raise UserError(
             "--render, --no-render and --seed are for --images; add --images 100 or --images all."
         )
-    if labels and not dataset and asked <= _OF_LABELS:
+    if labels and not dataset and names <= _OF_LABELS:
         roles = SplitRoles(options["train"] or None, options["familiar"])
-        found = verify_splits(labels, options["columns"], options["task"], roles)
-    elif dataset and not labels and not asked & _OF_LABELS:
+        reports = verify_splits(labels, options["columns"], options["task"], roles)
+    elif dataset and not labels and not names & _OF_LABELS:
         examination = _examination(images, options["again"], options["seed"]) if images else None
         reproduction = Reproduction(Bar()) if options["reproduce"] else None
-        found = verify_dataset(dataset, options["benchmark"], Bar(), examination, reproduction)
+        reports = verify_dataset(dataset, options["benchmark"], Bar(), examination, reproduction)
     else:
         raise UserError(
             "Expected either a DATASET (--benchmark and --images are optional) or --splits FILE "
             "(--columns, --task, --train and --familiar are optional); give one of the two."
         )
-    for line in report(found):
+    for line in describe_reports(reports):
         say(line)
-    lines = [f"{name}: {each['status']}" for name, each in found.items()]
-    result(found, as_json, "\n".join(lines))
-    raise SystemExit(1 if any(each["status"] == "failed" for each in found.values()) else 0)
+    lines = [f"{name}: {report['status']}" for name, report in reports.items()]
+    result(reports, as_json, "\n".join(lines))
+    failed = any(report["status"] == "failed" for report in reports.values())
+    raise SystemExit(1 if failed else 0)
 
 
 def _examination(spec: str, again: bool | None, seed: int | None) -> "Examination":
@@ -130,17 +132,17 @@ def _examination(spec: str, again: bool | None, seed: int | None) -> "Examinatio
     return Examination(number, render, seed, progress=Bar())
 
 
-def report(found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yields the lines to print for each benchmark or task: findings, notes, tables of familiarity
+def describe_reports(reports: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the lines to print for each benchmark or task: findings, notes, tables of familiarity
     and the verdict."""
-    for name, each in found.items():
-        for finding in each["findings"]:
+    for name, report in reports.items():
+        for finding in report["findings"]:
             yield f"{name}: {finding['fault']}: {finding['what']}"
-        for note in each.get("notes", ()):
+        for note in report.get("notes", ()):
             yield f"{name}: note: {note}"
-        for kind, rows in each.get("familiarity", {}).items():
+        for kind, rows in report.get("familiarity", {}).items():
             yield from _familiarity_table(name, kind, rows)
-        yield f"{name}: {each['sentence']}"
+        yield f"{name}: {report['sentence']}"
 
 
 def _familiarity_table(name: str, kind: str, rows: list[dict[str, Any]]) -> Iterator[str]:

@@ -35,8 +35,8 @@ from generator.dataset.packing import Packer
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.records import SCENES, VERSION
 from generator.dataset.writer import WorldWriter, write_index
-from generator.describe.benchmark import describe, kept_splits
-from generator.describe.request import Request
+from generator.describe.benchmark import describe_world, read_assigned_splits
+from generator.describe.request import TextRequest
 from generator.holdout.holdout import Holdout, check_fits
 from generator.holdout.request import HoldoutRequest
 from generator.judge.certificate import DAMAGE, Finding, Reproduced, finding
@@ -154,11 +154,20 @@ def _benchmark(root: Path, again: Path, name: str, progress: Progress) -> str | 
             f"holdout.json names {', '.join(unknown)}, which the vocabulary does not have"
         )
     asked, with_world = source.manifest["request"], source.manifest.get("with_world", False)
-    request = replace(TypeAdapter(Request).validate_python(asked), strict=False)
+    request = replace(TypeAdapter(TextRequest).validate_python(asked), strict=False)
     assigned = _assigned(
         source, root, asked, world.manifest["request"]["holdouts"] if with_world else None
     )
-    describe(again, world, holdout, name, request, assigned, with_world, progress)
+    describe_world(
+        again,
+        world,
+        holdout=holdout,
+        name=name,
+        request=request,
+        assigned=assigned,
+        with_world=with_world,
+        progress=progress,
+    )
     return None
 
 
@@ -356,7 +365,7 @@ def _assigned(
         return None
     if holdouts is not None:
         return StoredPlan(root).assigned()[holdouts.index(source.holdout_block())]
-    return kept_splits(root, source)
+    return read_assigned_splits(root, source)
 
 
 # Comparing

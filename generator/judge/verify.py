@@ -98,7 +98,7 @@ def verify_dataset(
     except images again;
     None skips this. Returns the certificates by benchmark name (certificate.py), even if the folder
     or its URL cannot
-    be written. Raises UserError if there is no dataset, no finished world or no benchmark, or if
+    be written. Raises UserError if there is not a dataset, no finished world or no benchmark, or if
     one of its files is a
     link, a pipe or a device.
     """
@@ -107,7 +107,8 @@ def verify_dataset(
     world_folder = root / "world"
     if not world_folder.is_dir():
         raise UserError(
-            f"{root} is no dataset: it has no folder 'world'; give a folder made by `gen render`."
+            f"{root} is not a dataset: it has no folder 'world'; give a folder made by `gen "
+            f"render`."
         )
     if not (world_folder / "manifest.json").exists():
         raise UserError(

@@ -120,7 +120,7 @@ def _decisions(planned: Arranged, vocabulary: Vocabulary) -> Iterator[tuple[Trip
         for name, relation, axis in relations:
             holds: Truth = None
             if axis.planned_by is not None:
-                first, second, negated = axis.asked(relation.name, i, j)
+                first, second, negated = axis.in_terms_of_first_rule(relation.name, i, j)
                 holds = _DECIDES[axis.planned_by](planned, vocabulary, relation, first, second)
                 holds = not holds if negated and holds is not None else holds
             yield (i, name, j), holds
@@ -283,5 +283,5 @@ def can_hold(relation: Relation, subject: str, other: str, vocabulary: Vocabular
     scene."""
     if relation.axis.planned_by != "stacks":
         return True
-    upper, lower, _ = relation.axis.asked(relation.name, subject, other)
+    upper, lower, _ = relation.axis.in_terms_of_first_rule(relation.name, subject, other)
     return can_carry(vocabulary, lower, upper)

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import describe
-from generator.describe.request import Request
+from generator.describe.benchmark import describe_world
+from generator.describe.request import TextRequest
 from generator.plan.job import Job, Prepared, prepare
 from generator.vocabulary.schema import read_vocabulary
 from tests.generator.unrendered import write_planned
@@ -24,5 +24,11 @@ def make_relations_world(root: Path) -> Path:
     """Write the world and a benchmark with every protocol into `root`."""
     job = prepared()
     write_planned(root, job)
-    describe(root, Dataset.open(root).world, job.holdout, BENCHMARK, Request(strict=False))
+    describe_world(
+        root,
+        Dataset.open(root).world,
+        holdout=job.holdout,
+        name=BENCHMARK,
+        request=TextRequest(strict=False),
+    )
     return root

@@ -11,7 +11,7 @@ from PIL import Image
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.dataset.writer import WorldWriter
-from generator.describe.benchmark import describe
+from generator.describe.benchmark import describe_world
 from generator.describe.request import first_request
 from generator.placement.scenes import place_scene
 from generator.plan.job import Job, Prepared, plan_world, prepare
@@ -57,8 +57,12 @@ def write_planned(root: Path, prepared: Prepared, tar_bytes: int | None = None) 
 
 def write_texts(root: Path, prepared: Prepared) -> int:
     """Write the benchmark over the world in `root`; returns the number of its texts and items."""
-    describe(
-        root, Dataset.open(root).world, prepared.holdout, BENCHMARK, first_request(prepared.holdout)
+    describe_world(
+        root,
+        Dataset.open(root).world,
+        holdout=prepared.holdout,
+        name=BENCHMARK,
+        request=first_request(prepared.holdout),
     )
     benchmark = Dataset.open(root).benchmark(BENCHMARK)
     return int(benchmark.texts.num_rows + benchmark.items.num_rows)

@@ -18,8 +18,8 @@ from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
 from generator.dataset.reader import Dataset
 from generator.dataset.records import SCENES
-from generator.describe.benchmark import describe
-from generator.describe.request import Request
+from generator.describe.benchmark import describe_world
+from generator.describe.request import TextRequest
 from generator.judge.lexicon import Lexicon
 from generator.judge.verify import verify_dataset
 from generator.language.truth import Facts, decide
@@ -184,8 +184,10 @@ def planned(
     prepared = prepare(WORLDS[request.param])
     write_planned(root, prepared)
     # Equally familiar foils do not limit raw retrieval, which has none.
-    asked = Request(PROTOCOLS, equal_familiarity=request.param == "bindings", complexity=(4, 5))
-    describe(root, Dataset.open(root).world, prepared.holdout, "all", asked)
+    asked = TextRequest(PROTOCOLS, equal_familiarity=request.param == "bindings", complexity=(4, 5))
+    describe_world(
+        root, Dataset.open(root).world, holdout=prepared.holdout, name="all", request=asked
+    )
     return root, prepared
 
 

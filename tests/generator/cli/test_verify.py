@@ -7,7 +7,7 @@ import shutil
 from itertools import permutations
 from pathlib import Path
 
-from generator.cli.verify import report
+from generator.cli.verify import describe_reports
 from tests.conftest import run_command, succeed
 from tests.generator.judge.datasets import BENCHMARK
 from tests.generator.judge.foreign.label_files import LEAKING, THREE, rows
@@ -48,10 +48,10 @@ def test_the_examples_of_the_page_say_what_the_command_says(tmp_path: Path) -> N
     blocks = re.findall(
         r"^```(\w*)\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
     )
-    (given,) = [text for language, text in blocks if language == "json"]
+    (example,) = [text for language, text in blocks if language == "json"]
     spar_answer, answer = [text for language, text in blocks if language == ""]
     path = tmp_path / "labels.json"
-    path.write_text(given, encoding="utf-8")
+    path.write_text(example, encoding="utf-8")
     done = run_command("gen", "verify", "--splits", path)
     assert [
         line for line in done.stderr.splitlines() if "leak" in line or "clean" in line
@@ -81,8 +81,8 @@ def test_findings_notes_and_tables_come_before_the_sentence() -> None:
     }
     familiarity = {"color": [{"split": "test", **numbers}]}
     leak = {"fault": "leak", "what": "row 1"}
-    found = {"findings": [leak], "notes": ["n"], "familiarity": familiarity, "sentence": "failed."}
-    lines = list(report({"a": found}))
+    report = {"findings": [leak], "notes": ["n"], "familiarity": familiarity, "sentence": "failed."}
+    lines = list(describe_reports({"a": report}))
     assert lines[:2] == ["a: leak: row 1", "a: note: n"]
     assert "how many of their color bindings training never shows" in lines[2]
     assert lines[4].split() == ["test", *["1", "(1)"] * 3]

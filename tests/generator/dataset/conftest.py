@@ -8,7 +8,7 @@ from PIL import Image
 
 from generator.dataset.reader import Dataset
 from generator.dataset.writer import WorldWriter
-from generator.describe.benchmark import describe, write_benchmarks
+from generator.describe.benchmark import describe_world, write_benchmarks
 from generator.describe.request import first_request
 from generator.placement.scenes import place_scene
 from generator.plan.job import Job, plan_world, prepare
@@ -59,12 +59,12 @@ def make_dataset(root: Path) -> Path:
         writer.finish(prepared.text)
     world = Dataset.open(root).world
     write_benchmarks(root, world, False)
-    describe(
+    describe_world(
         root,
         world,
-        prepared.holdout,
-        OTHER,
-        first_request(prepared.holdout, exposed_negatives=True),
+        holdout=prepared.holdout,
+        name=OTHER,
+        request=first_request(prepared.holdout, exposed_negatives=True),
     )
     return root
 

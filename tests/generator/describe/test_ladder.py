@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from generator.dataset.reader import Benchmark, Dataset
-from generator.describe.benchmark import describe
-from generator.describe.request import Request
+from generator.describe.benchmark import describe_world
+from generator.describe.request import TextRequest
 from generator.judge.lexicon import Lexicon
 from generator.judge.text_reader import read_text
 from tests.conftest import once
@@ -23,7 +23,13 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def make(root: Path) -> None:
         prepared = write_world(root, SCENES)
         world = Dataset.open(root).world
-        describe(root, world, prepared.holdout, "ladder", Request(("ladder",), training=("plain",)))
+        describe_world(
+            root,
+            world,
+            holdout=prepared.holdout,
+            name="ladder",
+            request=TextRequest(("ladder",), training=("plain",)),
+        )
 
     return once(tmp_path_factory, "ladder", make)
 
@@ -64,7 +70,7 @@ def test_the_paraphrase_means_the_same_and_the_foil_differs_in_one_atom(ladder: 
         caption, paraphrase, foil = (read_text(texts[slot], lexicon) for slot in ("c", "p", "n"))
         assert caption == paraphrase
         atoms = [
-            Counter((i, *atom) for i, thing in enumerate(meaning.things) for atom in _atoms(thing))
+            Counter((i, *atom) for i, obj in enumerate(meaning.things) for atom in _atoms(obj))
             for meaning in (caption, foil)
         ]
         assert sum((atoms[0] - atoms[1]).values()) == sum((atoms[1] - atoms[0]).values()) == 1

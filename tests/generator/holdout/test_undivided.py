@@ -12,8 +12,8 @@ from evaluator.report.page import write_page
 from evaluator.runs.dataset import Dataset as Questions
 from evaluator.runs.folder import read_named
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import describe, write_benchmarks
-from generator.describe.request import Request
+from generator.describe.benchmark import describe_world, write_benchmarks
+from generator.describe.request import TextRequest
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan, arrangements
 from generator.holdout.request import HoldoutRequest
@@ -67,7 +67,13 @@ def test_protocols_are_asked_verified_and_measured_in_one_row(
     assert first.scenes == {"all": 30}
     assert not first.unknown_words
     protocols = ("binary", "integration", "skill")[: 3 if objects[1] > 2 else 1]
-    describe(tmp_path, Dataset.open(tmp_path).world, prepared.holdout, "texts", Request(protocols))
+    describe_world(
+        tmp_path,
+        Dataset.open(tmp_path).world,
+        holdout=prepared.holdout,
+        name="texts",
+        request=TextRequest(protocols),
+    )
     certificates = verify_dataset(tmp_path, None)
     assert {name: each["findings"] for name, each in certificates.items()} == {
         "none": [],
@@ -89,6 +95,12 @@ def test_a_world_of_splits_becomes_one_of_one_split(tmp_path: Path) -> None:
     prepared = prepare(Job("clevr", "3x3", COUNTS, 64, 48))
     write_planned(tmp_path, prepared)
     (nothing,) = HoldoutRequest("bindsplit", ("none",)).holdouts(prepared.vocabulary)
-    made = describe(tmp_path, Dataset.open(tmp_path).world, nothing, "none", Request(("binary",)))
+    made = describe_world(
+        tmp_path,
+        Dataset.open(tmp_path).world,
+        holdout=nothing,
+        name="none",
+        request=TextRequest(("binary",)),
+    )
     assert made.scenes == {"all": 218}
     assert verify_dataset(tmp_path, "none")["none"]["findings"] == []

@@ -30,8 +30,8 @@ from generator.base.files import read_json, sha256, write_json
 from generator.dataset.reader import Dataset
 from generator.dataset.records import PACKED, PLAN, plan_schema
 from generator.dataset.writer import write_index
-from generator.describe.benchmark import describe, write_benchmarks
-from generator.describe.request import Request
+from generator.describe.benchmark import describe_world, write_benchmarks
+from generator.describe.request import TextRequest
 from generator.describe.scenes import dosed_holdouts
 from generator.inspection import reproduction
 from generator.inspection.reproduction import Reproduction
@@ -1320,14 +1320,20 @@ def _make(root: Path, name: str, job: dict[str, Any]) -> None:
     write_planned(root, prepared, 20_000 if name == "tars" else None)
     world = Dataset.open(root).world
     if name == "tars":
-        describe(root, world, prepared.holdout, TARS[1], Request(("binary",)))
+        describe_world(
+            root, world, holdout=prepared.holdout, name=TARS[1], request=TextRequest(("binary",))
+        )
     else:
         write_benchmarks(root, world, False)
     if name == "rotation":
         dosed = dosed_holdouts(world, prepared.vocabulary, prepared.holdouts, "0,1")
-        describe(root, world, dosed[0], DOSED[1], Request(("binary",)))
+        describe_world(
+            root, world, holdout=dosed[0], name=DOSED[1], request=TextRequest(("binary",))
+        )
     if name == "files":
-        describe(root, world, prepared.holdout, ALL[1], Request(strict=False))
+        describe_world(
+            root, world, holdout=prepared.holdout, name=ALL[1], request=TextRequest(strict=False)
+        )
 
 
 @pytest.fixture(autouse=True)

@@ -14,8 +14,8 @@ from PIL import Image, ImageChops
 
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import describe
-from generator.describe.request import Request
+from generator.describe.benchmark import describe_world
+from generator.describe.request import TextRequest
 from generator.holdout.blocks import draw_block
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import SplitPlan
@@ -269,7 +269,7 @@ def test_workers_change_nothing(paired: Path, tmp_path: Path) -> None:
 def test_all_texts_of_a_world_with_twins_verify(paired: Path, copy: Path) -> None:
     world = Dataset.open(copy).world
     holdout = Holdout.from_dict(Dataset.open(copy).block())
-    done = describe(copy, world, holdout, "all", Request())
+    done = describe_world(copy, world, holdout=holdout, name="all", request=TextRequest())
     assert {name: n for name, n in done.items.items() if "pairs" in name} == {
         "pairs attribute": 4,
         "pairs relation": 4,
@@ -290,7 +290,9 @@ def test_a_world_without_twins_gives_no_pairs(tmp_path: Path) -> None:
     write_planned(tmp_path, prepared)
     world = Dataset.open(tmp_path).world
     with pytest.raises(UserError, match=r"it needs scenes with a twin \(gen render --pairs\)"):
-        describe(tmp_path, world, prepared.holdout, "none", Request(("pairs",)))
+        describe_world(
+            tmp_path, world, holdout=prepared.holdout, name="none", request=TextRequest(("pairs",))
+        )
 
 
 @pytest.mark.full

@@ -14,7 +14,8 @@ from generator.base.errors import UserError
 from generator.dataset import relations as relation_rules
 from generator.dataset.reader import Dataset
 from generator.dataset.relations import AXES, AXIS_OF, CONTACT, Axis, Pose
-from generator.describe.benchmark import Request, describe
+from generator.describe.benchmark import describe_world
+from generator.describe.request import TextRequest
 from generator.holdout.blocks import draw_block
 from generator.judge import geometry
 from generator.judge.verify import verify_dataset
@@ -119,13 +120,19 @@ def test_a_rule_of_one_entry_is_planned_placed_described_and_verified(
 
     root = tmp_path / "dataset"
     write_planned(root, prepared)
-    describe(root, Dataset.open(root).world, prepared.holdout, "b", Request(strict=False))
+    describe_world(
+        root,
+        Dataset.open(root).world,
+        holdout=prepared.holdout,
+        name="b",
+        request=TextRequest(strict=False),
+    )
     forms = [
         json.loads(form)
         for form in pq.read_table(root / "benchmarks/b/texts.parquet")["form"].to_pylist()
     ]
-    said = Counter(link[1] for form in forms for link in form.get("relations", []))
-    assert {*said} == {*vocabulary.relations}
+    n_relations = Counter(link[1] for form in forms for link in form.get("relations", []))
+    assert {*n_relations} == {*vocabulary.relations}
     certificate = verify_dataset(root, None)["b"]
     assert certificate["status"] == "clean", certificate["findings"][:5]
 
@@ -152,19 +159,19 @@ def test_a_relation_of_three_objects_is_one_axis_and_a_phrase(
     text = 'extends = "clevr"\n[relations]\nbetween = { phrase = "between", margin = 0.2 }\n'
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
     vocabulary = read_vocabulary(str(tmp_path / "mine.toml"))
-    things = [("cube", {}), ("cone", {}), ("sphere", {})]
-    scene = scene_of(*things, positions=[(0, 0), (-2, -2), (2, 2)], vocabulary=vocabulary)
-    form = Form(tuple(Mention(name) for name, _ in things), (Link(0, "between", 1, True, (2,)),))
+    objects = [("cube", {}), ("cone", {}), ("sphere", {})]
+    scene = scene_of(*objects, positions=[(0, 0), (-2, -2), (2, 2)], vocabulary=vocabulary)
+    form = Form(tuple(Mention(name) for name, _ in objects), (Link(0, "between", 1, True, (2,)),))
     assert Grammar(vocabulary).templates(form) == ("list-then-relate",)
     assert (
         Grammar(vocabulary).realise(form, "list-then-relate")
         == "There is a cube, a cone and a sphere. The cube is between the cone and the sphere."
     )
-    told = Facts(scene, vocabulary)
+    facts_ = Facts(scene, vocabulary)
     for places, truth in (((0, 1, 2), True), ((0, 2, 1), True), ((1, 0, 2), False)):
         turned = form._replace(relations=(form.relations[0].moved(places.__getitem__),))
-        assert decide(turned, told) is truth
-        assert decide(turned._replace(negated=True), told) is not truth
+        assert decide(turned, facts_) is truth
+        assert decide(turned._replace(negated=True), facts_) is not truth
     denied = form._replace(relations=(form.relations[0]._replace(holds=False),))
-    assert decide(denied, told) is False
+    assert decide(denied, facts_) is False
     assert form.to_dict()["relations"] == [[0, "between", 1, True, 2]]
