@@ -62,7 +62,7 @@ def test_folders_may_be_in_the_home(model: Path, monkeypatch: pytest.MonkeyPatch
         ),
         (
             "open_clip_config.json",
-            "is no folder with open_clip_config.json; give a folder that open_clip wrote.",
+            "is not a folder with open_clip_config.json; give a folder that open_clip wrote.",
         ),
         ("open_clip_model.safetensors", "cannot be loaded"),
     ],

@@ -31,7 +31,7 @@ from tests.evaluator.models.test_python import IMAGES
         ("open_clip:,a=1", "Expected --model to be family:name"),
         ("vqa:x,a=1,a=2", "The argument 'a' of vqa: is given twice; give it once."),
         ("blind:length,size=3", "blind: has no argument 'size': expected one of: dtype"),
-        ("open_clip:x@y,size=3", "open_clip: has no argument 'size': it takes none; leave it out."),
+        ("open_clip:x@y,size=3", "open_clip: has no argument 'size': expected one of: framing."),
         ("vqa:x,dtyp=float16", "vqa: has no argument 'dtyp': did you mean 'dtype'?"),
         ("vqa:x,device=cpu", "vqa: has no argument 'device'"),
         (
@@ -82,7 +82,7 @@ def test_what_names_no_model_is_refused_in_one_sentence(
             "open_clip:tiny@missing.pt",
             "There are no weights 'missing.pt' for tiny: give a checkpoint's path.",
         ),
-        ("open_clip:local-dir:", "'.' is no folder with open_clip_config.json"),
+        ("open_clip:local-dir:", "'.' is not a folder with open_clip_config.json"),
     ],
 )
 def test_names_that_a_family_does_not_know_are_refused(
@@ -115,6 +115,11 @@ def test_a_loader_with_any_arguments_gets_them_as_they_are() -> None:
     assert checked_arguments(lambda name, device, **more: None, {"a": "1"}, model="x:") == {
         "a": "1"
     }
+
+
+def test_a_loader_without_arguments_takes_none() -> None:
+    with pytest.raises(UserError, match="x: has no argument 'a': it takes none; leave it out"):
+        checked_arguments(lambda name, device: None, {"a": "1"}, model="x:")
 
 
 def test_no_family_is_imported_before_it_is_asked_for() -> None:

@@ -273,7 +273,7 @@ def test_other_files_are_refused(rendered: Path, tmp_path: Path) -> None:
         ("lacks some questions of every item", "tsv", rows[:1]),
         ("VLMEvalKit's evaluation of predictions", "result.csv", "index,prediction,hit\n0,A,1\n"),
         ("only totals", "clip.json", json.dumps(totals)),
-        ("no log of Inspect", "empty.json", "{}"),
+        ("not a log of Inspect", "empty.json", "{}"),
         ("Inspect", "bad.eval", "PK"),
     ):
         file = tmp_path / name
