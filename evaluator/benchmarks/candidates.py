@@ -148,7 +148,7 @@ def _fill_slots_and_truths(rows: pd.DataFrame, path: Path) -> None:
     is_pair = rows["protocol"] == _PAIRS
     is_known_slot = rows["slot"].map(lambda slot: not slot or _SLOT.fullmatch(slot) is not None)
     if not is_known_slot.all():
-        row = is_known_slot.argmin()
+        row = int(is_known_slot.argmin())
         raise UserError(
             f"Expected a slot c, n, p, context, zsl, 0, 1, d1, d2 … in row {row + 1} of "
             f"{path}, got '{rows['slot'][row]}'."

@@ -47,7 +47,7 @@ class BenchmarkInMemory(Benchmark):
             # Benchmark looks tables up among its attributes before it reads a file.
             self.__dict__[table_name] = table
         lines = [f"{digest}  {file_name}\n" for file_name, digest in sorted(self.sums.items())]
-        manifest: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": name}
+        manifest: Any = {"format": FORMAT, "version": VERSION, "name": name}
         if about:
             manifest[READING] = dict(about)
         manifest["sums"] = hashlib.sha256("".join(lines).encode()).hexdigest()
