@@ -19,7 +19,7 @@ from generator.describe.scenes import DescribedScene
 from generator.judge.verify import verify_dataset
 from generator.language.grammar import Grammar
 from generator.language.truth import Facts
-from generator.plan.job import Prepared
+from generator.plan.prepare import Prepared
 from tests.generator.unrendered import BENCHMARK, write_texts, write_world
 
 SCENES = {"train": 2900, "val": 100, "seen": 400, "partial": 400, "unseen": 200}

@@ -14,7 +14,8 @@ from generator.dataset.reader import Dataset
 from generator.describe.benchmark import describe_world
 from generator.describe.request import TextRequest
 from generator.judge.verify import verify_dataset
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from tests.generator.unrendered import write_planned
 
 SIZES = (10_000, 30_000, 100_000)
@@ -51,13 +52,12 @@ def _apart(function, *arguments):  # type: ignore[no-untyped-def]
         return process.submit(function, *arguments).result()
 
 
-def _job(n: int) -> Job:
-    return Job(
-        "clevr-many",
-        "3x3",
-        {split: int(n * share) for split, share in SHARES.items()},
-        64,
-        48,
+def _job(n: int) -> WorldOptions:
+    return WorldOptions(
+        family="clevr-many",
+        holdout="3x3",
+        scenes={split: int(n * share) for split, share in SHARES.items()},
+        resolution="64x48",
         objects=(3, 4),
     )
 

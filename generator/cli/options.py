@@ -1,6 +1,7 @@
 """Options that several commands of `gen` share; which of them the user gave; tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from generator.base.commands import DatasetFolder, LocalFolder, OutFile
-from generator.holdout.designs import design_names
+from generator.plan.options import WorldOptions
 
 FOLDER, NEW_FOLDER = LocalFolder(), LocalFolder(written=True)
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -18,38 +19,6 @@ SEED = click.IntRange(min=0)
 DATASET = click.argument("dataset", type=DatasetFolder())
 BENCHMARK = click.option("--benchmark", help="Which benchmark of DATASET, if it has several.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-HOLDOUT = click.option(
-    "--holdout",
-    "holdout",
-    multiple=True,
-    default=(),
-    help="What to hold out. Drawn by seed: values x objects such as 3x3 or color:shape=2x4, "
-    "relations x pairs such as "
-    'relation:pair=2x3. By name: "color=gray,blue shape=cube,cylinder", gray:cube, "left: cube, '
-    'sphere" '
-    "(docs/choose.md). Also k1..7 (coverage), atoms=1x2 (systematicity), objects=3 (gzsl), "
-    "asymmetric (beside bindings), a holdout.json, or none for one split without training. Repeat "
-    "for several.  [default: 3x3, or the design's own]",
-)
-DESIGN = click.option(
-    "--design",
-    default="bindsplit",
-    help=f"How combinations are held out: {', '.join(design_names())} (docs/splits.md).",
-)
-BLOCK_SEED = click.option(
-    "--block-seed",
-    "block_seed",
-    default="0",
-    help="Seed that draws the block, or several such as 0..2 or 1,5: one benchmark each.",
-)
-OPPOSITES = click.option(
-    "--opposites/--no-opposites",
-    default=True,
-    help=(
-        "Also hold out the opposites of held-out relations, so that a flipped foil is as "
-        "unfamiliar as its caption."
-    ),
-)
 EXPOSED = click.option(
     "--exposed-negatives",
     is_flag=True,
@@ -61,6 +30,24 @@ REPLACE = click.option(
     is_flag=True,
     help="If DATASET has a benchmark of that name, replace it and remove its certificate.",
 )
+
+
+def option_of(field: Field[Any]) -> Callable[[Any], Any]:
+    """The option of a command that a field made by `generator.plan.options.option` declares."""
+    metadata = dict(field.metadata)
+    flag = metadata.pop("flag", f"--{field.name.replace('_', '-')}")
+    default = metadata.pop("default_in_help", field.default)
+    least = metadata.pop("least", None)
+    if least is not None:
+        metadata["type"] = click.IntRange(min=least)
+    return click.option(flag, field.name, default=default, **metadata)
+
+
+_WORLD_FIELDS = {field.name: field for field in fields(WorldOptions)}
+HOLDOUT = option_of(_WORLD_FIELDS["holdout"])
+DESIGN = option_of(_WORLD_FIELDS["design"])
+BLOCK_SEED = option_of(_WORLD_FIELDS["block_seed"])
+OPPOSITES = option_of(_WORLD_FIELDS["opposites"])
 
 
 def options_given(context: click.Context) -> dict[str, str]:

@@ -2,7 +2,7 @@
 `--power`."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,76 +11,19 @@ import click
 from generator.base.commands import Command, result, say
 from generator.base.errors import UserError
 from generator.cli.options import (
-    BLOCK_SEED,
-    DESIGN,
-    HOLDOUT,
     JSON,
     NEW_FOLDER,
-    OPPOSITES,
-    SEED,
+    option_of,
     options_given,
     table,
     values_given,
 )
+from generator.plan.options import WorldOptions
 
 if TYPE_CHECKING:
     from generator.holdout.holdout import Holdout
     from generator.plan.evaluated import EvaluatedScenes
     from generator.vocabulary.schema import Vocabulary
-
-_CONTENT_OPTIONS = (
-    click.option(
-        "--preset",
-        help="A published benchmark: bindsplit2026, pearson2025, pearson2025-clean or spare.",
-    ),
-    DESIGN,
-    HOLDOUT,
-    click.option(
-        "--family", default="clevr", help="World family: a name, or the path of your own TOML file."
-    ),
-    click.option(
-        "--assets",
-        help="Set of meshes: builtin, 0ad or one of your own (docs/assets.md).  [default: the "
-        "family's own, else builtin]",
-    ),
-    click.option(
-        "--environment",
-        "environments",
-        multiple=True,
-        help="The only environment of the scenes, such as desert in family pug. Repeat for "
-        "several.  [default: all of the family]",
-    ),
-    click.option(
-        "--objects", default="2", help="Objects per scene: a number, or a range such as 3..10."
-    ),
-    click.option(
-        "--scenes",
-        help="Number of scenes: in all, by split as train=2000,seen=300,... (fewer of these means "
-        "fewer of the others too), or grid for every arrangement of two objects once.  [default: "
-        "train=2000, val=100, seen, partial, unseen=300; 1000 if nothing is held out]",
-    ),
-    click.option(
-        "--resolution",
-        default="320x240",
-        help="Width x height in pixels. Objects are placed to fit into this image.",
-    ),
-    click.option(
-        "--pairs/--no-pairs",
-        default=None,
-        help="Whether half of the scenes of val, seen, partial and unseen are twins of the other "
-        "half, in which two objects have exchanged values. --scenes counts twins too.  [default: "
-        "--pairs, but for --scenes grid and the design gzsl]",
-    ),
-    click.option(
-        "--exchange",
-        help="What twins exchange: values, places, or both, each in half of the pairs.  [default: "
-        "values; both if relations are held out]",
-    ),
-    click.option("--seed", type=SEED, default=0, help="Seed of the scenes."),
-    BLOCK_SEED,
-    OPPOSITES,
-)
-
 
 POWER = click.option(
     "--power",
@@ -96,9 +39,9 @@ COMMON = ("preset", "holdout", "family", "objects", "scenes", "resolution", "blo
 
 
 def content_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that decide what a world holds."""
-    for option in reversed(_CONTENT_OPTIONS):
-        command = option(command)
+    """Give a command the options of `WorldOptions`, which decide what a world holds."""
+    for field in reversed(fields(WorldOptions)):
+        command = option_of(field)(command)
     return command
 
 
@@ -122,23 +65,27 @@ def plan(
 
     `gen render DIR` renders the planned folder, on this machine or on another.
     """
-    from generator.plan.job import plan_world, prepare_world
+    from generator.plan.prepare import plan_world, prepare
 
     if power:
         check_power(context, "out")
-    prepared, name = prepare_world(**values_given(context, content))
+    prepared = prepare(WorldOptions(**values_given(context, content)))
     # Only now, since these load SciPy and more, and wrong options are refused without them.
     from generator.api import log_held_out, turn_counts
     from generator.plan.evaluated import scenes_to_plan
 
     if power:
-        job, holdouts, vocabulary = prepared.job, prepared.holdouts, prepared.vocabulary
         designs = scenes_to_plan(
-            holdouts, prepared.parts, vocabulary, job.seed, job.objects, job.exchange
+            prepared.holdouts,
+            prepared.parts,
+            prepared.vocabulary,
+            prepared.options.seed,
+            prepared.objects,
+            prepared.exchange,
         )
-        print_power(designs, holdouts[0], vocabulary, as_json)
+        print_power(designs, prepared.holdout, prepared.vocabulary, as_json)
         return
-    planned = plan_world(prepared, out or Path(name))
+    planned = plan_world(prepared, out or Path(prepared.folder_name))
     log_held_out(planned)
     data: dict[str, Any] = {"dataset": str(planned.root)}
     turns = turn_counts(prepared.holdouts, prepared.vocabulary, planned)

@@ -1,7 +1,6 @@
 """The commands `gen render` and `gen merge`."""
 
-from dataclasses import asdict
-from inspect import signature
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from generator.base.errors import UserError
 from generator.base.store import settle, shown
 from generator.cli.options import EXPOSED, FOLDER, JSON, options_given, values_given
 from generator.cli.plan import COMMON, content_options
+from generator.plan.options import WorldOptions
 
 if TYPE_CHECKING:
     from generator.dataset.reader import Dataset
@@ -200,12 +200,12 @@ def render(
 
 def check_content(context: click.Context) -> None:
     """Check the options of a world to plan before anything heavy is loaded. Raises UserError as
-    prepare_world does."""
-    from generator.plan.job import prepare_world
+    `prepare` does."""
+    from generator.plan.prepare import prepare
 
-    parameters = signature(prepare_world).parameters
+    names = {field.name for field in fields(WorldOptions)}
     values = values_given(context, context.params)
-    prepare_world(**{name: value for name, value in values.items() if name in parameters})
+    prepare(WorldOptions(**{name: value for name, value in values.items() if name in names}))
 
 
 def print_dataset(dataset: "Dataset", as_json: bool) -> None:

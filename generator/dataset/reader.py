@@ -581,16 +581,12 @@ class Level(StrEnum):
     """Which images a certificate covers (docs/verify.md, Levels)."""
 
     RECORDS = "records"
-    OUTLINES_SAMPLED = "sampled outlines"
-    OUTLINES = "all outlines"
     SAMPLED = "sampled images"
     ALL = "all images"
 
 
 _CHECKED = {
     Level.RECORDS: "the files were checked; the images were not",
-    Level.OUTLINES_SAMPLED: "the files and the outlines in some images were checked",
-    Level.OUTLINES: "the files and the outlines in all images were checked",
     Level.SAMPLED: "the files were checked, and some images rendered again",
     Level.ALL: "the files were checked, and all images rendered again",
 }

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from generator.dataset.reader import World
 from generator.holdout.doses import parse_doses, with_doses
 from generator.holdout.holdout import Binding, Holdout, Triple
-from generator.holdout.membership import Arrangement, Fact, Placing, Rule, cluster_of, named
+from generator.holdout.membership import Arrangement, Fact, Placing, Rule, cluster_of, named_triples
 from generator.holdout.request import design_of
 from generator.language.form import Form
 from generator.language.truth import Facts, Truth, decide
@@ -137,7 +137,7 @@ def collect_training_content(
         if assigned is None and placed.placing.split != "train":
             continue
         bindings.update(placed.arrangement)
-        triples.update(named(placed.arrangement, placed.relations))
+        triples.update(named_triples(placed.arrangement, placed.relations))
         for category in placed.facts.categories:
             names.add((rule.vocabulary.category, category))
         for values in placed.facts.values:

@@ -21,8 +21,8 @@ Settings = dict[str, Any]
 linear light, float64 (3,), 0..1."""
 
 _ENGLISH = re.compile(r"[A-Za-z0-9 .,'/_-]*")
-_WORDS = ("synonyms", "article")
-"""Settings of a value that only say how to name it."""
+_WORDS = ("synonyms", "article", "weight")
+"""Settings of a value that only say how to name it, or how frequent it is."""
 _LEAST_DIFFERENCE = 2.0
 """CIEDE2000 below which only a trained eye can distinguish two colours side by side."""
 _TOLERANCE = 0.02

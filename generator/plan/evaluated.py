@@ -14,7 +14,7 @@ from generator.holdout.possible import splits_that_stay_empty
 from generator.holdout.request import WorldPart, design_of
 from generator.plan.minimal_pairs import plan_with_twins
 from generator.plan.plan import plan_parts
-from generator.scene.layouts import facts
+from generator.scene.layouts import certain_relations
 from generator.scene.planned import Planned
 from generator.vocabulary.schema import Vocabulary
 
@@ -116,7 +116,9 @@ def planned_scenes(
             if not shared and scene.split != design.split:
                 continue
             arrangement = scene.arrangement(holdouts[part].kind)
-            placing = rules[part].place(arrangement, facts(scene, vocabulary), scene.scene_id)
+            placing = rules[part].place(
+                arrangement, certain_relations(scene, vocabulary), scene.scene_id
+            )
             if (placing.split if shared else scene.split) == design.split:
                 design.add(part, cluster_of(arrangement, placing.triples), arrangement)
     return list(designs.values())

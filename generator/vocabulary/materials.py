@@ -155,11 +155,14 @@ class AttributeValue(Colored):
     """A pattern on the whole object."""
     scale: Positive | None = None
     """Radius of the footprint, metres."""
+    weight: Annotated[int, Field(ge=1, le=100)] = 1
+    """How often objects have this value, relative to the others of its kind. It has no effect on
+    the kind under test, whose values the design balances."""
 
     def inputs(self) -> dict[str, Any]:
         """The inputs that this value sets, by name; `srgb` is converted to `linear`."""
         inputs = self.model_dump(
-            exclude={"synonyms", "article", "srgb", "linear"}, exclude_none=True
+            exclude={"synonyms", "article", "srgb", "linear", "weight"}, exclude_none=True
         )
         return inputs if self.color is None else {"linear": self.color, **inputs}
 

@@ -12,7 +12,8 @@ import pytest
 
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
-from generator.plan.job import prepare_world
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from tests.conftest import FEW, refuse, run_process, succeed
 from tests.generator.cli.test_split import contents
 from tests.generator.render.digests import files
@@ -157,10 +158,11 @@ def test_an_impossible_number_of_objects_is_refused_from_counts(
     """No scene is drawn for it; drawing took 600 attempts and many seconds."""
     draws: list[str] = []
     monkeypatch.setattr(
-        "generator.plan.plan.split_scenes",
+        "generator.plan.drafts.draft_scenes",
         lambda rule, split, *rest: draws.append(split) or iter(()),
     )
-    prepared, _ = prepare_world(family="clevr-many", holdout="2x2", objects="3..5", scenes=400)
+    options = WorldOptions(family="clevr-many", holdout="2x2", objects="3..5", scenes=400)
+    prepared = prepare(options)
     with pytest.raises(UserError, match="no scene of 3 objects for the split unseen"):
         _ = prepared.planned
     assert not draws

@@ -37,7 +37,8 @@ from generator.holdout.request import draw_holdouts
 from generator.inspection.reproduction import Reproduction
 from generator.judge.verify import verify_dataset
 from generator.language.form import Form, Mention
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from generator.plan.store import Assigned
 from generator.scene.layouts import can_carry
 from generator.vocabulary.schema import parse_vocabulary
@@ -286,7 +287,15 @@ def test_texts_keep_the_splits_of_the_benchmark_that_is_named(tmp_path: Path) ->
 
 
 def test_labels_name_the_same_objects_in_other_texts(tmp_path: Path) -> None:
-    prepared = prepare(Job("pearson2025", ["pearson2025"], "210", 64, 48, design="gzsl"))
+    prepared = prepare(
+        WorldOptions(
+            family="pearson2025",
+            holdout=["pearson2025"],
+            scenes="210",
+            resolution="64x48",
+            design="gzsl",
+        )
+    )
     write_planned(tmp_path / "world", prepared)
     write_benchmarks(tmp_path / "world", Dataset.open(tmp_path / "world").world, False)
     name = "pearson2025-two-object"
@@ -336,12 +345,11 @@ def test_what_only_training_captions_have_is_refused_without_them(tmp_path: Path
 def test_a_world_of_two_blocks_has_a_benchmark_of_each_with_scenes_of_its_own(
     tmp_path: Path,
 ) -> None:
-    job = Job(
-        "clevr",
-        "2x2",
-        {"train": 14, "val": 2, "seen": 4, "partial": 4, "unseen": 4},
-        64,
-        48,
+    job = WorldOptions(
+        family="clevr",
+        holdout="2x2",
+        scenes={"train": 14, "val": 2, "seen": 4, "partial": 4, "unseen": 4},
+        resolution="64x48",
         block_seed=(0, 1),
     )
     write_planned(tmp_path, prepare(job))
@@ -368,7 +376,9 @@ def test_a_world_of_two_blocks_has_a_benchmark_of_each_with_scenes_of_its_own(
 def test_scenes_with_what_training_lacks_are_in_no_split_and_silent_splits_are_refused(
     tmp_path: Path,
 ) -> None:
-    prepared = prepare(Job("clevr", "3x3", "160", 64, 48, pairs=False))
+    prepared = prepare(
+        WorldOptions(family="clevr", holdout="3x3", scenes="160", resolution="64x48", pairs=False)
+    )
     write_planned(tmp_path, prepared)
     world, holdout = Dataset.open(tmp_path).world, draw_block("4x6", prepared.vocabulary, 1)
     describe_world(tmp_path, world, holdout=holdout, name="another", request=first_request(holdout))

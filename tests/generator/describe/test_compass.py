@@ -13,7 +13,8 @@ from generator.describe.request import TextRequest, read_text_preset
 from generator.holdout.blocks import draw_block
 from generator.language.complexity import list_cells
 from generator.language.truth import Axes
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from tests.generator.describe.samples import (
     CELLS,
     Sample,
@@ -193,7 +194,15 @@ def test_the_recipes_block_leaves_no_split_without_questions(tmp_path: Path) -> 
     """In unseen scenes all objects are of the block, and so are substitutes that the scene
     lacks."""
     counts = {"train": 150, "val": 2, "seen": 25, "partial": 25, "unseen": 25}
-    prepared = prepare(Job("clevr-relations", "5x5", counts, 64, 48, objects=(3, 4)))
+    prepared = prepare(
+        WorldOptions(
+            family="clevr-relations",
+            holdout="5x5",
+            scenes=counts,
+            resolution="64x48",
+            objects=(3, 4),
+        )
+    )
     write_planned(tmp_path, prepared)
     preset = read_text_preset("compass2026")
     request = TextRequest(preset.protocols, preset.options, preset.levels)

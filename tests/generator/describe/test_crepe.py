@@ -18,7 +18,8 @@ from generator.holdout.membership import UNSEEN_ATOMS
 from generator.judge.lexicon import Lexicon
 from generator.judge.verify import verify_dataset
 from generator.language.form import Form, count_held_out, count_triples, names_absent
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from tests.generator.describe.samples import (
     CELLS,
     Sample,
@@ -103,7 +104,13 @@ def denied(form: Form) -> list[object]:
 @pytest.mark.full
 @pytest.mark.parametrize("known", [True, False])
 def test_foils_of_known_words_name_what_training_shows(known: bool, tmp_path: Path) -> None:
-    job = Job("clevr", ("3x3", "atoms=1x3"), "700", 64, 48, design="systematicity")
+    job = WorldOptions(
+        family="clevr",
+        holdout=("3x3", "atoms=1x3"),
+        scenes="700",
+        resolution="64x48",
+        design="systematicity",
+    )
     prepared = prepare(job)
     write_planned(tmp_path, prepared)
     request = TextRequest(("systematicity",), equal_familiarity=False, known_words=known)
@@ -140,7 +147,9 @@ def test_foils_of_known_words_name_what_training_shows(known: bool, tmp_path: Pa
 
 
 def test_worlds_without_training_have_no_known_words(tmp_path: Path) -> None:
-    prepared = prepare(Job("clevr", "none", "20", 64, 48))
+    prepared = prepare(
+        WorldOptions(family="clevr", holdout="none", scenes="20", resolution="64x48")
+    )
     write_planned(tmp_path, prepared)
     with pytest.raises(UserError, match="--known-words limits foils to words of training scenes"):
         describe_world(
@@ -174,7 +183,7 @@ def test_splits_are_asked_alike_and_unseen_captions_name_what_is_held_out(
     """CREPE, appendix A.5: a caption of unseen compounds names one; a gap must not be one of
     numbers of compounds."""
     prepared = prepare(
-        Job(design="systematicity", scenes=COUNTS, width=64, height=48, **WORLDS[name])
+        WorldOptions(scenes=COUNTS, resolution="64x48", design="systematicity", **WORLDS[name])
     )
     write_planned(tmp_path, prepared)
     holdout = prepared.holdout
@@ -192,7 +201,7 @@ def test_splits_are_asked_alike_and_unseen_captions_name_what_is_held_out(
         for row in benchmark.items.to_pylist()
         if row["protocol"] == "systematicity"
     }
-    lexicon = Lexicon.of(prepared.text)
+    lexicon = Lexicon.of(prepared.vocabulary.text)
     forms = {row["text_id"]: form_of(row["text"], lexicon) for row in benchmark.texts.to_pylist()}
     sizes: dict[tuple[str, str], dict[str, Counter[int]]] = {}
     triples = trained_triples(benchmark, world)

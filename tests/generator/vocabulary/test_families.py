@@ -10,7 +10,7 @@ import pytest
 from generator.base.errors import UserError
 from generator.base.files import write_json
 from generator.holdout.blocks import draw_block
-from generator.holdout.request import kind_asked
+from generator.holdout.request import kind_named
 from generator.vocabulary.families import shipped_families, vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary
 from generator.vocabulary.starter import write_starter
@@ -183,7 +183,7 @@ def test_a_world_is_painted_with_one_of_the_kinds_that_paint(
     tmp_path: Path, asked: tuple[str, ...], kept: str, tested: str
 ) -> None:
     both = read_vocabulary(written(tmp_path, PAINTS))
-    painted = both.painted_with(kind_asked(asked, both))
+    painted = both.painted_with(kind_named(asked, both))
     assert isinstance(painted, Vocabulary)
     assert {*painted.attributes} == {kept, "material", "size"}
     assert painted.tested == tested
@@ -194,7 +194,7 @@ def test_a_world_is_painted_with_one_of_the_kinds_that_paint(
 def test_a_holdout_in_a_file_paints_the_kind_that_it_tests(tmp_path: Path) -> None:
     both = read_vocabulary(written(tmp_path, PAINTS))
     write_json(tmp_path / "holdout.json", draw_block("coat:shape=2x2", both, 0).to_dict())
-    assert kind_asked((str(tmp_path / "holdout.json"),), both) == "coat"
+    assert kind_named((str(tmp_path / "holdout.json"),), both) == "coat"
 
 
 @pytest.mark.parametrize(

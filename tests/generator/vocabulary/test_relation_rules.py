@@ -23,8 +23,9 @@ from generator.language.form import Form, Link, Mention
 from generator.language.grammar import Grammar
 from generator.language.truth import Facts, decide
 from generator.placement.scenes import place_scene
-from generator.plan.job import Job, prepare
-from generator.scene.layouts import facts, undecided
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
+from generator.scene.layouts import certain_relations, open_relations
 from generator.scene.relations import along, ground_directions, scene_graph
 from generator.vocabulary.schema import read_vocabulary
 from tests.generator.scenes import scene_of
@@ -85,7 +86,9 @@ def test_converses_and_opposites_are_what_the_margins_say(
 
 @given(st.sampled_from(sorted(AXIS_OF)), poses, poses)
 def test_the_judge_s_own_table_gives_the_same_metres(rule: str, one: Pose, other: Pose) -> None:
-    read = geometry.RULES[rule].margin(geometry.Stand(*one), geometry.Stand(*other), 2.0)
+    read = geometry.RULES[rule].margin(
+        geometry.StandingObject(*one), geometry.StandingObject(*other), 2.0
+    )
     assert AXIS_OF[rule].margin(rule, (one, other), 2.0) == pytest.approx(float(read), abs=1e-6)
 
 
@@ -98,15 +101,20 @@ def test_both_tables_have_the_same_rules() -> None:
 def test_a_rule_of_one_entry_is_planned_placed_described_and_verified(
     family: str, tmp_path: Path
 ) -> None:
-    prepared = prepare(Job(family, "3x3", COUNTS, 64, 48, 0, 0, (2, 4)))
+    prepared = prepare(
+        WorldOptions(
+            family=family, holdout="3x3", scenes=COUNTS, resolution="64x48", objects=(2, 4)
+        )
+    )
     vocabulary, seen = prepared.vocabulary, Counter()
     for planned in [prepared.planned[n] for n in range(30)]:
         scene = place_scene(planned, vocabulary, 0, 0, 64, 48)
         pairs = len(scene.objects) * (len(scene.objects) - 1)
         assert (
-            sum(name in LEVEL.rules for _, name, _ in undecided(planned, vocabulary)) == 2 * pairs
+            sum(name in LEVEL.rules for _, name, _ in open_relations(planned, vocabulary))
+            == 2 * pairs
         )
-        assert not any(name in LEVEL.rules for _, name, _ in facts(planned, vocabulary))
+        assert not any(name in LEVEL.rules for _, name, _ in certain_relations(planned, vocabulary))
         behind = ground_directions(scene.camera)["behind"]
         away = [along(behind, obj.position) for obj in scene.objects]
         for i, j, name, edge in scene_graph(scene, vocabulary).edges(keys=True, data=True):
