@@ -26,7 +26,7 @@ from tests.hostile_files import sparse
     ("device", "message"),
     [
         ("cuda:99", "The device 'cuda:99' is not available"),
-        ("gpu", "Unknown device 'gpu': did you mean 'cpu'?"),
+        ("gpu", "Unknown device 'gpu': did you mean"),
         ("xpu:7", "The device 'xpu:7' is not available"),
     ],
 )
