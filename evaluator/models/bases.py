@@ -40,6 +40,8 @@ class TowerEncoder(DualEncoder, ABC):
     """The torch module with both towers."""
     device: torch.device
     """The device of the network."""
+    key: str
+    """As `Model.key`."""
     image_options: ImageOptions | None = None
     """Overrides of preprocessing; None for the model's own."""
 
