@@ -231,8 +231,8 @@ class VqaScorer(PairScorer, Answerer):
             return self._answers.scores(logits).numpy(force=True)
 
         unshared.sort(key=lambda row: len(pairs[row][1]))
-        for rows, computed in self.batch.run(compute, unshared):
-            scores[rows] = computed
+        for batch, computed in self.batch.run(compute, unshared):
+            scores[batch] = computed
         return scores
 
     def _has_special_token(self, text: str) -> bool:
