@@ -8,7 +8,7 @@ from pathlib import Path
 from generator.base.streams import Stream
 from generator.describe.benchmark import make_protocols, make_training
 from generator.describe.captioner import Captioner, Item
-from generator.describe.request import Request, read_text_preset, text_preset_names
+from generator.describe.request import TextRequest, read_text_preset, text_preset_names
 from generator.describe.scenes import DescribedScene
 from generator.describe.statistics import parse_statistics
 from generator.holdout.blocks import draw_block
@@ -42,13 +42,13 @@ def pages() -> dict[str, str]:
     """By file name: a page for each protocol, with the texts written by default, and a page for
     each preset."""
     found: dict[str, str] = {}
-    for protocol, parts in _parts(Request(), MANY).items():
+    for protocol, parts in _parts(TextRequest(), MANY).items():
         found[f"{protocol}.md"] = "\n".join(
             [f"# Texts of the protocol {protocol}", _head(MANY), *parts]
         )
     for preset in text_preset_names():
         stated, world = read_text_preset(preset), OF_PRESETS.get(preset, MANY)
-        request = Request(
+        request = TextRequest(
             stated.protocols,
             stated.options,
             stated.levels,
@@ -67,7 +67,7 @@ def _head(world: Worlds) -> str:
     return HEAD.format(texts=TEXTS, scenes=SCENES, family=family, least=least, most=most)
 
 
-def _parts(request: Request, world: Worlds, training: bool = True) -> dict[str, list[str]]:
+def _parts(request: TextRequest, world: Worlds, training: bool = True) -> dict[str, list[str]]:
     """The parts of the page of each protocol: headings and items."""
     family, objects = world
     vocabulary = read_vocabulary(family)
@@ -87,7 +87,7 @@ def _parts(request: Request, world: Worlds, training: bool = True) -> dict[str, 
 
 
 def _items(
-    captioner: Captioner, request: Request, objects: tuple[int, int], training: bool
+    captioner: Captioner, request: TextRequest, objects: tuple[int, int], training: bool
 ) -> Iterator[tuple[Scene, Item]]:
     vocabulary, holdout = captioner.vocabulary, captioner.holdout
     plan = SplitPlan(vocabulary, holdout)
@@ -99,9 +99,9 @@ def _items(
         "unseen": SCENES // 9,
     }
     protocols = make_protocols(captioner, request, objects[1])
-    measured = Request(statistics=parse_statistics("density=0.5,completeness=0.7,saliency=1"))
+    measured = TextRequest(statistics=parse_statistics("density=0.5,completeness=0.7,saliency=1"))
     trained = (
-        [make_training(captioner, each, objects[1]) for each in (Request(), measured)]
+        [make_training(captioner, each, objects[1]) for each in (TextRequest(), measured)]
         if training
         else []
     )

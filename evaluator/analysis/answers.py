@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from evaluator.benchmarks.tables import TABLES, read_table
 from evaluator.protocols.items import strings
 from evaluator.protocols.records import ResultsRecord, RunRecord, by_key
-from evaluator.provenance.contamination import marks_said
+from evaluator.provenance.contamination import marked_today, marks_said
 from generator.base.clusters import Clusters, vocabulary_of
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json
@@ -293,6 +293,7 @@ def _read_run(folder: Path, metric: str | None, common: Mapping[str, str]) -> An
         raise UserError(f"{folder} has no results; write them with `score measure {folder}`.")
     record = read_json(folder / "run.json", RunRecord)
     results = read_json(folder / "results.json", ResultsRecord)
+    results = marked_today(results, record.get("info", {}))
     read = read_csv(path, dict.fromkeys(_RUN_COLUMNS, pa.string()))
     table = {name: strings(read[name]) for name in _RUN_COLUMNS}
 

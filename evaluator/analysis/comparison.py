@@ -87,11 +87,13 @@ def compare(
           (evaluator.statistics.difference) and speak of this vocabulary, as `speaks_of` says in
           words. `low_wider` and `high_wider` speak of values and objects like these. `q` is p
           corrected over the pairs of models (Benjamini and Hochberg); `leader` is the better model
-          if q ≤ .05, else None. `p_mcnemar` treats items as independent; None if a model has
-          several runs on a block. `mark` has the marks of both models.
+          if q ≤ .05, else None. `p_mcnemar` and `q_mcnemar` are the same as published (Peng et al.
+          2026, section 5.3): they take items as independent, and hold for these trainings. `mark`
+          has the marks of both models.
         - `flips`: pairs of splits between which the lead of a pair of models changes, with the
-          `leaders`, `p_flip` (the larger p of the two splits) and `significant` (the leads on both
-          splits are).
+          `leaders` (None where a lead is not significant), the models `ahead` by their means,
+          `p_flip` (the larger p of the two splits) and `significant` (the leads on both splits
+          are). `p_flip_mcnemar` and `significant_mcnemar` are the same as published.
         - `rankings`: the models of each question by rank, with intervals.
 
     Raises:
@@ -233,9 +235,20 @@ def _rows(
         rows.append({**labels, "first": first, "second": second, **numbers})
     for row, q in zip(rows, benjamini_hochberg([row["p"] for row in rows]), strict=True):
         row["q"] = q
-        leader = row["first"] if _better(labels, row["difference"]) > 0 else row["second"]
-        row["leader"] = leader if q <= Q else None
+        row["leader"] = _ahead(row) if q <= Q else None
+    # As published, the correction is over the pairs of models of one question.
+    tested = [row for row in rows if row["p_mcnemar"] is not None]
+    corrected = benjamini_hochberg([row["p_mcnemar"] for row in tested])
+    for row in rows:
+        row["q_mcnemar"] = None
+    for row, q in zip(tested, corrected, strict=True):
+        row["q_mcnemar"] = q
     return rows
+
+
+def _ahead(row: Row) -> str:
+    """The model of a row that is better by its mean, whether or not that is significant."""
+    return str(row["first"] if _better(row, row["difference"]) > 0 else row["second"])
 
 
 def _better(labels: Row, value: float) -> float:
@@ -275,16 +288,31 @@ def _numbers(
 
 
 def _mcnemar(sides: Sequence[Sides]) -> Row:
-    """McNemar's test over the items of all blocks; None where a model has several runs on a
-    block."""
-    if any(len(runs) > 1 for side in sides for runs in side):
-        return {"only_first": None, "only_second": None, "p_mcnemar": None}
-    first = np.concatenate([outcomes[0] for outcomes, _ in sides])
-    second = np.concatenate([outcomes[0] for _, outcomes in sides])
+    """McNemar's test over the items of all blocks, with the items that only one model has right.
+
+    Several trainings of a model are tested one by one, the i-th of one model against the i-th of
+    the other. They count together only where all have the same lead (Peng et al. 2026, section
+    5.3: "three-seed agreement"): p is then their largest, else 1. All values are None if a model
+    has more trainings than the other.
+    """
+    unknown: Row = {"only_first": None, "only_second": None, "p_mcnemar": None}
+    numbers_of_runs = {len(of_model) for side in sides for of_model in side}
+    if len(numbers_of_runs) > 1:
+        return unknown
+    (trainings,) = numbers_of_runs
+    p_values = []
+    leads = set()
+    for i in range(trainings):
+        first = np.concatenate([outcomes[i] for outcomes, _ in sides])
+        second = np.concatenate([outcomes[i] for _, outcomes in sides])
+        p_values.append(mcnemar(first, second))
+        leads.add(np.sign(first.mean() - second.mean()))
+    if trainings > 1:
+        return {**unknown, "p_mcnemar": max(p_values) if len(leads) == 1 else 1.0}
     return {
         "only_first": int((first > second).sum()),
         "only_second": int((first < second).sum()),
-        "p_mcnemar": mcnemar(first, second),
+        "p_mcnemar": p_values[0],
     }
 
 
@@ -326,8 +354,21 @@ def _flips(rows: Sequence[Row]) -> list[Row]:
                     "splits": [one["split"], other["split"]],
                     "differences": [one["difference"], other["difference"]],
                     "leaders": [one["leader"], other["leader"]],
+                    "ahead": [_ahead(one), _ahead(other)],
                     "p_flip": max(one["p"], other["p"]),
                     "significant": one["leader"] is not None and other["leader"] is not None,
+                    **_flip_as_published(one, other),
                 }
             )
     return flips
+
+
+def _flip_as_published(one: Row, other: Row) -> Row:
+    """The flip between two splits by McNemar's test (Peng et al. 2026, section 5.3); None where a
+    split has no such test."""
+    if one["p_mcnemar"] is None or other["p_mcnemar"] is None:
+        return {"p_flip_mcnemar": None, "significant_mcnemar": None}
+    return {
+        "p_flip_mcnemar": max(one["p_mcnemar"], other["p_mcnemar"]),
+        "significant_mcnemar": max(one["q_mcnemar"], other["q_mcnemar"]) <= Q,
+    }

@@ -15,8 +15,6 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from evaluator.experiments.stages import Failure, Place, Stage, Stages, in_order, run_stages
-from evaluator.runs.folder import open_run
-from evaluator.runs.measure import measure_protocols
 from generator.base.declarations import Declared, sentence_of
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_toml
@@ -30,6 +28,9 @@ RECIPES = {
     "pearson2025-clean": "pearson2025:CLEAN",
 }
 """The built-in experiments, as module:object in evaluator/experiments/recipes."""
+ROTATION = "rotation"
+"""The last part of the labels of rows over a rotation, which stand beside those of the paper's
+blocks: runs of different designs are not pooled."""
 _OBJECT = "EXPERIMENT"
 _OPTIONS = ("run", "train")
 """The fields of `Model` that hold options of a command."""
@@ -339,6 +340,10 @@ class Lab:
 
 def _validated(run: Path, splits: Sequence[str]) -> float:
     """The validation score of a run, 0..1, for `best`. Raises UserError if a split has no items."""
+    # Imported here: pandas takes seconds, and a wrong argument is said before.
+    from evaluator.runs.folder import open_run
+    from evaluator.runs.measure import measure_protocols
+
     measured = measure_protocols(open_run(run)).values()
     found = []
     for split in splits:

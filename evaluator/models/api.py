@@ -4,7 +4,6 @@ or as an Answerer in words. Requests run in threads."""
 import base64
 import io
 import os
-import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,7 +11,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from itertools import islice
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 import numpy as np
 from PIL import Image
@@ -32,6 +30,7 @@ from evaluator.models.contracts import (
     cache_key,
 )
 from evaluator.models.hub import first_line
+from evaluator.models.names import parse_place
 from evaluator.models.yes_no import CHANNELS, QUESTION, Score, question, score_of_tokens
 from generator.base.errors import UserError
 from generator.base.extras import check_installed
@@ -469,28 +468,6 @@ def messages(images: Sequence[str], question: str) -> list[dict[str, Any]]:
         {"type": "image_url", "image_url": {"url": image}} for image in images
     ]
     return [{"role": "user", "content": [*shown, {"type": "text", "text": question}]}]
-
-
-def parse_place(name: str) -> tuple[str, str]:
-    """URL and model of `URL@MODEL`, split at the first "@".
-
-    >>> parse_place("http://localhost:8000/v1@Qwen/Qwen3-VL-4B-Instruct")
-    ('http://localhost:8000/v1', 'Qwen/Qwen3-VL-4B-Instruct')
-
-    Raises UserError for other forms, and for a URL with a password or a query, because URLs are
-    recorded.
-    """
-    url, _, model = name.partition("@")
-    parts = urlsplit(url)
-    plain = re.fullmatch(r"([\w.-]+|\[[\da-f:]+\])(:\d+)?", parts.netloc) and not (
-        parts.query or parts.fragment
-    )
-    if not (model and parts.scheme in ("http", "https") and plain):
-        raise UserError(
-            "Expected api:URL@MODEL, such as api:http://localhost:8000/v1@MODEL, with the key in "
-            "OPENAI_API_KEY and neither key nor query in the URL."
-        )
-    return url.rstrip("/"), model
 
 
 def data_url(image: Image.Image) -> str:

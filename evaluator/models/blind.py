@@ -26,10 +26,11 @@ from evaluator.models.contracts import (
     fingerprints,
     info_without_network,
 )
+from evaluator.models.names import check_blind
 from evaluator.models.ngram import ORDER, NgramModel
 from evaluator.models.pretrained import TOKENIZER, Storage, Wanted, load_pretrained
 from evaluator.provenance.exposure import Exposure
-from generator.base.errors import UserError, did_you_mean
+from generator.base.errors import UserError
 
 KINDS = ("ngram", "length", "lm")
 BATCH, LANGUAGE_BATCH = 128, 32
@@ -219,16 +220,10 @@ class LanguageModelScorer(BlindScorer):
 def load_blind(name: str, device: str | None, **how: Unpack[Storage]) -> BlindScorer:
     """Load `ngram`, `length` or `lm:FOLDER_OR_NAME`. Raises UserError for other names and for
     models that do not exist."""
+    check_blind(name)
     kind, _, rest = name.partition(":")
     if kind == "lm":
-        if not rest:
-            raise UserError(
-                "blind:lm names no language model: add : and a folder or a name on the Hub, such "
-                "as blind:lm:openai-community/gpt2."
-            )
         return LanguageModelScorer(rest, device, **how)
-    if name not in KINDS:
-        raise UserError(f"Unknown blind model '{name}': {did_you_mean(kind, list(KINDS))}")
     if how:
         raise UserError(
             f"blind:{name} has no argument '{next(iter(how))}'; leave it out, or take blind:lm:."

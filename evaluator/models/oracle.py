@@ -19,14 +19,11 @@ from evaluator.models.contracts import (
     cache_key,
     info_without_network,
 )
+from evaluator.models.names import rate_of_oracle
 from evaluator.provenance.exposure import Exposure
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Images
 from generator.dataset.truth import UNDECIDED, Truths, read_truths
-
-_LEAST_RATE = 0.5
-"""An oracle that is right less often than a coin is the same oracle with true and false
-exchanged."""
 
 
 class Oracle(PairScorer):
@@ -122,13 +119,4 @@ def load_oracle(name: str, device: str | None, seed: int = 0) -> Oracle:
     Raises:
         UserError: for another rate.
     """
-    try:
-        rate = float(name or 1)
-    except ValueError:
-        rate = float("nan")
-    if not _LEAST_RATE <= rate <= 1:
-        raise UserError(
-            f"Expected oracle, or oracle:RATE with a rate of right answers from 0.5 to 1, such as "
-            f"oracle:0.9, got 'oracle:{name}'."
-        )
-    return Oracle(rate, seed)
+    return Oracle(rate_of_oracle(name), seed)

@@ -18,6 +18,7 @@ from typing import Any, cast, get_args, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from evaluator.models.contracts import Answerer, Model
+from evaluator.models.names import CHECKS, check_device
 from evaluator.provenance.exposure import known_training
 from generator.base.errors import UserError, did_you_mean
 
@@ -181,11 +182,25 @@ def name_of_spec(text: str) -> str:
     return re.sub(rf",(?:{'|'.join(_OF_REQUESTS)})=[^,]*", "", text)
 
 
-def check_path(spec: Spec) -> None:
-    """Raise UserError if a spec names a file or folder of this machine that does not exist.
+def check_early(spec: Spec, *, device: str | None = None, in_words: bool = False) -> None:
+    """Raise UserError for a spec that cannot be loaded, as far as that is known without a model
+    library, which takes seconds to import. Ignores names that may be on a hub.
 
-    Imports no model library, which takes seconds, and ignores names that may be on a hub.
+    Args:
+        spec: The spec of a model.
+        device: The device that the user named; None for the best one.
+        in_words: Whether the model is asked for answers in words.
     """
+    if in_words:
+        _check_answering(spec)
+    if spec.family in CHECKS:
+        CHECKS[spec.family](spec.name)
+    check_device(device)
+    check_path(spec)
+
+
+def check_path(spec: Spec) -> None:
+    """Raise UserError if a spec names a file or folder of this machine that does not exist."""
     path = re.split(r"@|local-dir:", spec.name)[-1]
     named = spec.family == "jackalope" or path.startswith(("./", "../", "/", "~"))
     if named and spec.family != "python" and not Path(path).expanduser().exists():
@@ -227,13 +242,7 @@ def load_answering(spec: str, device: str | None) -> Answerer:
     """Load the model that a spec names for questions in words. Raises UserError as `load_model`,
     and for a family whose models cannot answer."""
     asked = read_spec(spec)
-    answering = families()[asked.family].answering
-    if not answering:
-        able = ", ".join(f"{name}:" for name, family in families().items() if family.answering)
-        raise UserError(
-            f"Models of {asked.family}: do not answer in words; name one of {able}, or use `score "
-            f"run`."
-        )
+    answering = _check_answering(asked)
     load: Callable[..., Any] = resolve_name(answering)
     model = load(asked.name, device, **checked_arguments(load, asked.arguments, f"{asked.family}:"))
     if not hasattr(model, "answer_all"):
@@ -241,6 +250,18 @@ def load_answering(spec: str, device: str | None) -> Answerer:
             f"{spec} gives no whole answers; name a model with a chat template, or use `score run`."
         )
     return cast("Answerer", model)
+
+
+def _check_answering(spec: Spec) -> str:
+    """The loader of a family for answers in words. Raises UserError if its models cannot answer."""
+    answering = families()[spec.family].answering
+    if not answering:
+        able = ", ".join(f"{name}:" for name, family in families().items() if family.answering)
+        raise UserError(
+            f"Models of {spec.family}: do not answer in words; name one of {able}, or use `score "
+            f"run`."
+        )
+    return answering
 
 
 def _with_history(model: Model) -> Model:

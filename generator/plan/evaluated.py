@@ -14,7 +14,7 @@ from generator.holdout.possible import splits_that_stay_empty
 from generator.holdout.request import WorldPart, design_of
 from generator.plan.minimal_pairs import plan_with_twins
 from generator.plan.plan import plan_parts
-from generator.scene.layouts import facts
+from generator.scene.layouts import certain_relations
 from generator.scene.planned import Planned
 from generator.vocabulary.schema import Vocabulary
 
@@ -140,7 +140,8 @@ def planned_scenes(
             if not is_shared and scene.split != design.split:
                 continue
             arrangement = scene.arrangement(holdouts[part].kind)
-            placing = rules[part].place(arrangement, facts(scene, vocabulary), scene.scene_id)
+            relations = certain_relations(scene, vocabulary)
+            placing = rules[part].place(arrangement, relations, scene.scene_id)
             split = placing.split if is_shared else scene.split
             if split == design.split:
                 design.add(part, cluster_of(arrangement, placing.triples), arrangement)

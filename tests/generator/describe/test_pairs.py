@@ -24,9 +24,9 @@ MOVED = replace(
 
 
 def ask(protocol: Pairs, twin: Scene, split: str = "seen") -> list:
-    shown = described(twin, "seen", "1")
-    shown.twin = described(FIRST, split, "0")
-    return list(protocol.items(shown, Stream(0)))
+    described_scene = described(twin, "seen", "1")
+    described_scene.twin = described(FIRST, split, "0")
+    return list(protocol.items(described_scene, Stream(0)))
 
 
 @pytest.mark.parametrize(("twin", "kind"), [(RECOLOURED, "attribute"), (MOVED, "relation")])

@@ -37,18 +37,18 @@ def test_denials_are_true_as_often_as_false(sampled: list[Sample]) -> None:
 
 def test_sets_are_all_assignments_two_of_them_true(sampled: list[Sample]) -> None:
     repeats = Counter({"none": 2, "attribute": 4, "category": 4, "both": 4})
-    found = items_of(sampled, "confusion")
-    assert len(found) > 50
-    for item in found:
+    items = items_of(sampled, "confusion")
+    assert len(items) > 50
+    for item in items:
         assert len(by_slot(item, "c", True)) == 2
         assert Counter(c.kind for c in by_slot(item, "n", False)) == repeats
         assert len({c.text.form for c in item.candidates}) == 16
 
 
 def test_context_adds_the_environment_and_nothing_else(sampled: list[Sample]) -> None:
-    found = items_of(sampled, "context")
-    assert len(found) > 50
-    for item in found:
+    items = items_of(sampled, "context")
+    assert len(items) > 50
+    for item in items:
         minimal = [by_slot(item, slot)[0] for slot in ("c", "n")]
         contextual = by_slot(item, "context")
         assert [c.text.form._replace(environment=None) for c in contextual] == [

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from generator.judge.held_out import HeldOut, Named
-from generator.judge.membership import _scene_fault, shared_arrangements
+from generator.judge.held_out import HeldOut, HeldOutCounts
+from generator.judge.membership import _class_fault, shared_arrangements
 from generator.judge.text_reader import read_text
 from tests.generator.judge.datasets import (
     BENCHMARK,
@@ -60,7 +60,7 @@ def test_scenes_of_three_objects_have_three_labels_of_their_list() -> None:
     )
 
     def fault(split: str, *objects: str) -> str | None:
-        return _scene_fault(scene(*objects), split, held_out, frozenset())
+        return _class_fault(scene(*objects), split, held_out, frozenset())
 
     cube, sphere, cone = "red cube -1 0", "green sphere 0 0", "blue cone 1 0"
     assert fault("id_val", cube, sphere, cone) is None
@@ -175,22 +175,25 @@ def test_triples_are_held_out_with_their_converses_and_opposites() -> None:
 
 def test_a_scene_shows_bindings_triples_and_absent_atoms() -> None:
     shown = scene("red cube -1 0", "blue cone 1 0", "gray sphere 3 0")
-    assert HELD_OUT.bindings_shown(shown) == [("red", "cube"), ("blue", "cone")]
-    assert HELD_OUT.triples_shown(shown) == [("cone", "right", "cube"), ("cube", "left", "cone")]
-    assert HELD_OUT.absent_shown(shown) == ["gray"]
+    assert HELD_OUT.held_out_bindings_of(shown) == [("red", "cube"), ("blue", "cone")]
+    assert HELD_OUT.held_out_triples_of(shown) == [
+        ("cone", "right", "cube"),
+        ("cube", "left", "cone"),
+    ]
+    assert HELD_OUT.absent_names_of(shown) == ["gray"]
 
 
 @pytest.mark.parametrize(
-    ("text", "named"),
+    ("text", "counts"),
     [
-        ("a red cube and a blue sphere", Named(1)),
-        ("There is no red cube.", Named(1)),
-        ("There is a cube that is not red.", Named(1)),
-        ("There is a red object that is not a cube.", Named(1)),
-        ("A red cube is to the left of a blue cone.", Named(2, 1)),
-        ("a gray sphere", Named(absent=True)),
-        ("a green sphere", Named()),
+        ("a red cube and a blue sphere", HeldOutCounts(1)),
+        ("There is no red cube.", HeldOutCounts(1)),
+        ("There is a cube that is not red.", HeldOutCounts(1)),
+        ("There is a red object that is not a cube.", HeldOutCounts(1)),
+        ("A red cube is to the left of a blue cone.", HeldOutCounts(2, 1)),
+        ("a gray sphere", HeldOutCounts(absent=True)),
+        ("a green sphere", HeldOutCounts()),
     ],
 )
-def test_a_text_names_what_it_asserts_or_denies(text: str, named: Named) -> None:
-    assert HELD_OUT.named(read_text(text, LEXICON)) == named
+def test_a_text_names_what_it_asserts_or_denies(text: str, counts: HeldOutCounts) -> None:
+    assert HELD_OUT.counts_named(read_text(text, LEXICON)) == counts

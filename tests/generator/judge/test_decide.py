@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generator.judge.decide import _matching, decide
+from generator.judge.decide import _can_match, decide
 from generator.judge.geometry import SceneGeometry, read_scene
-from generator.judge.meaning import Meaning, Thing
+from generator.judge.meaning import Meaning, ObjectMention
 from tests.generator.judge.hand_made_scenes import TERMS, decided, scene
 
 TWO = scene("red metal cube -1 0", "blue rubber sphere 1 0.1", environment="studio")
@@ -95,7 +95,7 @@ def naive(said: Meaning, shown: SceneGeometry) -> bool | None:
     """Rules 1 to 7 as they are written, without any thought of speed: 1 is true, -1 false and 0
     undecided."""
 
-    def fits(thing: Thing, i: int) -> bool:
+    def fits(thing: ObjectMention, i: int) -> bool:
         category, values = shown.objects[i]
         has = {("shape", category), *values.items()}
         return (
@@ -105,7 +105,7 @@ def naive(said: Meaning, shown: SceneGeometry) -> bool | None:
         )
 
     def relation(name: str, i: int, j: int) -> int:
-        (x, y), (other_x, other_y) = shown.along[i], shown.along[j]
+        (x, y), (other_x, other_y) = shown.ground[i], shown.ground[j]
         step = {
             "left": other_x - x,
             "right": x - other_x,
@@ -115,23 +115,23 @@ def naive(said: Meaning, shown: SceneGeometry) -> bool | None:
         return 0 if abs(step) < 0.2 else 1 if step > 0 else -1
 
     def reading(none_of: bool) -> int:
-        uses = Counter(place for s, _, o, _ in said.links for place in (s, o))
-        free = {o for _, _, o, holds in said.links if none_of and not holds and uses[o] == 1}
-        singles = [i for i, thing in enumerate(said.things) if thing.number == 1 and i not in free]
+        uses = Counter(place for s, _, o, _ in said.relations for place in (s, o))
+        free = {o for _, _, o, holds in said.relations if none_of and not holds and uses[o] == 1}
+        singles = [i for i, thing in enumerate(said.objects) if thing.number == 1 and i not in free]
         truths = [-1]
         for chosen in itertools.permutations(range(len(shown.objects)), len(singles)):
             given = dict(zip(singles, chosen, strict=True))
             if all(j in fitting[i] for i, j in given.items()):
                 parts = [1]
-                for s, name, o, holds in said.links:
+                for s, name, o, holds in said.relations:
                     others = fitting[o] - {given[s]} if o in free else {given[o]}
                     parts += [relation(name, given[s], j) * (1 if holds else -1) for j in others]
                 truths.append(min(parts))
         return max(truths)
 
-    fitting = [{i for i in range(len(shown.objects)) if fits(thing, i)} for thing in said.things]
+    fitting = [{i for i in range(len(shown.objects)) if fits(thing, i)} for thing in said.objects]
     first, second = reading(False), reading(True)
-    parts, counts = [first if first == second else 0], [thing.number for thing in said.things]
+    parts, counts = [first if first == second else 0], [thing.number for thing in said.objects]
     for found, number in zip(map(len, fitting), counts, strict=True):
         if number != 1:
             parts.append(1 if found == number else 0 if found > number > 0 else -1)
@@ -145,7 +145,7 @@ def naive(said: Meaning, shown: SceneGeometry) -> bool | None:
     return {1: True, 0: None, -1: False}[-truth if said.denied else truth]
 
 
-def random_thing(draw: random.Random) -> Thing:
+def random_thing(draw: random.Random) -> ObjectMention:
     attributes = tuple(
         sorted(
             (kind, draw.choice(values)) for kind, values in CHOICES.items() if draw.random() < 0.3
@@ -155,7 +155,7 @@ def random_thing(draw: random.Random) -> Thing:
     if draw.random() < 0.2:
         kind = draw.choice([kind for kind in (*CHOICES, "shape") if kind not in dict(attributes)])
         without = (kind, draw.choice(CHOICES.get(kind, CATEGORIES)))
-    return Thing(draw.choice([*CATEGORIES, None, None]), attributes, without)
+    return ObjectMention(draw.choice([*CATEGORIES, None, None]), attributes, without)
 
 
 def random_said(draw: random.Random, most: int) -> Meaning:
@@ -205,7 +205,7 @@ def test_crowded_scenes_do_not_explode() -> None:
     draw = random.Random(0)
     begun = time.perf_counter()
     for _ in range(200):
-        things = tuple(Thing(None) for _ in range(draw.choice([6, 9, 10])))
+        things = tuple(ObjectMention(None) for _ in range(draw.choice([6, 9, 10])))
         pairs = list(itertools.permutations(range(len(things)), 2))
         links = tuple(
             (i, draw.choice(list(TERMS.relations)), j, True) for i, j in draw.sample(pairs, 8)
@@ -214,13 +214,13 @@ def test_crowded_scenes_do_not_explode() -> None:
     assert time.perf_counter() - begun < 10
 
 
-def test_matching_leaves_no_cycles_behind() -> None:
+def test_can_match_leaves_no_cycles_behind() -> None:
     """`gen verify` runs without the collector of cycles, so what is left would fill the memory."""
     gc.collect()
     gc.disable()
     try:
-        assert _matching([0b001, 0b011, 0b111])
-        assert not _matching([0b011, 0b011, 0b011])
+        assert _can_match([0b001, 0b011, 0b111])
+        assert not _can_match([0b011, 0b011, 0b011])
         assert gc.collect() == 0
     finally:
         gc.enable()

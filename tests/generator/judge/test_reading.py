@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generator.judge.lexicon import Lexicon, UnreadableError
-from generator.judge.meaning import Meaning, Thing
+from generator.judge.meaning import Meaning, ObjectMention
 from generator.judge.text_reader import read_text
 from tests.generator.judge.hand_made_scenes import FARM, FARM_LEXICON, LEXICON, form, thing
 
@@ -37,13 +37,13 @@ from tests.generator.judge.hand_made_scenes import FARM, FARM_LEXICON, LEXICON, 
 )
 def test_words_of_several_words(text: str, things: list[tuple[str | None, dict[str, str]]]) -> None:
     said = read_text(text, FARM_LEXICON)
-    assert [(each.category, dict(each.attributes)) for each in said.things] == things
+    assert [(each.category, dict(each.attributes)) for each in said.objects] == things
 
 
 def test_the_longest_phrase_that_gives_a_reading_is_read() -> None:
     longer = read_text("an emu in a desert under a cloudy sky", FARM_LEXICON)
-    assert longer == Meaning((Thing("emu"),), environment="sky")
-    assert read_text("an emu that is in a pig", FARM_LEXICON).links == ((0, "near", 1, True),)
+    assert longer == Meaning((ObjectMention("emu"),), environment="sky")
+    assert read_text("an emu that is in a pig", FARM_LEXICON).relations == ((0, "near", 1, True),)
 
 
 def test_a_word_with_two_meanings_is_not_read() -> None:
@@ -296,7 +296,7 @@ def test_any_words_are_read_or_refused(words: list[str]) -> None:
         said = read_text(text, LEXICON)
     except UnreadableError:
         return
-    assert said.things
+    assert said.objects
 
 
 OTHERS = dict(

@@ -13,8 +13,9 @@ from generator.plan.evaluated import (
     planned_scenes,
     scenes_to_plan,
 )
-from generator.plan.job import prepare_world
+from generator.plan.options import WorldOptions
 from generator.plan.plan import plan_parts
+from generator.plan.prepare import prepare
 from generator.vocabulary.schema import read_vocabulary
 
 
@@ -68,7 +69,7 @@ def test_other_designs_are_collected_too(family: str, request_: HoldoutRequest, 
 
 def test_turns_of_a_rotation_are_one_design_and_twins_count() -> None:
     scenes = "train=600,val=40,partial=60,unseen=120"
-    prepared, _ = prepare_world(holdout="turns=4", scenes=scenes, pairs=True)
+    prepared = prepare(WorldOptions(holdout="turns=4", scenes=scenes, pairs=True))
     (design,) = planned_scenes(prepared.planned, prepared.holdouts, prepared.vocabulary)
     assert design.rotation
     assert (len(design), design.block_count, design.cluster_count) == (120, 4, 48)

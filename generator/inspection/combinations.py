@@ -1,0 +1,111 @@
+"""Cuts a thumbnail of every value on every category out of a world's images, for the sheet and the
+page of `gen preview`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from PIL import Image
+
+from generator.dataset.reader import World
+from generator.holdout.holdout import Binding, Holdout
+from generator.vocabulary.schema import parse_vocabulary
+
+THUMBNAIL_SIDE = 112
+"""Width and height of a thumbnail, pixels."""
+_MARGIN = 0.12
+"""Width of the margin around an object, as a share of its box."""
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A value on a category."""
+
+    value: str
+    category: str
+    is_held_out: bool
+    """Whether training never shows it."""
+    thumbnail: Image.Image | None
+    """The object, cut out of the image that shows it largest; None if no image shows it."""
+
+
+@dataclass(frozen=True)
+class CombinationGrid:
+    """All values of the tested kind, on all categories."""
+
+    kind: str
+    """The tested kind of attribute."""
+    category_word: str
+    """The vocabulary's word for categories."""
+    categories: list[str]
+    """The columns."""
+    rows: dict[str, list[Combination]]
+    """The combinations of each value, in the order of the columns."""
+
+
+@dataclass(frozen=True)
+class _ShownObject:
+    """An object in an image."""
+
+    scene_id: str
+    box: tuple[int, int, int, int]
+    """Left, top, right, bottom; pixels."""
+    visible_area: float
+    """Pixels."""
+
+
+def combination_grid(world: World, holdout_data: Mapping[str, Any]) -> CombinationGrid:
+    """The grid of values and categories of a world.
+
+    Args:
+        world: The world.
+        holdout_data: Contents of the holdout.json of one of its benchmarks.
+    """
+    holdout = Holdout.from_dict(holdout_data)
+    vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
+    largest = _largest_objects(world, holdout.kind)
+    rows = {}
+    for value in vocabulary.values(holdout.kind):
+        rows[value] = [
+            Combination(
+                value=value,
+                category=category,
+                is_held_out=holdout.holds_out(value, category) or holdout.absent(value, category),
+                thumbnail=_cut_out(world, largest.get((value, category))),
+            )
+            for category in vocabulary.objects
+        ]
+    return CombinationGrid(holdout.kind, holdout.category, list(vocabulary.objects), rows)
+
+
+def _largest_objects(world: World, kind: str) -> dict[Binding, _ShownObject]:
+    """For each combination, the object with the largest visible area; on ties, the object of the
+    first scene."""
+    largest: dict[Binding, _ShownObject] = {}
+    for batch in world.batches("scenes", ("scene_id", "status", "objects")):
+        for row in batch.to_pylist():
+            if row["status"] != "ok":
+                continue
+            for each in row["objects"]:
+                binding = (dict(each["attributes"])[kind], each["category"])
+                left, top, right, bottom = each["amodal_box"]
+                area = (right - left) * (bottom - top) * each["visible_fraction"]
+                if binding not in largest or area > largest[binding].visible_area:
+                    largest[binding] = _ShownObject(
+                        row["scene_id"], (left, top, right, bottom), area
+                    )
+    return largest
+
+
+def _cut_out(world: World, shown: _ShownObject | None) -> Image.Image | None:
+    """The square around an object, with a margin, moved into the image at its edges."""
+    if shown is None:
+        return None
+    image = world.image(shown.scene_id)
+    left, top, right, bottom = shown.box
+    wanted_side = max(right - left, bottom - top) * (1 + 2 * _MARGIN)
+    side = min(wanted_side, *image.size)
+    x = min(max((left + right - side) / 2, 0), image.width - side)
+    y = min(max((top + bottom - side) / 2, 0), image.height - side)
+    size = (THUMBNAIL_SIDE, THUMBNAIL_SIDE)
+    return image.resize(size, Image.Resampling.LANCZOS, (x, y, x + side, y + side))
