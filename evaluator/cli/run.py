@@ -111,11 +111,11 @@ def run(
     turns: list[str] | list[str | None] = [benchmark]
     if asks_for_turns(benchmark, models):
         turns = names_of_turns(dataset, benchmark)
-    else:
-        check_dataset(dataset, benchmark)
     for turn in turns:
         for model in models:
             check_early(read_spec(of_turn(model, turn)), device=options["device"])
+    if not asks_for_turns(benchmark, models):
+        check_dataset(dataset, benchmark)
     from evaluator.api import evaluate
     from evaluator.cli.results_table import print_results
     from evaluator.runs.dataset import Dataset
