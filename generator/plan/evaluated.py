@@ -212,7 +212,7 @@ def dealt_scenes(
 def _unseen_arrangements(bindings: Sequence[Binding]) -> list[Arrangement]:
     """Pairs of held-out bindings that stay held out if their objects exchange values."""
     held_out = set(bindings)
-    arrangements = []
+    arrangements: list[Arrangement] = []
     for (value, category), (other_value, other_category) in combinations(bindings, 2):
         exchanged = {(value, other_category), (other_value, category)}
         if value != other_value and category != other_category and exchanged <= held_out:
