@@ -65,6 +65,23 @@ def test_what_a_training_adds_to_both_sides_cancels_in_a_crossover() -> None:
     )
 
 
+@pytest.mark.parametrize(("right_unseen", "value"), [(0.0, 1.0), (1.0, 0.0)])
+def test_a_gap_in_whose_splits_nothing_varies_has_an_interval(
+    right_unseen: float, value: float
+) -> None:
+    """Two turns over the same 24 images: all are right where seen, and all or none where unseen."""
+    seen = [items("a", "a0", range(24), [1] * 24), items("b", "b0", range(24, 48), [1] * 24)]
+    unseen = [
+        items("a", "a0", range(24, 48), [right_unseen] * 24),
+        items("b", "b0", range(24), [right_unseen] * 24),
+    ]
+    gap, same_images = gap_over_runs(list(zip(seen, unseen, strict=True)))
+    assert (gap.value, same_images) == (value, True)
+    assert (gap.low > 0) == (value > 0)
+    assert gap.low < gap.high
+    assert (gap.p < 0.01) == (value > 0)
+
+
 def test_the_influences_have_the_mean_of_the_difference() -> None:
     first, second = (
         items("a", "", range(4), [1, 1, 0, 1]),
