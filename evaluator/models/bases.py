@@ -47,24 +47,58 @@ class TowerEncoder(DualEncoder, ABC):
 
     @abstractmethod
     def text_inputs(self, texts: Sequence[str]) -> dict[str, torch.Tensor]:
-        """Inputs of the text tower by name, int64 (n, length)."""
+        """Prepare texts.
+
+        Args:
+            texts: n texts.
+
+        Returns:
+            Inputs of the text tower by name, int64 (n, length).
+        """
 
     @abstractmethod
     def text_features(self, inputs: Mapping[str, torch.Tensor]) -> torch.Tensor:
-        """Embeddings (n, d), not normalised, of the output of `text_inputs`; with gradients if
-        enabled."""
+        """Embed texts, with gradients if they are enabled.
+
+        Args:
+            inputs: The output of `text_inputs` for n texts.
+
+        Returns:
+            Embeddings (n, d), not normalised.
+        """
 
     @abstractmethod
     def image_features(self, images: Sequence[Any]) -> torch.Tensor:
-        """Embeddings (n, d), not normalised, of outputs of `prepare`; with gradients if enabled."""
+        """Embed images, with gradients if they are enabled.
+
+        Args:
+            images: n outputs of `prepare`.
+
+        Returns:
+            Embeddings (n, d), not normalised.
+        """
 
     @abstractmethod
     def prepare_image(self, image: Image.Image) -> Any:
-        """The model's own preprocessing of an RGB image, for `prepare`."""
+        """The model's own preprocessing, for `prepare`.
+
+        Args:
+            image: An RGB image, with overrides of preprocessing applied.
+
+        Returns:
+            An input of `image_features`.
+        """
 
     @abstractmethod
     def token_counts(self, texts: Sequence[str]) -> list[int]:
-        """The number of tokens of each text before truncation, special tokens included."""
+        """Count tokens, so that a run can say which texts are truncated.
+
+        Args:
+            texts: n texts.
+
+        Returns:
+            The number of tokens of each text before truncation, special tokens included.
+        """
 
     def override_preprocessing(self, options: ImageOptions) -> None:
         """Set overrides of preprocessing, which the cache key and run.json then hold.
@@ -132,11 +166,26 @@ class CrossEncoder(PairScorer, ABC):
 
     @abstractmethod
     def _encode_images(self, images: Sequence[Image.Image]) -> list[torch.Tensor]:
-        """Features of each image, on the model's device."""
+        """Compute what pairs of an image have in common.
+
+        Args:
+            images: RGB images.
+
+        Returns:
+            Features of each image, on the model's device.
+        """
 
     @abstractmethod
     def _score(self, features: Sequence[torch.Tensor], texts: Sequence[str]) -> torch.Tensor:
-        """Scores (n, channels) of n pairs of image features and texts."""
+        """Score pairs.
+
+        Args:
+            features: The features of the image of each of n pairs; pairs of an image share them.
+            texts: The text of each pair.
+
+        Returns:
+            Scores (n, channels); higher means that the text fits better.
+        """
 
     @torch.inference_mode()
     def score_pairs(
