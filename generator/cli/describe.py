@@ -28,7 +28,10 @@ from generator.describe.protocols import protocol_names
 
 if TYPE_CHECKING:
     from generator.dataset.reader import World
+    from generator.describe.benchmark import BenchmarkSummary
     from generator.holdout.holdout import Holdout
+    from generator.plan.evaluated import EvaluatedScenes
+    from generator.vocabulary.schema import Vocabulary
 
 _FEW_SCENES = 10
 """With fewer scenes of `unseen`, an accuracy of 75% has an interval of more than 25 points on
@@ -199,14 +202,16 @@ def describe(
     result(data, as_json, name)
 
 
-def _check_default_block(world: "World", holdouts: "Sequence[Holdout]", name: str) -> None:
+def _check_default_block(
+    world: "World", vocabulary: "Vocabulary", holdouts: "Sequence[Holdout]", name: str
+) -> None:
     """Raise UserError if the default block, which the user did not choose, leaves next to nothing
     to measure."""
     from generator.describe.scenes import evaluated_scenes
     from generator.holdout.request import design_of
 
     for holdout in holdouts:
-        (evaluated,) = evaluated_scenes(world, [holdout])
+        (evaluated,) = evaluated_scenes(world, vocabulary, [holdout])
         if 0 < len(evaluated) < _FEW_SCENES:
             raise UserError(
                 f"Without --holdout, gen split holds out {design_of(holdout).summary(holdout)}, "
@@ -267,12 +272,10 @@ def split(
     from generator.base.paths import check_benchmark_name
     from generator.base.store import shown
     from generator.dataset.reader import Dataset
-    from generator.describe.benchmark import ALREADY_EXISTS, describe_world
+    from generator.describe.benchmark import describe_world
     from generator.describe.request import check_exposed, first_request
     from generator.describe.scenes import dosed_holdouts, evaluated_scenes
-    from generator.holdout.possible import balance_note
     from generator.holdout.request import HoldoutRequest, design_of, parse_seeds
-    from generator.plan.power import sentence
     from generator.vocabulary.schema import parse_vocabulary
 
     block_seeds = parse_seeds(block_seed)
@@ -290,16 +293,17 @@ def split(
         )
     if power:
         check_power(context, "exposed_negatives", "name", "replace")
-        print_power(evaluated_scenes(opened.world, holdouts), holdouts[0], vocabulary, as_json)
+        designs = evaluated_scenes(opened.world, vocabulary, holdouts)
+        print_power(designs, holdouts[0], vocabulary, as_json)
         return
     if exposed_negatives:
         check_exposed(holdouts)
     if not holdout:
-        _check_default_block(opened.world, holdouts, shown(dataset))
-    scenes_of: dict[str, dict[str, int]] = {}
+        _check_default_block(opened.world, vocabulary, holdouts, shown(dataset))
+    summaries: dict[str, BenchmarkSummary] = {}
     for block in holdouts:
         block_name = design_of(block).benchmark_name(block) if name is None else name
-        summary = describe_world(
+        summaries[block_name] = describe_world(
             dataset,
             opened.world,
             holdout=block,
@@ -308,31 +312,55 @@ def split(
             progress=Bar(),
             replace=replace,
         )
-        scenes_of[block_name] = summary.scenes
-        if not summary.written:
-            say(ALREADY_EXISTS.format(block_name))
-        say(f"Held out: {design_of(block).summary(block)}.")
-        (evaluated,) = evaluated_scenes(opened.world, [block])
-        if 0 < len(evaluated) < _FEW_SCENES:
-            say(
-                f"Only {len(evaluated)} scenes are {evaluated.split}: hold out more, or render "
-                f"more scenes. {sentence(evaluated)}"
-            )
-        note = balance_note(block)
-        if note:
-            say(f"Note: {note}")
-        for line in describe_empty_cells(summary.empty_cells):
-            say(line)
-        counts = ", ".join(f"{split_name} {n:,}" for split_name, n in summary.scenes.items())
-        say(f"Scenes: {counts}. Next: gen verify {shown(dataset)} --benchmark {block_name}")
-    first = next(iter(scenes_of))
+        # After the benchmark, which is worth having even if too few scenes are left to measure.
+        (evaluated,) = evaluated_scenes(opened.world, vocabulary, [block])
+        _say_benchmark(shown(dataset), block_name, block, summaries[block_name], evaluated)
+    first = next(iter(summaries))
     data = {
         "dataset": shown(dataset),
         "benchmark": first,
-        "scenes": scenes_of[first],
-        "benchmarks": scenes_of,
+        "scenes": summaries[first].scenes,
+        "benchmarks": {block_name: summary.scenes for block_name, summary in summaries.items()},
     }
-    result(data, as_json, "\n".join(scenes_of))
+    result(data, as_json, "\n".join(summaries))
+
+
+def _say_benchmark(
+    dataset: str,
+    name: str,
+    holdout: "Holdout",
+    summary: "BenchmarkSummary",
+    evaluated: "EvaluatedScenes",
+) -> None:
+    """Say what a new benchmark holds out, what it lacks, and what to do next.
+
+    Args:
+        dataset: the dataset, as the user names it.
+        name: name of the benchmark.
+        holdout: what it holds out.
+        summary: what it has.
+        evaluated: the scenes that decide its main result.
+    """
+    from generator.describe.benchmark import ALREADY_EXISTS
+    from generator.holdout.possible import balance_note
+    from generator.holdout.request import design_of
+    from generator.plan.power import sentence
+
+    if not summary.written:
+        say(ALREADY_EXISTS.format(name))
+    say(f"Held out: {design_of(holdout).summary(holdout)}.")
+    if 0 < len(evaluated) < _FEW_SCENES:
+        say(
+            f"Only {len(evaluated)} scenes are {evaluated.split}: hold out more, or render more "
+            f"scenes. {sentence(evaluated)}"
+        )
+    note = balance_note(holdout)
+    if note:
+        say(f"Note: {note}")
+    for line in describe_empty_cells(summary.empty_cells):
+        say(line)
+    counts = ", ".join(f"{split_name} {n:,}" for split_name, n in summary.scenes.items())
+    say(f"Scenes: {counts}. Next: gen verify {dataset} --benchmark {name}")
 
 
 AUDITED = 300

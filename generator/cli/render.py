@@ -140,50 +140,15 @@ def render(
 
     values = values_given(context, options)
     farm = options["farm"]
-    slurm_options_given = _OF_SLURM & options_given(context).keys()
-    if farm != "slurm" and slurm_options_given:
-        raise UserError(
-            f"--{min(slurm_options_given).replace('_', '-')} is about jobs of Slurm; add --farm "
-            f"slurm, or leave it out."
-        )
+    _check_slurm_options(context, farm)
     dataset: Dataset | None
     if source is not None:
-        for name, option in options_given(context).items():
-            if name not in _FITS_FROM:
-                raise UserError(
-                    f"--from {source} renders the recorded scenes, so {option} has no effect; "
-                    f"leave it out."
-                )
-        if farm == "slurm":
-            raise UserError(
-                f"--from {source} renders on this machine or with Ray; leave --farm slurm out."
-            )
+        _check_options_of_from(context, source, farm)
         dataset = api.render_again(source, progress=Bar(), **values)
         say(f"Benchmarks: {', '.join(dataset.benchmark_names()) or 'none'}.")
     elif farm == "slurm":
-        shard_options = {"shard", "address"} & values.keys()
-        if shard_options:
-            raise UserError(
-                f"--farm slurm makes the shards itself, without --{min(shard_options)}; leave it "
-                f"out."
-            )
-        del values["farm"]
-        if values.pop("dry_run", False):
-            script_values = {
-                name: value for name, value in values.items() if name not in _OF_WRITING
-            }
-            script = api.slurm_script(planned, **script_values)
-            say(script.cost)
-            result(asdict(script), as_json, script.script)
-            return
-        dataset = api.render_on_slurm(
-            planned, exposed_negatives=exposed_negatives, progress=Bar(), **values
-        )
+        dataset = _render_on_slurm(planned, exposed_negatives, values, as_json)
         if dataset is None:
-            say(
-                "Run the same command again, with --wait, to follow the jobs and to merge their "
-                "scenes."
-            )
             return
     else:
         dataset = api.render(planned, exposed_negatives=exposed_negatives, progress=Bar(), **values)
@@ -196,6 +161,71 @@ def render(
         result({"dataset": name, "shard": shard}, as_json, name)
     else:
         print_dataset(dataset, as_json)
+
+
+def _check_slurm_options(context: click.Context, farm: str) -> None:
+    """Raise UserError if an option about jobs of Slurm has no effect."""
+    names = _OF_SLURM & options_given(context).keys()
+    if farm != "slurm" and names:
+        raise UserError(
+            f"--{min(names).replace('_', '-')} is about jobs of Slurm; add --farm slurm, or leave "
+            f"it out."
+        )
+
+
+def _check_options_of_from(context: click.Context, source: Path, farm: str) -> None:
+    """Raise UserError if an option has no effect on recorded scenes."""
+    for name, option in options_given(context).items():
+        if name not in _FITS_FROM:
+            raise UserError(
+                f"--from {source} renders the recorded scenes, so {option} has no effect; leave it "
+                f"out."
+            )
+    if farm == "slurm":
+        raise UserError(
+            f"--from {source} renders on this machine or with Ray; leave --farm slurm out."
+        )
+
+
+def _render_on_slurm(
+    planned: Path | None, exposed_negatives: bool, values: dict[str, Any], as_json: bool
+) -> "Dataset | None":
+    """Render by jobs of Slurm.
+
+    Args:
+        planned: a folder made by `gen plan`; None to plan a world from the options.
+        exposed_negatives: whether training negatives may name held-out bindings.
+        values: the other options that the user gave.
+        as_json: print the script as JSON.
+
+    Returns:
+        The dataset; None if jobs are only submitted, or if only their script is printed.
+
+    Raises:
+        UserError: an option has no effect on jobs.
+    """
+    from generator import api
+
+    shard_options = {"shard", "address"} & values.keys()
+    if shard_options:
+        raise UserError(
+            f"--farm slurm makes the shards itself, without --{min(shard_options)}; leave it out."
+        )
+    values = {name: value for name, value in values.items() if name != "farm"}
+    if values.pop("dry_run", False):
+        of_script = {name: value for name, value in values.items() if name not in _OF_WRITING}
+        script = api.slurm_script(planned, **of_script)
+        say(script.cost)
+        result(asdict(script), as_json, script.script)
+        return None
+    dataset = api.render_on_slurm(
+        planned, exposed_negatives=exposed_negatives, progress=Bar(), **values
+    )
+    if dataset is None:
+        say(
+            "Run the same command again, with --wait, to follow the jobs and to merge their scenes."
+        )
+    return dataset
 
 
 def check_content(context: click.Context) -> None:

@@ -155,7 +155,7 @@ class Captioner:
         names: set[tuple[str, str]] = set()
         for mention in form.objects:
             names.update(mention.attributes)
-            names.update(mention.without)
+            names.update(mention.without)  # a model has to know the word that is denied
             if mention.category is not None:
                 names.add((self.vocabulary.category, mention.category))
         return names
@@ -257,7 +257,9 @@ class Draft:
         pair = self.pick(pairs)
         if pair is None:
             return None
-        return self.name_objects(pair if self.stream.below(2) else pair[::-1], (self.tested,))
+        # In random order, or the first mention would always be the object on the left.
+        order = pair if self.stream.below(2) else pair[::-1]
+        return self.name_objects(order, (self.tested,))
 
     def _is_tested(self, i: int, j: int) -> bool:
         """Whether exchanging the tested values of two objects tests the split of the scene."""
@@ -450,6 +452,7 @@ class Draft:
         if not foils:
             return None
         forms = [form, *(foil.form for foil in foils), *also]
+        # One template for all texts of an item, or it would tell the caption from its foils.
         undenied = [other for other in forms if not other.negated]
         template = self.captioner.draw_template(undenied, self.stream, among)
         if template is None:

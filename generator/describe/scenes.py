@@ -17,7 +17,7 @@ from generator.language.walk import Subgraph
 from generator.plan.evaluated import EvaluatedScenes, design_name, empty_scenes
 from generator.plan.store import Assigned
 from generator.scene.scene import Scene
-from generator.vocabulary.schema import Vocabulary, parse_vocabulary
+from generator.vocabulary.schema import Vocabulary
 
 
 class RenderedScene(NamedTuple):
@@ -227,10 +227,19 @@ def dosed_holdouts(
     ]
 
 
-def evaluated_scenes(world: World, holdouts: Sequence[Holdout]) -> list[EvaluatedScenes]:
-    """For each design of these holdouts, the rendered scenes of the split that decides its main
-    result."""
-    vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
+def evaluated_scenes(
+    world: World, vocabulary: Vocabulary, holdouts: Sequence[Holdout]
+) -> list[EvaluatedScenes]:
+    """Read the rendered scenes on which the main result of each design rests.
+
+    Args:
+        world: the world.
+        vocabulary: of the world.
+        holdouts: the holdouts of one or several designs.
+
+    Returns:
+        For each design, the scenes of the split that decides its main result.
+    """
     rules = [design_of(holdout).rule(vocabulary, holdout) for holdout in holdouts]
     designs: dict[str, EvaluatedScenes] = {}
     for holdout in holdouts:

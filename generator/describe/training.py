@@ -265,6 +265,7 @@ class TrainingTexts(Protocol):
         caption if both are equal."""
         objects = range(len(draft.facts))
         forms = []
+        # Evaluation mentions objects in either order.
         for order in (objects, objects[::-1]):
             form = merge_equal_mentions(draft.name_objects(order, (draft.tested,)))
             if form not in forms:
@@ -286,6 +287,7 @@ class TrainingTexts(Protocol):
                     pairs_of.setdefault(name, []).append((i, j))
         if not pairs_of:
             return []
+        # Relations differ in how often they hold, but each is named equally often.
         name = self._used_ways.pick(list(pairs_of), draft.stream)
         i, j = pairs_of[name][draft.stream.below(len(pairs_of[name]))]
         return [Caption(draft.name_related_pair(i, name, j))]

@@ -78,15 +78,15 @@ def draw_classes(
     """
     list_options = [option for option in holdout_options if option != THREE_OBJECTS] or ["classes"]
     tasks: tuple[str, ...] = TASKS
-    asked = list_options
+    recorded_options = list_options
     if THREE_OBJECTS in holdout_options:
-        tasks, asked = (*TASKS, "three-object"), [*list_options, THREE_OBJECTS]
+        tasks, recorded_options = (*TASKS, "three-object"), [*list_options, THREE_OBJECTS]
     match = _OPTION.fullmatch(list_options[0]) if len(list_options) == 1 else None
     if not match:
         raise UserError(
             f"Expected --holdout of the design gzsl to be classes, a preset with class lists, "
             f"classes=17/4/11 (train/ood_val/ood_test), or texture:animal=classes, with "
-            f"{THREE_OBJECTS} beside drawn lists, got '{' '.join(asked)}'."
+            f"{THREE_OBJECTS} beside drawn lists, got '{' '.join(recorded_options)}'."
         )
     kind = check_kind(match[0], match["kind"], match["category"], vocabulary)
     values, objects = vocabulary.values(kind), list(vocabulary.objects)
@@ -113,7 +113,7 @@ def draw_classes(
         vocabulary=vocabulary,
         kind=kind,
         tasks=tasks,
-        asked=asked,
+        asked=recorded_options,
         block_seed=block_seed,
     )
 

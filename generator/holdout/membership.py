@@ -90,17 +90,30 @@ class Rule(Protocol):
     """Assigns scenes to the splits of a holdout."""
 
     @property
-    def vocabulary(self) -> Vocabulary: ...
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary of the scenes."""
+        ...
+
     @property
-    def holdout(self) -> Holdout: ...
+    def holdout(self) -> Holdout:
+        """The holdout."""
+        ...
+
     @property
-    def splits(self) -> tuple[str, ...]: ...
+    def splits(self) -> tuple[str, ...]:
+        """The names of all splits, in the order in which tables list them."""
+        ...
 
     def place(
         self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = ""
     ) -> Placing:
-        """Split and held-out content of a scene with these bindings, left object first, and
-        relations."""
+        """The split of a scene, and what it shows of the holdout.
+
+        Args:
+            arrangement: the binding of each object, left object first.
+            facts: the relations that hold; only held-out ones matter.
+            scene_id: of the scene, by which some rules divide scenes with the same content.
+        """
         ...
 
 

@@ -105,9 +105,9 @@ def encoded(linear: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(clipped <= 0.0031308, 12.92 * clipped, 1.055 * clipped ** (1 / 2.4) - 0.055)
 
 
-def decoded(shown: NDArray[np.float64]) -> NDArray[np.float64]:
+def decoded(srgb: NDArray[np.float64]) -> NDArray[np.float64]:
     """The inverse of `encoded`: linear light of sRGB, both 0..1."""
-    return np.where(shown <= 0.04045, shown / 12.92, ((shown + 0.055) / 1.055) ** 2.4)
+    return np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
 
 
 def _visible_normals(vocabulary: Vocabulary) -> NDArray[np.float64]:

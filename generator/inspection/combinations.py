@@ -86,10 +86,10 @@ def _largest_objects(world: World, kind: str) -> dict[Binding, _ShownObject]:
         for row in batch.to_pylist():
             if row["status"] != "ok":
                 continue
-            for each in row["objects"]:
-                binding = (dict(each["attributes"])[kind], each["category"])
-                left, top, right, bottom = each["amodal_box"]
-                area = (right - left) * (bottom - top) * each["visible_fraction"]
+            for listed in row["objects"]:
+                binding = (dict(listed["attributes"])[kind], listed["category"])
+                left, top, right, bottom = listed["amodal_box"]
+                area = (right - left) * (bottom - top) * listed["visible_fraction"]
                 if binding not in largest or area > largest[binding].visible_area:
                     largest[binding] = _ShownObject(
                         row["scene_id"], (left, top, right, bottom), area
@@ -97,12 +97,12 @@ def _largest_objects(world: World, kind: str) -> dict[Binding, _ShownObject]:
     return largest
 
 
-def _cut_out(world: World, shown: _ShownObject | None) -> Image.Image | None:
+def _cut_out(world: World, shown_object: _ShownObject | None) -> Image.Image | None:
     """The square around an object, with a margin, moved into the image at its edges."""
-    if shown is None:
+    if shown_object is None:
         return None
-    image = world.image(shown.scene_id)
-    left, top, right, bottom = shown.box
+    image = world.image(shown_object.scene_id)
+    left, top, right, bottom = shown_object.box
     wanted_side = max(right - left, bottom - top) * (1 + 2 * _MARGIN)
     side = min(wanted_side, *image.size)
     x = min(max((left + right - side) / 2, 0), image.width - side)

@@ -68,8 +68,8 @@ def color_distances(pixels: Pixels, colors: Pixels) -> NDArray[np.float64]:
     >>> color_distances(np.array([[1.0, 0, 0]]), np.array([[1.0, 0, 0], [0, 0, 1.0]])).round()
     array([[ 0., 53.]])
     """
-    shown = rgb2lab(encoded(_BRIGHTNESSES[:, None, None] * colors))
-    by_brightness = deltaE_ciede2000(rgb2lab(pixels)[:, None, None], shown[None])
+    lit_colors = rgb2lab(encoded(_BRIGHTNESSES[:, None, None] * colors))
+    by_brightness = deltaE_ciede2000(rgb2lab(pixels)[:, None, None], lit_colors[None])
     nearest: NDArray[np.float64] = by_brightness.min(1)
     return nearest
 
@@ -123,8 +123,8 @@ class DeclaredColors:
         common_rgb = np.array([ImageColor.getrgb(_COMMON_COLORS[name]) for name in names]) / 255
         common = rgb2lab(common_rgb)
         for own, name in enumerate(names):
-            shown = rgb2lab(encoded(_BRIGHTNESSES[:, None] * np.array(self._linear[name])))
-            distances = deltaE_ciede2000(shown[:, None], common[None]).min(0)
+            lit_color = rgb2lab(encoded(_BRIGHTNESSES[:, None] * np.array(self._linear[name])))
+            distances = deltaE_ciede2000(lit_color[:, None], common[None]).min(0)
             nearest = int(distances.argmin())
             if distances[own] - distances[nearest] > _CLEARLY:
                 yield (

@@ -17,37 +17,37 @@ _LARGEST_FILE = 1 << 30  # bytes
 _ROWS_AT_ONCE = 1_000  # rows that are Python objects at the same time
 
 Difference = tuple[str, str]
-"""What the given file has, and what the file that was made again has in its place."""
+"""What the original file has, and what the file that was made again has in its place."""
 
 
-def folder_differences(given: Path, remade: Path) -> Iterator[str]:
+def folder_differences(original: Path, remade: Path) -> Iterator[str]:
     """A sentence for each file of a component that differs.
 
     Files of scenes are compared by their digests in SHA256SUMS; the judge checks their bytes.
     """
     names = set()
-    for folder in (given, remade):
+    for folder in (original, remade):
         names |= {path.name for path in folder.iterdir() if path.is_file()}
     for name in sorted(names - {*ABOUT}):
-        difference = file_difference(given / name, remade / name)
+        difference = file_difference(original / name, remade / name)
         if difference is not None:
             yield difference
 
 
-def file_difference(given: Path, remade: Path) -> str | None:
+def file_difference(original: Path, remade: Path) -> str | None:
     """The first difference between two files as a sentence; None if they are identical."""
-    where = f"{given.parent.name}/{given.name}"
-    if not given.exists():
+    where = f"{original.parent.name}/{original.name}"
+    if not original.exists():
         return f"{where} is missing"
     if not remade.exists():
         return f"{where} is not among the files that are made again"
     try:
-        if sha256(given) == sha256(remade):
+        if sha256(original) == sha256(remade):
             return None
-        if given.suffix == ".parquet":
-            difference = _table_difference(given, remade)
+        if original.suffix == ".parquet":
+            difference = _table_difference(original, remade)
         else:
-            difference = _text_difference(given, remade)
+            difference = _text_difference(original, remade)
         # As when only the encoding differs.
         before, after = difference or ("other bytes", "the same content")
     except DAMAGE as error:
@@ -61,9 +61,11 @@ def same_rows(one: Path, other: Path) -> bool:
     return _table_difference(one, other) is None
 
 
-def _text_difference(given: Path, remade: Path) -> Difference | None:
+def _text_difference(original: Path, remade: Path) -> Difference | None:
     """The first line that differs."""
-    texts = [read_bytes(path, _LARGEST_FILE).decode("utf-8", "replace") for path in (given, remade)]
+    texts = [
+        read_bytes(path, _LARGEST_FILE).decode("utf-8", "replace") for path in (original, remade)
+    ]
     lines = zip_longest(*(text.splitlines() for text in texts), fillvalue="nothing")
     for number, (before, after) in enumerate(lines, 1):
         if before != after:
@@ -71,12 +73,12 @@ def _text_difference(given: Path, remade: Path) -> Difference | None:
     return None
 
 
-def _table_difference(given: Path, remade: Path) -> Difference | None:
+def _table_difference(original: Path, remade: Path) -> Difference | None:
     """The first value that differs, with the first column of its row; or a difference of
     schemas."""
-    if not read_schema(given).equals(read_schema(remade), check_metadata=True):
+    if not read_schema(original).equals(read_schema(remade), check_metadata=True):
         return "other columns, types or metadata", "those of the format and the request"
-    before, after = read_table(given), read_table(remade)
+    before, after = read_table(original), read_table(remade)
     for start in range(0, max(len(before), len(after)), _ROWS_AT_ONCE):
         difference = _slice_difference(
             before.slice(start, _ROWS_AT_ONCE), after.slice(start, _ROWS_AT_ONCE)

@@ -164,17 +164,17 @@ def _textures(vocabulary: Vocabulary) -> Iterator[Finding]:
 def _legibility(vocabulary: Vocabulary) -> Iterator[Finding]:
     """Names that a small network recognised in too few images of a shipped family, from which this
     family has them."""
-    for each in illegible(vocabulary):
-        largest_illegible = max(side for side in SIDES if each.percent_at(side) < LEGIBLE)
+    for row in illegible(vocabulary):
+        largest_illegible = max(side for side in SIDES if row.percent_at(side) < LEGIBLE)
         advice = "no size that was measured is enough"
-        if each.legible_from is not None:
-            advice = f"take {each.legible_from} or more"
+        if row.legible_from is not None:
+            advice = f"take {row.legible_from} or more"
         message = (
-            f"'{each.name}' of {each.kind} is named on {int(each.percent_at(largest_illegible))}% "
-            f"of images of {largest_illegible} pixels in the family '{each.family}', expected "
+            f"'{row.name}' of {row.kind} is named on {int(row.percent_at(largest_illegible))}% "
+            f"of images of {largest_illegible} pixels in the family '{row.family}', expected "
             f"{LEGIBLE:.0f}%; {advice}."
         )
-        yield Finding("note", "legibility", message, (each.name,), each.legible_from)
+        yield Finding("note", "legibility", message, (row.name,), row.legible_from)
 
 
 def _outlines(vocabulary: Vocabulary) -> Iterator[Finding]:

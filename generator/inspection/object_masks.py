@@ -42,9 +42,11 @@ def object_masks(scene: Scene, vocabulary: Vocabulary, size: tuple[int, int]) ->
         UserError: A mesh is not installed.
         ValueError: An object is not in front of the camera.
     """
-    whole = [object_mask(each, scene.camera, vocabulary, size) for each in scene.objects]
+    whole = [
+        object_mask(scene_object, scene.camera, vocabulary, size) for scene_object in scene.objects
+    ]
     eye = scene.camera.position
-    distances = [math.dist(eye, each.position) for each in scene.objects]
+    distances = [math.dist(eye, scene_object.position) for scene_object in scene.objects]
     nearest_first = sorted(range(len(whole)), key=distances.__getitem__)
     hidden = np.zeros(size[::-1], bool)
     masks: dict[int, ObjectMask] = {}

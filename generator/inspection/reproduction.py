@@ -1,12 +1,12 @@
 """Makes a dataset again from its recorded requests, in a scratch folder, and compares the files.
 
 Plans, recorded relations, texts, items, manifests, sums and cards are deterministic functions of
-the request. Poses and images are not: they are taken as given. The functions that wrote the dataset
-write it again:
+the request. Poses and images are not: they are taken from the dataset. The functions that wrote the
+dataset write it again:
 
 1. The world: the plan is made from the request (`write_plan`); each planned scene gets the recorded
    poses, boxes and images, and `WorldWriter` writes the world.
-2. Each benchmark over the given world (`describe_world`).
+2. Each benchmark over the original world (`describe_world`).
 3. dataset.json and the cards over all of them (`write_index`).
 
 Every file must be identical. A component that another version or other code wrote is not made
@@ -94,10 +94,10 @@ def _reproduce(
         scratch = Path(folder)
         if progress is None:
             with ProcessPoolExecutor(len(components), get_context("spawn")) as pool:
-                running = [pool.submit(each.reproduce, scratch) for each in components]
-                results = [_result_of(each) for each in running]
+                running = [pool.submit(component.reproduce, scratch) for component in components]
+                results = [_result_of(future) for future in running]
         else:
-            results = [each.reproduce(scratch, progress) for each in components]
+            results = [component.reproduce(scratch, progress) for component in components]
         cards = Reproduced(True, tuple(_card_findings(root, components, scratch)))
     world, *benchmarks = results
     return {
@@ -106,16 +106,16 @@ def _reproduce(
     }
 
 
-def _result_of(running: "Future[Reproduced]") -> Reproduced:
+def _result_of(future: "Future[Reproduced]") -> Reproduced:
     try:
-        return running.result()
+        return future.result()
     except BrokenProcessPool:  # as when memory ran out
         return Reproduced(False, (), "its process ended early")
 
 
 def _joined(*parts: Reproduced) -> Reproduced:
     reasons = dict.fromkeys(part.reason for part in parts if not part.done)
-    findings = tuple(each for part in parts for each in part.findings)
+    findings = tuple(difference for part in parts for difference in part.findings)
     return Reproduced(not reasons, findings, "; ".join(reasons))
 
 
@@ -134,7 +134,7 @@ class _Component:
         return Path("world") if self.name is None else Path("benchmarks") / self.name
 
     @property
-    def given(self) -> Path:
+    def original(self) -> Path:
         """The folder that is compared."""
         return self.root / self.path
 
@@ -148,21 +148,21 @@ class _Component:
 
     def reproduce(self, scratch: Path, progress: Progress = SILENT) -> Reproduced:
         """Make the component again and compare its files. If it cannot be made again, its remade
-        folder gets copies of its given files, for the cards."""
+        folder gets copies of its original files, for the cards."""
         remade = self.remade(scratch)
         try:
             reason = self._make(self._scratch_dataset(scratch), progress)
             if reason is None:
-                _adopt_encodings(self.given, remade)
-                differences = folder_differences(self.given, remade)
-                return Reproduced(True, tuple(finding(FAULT, each) for each in differences))
-            _copy_given(self.given, remade)
+                _adopt_encodings(self.original, remade)
+                differences = folder_differences(self.original, remade)
+                return Reproduced(True, tuple(finding(FAULT, sentence) for sentence in differences))
+            _copy_original(self.original, remade)
             return Reproduced(False, (), reason)
         except _FAILURES as error:
             message = error.message if isinstance(error, UserError) else repr(error)
         with suppress(*_FAILURES):
-            _copy_given(self.given, remade)
-        failure = finding(FAULT, f"{self.given.name} cannot be made again: {message}")
+            _copy_original(self.original, remade)
+        failure = finding(FAULT, f"{self.original.name} cannot be made again: {message}")
         return Reproduced(True, (failure,))
 
     def _make(self, target: Path, progress: Progress) -> str | None:
@@ -251,7 +251,7 @@ def _render_records(
         scene = _place_as_recorded(planned, Scene.from_json(row["scene"]), first_of_pair)
         if planned.twin_of is None:
             first_of_pair = scene
-        boxes = [(each["amodal_box"], each["visible_fraction"]) for each in row["objects"]]
+        boxes = [(listed["amodal_box"], listed["visible_fraction"]) for listed in row["objects"]]
         yield {
             **scene_row(planned, scene, boxes, vocabulary),
             "files": world.files_of(planned.scene_id),
@@ -278,8 +278,8 @@ def _place_as_recorded(planned: Planned, recorded: Scene, first_of_pair: Scene |
     # `planned.objects` are those before the exchange, the recorded poses those after it.
     twin_objects = exchanged(scene, planned.exchange).objects
     posed = [
-        replace(each, heading=pose.heading)
-        for each, pose in zip(twin_objects, recorded.objects, strict=True)
+        replace(twin_object, heading=pose.heading)
+        for twin_object, pose in zip(twin_objects, recorded.objects, strict=True)
     ]
     return replace(scene, objects=tuple(posed))
 
@@ -298,7 +298,7 @@ def _copy_scene_files(source: World, paths: Mapping[str, str], folder: Path) -> 
 def _remake_benchmark(
     dataset: Dataset, source: Benchmark, target: Path, progress: Progress
 ) -> str | None:
-    """Make a benchmark again in the folder `target`, over the given world. Returns as
+    """Make a benchmark again in the folder `target`, over the original world. Returns as
     `_Component._make` does."""
     manifest, world = source.manifest, dataset.world
     if "request" not in manifest:
@@ -341,28 +341,28 @@ def _assigned_splits(dataset: Dataset, source: Benchmark) -> Mapping[str, Assign
 # Comparing
 
 
-def _adopt_encodings(given: Path, remade: Path) -> None:
-    """Replace each new table by the given file if their rows are equal, and update sums and
+def _adopt_encodings(original: Path, remade: Path) -> None:
+    """Replace each new table by the original file if their rows are equal, and update sums and
     manifest: other versions of pyarrow encode the same rows in other bytes."""
     sums = read_sums(remade)
     for path in remade.glob("*.parquet"):
-        other = given / path.name
+        other = original / path.name
         if not other.exists() or sha256(other) == sha256(path):
             continue
         if same_rows(other, path):
-            copy_files(given, [path.name], remade)
+            copy_files(original, [path.name], remade)
             sums[path.name] = sha256(path)
     manifest = read_json(remade / "manifest.json")
     write_json(remade / "manifest.json", {**manifest, "sums": write_sums(remade, sums)})
 
 
-def _copy_given(given: Path, remade: Path) -> None:
+def _copy_original(original: Path, remade: Path) -> None:
     """Copy the small files of a component in place of the files that could not be made again."""
     shutil.rmtree(remade, ignore_errors=True)
     remade.mkdir(parents=True)
-    listed = [name for name in read_sums(given) if "/" not in name]
-    present = [name for name in listed if file_in(given, name).exists()]
-    copy_files(given, [*present, SUMS, "manifest.json"], remade)
+    listed = [name for name in read_sums(original) if "/" not in name]
+    present = [name for name in listed if file_in(original, name).exists()]
+    copy_files(original, [*present, SUMS, "manifest.json"], remade)
 
 
 def _card_findings(
@@ -370,20 +370,20 @@ def _card_findings(
 ) -> Iterator[Finding]:
     """Differences of dataset.json and the cards, which are about all benchmarks of the dataset."""
     target = scratch / "dataset"
-    remade = {each.path: each.remade(scratch) for each in components}
+    remade = {component.path: component.remade(scratch) for component in components}
     manifests = root.glob("benchmarks/[!.]*/manifest.json")
     folders = [root / "world", *(manifest.parent for manifest in manifests)]
     try:
-        for given in folders:
-            path = given.relative_to(root)
+        for original in folders:
+            path = original.relative_to(root)
             own = target / path
             if (remade.get(path, own) / "manifest.json").exists():
                 own.parent.mkdir(parents=True, exist_ok=True)
                 remade[path].rename(own)
             else:
-                _copy_given(given, own)
-            if (given / FLOOR_FILE).exists():  # not made again, but declared in the card
-                copy_files(given, [FLOOR_FILE], own)
+                _copy_original(original, own)
+            if (original / FLOOR_FILE).exists():  # not made again, but declared in the card
+                copy_files(original, [FLOOR_FILE], own)
         write_index(target)
     except _FAILURES as error:
         yield finding(FAULT, f"dataset.json and the cards cannot be made again: {error!r}")

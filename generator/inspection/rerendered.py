@@ -300,7 +300,7 @@ def _image_findings(
     scene_id: str, recorded: Image.Image, new: _NewFile, comparison: Comparison
 ) -> Iterator[Finding]:
     """An image that differs from its new render more than renders of two machines do."""
-    boxes = [each["amodal_box"] for each in new.objects]
+    boxes = [measured["amodal_box"] for measured in new.objects]
     with Image.open(new.file) as image:
         if image.size != recorded.size:
             comparison.different.append(scene_id)

@@ -153,7 +153,9 @@ def _gallery_data(
     kind = (benchmark.holdout or {}).get("kind", "color")
     bindings = []
     for own_objects in objects:
-        pairs = [f"{dict(each['attributes']).get(kind)}:{each['category']}" for each in own_objects]
+        pairs = [
+            f"{dict(listed['attributes']).get(kind)}:{listed['category']}" for listed in own_objects
+        ]
         bindings.append(";".join(pairs))
     environments = [Scene.from_json(rows[scene_id]["scene"]).environment for scene_id in scenes]
 
@@ -165,7 +167,7 @@ def _gallery_data(
         number_of.setdefault(benchmark.text_of[text.text_id], len(number_of)) for text, _ in listed
     ]
     boxes = [
-        [_box_data(each, rows[scene_id]) for each in own_objects]
+        [_box_data(listed, rows[scene_id]) for listed in own_objects]
         for scene_id, own_objects in zip(scenes, objects, strict=True)
     ]
     masks = None
@@ -210,9 +212,9 @@ def _listed_texts(benchmark: Benchmark, index_of: dict[str, int]) -> list[tuple[
     ]
     texts = []
     for _, group in groupby(sorted(listed), key=lambda text: text[:3]):
-        asked = list(group)
-        names = dict.fromkeys(text.protocol for text in asked)
-        texts.append((asked[0], ", ".join(names)))
+        same_texts = list(group)
+        names = dict.fromkeys(text.protocol for text in same_texts)
+        texts.append((same_texts[0], ", ".join(names)))
     return texts
 
 

@@ -84,10 +84,10 @@ def _decide_statement(meaning: Meaning, scene: SceneGeometry) -> Truth:
 
 
 def _renumbered(
-    relations: tuple[RelationMention, ...], kept: list[int]
+    relations: tuple[RelationMention, ...], remaining: list[int]
 ) -> tuple[RelationMention, ...]:
-    """The relations when only the mentions `kept` remain, numbered from 0."""
-    number_of = {mention: number for number, mention in enumerate(kept)}
+    """The relations when only the mentions `remaining` are left, numbered from 0."""
+    number_of = {mention: number for number, mention in enumerate(remaining)}
     return tuple(
         (number_of[subject], name, number_of[object_], asserted, *(number_of[i] for i in third))
         for subject, name, object_, asserted, *third in relations

@@ -355,9 +355,9 @@ def find_benchmarks(root: Path, name: str | None) -> list[str]:
         raise UserError(
             f"{root} has no benchmark yet; make one with `gen split {root} --holdout 3x3`."
         )
-    for each in names:
-        if not (_folder_of(root, each) / "manifest.json").exists():
-            Dataset.open(root).benchmark(each)  # raises an error that names those that there are
+    for benchmark_name in names:
+        if not (_folder_of(root, benchmark_name) / "manifest.json").exists():
+            Dataset.open(root).benchmark(benchmark_name)  # names the benchmarks that there are
     return names
 
 

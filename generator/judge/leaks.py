@@ -336,7 +336,7 @@ def asymmetry_findings(benchmark: Benchmark) -> Iterator[Finding]:
 def _counts_in_words(counts: set[HeldOutCounts | None]) -> str:
     """The distinct amounts of held-out content that texts name."""
     phrases = []
-    for own in sorted(each for each in counts if each is not None):
+    for own in sorted(filter(None, counts)):
         phrase = f"{own.bindings} held-out bindings"
         if own.triples:
             phrase += f" and {own.triples} triples"

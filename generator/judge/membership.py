@@ -121,12 +121,12 @@ def _wrong_split(
     if split in fitting and is_allowed_absent:
         return
     triples = held_out.held_out_triples_of(scene)
-    shown = [*map(" ".join, bindings), *map(" ".join, triples), *absent]
+    held_out_names = [*map(" ".join, bindings), *map(" ".join, triples), *absent]
     yield finding(
         "wrong split",
         f"scene {scene_id} is in {split} and shows {len(bindings)} held-out bindings, "
         f"{len(held_out_facts)} held-out relations and {len(absent)} values or objects that "
-        f"training lacks ({', '.join(shown) or 'none'})",
+        f"training lacks ({', '.join(held_out_names) or 'none'})",
     )
 
 

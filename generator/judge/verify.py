@@ -129,10 +129,12 @@ def verify_dataset(
     with _gc_paused():
         dataset = StoredDataset(root, names, progress)
         world = World(dataset.world)
-        cases = {each: _Case.of(world, stored) for each, stored in dataset.benchmarks.items()}
+        cases = {
+            benchmark: _Case.of(world, stored) for benchmark, stored in dataset.benchmarks.items()
+        }
         images = Images() if examine is None else examine(root, _splits_of_scenes(world, cases))
         turns = read_turns(dataset)
-        for each, case in cases.items():
+        for benchmark, case in cases.items():
             case.findings.add(world.findings)
             case.findings.add(images.findings)
             if case.benchmark is None:
@@ -140,14 +142,14 @@ def verify_dataset(
             for check in CHECKS:
                 subject = check.__name__.removesuffix("_findings")
                 case.findings.add(guarded(check(case.benchmark), subject))
-            rotation = rotation_findings(case.benchmark, each, turns)
+            rotation = rotation_findings(case.benchmark, benchmark, turns)
             case.findings.add(guarded(rotation, "the rotation"))
         with progress.track("making again", None):
             reproduced = finish_reproduction()
         certificates = {}
-        for each, case in cases.items():
-            remade = reproduced.get(each, Reproduced())
-            certificates[each] = _certify(dataset, case, world, images, remade)
+        for benchmark, case in cases.items():
+            remade = reproduced.get(benchmark, Reproduced())
+            certificates[benchmark] = _certify(dataset, case, world, images, remade)
     return certificates
 
 

@@ -124,12 +124,14 @@ def _support_faults(scene: SceneGeometry) -> Iterator[str]:
 
 def _column_faults(scene: SceneGeometry, row: Mapping[str, Any]) -> Iterator[str]:
     """Columns that contradict the record."""
-    listed_objects = [(each["category"], sorted(each["attributes"])) for each in row["objects"]]
+    listed_objects = [
+        (listed["category"], sorted(listed["attributes"])) for listed in row["objects"]
+    ]
     recorded_objects = [(category, sorted(values.items())) for category, values in scene.objects]
     if listed_objects != recorded_objects:
         yield "the column objects differs from its record"
     listed_relations = sorted(
-        (each["subject"], each["relation"], each["object"]) for each in row["relations"]
+        (listed["subject"], listed["relation"], listed["object"]) for listed in row["relations"]
     )
     if listed_relations != sorted(facts(scene)):
         yield "the column relations differs from the relations that hold by its record"

@@ -245,6 +245,7 @@ def names_absent(form: Form, holdout: Holdout) -> bool:
 
 def _names_binding(mention: Mention, holdout: Holdout) -> bool:
     """Whether a mention names a held-out binding, asserted or denied."""
+    # Most mentions deny nothing: then only the asserted category and values can make a binding.
     category = mention.category
     if category is not None:
         for kind, value in mention.attributes:

@@ -187,6 +187,7 @@ class FormPhrases:
         kind = distinguishing_kind(self.form, i, same, self.grammar.order)
         if kind is not None:
             return self.grammar.definite(noun, kind, self.mentions[i].values[kind])
+        # The last resort, since readers have to count.
         return f"the {ORDINALS[same.index(i)]} {noun}"
 
     def end(self, i: int, introduced: bool) -> str:
@@ -594,6 +595,7 @@ def templates_of(vocabulary: Vocabulary) -> dict[str, Template]:
 TEMPLATES: dict[str, Template] = {
     "a-and-a": Template(FormPhrases.listed, related=False),
     "that-is": Template(_write_that_is, _star, related=True),
+    # Labels of Pearson et al. 2025.
     "photo": Template(
         _write_photo,
         lambda form: (
@@ -602,15 +604,20 @@ TEMPLATES: dict[str, Template] = {
         ),
         environment=False,
     ),
+    # PUG:SPAR.
     "this-photo": Template(_write_this_photo, _denies_no_object, related=False),
+    # PUG:SPARE.
     "spare": Template(_write_spare, _single, related=False, environment=False),
+    # CREPE, n = 4.
     "crepe": Template(
         _write_crepe,
         lambda form: _single(form) and (not form.relations or _one_step(form)),
         environment=False,
     ),
     "there-is": Template(_write_there_is, related=False),
+    # COMPASS.
     "there-is-each": Template(_write_each, related=False, environment=False),
+    # COMPASS.
     "in-image": Template(
         _write_in_image,
         lambda form: len(form.objects) == 1 and _single(form),
@@ -623,8 +630,7 @@ TEMPLATES: dict[str, Template] = {
     "then-attributes": Template(_write_then_attributes, _all_named),
     "not-true": Template(_write_not_true, _denies_no_object, negated=True),
 }
-"""The templates of the grammar by name. docs/language.md shows an example of each and names the
-published ones (PUG:SPARE, PUG:SPAR, CREPE, COMPASS, Pearson et al.)."""
+"""The templates of the grammar by name. docs/language.md shows an example of each."""
 
 NEGATED = "not-true"
 """The template of captions that are denied as a whole."""

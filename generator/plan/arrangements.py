@@ -223,11 +223,11 @@ class ArrangementSampler:
             if not spots:
                 return old
             # No change of one name fits: another scene.
-            drawn = self._candidates.draw(split, len(old), least_used, stream)
-            if not drawn:
+            candidate = self._candidates.draw(split, len(old), least_used, stream)
+            if not candidate:
                 return old
-            cost = counts.growth(counts.cells_of(old), counts.cells_of(drawn))
-            return drawn if cost <= 0 and fits(drawn) else old
+            cost = counts.growth(counts.cells_of(old), counts.cells_of(candidate))
+            return candidate if cost <= 0 and fits(candidate) else old
 
         patience = PATIENCE
         if self._holdout.value_groups and any(len(arrangement) > 2 for arrangement in scenes):

@@ -313,7 +313,7 @@ def _with_preset(options: WorldOptions) -> WorldOptions:
 
 def _world_vocabulary(options: WorldOptions) -> Vocabulary:
     """The vocabulary of the family, with the asset set, paint and environments of the options."""
-    family = options.family or "clevr"
+    family = _family(options)
     text = vocabulary_text(family)
     if options.assets is not None:
         text = with_assets(text, options.assets)
@@ -324,6 +324,10 @@ def _world_vocabulary(options: WorldOptions) -> Vocabulary:
     if options.environments:
         vocabulary = vocabulary.placed_in(options.environments)
     return vocabulary
+
+
+def _family(options: WorldOptions) -> str:
+    return "clevr" if options.family is None else options.family
 
 
 def _holdout_request(options: WorldOptions) -> HoldoutRequest:
@@ -385,7 +389,7 @@ def _world_name(prepared: Prepared) -> str:
     if holdout_options[0].endswith(".json"):
         holdout_options = prepared.holdout.asked
     # The kind that the family tests by default goes without saying.
-    tested = read_vocabulary(options.family or "clevr").tested
+    tested = read_vocabulary(_family(options)).tested
     words = []
     for text in holdout_options:
         without_default = text.removeprefix(f"{tested}:{vocabulary.category}=")

@@ -73,6 +73,7 @@ def _write_question(
         labels: false labels in random order. Distractors are the first two that are no hard
             negatives; no item if there are fewer.
     """
+    # Distractors may not be hard negatives, or the item would have a label twice.
     hard_forms = [form for _, form in hard_negatives]
     zero_shot: list[Form] = []
     distractors: list[Form] = []
@@ -199,6 +200,7 @@ class ClassLabels:
             value = facts.values[target][draft.tested]
             return _bound(draft.tested, (value, facts.categories[target]))
         labels = self._rule.listed(list_of(draft.scene.split))
+        # A list has each relation in one phrasing only: "a left of b" or "b right of a".
         for i, j in ((order[0], order[-1]), (order[-1], order[0])):
             for relation in draft.vocabulary.pair_relations:
                 label = (facts.categories[i], relation, facts.categories[j])

@@ -112,6 +112,7 @@ class HardPositives(Protocol):
                 return
         caption_wording: Wording = ()
         positive_wording = wording
+        # Always the hard positive, as published, or either: then synonyms do not mark true texts.
         if not self._only_positive and draft.stream.below(2):
             caption_wording, positive_wording = wording, ()
 

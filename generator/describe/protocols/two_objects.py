@@ -20,6 +20,7 @@ _GRID_TEMPLATE = "a-and-a"
 
 def _write_swap(draft: Draft, form: Form) -> Iterator[Item | None]:
     """Two objects exchange their values of the tested kind; one item for each order of mention."""
+    # Both orders, so that a preference for the first mention cancels.
     for caption in (form, form._replace(objects=form.objects[::-1])):
         exchanged = draft.foils.exchange_values(caption, draft.tested)
         foils = draft.select_foils([exchanged], caption)
@@ -147,6 +148,7 @@ def _write_assignments(draft: Draft, form: Form) -> Iterator[Item | None]:
     categories = [mention.category for mention in form.objects]
     attributes = [mention.attributes for mention in form.objects]
     foils = []
+    # A slot has a category and attributes; the two slots are filled independently, 4 x 4 ways.
     for first, second in product(product(categories, attributes), repeat=2):
         mentions = {0: Mention(*first), 1: Mention(*second)}
         foil = draft.foils.change_mentions(form, mentions, _name_repeats(first, second))

@@ -64,12 +64,21 @@ class Design(ABC):
 
     def claims(self, holdout_option: str) -> bool:
         """Whether a value of `--holdout` can only be of this design, so that `--design` may be left
-        out."""
+        out.
+
+        Args:
+            holdout_option: one value of `--holdout`, without blanks at its ends.
+        """
         return False
 
     @abstractmethod
     def default_holdout(self, vocabulary: Vocabulary) -> tuple[str, ...]:
-        """The default of `--holdout`."""
+        """The default of `--holdout`.
+
+        Args:
+            vocabulary: of the world, whose numbers of values and objects limit what can be held
+                out.
+        """
 
     @abstractmethod
     def draw(
@@ -93,7 +102,12 @@ class Design(ABC):
         """
 
     def rule(self, vocabulary: Vocabulary, holdout: Holdout) -> Rule:
-        """The rule that assigns scenes to splits."""
+        """The rule that assigns scenes to splits.
+
+        Args:
+            vocabulary: of the world.
+            holdout: that the design drew.
+        """
         return SplitPlan(vocabulary, holdout)
 
     def scene_counts(
@@ -127,20 +141,40 @@ class Design(ABC):
         """Splits that may be empty: those that the shape of the bindings leaves without scenes.
 
         If only relations are held out, scenes of two objects are never `partial`.
+
+        Args:
+            holdout: that the design drew.
+
+        Returns:
+            The names of the splits. Planning raises UserError if any other split has no scene.
         """
         if holdout.bindings:
             return tuple(splits_that_stay_empty(holdout))
         return () if holdout.is_empty else ("partial",)
 
     def benchmark_name(self, holdout: Holdout) -> str:
-        """The default name of a benchmark, from the requested holdout and the block seed."""
+        """The default name of a benchmark, from the requested holdout and the block seed.
+
+        Args:
+            holdout: that the design drew.
+
+        Returns:
+            A name for a folder; different for different holdouts of one world.
+        """
         if holdout.is_empty:
             return NONE
         words = [file_name_of(spec, holdout.kind, holdout.category) for spec in holdout.asked]
         return f"{self.prefix}{short_name('+'.join(words))}-b{holdout.block_seed}"
 
     def summary(self, holdout: Holdout) -> str:
-        """A one-line summary of what is held out."""
+        """A one-line summary of what is held out.
+
+        Args:
+            holdout: that the design drew.
+
+        Returns:
+            A phrase without a full stop, which follows "Held out: ".
+        """
         parts = []
         if holdout.bindings and holdout.is_block:
             values, objects = ", ".join(holdout.values), ", ".join(holdout.objects)
@@ -166,17 +200,32 @@ class Design(ABC):
         return "; ".join(parts) or "nothing"
 
     def first_texts(self, holdout: Holdout) -> FirstTexts:
-        """The texts of the benchmark that is made with its world."""
+        """The texts of the benchmark that is made with its world.
+
+        Args:
+            holdout: that the design drew.
+        """
         protocols = ("binary", "retrieval", "pairs")
         return FirstTexts(protocols, template=None) if holdout.triples else FirstTexts(protocols)
 
     def equal_familiarity(self, holdout: Holdout) -> bool:
         """Whether every foil must be as familiar as its caption. Without opposites, a flipped
-        relation is more familiar."""
+        relation is more familiar.
+
+        Args:
+            holdout: that the design drew.
+        """
         return holdout.opposites or not holdout.triples
 
     def declared_leaks(self, holdout: Holdout) -> list[str]:
-        """The leaks that a benchmark must declare, one phrase each."""
+        """The leaks that a benchmark must declare.
+
+        Args:
+            holdout: that the design drew.
+
+        Returns:
+            A phrase for each leak.
+        """
         if self.equal_familiarity(holdout):
             return []
         return ["a flipped relation is more familiar than its held-out truth (--no-opposites)"]

@@ -129,8 +129,8 @@ class Rotation(Design):
             objects = holdout.object_groups[(i + turn) % turns]
             sub_blocks.append(f"{', '.join(values)} with {', '.join(objects)}")
         doses = ", ".join(f"{dose.times} times" for dose in holdout.doses)
-        shown = f"; training shows some of them {doses}" if doses else ""
-        return f"turn {holdout.turn} of {turns}: {holdout.kind} {'; '.join(sub_blocks)}{shown}"
+        exposure = f"; training shows some of them {doses}" if doses else ""
+        return f"turn {holdout.turn} of {turns}: {holdout.kind} {'; '.join(sub_blocks)}{exposure}"
 
 
 def _check_turns(option: str, turns: int, kind: str, vocabulary: Vocabulary) -> None:

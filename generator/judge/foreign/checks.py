@@ -204,7 +204,7 @@ def _compared_places(label: Label) -> Iterator[tuple[_Places, tuple[tuple[Pair, 
         subject, object_ = map(_traits, arrangement.objects)
         yield places, (subject, object_)
 
-    positions = [dict(each.values).get(POSITION) for each in label.objects]
+    positions = [dict(labelled.values).get(POSITION) for labelled in label.objects]
     if None not in positions and positions[0] != positions[1]:
         (one, one_traits), (other, other_traits) = sorted(
             zip(map(str, positions), (first, second), strict=True)

@@ -129,7 +129,9 @@ class Familiarity:
         shows."""
         bindings = self._of_kind(label, kind)
         objects_with_value = [
-            each for each in label.objects if any(own == kind for own, _ in each.attributes)
+            labelled
+            for labelled in label.objects
+            if any(own == kind for own, _ in labelled.attributes)
         ]
         if len(bindings) != 2 or len(objects_with_value) != 2:
             return False
@@ -143,7 +145,9 @@ class Familiarity:
 def _bindings(label: Label) -> list[Binding]:
     """The bindings of a label, in order of mention."""
     return [
-        (kind, value, each.category) for each in label.objects for kind, value in each.attributes
+        (kind, value, labelled.category)
+        for labelled in label.objects
+        for kind, value in labelled.attributes
     ]
 
 
@@ -151,7 +155,7 @@ def _triples(label: Label) -> list[Triple]:
     """The triple of a label; a relation and its converse give the same triple."""
     if label.relation is None:
         return []
-    categories = tuple(LabelledObject(each.category) for each in label.objects)
+    categories = tuple(LabelledObject(labelled.category) for labelled in label.objects)
     arrangement = Label(categories, label.relation).arrangement
     subject, object_ = arrangement.objects
     return [(subject.category, str(arrangement.relation), object_.category)]

@@ -89,8 +89,8 @@ def test_errors_follow_the_seed_and_the_pair_alone(judged: Path) -> None:
         oracle: Any = load_model(spec, None)
         oracle.open(benchmark, dataset.world)
         scores.append(oracle.scores_of_texts(scene_id))
-    first, again, other, right = scores
-    np.testing.assert_array_equal(first, again)
+    first, repeated, other, right = scores
+    np.testing.assert_array_equal(first, repeated)
     assert (first != other).any()
     decided = right != 0.5
     assert (first[~decided] == 0.5).all()

@@ -333,10 +333,10 @@ def test_raw_retrieval_that_costs_too_much_is_left_out_and_named(many: Path) -> 
         for name, (i, t) in needs.pools.items()
         if name.startswith("raw-systematicity")
     )
-    fewer = within_limit(needs, benchmark, LIMIT // cells + 1)
+    fewer = within_limit(needs, benchmark, passes=LIMIT // cells + 1)
     assert "systematicity" in fewer.left_out
     assert not any(name.startswith("raw-systematicity") for name in fewer.pools)
-    assert within_limit(needs, benchmark, 1).left_out == ()
+    assert within_limit(needs, benchmark, passes=1).left_out == ()
 
 
 def test_captions_alone_are_asked_raw_only_and_relations_have_rows_of_their_own(

@@ -60,7 +60,7 @@ def benchmark(dataset: Dataset) -> Benchmark:
     return dataset.benchmark()
 
 
-def test_splits_hold_what_was_asked_for(benchmark: Benchmark) -> None:
+def test_splits_have_the_requested_numbers_of_scenes(benchmark: Benchmark) -> None:
     counts = Counter(benchmark.splits["split"].to_pylist())
     assert (
         counts
@@ -71,7 +71,7 @@ def test_splits_hold_what_was_asked_for(benchmark: Benchmark) -> None:
     assert held == {"train": 0, "val": 0, "seen": 0, "partial": 1, "unseen": 2}
 
 
-def test_exposed_negatives_are_admitted_only_when_asked_and_then_declared(copied: Path) -> None:
+def test_exposed_negatives_need_the_option_and_are_declared(copied: Path) -> None:
     succeed("gen split", copied, "--exposed-negatives", "--name", "exposed")
     dataset = Dataset.open(copied)
     plain, exposed = dataset.benchmark("color-shape-3x3-b0"), dataset.benchmark("exposed")
@@ -113,7 +113,7 @@ def test_a_split_without_scenes_is_refused_and_nothing_written(copied: Path) -> 
     assert refusals >= 3
 
 
-def test_another_block_and_other_texts_over_the_same_images_need_no_rendering_and_are_proven(
+def test_split_and_describe_write_verified_benchmarks_without_rendering(
     copied: Path,
 ) -> None:
     before, first = world_bytes(copied), "color-shape-3x3-b0"
@@ -148,7 +148,7 @@ def test_the_same_seed_gives_the_same_texts_whatever_the_hash_seed(copied: Path)
     assert Dataset.open(copied).benchmark("again").digest not in digests
 
 
-def test_graded_captions_can_be_asked_for_exactly(copied: Path) -> None:
+def test_graded_captions_have_the_requested_complexity(copied: Path) -> None:
     options = (
         "--protocol skill --level OAR --complexity 5..7 --counts O=2,R=1 --template "
         "list-then-relate"
@@ -169,7 +169,7 @@ def test_graded_captions_can_be_asked_for_exactly(copied: Path) -> None:
     assert {row["n_attributes"] for row in rows} <= {2, 3, 4}
 
 
-def test_training_captions_of_known_statistics_are_noted(copied: Path) -> None:
+def test_statistics_of_training_captions_are_in_the_manifest(copied: Path) -> None:
     options = "--name sparse --protocol binary --captions density=0.5,completeness=0.5"
     succeed("gen describe", copied, *options.split())
     realised = Dataset.open(copied).benchmark("sparse").manifest["texts"]["reports"]["train"]
@@ -185,7 +185,7 @@ def test_training_captions_of_known_statistics_are_noted(copied: Path) -> None:
         ("--protocol skill --level OR --template spare", "or the template 'spare' cannot say it"),
     ],
 )
-def test_texts_that_cannot_be_are_refused_in_a_sentence(
+def test_impossible_options_of_texts_are_refused_in_a_sentence(
     rendered: Path, arguments: str, said: str
 ) -> None:
     refuse(said, "gen describe", rendered, *arguments.split())
@@ -222,7 +222,7 @@ def test_all_relations_occur_in_true_and_in_false_texts(links: Links) -> None:
     assert all(n_texts[name, True] and n_texts[name, False] for name in RELATIONS.relations)
 
 
-def test_no_text_says_that_something_rests_on_what_cannot_carry_it(links: Links) -> None:
+def test_no_text_names_a_stack_that_no_scene_can_have(links: Links) -> None:
     """True or false: a foil that is true of no scene could be told from the words."""
     checked = 0
     for _, form, (subject, name, other, _) in links:
@@ -323,7 +323,7 @@ def _labels(benchmark: Benchmark) -> set[tuple[str, str]]:
     }
 
 
-def test_what_only_training_captions_have_is_refused_without_them(tmp_path: Path) -> None:
+def test_options_of_training_captions_are_refused_without_training(tmp_path: Path) -> None:
     root = make(Design(), tmp_path / "world")
     world = Dataset.open(root).world
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
@@ -373,7 +373,7 @@ def test_a_world_of_two_blocks_has_a_benchmark_of_each_with_scenes_of_its_own(
     )
 
 
-def test_scenes_with_what_training_lacks_are_in_no_split_and_silent_splits_are_refused(
+def test_scenes_with_untrained_bindings_are_in_no_split_and_splits_without_items_are_refused(
     tmp_path: Path,
 ) -> None:
     prepared = prepare(
@@ -427,10 +427,12 @@ def test_scenes_with_what_training_lacks_are_in_no_split_and_silent_splits_are_r
     )
 
 
-def test_the_size_is_that_of_the_benchmark(rendered: Path) -> None:
+def test_evaluated_scenes_are_those_of_the_benchmark(rendered: Path) -> None:
     dataset = Dataset.open(rendered)
     benchmark = dataset.benchmark()
-    (evaluated,) = evaluated_scenes(dataset.world, [Holdout.from_dict(benchmark.holdout or {})])
+    vocabulary = parse_vocabulary(dataset.world.vocabulary_text, "vocabulary.toml")
+    holdout = Holdout.from_dict(benchmark.holdout or {})
+    (evaluated,) = evaluated_scenes(dataset.world, vocabulary, [holdout])
     unseen = [row for row in benchmark.splits.to_pylist() if row["split"] == "unseen"]
     items = [row for row in benchmark.items.to_pylist() if row["split"] == "unseen"]
     assert (evaluated.split, len(evaluated)) == ("unseen", len(unseen))
@@ -497,7 +499,7 @@ class Training(Fixed):
     item = Item("train", "cube", None, (Candidate(Text(CUBE, "a-and-a"), "c", True),))
 
 
-def test_words_that_no_training_text_has_are_told_by_protocol(tables: BenchmarkTables) -> None:
+def test_unknown_words_are_listed_by_protocol(tables: BenchmarkTables) -> None:
     tables.add_scene(RenderedScene("1", None, SCENE, ()), Training(captioner()), [])  # "a cube"
     assert tables.unknown_words() == {}
     add(tables, "0", Fixed(captioner()))  # "There is a cube."

@@ -190,7 +190,7 @@ def test_a_caption_names_a_replaced_value_once(protocol: str) -> None:
 
 
 @pytest.mark.full
-def test_the_recipes_block_leaves_no_split_without_questions(tmp_path: Path) -> None:
+def test_the_block_of_the_papers_recipe_leaves_no_split_without_questions(tmp_path: Path) -> None:
     """In unseen scenes all objects are of the block, and so are substitutes that the scene
     lacks."""
     counts = {"train": 150, "val": 2, "seen": 25, "partial": 25, "unseen": 25}

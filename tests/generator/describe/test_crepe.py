@@ -177,7 +177,7 @@ COUNTS = {"train": 80, "val": 2, "seen": 20, "partial": 2, "unseen": 12, UNSEEN_
     "name",
     ["relations", *(pytest.param(name, marks=pytest.mark.full) for name in ("bindings", "both"))],
 )
-def test_splits_are_asked_alike_and_unseen_captions_name_what_is_held_out(
+def test_splits_have_equally_many_captions_and_unseen_captions_name_held_out_combinations(
     name: str, tmp_path: Path
 ) -> None:
     """CREPE, appendix A.5: a caption of unseen compounds names one; a gap must not be one of
@@ -245,7 +245,7 @@ def trained_triples(benchmark: Benchmark, world: World) -> set[tuple[str, str, s
     return triples
 
 
-def test_unseen_atoms_are_asked_raw_alone_and_each_caption_names_one() -> None:
+def test_unseen_atoms_have_only_raw_captions_which_each_name_one() -> None:
     holdout = draw_block(["3x3", "atoms=1x2"], VOCABULARY, 0)
     captioner = Captioner(VOCABULARY, holdout)
     n_captions = 0
@@ -273,7 +273,7 @@ def test_captions_have_four_to_twelve_atoms(sampled: list[Sample]) -> None:
     assert max(atoms) == 12
 
 
-def test_denials_stand_in_true_texts_as_often_as_in_false_ones() -> None:
+def test_denials_are_equally_frequent_in_true_and_false_texts() -> None:
     more = []
     for _, item in asked(
         Productivity(captioner(equal_familiarity=False), CELLS, ("neg",)), 800, 3, least=4

@@ -97,7 +97,7 @@ def test_synonyms_are_in_the_caption_as_often_as_in_the_paraphrase(ladder: Path)
     assert abs(usual["caption"] - len(triples) / 2) < 2 * len(triples) ** 0.5
 
 
-def test_a_text_calls_one_thing_by_one_name(ladder: Path) -> None:
+def test_a_text_has_one_word_for_each_name(ladder: Path) -> None:
     """A value that both objects have is edited in both or in neither; "a big cube and a large cone"
     gives it away."""
     dataset = Dataset.open(ladder)

@@ -69,7 +69,9 @@ def _values(row: dict, of: str) -> set[object]:
 
 @pytest.mark.full
 @pytest.mark.parametrize("of", ["words", "atoms", "template"])
-def test_evaluation_asks_nothing_that_training_never_shows(benchmark: Benchmark, of: str) -> None:
+def test_evaluated_texts_have_no_word_template_or_atom_that_training_lacks(
+    benchmark: Benchmark, of: str
+) -> None:
     """Numbers of atoms are those of captions."""
     protocol = {row["item_id"]: row["protocol"] for row in benchmark.items.to_pylist()}
     values = {row["text_id"]: _values(row, of) for row in benchmark.texts.to_pylist()}
@@ -100,7 +102,7 @@ def _texts(**options: object) -> TrainingTexts:
     return TrainingTexts(captioner(), CELLS, **options)  # type: ignore[arg-type]
 
 
-def test_kinds_negatives_and_positives_are_those_asked_for() -> None:
+def test_training_texts_have_the_requested_kinds_negatives_and_positives() -> None:
     training = _texts(kinds=("graded", "plain"), negatives=("neg", "swap"), positives=("replace",))
     kinds, negatives, positives = set(), set(), set()
     for _, item in asked(training, 40, 2, 2, 6, "train"):
@@ -121,7 +123,7 @@ def test_every_negative_and_positive_belongs_to_the_caption_of_its_item() -> Non
 
 
 @pytest.mark.parametrize("template", ["spare", "there-is", "clauses"])
-def test_a_requested_template_says_what_it_can(template: str) -> None:
+def test_a_requested_template_is_used_where_it_fits(template: str) -> None:
     training = TrainingTexts(
         captioner(template=template), CELLS, kinds=("plain", "relations"), positives=()
     )
@@ -140,7 +142,7 @@ def test_a_requested_template_says_what_it_can(template: str) -> None:
     ("density", "completeness", "saliency"),
     [(0.5, 0.7, 1.0), (0.2, 0.4, 0.0), (1.0, 1.0, 0.5), (0.0, 0.1, 0.0)],
 )
-def test_captions_have_the_statistics_asked_for(
+def test_captions_have_the_requested_statistics(
     density: float, completeness: float, saliency: float
 ) -> None:
     requested = parse_statistics(
@@ -174,7 +176,7 @@ def test_the_middle_one_of_an_odd_number_of_objects_is_of_the_salient_half() -> 
 
 
 @pytest.mark.parametrize("spec", ["density", "density=2", "colour=1", "density=x", "density=nan"])
-def test_captions_that_make_no_sense_are_refused(spec: str) -> None:
+def test_malformed_statistics_are_refused(spec: str) -> None:
     with pytest.raises(UserError, match="Expected --captions"):
         parse_statistics(spec)
 
@@ -226,7 +228,7 @@ def test_graded_captions_deny_as_often_as_their_negatives() -> None:
         assert abs(true[way] - false[way]) < 0.1 * true.total(), way
 
 
-def test_all_relations_of_a_family_are_said_about_equally_often() -> None:
+def test_training_names_all_relations_about_equally_often() -> None:
     language = Captioner(RELATIONS, draw_block("3x3", RELATIONS, 0))
     training, draw = (
         TrainingTexts(language, CELLS, kinds=("relations",), positives=()),
@@ -286,7 +288,7 @@ def test_plain_captions_name_all_objects_in_both_orders() -> None:
         ),
     ],
 )
-def test_positives_say_the_same_otherwise(kind: str, text: str, said: set[str]) -> None:
+def test_paraphrases_keep_the_meaning(kind: str, text: str, said: set[str]) -> None:
     grammar, form = captioner().grammar, form_of(text)
     template = "clauses" if form.relations else "a-and-a"
     paraphrases = (

@@ -24,7 +24,7 @@ def test_swaps_are_asked_in_both_orders_of_mention() -> None:
         assert swapped == [mention.values["color"] for mention in true.text.form.objects][::-1]
 
 
-def test_what_a_scene_cannot_give_is_counted_as_dropped() -> None:
+def test_items_that_cannot_be_made_are_counted_as_dropped() -> None:
     language = captioner()
     assert not list(Binary(language, ["swap"]).items(described(scene_of(("cube", {}))), Stream(0)))
     assert language.dropped == {"binary swap": 1}

@@ -19,7 +19,7 @@ from generator.judge.certificate import Images
 from generator.judge.verify import verify_dataset
 from generator.render.farm import Farm
 from tests.generator.inspection.scenes import repaint
-from tests.generator.judge.datasets import BENCHMARK, edit, said, seal
+from tests.generator.judge.datasets import BENCHMARK, details_of, edit, seal
 
 
 def examine(root: Path, *scene_ids: str) -> Images:
@@ -107,7 +107,7 @@ def test_a_damaged_world_stays_at_the_level_of_records(own: Path) -> None:
     examination = Examination(None, seed=0, farm=Farm(1))
     certificate = verify_dataset(own, None, examine=examination)[BENCHMARK]
     assert certificate["level"] == "records"
-    assert "no image was checked" in said(certificate, "damaged world")
+    assert "no image was checked" in details_of(certificate, "damaged world")
 
 
 @pytest.mark.parametrize("spec", ["0", "-1", "some", "", "1.5", "²"])

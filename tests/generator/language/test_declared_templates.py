@@ -211,7 +211,7 @@ def test_texts_read_as_they_are_declared(template: str, meaning: str, text: str)
         "It is not true that there is a cube and a cone.",
     ],
 )
-def test_what_a_template_cannot_say_it_does_not_fit(meaning: str) -> None:
+def test_a_template_does_not_fit_forms_that_it_cannot_say(meaning: str) -> None:
     grammar = Grammar(Family.of(VOCABULARY_TEXT, _renamed(DECLARED)).vocabulary)
     assert not grammar.fits("my-next-to", form_of(meaning))
 
@@ -302,7 +302,7 @@ def test_words_that_no_template_has_are_not_read(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", TEMPLATE_NAMES)
-def test_names_of_the_grammar_are_taken(name: str) -> None:
+def test_a_template_named_like_one_of_the_grammar_is_refused(name: str) -> None:
     with pytest.raises(UserError, match="the grammar has a template of this name"):
         Family.of(VOCABULARY_TEXT, {name: "seen here {a}"})
 

@@ -140,7 +140,7 @@ def test_only_captions_of_four_atoms_have_their_objects_permuted_in_any_way(
     assert form not in forms
 
 
-def test_stacks_that_no_scene_can_have_are_impossible_said_either_way() -> None:
+def test_stacks_that_no_scene_can_have_are_impossible_in_either_direction() -> None:
     foils = Foils(RELATIONS, Substitutes(RELATIONS))
     names = list(RELATIONS.objects)
     for lower, upper in ((a, b) for a in names for b in names):

@@ -131,7 +131,7 @@ def test_an_object_is_in_one_relation_of_each_slot() -> None:
         (["XY"], "4", None, 3, "Unknown level 'XY'"),
     ],
 )
-def test_complexities_that_cannot_be_are_refused_with_what_is_short(
+def test_impossible_complexities_are_refused_with_the_limits(
     levels: list[str], complexity: str, counts: str | None, most: int, says: str
 ) -> None:
     with pytest.raises(UserError, match=says):

@@ -9,7 +9,7 @@ from tests.generator.scenes import VOCABULARY, form_of
 FORM = form_of("a red cube that is to the left of a blue sphere")
 
 
-def test_what_a_form_says_and_by_which_words_else() -> None:
+def test_words_of_a_form_and_their_synonyms() -> None:
     assert [(kind, name) for _, kind, name in words_of(FORM, VOCABULARY)] == [
         ("shape", "cube"),
         ("color", "red"),
@@ -45,7 +45,7 @@ def test_all_synonyms_are_used() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_one_word_is_said_otherwise(seed: int) -> None:
+def test_rephrasing_changes_one_word(seed: int) -> None:
     grammar, stream = Grammar(VOCABULARY), Stream(seed)
     wording = Dialect(VOCABULARY, LeastUsed(), stream).wording(FORM)
     other = rephrase(FORM, wording, VOCABULARY, LeastUsed(), stream)
@@ -64,7 +64,7 @@ def test_a_declared_plural_has_no_synonym() -> None:
     ] == ["sphere"]
 
 
-def test_a_relation_is_said_from_its_other_end() -> None:
+def test_a_relation_is_replaced_by_its_converse() -> None:
     other = form_of("a blue sphere that is to the right of a red cube")
     assert use_converse(FORM, 0, VOCABULARY) == other
     assert use_converse(other, 0, VOCABULARY) == FORM

@@ -31,7 +31,7 @@ needs_reference = pytest.mark.skipif(
 )
 
 
-def test_what_the_family_takes_from_another_is_as_clevr_published_it() -> None:
+def test_values_of_clevr_original_are_those_that_clevr_published() -> None:
     """scenes/clevr-original.toml has the other numbers; these come from the family that it
     extends."""
     assert list(CLEVR.objects) == ["cube", "sphere", "cylinder"]
@@ -54,7 +54,7 @@ def test_a_size_is_half_of_what_an_object_measures_along_every_axis(shape: str) 
 
 @pytest.mark.full
 @pytest.mark.parametrize("n", [3, 8, 10])
-def test_so_many_objects_find_places_that_keep_the_rules(n: int) -> None:
+def test_many_objects_are_placed_by_clevrs_rules(n: int) -> None:
     plan = SplitPlan(CLEVR, draw_block("3x2", CLEVR, 0))
     counts = {"train": 12, "val": 4, "seen": 4, "partial": 4}
     with pytest.raises(
@@ -130,9 +130,7 @@ def test_all_scenes_of_clevr_look_the_same(tmp_path: Path) -> None:
 @needs_reference
 @pytest.mark.full
 @pytest.mark.parametrize("name", FEW)
-def test_other_colours_a_removed_object_and_one_of_another_size_are_told(
-    rendered: Path, name: str
-) -> None:
+def test_other_colours_sizes_and_missing_objects_are_detected(rendered: Path, name: str) -> None:
     """For another size the reference is a twentieth larger about the middle of the object."""
     ours, theirs = np.load(rendered / f"{name}.npz"), reference(name)
     image, mask, without = ours["image"], ours["mask"], ours["without"]

@@ -75,7 +75,7 @@ def test_additions_are_merged_by_table(tmp_path: Path) -> None:
     assert mine.lamps == clevr.lamps
 
 
-def test_what_is_stored_needs_no_other_file(tmp_path: Path) -> None:
+def test_the_stored_text_of_a_family_needs_no_other_file(tmp_path: Path) -> None:
     written(tmp_path, TEAL, "teal.toml")
     text = vocabulary_text(
         written(tmp_path, 'extends = "teal.toml"\n[attributes.size]\nvast = { scale = 1.0 }\n')

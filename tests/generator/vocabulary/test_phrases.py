@@ -59,7 +59,7 @@ GRAMMAR, LEXICON, TERMS = Grammar(PHRASES), Lexicon.of(TEXT), Terms.of(TEXT)
         ("crepe", "red cube made of metal to the left of cone made of metal"),
     ],
 )
-def test_values_are_said_in_the_phrase_of_their_kind(template: str, text: str) -> None:
+def test_values_are_written_in_the_phrase_of_their_kind(template: str, text: str) -> None:
     assert GRAMMAR.realise(form_of(text, LEXICON), template) == text
 
 
@@ -97,7 +97,7 @@ def test_synonyms_stand_in_the_phrase_too() -> None:
         "There is a cube and a cone. The cube is made of metal, of red.",
     ],
 )
-def test_what_the_grammar_never_says_is_not_read(text: str) -> None:
+def test_texts_that_the_grammar_never_writes_are_not_read(text: str) -> None:
     with pytest.raises(UnreadableError):
         read_text(text, LEXICON)
 
