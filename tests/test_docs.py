@@ -138,8 +138,7 @@ def test_the_python_examples_run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    (tmp_path / "demo").mkdir()
-    (tmp_path / "demo" / "world").symlink_to(rendered)
+    (tmp_path / "small").symlink_to(rendered)
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "dataset.md", "exec"), {})
     assert capsys.readouterr().out

@@ -22,7 +22,7 @@ from evaluator.cli.options import (
     take_slurm,
 )
 from evaluator.runs.request import Request
-from generator.base.commands import DRY_RUN, Bar, Command, say
+from generator.base.commands import DRY_RUN, Bar, Command, say, say_if_slow
 from generator.base.errors import UserError
 
 if TYPE_CHECKING:
@@ -116,8 +116,6 @@ def run(
             check_early(read_spec(of_turn(model, turn)), device=options["device"])
     if not asks_for_turns(benchmark, models):
         check_dataset(dataset, benchmark)
-    from evaluator.api import evaluate
-    from evaluator.cli.results_table import print_results
     from evaluator.runs.dataset import Dataset
     from evaluator.runs.folder import folder_name, in_folder
     from evaluator.runs.measure import write_items
@@ -126,9 +124,13 @@ def run(
     opened_by_turn = {
         turn: Dataset.open(dataset, turn, images=images, filters=filters) for turn in turns
     }
-    for turn in turns:
-        for model in models:
-            check_model(read_spec(of_turn(model, turn)))
+    with say_if_slow("Loading the libraries of the model."):
+        from evaluator.api import evaluate
+        from evaluator.cli.results_table import print_results
+
+        for turn in turns:
+            for model in models:
+                check_model(read_spec(of_turn(model, turn)))
     out, limit = options.pop("out"), options["limit"]
     part = ("" if limit is None else f"-limit{limit}") + "".join(f"-{each}" for each in filters)
     names = {model: folder_name(f"{model}{part}") for model in models}

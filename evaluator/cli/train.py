@@ -13,7 +13,15 @@ from evaluator.cli.early import check_dataset, check_model_folder
 from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FOLDER, log_option, options_of
 from evaluator.models.names import check_device
 from evaluator.training.methods import METHODS, Method
-from generator.base.commands import Bar, Command, Commands, DatasetFolder, result, say
+from generator.base.commands import (
+    Bar,
+    Command,
+    Commands,
+    DatasetFolder,
+    result,
+    say,
+    say_if_slow,
+)
 from generator.base.errors import UserError
 
 if TYPE_CHECKING:
@@ -140,7 +148,8 @@ def _train(
         check_preset(method, preset)
         check_early(read_spec(model))
 
-    from evaluator.training.session import train
+    with say_if_slow("Loading PyTorch."):
+        from evaluator.training.session import train
 
     origin = None
     if method.continues_model:

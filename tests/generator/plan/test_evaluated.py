@@ -9,9 +9,9 @@ from generator.holdout.request import HoldoutRequest
 from generator.plan.evaluated import (
     EvaluatedScenes,
     dealt_scenes,
+    headline_split,
     planned_scenes,
     scenes_to_plan,
-    told_split,
 )
 from generator.plan.options import WorldOptions
 from generator.plan.plan import plan_parts
@@ -83,8 +83,8 @@ def test_a_design_is_dealt_without_a_plan() -> None:
 
 def test_the_split_whose_accuracy_is_the_claim() -> None:
     vocabulary = read_vocabulary("clevr")
-    assert told_split(SplitPlan(vocabulary, draw_block("3x3", vocabulary, 0))) == "unseen"
+    assert headline_split(SplitPlan(vocabulary, draw_block("3x3", vocabulary, 0))) == "unseen"
     for name, split in (("systematicity", "unseen"), ("coverage", "unseen"), ("gzsl", "ood_test")):
         design = find_design(name)
         holdout = design.draw(design.default_holdout(vocabulary), vocabulary, 0, True)[0]
-        assert told_split(design.rule(vocabulary, holdout)) == split
+        assert headline_split(design.rule(vocabulary, holdout)) == split
