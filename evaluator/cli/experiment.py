@@ -189,7 +189,7 @@ def _check_commands(root: click.Context, stages: Sequence["Stage"], out: Path) -
 def _tell_failures(failures: Mapping[str, "Failure"], out: Path) -> None:
     for failure in failures.values():
         say(f"Failed with exit code {failure.code}: {_command(failure.stage, out)}")
-        say(failure.said)
+        say(failure.end_of_log)
         say(
             f"Its log is {failure.log}. Finished work is kept: mend this and run the same command "
             f"again."
