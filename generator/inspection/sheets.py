@@ -2,10 +2,11 @@
 objects."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from pathlib import Path
+from typing import Any
 
 from PIL import Image, ImageDraw, ImageFont
 
@@ -16,7 +17,7 @@ from generator.dataset.reader import Benchmark, Dataset, World
 from generator.holdout.class_lists import ClassRule
 from generator.holdout.holdout import Binding, Holdout
 from generator.holdout.membership import SPLITS, UNSEEN_ATOMS
-from generator.vocabulary.schema import parse_vocabulary
+from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 _CELL, _GAP, _LINE, _HEAD = 280, 10, 20, 30
 _Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
@@ -206,50 +207,128 @@ class Shown:
     size: float
 
 
+@dataclass(frozen=True)
+class _GridTable:
+    """One table of a grid."""
+
+    title: str
+    row_names: Sequence[str]
+    column_names: Sequence[str]
+    clearest: Mapping[tuple[str, str], Shown]
+    """Where each combination (row, column) is seen best; a combination that no image shows is
+    missing."""
+    held_out: Collection[tuple[str, str]]
+    """The combinations to frame."""
+
+
 def draw_grid(root: Path, benchmark: str | None, out: Path) -> Path:
     """Draw every value of the held-out kind on every object into the PNG file `out`; returns `out`.
 
     Each combination is cut out of the image that shows it largest. Held-out combinations are
-    framed; combinations that no image shows are hatched. Raises UserError when there is no such
-    dataset or benchmark.
+    framed; combinations that no image shows are hatched. If only relations are held out, the grid
+    has a table for each of them: first object × second object. Raises UserError when there is no
+    such dataset or benchmark.
     """
     dataset = Dataset.open(root)
     holdout = Holdout.from_dict(dataset.block(benchmark))
     vocabulary = parse_vocabulary(dataset.world.vocabulary_text, "vocabulary.toml")
-    values, objects = vocabulary.values(holdout.kind), list(vocabulary.objects)
-    shown = clearest(dataset.world, holdout.kind)
-    font, bold = ImageFont.load_default(14), ImageFont.load_default(20)
-    side = max(round(font.getlength(value)) for value in values) + 2 * _TILE_GAP
-    step = _TILE + _TILE_GAP
+    if holdout.triples and not holdout.bindings:
+        tables = _relation_tables(dataset.world, holdout, vocabulary)
+    else:
+        tables = [_binding_table(dataset.world, holdout, vocabulary)]
+    drawn = [_draw_table(dataset.world, table) for table in tables]
     sheet = Image.new(
-        "RGB", (side + len(objects) * step, 2 * _GRID_HEAD + _TILE_GAP + len(values) * step), _PAPER
+        "RGB", (max(table.width for table in drawn), sum(table.height for table in drawn)), _PAPER
     )
-    pen = ImageDraw.Draw(sheet)
-    pen.text((_TILE_GAP, 4), f"{holdout.kind} x {holdout.category}, framed: held out", _INK, bold)
-    for j, thing in enumerate(objects):
-        pen.text(
-            (side + j * step + _TILE / 2, 2 * _GRID_HEAD),
-            _fitted(thing, font, _TILE),
-            _INK,
-            font,
-            anchor="ms",
-        )
-    for i, value in enumerate(values):
-        top = 2 * _GRID_HEAD + _TILE_GAP + i * step
-        pen.text((side - _TILE_GAP, top + _TILE / 2), value, _INK, font, anchor="rm")
-        for j, thing in enumerate(objects):
-            left = side + j * step
-            found = shown.get((value, thing))
-            sheet.paste(cut_out(dataset.world, found) if found else _hatched(), (left, top))
-            if holdout.holds_out(value, thing) or holdout.absent(value, thing):
-                edge = (
-                    left - _FRAME,
-                    top - _FRAME,
-                    left + _TILE + _FRAME - 1,
-                    top + _TILE + _FRAME - 1,
-                )
-                pen.rectangle(edge, outline=_HELD_OUT, width=_FRAME)
+    top = 0
+    for table in drawn:
+        sheet.paste(table, (0, top))
+        top += table.height
     return save_sheet(sheet, out)
+
+
+def _binding_table(world: World, holdout: Holdout, vocabulary: Vocabulary) -> _GridTable:
+    values, objects = vocabulary.values(holdout.kind), list(vocabulary.objects)
+    held_out = {
+        (value, category)
+        for value in values
+        for category in objects
+        if holdout.holds_out(value, category) or holdout.absent(value, category)
+    }
+    title = f"{holdout.kind} x {holdout.category}, framed: held out"
+    return _GridTable(title, values, objects, clearest(world, holdout.kind), held_out)
+
+
+def _relation_tables(world: World, holdout: Holdout, vocabulary: Vocabulary) -> list[_GridTable]:
+    """A table for each held-out relation. It has the objects that any held-out triple names."""
+    named = {category for first, _, second in holdout.triples for category in (first, second)}
+    objects = [category for category in vocabulary.objects if category in named]
+    tables = []
+    for relation in dict.fromkeys(relation for _, relation, _ in holdout.triples):
+        phrase = vocabulary.relations[relation].phrase
+        held_out = {(first, second) for first, of, second in holdout.triples if of == relation}
+        title = f"row {phrase} column, framed: held out"
+        tables.append(
+            _GridTable(title, objects, objects, clearest_pairs(world, relation), held_out)
+        )
+    return tables
+
+
+def _draw_table(world: World, table: _GridTable) -> Image.Image:
+    font, bold = ImageFont.load_default(14), ImageFont.load_default(20)
+    side = max(round(font.getlength(name)) for name in table.row_names) + 2 * _TILE_GAP
+    step = _TILE + _TILE_GAP
+    top_of_tiles = 2 * _GRID_HEAD + _TILE_GAP
+    width = max(
+        side + len(table.column_names) * step, round(bold.getlength(table.title)) + 2 * _TILE_GAP
+    )
+    sheet = Image.new("RGB", (width, top_of_tiles + len(table.row_names) * step), _PAPER)
+    pen = ImageDraw.Draw(sheet)
+    pen.text((_TILE_GAP, 4), table.title, _INK, bold)
+    for j, column in enumerate(table.column_names):
+        middle = side + j * step + _TILE / 2
+        name = _fitted(column, font, _TILE)
+        pen.text((middle, 2 * _GRID_HEAD), name, _INK, font, anchor="ms")
+    for i, row in enumerate(table.row_names):
+        top = top_of_tiles + i * step
+        pen.text((side - _TILE_GAP, top + _TILE / 2), row, _INK, font, anchor="rm")
+        for j, column in enumerate(table.column_names):
+            left = side + j * step
+            best = table.clearest.get((row, column))
+            sheet.paste(cut_out(world, best) if best else _hatched(), (left, top))
+            if (row, column) in table.held_out:
+                right, bottom = left + _TILE + _FRAME - 1, top + _TILE + _FRAME - 1
+                edge = (left - _FRAME, top - _FRAME, right, bottom)
+                pen.rectangle(edge, outline=_HELD_OUT, width=_FRAME)
+    return sheet
+
+
+def clearest_pairs(world: World, relation: str) -> dict[tuple[str, str], Shown]:
+    """For each pair of categories, the image where the first stands in the relation to the second
+    and both are largest; the box is around both."""
+    best: dict[tuple[str, str], Shown] = {}
+    for batch in world.batches("scenes", ("scene_id", "status", "objects", "relations")):
+        for row in batch.to_pylist():
+            if row["status"] != "ok":
+                continue
+            for fact in row["relations"]:
+                if fact["relation"] != relation:
+                    continue
+                first, second = row["objects"][fact["subject"]], row["objects"][fact["object"]]
+                size = min(_visible_area(first), _visible_area(second))
+                pair = (first["category"], second["category"])
+                if pair not in best or size > best[pair].size:
+                    boxes = (first["amodal_box"], second["amodal_box"])
+                    left, top = (min(box[k] for box in boxes) for k in (0, 1))
+                    right, bottom = (max(box[k] for box in boxes) for k in (2, 3))
+                    best[pair] = Shown(row["scene_id"], (left, top, right, bottom), size)
+    return best
+
+
+def _visible_area(obj: Mapping[str, Any]) -> float:
+    """Pixels of an object's box, times its visible share."""
+    left, top, right, bottom = obj["amodal_box"]
+    return float((right - left) * (bottom - top) * obj["visible_fraction"])
 
 
 def clearest(world: World, kind: str) -> dict[Binding, Shown]:
@@ -261,7 +340,7 @@ def clearest(world: World, kind: str) -> dict[Binding, Shown]:
             for thing in row["objects"] if row["status"] == "ok" else ():
                 binding = (dict(thing["attributes"])[kind], thing["category"])
                 left, top, right, bottom = thing["amodal_box"]
-                size = (right - left) * (bottom - top) * thing["visible_fraction"]
+                size = _visible_area(thing)
                 if binding not in best or size > best[binding].size:
                     best[binding] = Shown(row["scene_id"], (left, top, right, bottom), size)
     return best

@@ -123,13 +123,15 @@ class PhotoSpec(Declared):
     may look, degrees to
     the right of the panorama's left edge. `height`: of the panorama's camera above the ground,
     metres; by default the
-    height of the scene's camera. `exposure`: in stops.
+    height of the scene's camera. `exposure`: in stops. `even`: the share of the panorama's light
+    that is spread evenly over all directions.
     """
 
     panorama: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}/[a-z0-9][a-z0-9_-]{0,63}$")]
     sectors: Annotated[tuple[tuple[Degrees, Degrees], ...], Field(min_length=1)] = ((0, 360),)
     height: Positive | None = None
     exposure: Annotated[float, Field(ge=-8, le=8)] = 0
+    even: Share = 0
 
     @model_validator(mode="after")
     def _rising(self) -> "PhotoSpec":
