@@ -9,13 +9,13 @@ SEEDS := 0
 
 .PHONY: demo test test-full lint docs bench clean
 
-demo: .venv/run  ## Render a held-out split, verify it, train a small model on the seen part for each of SEEDS, score and report.
-	$(BIN)/gen render --holdout 3x3 --scenes train=2900,val=100,seen=400,partial=400,unseen=200 --resolution 80x80 --quality draft --out $(DEMO)/world
+demo: .venv/run  ## Render a rotation, verify it, train a small model for each turn and each of SEEDS, score and report.
+	$(BIN)/gen render --holdout turns=4 --scenes train=4000,val=120,partial=240,unseen=480 --resolution 64x64 --quality draft --out $(DEMO)/world
 	$(BIN)/gen verify $(DEMO)/world
 	$(BIN)/gen preview $(DEMO)/world --out $(DEMO)/preview.png
-	rm -rf $(DEMO)/model* $(DEMO)/run*
-	for seed in $(SEEDS); do $(BIN)/score train scratch $(DEMO)/world --seed $$seed --out $(DEMO)/model$$seed && $(BIN)/score run $(DEMO)/world --model jackalope:$(DEMO)/model$$seed --out $(DEMO)/run$$seed --json >/dev/null || exit; done
-	$(BIN)/score report $(SEEDS:%=$(DEMO)/run%) --out $(DEMO)/report.html
+	rm -rf $(DEMO)/models* $(DEMO)/runs*
+	for seed in $(SEEDS); do $(BIN)/score train scratch $(DEMO)/world --turns --epochs 12 --seed $$seed --out $(DEMO)/models$$seed && $(BIN)/score run $(DEMO)/world --model "jackalope:$(DEMO)/models$$seed/{turn}" --out $(DEMO)/runs$$seed --json >/dev/null || exit; done
+	$(BIN)/score report $(SEEDS:%=$(DEMO)/runs%/turn*) --out $(DEMO)/report.html
 
 test: .venv/dev  ## Every test that CI runs.
 	$(BIN)/pytest -n 2 --dist worksteal -m "not full"

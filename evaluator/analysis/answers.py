@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from evaluator.benchmarks.tables import TABLES, read_table
 from evaluator.protocols.items import strings
 from evaluator.protocols.records import ResultsRecord, RunRecord, by_key
-from evaluator.provenance.contamination import marks_said
+from evaluator.provenance.contamination import marked_today, marks_said
 from generator.base.clusters import Clusters, vocabulary_of
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json
@@ -242,6 +242,7 @@ def _read_run(folder: Path, metric: str | None, common: Mapping[str, str]) -> An
         read_json(folder / "run.json", RunRecord),
         read_json(folder / "results.json", ResultsRecord),
     )
+    results = marked_today(results, record.get("info", {}))
     channel = results["channel"]
     main_of = {row["protocol"]: row["metric"] for row in results["rows"] if row["is_main"]} | dict(
         common

@@ -12,9 +12,12 @@ from evaluator.benchmarks.reading import reading_said
 from evaluator.cli.console import fits, new_table, print_line
 from evaluator.cli.console import print_table as print_wide
 from evaluator.provenance.contamination import mark_of, training_said, warning_of
-from evaluator.report.overview import Line, every_row, read_lines, side_by_side
-from evaluator.report.table import Column, Table, confidence, plain, population
-from evaluator.report.verdict import headline, judge, other_verdicts
+from evaluator.report.overview import Line, every_row, main_lines, read_lines, side_by_side
+from evaluator.report.paired import compare_two
+from evaluator.report.questions import answers_of
+from evaluator.report.table import Column, Row, Table, confidence, plain, population
+from evaluator.report.terms import terms_of
+from evaluator.report.verdict import headline_sentences, judge, other_verdicts
 from evaluator.runs.folder import as_written
 from evaluator.runs.parts import limit_said, splits_said
 from generator.base.commands import result
@@ -54,7 +57,9 @@ def _print_for_people(runs: Sequence[dict[str, Any]], full: bool) -> None:
     A line is a metric of a model on a group of items, with a column for each split.
     """
     entries = pool_runs(runs)
-    _print_verdicts(entries)
+    folders = [str(run.get("folder", "")) for run in runs]
+    paired = compare_two(entries, folders) if all(folders) else None
+    _print_verdicts(entries, "" if paired is None else paired.sentence)
     for entry in entries:
         rules = (
             f", {confidence(entry)} intervals, scores tie within "
@@ -72,8 +77,8 @@ def _print_for_people(runs: Sequence[dict[str, Any]], full: bool) -> None:
             table = every_row(entry, protocol, by_n=False, decimals=_DECIMALS)
             title = f"{table.title}. {table.mark}" if table.mark else table.title
             _print_fitting(table, title)
-    if not full:
-        _print_short(entries)
+    every = [row for entry in entries for row in entry["rows"]]
+    rows = every if full else _print_short(entries)
     for entry in entries:
         limits = limit_said(entry["limit"]) if entry.get("limit") else []
         for line in (
@@ -93,8 +98,7 @@ def _print_for_people(runs: Sequence[dict[str, Any]], full: bool) -> None:
         print_line(line)
     print_line(
         "Mean over questions. Ties count as wrong. Differences are in points. "
-        f"The intervals cover {population(row for entry in entries for row in entry['rows'])} "
-        f"(docs/statistics.md)."
+        f"The intervals cover {population(rows)} (docs/statistics.md)."
         + full
         * " p: of a share against chance, of a difference against 0.",
         "dim",
@@ -112,9 +116,12 @@ def print_paper_table(table: Table) -> None:
     print_line("")
 
 
-def _print_verdicts(entries: Sequence[dict[str, Any]]) -> None:
-    """Print the verdict on each model, the best one first, and what was held out."""
-    print_line(headline(entries), "bold")
+def _print_verdicts(entries: Sequence[dict[str, Any]], paired: str) -> None:
+    """Print the verdict on each model, the best one first, and what was held out.
+
+    paired: a sentence that compares two models, "" for none.
+    """
+    print_line(" ".join(headline_sentences(entries, paired)), "bold")
     for sentence in other_verdicts(entries):
         print_line(sentence)
     for held_out in dict.fromkeys(entry["held_out"] for entry in entries):
@@ -123,16 +130,34 @@ def _print_verdicts(entries: Sequence[dict[str, Any]]) -> None:
     print_line("")
 
 
-def _print_short(entries: Sequence[dict[str, Any]]) -> None:
-    lines = _chosen(read_lines(entries))
+def _print_short(entries: Sequence[dict[str, Any]]) -> list[Row]:
+    """Print the main metrics by split, and one sentence for each question that other rows answer.
+
+    Returns: The rows of the table.
+    """
+    lines = _chosen(main_lines(entries) or read_lines(entries))
     table = side_by_side(entries, lines, _DECIMALS)
     _print_fitting(table, warning_of(entries[0]) if len(entries) == 1 else table.mark)
-    shown = sum(bool(cell.numbers) for line in table.lines for cell in line.cells)
-    if more := sum(len(entry["rows"]) for entry in entries) - shown:
+    for entry in entries:
+        _print_answers(entry, len(entries) > 1)
+    if terms := terms_of(line.first for line in lines):
+        print_line(f"{'. '.join(terms)}.", "dim")
+    n_shown = sum(bool(cell.numbers) for line in table.lines for cell in line.cells)
+    if more := sum(len(entry["rows"]) for entry in entries) - n_shown:
         print_line(
             f"{more:,} more rows: --full prints them, tables/summary.csv of each run has them all.",
             "dim",
         )
+    return [row for line in lines for row in line.rows.values()]
+
+
+def _print_answers(entry: dict[str, Any], several: bool) -> None:
+    """Print the question and the answer of each kind of rows that the table leaves out."""
+    answers = [(question, said) for question, said, _ in answers_of(entry) if said]
+    if several and answers:
+        print_line(entry["model"], "bold")
+    for question, sentence in answers:
+        print_line(f"{question.title} {sentence}")
 
 
 def _chosen(lines: Sequence[Line]) -> list[Line]:

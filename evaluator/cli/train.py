@@ -82,8 +82,10 @@ def _command(method: type[Method]) -> click.Command:
 
     command.__doc__ = method.__doc__
     dataset = [_DATASETS] if method.every_split else [_DATASET, _TURNS]
-    start = [_MODEL, _PRESET] if method.further else []
-    own = options_of(method, *method.options, default="the preset's" if method.further else "")
+    start = [_MODEL, _PRESET] if method.continues_model else []
+    own = options_of(
+        method, *method.options, default="the preset's" if method.continues_model else ""
+    )
     decorators: list[Callable[..., Any]] = [
         *dataset,
         *start,
@@ -96,7 +98,7 @@ def _command(method: type[Method]) -> click.Command:
     ]
     for decorator in reversed(decorators):
         command = decorator(command)
-    model = " --model open_clip:ViT-B-32@openai" if method.further else ""
+    model = " --model open_clip:ViT-B-32@openai" if method.continues_model else ""
     return click.command(
         method.name, cls=Command, examples=[f"train {method.name} small{model} --out trained"]
     )(command)
@@ -119,24 +121,38 @@ def _train(
     turns: bool = False,
     **options: Any,
 ) -> None:
-    from evaluator.training.recipe import from_preset, origin_said
+    from evaluator.training.recipe import describe_origin, from_preset
     from evaluator.training.session import train
 
     folders = (datasets,) if isinstance(datasets, Path) else datasets
     turn_names = _turn_names(folders[0], benchmark) if turns else []
 
     origin = None
-    if method.further:
-        given = {name: value for name, value in options.items() if value is not None}
-        recipe, origin = from_preset(method, given, preset, _is_matching(method, model, given))
-        say(origin_said(origin))
+    if method.continues_model:
+        set_by_user = {name: value for name, value in options.items() if value is not None}
+        recipe, origin = from_preset(
+            method,
+            set_by_user,
+            preset=preset,
+            is_cross_encoder=_trains_cross_encoder(method, model, set_by_user),
+        )
+        say(describe_origin(origin))
     else:
         recipe = method(**options)
     if turns:
         losses_by_turn = {}
         for name in turn_names:
             source = recipe.source(folders, name)
-            record = train(recipe, source, out / name, model, device, Bar(), trackers, origin)
+            record = train(
+                recipe,
+                source,
+                out / name,
+                model=model,
+                device=device,
+                progress=Bar(),
+                trackers=trackers,
+                origin=origin,
+            )
             losses_by_turn[name] = record["losses"]
             say(f"{name}: loss {record['losses'][0]:.2f} → {record['losses'][-1]:.2f}.")
         scoring = shlex.join(
@@ -146,13 +162,20 @@ def _train(
         result({"model": f"{out}/{{turn}}", "losses": losses_by_turn}, as_json, str(out))
         return
     record = train(
-        recipe, recipe.source(folders, benchmark), out, model, device, Bar(), trackers, origin
+        recipe,
+        recipe.source(folders, benchmark),
+        out,
+        model=model,
+        device=device,
+        progress=Bar(),
+        trackers=trackers,
+        origin=origin,
     )
     losses: Sequence[float] = record["losses"]
-    asked = shlex.join(
+    scoring = shlex.join(
         ["score", "run", *_scored_on(method, folders, benchmark), "--model", f"jackalope:{out}"]
     )
-    say(f"Loss {losses[0]:.2f} → {losses[-1]:.2f}. Next: {asked}")
+    say(f"Loss {losses[0]:.2f} → {losses[-1]:.2f}. Next: {scoring}")
     result({"model": str(out), "losses": losses}, as_json, str(out))
 
 
@@ -171,14 +194,14 @@ def _turn_names(dataset: Path, benchmark: str | None) -> list[str]:
     return Dataset.open(dataset).turn_names(benchmark)
 
 
-def _is_matching(method: type[Method], model: str, given: dict[str, Any]) -> bool:
+def _trains_cross_encoder(method: type[Method], model: str, options: dict[str, Any]) -> bool:
     """Whether a cross encoder is trained. Raises UserError for options that cross encoders do not
     have."""
     from evaluator.models.jackalope import is_cross_encoder
 
-    if not method.matches or not is_cross_encoder(model):
+    if not method.trains_cross_encoders or not is_cross_encoder(model):
         return False
-    if given.keys() & {"negative_loss", "positive_weight"}:
+    if options.keys() & {"negative_loss", "positive_weight"}:
         raise UserError(
             f"'{model}' is a cross encoder, which has neither --negative-loss nor "
             f"--positive-weight; leave them out."

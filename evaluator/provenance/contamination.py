@@ -2,6 +2,7 @@
 benchmark."""
 
 from collections.abc import Collection, Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -173,6 +174,24 @@ def is_stand_in(results: Mapping[str, Any]) -> bool:
     """Whether the results are of a stand-in for a published model (`score train pretrain`),
     whatever its name."""
     return bool((results.get("training") or {}).get("stand_in"))
+
+
+def marked_today(record: dict[str, Any], info: Mapping[str, Any]) -> dict[str, Any]:
+    """The contents of run.json or results.json, with the mark of a stand-in by today's rule.
+
+    Runs of before say of every model that was trained here that it is a stand-in. run.json has how
+    the model was trained, which decides it.
+
+    Args:
+        record: The contents, with `training`.
+        info: The entry `info` of run.json.
+    """
+    trained = info.get("trained_on")
+    if not trained or not record.get("training"):
+        return record
+    marked = copy(record)  # a copy of a file's record still names the file where a key is missing
+    marked["training"] = {**record["training"], "stand_in": is_of_stand_in(trained)}
+    return marked
 
 
 def marked(name: str, results: Mapping[str, Any]) -> str:

@@ -70,7 +70,11 @@ class Figure:
         kind = _filled(_chart(self.kind), together)
         shared = {**kind, "width": width, "encoding": {**kind.get("encoding", {}), **self.encoding}}
         panels = [
-            {"title": {"text": title.split("\n")}, "data": {"values": records}, **shared}
+            {
+                "title": {"text": title.split("\n")},
+                "data": {"values": records},
+                **_zoomed(shared, _top(records)),
+            }
             for title, records in self.panels.items()
         ]
         longest = max((len(str(record.get("series"))) for record in together), default=0)
@@ -130,6 +134,41 @@ def _filled(part: Any, records: Sequence[Mapping[str, Any]]) -> Any:
     return filled
 
 
+_TOPS = (10, 20, 50)
+"""Ends of the axis of percent, below 100, from which a panel takes the smallest that has room."""
+
+
+def _top(records: Sequence[Mapping[str, Any]]) -> float:
+    """The end of the axis of percent of a panel of records.
+
+    Retrieval from thousands of captions reaches a few percent: on an axis to 100 its fall is flat.
+
+    >>> _top([{"value": 7.7, "high": 11.0}]), _top([{"value": 60.0, "high": None}])
+    (20, 100)
+    """
+    numbers = [
+        record[name]
+        for record in records
+        for name in ("value", "low", "high", "chance", "least", "most")
+        if isinstance(record.get(name), int | float)
+    ]
+    if not numbers:
+        return 100
+    return next((top for top in _TOPS if max(numbers) <= top), 100)
+
+
+def _zoomed(part: Any, top: float) -> Any:
+    """A part of a chart, with axes of `value` from 0 to 100 ending at `top`."""
+    if isinstance(part, list):
+        return [_zoomed(each, top) for each in part]
+    if not isinstance(part, dict):
+        return part
+    zoomed = {name: _zoomed(each, top) for name, each in part.items()}
+    if part.get("field") == "value" and part.get("scale") == {"domain": [0, 100]}:
+        zoomed["scale"] = {"domain": [0, top]}
+    return zoomed
+
+
 def write_figures(made: Sequence[Figure], folder: Path) -> list[Path]:
     """Write each figure to `folder` as SVG, PDF and PNG; returns the files."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -181,14 +220,24 @@ def _benchmark(entries: Sequence[Results]) -> list[str]:
     return ["benchmark"] if len(asked) > len({model for model, _ in asked}) else []
 
 
-def gap(entries: Sequence[Results]) -> list[Figure]:
+def gap(
+    entries: Sequence[Results], first: Line | None = None, most: int | None = None
+) -> list[Figure]:
     """The first main metric of each protocol by split, a panel for each protocol and a line for
-    each model."""
-    firsts: dict[str, list[Any]] = {}
+    each model.
+
+    Args:
+        entries: Pooled results.
+        first: The line of the metric that the first panel shows, in place of its protocol's first.
+        most: The largest number of panels; None: all.
+    """
     lines = [line for line in main_lines(entries) if {"seen", "unseen"} <= set(line.rows)]
-    for line in lines:
-        firsts.setdefault(line.first["protocol"], [line.first[name] for name in LABELS])
-    chosen = [line for line in lines if [line.first[name] for name in LABELS] in firsts.values()]
+    of_protocol: dict[str, list[Any]] = {}
+    for line in [*([first] if first in lines else []), *lines]:
+        of_protocol.setdefault(line.first["protocol"], [line.first[name] for name in LABELS])
+    panels = list(of_protocol.values())[:most]
+    chosen = [line for line in lines if [line.first[name] for name in LABELS] in panels]
+    chosen.sort(key=lambda line: panels.index([line.first[name] for name in LABELS]))
     return _of_splits(
         "gap",
         "Seen against unseen combinations",

@@ -191,9 +191,15 @@ def failures(run: Run, most: int) -> list[tuple[Image.Image, str]]:
     ]
 
 
-def wrong_unseen(run: Run) -> dict[str, str] | None:
-    """An image of an unseen combination for which a false caption won: the `image` as a data URL,
-    the `true` caption and the `false` one. None without such an item, and for a run without images.
+def wrong_unseen(run: Run, protocol: str = "") -> dict[str, str] | None:
+    """An image of an unseen combination for which a false caption won.
+
+    Args:
+        run: The run.
+        protocol: The protocol that the item is of, if it has such an item; "" for any.
+
+    Returns: The `image` as a data URL, the `true` caption and the `false` one. None without such an
+        item, and for a run without images.
     """
     outcomes = _outcomes(run)
     has_texts = (outcomes["true_text"] != "") & (outcomes["false_text"] != "")
@@ -201,8 +207,9 @@ def wrong_unseen(run: Run) -> dict[str, str] | None:
     images = run.world or pictures_of(run)
     if images is None or wrong.empty:
         return None
+    of_protocol = wrong[wrong["protocol"] == protocol]
     # The first item by the order of the table, so that the same run has the same page.
-    item = wrong.iloc[0]
+    item = (wrong if of_protocol.empty else of_protocol).iloc[0]
     return {
         "image": data_url(images.image(item["scene_id"]), _EXAMPLE_SIDE),
         "true": visible(item["true_text"]),

@@ -130,7 +130,8 @@ def side_by_side(
         ]
         made.append(TableLine(named, cells))
     columns = [Column(head) for head in heads]
-    notes = [*notes_of(entries), *([CEILING] if limited else [])]
+    rows = [row for line in lines for row in line.rows.values()]
+    notes = [*notes_of(entries, rows), *([CEILING] if limited else [])]
     return Table([*labels, *of_entry], columns, made, notes=notes, mark=marks_of(entries))
 
 
@@ -240,9 +241,14 @@ def marks_of(entries: Sequence[Results]) -> str:
     return " ".join(f"{', '.join(named)}: {said}" for said, named in models.items())
 
 
-def notes_of(entries: Sequence[Results]) -> list[str]:
+def notes_of(entries: Sequence[Results], rows: Sequence[Row] | None = None) -> list[str]:
     """The notes below a table of pooled results; facts that differ between models name their
-    models."""
+    models.
+
+    Args:
+        entries: Pooled results.
+        rows: The rows that the table shows, whose intervals the first note is about; None: all.
+    """
     if not entries:
         return []
     tolerances = [(entry, f"{entry['rules']['tie_tolerance']:g}") for entry in entries]
@@ -266,9 +272,11 @@ def notes_of(entries: Sequence[Results]) -> list[str]:
     ]
     names = ", ".join(dict.fromkeys(entry["model"] for entry in unknown))
     ours = dict.fromkeys(entry["model"] for entry in entries if is_stand_in(entry))
+    if rows is None:
+        rows = [row for entry in entries for row in entry["rows"]]
     return [
         f"In %, differences in points. The {confidence(entries[0])} intervals cover "
-        f"{population(row for entry in entries for row in entry['rows'])}. The table of all rows "
+        f"{population(rows)}. The table of all rows "
         f"has each row's interval about {WIDER}.",
         f"Scores that differ by at most this tolerance tie (relative for scores above 1): "
         f"{_by_value(tolerances)}. A "

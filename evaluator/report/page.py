@@ -2,7 +2,7 @@
 items and all rows."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -20,12 +20,14 @@ from evaluator.report.figures import (
     differences,
     embedding_maps,
     figures,
+    gap,
     grid,
     numbered,
 )
 from evaluator.report.files import write_pooled
 from evaluator.report.gallery import benchmark_items, grid_cells, wrong_unseen
 from evaluator.report.overview import every_row, main_lines, side_by_side
+from evaluator.report.paired import compare_two
 from evaluator.report.papers.given import (
     COMPARISON,
     FAMILIARITY,
@@ -34,8 +36,10 @@ from evaluator.report.papers.given import (
     Audit,
     overlap_panels,
 )
-from evaluator.report.table import Cell, Column, Line, Table, loads, population
-from evaluator.report.verdict import best_entry, headline, other_verdicts
+from evaluator.report.questions import about_grid, answers_of, lines_of
+from evaluator.report.table import Cell, Column, Line, Table, loads
+from evaluator.report.terms import terms_of
+from evaluator.report.verdict import best_entry, headline_sentences, main_line, other_verdicts
 from evaluator.runs.folder import NamedRun, Run
 from evaluator.runs.parts import splits_said
 from evaluator.scoring.words.answers import position_lines
@@ -45,6 +49,8 @@ from generator.base.pages import as_json, asset, page_environment
 from generator.dataset.reader import Benchmark
 
 _NO_LINKS: Mapping[str, str] = MappingProxyType({})
+_FIRST_PANELS = 2
+"""Panels of the figure on the first screen."""
 
 
 def write_page(
@@ -66,12 +72,16 @@ def write_page(
     entries = [{**each, "model": visible(each["model"])} for each in pool_runs(results)]
     named = [{**each, "model": marked(each["model"], each)} for each in entries]
     galleries, grids = _galleries(runs, named, out, inline)
-    made = numbered([*figures(entries), *grids, *more])
+    best = best_entry(named)
+    paired = compare_two(named, [str(each.run.folder) for each in runs])
+    of_pair = differences(paired.comparison) if paired and not _has_differences(more) else []
+    made = numbered([*figures(entries), *grids, *of_pair, *more])
     own = [each.run.benchmark for each in runs if not splits_said(each.results["rules"])]
     sentences = about_splits(own, all(each["training"]["status"] == CLEAN for each in entries))
     of_runs = [(each.run, each.results) for each in runs]
-    best = best_entry(named)
-    examples = (wrong_unseen(runs[place].run) for place in best["members"])
+    main = main_line(best)
+    protocol = "" if main is None else main.first["protocol"]
+    examples = (wrong_unseen(runs[place].run, protocol) for place in best["members"])
     page = render(
         named,
         made,
@@ -81,6 +91,7 @@ def write_page(
         runs=of_runs,
         example=next(filter(None, examples), None),
         best=best["model"],
+        paired="" if paired is None else paired.sentence,
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     write_text(out, page)
@@ -97,10 +108,15 @@ def render(
     """The HTML page of pooled entries, whose model names include their marks, and of their figures.
 
     links: {model: its page}. more: optional `galleries`, `sentences`, `runs`, `unfinished`, `home`,
-        and
-    an `example` of a wrong answer of the model `best`.
+        an `example` of a wrong answer of the model `best`, and a sentence `paired` that compares
+        two models.
     """
     lines = main_lines(entries)
+    verdict, *following = headline_sentences(entries, more.get("paired", ""))
+    best = best_entry(entries)
+    # Two panels: more are too small to read at the first look, and the section of tasks has all.
+    first_figures = gap(entries, main_line(best), _FIRST_PANELS)
+    others = [figure for figure in made if figure.name != "gap"]
     board = side_by_side(entries, lines)
     environment = page_environment("evaluator", "report/assets")
     environment.filters |= {
@@ -111,7 +127,8 @@ def render(
     }
     return environment.get_template("page.html.jinja").render(
         title="Does it compose, or remember?",
-        headline=headline(entries),
+        verdict=verdict,
+        following=following,
         other_verdicts=other_verdicts(entries),
         held_out=[
             each for each in dict.fromkeys(entry.get("held_out", "") for entry in entries) if each
@@ -121,8 +138,9 @@ def render(
                 f"{each['model']}: {warning_of(each)}" for each in entries if warning_of(each)
             )
         ),
-        figures=made,
-        folded=_sections([each for each in made if each.name != "gap"]),
+        first_figures=first_figures,
+        terms=terms_of(line.first for line in lines),
+        folded=_sections(entries, best, others, more.get("paired", "")),
         board=board,
         lines=[(line, row.cells) for line, row in zip(lines, board.lines, strict=True)],
         several=len({entry["benchmark"] for entry in entries}) > 1,
@@ -130,9 +148,8 @@ def render(
         links=links,
         entries=entries,
         tables=[_tables(entry) for entry in entries],
-        population=population(row for entry in entries for row in entry["rows"]),
         answers=_answers(more.get("runs", ())),
-        figures_data=as_json({figure.name: figure.spec() for figure in made}),
+        figures_data=as_json({figure.name: figure.spec() for figure in [*first_figures, *others]}),
         items_data=as_json(more.get("galleries", [])),
         vega=_vega(),
         script=asset("evaluator.report", "assets/page.js"),
@@ -217,29 +234,98 @@ def _answers(runs: Iterable[tuple[Run, Results]]) -> list[tuple[str, list[str], 
     return found
 
 
-_SECTIONS = {
-    "split": "Accuracy by split",
-    "grid": "Values and objects",
-    "gaps": "Gaps between splits",
-    "differences": "Paired differences",
-    "complexity": "Accuracy by complexity",
-    "load": "Skill loads",
-    "errors": "Kinds of errors",
-    "rewording": "Brittleness",
-    "familiarity": "Familiarity",
-    "probe": "Probes",
-    "map": "Maps of embeddings",
+@dataclass(frozen=True)
+class Section:
+    """A folded section of the page."""
+
+    name: str
+    """Its anchor."""
+    title: str
+    """The question that it answers."""
+    sentence: str
+    """The answer, which is visible while the section is folded; "" if there is none."""
+    figures: list[Figure]
+    """Its figures."""
+    table: Table | None = None
+    """The rows of results that belong to the question; None if no row does."""
+
+
+_OF_FIGURES = {
+    "grid": "Which combinations are hard?",
+    "differences": "Which model is better on the same questions?",
+    "familiarity": "How familiar is the benchmark to a corpus?",
+    "probe": "What do images and texts encode?",
+    "map": "Which embeddings are close?",
 }
-"""{first word of the figures' names: title of their section}, in the order of the page."""
+"""{first word of the figures' names: title} of sections that no row of results belongs to."""
+_SAME_SECTION = {"gaps": "split", "load": "complexity"}
+"""{first word of the figures' names: the section of another name that has them}."""
+_ORDER = (
+    "split",
+    "grid",
+    "familiar",
+    "errors",
+    "rewording",
+    "complexity",
+    "differences",
+    "rules",
+    "familiarity",
+    "probe",
+    "map",
+)
+"""The sections in the order of the page: what explains a fall is first, unknown ones are last."""
 
 
-def _sections(made: Sequence[Figure]) -> list[tuple[str, str, list[Figure]]]:
-    """The name, title and figures of each section below the gallery. Sections of unknown names come
-    last; each has the title of its first figure."""
-    of_section: dict[str, list[Figure]] = {name: [] for name in _SECTIONS}
-    for each in made:
-        of_section.setdefault(each.name.split("-")[0], []).append(each)
-    return [(name, _SECTIONS.get(name, of[0].title), of) for name, of in of_section.items() if of]
+def _sections(
+    entries: Sequence[Results], best: Results, made: Sequence[Figure], paired: str = ""
+) -> list[Section]:
+    """The sections below the gallery: each question that rows or figures answer.
+
+    Sections of unknown figures have the title of their first figure.
+
+    Args:
+        entries: Pooled results.
+        best: The entry that the sentences are about.
+        made: The figures.
+        paired: The sentence that compares two models; "" if there is none.
+    """
+    figures_of: dict[str, list[Figure]] = {}
+    for figure in made:
+        word = figure.name.split("-")[0]
+        figures_of.setdefault(_SAME_SECTION.get(word, word), []).append(figure)
+    of_model = f"{best['model']}: " if len(entries) > 1 else ""
+    sections = []
+    for question, sentence, _ in answers_of(best):
+        table = side_by_side(entries, lines_of(question, entries))
+        # The notes are below the leaderboard, and the same for all tables.
+        table = replace(table, notes=())
+        about_model = f"{of_model}{sentence}" if sentence else ""
+        drawings = figures_of.pop(question.name, [])
+        sections.append(Section(question.name, question.title, about_model, drawings, table))
+    for name, drawings in figures_of.items():
+        first = drawings[0]
+        sentence = first.about
+        if name == "differences" and paired:
+            sentence = paired
+        if name == "grid":
+            sentence = about_grid(_cells_of(first, best))
+        title = _OF_FIGURES.get(name, first.title)
+        sections.append(Section(name, title, sentence, drawings))
+    return sorted(sections, key=_place)
+
+
+def _place(section: Section) -> int:
+    return _ORDER.index(section.name) if section.name in _ORDER else len(_ORDER)
+
+
+def _cells_of(figure: Figure, entry: Results) -> Sequence[Mapping[str, Any]]:
+    """The cells of a model in a figure of `grid`."""
+    return figure.panels.get(entry["model"], ())
+
+
+def _has_differences(made: Sequence[Figure]) -> bool:
+    """Whether the user gave the result of `score compare`, which then is not computed again."""
+    return any(figure.name.startswith("differences") for figure in made)
 
 
 def _sort_key(cell: Cell) -> str:

@@ -69,8 +69,8 @@ class Table:
         """{reason why a cell is empty: its letter}, in the order of the cells.
 
         >>> no_run = Cell(reason="no run")
-        >>> Table(["model"], [Column("R@1")], [Line(["a"], [no_run]), Line(["b"],
-        [no_run])]).letters()
+        >>> lines = [Line(["a"], [no_run]), Line(["b"], [no_run])]
+        >>> Table(["model"], [Column("R@1")], lines).letters()
         {'no run': 'a'}
         """
         reasons = dict.fromkeys(
@@ -237,9 +237,10 @@ def number(value: Any, unit: str, decimals: int = 1) -> str:
     """Format a number by its unit: a share in percent (tiny ones with two significant digits), a
     difference in signed points, a count or a score; a dash for None.
 
-    >>> number(0.5, "share"), number(2 / 7392, "share"), number(-0.1, "difference"), number(1200,
-    "count")
-    ('50.0', '0.027', '-10.0', '1,200')
+    >>> number(0.5, "share"), number(2 / 7392, "share")
+    ('50.0', '0.027')
+    >>> number(-0.1, "difference"), number(1200, "count")
+    ('-10.0', '1,200')
     >>> number(0.21, "score"), number(-0.010234, "score"), number(None, "share")
     ('0.210', '-0.01023', '–')
     """
@@ -282,19 +283,28 @@ def confidence(results: Mapping[str, Any]) -> str:
 
 
 def population(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The population that the intervals of rows cover, with the splits if it differs; ignores gaps
-    and `val`.
+    """The population that the intervals of rows cover, with the splits if it differs between
+    splits; ignores gaps and `val`.
 
     >>> population([{"split": "seen", "speaks_of": "a"}, {"split": "unseen", "speaks_of": "b"}])
     'a (on seen); b (on unseen)'
+
+    Where rows of one split differ, as accuracies and kinds of errors of pooled runs do, splits
+    explain nothing, and each population is named once:
+
+    >>> population([{"split": "seen", "speaks_of": "a"}, {"split": "seen", "speaks_of": "b"}])
+    'a, or in some rows b'
     """
-    found: dict[str, dict[str, None]] = {}
+    splits_of: dict[str, dict[str, None]] = {}
     for row in rows:
         if row["speaks_of"] and not row.get("is_gap") and row["split"] != "val":
-            found.setdefault(row["speaks_of"], {})[row["split"] or "all items"] = None
-    if len(found) == 1:
-        return next(iter(found))
-    return "; ".join(f"{of} (on {', '.join(splits)})" for of, splits in found.items())
+            splits_of.setdefault(row["speaks_of"], {})[row["split"] or "all items"] = None
+    if len(splits_of) == 1:
+        return next(iter(splits_of))
+    all_splits = [split for splits in splits_of.values() for split in splits]
+    if len(set(all_splits)) < len(all_splits):
+        return ", or in some rows ".join(splits_of)
+    return "; ".join(f"{of} (on {', '.join(splits)})" for of, splits in splits_of.items())
 
 
 def _deviation(sd: float, row: Row, decimals: int) -> str:

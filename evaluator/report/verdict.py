@@ -174,23 +174,39 @@ def judge(entry: Results) -> Verdict:
 
 
 def headline(entries: Sequence[Results]) -> str:
-    """The verdict on the best model in a few sentences: then what its wrong answers name, its lead
-    over the next model, and what familiarity gains, each only if it says something.
+    """The sentences of `headline_sentences`, joined."""
+    return " ".join(headline_sentences(entries))
+
+
+def headline_sentences(entries: Sequence[Results], paired: str = "") -> list[str]:
+    """The verdict on the best model; then what its wrong answers name, its lead over the next
+    model, and what familiarity gains, each only if it says something.
 
     The best model is the one with the highest value on unseen combinations. Without seen and unseen
     there is no best one, and the verdict is that of the first model.
+
+    Args:
+        entries: Pooled results.
+        paired: A sentence that compares two models on the same items, which is sharper than the
+            lead of one value over another and stands in its place.
     """
     ranked = _ranked(entries)
     if not ranked:
-        return judge(entries[0]).sentence
+        return [judge(entries[0]).sentence, *([paired] if paired else [])]
     best = ranked[0]
     verdict = judge(best.line.entry)
     following = [
         _explanation(best) if verdict.kind == FALLS else "",
-        _lead(ranked),
+        paired or _lead(ranked),
         _tax(best.line.entry),
     ]
-    return " ".join([verdict.sentence, *filter(None, following)])
+    return [verdict.sentence, *filter(None, following)]
+
+
+def main_line(entry: Results) -> Line | None:
+    """The main metric that the verdict on an entry is about, by split; None without any."""
+    question = _main_question(entry)
+    return None if question is None else question.line
 
 
 def best_entry(entries: Sequence[Results]) -> Results:
@@ -361,14 +377,14 @@ def _explanation(question: _Question) -> str:
     )
     return (
         f"{_with_interval(told, question.line.entry)} of its wrong answers on unseen combinations "
-        f"{_error_in_words(told['error'])} (random texts: {number(told['chance'], 'share')}%)."
+        f"{error_in_words(told['error'])} (random texts: {number(told['chance'], 'share')}%)."
     )
 
 
-def _error_in_words(error: str) -> str:
+def error_in_words(error: str) -> str:
     """What answers with a kind of error do.
 
-    >>> _error_in_words("attribute and object")
+    >>> error_in_words("attribute and object")
     'name a wrong attribute and a wrong object'
     """
     if error == FAMILIARITY[0]:

@@ -189,9 +189,8 @@ def without_advice(text: str) -> str:
     """Remove what a text says about commands and options: a paper's caption tells results, not how
     to get others.
 
-    >>> without_advice("Each block has one training. Train with other seeds (--seed) and give all to
-    `score report`.")
-    'Each block has one training.'
+    >>> without_advice("One training. Train with other seeds, and give all to `score report`.")
+    'One training.'
     >>> without_advice("(a) no world has asymmetric splits (--holdout asymmetric).")
     '(a) no world has asymmetric splits.'
     """

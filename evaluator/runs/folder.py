@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.protocols.records import FactorsRecord, ResultsRecord, RunRecord
+from evaluator.provenance.contamination import marked_today
 from evaluator.runs.parts import (
     Splits,
     in_splits,
@@ -80,6 +81,7 @@ def open_run(folder: Path, moved: Sequence[Path] = ()) -> Run:
             f"--items`."
         )
     record = read_json(folder / "run.json", RunRecord)
+    record = marked_today(record, record.get("info", {}))
     if record["dataset"] is None:  # the items are in the run's own folder
         splits = splits_of(folder)
         return Run(
@@ -142,7 +144,8 @@ def read_results(run: Run) -> dict[str, Any]:
         raise UserError(
             f"{run.folder} has no results; write them with `score measure {run.folder}`."
         )
-    return in_folder(read_json(run.folder / "results.json", ResultsRecord), run.folder)
+    results = in_folder(read_json(run.folder / "results.json", ResultsRecord), run.folder)
+    return marked_today(results, run.record.get("info", {}))
 
 
 def in_folder(results: dict[str, Any], folder: Path) -> dict[str, Any]:

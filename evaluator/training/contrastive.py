@@ -22,60 +22,71 @@ from evaluator.training.recipe import Recipe
 from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
 
-_TOGETHER = 64
-"""Batch size, in images or texts, for frozen embeddings."""
+_EMBEDDING_BATCH = 64
+"""Images, or texts, that are embedded together where embeddings are frozen."""
+_MAX_LOG_SCALE = 4.6052
+"""ln 100, the largest logarithm of the inverse temperature (Radford et al. 2021, section 2.5)."""
 
 
 class Contrastive(Learner):
-    """Trains an embedder with the contrastive loss, hard negatives and hard positives.
-
-    embedder: two towers, or a layer over frozen embeddings. Its `logit_scale`, a parameter of its
-        `network`, is the
-    logarithm of the inverse temperature. bags: a text counts as true of an image if each of its
-    words is in a true
-    text, in any order, so that training does not teach binding.
-    """
+    """Trains an embedder with the contrastive loss, hard negatives and hard positives."""
 
     def __init__(
         self, embedder: "Towers | Alignment", data: TrainingData, recipe: Recipe, bags: bool = False
     ):
+        """Prepare the training.
+
+        Args:
+            embedder: Two towers, or a layer over frozen embeddings. Its `logit_scale`, a parameter
+                of its `network`, is the logarithm of the inverse temperature.
+            data: The training data.
+            recipe: Its losses and their weights.
+            bags: Whether a text counts as true of an image if each of its words is in a true text,
+                in any order, so that training does not teach binding.
+        """
         self._embedder, self._recipe = embedder, recipe
         self._facts = Facts(data, bags)
         self.network, self.device = embedder.network, embedder.device
 
-    def settle(self) -> None:
+    def after_update(self) -> None:
         """Clamp the inverse temperature to 1..100, as CLIP's training does."""
-        self._embedder.logit_scale.data.clamp_(0, 4.6052)
+        self._embedder.logit_scale.data.clamp_(0, _MAX_LOG_SCALE)
 
     def loss(self, step: Step, number: int) -> Tensor:
-        """The contrastive loss, with negatives as extra columns (`negclip`) or each against its
-        caption (`svlc`), plus the hard-positive loss if `positive_loss` is `analogy`."""
+        """Compute the contrastive loss, and the hard-positive loss if the recipe has one.
+
+        Negatives are extra columns (`negclip`), or each is compared with its caption (`svlc`).
+        """
         recipe, n = self._recipe, len(step.images)
-        negated, said = np.flatnonzero(step.negatives >= 0), np.flatnonzero(step.positives >= 0)
-        rows = np.concatenate([step.captions, step.negatives[negated], step.positives[said]])
-        images, texts = self._embedder.embed(step.images, rows, number)
-        logits = self._embedder.logit_scale.exp().squeeze() * images @ texts.T
-        columns = n + len(negated)
+        # Columns of the logits: n captions, then the negatives, then the positives.
+        with_negative = np.flatnonzero(step.negatives >= 0)
+        with_positive = np.flatnonzero(step.positives >= 0)
+        negatives = step.negatives[with_negative]
+        positives = step.positives[with_positive]
+        texts = np.concatenate([step.captions, negatives, positives])
+        first_positive = n + len(negatives)
+        image_vectors, text_vectors = self._embedder.embed(step.images, texts, number)
+        scale = self._embedder.logit_scale.exp().squeeze()
+        logits = scale * image_vectors @ text_vectors.T
+
         as_columns = recipe.negative_loss == "negclip"
-        shown = columns if as_columns else n
-        true = torch.from_numpy(self._facts.true(step.images, rows[:shown])).to(images.device)
-        loss = contrastive(logits[:, :shown], true, recipe.negative_weight if as_columns else 1.0)
-        if len(negated) and not as_columns:
-            pairs = logits[negated, negated], logits[negated, n + np.arange(len(negated))]
-            loss = loss + recipe.negative_weight * hard_negative(*pairs)
-        if len(said) and recipe.positive_loss == "analogy":
-            pairs = logits[said, said], logits[said, columns + np.arange(len(said))]
-            loss = loss + recipe.positive_weight * hard_positive(*pairs)
+        columns = first_positive if as_columns else n
+        true = torch.from_numpy(self._facts.true(step.images, texts[:columns])).to(logits.device)
+        weight = recipe.negative_weight if as_columns else 1.0
+        loss = contrastive(logits[:, :columns], true, weight)
+        if len(with_negative) and not as_columns:
+            of_captions = logits[with_negative, with_negative]
+            of_negatives = logits[with_negative, n + np.arange(len(with_negative))]
+            loss = loss + recipe.negative_weight * hard_negative(of_captions, of_negatives)
+        if len(with_positive) and recipe.positive_loss == "analogy":
+            of_captions = logits[with_positive, with_positive]
+            of_positives = logits[with_positive, first_positive + np.arange(len(with_positive))]
+            loss = loss + recipe.positive_weight * hard_positive(of_captions, of_positives)
         return loss
 
 
 class Towers:
-    """Embedder: the two towers of a model, in training mode, over `data`.
-
-    precision: of both towers, as in a Recipe; embeddings are compared in float32. Raises UserError
-        if the model has no
-    learnable temperature, or would truncate a text.
-    """
+    """Embedder: the two towers of a model, in training mode."""
 
     def __init__(
         self,
@@ -84,6 +95,17 @@ class Towers:
         precision: str,
         augment: Augment | None = None,
     ):
+        """Prepare the inputs of all texts.
+
+        Args:
+            model: A dual encoder with a learnable temperature.
+            data: The images and texts.
+            precision: Of both towers, as in a Recipe. Embeddings are compared in float32.
+            augment: Changes an image at random.
+
+        Raises:
+            UserError: The model has no learnable temperature, or would truncate a text.
+        """
         check_trainable(model)
         check_length(model, data.texts)
         self.network, self.device, self._model = model.network.train(), model.device, model
@@ -93,69 +115,97 @@ class Towers:
         self._images = PreparedImages(data, model.prepare, augment)
 
     def embed(self, images: np.ndarray, texts: np.ndarray, step: int) -> tuple[Tensor, Tensor]:
-        """Unit embeddings, float32 (n, d) and (m, d), of images and texts by their indices in the
-        data. Each process computes its share."""
+        """Embed images and texts. Each process computes its share of them.
+
+        Args:
+            images: Indices of images in the data, int64 (n,).
+            texts: Indices of texts in the data, int64 (m,).
+            step: Number of the step.
+
+        Returns:
+            Unit embeddings, float32 (n, d) and (m, d).
+        """
         n, m = len(images), len(texts)
         pixels = self._images.of(images[share(n)], range(n)[share(n)], step)
         inputs = {name: values[texts[share(m)]] for name, values in self._inputs.items()}
         with autocast(self.device, self._precision):
-            shown, said = self._model.image_features(pixels), self._model.text_features(inputs)
-        return gather(F.normalize(shown.float(), dim=-1), n), gather(
-            F.normalize(said.float(), dim=-1), m
-        )
+            image_features = self._model.image_features(pixels)
+            text_features = self._model.text_features(inputs)
+        image_vectors = F.normalize(image_features.float(), dim=-1)
+        text_vectors = F.normalize(text_features.float(), dim=-1)
+        return gather(image_vectors, n), gather(text_vectors, m)
 
 
 def check_trainable(model: Any) -> None:
-    """Raise UserError unless the model is a dual encoder with gradients and a learnable
-    temperature."""
-    if not (
-        hasattr(model, "text_features")
-        and isinstance(getattr(model.network, "logit_scale", None), nn.Parameter)
-    ):
+    """Check that the model is a dual encoder with gradients and a learnable temperature.
+
+    Raises:
+        UserError: It is not.
+    """
+    has_towers = hasattr(model, "text_features")
+    temperature = getattr(model.network, "logit_scale", None) if has_towers else None
+    if not isinstance(temperature, nn.Parameter):
         name = getattr(model, "info", {}).get("weights", type(model).__name__)
         raise UserError(
-            f"'{name}' cannot be trained this way: it is no dual encoder with a learnable "
-            f"temperature; give an "
-            "open_clip: or jackalope: model, or a CLIP, SigLIP or AltCLIP of hf:."
+            f"'{name}' cannot be trained this way: it is not a dual encoder with a learnable "
+            f"temperature; give an open_clip: or jackalope: model, or a CLIP, SigLIP or AltCLIP of "
+            f"hf:."
         )
 
 
 def align(model: Any, spec: str, data: TrainingData, progress: Progress = SILENT) -> "Alignment":
-    """Embed all images and texts of the data with a model, and return the layer to train over them,
-    in float32.
+    """Embed all images and texts of the data, and make the layer to train over them.
 
-    Raises UserError for a model that cannot be trained, whose text tower does not end in a linear
-    layer, or that would truncate a text.
+    Args:
+        model: A dual encoder.
+        spec: The model as the user named it, for messages.
+        data: The images and texts.
+        progress: Shows the images.
+
+    Returns:
+        The layer, float32, which does not yet change a text.
+
+    Raises:
+        UserError: The model cannot be trained, would truncate a text, or has a text tower that
+            does not end in a linear layer.
     """
     check_trainable(model)
     text_head(model.network, spec)
     check_length(model, data.texts)
     batches = [
-        range(len(data))[start : start + _TOGETHER] for start in range(0, len(data), _TOGETHER)
+        range(len(data))[start : start + _EMBEDDING_BATCH]
+        for start in range(0, len(data), _EMBEDDING_BATCH)
     ]
-    images = [
-        model.encode_images([where.image(name) for where, name in (data.images[i] for i in batch)])
-        for batch in progress.each(batches, "encoding images", len(batches))
-    ]
-    texts = [
-        model.encode_texts(data.texts[i : i + _TOGETHER])
-        for i in range(0, len(data.texts), _TOGETHER)
-    ]
-    shown, said = (
-        torch.from_numpy(np.concatenate(each)).to(model.device) for each in (images, texts)
+    image_parts = []
+    for batch in progress.each(batches, "encoding images", len(batches)):
+        pictures = [source.image(name) for source, name in (data.images[i] for i in batch)]
+        image_parts.append(model.encode_images(pictures))
+    text_parts = []
+    for start in range(0, len(data.texts), _EMBEDDING_BATCH):
+        text_parts.append(model.encode_texts(data.texts[start : start + _EMBEDDING_BATCH]))
+    return Alignment(
+        torch.from_numpy(np.concatenate(image_parts)).to(model.device),
+        torch.from_numpy(np.concatenate(text_parts)).to(model.device),
+        model.network.logit_scale.detach().clone(),
     )
-    return Alignment(shown, said, model.network.logit_scale.detach().clone())
 
 
 class Alignment(nn.Module):
-    """Embedder: a matrix W (d, d) over the frozen unit embeddings of texts (m, d), and a
-    temperature. The unit embeddings of images (n, d) do not change.
+    """Embedder: a matrix W (d, d) over the frozen unit embeddings of texts, and a temperature. The
+    embeddings of images do not change.
 
     W starts as the identity and has no bias. At the end it is merged into the model's text
     projection.
     """
 
     def __init__(self, images: Tensor, texts: Tensor, logit_scale: Tensor):
+        """Make the layer.
+
+        Args:
+            images: Unit embeddings of images, float32 (n, d).
+            texts: Unit embeddings of texts, float32 (m, d).
+            logit_scale: Logarithm of the inverse temperature, a scalar.
+        """
         super().__init__()
         self.matrix = nn.Parameter(torch.eye(texts.shape[1], device=texts.device))
         self.logit_scale = nn.Parameter(logit_scale)
@@ -167,76 +217,120 @@ class Alignment(nn.Module):
         return self
 
     def embed(self, images: np.ndarray, texts: np.ndarray, step: int) -> tuple[Tensor, Tensor]:
-        """Unit embeddings: the frozen ones of images; of texts after W."""
+        """Get unit embeddings, as `Towers.embed`: the frozen ones of images; of texts after W."""
         return self._images[images], F.normalize(self._texts[texts] @ self.matrix.T, dim=-1)
 
     @torch.no_grad()
-    def give_to(self, network: Any, spec: str) -> None:
-        """Merge W into the text projection of the network, and set its temperature."""
+    def merge_into(self, network: Any, spec: str) -> None:
+        """Merge W into the text projection of the network, and set its temperature.
+
+        Args:
+            network: The network whose embeddings were frozen.
+            spec: The model as the user named it, for messages.
+        """
         head = text_head(network, spec)
         if isinstance(head, nn.Linear):
             head.weight.copy_(self.matrix @ head.weight)
             if head.bias is not None:
                 head.bias.copy_(self.matrix @ head.bias)
         else:
+            # open_clip multiplies by its matrix from the right.
             head.copy_(head @ self.matrix.T)
         network.logit_scale.copy_(self.logit_scale)
 
 
 def text_head(network: Any, spec: str) -> nn.Linear | nn.Parameter:
-    """The final projection of a text tower: a linear layer, or a matrix (width, d). Raises
-    UserError if it has none."""
-    places = (network, getattr(network, "text", None), getattr(network, "text_model", None))
-    found = [getattr(place, name, None) for name in ("text_projection", "head") for place in places]
-    for each in found:
-        if isinstance(each, nn.Linear | nn.Parameter):
-            return each
+    """Find the final projection of a text tower.
+
+    Args:
+        network: A dual encoder of open_clip or transformers.
+        spec: The model as the user named it, for messages.
+
+    Returns:
+        A linear layer, or a matrix (width, d).
+
+    Raises:
+        UserError: The text tower does not end in one.
+    """
+    modules = (network, getattr(network, "text", None), getattr(network, "text_model", None))
+    for name in ("text_projection", "head"):
+        for module in modules:
+            candidate = getattr(module, name, None)
+            if isinstance(candidate, nn.Linear | nn.Parameter):
+                return candidate
     raise UserError(
         f"'{spec}' cannot be aligned: its text tower does not end in a linear layer; give a CLIP "
-        f"or SigLIP model, or "
-        "use `score train finetune`."
+        f"or SigLIP model, or use `score train finetune`."
     )
 
 
 def contrastive(logits: Tensor, true: Tensor, negative_weight: float = 1.0) -> Tensor:
     """CLIP's symmetric loss (Radford et al. 2021, section 2.3) of n images and n captions, with m
-    negatives appended as columns to the softmax over texts (NegCLIP, Yuksekgonul et al. 2023,
+    negatives as further columns in the softmax over texts (NegCLIP, Yuksekgonul et al. 2023,
     section 4).
 
-    logits: float (n, n + m); column i < n is the caption of image i, other columns are negatives.
-        true: bool, the same
-    shape; other true texts of an image are left out of its softmax. negative_weight: w counts each
-    negative w times in
-    the sum of the softmax; 0 leaves them out, 1 is NegCLIP. Returns the average of the mean over
-    images and the mean
-    over captions.
+    Args:
+        logits: Float (n, n + m). Column i < n is the caption of image i; others are negatives.
+        true: Bool (n, n + m): which texts are true of an image. True texts other than its caption
+            are left out of its softmax.
+        negative_weight: A negative counts this many times in the sum of the softmax. 0 leaves
+            negatives out, 1 is NegCLIP.
+
+    Returns:
+        The average of the mean over images and the mean over captions, a scalar.
+
+    >>> logits = torch.tensor([[2.0, 0.0, 2.0], [0.0, 2.0, 0.0]])
+    >>> true = torch.eye(2, 3, dtype=torch.bool)
+    >>> round(float(contrastive(logits, true, negative_weight=0.0)), 4)
+    0.1269
+    >>> round(float(contrastive(logits, true)), 4)
+    0.313
     """
     n = len(logits)
-    own = torch.eye(n, logits.shape[1], dtype=torch.bool, device=logits.device)
-    logits = logits.masked_fill(true & ~own, -torch.inf)
+    is_own_caption = torch.eye(n, logits.shape[1], dtype=torch.bool, device=logits.device)
+    logits = logits.masked_fill(true & ~is_own_caption, -torch.inf)
     labels = torch.arange(n, device=logits.device)
-    weight = math.log(negative_weight) if negative_weight else -math.inf
-    texts = torch.cat([logits[:, :n], logits[:, n:] + weight], dim=1)
-    return (F.cross_entropy(texts, labels) + F.cross_entropy(logits[:, :n].T, labels)) / 2
+    # w times in the sum of exponentials is ln w added to the logit.
+    log_weight = math.log(negative_weight) if negative_weight else -math.inf
+    texts = torch.cat([logits[:, :n], logits[:, n:] + log_weight], dim=1)
+    over_texts = F.cross_entropy(texts, labels)
+    over_images = F.cross_entropy(logits[:, :n].T, labels)
+    return (over_texts + over_images) / 2
 
 
 def hard_negative(caption: Tensor, negative: Tensor) -> Tensor:
     """SVLC's negatives loss (Doveh et al. 2023, section 3.3): each image chooses between its
     caption and its negative.
 
-    caption, negative: float (k,), an image's logits with the two. Returns the mean of -log softmax
-    of the caption, or 0 for k = 0.
+    Args:
+        caption: An image's logit with its caption, float (k,).
+        negative: Its logit with its negative, float (k,).
+
+    Returns:
+        The mean of −log softmax of the caption, a scalar; 0 for k = 0.
+
+    >>> round(float(hard_negative(torch.tensor([1.0]), torch.tensor([1.0]))), 4)
+    0.6931
     """
     return F.softplus(negative - caption).sum() / max(1, len(caption))
 
 
 def hard_positive(caption: Tensor, positive: Tensor) -> Tensor:
-    """The hard-positive loss of each image with its caption and its positive (Kamath et al. 2024,
-    appendix D.1).
+    """The hard-positive loss of Kamath et al. 2024 (appendix D.1).
 
-    caption, positive: float (k,), an image's logits with the two. The paper calls it SVLC's analogy
-    loss and gives no formula. We use KL((1/2, 1/2) ‖ softmax of the two), the term `kl_pos` of
-    SVLC's code: 0 if both logits are equal. Returns the mean, or 0 for k = 0.
+    The paper calls it SVLC's analogy loss and gives no formula. We use
+    KL((1/2, 1/2) ‖ softmax of the two logits), the term `kl_pos` of SVLC's code.
+
+    Args:
+        caption: An image's logit with its caption, float (k,).
+        positive: Its logit with its positive, float (k,).
+
+    Returns:
+        The mean over images, a scalar; 0 for k = 0, and if both logits are equal.
+
+    >>> float(hard_positive(torch.tensor([1.0]), torch.tensor([1.0])))
+    0.0
     """
-    apart = positive - caption
-    return (F.softplus(apart) - apart / 2 - math.log(2)).sum() / max(1, len(caption))
+    difference = positive - caption
+    divergence = F.softplus(difference) - difference / 2 - math.log(2)
+    return divergence.sum() / max(1, len(caption))

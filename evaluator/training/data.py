@@ -19,10 +19,10 @@ from generator.dataset.reader import Images
 logger = logging.getLogger(__name__)
 TRAIN = "train"
 """The protocol of training items, and the split of their scenes."""
-_MOST_CACHED = 4 << 30
-"""Bytes of prepared images that are cached; further images are read again in each epoch."""
-_THREADS = 4
-_LONGEST = 100
+_CACHE_BYTES = 4 << 30
+"""Bytes of prepared images that are cached. Further images are read again in each epoch."""
+_READER_THREADS = 4
+_LONGEST_TEXTS = 100
 """Number of longest texts, by characters, that set the context length of a new model. The text with
 the most tokens is assumed to be among them."""
 _WORD = re.compile(r"\w+")
@@ -34,28 +34,27 @@ Augment = Callable[[Any, int, int], Any]
 
 @dataclass(frozen=True)
 class TrainingData:
-    """n images and their texts, as indices of `texts`, padded with -1.
-
-    texts: without duplicates. captions: int64 (n, c), the captions of each image. negatives,
-        positives: int64 (n, c,
-    k), of each caption. true: int64 (n, t), all true texts of each image: captions and positives.
-    images: the source
-    and name of each image. mirrored: whether images may be mirrored, because no text states a
-    position. text_ids: of
-    `texts`, for benchmarks. longest: the longest texts of the whole source, trained on or not, for
-    the context length
-    of a new model.
-    """
+    """n images and their texts. Texts are indices of `texts`; rows are padded with -1."""
 
     texts: Sequence[str]
+    """The distinct texts."""
     captions: np.ndarray
+    """int64 (n, c): the captions of each image."""
     negatives: np.ndarray
+    """int64 (n, c, k): the negatives of each caption."""
     positives: np.ndarray
+    """int64 (n, c, k): the positives of each caption."""
     true: np.ndarray
+    """int64 (n, t): all texts that are true of each image, captions and positives."""
     images: Sequence[tuple[Images, str]]
+    """The source and the name of each image."""
     mirrored: bool
+    """Whether images may be mirrored, because no text states a position."""
     text_ids: Sequence[str] = ()
+    """The id in the benchmark of each of `texts`; of a corpus, the text itself."""
     longest: Sequence[str] = ()
+    """The longest texts of the whole source, trained on or not. The context of a new model must
+    hold them."""
 
     def __len__(self) -> int:
         return len(self.images)
@@ -66,89 +65,111 @@ class TrainingData:
         return [name for _, name in self.images]
 
     def used(self) -> np.ndarray:
-        """Indices of the texts that steps can use: captions, negatives and positives."""
-        rows = np.concatenate(
-            [each.ravel() for each in (self.captions, self.negatives, self.positives)]
-        )
+        """Find the texts that steps can use: captions, negatives and positives.
+
+        Returns:
+            Their indices in `texts`, int64, sorted, without duplicates.
+        """
+        arrays = (self.captions, self.negatives, self.positives)
+        rows = np.concatenate([array.ravel() for array in arrays])
         return np.unique(rows[rows >= 0])
 
     def of(self, rows: Sequence[int]) -> "TrainingData":
-        """The data restricted to the images with these indices."""
-        arrays = {
-            name: getattr(self, name)[rows]
-            for name in ("captions", "negatives", "positives", "true")
-        }
-        return replace(self, images=[self.images[i] for i in rows], **arrays)
+        """Restrict the data to the images with these indices."""
+        return replace(
+            self,
+            images=[self.images[i] for i in rows],
+            captions=self.captions[rows],
+            negatives=self.negatives[rows],
+            positives=self.positives[rows],
+            true=self.true[rows],
+        )
 
     def of_each_class(self, most: int | None, seed: int) -> "TrainingData":
-        """At most `most` images per class, drawn by seed; None for all. A class is the images with
-        the same captions."""
+        """Draw at most `most` images of each class; None keeps all.
+
+        A class is the images with the same captions.
+        """
         if most is None:
             return self
         classes: dict[tuple[int, ...], list[int]] = defaultdict(list)
         for i, row in enumerate(self.captions):
             classes[tuple(sorted(row))].append(i)
-        streams = {key: Stream(seed, "images of a class", *key) for key in classes}
-        return self.of(
-            sorted(i for key, rows in classes.items() for i in streams[key].sample(rows, most))
-        )
+        chosen: list[int] = []
+        for captions, images in classes.items():
+            # A stream of its own for each class: a new class does not change the others' draws.
+            stream = Stream(seed, "images of a class", *captions)
+            chosen += stream.sample(images, most)
+        return self.of(sorted(chosen))
 
 
 @dataclass
 class Described:
-    """The texts of an image while they are collected. captions: each with its negatives and
-    positives. true: all true texts."""
+    """The texts of an image while they are collected."""
 
     captions: dict[str, tuple[list[str], list[str]]] = field(default_factory=dict)
+    """Each caption with its negatives and its positives."""
     true: dict[str, None] = field(default_factory=dict)
+    """All true texts, in order."""
 
 
 def collect(
-    described: Sequence[tuple[Images, str, Described]], words: Mapping[str, str], mirrored: bool
+    described: Sequence[tuple[Images, str, Described]], *, words: Mapping[str, str], mirrored: bool
 ) -> TrainingData:
-    """Build the arrays from images, each with its source, name and texts. Texts are keys of
-    `words`, which has their wording.
+    """Build the arrays of training data.
 
-    Leaves out negatives that are true of their image, as a caption or a positive of it.
+    Negatives that are a caption or a positive of their image are left out, and counted in the log.
+
+    Args:
+        described: Source, name and texts of each image. Texts are keys of `words`.
+        words: The wording of each text.
+        mirrored: As in TrainingData.
     """
-    rows: dict[str, int] = {}
-    astray: list[tuple[str, str]] = []
+    index_of: dict[str, int] = {}
 
-    def row(text: str) -> int:
-        return rows.setdefault(text, len(rows))
+    def index(text: str) -> int:
+        return index_of.setdefault(text, len(index_of))
 
-    captions = _filled([[row(text) for text in image.captions] for _, _, image in described])
+    captions = _padded([[index(text) for text in image.captions] for _, _, image in described])
+    captions_per_image = captions.shape[1]
+    true_negatives: list[tuple[str, str]] = []
     negatives: list[list[int]] = []
     positives: list[list[int]] = []
     for _, name, image in described:
-        for false, true in image.captions.values():
-            astray += [(name, text) for text in false if text in image.true]
-            negatives.append([row(text) for text in false if text not in image.true])
-            positives.append([row(text) for text in true])
-        none: list[list[int]] = [[] for _ in range(captions.shape[1] - len(image.captions))]
-        negatives += none
-        positives += none
-    if astray:
-        name, text = astray[0]
+        for false_texts, true_texts in image.captions.values():
+            false_indices = []
+            for text in false_texts:
+                if text in image.true:
+                    true_negatives.append((name, text))
+                else:
+                    false_indices.append(index(text))
+            negatives.append(false_indices)
+            positives.append([index(text) for text in true_texts])
+        # Every image has a row for each column of `captions`, so that the arrays can be reshaped.
+        missing = captions_per_image - len(image.captions)
+        negatives += [[] for _ in range(missing)]
+        positives += [[] for _ in range(missing)]
+    if true_negatives:
+        name, text = true_negatives[0]
         logger.info(
-            f"Left out {len(astray):,} negatives that are true of their image, such as "
+            f"Left out {len(true_negatives):,} negatives that are true of their image, such as "
             f"'{words[text]}' of {name}."
         )
-    true_texts = _filled([[row(text) for text in image.true] for _, _, image in described])
+    true = _padded([[index(text) for text in image.true] for _, _, image in described])
     return TrainingData(
-        [words[text] for text in rows],
-        captions,
-        _filled(negatives).reshape(*captions.shape, -1),
-        _filled(positives).reshape(*captions.shape, -1),
-        true_texts,
-        [(where, name) for where, name, _ in described],
-        mirrored,
-        list(rows),
-        nlargest(_LONGEST, words.values(), key=len),
+        texts=[words[text] for text in index_of],
+        captions=captions,
+        negatives=_padded(negatives).reshape(*captions.shape, -1),
+        positives=_padded(positives).reshape(*captions.shape, -1),
+        true=true,
+        images=[(source, name) for source, name, _ in described],
+        mirrored=mirrored,
+        text_ids=list(index_of),
+        longest=nlargest(_LONGEST_TEXTS, words.values(), key=len),
     )
 
 
-def _filled(rows: Sequence[Sequence[int]]) -> np.ndarray:
+def _padded(rows: Sequence[Sequence[int]]) -> np.ndarray:
     """Rows of different lengths as an array, int64 (rows, longest row or 1), padded with -1."""
     columns = list(zip_longest(*rows, fillvalue=-1)) or [(-1,) * len(rows)]
     return np.array(columns, np.int64).T
@@ -156,121 +177,157 @@ def _filled(rows: Sequence[Sequence[int]]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Step:
-    """A batch of n images with their texts: indices in TrainingData, int64 (n,) each. -1 if a
-    caption has no negative or positive.
-    """
+    """A batch of n images with their texts. All fields are int64 (n,), indices in TrainingData."""
 
     images: np.ndarray
     captions: np.ndarray
+    """A caption of each image."""
     negatives: np.ndarray
+    """A negative of each caption; -1 if it has none."""
     positives: np.ndarray
+    """A positive of each caption; -1 if it has none."""
 
 
 class Steps:
-    """The steps of a training, `steps[0]` to `steps[len(steps) - 1]`, with random access, so that a
-    training can resume.
+    """The steps of a training, `steps[0]` to `steps[len(steps) - 1]`.
 
-    Each epoch shuffles the images and drops the last, incomplete batch. count: number of steps, in
-    place of `epochs`.
+    A step depends only on the data, the seed and its number, so that a training can resume. Each
+    epoch shuffles the images and drops the last, incomplete batch.
     """
 
     def __init__(
-        self, data: TrainingData, batch: int, epochs: int, seed: int, count: int | None = None
+        self, data: TrainingData, *, batch: int, epochs: int, seed: int, count: int | None = None
     ):
+        """Count the steps.
+
+        Args:
+            data: The training data.
+            batch: Images per step.
+            epochs: Passes over the data.
+            seed: Of the order of images, and of the choice among texts.
+            count: Number of steps, in place of `epochs`.
+
+        Raises:
+            UserError: There are fewer images than a batch has.
+        """
         self._data, self._batch, self._seed = data, batch, seed
         self.epoch = len(data) // batch
         """Number of steps per epoch."""
         if self.epoch == 0:
             raise UserError(
                 f"The train split has {len(data)} images, fewer than a batch of {batch}; render "
-                f"more, or choose a "
-                "smaller batch."
+                f"more, or choose a smaller batch."
             )
         self._count = epochs * self.epoch if count is None else count
-        self._order: tuple[int, list[int]] = (-1, [])
+        self._shuffled_epoch = -1
+        self._order: list[int] = []
 
     def __len__(self) -> int:
         return self._count
 
     def __getitem__(self, step: int) -> Step:
         epoch, place = divmod(step, self.epoch)
-        if self._order[0] != epoch:
-            self._order = (
-                epoch,
-                Stream(self._seed, "order", epoch).shuffled(range(len(self._data))),
-            )
-        images = np.array(self._order[1][place * self._batch : (place + 1) * self._batch])
+        if self._shuffled_epoch != epoch:
+            stream = Stream(self._seed, "order", epoch)
+            self._order = stream.shuffled(range(len(self._data)))
+            self._shuffled_epoch = epoch
+        images = np.array(self._order[place * self._batch : (place + 1) * self._batch])
         stream = Stream(self._seed, "texts", step)
-        captions, chosen = _drawn(self._data.captions[images], stream)
-        negatives, _ = _drawn(self._data.negatives[images, chosen], stream)
-        positives, _ = _drawn(self._data.positives[images, chosen], stream)
+        captions, columns = _draw_entries(self._data.captions[images], stream)
+        negatives, _ = _draw_entries(self._data.negatives[images, columns], stream)
+        positives, _ = _draw_entries(self._data.positives[images, columns], stream)
         return Step(images, captions, negatives, positives)
 
 
-def _drawn(choices: np.ndarray, stream: Stream) -> tuple[np.ndarray, np.ndarray]:
+def _draw_entries(choices: np.ndarray, stream: Stream) -> tuple[np.ndarray, np.ndarray]:
     """A random entry of each row before its first -1, and its column; -1 for an empty row."""
-    places = np.array([stream.below(max(1, n)) for n in (choices >= 0).sum(1).tolist()], np.int64)
-    return choices[np.arange(len(choices)), places], places
+    counts = (choices >= 0).sum(1).tolist()
+    columns = np.array([stream.below(max(1, count)) for count in counts], np.int64)
+    return choices[np.arange(len(choices)), columns], columns
 
 
 class Facts:
-    """Looks up which texts are true of which images, so that no true text is trained as a negative.
+    """Looks up which texts are true of which images.
 
-    bags: a text counts as true of an image if each of its words is in a true text, in any order.
+    No true text may be trained as a negative of an image, even if it is another image's caption.
     """
 
     def __init__(self, data: TrainingData, bags: bool = False):
+        """Prepare the look-up.
+
+        Args:
+            data: The training data.
+            bags: Whether a text counts as true of an image if each of its words is in a true text,
+                in any order.
+        """
         self._true, self._bags = data.true, bags
-        if bags:
-            words: dict[str, int] = {}
-            rows = [
-                [words.setdefault(word, len(words)) for word in _WORD.findall(text.lower())]
-                for text in data.texts
-            ]
-            self._texts = np.zeros((len(rows), len(words)), np.float32)
-            for i, row in enumerate(rows):
-                self._texts[i, row] = 1
-            self._lacks = np.stack(
-                [self._texts[row[row >= 0]].sum(0) == 0 for row in data.true]
-            ).astype(np.float32)
+        if not bags:
+            return
+        column_of: dict[str, int] = {}
+        words_of_texts = []
+        for text in data.texts:
+            words = _WORD.findall(text.lower())
+            words_of_texts.append([column_of.setdefault(word, len(column_of)) for word in words])
+        self._has_word = np.zeros((len(data.texts), len(column_of)), np.float32)
+        for i, columns in enumerate(words_of_texts):
+            self._has_word[i, columns] = 1
+        lacks_word = [self._has_word[row[row >= 0]].sum(0) == 0 for row in data.true]
+        self._lacks_word = np.stack(lacks_word).astype(np.float32)
 
     def true(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
-        """Whether each text is true of each image, bool (n, m), for n images and m texts given by
-        index."""
+        """Look up each pair of an image and a text.
+
+        Args:
+            images: Indices of images, int64 (n,).
+            texts: Indices of texts, int64 (m,).
+
+        Returns:
+            Whether each text is true of each image, bool (n, m).
+        """
         if self._bags:
-            of_words: np.ndarray = self._lacks[images] @ self._texts[texts].T == 0
-            return of_words
-        found: np.ndarray = (texts[None, :, None] == self._true[images][:, None, :]).any(-1)
-        return found
+            # The number of words of each text that no true text of the image has.
+            missing_words = self._lacks_word[images] @ self._has_word[texts].T
+            return np.asarray(missing_words == 0)
+        matches = texts[None, :, None] == self._true[images][:, None, :]
+        return np.asarray(matches.any(-1))
 
 
 class PreparedImages:
-    """Loads, prepares and caches images. prepare: converts an RGB image to the model's input, a
-    tensor or tensors by name; called in threads. augment: changes a prepared image at random, by
-    its place in a step and the step's number.
-    """
+    """Loads, prepares and caches images."""
 
     def __init__(
         self, data: TrainingData, prepare: Callable[[Any], Any], augment: Augment | None = None
     ):
+        """Nothing is read before `of` asks for it.
+
+        Args:
+            data: The training data.
+            prepare: Converts an RGB image to the model's input, a tensor or tensors by name. It is
+                called in threads.
+            augment: Changes a prepared image at random.
+        """
         self._data, self._prepare, self._augment = data, prepare, augment
-        self._kept: dict[int, Any] = {}
-        self._bytes = 0
+        self._cache: dict[int, Any] = {}
+        self._cached_bytes = 0
 
     def of(self, rows: np.ndarray, places: Iterable[int], step: int) -> list[Any]:
-        """The prepared images with indices `rows` in the data and `places` in the step."""
-        wanted = rows.tolist()
-        missing = [row for row in dict.fromkeys(wanted) if row not in self._kept]
-        with ThreadPoolExecutor(_THREADS) as pool:
+        """Get the prepared images of a step.
+
+        Args:
+            rows: Indices of images in the data, int64 (n,).
+            places: Their places in the step, for `augment`.
+            step: Number of the step, for `augment`.
+        """
+        requested = rows.tolist()
+        missing = [row for row in dict.fromkeys(requested) if row not in self._cache]
+        with ThreadPoolExecutor(_READER_THREADS) as pool:
             loaded = dict(zip(missing, pool.map(self._load, missing), strict=True))
-        for row, pixels in loaded.items():
-            if self._bytes < _MOST_CACHED:
-                self._kept[row] = pixels
-                self._bytes += sum(
-                    each.nbytes
-                    for each in (pixels.values() if isinstance(pixels, Mapping) else [pixels])
-                )
-        images = [self._kept[row] if row in self._kept else loaded[row] for row in wanted]
+        for row, prepared in loaded.items():
+            if self._cached_bytes < _CACHE_BYTES:
+                self._cache[row] = prepared
+                tensors = prepared.values() if isinstance(prepared, Mapping) else [prepared]
+                self._cached_bytes += sum(tensor.nbytes for tensor in tensors)
+        images = [self._cache[row] if row in self._cache else loaded[row] for row in requested]
         if self._augment is None:
             return images
         return [
@@ -278,19 +335,23 @@ class PreparedImages:
         ]
 
     def _load(self, row: int) -> Any:
-        where, name = self._data.images[row]
-        return self._prepare(where.image(name))
+        source, name = self._data.images[row]
+        return self._prepare(source.image(name))
 
 
 def check_length(model: Any, texts: Sequence[str]) -> None:
-    """Raise UserError, with the length that is needed, if the model would truncate one of these
-    texts to `info["text_length"]` tokens."""
+    """Check that the model truncates none of these texts.
+
+    Raises:
+        UserError: A text has more tokens than `info["text_length"]`; it says how many are needed.
+    """
     counts = model.token_counts(texts) if texts else []
-    longest, most = max(counts, default=0), int(model.info["text_length"])
-    if longest > most:
-        n = sum(count > most for count in counts)
+    needed = max(counts, default=0)
+    limit = int(model.info["text_length"])
+    if needed > limit:
+        n_truncated = sum(count > limit for count in counts)
         raise UserError(
-            f"The model reads {most} tokens and {n:,} of {len(counts):,} training texts need up to "
-            f"{longest}, such as '{texts[counts.index(longest)]}'; give a model that reads "
-            f"{longest} tokens, or choose shorter --texts."
+            f"The model reads {limit} tokens and {n_truncated:,} of {len(counts):,} training texts "
+            f"need up to {needed}, such as '{texts[counts.index(needed)]}'; give a model that "
+            f"reads {needed} tokens, or choose shorter --texts."
         )

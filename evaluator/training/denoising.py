@@ -20,13 +20,10 @@ from generator.base.streams import Stream
 
 
 class Denoising(Learner):
-    """Trains the U-Net of a pipeline, with or without its text encoders, to predict the scheduler's
-    target: ε or v.
+    """Trains the U-Net of a pipeline to predict the scheduler's target: ε or v. It trains the text
+    encoders too, if asked to.
 
-    Images are prepared as for scoring, by the model's preset; `augment` changes latents. untold:
-    the share of images trained without their caption, for classifier-free guidance (Ho & Salimans
-    2022, algorithm 1). Raises UserError for a pipeline that is not diffusion in discrete timesteps,
-    and if a text would be truncated.
+    Images are prepared as for scoring, by the model's preset.
     """
 
     def __init__(
@@ -34,87 +31,95 @@ class Denoising(Learner):
         model: DiffusionClassifier,
         data: TrainingData,
         recipe: Recipe,
+        *,
         text_encoder: bool,
         augment: Augment | None = None,
-        untold: float = 0.0,
+        caption_dropout: float = 0.0,
     ):
+        """Prepare the training.
+
+        Args:
+            model: The pipeline.
+            data: The training data.
+            recipe: Its seed and precision.
+            text_encoder: Whether to train the text encoders.
+            augment: Changes a latent at random.
+            caption_dropout: The share of images that are trained without their caption, for
+                classifier-free guidance (Ho & Salimans 2022, algorithm 1).
+
+        Raises:
+            UserError: The pipeline is not diffusion in discrete timesteps, or would truncate a
+                text.
+        """
         adapter = model.adapter
         if not isinstance(adapter.process, Diffusion):
             raise UserError(
                 f"'{model.info['weights']}' cannot be trained this way: it does not predict ε or v "
-                f"in discrete "
-                "timesteps; give a Stable Diffusion 1, 2 or XL."
+                f"in discrete timesteps; give a Stable Diffusion 1, 2 or XL."
             )
         check_length(model, data.texts)
-        encoders = [
-            name
-            for name in ("text_encoder", "text_encoder_2")
-            if text_encoder and name in model.network
-        ]
-        trained = {
-            adapter.component: adapter.model,
-            **{name: model.network[name] for name in encoders},
-        }
+        trained: dict[str, nn.Module] = {adapter.component: adapter.model}
+        if text_encoder:
+            for name in ("text_encoder", "text_encoder_2"):
+                if name in model.network:
+                    trained[name] = model.network[name]
+        trains_encoders = len(trained) > 1
         self.network: nn.Module = nn.ModuleDict(trained).train().requires_grad_(True)
         self.device = model.device
-        self._adapter, self._process, self._data, self._seed = (
-            adapter,
-            adapter.process,
-            data,
-            recipe.seed,
-        )
-        self._untold = untold
+        self._adapter, self._process = adapter, adapter.process
+        self._data, self._seed = data, recipe.seed
+        self._caption_dropout = caption_dropout
         self._precision = training_precision(recipe.precision, model.device)
         self._latents = PreparedImages(data, model.latent, augment)
-        self._frozen = None if encoders else ConditionCache(adapter)
+        # States of frozen encoders are computed once for each text.
+        self._frozen_states = None if trains_encoders else ConditionCache(adapter)
 
     def loss(self, step: Step, number: int) -> Tensor:
-        """The mean squared error of the prediction at a random timestep of each image (Ho et al.
-        2020, equation 14). Each process computes its share of the images.
-        """
+        """Compute the mean squared error of the prediction at a random timestep of each image (Ho
+        et al. 2020, equation 14). Each process computes its share of the images."""
         n = len(step.images)
         places = range(n)[share(n)]
         latents = self._latents.of(step.images[share(n)], places, number)
-        generators = [
-            torch.Generator().manual_seed(Stream(self._seed, "noise", number, place).below(2**32))
-            for place in places
-        ]
-        levels = torch.cat([torch.rand(1, generator=each) for each in generators])
-        told = [torch.rand(1, generator=each).item() >= self._untold for each in generators]
-        noises = [
-            torch.randn(latent.shape, generator=each)
-            for latent, each in zip(latents, generators, strict=True)
-        ]
         captions = step.captions[share(n)]
-        texts = [
-            self._data.texts[caption] if told[i] else UNCONDITIONAL
-            for i, caption in enumerate(captions)
-        ]
-        of_shape: dict[torch.Size, list[int]] = defaultdict(list)
-        for i, latent in enumerate(latents):
-            of_shape[latent.shape].append(i)
+
+        # Each image has a generator of its own, so that processes do not change the draws. The
+        # order of draws is level, dropout, noise.
+        levels, noises, texts = [], [], []
+        for place, latent, caption in zip(places, latents, captions, strict=True):
+            seed = Stream(self._seed, "noise", number, place).below(2**32)
+            generator = torch.Generator().manual_seed(seed)
+            levels.append(torch.rand(1, generator=generator))
+            keeps_caption = torch.rand(1, generator=generator).item() >= self._caption_dropout
+            noises.append(torch.randn(latent.shape, generator=generator))
+            texts.append(self._data.texts[caption] if keeps_caption else UNCONDITIONAL)
+
+        # Latents of one shape are computed together.
+        rows_of_shape: dict[torch.Size, list[int]] = defaultdict(list)
+        for row, latent in enumerate(latents):
+            rows_of_shape[latent.shape].append(row)
         losses = []
-        for rows in of_shape.values():
-            latent, noise = (
-                torch.stack([each[i] for i in rows]).to(self.device) for each in (latents, noises)
-            )
-            level = levels[rows]
+        for rows in rows_of_shape.values():
+            latent = torch.stack([latents[row] for row in rows]).to(self.device)
+            noise = torch.stack([noises[row] for row in rows]).to(self.device)
+            level = torch.cat([levels[row] for row in rows])
             with autocast(self.device, self._precision):
-                condition = self._conditions([texts[i] for i in rows])
-                predicted = self._adapter.predict(
+                condition = self._conditions([texts[row] for row in rows])
+                prediction = self._adapter.predict(
                     self._process.add_noise(latent, noise, level),
                     self._process.timesteps(level).to(self.device),
                     condition,
                 )
             target = self._process.target(latent, noise, level)
-            losses.append(F.mse_loss(predicted.float(), target, reduction="none").mean((1, 2, 3)))
+            errors = F.mse_loss(prediction.float(), target, reduction="none")
+            losses.append(errors.mean((1, 2, 3)))
         return gather(torch.cat(losses), n).mean()
 
     def _conditions(self, texts: list[str]) -> Condition:
-        if self._frozen is not None:
-            return self._frozen.stacked(texts, self.device)
-        distinct = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        if self._frozen_states is not None:
+            return self._frozen_states.stacked(texts, self.device)
+        distinct = list(dict.fromkeys(texts))
+        row_of = {text: row for row, text in enumerate(distinct)}
         with quiet():
-            encoded = self._adapter.encode_texts(list(distinct))
-        rows = torch.tensor([distinct[text] for text in texts], device=self.device)
+            encoded = self._adapter.encode_texts(distinct)
+        rows = torch.tensor([row_of[text] for text in texts], device=self.device)
         return {name: states[rows] for name, states in encoded.items()}

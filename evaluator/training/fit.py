@@ -1,12 +1,11 @@
 """`fit`: the training loop of all methods, with its checkpoint and its distribution over processes.
 
-The same seed and steps give the same model, wherever a training is stopped and resumed. Several
-processes, started by
-`accelerate launch` or `torchrun`, each compute a part of a step: a learner computes the rows of its
-`share`, and
-`gather` returns the rows of all processes, in the order of a single process. Every process thus has
-the loss of the
-whole step, and the mean of the processes' gradients equals the gradient of a single process.
+The same seed and steps give the same model, wherever a training is stopped and resumed.
+
+Several processes, started by `accelerate launch` or `torchrun`, each compute a part of a step: a
+learner computes the rows of its `share`, and `gather` returns the rows of all processes, in the
+order of a single process. Every process thus has the loss of the whole step, and the mean of the
+processes' gradients equals the gradient of a single process.
 """
 
 import io
@@ -34,8 +33,9 @@ from generator.base.progress import SILENT, Progress
 from generator.base.streams import Stream
 
 logger = logging.getLogger(__name__)
-_SECONDS = 60
-"""Time between two checkpoints. The last step is saved too."""
+_CHECKPOINT_SECONDS = 60
+"""Least time between two checkpoints. The last step is saved too."""
+_MAX_GRADIENT_NORM = 1.0
 Log = Callable[[int], AbstractContextManager[LogStep]]
 """Opens a log, given the number of finished steps."""
 
@@ -47,76 +47,94 @@ def no_log(done: int) -> AbstractContextManager[LogStep]:
 
 class Learner(ABC):
     """A network and its training loss. Each kind of model has a learner, such as `Contrastive` for
-    dual encoders.
-
-    network: has the trained weights; checkpoints save all its tensors. device: of the network.
-    """
+    dual encoders. The shortest is `evaluator.training.matching.Matching`."""
 
     network: nn.Module
+    """Has the trained weights. Checkpoints save all its tensors."""
     device: torch.device
+    """Of the network."""
 
     @abstractmethod
     def loss(self, step: Step, number: int) -> Tensor:
-        """The loss of a step, a scalar with gradients. Its randomness depends only on torch's seed
-        and `number`."""
+        """Compute the loss of a step.
 
-    def settle(self) -> None:
-        """Hook after each update of the weights."""
+        Args:
+            step: The images and texts, as indices in the training data.
+            number: Of the step, from 0. Randomness may depend only on torch's seed and on it.
+
+        Returns:
+            A scalar with gradients.
+        """
+
+    def after_update(self) -> None:
+        """Hook that runs after each update of the weights, such as to clamp a parameter."""
         return
 
 
 class Checkpoint:
-    """The state of a training in the file `path`. A new state replaces the old one only when it is
-    complete.
-
-    identity: JSON-ready; everything that determines the training. A state with another identity is
-        refused.
-    """
+    """The state of a training in a file. A complete new state replaces the old one."""
 
     def __init__(self, path: Path, identity: Mapping[str, Any]):
+        """Nothing is read or written yet.
+
+        Args:
+            path: The file.
+            identity: JSON-ready; everything that determines the training. A state with another
+                identity is refused.
+        """
         self.path, self._identity = path, dict(identity)
 
-    def keep(self, parts: Mapping[str, Any], step: int, total: float, losses: list[float]) -> None:
-        """Write the state after `step` steps. Raises OSError if it cannot be written; the previous
-        state stays.
+    def save(self, parts: Mapping[str, Any], step: int, total: float, losses: list[float]) -> None:
+        """Write the state.
 
-        parts: by name, the model, optimizer and schedule. total: sum of the losses of this epoch.
-            losses: mean losses
-        of finished epochs.
+        Args:
+            parts: By name, the model, optimizer and schedule.
+            step: Number of finished steps.
+            total: Sum of the losses of this epoch.
+            losses: Mean losses of the finished epochs.
+
+        Raises:
+            OSError: The file cannot be written. The previous state stays.
         """
         state = {"identity": self._identity, "step": step, "total": total, "losses": losses}
-        data = io.BytesIO()  # torch does not say why a file cannot be written
+        # torch writes into memory, because its own errors do not say why a file cannot be written.
+        data = io.BytesIO()
         torch.save({**state, **{name: part.state_dict() for name, part in parts.items()}}, data)
         write_bytes(self.path, data.getvalue())
 
     def resume(self, parts: Mapping[str, Any]) -> tuple[int, float, list[float]]:
-        """Load the state into `parts`; returns its step, total and losses, or zeros and [] if there
-        is no state.
+        """Load the state into `parts`.
 
-        Raises UserError when it is damaged, or of another training.
+        Returns:
+            Step, total and losses, as given to `save`; zeros and [] if there is no state.
+
+        Raises:
+            UserError: The state is damaged, or is one of another training.
         """
         if not self.path.exists():
             return 0, 0.0, []
         check_files(self.path)
         try:
             state = torch.load(self.path, weights_only=True, map_location="cpu")
-            if same := state["identity"] == self._identity:
+            is_same = state["identity"] == self._identity
+            if is_same:
                 for name, part in parts.items():
                     part.load_state_dict(state[name])
-        except Exception as error:  # torch, pickle and zipfile have errors of their own
+        except Exception as error:
+            # torch, pickle and zipfile each raise errors of their own.
             raise UserError(
                 f"The state {self.path} is damaged ({type(error).__name__}); remove it to train "
                 f"anew."
             ) from None
-        if not same:
+        if not is_same:
             raise UserError(
                 f"{self.path} is the state of another training (its recipe, data or device "
-                f"differ); run that one "
-                "again to continue it, remove the file, or choose another --out."
+                f"differ); run that one again to continue it, remove the file, or choose another "
+                f"--out."
             )
         return int(state["step"]), float(state["total"]), list(state["losses"])
 
-    def forget(self) -> None:
+    def remove(self) -> None:
         """Remove the state, if there is one."""
         self.path.unlink(missing_ok=True)
 
@@ -129,95 +147,134 @@ def fit(
     progress: Progress = SILENT,
     log: Log = no_log,
 ) -> list[float]:
-    """Train, and return the mean loss of each epoch. Resumes from the checkpoint.
+    """Train, continuing from the checkpoint.
 
-    log: gets `loss`, `rate`, `gradient norm` before clipping, and `images per second` of each step.
-        Raises UserError if
-    the loss or the gradient is not finite, and then deletes the checkpoint. Only the main process
-    writes checkpoints.
+    Args:
+        learner: Has the network and the loss.
+        data: The training data.
+        recipe: The hyperparameters.
+        checkpoint: Where the state is saved, by the main process.
+        progress: Shows the steps and their loss.
+        log: Gets `loss`, `rate`, `gradient norm` before clipping, and `images per second` of each
+            step.
+
+    Returns:
+        The mean loss of each epoch.
+
+    Raises:
+        UserError: The loss or the gradient is not finite. The checkpoint is then removed.
     """
-    steps = Steps(data, recipe.batch, recipe.epochs, recipe.seed, recipe.steps)
-    network, process = learner.network, Process.from_environment()
-    betas = (0.9, 0.98) if recipe.decay else (0.9, 0.999)  # as CLIP; else the defaults of Adam
-    optimizer = torch.optim.AdamW(
-        _groups(network, recipe.decay), lr=recipe.rate, betas=betas, fused=True
+    steps = Steps(
+        data, batch=recipe.batch, epochs=recipe.epochs, seed=recipe.seed, count=recipe.steps
     )
+    network, process = learner.network, Process.from_environment()
+    # With weight decay as CLIP was trained (Radford et al. 2021, table 18); else Adam's defaults.
+    betas = (0.9, 0.98) if recipe.decay else (0.9, 0.999)
+    groups = parameter_groups(network, recipe.decay)
+    optimizer = torch.optim.AdamW(groups, lr=recipe.rate, betas=betas, fused=True)
     schedule = _schedule(optimizer, recipe, len(steps))
     parts = {"model": network, "optimizer": optimizer, "schedule": schedule}
     done, total, losses = checkpoint.resume(parts)
-    check_same(done, learner.device)
+    check_same_step(done, learner.device)
     if done:
         logger.info(f"Continuing after step {done:,} of {len(steps):,}.")
-    kept = time.monotonic()
+
+    saved_at = time.monotonic()
     with log(done) as log_step, progress.track("training", len(steps), done) as advance:
         for step in range(done, len(steps)):
-            began = time.monotonic()
-            torch.manual_seed(
-                Stream(recipe.seed, "torch", process.rank, step).below(2**32)
-            )  # dropout
+            started = time.monotonic()
+            # A seed for each step, so that dropout is the same after a resume.
+            torch.manual_seed(Stream(recipe.seed, "torch", process.rank, step).below(2**32))
             loss = learner.loss(steps[step], step)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             average_gradients(network)
-            norm = nn.utils.clip_grad_norm_(network.parameters(), 1.0).item()
+            norm = nn.utils.clip_grad_norm_(network.parameters(), _MAX_GRADIENT_NORM).item()
             value = loss.item()
             if not (math.isfinite(value) and math.isfinite(norm)):
-                checkpoint.forget()
+                checkpoint.remove()
                 raise UserError(
                     f"Training diverged at step {step + 1:,} of {len(steps):,}: its loss is "
                     f"{value:.3g} and its gradient {norm:.3g}; choose a lower --rate."
                 )
-            values = {"loss": value, "rate": optimizer.param_groups[0]["lr"], "gradient norm": norm}
+            # The schedule changes the rate, so it is read before.
+            rate = optimizer.param_groups[0]["lr"]
             optimizer.step()
             schedule.step()
-            learner.settle()
+            learner.after_update()
+
+            images_per_second = recipe.batch / (time.monotonic() - started)
             log_step(
-                step + 1, {**values, "images per second": recipe.batch / (time.monotonic() - began)}
+                step + 1,
+                {
+                    "loss": value,
+                    "rate": rate,
+                    "gradient norm": norm,
+                    "images per second": images_per_second,
+                },
             )
             total += value
             advance(note=f"loss {value:.2f}")
-            shown = step % steps.epoch + 1
-            last = step + 1 == len(steps)
-            if last or shown == steps.epoch:
-                losses.append(round(total / shown, 4))
+            steps_of_epoch = step % steps.epoch + 1
+            is_last = step + 1 == len(steps)
+            if is_last or steps_of_epoch == steps.epoch:
+                losses.append(round(total / steps_of_epoch, 4))
                 total = 0.0
-            if process.is_main and (last or time.monotonic() - kept > _SECONDS):
-                checkpoint.keep(parts, step + 1, total, losses)
-                kept = time.monotonic()
+            is_due = time.monotonic() - saved_at > _CHECKPOINT_SECONDS
+            if process.is_main and (is_last or is_due):
+                checkpoint.save(parts, step + 1, total, losses)
+                saved_at = time.monotonic()
     return losses
 
 
 def _schedule(optimizer: torch.optim.Optimizer, recipe: Recipe, steps: int) -> Any:
-    if recipe.warmup and recipe.rate:
-        one = math.isclose(recipe.warmup * steps, 1)  # OneCycleLR would divide by zero
-        rising = 1.5 / steps if one else recipe.warmup
-        return torch.optim.lr_scheduler.OneCycleLR(
-            optimizer, recipe.rate, total_steps=steps, pct_start=rising, cycle_momentum=False
-        )
-    return torch.optim.lr_scheduler.ConstantLR(optimizer, factor=1.0)
+    """The learning rate over the steps: one cycle, or constant without warm-up."""
+    if not (recipe.warmup and recipe.rate):
+        return torch.optim.lr_scheduler.ConstantLR(optimizer, factor=1.0)
+    # With a single rising step OneCycleLR would divide by zero.
+    has_one_rising_step = math.isclose(recipe.warmup * steps, 1)
+    rising_share = 1.5 / steps if has_one_rising_step else recipe.warmup
+    return torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, recipe.rate, total_steps=steps, pct_start=rising_share, cycle_momentum=False
+    )
 
 
-def _groups(network: nn.Module, decay: float) -> list[dict[str, Any]]:
-    """Parameter groups: weight decay for matrices; none for vectors, embeddings and the
-    temperature."""
+def parameter_groups(network: nn.Module, decay: float) -> list[dict[str, Any]]:
+    """Split the trained parameters by weight decay.
+
+    Args:
+        network: Parameters without gradients are left out.
+        decay: Weight decay of matrices. Vectors, embeddings and the temperature have none.
+
+    Returns:
+        Two parameter groups for an optimizer: with decay, and without.
+    """
     decaying: list[nn.Parameter] = []
     others: list[nn.Parameter] = []
     for name, parameter in network.named_parameters():
-        if parameter.requires_grad:
-            is_matrix = (
-                parameter.ndim >= 2 and "embedding" not in name and "logit_scale" not in name
-            )
-            (decaying if is_matrix else others).append(parameter)
+        if not parameter.requires_grad:
+            continue
+        is_table = "embedding" in name or "logit_scale" in name
+        if parameter.ndim >= 2 and not is_table:
+            decaying.append(parameter)
+        else:
+            others.append(parameter)
     return [{"params": decaying, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
 
 
 def join(network: nn.Module, device: torch.device, batch: int) -> None:
-    """Set up distributed training of a network, if there are several processes; call before the
-    first step. batch: images per step.
+    """Set up distributed training, if there are several processes. Call it before the first step.
 
-    On GPUs, batch normalisation then uses the statistics of all processes. Raises UserError if a
-    process would have no image of a step or would share a GPU, and on a CPU for a network with
-    batch normalisation.
+    On GPUs, batch normalisation then uses the statistics of all processes.
+
+    Args:
+        network: The trained network.
+        device: Of the network.
+        batch: Images per step.
+
+    Raises:
+        UserError: A process would have no image of a step, or would share a GPU; or the network has
+            batch normalisation and is on a CPU.
     """
     process = Process.from_environment()
     if process.count == 1:
@@ -225,15 +282,14 @@ def join(network: nn.Module, device: torch.device, batch: int) -> None:
     if batch < process.count:
         raise UserError(
             f"Expected at least one image for each of the {process.count} processes, got a batch "
-            f"of {batch}; choose a "
-            "larger --batch, or start fewer processes."
+            f"of {batch}; choose a larger --batch, or start fewer processes."
         )
     if device.type == "cpu":
         if any(isinstance(module, nn.modules.batchnorm._BatchNorm) for module in network.modules()):
             raise UserError(
                 "The model has batch normalisation, which several processes can share only on "
-                "GPUs; train it in one "
-                "process, or take a transformer such as --architecture dual-vit."
+                "GPUs; train it in one process, or take a transformer such as --architecture "
+                "dual-vit."
             )
     elif device.index != best_device(None).index:
         raise UserError(
@@ -252,23 +308,34 @@ def share(n: int) -> slice:
 
 
 def gather(own: Tensor, n: int) -> Tensor:
-    """The n rows of a step from all processes. own: the rows of this process's share.
+    """Join the rows of a step from all processes.
 
     The gradient flows only to `own`, multiplied by the number of processes. The mean over processes
     is then the gradient of a single process, for the computation before the rows and for the one
     after them.
+
+    Args:
+        own: The rows of this process's share, float (rows, …).
+        n: Number of rows of all processes.
+
+    Returns:
+        Float (n, …), in the order of a single process.
     """
     process = Process.from_environment()
     if process.count == 1:
         return own
     from accelerate.utils import gather as gather_equal
 
+    # accelerate gathers tensors of one shape, so shorter shares are padded.
     longest = -(-n // process.count)
     padded = own.new_zeros(longest, *own.shape[1:])
     padded[: len(own)] = own.detach()
-    rows = gather_equal(padded).view(process.count, *padded.shape)
-    shares = [_share(n, rank, process.count) for rank in range(process.count)]
-    parts = [each[: part.stop - part.start] for each, part in zip(rows, shares, strict=True)]
+    rows_by_rank = gather_equal(padded).view(process.count, *padded.shape)
+    parts = []
+    for rank, rows in enumerate(rows_by_rank):
+        part = _share(n, rank, process.count)
+        parts.append(rows[: part.stop - part.start])
+    # The value is `own`; its gradient counts once for each process.
     parts[process.rank] = own + (process.count - 1) * (own - own.detach())
     return torch.cat(parts)
 
@@ -280,21 +347,30 @@ def average_gradients(network: nn.Module) -> None:
     from accelerate.utils import reduce
 
     gradients = [parameter.grad for parameter in network.parameters() if parameter.grad is not None]
-    means = reduce(torch.cat([each.flatten() for each in gradients]), "mean")
-    for gradient, mean in zip(
-        gradients, means.split([each.numel() for each in gradients]), strict=True
-    ):
+    # One message for all gradients: many small ones would wait for the network each.
+    means = reduce(torch.cat([gradient.flatten() for gradient in gradients]), "mean")
+    sizes = [gradient.numel() for gradient in gradients]
+    for gradient, mean in zip(gradients, means.split(sizes), strict=True):
         gradient.copy_(mean.view(gradient.shape))
 
 
-def check_same(done: int, device: torch.device) -> None:
-    """Raise UserError if the processes would resume after different numbers of steps."""
+def check_same_step(done: int, device: torch.device) -> None:
+    """Check that all processes resume after the same step.
+
+    Args:
+        done: Number of steps that this process has finished.
+        device: Of the network.
+
+    Raises:
+        UserError: The processes differ, because they see different files.
+    """
     process = Process.from_environment()
-    if len(found := gather(torch.tensor([done], device=device), process.count).unique()) > 1:
+    steps = gather(torch.tensor([done], device=device), process.count).unique()
+    if len(steps) > 1:
+        numbers = ", ".join(map(str, steps.tolist()))
         raise UserError(
-            f"The processes would continue after different steps "
-            f"({', '.join(map(str, found.tolist()))}); give an "
-            "--out on a disk that all of them share."
+            f"The processes would continue after different steps ({numbers}); give an --out on a "
+            f"disk that all of them share."
         )
 
 

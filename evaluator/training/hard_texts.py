@@ -160,7 +160,7 @@ def add_hard_texts(lines: Sequence[str], *, corpus: str, seed: int = 0) -> list[
         record = _read_record(line)
         if record is None:
             raise UserError(
-                f"Line {number} of {corpus} is no line of a corpus; expected "
+                f"Line {number} of {corpus} is not a line of a corpus; expected "
                 '{"image": ..., "caption": ...}; correct it.'
             )
         made = make_hard_texts(record["caption"], seed)

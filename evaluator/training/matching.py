@@ -13,20 +13,31 @@ from evaluator.training.fit import Learner, gather, share
 from evaluator.training.recipe import Recipe
 from generator.base.streams import Stream
 
-_TRIES = 64
+_MAX_DRAWS = 64
+"""Draws of a false caption for an image. Without one, the image has no such pair in this step."""
 
 
 class Matching(Learner):
     """Trains a cross encoder on image–text matching.
 
     Each image of a step has one matching text, its caption, and two that do not match: its
-    negative, and a caption from the data that is not true of it. Raises UserError if the model
-    would truncate a text.
+    negative, and a caption from the data that is not true of it.
     """
 
     def __init__(
         self, model: ViltScorer, data: TrainingData, recipe: Recipe, augment: Augment | None = None
     ):
+        """Prepare the training.
+
+        Args:
+            model: The cross encoder.
+            data: The training data.
+            recipe: Its seed, precision and weight of negatives.
+            augment: Changes an image at random.
+
+        Raises:
+            UserError: The model would truncate a text.
+        """
         check_length(model, data.texts)
         self.network, self.device, self._model = model.network.train(), model.device, model
         self._data, self._recipe, self._facts = data, recipe, Facts(data)
@@ -35,47 +46,62 @@ class Matching(Learner):
         self._captions = data.captions[data.captions >= 0]
 
     def loss(self, step: Step, number: int) -> Tensor:
-        """The weighted mean of the pairs' binary cross-entropy; negatives have weight
-        `negative_weight`, others 1. Each process scores its share of the pairs.
+        """Compute the weighted mean of the pairs' binary cross-entropy.
+
+        Negatives have weight `negative_weight`, others 1. Each process scores its share of the
+        pairs.
         """
         places, texts, true, weights = self.pairs(step, number)
         own = share(len(texts))
-        shown, image_of = np.unique(places[own], return_inverse=True)
-        images = self._images.of(step.images[shown], shown.tolist(), number)
+        # An image of several pairs is prepared once.
+        own_places, image_of_pair = np.unique(places[own], return_inverse=True)
+        images = self._images.of(step.images[own_places], own_places.tolist(), number)
+        own_texts = [self._data.texts[text] for text in texts[own]]
         with autocast(self.device, self._precision):
-            logits = self._model.match(
-                images, image_of.tolist(), [self._data.texts[text] for text in texts[own]]
-            )
+            logits = self._model.match(images, image_of_pair.tolist(), own_texts)
         logits = gather(logits.float(), len(texts))
-        losses = F.binary_cross_entropy_with_logits(logits, _tensor(true, logits), reduction="none")
-        weight = _tensor(weights, logits)
+        targets = _to_tensor(true, logits.device)
+        weight = _to_tensor(weights, logits.device)
+        losses = F.binary_cross_entropy_with_logits(logits, targets, reduction="none")
         return (weight * losses).sum() / weight.sum()
 
     def pairs(
         self, step: Step, number: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The pairs of a step: places of images in the step, texts of the data, whether they match,
-        and weights."""
+        """List the pairs of a step.
+
+        Args:
+            step: Its images, captions and negatives.
+            number: Of the step.
+
+        Returns:
+            For each pair the place of its image in the step, int64; its text in the data, int64;
+            1.0 if they match, else 0.0; and its weight.
+        """
         n = len(step.images)
-        texts = np.concatenate([step.captions, step.negatives, self._others(step.images, number)])
+        false_captions = self._draw_false_captions(step.images, number)
+        texts = np.concatenate([step.captions, step.negatives, false_captions])
         true = np.repeat([1.0, 0.0, 0.0], n)
         weights = np.repeat([1.0, self._recipe.negative_weight, 1.0], n)
-        there = np.flatnonzero((texts >= 0) & (weights > 0))
-        return np.tile(np.arange(n), 3)[there], texts[there], true[there], weights[there]
+        places = np.tile(np.arange(n), 3)
+        exists = np.flatnonzero((texts >= 0) & (weights > 0))
+        return places[exists], texts[exists], true[exists], weights[exists]
 
-    def _others(self, images: np.ndarray, number: int) -> np.ndarray:
-        """For each image a random caption of the data that is not true of it; -1 if none is found
-        in 64 tries."""
+    def _draw_false_captions(self, images: np.ndarray, number: int) -> np.ndarray:
+        """For each image a random caption of the data that is not true of it, int64 (n,); -1 where
+        all draws are true."""
         stream = Stream(self._recipe.seed, "others", number)
-        found = np.full(len(images), -1)
-        for _ in range(_TRIES):
-            if not len(missing := np.flatnonzero(found < 0)):
+        false_captions = np.full(len(images), -1)
+        for _ in range(_MAX_DRAWS):
+            missing = np.flatnonzero(false_captions < 0)
+            if len(missing) == 0:
                 break
-            drawn = self._captions[[stream.below(len(self._captions)) for _ in missing]]
-            true = self._facts.true(images[missing], drawn).diagonal()
-            found[missing[~true]] = drawn[~true]
-        return found
+            rows = [stream.below(len(self._captions)) for _ in missing]
+            candidates = self._captions[rows]
+            is_false = ~self._facts.true(images[missing], candidates).diagonal()
+            false_captions[missing[is_false]] = candidates[is_false]
+        return false_captions
 
 
-def _tensor(values: np.ndarray, like: Tensor) -> Tensor:
-    return torch.from_numpy(values).to(like.device, torch.float32)
+def _to_tensor(values: np.ndarray, device: torch.device) -> Tensor:
+    return torch.from_numpy(values).to(device, torch.float32)

@@ -25,32 +25,42 @@ _SIZE = "Size of the model: tiny for a CPU, small for a GPU."
 
 @dataclass(frozen=True)
 class Training:
-    """A training that is ready to begin. model: saved at the end, with `network` and `info`.
-    learner: has the trained network and the loss. finish: called after the last step; merges the
-    trained weights into `model`.
-    """
+    """A training that is ready to begin."""
 
     model: Any
+    """Saved at the end. It has `network` and `info`."""
     learner: "Learner"
+    """Has the trained network and the loss."""
     finish: Callable[[], object] = lambda: None
+    """Called after the last step; merges the trained weights into `model`."""
 
 
 @dataclass(frozen=True)
 class Method(Recipe, ABC):
-    """A recipe of `score train NAME`. options: the fields that are options of the command. further:
-    whether it takes --model and --preset. matches: whether it also trains cross encoders.
-    every_split: whether it takes several datasets and trains on all their splits. The docstring of
-    a method is the help of its command.
+    """A recipe of `score train NAME`. Its docstring is the help of its command.
+
+    A new method is a subclass with `begin`, and an entry of METHODS.
     """
 
     options: ClassVar[tuple[str, ...]]
-    further: ClassVar[bool] = True
-    matches: ClassVar[bool] = False
+    """The fields that are options of the command."""
+    continues_model: ClassVar[bool] = True
+    """Whether it starts from a model: it then takes --model and --preset."""
+    trains_cross_encoders: ClassVar[bool] = False
+    """Whether it takes cross encoders besides dual encoders."""
     every_split: ClassVar[bool] = False
+    """Whether it takes several datasets and trains on all their splits."""
 
     def source(self, datasets: Sequence[Path], benchmark: str | None = None) -> "Source":
-        """The train split of the dataset, or the corpus in the file. Raises UserError as
-        `benchmark_source` and `corpus_source` do, and for a corpus with a benchmark."""
+        """Open the training data: the train split of a dataset, or a corpus.
+
+        Args:
+            datasets: One folder of a dataset, or one file of JSON lines.
+            benchmark: Name of the benchmark, if the dataset has several.
+
+        Raises:
+            UserError: As `benchmark_source` and `corpus_source`; and for a corpus with a benchmark.
+        """
         from evaluator.training.source import benchmark_source, corpus_source
         from generator.dataset.reader import Dataset
 
@@ -68,8 +78,17 @@ class Method(Recipe, ABC):
     def begin(
         self, data: "TrainingData", model: str, device: str | None, progress: Progress = SILENT
     ) -> Training:
-        """Load or create the model and its learner. Raises UserError for a model that this method
-        cannot train."""
+        """Load or create the model, and make its learner.
+
+        Args:
+            data: The training data.
+            model: Spec of the model to start from; "" for a method that creates one.
+            device: Name of the device; None for the first GPU, else the CPU.
+            progress: Shows what takes long before the first step.
+
+        Raises:
+            UserError: The method cannot train this model.
+        """
 
 
 @dataclass(frozen=True)
@@ -83,30 +102,31 @@ class Scratch(Method):
     architecture: Literal["dual", "dual-vit", "cross", "diffusion"] = option(
         "dual",
         "dual, dual-vit: embed images and texts separately, images by a ResNet or by a transformer "
-        "(open_clip); cross: "
-        "reads them together (ViLT); diffusion: draws images from captions (diffusers).",
+        "(open_clip); cross: reads them together (ViLT); diffusion: draws images from captions "
+        "(diffusers).",
     )
     size: Literal["tiny", "small"] = option("tiny", _SIZE)
     name = "scratch"
     options = (
-        *(
-            "epochs",
-            "steps",
-            "batch",
-            "rate",
-            "seed",
-            "texts",
-            "negatives",
-            "positives",
-            "images_per_class",
-        ),
-        *("precision", "architecture", "size"),
+        "epochs",
+        "steps",
+        "batch",
+        "rate",
+        "seed",
+        "texts",
+        "negatives",
+        "positives",
+        "images_per_class",
+        "precision",
+        "architecture",
+        "size",
     )
-    further = False
+    continues_model = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.architecture == "diffusion":
+            # The default of the other architectures is not a wish of the user.
             if self.negatives not in (Recipe.negatives, "none"):
                 raise UserError(
                     "A diffusion model learns from captions, not from negatives; leave --negatives "
@@ -120,7 +140,8 @@ class Scratch(Method):
         """A new model of open_clip, transformers or diffusers."""
         from evaluator.training.networks import new_model
 
-        return Training(*new_model(self.architecture, self.size, data, self, device))
+        model_and_learner = new_model(self.architecture, self.size, data, self, device)
+        return Training(*model_and_learner)
 
 
 @dataclass(frozen=True)
@@ -136,11 +157,10 @@ class Pretrain(Method):
         "dual", "Image tower: a ResNet, or a transformer (dual-vit)."
     )
     size: Literal["tiny", "small"] = option("tiny", _SIZE)
-    name = (
-        "pretrain"  # STAND_IN_METHOD of evaluator/provenance/exposure.py, which is slow to import
-    )
+    # STAND_IN_METHOD of evaluator/provenance/exposure.py, which is slow to import.
+    name = "pretrain"
     options = ("epochs", "batch", "rate", "seed", "precision", "architecture", "size")
-    further = False
+    continues_model = False
     every_split = True
 
     def source(self, datasets: Sequence[Path], benchmark: str | None = None) -> "Source":
@@ -148,8 +168,8 @@ class Pretrain(Method):
         from evaluator.training.source import whole_source
         from generator.dataset.reader import Dataset
 
-        opened = [Dataset.open(each) for each in datasets]
-        return whole_source([(each.world, each.benchmark(benchmark)) for each in opened])
+        opened = [Dataset.open(folder) for folder in datasets]
+        return whole_source([(dataset.world, dataset.benchmark(benchmark)) for dataset in opened])
 
     def begin(
         self, data: "TrainingData", model: str, device: str | None, progress: Progress = SILENT
@@ -157,11 +177,12 @@ class Pretrain(Method):
         """A new dual encoder of open_clip."""
         from evaluator.training.networks import new_model
 
-        return Training(*new_model(self.architecture, self.size, data, self, device, bags=True))
+        model_and_learner = new_model(self.architecture, self.size, data, self, device, bags=True)
+        return Training(*model_and_learner)
 
 
 @dataclass(frozen=True)
-class _Further(Method):
+class _Continuation(Method):
     """A recipe that starts from an existing model: Adam at a constant rate, without
     augmentation."""
 
@@ -171,7 +192,7 @@ class _Further(Method):
 
 
 @dataclass(frozen=True)
-class Labclip(_Further):
+class Labclip(_Continuation):
     """Align MODEL's texts with its images by a linear layer, trained on the train split of DATASET
     (LABCLIP).
 
@@ -192,13 +213,12 @@ class Labclip(_Further):
 
         loaded: Any = load_model(model, device)
         layer = align(loaded, model, data, progress)
-        return Training(
-            loaded, Contrastive(layer, data, self), lambda: layer.give_to(loaded.network, model)
-        )
+        learner = Contrastive(layer, data, self)
+        return Training(loaded, learner, lambda: layer.merge_into(loaded.network, model))
 
 
 @dataclass(frozen=True)
-class Finetune(_Further):
+class Finetune(_Continuation):
     """Train MODEL further on the train split of DATASET: contrastive, hard negatives, hard
     positives.
 
@@ -216,20 +236,21 @@ class Finetune(_Further):
     )
     name = "finetune"
     options = (
-        *(
-            "epochs",
-            "batch",
-            "rate",
-            "seed",
-            "texts",
-            "negatives",
-            "negative_loss",
-            "negative_weight",
-            "positives",
-        ),
-        *("positive_weight", "images_per_class", "precision", "lora"),
+        "epochs",
+        "batch",
+        "rate",
+        "seed",
+        "texts",
+        "negatives",
+        "negative_loss",
+        "negative_weight",
+        "positives",
+        "positive_weight",
+        "images_per_class",
+        "precision",
+        "lora",
     )
-    matches = True
+    trains_cross_encoders = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -245,24 +266,23 @@ class Finetune(_Further):
         from evaluator.training.networks import with_lora
 
         loaded: Any = load_model(model, device)
-        matches = hasattr(loaded, "match")
-        if not matches:
+        is_cross_encoder = hasattr(loaded, "match")
+        if not is_cross_encoder:
             check_trainable(loaded)
         lora = parse_lora(self.lora)
         merge = with_lora(loaded.network, *lora, self.seed) if lora else lambda: None
-        if matches:
+        if is_cross_encoder:
             if listed(self.positives) and self.positive_loss != "caption":
                 raise UserError(
                     "A cross encoder treats positives as captions; give positive_loss='caption'."
                 )
             return Training(loaded, Matching(loaded, data, self), merge)
-        return Training(
-            loaded, Contrastive(Towers(loaded, data, self.precision), data, self), merge
-        )
+        towers = Towers(loaded, data, self.precision)
+        return Training(loaded, Contrastive(towers, data, self), merge)
 
 
 @dataclass(frozen=True)
-class Dreambooth(_Further):
+class Dreambooth(_Continuation):
     """Train the diffusion model MODEL further on images and captions of the train split of DATASET
     (DreamBooth).
 
@@ -300,11 +320,12 @@ class Dreambooth(_Further):
         loaded: Any = load_model(model, device)
         if not isinstance(loaded, DiffusionClassifier):
             raise UserError(
-                f"'{model}' is no diffusion model; give a diffusion: model, or a jackalope: one."
+                f"'{model}' is not a diffusion model; give a diffusion: model, or a jackalope: one."
             )
-        return Training(loaded, Denoising(loaded, data, self, self.text_encoder))
+        return Training(loaded, Denoising(loaded, data, self, text_encoder=self.text_encoder))
 
 
 METHODS: dict[str, type[Method]] = {
-    each.name: each for each in (Scratch, Pretrain, Labclip, Finetune, Dreambooth)
+    method.name: method for method in (Scratch, Pretrain, Labclip, Finetune, Dreambooth)
 }
+"""The methods by name, in the order of the help."""

@@ -32,13 +32,18 @@ NETWORKS = read_toml(Path(__file__).with_name("networks.toml"), "sizes of networ
 _VILT_LENGTH, _DIFFUSION_LENGTH = 40, 16
 """Minimum context length, in tokens, of ViLT and of a diffusion model's text encoder."""
 _CHANNELS = 3
-_CONSTANT = 64.0
+_NORM_CONSTANT = 64.0
+"""Constant channels of the identity autoencoder. Against them the pixels, which are at most 1, do
+not change the deviation that group normalisation divides by."""
 _NO_VARIANCE = -30.0
-"""Log variance of the latent: the minimum of diffusers."""
-_UNTOLD = 0.1
-"""The share of images that a diffusion model is trained on without a caption."""
-_SHIFT = 16
-_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+"""Log variance of the latent: the minimum of diffusers, so that the latent is its mean."""
+_CAPTION_DROPOUT = 0.1
+"""The share of images that a diffusion model is trained on without a caption (Ho & Salimans 2022
+use 0.1 to 0.2)."""
+_SHIFT_DIVISOR = 16
+"""Images are shifted by at most their shorter side divided by this."""
+_SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+"""Of BERT's tokenizer, in the order of their ids."""
 
 
 def new_model(
@@ -47,64 +52,101 @@ def new_model(
     data: TrainingData,
     recipe: Recipe,
     device: str | None,
+    *,
     bags: bool = False,
 ) -> tuple[Any, Learner]:
-    """A new model, with weights from the recipe's seed, and its learner. The context fits the
-    longest text, trained on or not, so that no question is truncated.
+    """Make an untrained model and its learner.
 
-    bags: train a dual encoder as a bag of words (evaluator.training.data.Facts).
+    The context fits the longest text of the source, trained on or not, so that no question is
+    truncated.
+
+    Args:
+        architecture: dual, dual-vit, cross or diffusion.
+        size: tiny or small, as in networks.toml.
+        data: The training data. A cross encoder and a diffusion model know its words only.
+        recipe: Its seed decides the weights.
+        device: Name of the device; None for the first GPU, else the CPU.
+        bags: Whether to train a dual encoder as a bag of words (evaluator.training.data.Facts).
     """
     torch.manual_seed(recipe.seed)
-    target, augment = best_device(device), Augmentation(recipe.seed, data.mirrored)
+    target = best_device(device)
+    augment = Augmentation(recipe.seed, data.mirrored)
     if architecture == "cross":
         matcher = new_vilt(data.texts, target, size, data.longest)
         return matcher, Matching(matcher, data, recipe, augment)
     if architecture == "diffusion":
         classifier = new_diffusion(data.texts, target, size, data.longest)
-        return classifier, Denoising(classifier, data, recipe, True, augment, _UNTOLD)
+        denoising = Denoising(
+            classifier,
+            data,
+            recipe,
+            text_encoder=True,
+            augment=augment,
+            caption_dropout=_CAPTION_DROPOUT,
+        )
+        return classifier, denoising
     tokenizer = open_clip.SimpleTokenizer()
-    longest = max(
-        (len(tokenizer.encode(text)) + 2 for text in (*data.texts, *data.longest)), default=0
-    )
-    encoder = new_open_clip(network_config(architecture, size, longest), target)
-    return encoder, Contrastive(
-        Towers(encoder, data, recipe.precision, augment), data, recipe, bags
-    )
+    # open_clip adds a token for the start and one for the end.
+    lengths = [len(tokenizer.encode(text)) + 2 for text in (*data.texts, *data.longest)]
+    config = network_config(architecture, size, length=max(lengths, default=0))
+    encoder = new_open_clip(config, target)
+    towers = Towers(encoder, data, recipe.precision, augment)
+    return encoder, Contrastive(towers, data, recipe, bags)
 
 
 class Augmentation:
-    """Augmentation that keeps every binding: mirrors images at random if `mirrored` (no text states
-    a position), and shifts all images of a step equally, by at most 1/16 of their shorter side,
-    with wrap-around at the edges.
+    """Changes images at random without changing what a text says of them.
+
+    It mirrors an image with probability ½ if no text states a position, and shifts all images of a
+    step equally, by at most 1/16 of their shorter side, with wrap-around at the edges.
     """
 
     def __init__(self, seed: int, mirrored: bool):
+        """Set the seed of all changes, and whether images may be mirrored."""
         self._seed, self._mirrored = seed, mirrored
 
     def __call__(self, image: Tensor, place: int, step: int) -> Tensor:
-        """The changed image (3, h, w); the change depends only on seed, place in the step and step
-        number."""
+        """Change an image.
+
+        Args:
+            image: Float (3, h, w).
+            place: Its place in the step. With the seed and `step` it decides the change.
+            step: Number of the step.
+
+        Returns:
+            The changed image, float (3, h, w).
+        """
         if self._mirrored and Stream(self._seed, "mirror", step, place).below(2):
             image = image.flip(-1)
-        stream, most = Stream(self._seed, "shift", step), min(image.shape[-2:]) // _SHIFT
-        down, right = (stream.below(2 * most + 1) - most for _ in range(2))
+        stream = Stream(self._seed, "shift", step)
+        most = min(image.shape[-2:]) // _SHIFT_DIVISOR
+        down = stream.below(2 * most + 1) - most
+        right = stream.below(2 * most + 1) - most
         return torch.roll(image, (down, right), (-2, -1))
 
 
 def network_config(
     architecture: str = "dual", size: str = "tiny", length: int = 0
 ) -> dict[str, Any]:
-    """The `model_cfg` of open_clip, with a context of at least `length` tokens."""
+    """Get the `model_cfg` of open_clip.
+
+    Args:
+        architecture: dual or dual-vit.
+        size: tiny or small.
+        length: Least number of tokens of the context.
+    """
     config = deepcopy(NETWORKS[architecture][size])
     config["text_cfg"]["context_length"] = max(config["text_cfg"]["context_length"], length)
     return config
 
 
 def new_open_clip(config: dict[str, Any], device: torch.device) -> OpenClipEncoder:
-    """An untrained model of open_clip with OpenAI's preprocessing; `config` is the `model_cfg` of
-    open_clip_config.json.
+    """Make an untrained model of open_clip with OpenAI's preprocessing. Its weights follow torch's
+    seed.
 
-    Its weights follow torch's seed.
+    Args:
+        config: The `model_cfg` of open_clip_config.json.
+        device: Where the model is.
     """
     network = open_clip.CLIP(**config).to(device, memory_format=torch.channels_last)
     size = config["vision_cfg"]["image_size"]
@@ -127,8 +169,14 @@ def new_open_clip(config: dict[str, Any], device: torch.device) -> OpenClipEncod
 def new_vilt(
     texts: Sequence[str], device: torch.device, size: str = "tiny", longest: Sequence[str] = ()
 ) -> ViltScorer:
-    """An untrained ViLT whose vocabulary is the words of `texts`. It truncates none of `texts` and
-    `longest`. Its weights follow torch's seed."""
+    """Make an untrained ViLT. Its weights follow torch's seed.
+
+    Args:
+        texts: Their words are the vocabulary.
+        device: Where the model is.
+        size: tiny or small.
+        longest: Texts that it must not truncate, besides `texts`.
+    """
     from transformers import ViltConfig, ViltForImageAndTextRetrieval, ViltImageProcessor
 
     network = NETWORKS["cross"][size]
@@ -146,10 +194,15 @@ def new_vilt(
 def new_diffusion(
     texts: Sequence[str], device: torch.device, size: str = "tiny", longest: Sequence[str] = ()
 ) -> DiffusionClassifier:
-    """An untrained text-to-image model whose vocabulary is the words of `texts`. It truncates none
-    of `texts` and `longest`. Its weights follow torch's seed.
+    """Make an untrained text-to-image model. Its weights follow torch's seed.
 
     The noise schedule is that of Ho et al. 2020, section 4; the U-Net predicts the noise.
+
+    Args:
+        texts: Their words are the vocabulary.
+        device: Where the model is.
+        size: tiny or small.
+        longest: Texts that it must not truncate, besides `texts`.
     """
     from diffusers import DDIMScheduler, StableDiffusionPipeline, UNet2DConditionModel
     from transformers import CLIPTextConfig, CLIPTextModel
@@ -213,32 +266,37 @@ def identity_autoencoder(side: int) -> Any:
             parameter.zero_()
         for half in (vae.encoder, vae.decoder):
             half.conv_in.weight[: 2 * _CHANNELS, :, 1, 1] = both
-            half.conv_in.bias[2 * _CHANNELS :] = torch.tensor([_CONSTANT, -_CONSTANT])
-            half.conv_norm_out.weight.fill_(_CONSTANT * (2 / width) ** 0.5)
+            half.conv_in.bias[2 * _CHANNELS :] = torch.tensor([_NORM_CONSTANT, -_NORM_CONSTANT])
+            half.conv_norm_out.weight.fill_(_NORM_CONSTANT * (2 / width) ** 0.5)
             half.conv_out.weight[:_CHANNELS, : 2 * _CHANNELS, 1, 1] = both.T
         vae.encoder.conv_out.bias[_CHANNELS:] = _NO_VARIANCE
     return vae.eval().requires_grad_(False)
 
 
 def word_tokenizer(texts: Sequence[str], length: int, longest: Sequence[str] = ()) -> Any:
-    """BERT's tokenizer of transformers whose vocabulary is the lower-cased words of `texts`; other
-    words are [UNK].
+    """Make BERT's tokenizer of transformers for the lower-cased words of some texts. Other words
+    are [UNK].
 
-    It reads at least `length` tokens, including [CLS] and [SEP], and more if a text of `texts` or
-    `longest` has more.
+    Args:
+        texts: Their words are the vocabulary.
+        length: Least number of tokens that it reads, including [CLS] and [SEP].
+        longest: Texts that it must read whole, besides `texts`.
     """
     from transformers import BertTokenizer
 
-    plain = BertTokenizer(vocab=_numbered(_SPECIAL))
-    split, normal = plain.backend_tokenizer.pre_tokenizer, plain.backend_tokenizer.normalizer
-    words = [
-        [word for word, _ in split.pre_tokenize_str(normal.normalize_str(text))]
-        for text in (*texts, *longest)
-    ]
-    known = sorted({word for each in words[: len(texts)] for word in each})
+    # A tokenizer without words splits and normalises texts as the new one will.
+    wordless = BertTokenizer(vocab=_numbered(_SPECIAL_TOKENS))
+    splitter = wordless.backend_tokenizer.pre_tokenizer
+    normalizer = wordless.backend_tokenizer.normalizer
+    words_of_texts = []
+    for text in (*texts, *longest):
+        parts = splitter.pre_tokenize_str(normalizer.normalize_str(text))
+        words_of_texts.append([word for word, _ in parts])
+    vocabulary = {word for words in words_of_texts[: len(texts)] for word in words}
+    needed = [len(words) + 2 for words in words_of_texts]
     return BertTokenizer(
-        vocab=_numbered((*_SPECIAL, *known)),
-        model_max_length=max([length, *(len(each) + 2 for each in words)]),
+        vocab=_numbered((*_SPECIAL_TOKENS, *sorted(vocabulary))),
+        model_max_length=max([length, *needed]),
     )
 
 
@@ -247,11 +305,20 @@ def _numbered(words: Sequence[str]) -> dict[str, int]:
 
 
 def with_lora(network: nn.Module, rank: int, alpha: float, seed: int) -> Callable[[], object]:
-    """Freeze a network and add trainable low-rank changes (Hu et al. 2022, by the library peft) to
-    its linear and attention layers, in place, scaled by alpha / rank.
+    """Freeze a network and add trainable low-rank changes to its linear and attention layers (Hu et
+    al. 2022, by the library peft), in place. Initially the output does not change.
 
-    Initially the output does not change. Returns a function that merges the changes into the
-    weights and restores the original layers. Raises UserError if peft is not installed.
+    Args:
+        network: The network.
+        rank: Of the changes.
+        alpha: They are scaled by alpha / rank.
+        seed: Of their initial weights.
+
+    Returns:
+        A function that merges the changes into the weights and restores the original layers.
+
+    Raises:
+        UserError: peft is not installed.
     """
     check_installed("peft")
     import peft
@@ -261,9 +328,12 @@ def with_lora(network: nn.Module, rank: int, alpha: float, seed: int) -> Callabl
         for name, module in network.named_modules()
         if type(module) in (nn.Linear, nn.MultiheadAttention)
     ]
-    # skip layers inside other layers: the projection of an attention layer is part of it
-    names = [name for name in names if not any(name.startswith(f"{other}.") for other in names)]
+    # The projection of an attention layer is part of it, so layers inside others are left out.
+    outermost = []
+    for name in names:
+        if not any(name.startswith(f"{other}.") for other in names):
+            outermost.append(name)
     torch.manual_seed(seed)
-    config = peft.LoraConfig(r=rank, lora_alpha=alpha, target_modules=names, lora_dropout=0.0)
+    config = peft.LoraConfig(r=rank, lora_alpha=alpha, target_modules=outermost, lora_dropout=0.0)
     adapted = peft.get_peft_model(network, config)
     return lambda: adapted.merge_and_unload()

@@ -25,21 +25,21 @@ NEGATIVES = (
 class Recipe:
     """Hyperparameters and kinds of training texts. The defaults are for training from scratch.
 
-    steps: their number; None to follow from `epochs`. rate: the peak of a one-cycle schedule whose
-        share `warmup`
-    rises, or constant if `warmup` is 0. decay: of AdamW; 0 is Adam. positive_loss: `caption`,
-    positives are additional
-    captions, or `analogy` (evaluator.training.contrastive).
+    Raises:
+        UserError: A value is not among its choices, or below its least value.
     """
 
     name: ClassVar[str] = ""
-
+    """Of the method, as `score train NAME` takes it."""
     epochs: int = option(25, "Passes over the data.", least=1)
     steps: int | None = option(None, "Steps, in place of --epochs.", least=1)
     batch: int = option(96, "Images per step.", least=1)
     rate: float = option(1e-3, "Learning rate.", least=0)
+    """The peak of a one-cycle schedule, or the constant rate if `warmup` is 0."""
     decay: float = 0.05
+    """Weight decay of AdamW; 0 is Adam."""
     warmup: float = 0.05
+    """The share of the steps in which the rate rises to its peak."""
     seed: int = option(
         0, "Seed of new weights, data order and random choices.", least=0, most=2**32 - 1
     )
@@ -60,6 +60,8 @@ class Recipe:
         "between caption and negative.",
     )
     positive_loss: Literal["caption", "analogy"] = "caption"
+    """`caption`: positives are further captions. `analogy`: the hard-positive loss
+    (evaluator.training.contrastive)."""
     negative_weight: float = option(1.0, "Weight of the negatives.", least=0)
     positive_weight: float = option(1.0, "Weight of the hard-positive loss.", least=0)
     images_per_class: int | None = option(
@@ -75,25 +77,40 @@ class Recipe:
     )
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            given, name = getattr(self, each.name), each.name.replace("_", " ")
-            choices = get_args(each.type) if isinstance(given, str) else ()
-            if choices and str not in choices and given not in choices:
-                raise UserError(f"Unknown {name} '{given}'; {did_you_mean(given, list(choices))}")
-            least = each.metadata.get("least")
-            if least is not None and given is not None and not least <= given < float("inf"):
-                raise UserError(f"Expected the {name} to be a number from {least:g}, got {given}.")
+        for declared in fields(self):
+            value = getattr(self, declared.name)
+            words = declared.name.replace("_", " ")
+            # `str` among the choices is a type hint such as `str | None`, which allows any text.
+            choices = get_args(declared.type) if isinstance(value, str) else ()
+            if choices and str not in choices and value not in choices:
+                raise UserError(f"Unknown {words} '{value}'; {did_you_mean(value, list(choices))}")
+            least = declared.metadata.get("least")
+            if least is None or value is None:
+                continue
+            # NaN fails both comparisons.
+            if not least <= value < float("inf"):
+                raise UserError(f"Expected the {words} to be a number from {least:g}, got {value}.")
 
     def hard_kinds(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The kinds of negatives, and the kinds of positives. Raises UserError for unknown
-        kinds."""
-        given = {"negatives": listed(self.negatives), "positives": listed(self.positives)}
-        for what, kinds in given.items():
+        """Split `negatives` and `positives` into their kinds.
+
+        Returns:
+            The kinds of negatives, and the kinds of positives.
+
+        Raises:
+            UserError: A kind is unknown.
+
+        >>> Recipe(negatives="swap,neg").hard_kinds()
+        (('swap', 'neg'), ())
+        """
+        negatives = listed(self.negatives)
+        positives = listed(self.positives)
+        for role, kinds in (("negatives", negatives), ("positives", positives)):
             for kind in kinds:
-                if kind not in HARD_KINDS[what]:
-                    mend = did_you_mean(kind, list(HARD_KINDS[what]))
-                    raise UserError(f"Unknown kind of training {what} '{kind}'; {mend}")
-        return given["negatives"], given["positives"]
+                if kind not in HARD_KINDS[role]:
+                    fix = did_you_mean(kind, list(HARD_KINDS[role]))
+                    raise UserError(f"Unknown kind of training {role} '{kind}'; {fix}")
+        return negatives, positives
 
 
 R = TypeVar("R", bound=Recipe)
@@ -108,38 +125,49 @@ def listed(kinds: str) -> tuple[str, ...]:
     return tuple(kind.strip() for kind in kinds.split(",") if kind.strip() not in ("", "none"))
 
 
-def parse_lora(given: str) -> tuple[int, float] | None:
-    """The rank and alpha of `RANK/ALPHA`, or of `RANK` alone with twice the rank as alpha; None for
-    "none".
+def parse_lora(text: str) -> tuple[int, float] | None:
+    """Read the option --lora.
 
-    Raises UserError for anything else.
+    Args:
+        text: `RANK/ALPHA`, `RANK` (alpha is then twice the rank), or `none`.
+
+    Returns:
+        Rank and alpha, both above 0, or None for `none`.
+
+    Raises:
+        UserError: The text is anything else.
 
     >>> parse_lora("8/16"), parse_lora("8"), parse_lora("none")
     ((8, 16.0), (8, 16.0), None)
     """
-    if given == "none":
+    if text == "none":
         return None
-    rank, _, alpha = given.partition("/")
+    rank_text, _, alpha_text = text.partition("/")
     try:
-        found = int(rank), float(alpha) if alpha else 2.0 * int(rank)
+        rank = int(rank_text)
+        alpha = float(alpha_text) if alpha_text else 2.0 * rank
     except ValueError:
-        found = (0, 0.0)
-    if found[0] < 1 or not 0 < found[1] < float("inf"):
+        rank, alpha = 0, 0.0
+    if rank < 1 or not 0 < alpha < float("inf"):
         raise UserError(
-            f"Expected --lora to be rank/alpha such as 16/32, both above 0, got '{given}'."
+            f"Expected --lora to be rank/alpha such as 16/32, both above 0, got '{text}'."
         )
-    return found
+    return rank, alpha
 
 
 class Origin(TypedDict):
-    """The origin of each hyperparameter of a training: published by the preset's source, chosen in
-    the preset, or given by the user."""
+    """Where each hyperparameter of a training comes from. A run records it."""
 
     preset: str
+    """Name of the preset, or "" without one."""
     source: str
+    """Paper of the preset, or "" without one."""
     published: list[str]
+    """Hyperparameters that the paper states."""
     chosen: list[str]
+    """Hyperparameters that the paper leaves open and the preset sets."""
     given: list[str]
+    """Hyperparameters that the user set."""
 
 
 def presets() -> dict[str, dict[str, Any]]:
@@ -148,51 +176,63 @@ def presets() -> dict[str, dict[str, Any]]:
 
 
 def from_preset(
-    method: type[R], given: Mapping[str, Any], preset: str | None = None, matching: bool = False
+    method: type[R],
+    options: Mapping[str, Any],
+    *,
+    preset: str | None = None,
+    is_cross_encoder: bool = False,
 ) -> tuple[R, Origin]:
-    """The recipe of a preset, by default the method's first, with the values in `given` overriding
-    it; and its origin.
+    """Make the recipe of a preset.
 
-    matching: for cross encoders. A method without presets uses the defaults of its options. Raises
-        UserError for an
-    unknown preset.
+    Args:
+        method: The class of the recipe.
+        options: Values that the user set, by field. They override the preset.
+        preset: Name of the preset. By default the first one of the method; a method without
+            presets uses the defaults of its fields.
+        is_cross_encoder: Whether the model is a cross encoder, which has presets of its own.
+
+    Returns:
+        The recipe, and the origin of its values.
+
+    Raises:
+        UserError: The method has no such preset.
     """
-    of_method = {
-        name: each
-        for name, each in presets().items()
-        if (each["method"], each.get("matching", False)) == (method.name, matching)
-    }
+    of_method = {}
+    for name, declared in presets().items():
+        for_cross_encoders = declared.get("matching", False)
+        if declared["method"] == method.name and for_cross_encoders == is_cross_encoder:
+            of_method[name] = declared
+    set_by_user = sorted(options)
     if preset is None and not of_method:
-        return method(**given), Origin(
-            preset="", source="", published=[], chosen=[], given=sorted(given)
-        )
+        origin = Origin(preset="", source="", published=[], chosen=[], given=set_by_user)
+        return method(**options), origin
+
     name = preset or next(iter(of_method))
     if name not in of_method:
-        of = f"`score train {method.name}`{' for cross encoders' if matching else ''}"
-        raise UserError(f"Unknown preset '{name}' of {of}; {did_you_mean(name, list(of_method))}")
-    found = of_method[name]
-    published, chosen = found["published"], found.get("chosen", {})
+        command = f"`score train {method.name}`{' for cross encoders' if is_cross_encoder else ''}"
+        fix = did_you_mean(name, list(of_method))
+        raise UserError(f"Unknown preset '{name}' of {command}; {fix}")
+    published = of_method[name]["published"]
+    chosen = of_method[name].get("chosen", {})
     origin = Origin(
         preset=name,
-        source=found["source"],
-        published=[each for each in published if each not in given],
-        chosen=[each for each in chosen if each not in given],
-        given=sorted(given),
+        source=of_method[name]["source"],
+        published=[option_name for option_name in published if option_name not in options],
+        chosen=[option_name for option_name in chosen if option_name not in options],
+        given=set_by_user,
     )
-    return method(**{**chosen, **published, **given}), origin
+    return method(**{**chosen, **published, **options}), origin
 
 
-def origin_said(origin: Origin) -> str:
-    """The origin as text: a sentence for each group of hyperparameters."""
+def describe_origin(origin: Origin) -> str:
+    """Say in a sentence for each group where the hyperparameters come from."""
     groups = {
         f"Published ({origin['source']})": origin["published"],
         "Chosen here": origin["chosen"],
         "Given by you": origin["given"],
     }
-    said = [
-        f"{group}: {', '.join(names).replace('_', ' ')}."
-        for group, names in groups.items()
-        if names
-    ]
-    preset = [f"Preset {origin['preset']}."] if origin["preset"] else []
-    return " ".join([*preset, *said])
+    sentences = [f"Preset {origin['preset']}."] if origin["preset"] else []
+    for group, names in groups.items():
+        if names:
+            sentences.append(f"{group}: {', '.join(names).replace('_', ' ')}.")
+    return " ".join(sentences)

@@ -38,24 +38,35 @@ def train(
     method: Method,
     source: Source,
     out: Path,
+    *,
     model: str = "",
     device: str | None = None,
     progress: Progress = SILENT,
     trackers: Sequence[Tracker] = (),
     origin: Origin | None = None,
 ) -> dict[str, Any]:
-    """Train on the source and write the model's folder `out`; returns the record of the training.
+    """Train on a source and write the model's folder.
 
-    model: the spec of the model that the method starts from, "" for none. trackers: where each step
-        is logged
-    (evaluator.runs.tracking.log_steps). origin: of the hyperparameters, for the record. The
-    checkpoint is beside `out`:
-    after a stop or a full disk, the same call resumes. A finished training is not repeated. Several
-    processes
-    (evaluator.training.fit) train one model; the main one writes it. Raises UserError when `out`
-    holds anything except
-    the result of this training, when another process trains into `out`, and for a model that the
-    method cannot train.
+    The checkpoint is beside `out`: after a stop or a full disk, the same call resumes. A finished
+    training is not repeated. Several processes (evaluator.training.fit) train one model; the main
+    one writes it.
+
+    Args:
+        method: What to train, and how.
+        source: The training data.
+        out: The folder of the trained model.
+        model: Spec of the model that the method starts from; "" for none.
+        device: Name of the device; None for the first GPU, else the CPU.
+        progress: Shows the steps.
+        trackers: Where each step is logged (evaluator.runs.tracking.log_steps).
+        origin: Of the hyperparameters, for the record.
+
+    Returns:
+        The record of the training, as in the folder.
+
+    Raises:
+        UserError: `out` holds anything except the result of this training, another process trains
+            into it, or the method cannot train the model.
     """
     data = source.data.of_each_class(method.images_per_class, method.seed)
     is_main = Process.from_environment().is_main
@@ -67,15 +78,13 @@ def train(
         else nullcontext()
     ):
         known = {"method": method.name, **source.record}
-        finished(out, known)  # refuses a folder with other contents before a model is loaded
+        # A folder with other contents is refused before a model is loaded.
+        finished(out, known)
         training = method.begin(data, model, device, progress if is_main else SILENT)
         learner = training.learner
         check_savable(training.model)
-        recipe = {
-            **asdict(method),
-            "precision": training_precision(method.precision, learner.device),
-        }
-        about = {**known, "recipe": recipe}
+        precision = training_precision(method.precision, learner.device)
+        about = {**known, "recipe": {**asdict(method), "precision": precision}}
         if model:
             about["base"] = {
                 "model": model,
@@ -85,48 +94,71 @@ def train(
         checkpoint = Checkpoint(
             out.with_name(f".{out.name}.training"), {**about, "device": learner.device.type}
         )
-        if (record := finished(out, about)) is not None:
+        record = finished(out, about)
+        if record is not None:
             logger.info(f"{out} is finished: it holds the result of this training.")
             if is_main:
-                checkpoint.forget()  # left by a kill after the model was written
+                # A kill after the model was written left it.
+                checkpoint.remove()
             return record
+
         join(learner.network, learner.device, method.batch)
-        trained = sum(p.numel() for p in learner.network.parameters() if p.requires_grad)
+        n_trained = sum(p.numel() for p in learner.network.parameters() if p.requires_grad)
         logger.info(
-            f"Training {trained / 1e6:,.2f} M parameters on {len(data):,} images "
+            f"Training {n_trained / 1e6:,.2f} M parameters on {len(data):,} images "
             f"({learner.device})."
         )
         log = partial(log_steps, trackers if is_main else (), out, about)
         losses = fit(learner, data, method, checkpoint, progress if is_main else SILENT, log)
         training.finish()
-        before = getattr(training.model, "exposure", None) or Exposure(complete=not model)
-        shown = source.exposure(data)
-        exposure = None if shown is None else (shown | before).to_dict()
         record = {
             **about,
             "losses": losses,
             "images": len(data),
-            "exposure": exposure,
+            "exposure": _united_exposure(training.model, model, source.exposure(data)),
             "origin": origin,
         }
         if is_main:
             _write(training.model, record, out)
             remember(weights_digest(training.model.network), record)
-            checkpoint.forget()
+            checkpoint.remove()
         wait()
         return record
 
 
-def finished(out: Path, about: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The record of the finished training in `out`; None if `out` is empty or missing.
+def _united_exposure(trained: Any, base: str, data_show: Exposure | None) -> dict[str, Any] | None:
+    """What the model has seen: in this training, and before it. None if the data are unknown.
 
-    about: the expected record without results. Raises UserError if `out` holds anything else.
+    Args:
+        trained: The model.
+        base: Spec of the model that training started from; "" for a new one.
+        data_show: What the used data show; None if unknown.
+    """
+    if data_show is None:
+        return None
+    # A new model has seen nothing before; what a downloaded one has seen is unknown.
+    before = getattr(trained, "exposure", None) or Exposure(complete=not base)
+    return (data_show | before).to_dict()
+
+
+def finished(out: Path, about: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Read the record of a finished training.
+
+    Args:
+        out: Its folder.
+        about: The expected record without results.
+
+    Returns:
+        The record, or None if the folder is empty or missing.
+
+    Raises:
+        UserError: The folder holds anything else.
     """
     if not out.exists() or not any(out.iterdir()):
         return None
-    record: dict[str, Any] = (
-        read_json(out / RECORD, most=MOST_LIST) if (out / RECORD).exists() else {}
-    )
+    record: dict[str, Any] = {}
+    if (out / RECORD).exists():
+        record = read_json(out / RECORD, most=MOST_LIST)
     if any(record.get(name) != value for name, value in about.items()):
         raise UserError(f"{out} is not empty; choose another --out.")
     return record
@@ -134,7 +166,8 @@ def finished(out: Path, about: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _write(model: Any, record: dict[str, Any], out: Path) -> None:
     draft = out.with_name(f".{out.name}.draft")
-    shutil.rmtree(draft, ignore_errors=True)  # left by a kill
+    # A kill may have left one.
+    shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
     try:
         save_model(model, draft)
@@ -145,22 +178,31 @@ def _write(model: Any, record: dict[str, Any], out: Path) -> None:
 
 
 def check_savable(model: Any) -> None:
-    """Raise UserError for a model that could not be loaded as `jackalope:` after training."""
+    """Check that a model can be loaded as `jackalope:` after training.
+
+    Raises:
+        UserError: It has parts of another library, which are not written.
+    """
     if isinstance(model, OpenClipEncoder):
         try:
             check_plain_sizes(model.config, str(model.info["weights"]))
         except UserError:
             raise UserError(
                 f"'{model.info['weights']}' takes a tower or a tokenizer of another library, which "
-                f"`score train` does "
-                "not write; give a pure open_clip architecture, such as ViT-B-32, or the same "
-                "model as hf:."
+                f"`score train` does not write; give a pure open_clip architecture, such as "
+                f"ViT-B-32, or the same model as hf:."
             ) from None
 
 
 def save_model(model: Any, folder: Path) -> None:
-    """Write weights, configuration and preprocessing into an existing folder, in the format of the
-    model's library. Raises OSError.
+    """Write weights, configuration and preprocessing in the format of the model's library.
+
+    Args:
+        model: A model of `score train`.
+        folder: An existing folder.
+
+    Raises:
+        OSError: A file cannot be written.
     """
     network: Any = model.network.eval()
     if isinstance(model, OpenClipEncoder):

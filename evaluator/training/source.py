@@ -1,6 +1,7 @@
-"""`Source`: the data of a training and its description for the record. A source is the train split
-of a benchmark, all splits of some benchmarks, or a corpus made elsewhere: JSON lines with texts of
-images that lie beside the file.
+"""`Source`: the data of a training and its description for the record.
+
+A source is the train split of a benchmark, all splits of some benchmarks, or a corpus made
+elsewhere: JSON lines with texts of images that lie beside the file.
 
     {"image": "images/0001.jpg", "caption": "a red car", "negatives": {"replace": ["a blue car"]},
     "positives": {"swap": []}}
@@ -13,7 +14,7 @@ import hashlib
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,144 +36,189 @@ from generator.base.paths import file_in
 from generator.dataset.reader import Benchmark, Images, World, found_certificate
 
 logger = logging.getLogger(__name__)
-Named = tuple[tuple[tuple[str, str], ...], str]
-"""Values by attribute kind, and a category."""
+NamedObject = tuple[tuple[tuple[str, str], ...], str]
+"""An object as a text names it: its values, as (attribute kind, value), and its category."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Training data. record: their name, digests and certificate. exposure: what the used data
-    show; None if unknown."""
+    """Training data, and what a record says of them."""
 
     data: TrainingData
     record: dict[str, str]
+    """Name, digests and certificate."""
     exposure: Callable[[TrainingData], Exposure | None]
+    """What the used part of the data shows; None if unknown."""
 
 
 def benchmark_source(world: World, benchmark: Benchmark, recipe: Recipe) -> Source:
-    """The train split of a benchmark: captions of the recipe's kinds (`default_kinds` if it names
-    none), with their negatives and positives.
+    """Read the train split of a benchmark.
 
-    Raises UserError when the certificate in its folder says `failed`, when the train split is
-    empty, when an item of the protocol train or its scene is not in the split train, and for kinds
-    that the benchmark lacks. Kinds of the method's default negatives may be missing.
+    Args:
+        world: The images.
+        benchmark: The texts and splits.
+        recipe: Its kinds of captions (`default_kinds` if it names none), negatives and positives.
+
+    Raises:
+        UserError: The certificate in its folder says `failed`; the train split is empty; an item of
+            the protocol train, or its scene, is not in the split train; or the benchmark lacks a
+            kind. Kinds of the method's default negatives may be missing.
     """
     record = describe(world, benchmark)
     negatives, positives = recipe.hard_kinds()
     _check_split(benchmark)
-    kind_of = _kinds_of(benchmark, listed(recipe.texts or ""))
+    kind_of_item = _kinds_of_items(benchmark, listed(recipe.texts or ""))
     described: dict[str, Described] = defaultdict(Described)
-    said: set[str] = set()
-    there: dict[str, set[str]] = {"n": set(), "p": set()}
-    names = ("item_id", "scene_id", "text_id", "slot", "kind", "of")
-    for item_id, scene_id, text_id, slot, kind, of in rows_of(benchmark.candidates, *names):
-        if item_id not in kind_of:
+    trained_texts: set[str] = set()
+    kinds_of_role: dict[str, set[str]] = {"n": set(), "p": set()}
+    columns = ("item_id", "scene_id", "text_id", "slot", "kind", "of")
+    for item_id, scene_id, text_id, slot, kind, of in rows_of(benchmark.candidates, *columns):
+        if item_id not in kind_of_item:
             continue
-        there.setdefault(slot, set()).add(kind)
+        kinds_of_role.setdefault(slot, set()).add(kind)
         image = described[scene_id]
         if slot == "n":
             if kind in negatives:
                 image.captions[of][0].append(text_id)
-                said.add(text_id)
+                trained_texts.add(text_id)
             continue
         image.true.setdefault(text_id)
-        said.add(text_id)
-        if slot != "p" or (recipe.positive_loss == "caption" and kind in positives):
+        trained_texts.add(text_id)
+        is_caption = slot != "p"
+        if is_caption or (recipe.positive_loss == "caption" and kind in positives):
             image.captions.setdefault(text_id, ([], []))
         elif kind in positives:
             image.captions[of][1].append(text_id)
-    asked = f"{benchmark.folder} with --texts {','.join(sorted(set(kind_of.values())))}"
-    if negatives and not there["n"]:  # such as class lists, which presets also train on
-        logger.info(f"{asked} has no negatives: --negatives {recipe.negatives} changes nothing.")
+
+    caption_kinds = ",".join(sorted(set(kind_of_item.values())))
+    where = f"{benchmark.folder} with --texts {caption_kinds}"
+    if negatives and not kinds_of_role["n"]:
+        # Class lists have no negatives, and presets also train on them.
+        logger.info(f"{where} has no negatives: --negatives {recipe.negatives} changes nothing.")
     elif recipe.negatives != type(recipe).negatives:
-        check_hard_kinds(asked, "negatives", negatives, there["n"])
-    check_hard_kinds(asked, "positives", positives, there["p"])
-    ordered = [(world, scene, described[scene]) for scene in sorted(described)]
-    data = collect(ordered, benchmark.text_of, not says_where(benchmark, said))
+        check_hard_kinds(where, "negatives", negatives, kinds_of_role["n"])
+    check_hard_kinds(where, "positives", positives, kinds_of_role["p"])
+    in_order = [(world, scene, described[scene]) for scene in sorted(described)]
+    may_mirror = not says_where(benchmark, trained_texts)
+    data = collect(in_order, words=benchmark.text_of, mirrored=may_mirror)
     return Source(data, record, lambda used: _exposure([(world, benchmark)], used))
 
 
-def check_hard_kinds(where: str, name: str, asked: Collection[str], there: Collection[str]) -> None:
-    """Raise UserError for `asked` kinds of negatives or positives (`name`) that the data `where`
-    lack."""
-    if lacking := [kind for kind in asked if kind not in there]:
-        has = ",".join(sorted(there)) or "none"
-        raise UserError(
-            f"{where} has no {name} of the kind {lacking[0]}; it has {has}: give --{name} {has}."
-        )
+def check_hard_kinds(
+    where: str, role: str, requested: Collection[str], available: Collection[str]
+) -> None:
+    """Check that data have some kinds of hard texts.
+
+    Args:
+        where: The data, for the message.
+        role: negatives or positives.
+        requested: The kinds to train with.
+        available: The kinds that the data have.
+
+    Raises:
+        UserError: A requested kind is not available.
+    """
+    for kind in requested:
+        if kind not in available:
+            has = ",".join(sorted(available)) or "none"
+            raise UserError(
+                f"{where} has no {role} of the kind {kind}; it has {has}: give --{role} {has}."
+            )
 
 
 def whole_source(benchmarks: Sequence[tuple[World, Benchmark]]) -> Source:
-    """The data of a stand-in for CLIP: all bindings of some benchmarks, as a bag of words.
+    """Read the data of a stand-in for CLIP: all bindings of some benchmarks, as a bag of words.
 
-    Uses scenes with a true text that names one object, or two objects if another text names them
+    It uses scenes with a true text that names one object, or two objects if another text names them
     with exchanged values. The captions of an image are all texts with the same words as such a
     text, in any order: for a red cube and a blue cone also "a blue cube and a red cone". So the
     texts of a pair give only its words, and nothing teaches which value belongs to which object.
-    Raises UserError if there is no such text.
+
+    Raises:
+        UserError: There is no such text, or a certificate says `failed`.
     """
     records = [describe(world, benchmark) for world, benchmark in benchmarks]
     described: list[tuple[Images, str, Described]] = []
     words: dict[str, str] = {}
     for world, benchmark in benchmarks:
-        forms = dict(rows_of(benchmark.texts, "text_id", "form"))
-        named = {
-            text: pair
-            for text, form in forms.items()
-            if form and (pair := _named(json.loads(form)))
-        }
-        same: dict[tuple[str, ...], list[str]] = defaultdict(list)
-        for text in named:
-            same[_bag(benchmark.text_of[text])].append(text)
-        whole = {bag for bag, texts in same.items() if _is_whole([named[text] for text in texts])}
-        true_texts: dict[str, dict[str, None]] = defaultdict(dict)
-        for scene, text, truth in rows_of(benchmark.candidates, "scene_id", "text_id", "truth"):
-            if truth and text in named:
-                true_texts[scene].setdefault(text)
-        for scene, true in sorted(true_texts.items()):
-            most = max(len(named[text]) for text in true)
-            bags = dict.fromkeys(
-                _bag(benchmark.text_of[text]) for text in true if len(named[text]) == most
-            )
-            if captions := dict.fromkeys(
-                text for bag in bags if bag in whole for text in same[bag]
-            ):
-                described.append(
-                    (world, scene, Described({text: ([], []) for text in captions}, captions))
-                )
-        words |= {text: benchmark.text_of[text] for text in named}
+        objects_of_text: dict[str, tuple[NamedObject, ...]] = {}
+        for text_id, form in rows_of(benchmark.texts, "text_id", "form"):
+            objects = _named_objects(json.loads(form)) if form else ()
+            if objects:
+                objects_of_text[text_id] = objects
+        described += _bag_captions(world, benchmark, objects_of_text)
+        words |= {text_id: benchmark.text_of[text_id] for text_id in objects_of_text}
     if not described:
         raise UserError(
             "No text of these benchmarks names one object, or two objects that another text names "
             "with exchanged values (as the pool of `retrieval` does)."
         )
     record = {
-        name: "+".join(each[name] for each in records)
-        for name in ("name", "benchmark", "world", "certificate")
+        key: "+".join(record[key] for record in records)
+        for key in ("name", "benchmark", "world", "certificate")
     }
-    return Source(
-        collect(described, words, mirrored=True), record, lambda used: _exposure(benchmarks, used)
-    )
+    data = collect(described, words=words, mirrored=True)
+    return Source(data, record, lambda used: _exposure(benchmarks, used))
+
+
+def _bag_captions(
+    world: World, benchmark: Benchmark, objects_of_text: Mapping[str, tuple[NamedObject, ...]]
+) -> list[tuple[Images, str, Described]]:
+    """The images of a benchmark that have captions for a bag of words, each with these captions.
+
+    objects_of_text: the one or two objects of each text that names nothing else.
+    """
+    texts_of_bag: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for text_id in objects_of_text:
+        texts_of_bag[_bag(benchmark.text_of[text_id])].append(text_id)
+    balanced_bags = {
+        bag
+        for bag, texts in texts_of_bag.items()
+        if _has_all_exchanges([objects_of_text[text_id] for text_id in texts])
+    }
+    true_texts: dict[str, dict[str, None]] = defaultdict(dict)
+    for scene, text_id, truth in rows_of(benchmark.candidates, "scene_id", "text_id", "truth"):
+        if truth and text_id in objects_of_text:
+            true_texts[scene].setdefault(text_id)
+
+    described: list[tuple[Images, str, Described]] = []
+    for scene, texts in sorted(true_texts.items()):
+        # Texts of fewer objects than the fullest say less than the image shows.
+        most = max(len(objects_of_text[text_id]) for text_id in texts)
+        captions: dict[str, None] = {}
+        for text_id in texts:
+            bag = _bag(benchmark.text_of[text_id])
+            if len(objects_of_text[text_id]) == most and bag in balanced_bags:
+                captions |= dict.fromkeys(texts_of_bag[bag])
+        if captions:
+            without_hard_texts: dict[str, tuple[list[str], list[str]]] = {
+                caption: ([], []) for caption in captions
+            }
+            described.append((world, scene, Described(without_hard_texts, captions)))
+    return described
 
 
 def _exposure(benchmarks: Sequence[tuple[World, Benchmark]], data: TrainingData) -> Exposure | None:
     """What the used images and texts show, united over benchmarks; None if unknown for any of
     them."""
-    found = Exposure()
+    united = Exposure()
     for world, benchmark in benchmarks:
-        own = data.of([i for i, (where, _) in enumerate(data.images) if where is world])
-        shown = read_exposure(
-            world, benchmark, own.scenes, [own.text_ids[row] for row in own.used()]
-        )
-        if shown is None:
+        rows = [i for i, (source, _) in enumerate(data.images) if source is world]
+        own = data.of(rows)
+        texts = [own.text_ids[row] for row in own.used()]
+        exposure = read_exposure(world, benchmark, own.scenes, texts)
+        if exposure is None:
             return None
-        found |= shown
-    return found
+        united |= exposure
+    return united
 
 
 def describe(world: World, benchmark: Benchmark) -> dict[str, str]:
-    """The entry of a benchmark in the record. Raises UserError if the certificate in its folder
-    says `failed`."""
+    """Make the entry of a benchmark in the record: name, digests and certificate.
+
+    Raises:
+        UserError: The certificate in its folder says `failed`.
+    """
     certificate = found_certificate(benchmark, world)
     if certificate.startswith("failed"):
         raise UserError(
@@ -191,141 +237,167 @@ def default_kinds(benchmark: Benchmark) -> tuple[str, ...]:
     """The default kinds of training captions: plain, and relations if relations are held out; all
     kinds if the benchmark has none of these.
     """
-    there = tuple(sorted(set(benchmark.items_of(TRAIN)["kind"].to_pylist())))
-    related = bool((benchmark.holdout or {}).get("triples"))
-    usual = tuple(kind for kind in ("plain", *(("relations",) if related else ())) if kind in there)
-    return usual or there
+    available = tuple(sorted(set(benchmark.items_of(TRAIN)["kind"].to_pylist())))
+    usual = ["plain"]
+    if (benchmark.holdout or {}).get("triples"):
+        usual.append("relations")
+    return tuple(kind for kind in usual if kind in available) or available
 
 
 def says_where(benchmark: Benchmark, texts: Collection[str]) -> bool:
-    """Whether any of these texts states a relation or has no recorded form, so that mirroring an
-    image could make it false."""
+    """Whether mirroring an image could make one of these texts false: it states a relation, or its
+    form is not recorded."""
     form_of = dict(rows_of(benchmark.texts, "text_id", "form"))
-    return any(
-        form_of[text] is None or json.loads(form_of[text]).get("relations") for text in texts
-    )
+    for text_id in texts:
+        form = form_of[text_id]
+        if form is None or json.loads(form).get("relations"):
+            return True
+    return False
 
 
-def _kinds_of(benchmark: Benchmark, kinds: Collection[str]) -> dict[str, str]:
+def _kinds_of_items(benchmark: Benchmark, kinds: Collection[str]) -> dict[str, str]:
     """The training items of these kinds (`default_kinds` if empty), each with its kind."""
-    found: dict[str, str] = dict(rows_of(benchmark.items_of(TRAIN), "item_id", "kind"))
-    if not found:
+    kind_of_item: dict[str, str] = dict(rows_of(benchmark.items_of(TRAIN), "item_id", "kind"))
+    available = set(kind_of_item.values())
+    if not kind_of_item:
         raise UserError(
             f"{benchmark.folder} has no training items: its train split is empty; render scenes "
-            f"for it (`gen render "
-            "--scenes`)."
+            f"for it (`gen render --scenes`)."
         )
-    if unknown := sorted(set(kinds) - set(found.values())):
+    unknown = sorted(set(kinds) - available)
+    if unknown:
         raise UserError(
             f"{benchmark.folder} has no training texts of the kind {', '.join(unknown)}; it has "
-            f"{', '.join(sorted(set(found.values())))}."
+            f"{', '.join(sorted(available))}."
         )
-    asked = set(kinds or default_kinds(benchmark))
-    return {item: kind for item, kind in found.items() if kind in asked}
+    chosen = set(kinds or default_kinds(benchmark))
+    return {item: kind for item, kind in kind_of_item.items() if kind in chosen}
 
 
 def _check_split(benchmark: Benchmark) -> None:
     """Raise UserError unless the items of protocol train are of split train, with scenes of split
     train. The judge uses the same definition."""
     items = benchmark.items_of(TRAIN)
-    astray = items.filter(pc.fill_null(pc.not_equal(items["split"], TRAIN), True))[
-        "item_id"
-    ].to_pylist()
-    train = set(items["item_id"].to_pylist())
-    scenes = set(
-        benchmark.splits.filter(pc.equal(benchmark.splits["split"], TRAIN))["scene_id"].to_pylist()
-    )
-    rows = rows_of(benchmark.candidates, "item_id", "scene_id")
-    astray += [item_id for item_id, scene_id in rows if item_id in train and scene_id not in scenes]
-    if astray:
+    is_elsewhere = pc.fill_null(pc.not_equal(items["split"], TRAIN), True)
+    wrong_items = items.filter(is_elsewhere)["item_id"].to_pylist()
+    training_items = set(items["item_id"].to_pylist())
+    in_train = pc.equal(benchmark.splits["split"], TRAIN)
+    training_scenes = set(benchmark.splits.filter(in_train)["scene_id"].to_pylist())
+    for item_id, scene_id in rows_of(benchmark.candidates, "item_id", "scene_id"):
+        if item_id in training_items and scene_id not in training_scenes:
+            wrong_items.append(item_id)
+    if wrong_items:
         raise UserError(
-            f"{benchmark.folder} trains on scenes outside its split train ({len(astray)} rows, the "
-            f"first of item {astray[0]}), so that nothing would be unseen; `gen verify` names "
-            f"them all. Make the benchmark again."
+            f"{benchmark.folder} trains on scenes outside its split train ({len(wrong_items)} "
+            f"rows, the first of item {wrong_items[0]}), so that nothing would be unseen; `gen "
+            f"verify` names them all. Make the benchmark again."
         )
 
 
-def _named(form: dict[str, Any]) -> tuple[Named, ...]:
-    """The values and category of the one or two objects that a text names; () if it states anything
-    else."""
+def _named_objects(form: dict[str, Any]) -> tuple[NamedObject, ...]:
+    """The one or two objects that a text names; () if it states anything else."""
     keys = {key for mention in form["objects"] for key in mention}
-    if (
-        form.keys() > {"objects"}
-        or not keys <= {"category", "attributes"}
-        or len(form["objects"]) > 2
-    ):
+    states_more = form.keys() > {"objects"} or not keys <= {"category", "attributes"}
+    if states_more or len(form["objects"]) > 2:
         return ()
     return tuple(
-        (tuple(sorted(each["attributes"].items())), each["category"]) for each in form["objects"]
+        (tuple(sorted(mention["attributes"].items())), mention["category"])
+        for mention in form["objects"]
     )
 
 
-def _is_whole(texts: Collection[tuple[Named, ...]]) -> bool:
+def _has_all_exchanges(texts: Collection[tuple[NamedObject, ...]]) -> bool:
     """Whether texts of the same words include, for each pair of objects, the pair with exchanged
     values."""
-    found = {frozenset(named) for named in texts}
-    swaps = {
-        frozenset({(b[0], a[1]), (a[0], b[1])})
-        for a, b in (named for named in texts if len(named) == 2)
-    }
-    return swaps <= found
+    combinations = {frozenset(objects) for objects in texts}
+    for objects in texts:
+        if len(objects) == 2:
+            (first_values, first_category), (second_values, second_category) = objects
+            exchanged = {(second_values, first_category), (first_values, second_category)}
+            if frozenset(exchanged) not in combinations:
+                return False
+    return True
 
 
 def _bag(text: str) -> tuple[str, ...]:
     return tuple(sorted(text.lower().split()))
 
 
-_DIGITS = 16
+_DIGEST_DIGITS = 16
+"""Digits of an image's digest in an exposure."""
 _Text = Annotated[str, Field(min_length=1)]
 
 
 class _Line(Declared):
+    """A line of a corpus."""
+
     image: _Text
+    """Path of the image from the corpus' folder."""
     caption: _Text
     negatives: dict[Negative, list[str]] = Field(default_factory=dict)
+    """False texts by kind."""
     positives: dict[Positive, list[str]] = Field(default_factory=dict)
+    """Further true texts by kind."""
+
+    def texts_of(self, role: str, kinds: Collection[str]) -> list[str]:
+        """The texts of `role` (negatives or positives) that have one of these kinds."""
+        chosen: list[str] = []
+        for kind, texts in getattr(self, role).items():
+            if kind in kinds:
+                chosen += texts
+        return chosen
 
 
 def corpus_source(path: Path, recipe: Recipe) -> Source:
-    """Read a corpus of JSON lines from `path`. Its exposure is its images and the noun phrases of
-    its texts; what else the images show is unknown.
+    """Read a corpus of JSON lines.
 
-    Raises UserError for an invalid line, with its number, for kinds of negatives and positives that
-    no line has, and for `texts`, since a corpus has no kinds of captions.
+    Its exposure is its images and the noun phrases of its texts; what else the images show is
+    unknown.
+
+    Args:
+        path: The file.
+        recipe: Its kinds of negatives and positives. A corpus has no kinds of captions.
+
+    Raises:
+        UserError: A line is invalid (it says which), no line has a kind of the recipe, an image
+            does not exist, or the recipe names kinds of captions.
     """
-    check_installed("textblob")  # for the noun phrases of captions, after the training
+    # After the training the noun phrases of captions are read, which must not fail then.
+    check_installed("textblob")
     if recipe.texts:
         raise UserError(f"{path} is a corpus, whose captions have no kinds; leave --texts out.")
     negatives, positives = recipe.hard_kinds()
-    text = _text(path)
-    numbered = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    lines = [_read(line, f"Line {number} of {path}") for number, line in numbered]
+    text = _read_corpus(path)
+    lines = []
+    for number, json_text in enumerate(text.split("\n"), 1):
+        if json_text.strip():
+            lines.append(_parse_line(json_text, f"Line {number} of {path}"))
     if not lines:
         raise UserError(
             f"{path} has no lines; write one JSON object for each caption, with `image` and "
             f"`caption`."
         )
-    for name, asked in (("negatives", negatives), ("positives", positives)):
-        there = {kind for line in lines for kind, texts in getattr(line, name).items() if texts}
-        check_hard_kinds(str(path), name, asked, there)
+    for role, requested in (("negatives", negatives), ("positives", positives)):
+        available = {kind for line in lines for kind, texts in getattr(line, role).items() if texts}
+        check_hard_kinds(str(path), role, requested, available)
+
     described: dict[str, Described] = defaultdict(Described)
     words: dict[str, None] = {}
     for line in lines:
         image = described[line.image]
-        false, true = (
-            [text for kind, texts in of.items() if kind in asked for text in texts]
-            for of, asked in ((line.negatives, negatives), (line.positives, positives))
-        )
-        image.true |= dict.fromkeys(
-            [line.caption, *(text for texts in line.positives.values() for text in texts)]
-        )
-        words |= dict.fromkeys([*image.true, *false])
-        image.captions.setdefault(line.caption, ([], []))[0].extend(false)
+        false_texts = line.texts_of("negatives", negatives)
+        further_texts = line.texts_of("positives", positives)
+        # Positives of every kind are true, so none of them may become a negative.
+        all_positives = line.texts_of("positives", line.positives.keys())
+        image.true |= dict.fromkeys([line.caption, *all_positives])
+        words |= dict.fromkeys([*image.true, *false_texts])
+        image.captions.setdefault(line.caption, ([], []))[0].extend(false_texts)
         if recipe.positive_loss == "caption":
-            for text in true:
-                image.captions.setdefault(text, ([], []))
+            for further in further_texts:
+                image.captions.setdefault(further, ([], []))
         else:
-            image.captions[line.caption][1].extend(true)
+            image.captions[line.caption][1].extend(further_texts)
+
     files = {name: file_in(path.parent, name) for name in sorted(described)}
     for file in files.values():
         if not file.is_file():
@@ -335,7 +407,7 @@ def corpus_source(path: Path, recipe: Recipe) -> Source:
     pictures = Pictures(path.parent, {name: Picture(file) for name, file in files.items()})
     data = collect(
         [(pictures, name, described[name]) for name in files],
-        {text: text for text in words},
+        words={text: text for text in words},
         mirrored=False,
     )
     record = {
@@ -346,35 +418,33 @@ def corpus_source(path: Path, recipe: Recipe) -> Source:
     }
 
     def exposure(used: TrainingData) -> Exposure:
-        shown = frozenset(pictures.image_digest(name)[:_DIGITS] for name in used.scenes)
-        named = {
-            (None, attribute, noun)
-            for row in used.used()
-            for phrase in DEFAULT.phrases(used.texts[row])
-            for attribute, noun in [
-                *DEFAULT.of_phrase(phrase),
-                (None, DEFAULT.noun(phrase.split()[-1])),
-            ]
-        }
-        return Exposure(frozenset(named), scenes=shown, described=False, complete=False)
+        digests = [pictures.image_digest(name) for name in used.scenes]
+        scenes = frozenset(digest[:_DIGEST_DIGITS] for digest in digests)
+        named: set[tuple[str | None, str | None, str]] = set()
+        for row in used.used():
+            for phrase in DEFAULT.phrases(used.texts[row]):
+                for attribute, noun in DEFAULT.of_phrase(phrase):
+                    named.add((None, attribute, noun))
+                named.add((None, None, DEFAULT.noun(phrase.split()[-1])))
+        return Exposure(frozenset(named), scenes=scenes, described=False, complete=False)
 
     return Source(data, record, exposure)
 
 
-def _read(line: str, where: str) -> _Line:
+def _parse_line(line: str, where: str) -> _Line:
     try:
         return _Line.model_validate_json(line)
     except ValidationError as error:
         mistake = error.errors()[0]
         place = ".".join(str(part) for part in mistake["loc"]) or "it"
         raise UserError(
-            f"{where} is no line of a corpus ({place}: {mistake['msg']}); expected "
+            f"{where} is not a line of a corpus ({place}: {mistake['msg']}); expected "
             '{"image": ..., "caption": ..., "negatives": {kind: [...]}, "positives": {kind: '
             "[...]}}; correct it."
         ) from None
 
 
-def _text(path: Path) -> str:
+def _read_corpus(path: Path) -> str:
     try:
         return read_text(path, MOST_LIST)
     except (OSError, UnicodeDecodeError) as error:

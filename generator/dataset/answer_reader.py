@@ -1726,9 +1726,9 @@ def _yes_or_no(words: Sequence[str]) -> int | None:
     """0 if a clause says yes, 1 if it says no, else None.
 
     Example:
-        >>> _yes_or_no(["yes", "it", "does"]), _yes_or_no(["it", "does", "not"]), _yes_or_no(["no",
-        "doubt"])
-        (0, 1, None)
+        >>> _yes_or_no(["yes", "it", "does"]), _yes_or_no(["it", "does", "not"])
+        (0, 1)
+        >>> _yes_or_no(["no", "doubt"])
     """
     if not words:
         return None

@@ -11,18 +11,9 @@ from typing_extensions import TypedDict  # pydantic takes no other before Python
 from generator.base.files import check_shape, read_toml
 from generator.dataset.reader import Benchmark, World
 from generator.dataset.records import RAW
+from generator.dataset.relations import converse_of
 
 TRAIN = "train"
-_CONVERSES = {
-    "left": "right",
-    "right": "left",
-    "front": "behind",
-    "behind": "front",
-    "near": "near",
-    "far": "far",
-    "on": "beneath",
-    "beneath": "on",
-}
 _COUNTS = ("n_objects", "n_attributes", "n_relations")
 Name = tuple[str, ...]
 """An atom: (kind, value), (category word, category) or ("relation", relation). A compound: (value,
@@ -246,6 +237,9 @@ def _compounds(form: Mapping[str, Any]) -> Iterator[Name]:
             yield from ((value, thing["category"]) for value in thing["attributes"].values())
     for subject, relation, other, *_ in form.get("relations", ()):
         if categories[subject] is not None and categories[other] is not None:
-            said = categories[subject], relation, categories[other]
-            back = categories[other], _CONVERSES.get(relation, relation), categories[subject]
-            yield min(said, back)
+            compound = categories[subject], relation, categories[other]
+            converse = converse_of(relation)
+            if converse is None:
+                yield compound
+            else:
+                yield min(compound, (categories[other], converse, categories[subject]))

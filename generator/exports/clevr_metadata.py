@@ -22,8 +22,8 @@ def clevr_metadata(values: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         values: The names of each of the attributes shape, color, size and material.
 
     Example:
-        >>> clevr_metadata({"shape": ["star"], "color": [], "size": [], "material":
-        []})["types"]["Shape"]
+        >>> values = {"shape": ["star"], "color": [], "size": [], "material": []}
+        >>> clevr_metadata(values)["types"]["Shape"]
         ['star']
     """
     types: dict[str, Sequence[str] | None] = dict.fromkeys(

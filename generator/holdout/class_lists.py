@@ -9,6 +9,7 @@ from typing import Any
 
 from generator.base.errors import UserError
 from generator.base.streams import Stream
+from generator.dataset.relations import converse_of
 from generator.holdout.holdout import Binding, Class, Holdout, check_fits, closed
 from generator.holdout.membership import (
     Arrangement,
@@ -37,7 +38,8 @@ PER_LABEL = {
 }
 """Images per label, as published (section 3, table 1). For `three-object`, images per label of two
 objects."""
-_CONVERSES = {"left": "right", "right": "left"}
+_RELATIONS = ("left", "right")
+"""The relations of the relational dataset, as published (section 3)."""
 _SPEC = re.compile(
     r"(?:(?P<kind>[^:=]+):(?P<category>[^:=]+)=)?classes(?:=(?P<train>\d+)/(?P<val>\d+)/(?P<test>\d+))?"
 )
@@ -130,7 +132,7 @@ def _holdouts(
 ) -> list[Holdout]:
     """The holdout of each dataset: its labels outside training; for relations, with their
     converses."""
-    if not _CONVERSES.keys() <= vocabulary.relations.keys():
+    if not vocabulary.relations.keys() >= {*_RELATIONS}:
         raise UserError(
             f"The relational dataset of the design gzsl needs the relations left and right; "
             f"'{vocabulary.name}' lacks them."
@@ -239,7 +241,7 @@ def shared_labels(holdout: Holdout) -> list[str]:
         for other, second in triples[i + 1 :]:
             same = second in (
                 (subject, relation, thing),
-                (thing, _CONVERSES.get(relation), subject),
+                (thing, converse_of(relation), subject),
             )
             if same and other != split:
                 found.append(

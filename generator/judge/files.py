@@ -1,17 +1,13 @@
-"""Checks that files are whole, and reads tables as far as possible.
+"""Checks that files are whole, and reads tables as far as possible."""
 
-The header of an image is read before decompression, so that a tiny file cannot fill the memory.
-"""
-
-import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from generator.base.arrays import MOST_SIDE, read_png
+from generator.base.arrays import read_png
 from generator.base.errors import UserError
 from generator.base.files import ABOUT, SUMS, parse_toml, read_sums, sha256
 from generator.base.limits import MOST_IN_SCENE, MOST_TOML, read_bytes, read_text
@@ -22,9 +18,11 @@ from generator.judge.certificate import DAMAGE, Finding, finding
 
 Report = Callable[[Finding], None]
 Size = tuple[int, int]
-_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_MODES = {"images": (2, "RGB"), "masks": (0, "grayscale")}  # PNG's colour type, and its name
-_PIXELS = b"IHDR", b"IDAT", b"IEND"
+
+_MODES = {"images": ("RGB", "RGB"), "masks": ("L", "grayscale")}
+"""By folder of a world, Pillow's mode of its PNG files and the name of the mode in findings."""
+_DEPTH_AT = 24
+"""Offset in a PNG file of the bits per channel: signature 8, chunk head 8, width 4, height 4."""
 
 # Columns of tables: optional columns, columns without empty cells, and all columns that are read.
 _OPTIONAL = frozenset({"kind", "skill"})
@@ -183,49 +181,28 @@ def readable_toml(path: Path) -> str:
 def image_fault(data: bytes, path: str = "", size: Size | None = None) -> str | None:
     """The fault of the bytes of a PNG file; None if there is none.
 
-    `path`: within the world, such as images/000017.png; images must be 8-bit RGB, masks 8-bit
-    grayscale. `size`:
-    expected width and height in pixels. Each is checked only if it is given.
+    Models read decoded pixels, so how pixels are packed in the file is not checked.
+
+    Args:
+        data: The bytes of the file.
+        path: Its path within the world, such as images/000017.png. Images must be 8-bit RGB, masks
+            8-bit grayscale; files of other folders may have any mode.
+        size: Its expected width and height in pixels; None if they are not known.
     """
     try:
-        chunks = dict(_chunks(data))
-        fault = _header_fault(chunks[b"IHDR"], path, size) or _metadata(chunks)
-        if fault is None:
-            read_png(data)
-        return fault
-    except (SyntaxError, ValueError, KeyError, struct.error) as error:
+        image = read_png(data)
+    except ValueError as error:
         return f"does not decode: {error}"
-
-
-def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Name and content of each chunk. Raises ValueError or struct.error if the file is cut
-    short."""
-    if not data.startswith(_SIGNATURE):
-        raise ValueError("it is no PNG file")
-    name, at = b"", len(_SIGNATURE)
-    while name != b"IEND":
-        length, name = struct.unpack_from(">I4s", data, at)
-        if at + 12 + length > len(data):
-            raise ValueError("it is cut short")
-        yield name, data[at + 8 : at + 8 + length]
-        at += 12 + length
-
-
-def _header_fault(header: bytes, path: str, size: Size | None) -> str | None:
-    width, height, depth, color, _, _, interlaced = struct.unpack(">IIBBBBB", header)
-    if size is not None and (width, height) != size:
+    if size is not None and image.size != size:
+        width, height = image.size
         return f"has {width}x{height} pixels, not {size[0]}x{size[1]} as the manifest says"
-    if max(width, height) > MOST_SIDE:
-        return (
-            f"has {width}x{height} pixels, more than the {MOST_SIDE}x{MOST_SIDE} of the largest "
-            f"image"
-        )
-    mode = _MODES.get(path.partition("/")[0])
-    if mode is not None and (depth, color, interlaced) != (8, mode[0], 0):
-        return f"is not 8-bit {mode[1]} without interlacing"
+    folder = path.partition("/")[0]
+    if folder in _MODES:
+        mode, description = _MODES[folder]
+        # Pillow reads 16-bit RGB as "RGB" too, so the depth is read from the header.
+        if image.mode != mode or data[_DEPTH_AT] != 8:
+            return f"is not 8-bit {description}"
+    metadata = sorted(str(key) for key in image.info.keys() - {"interlace"})
+    if metadata:
+        return f"has metadata beside its pixels: {', '.join(metadata)}"
     return None
-
-
-def _metadata(chunks: Iterable[bytes]) -> str | None:
-    others = [name.decode("ascii", "replace") for name in chunks if name not in _PIXELS]
-    return f"has metadata: chunks {', '.join(others)} beside its pixels" if others else None

@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 
 from generator.base.errors import UserError
 from generator.base.files import SUMS, read_json, read_sums
-from generator.base.looks import look_alikes
 from generator.base.progress import SILENT, Progress
 from generator.base.tables import read_table
 from generator.dataset.reader import World as Files
@@ -21,6 +20,7 @@ from generator.judge.certificate import DAMAGE, Finding, finding, guarded
 from generator.judge.files import Size, file_faults, image_fault, readable_parts, readable_toml
 from generator.judge.geometry import CONTACT, SceneGeometry, Terms, read_scene
 from generator.judge.held_out import facts
+from generator.judge.look_alikes import look_alike_names
 
 
 class World:
@@ -45,7 +45,7 @@ class World:
         self.terms = _terms(self.vocabulary)
         alike = (
             finding("look-alike", sentence)
-            for sentence in look_alikes(tomllib.loads(self.vocabulary))
+            for sentence in look_alike_names(tomllib.loads(self.vocabulary))
         )
         self.findings += guarded(alike, "the vocabulary")
         self.shown: dict[str, SceneGeometry] = {}

@@ -4,10 +4,11 @@ Truth)."""
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from generator.dataset.relations import ORDERS, Pose
 from generator.language.form import Form, Link, Mention
 from generator.scene.relations import Truth, decided, poses_of
 from generator.scene.scene import Scene
-from generator.vocabulary.relations import ORDERS, Pose, Relation
+from generator.vocabulary.relations import Relation
 from generator.vocabulary.schema import Vocabulary
 
 Objects = Sequence[int]

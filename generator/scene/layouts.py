@@ -8,8 +8,9 @@ from typing import Protocol
 
 from generator.base.errors import UserError
 from generator.base.streams import Stream
+from generator.dataset.relations import ORDERS, PlannedBy
 from generator.scene.relations import Truth
-from generator.vocabulary.relations import ORDERS, PlannedBy, Relation
+from generator.vocabulary.relations import Relation
 from generator.vocabulary.schema import Vocabulary
 
 _TRIES = 1_000

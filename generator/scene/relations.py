@@ -8,9 +8,10 @@ from typing import Any
 
 import networkx as nx
 
+from generator.dataset.relations import Pose
 from generator.scene.planned import Job
 from generator.scene.scene import Camera, Point, Scene
-from generator.vocabulary.relations import Pose, Relation
+from generator.vocabulary.relations import Relation
 from generator.vocabulary.schema import Vocabulary
 
 Truth = bool | None

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from generator.base.declarations import refuse
 from generator.base.errors import did_you_mean
-from generator.base.looks import look_alikes
 from generator.vocabulary.english import plural_of
+from generator.vocabulary.look_alikes import look_alikes
 from generator.vocabulary.materials import check_inputs
 from generator.vocabulary.relations import check_relations
 from generator.vocabulary.tables import GRAMMAR, TEMPLATE_NAMES, Tables, check_phrasing

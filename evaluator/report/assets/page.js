@@ -11,7 +11,7 @@ function fitted(figure, width) {
   const widest = panels.length <= 2 ? 800 : 420; // two panels fill the page, a column of many stays readable
   for (const panel of panels) {
     panel.width = Math.min(widest, Math.max(130, width / spec.columns - room));
-    if (width < 500 && panel.height === 200) panel.height = 150;
+    if (width < 500 && panel.height === 200) panel.height = 110;
   }
   const [ink, soft, line] = ["--ink", "--soft", "--line"].map(style);
   spec.config.background = "transparent";
@@ -31,7 +31,7 @@ function labelRoom(panel) {
 }
 
 async function draw(place) {
-  const width = document.querySelector("main").clientWidth;
+  const width = (place.closest(".first") ?? document.querySelector("main")).clientWidth;
   if (place.drawnAt === width) return;
   place.drawnAt = width;
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;

@@ -1,8 +1,9 @@
 """The commands `score train`: their recipes, their records, and what they print."""
 
+import inspect
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -24,19 +25,22 @@ from tests.evaluator.training.conftest import read
 
 
 @pytest.fixture
-def trained(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[Any]]:
-    """Stands for training, which takes minutes; holds what it was asked for."""
-    asked: list[Sequence[Any]] = []
+def trained(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Stands for training, which takes minutes; holds the arguments of each call by name."""
+    calls: list[dict[str, Any]] = []
+    parameters = inspect.signature(session.train)
 
-    def train(*arguments: Any) -> dict[str, Any]:
-        asked.append(arguments)
+    def train(*arguments: Any, **named: Any) -> dict[str, Any]:
+        calls.append(parameters.bind(*arguments, **named).arguments)
         return {"losses": [3.5]}
 
     monkeypatch.setattr(session, "train", train)
-    return asked
+    return calls
 
 
-def test_options_become_a_recipe(trained: list[Sequence[Any]], drawn: Path, tmp_path: Path) -> None:
+def test_options_become_a_recipe(
+    trained: list[dict[str, Any]], drawn: Path, tmp_path: Path
+) -> None:
     given = (
         "--epochs",
         "1",
@@ -62,12 +66,12 @@ def test_options_become_a_recipe(trained: list[Sequence[Any]], drawn: Path, tmp_
         "small",
     )
     done = succeed("train", "scratch", drawn, "--out", tmp_path / "m", *given, *more)
-    ((recipe, source, out, model, device, *_),) = trained
+    (call,) = trained
     kinds = {"texts": "graded", "negatives": "none", "positives": "swap,replace"}
     numbers = {"epochs": 1, "seed": 4, "batch": 8, "rate": 0.5, "images_per_class": 3}
-    assert recipe == Scratch(**kinds, **numbers, architecture="dual-vit", size="small")
-    assert (out, model, device) == (tmp_path / "m", "", None)
-    assert source.record["name"]
+    assert call["method"] == Scratch(**kinds, **numbers, architecture="dual-vit", size="small")
+    assert (call["out"], call["model"], call["device"]) == (tmp_path / "m", "", None)
+    assert call["source"].record["name"]
     assert done.stdout == f"{tmp_path / 'm'}\n"
     assert (
         f"Loss 3.50 → 3.50. Next: score run {drawn} --model jackalope:{tmp_path / 'm'}"
@@ -75,7 +79,7 @@ def test_options_become_a_recipe(trained: list[Sequence[Any]], drawn: Path, tmp_
     )
     done = score_command("train", "scratch", drawn, "--out", tmp_path / "m", "--json")
     assert json.loads(done.stdout) == {"model": str(tmp_path / "m"), "losses": [3.5]}
-    assert trained[1][0] == Scratch()
+    assert trained[1]["method"] == Scratch()
 
 
 @pytest.mark.parametrize("method", METHODS.values())
@@ -85,11 +89,11 @@ def test_a_command_has_the_options_of_its_method(method: type[Method]) -> None:
     shown = score_command("train", method.name, "--help").stdout
     for name in method.options:
         assert f"--{name.replace('_', '-')}" in shown
-    assert ("--preset" in shown) is method.further
+    assert ("--preset" in shown) is method.continues_model
 
 
 def test_a_preset_is_changed_by_options_and_says_what_was_chosen(
-    trained: list[Sequence[Any]], drawn: Path, tmp_path: Path
+    trained: list[dict[str, Any]], drawn: Path, tmp_path: Path
 ) -> None:
     done = succeed(
         "train",
@@ -108,8 +112,8 @@ def test_a_preset_is_changed_by_options_and_says_what_was_chosen(
         "batch.\n"
     )
     assert said in done.stderr
-    assert trained[0][0] == Labclip(epochs=50, batch=8, rate=1e-2)
-    assert trained[0][3] == "open_clip:a@b"
+    assert trained[0]["method"] == Labclip(epochs=50, batch=8, rate=1e-2)
+    assert trained[0]["model"] == "open_clip:a@b"
 
 
 def test_a_result_of_another_base_is_refused(
@@ -175,7 +179,7 @@ def test_every_recipe_trains_on_a_corpus(corpus: Path, tmp_path: Path, little: N
 
 
 def test_options_that_a_corpus_cannot_have_are_refused(
-    trained: list[Sequence[Any]], corpus: Path, tmp_path: Path
+    trained: list[dict[str, Any]], corpus: Path, tmp_path: Path
 ) -> None:
     scratch = ("train", "scratch", corpus, "--out", tmp_path / "m")
     assert_one_sentence(
@@ -194,11 +198,11 @@ def test_options_that_a_corpus_cannot_have_are_refused(
     )
     assert not trained
     succeed(*scratch, "--architecture", "diffusion")
-    assert trained[0][0].negatives == "none"
+    assert trained[0]["method"].negatives == "none"
 
 
 def test_what_comes_next_names_the_benchmark(
-    trained: list[Sequence[Any]], class_lists: Path, tmp_path: Path
+    trained: list[dict[str, Any]], class_lists: Path, tmp_path: Path
 ) -> None:
     """Where a dataset has several, the command would be refused without it."""
     given = ("--benchmark", "gzsl-single-b0", "--negatives", "none", "--out", tmp_path / "a model")

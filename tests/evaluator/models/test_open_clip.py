@@ -184,3 +184,38 @@ def test_a_gpu_gives_the_cpus_scores(tiny: Callable[..., Tiny], tmp_path: Path) 
     assert cpu.key != gpu.key
     there, here = (matrix(model, pictures(), TEXTS) for model in (gpu, cpu))
     assert there == pytest.approx(here, abs=1e-5)
+
+
+def test_training_without_padding_gives_the_librarys_features_and_gradients(
+    tiny: Callable[..., Tiny], tmp_path: Path
+) -> None:
+    path = tiny().save(tmp_path / "tiny.pt")
+    encoder = load_model(f"open_clip:tiny@{path}", "cpu")
+    network = encoder.network.train()
+    tokens = encoder.text_inputs(TEXTS)
+    own_features = encoder.text_features(tokens)
+    own_features.sum().backward()
+    own_gradient = network.positional_embedding.grad.clone()
+    network.zero_grad()
+    padded_features = network.encode_text(tokens["text"], normalize=True)
+    padded_features.sum().backward()
+    assert own_features.detach().numpy() == pytest.approx(
+        padded_features.detach().numpy(), abs=1e-6
+    )
+    assert own_gradient.numpy() == pytest.approx(
+        network.positional_embedding.grad.numpy(), rel=1e-5, abs=1e-5
+    )
+    # What is read ends with the longest text: later positions have no part in it.
+    longest = max(encoder.token_counts(TEXTS))
+    assert own_gradient[:longest].abs().sum() > 0
+    assert own_gradient[longest:].abs().sum() == 0
+
+
+def test_evaluation_reads_the_padding(tiny: Callable[..., Tiny], tmp_path: Path) -> None:
+    """An embedding has the same bits whatever texts are in its batch."""
+    encoder = load_model(f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}", "cpu")
+    tokens = encoder.text_inputs(TEXTS)["text"]
+    with torch.no_grad():
+        together = encoder.text_features({"text": tokens})
+        expected = encoder.network.encode_text(tokens)
+    assert torch.equal(together, expected)

@@ -15,9 +15,11 @@ import pyarrow.compute as pc
 import pytest
 from PIL import Image
 
+from evaluator.analysis.comparison import compare
 from evaluator.analysis.pooling import pool_runs
 from evaluator.api import evaluate
 from evaluator.protocols.records import split_of
+from evaluator.provenance.contamination import is_stand_in
 from evaluator.report.figures import Figure
 from evaluator.report.gallery import grid_cells
 from evaluator.report.page import _sections, write_page
@@ -29,8 +31,10 @@ from evaluator.runs.tables import item_rows
 from generator.base.files import read_json, write_json
 from generator.base.pages import thumbnails
 from generator.dataset.reader import Dataset
+from tests.evaluator.analysis.test_pooling import made_run
 from tests.evaluator.conftest import assert_one_sentence, score_command, succeed
 from tests.evaluator.encoders import Sharp, captions_by_image
+from tests.evaluator.report.conftest import ROW
 from tests.evaluator.synthetic import Row
 
 
@@ -93,11 +97,18 @@ def image_of(source: str) -> Image.Image:
     return Image.open(io.BytesIO(base64.b64decode(source.split(",")[1])))
 
 
+def data_of(page: str, name: str) -> str:
+    """The JSON that a page has in a script of this id."""
+    script = re.search(f'id="{name}">(.*?)</script>', page, re.DOTALL)
+    assert script is not None
+    return script[1]
+
+
 def items_of(path: Path) -> list[dict[str, Any]]:
     """The data of the gallery of a page."""
-    found = re.search('id="items-data">(.*?)</script>', path.read_text(encoding="utf-8"), re.DOTALL)
-    assert found is not None
-    galleries: list[dict[str, Any]] = json.loads(found[1])
+    galleries: list[dict[str, Any]] = json.loads(
+        data_of(path.read_text(encoding="utf-8"), "items-data")
+    )
     return galleries
 
 
@@ -112,14 +123,17 @@ def test_the_first_screen_has_verdict_holdout_and_a_wrong_unseen_image(
 ) -> None:
     path = half_right.parent / "first.html"
     results, text = write(half_right, path)
-    head, rest = text.split("<nav", 1)
+    first, _ = text.split("<nav", 1)
+    head = first.split('<div class="first">')[0]
     assert judge(pool_runs(results)[0]).sentence in html.unescape(head)
     assert f"Held out of training: {results[0]['held_out']}." in html.unescape(head)
+    assert first.count('data-figure="gap"') == 1
+    panels = json.loads(data_of(text, "figures-data"))["gap"]["concat"]
+    assert [panel["title"]["text"][0].split(",")[0] for panel in panels] == ["retrieval", "binary"]
     figure = re.search(
-        r'<figure class="example"><img src="([^"]+)" alt="([^"]+)">(.*?)</figure>', rest, re.DOTALL
+        r'<figure class="example"><img src="([^"]+)" alt="([^"]+)">(.*?)</figure>', first, re.DOTALL
     )
     assert figure is not None
-    assert rest.index('class="example"') < rest.index('id="results"')
     false = re.findall(r'<span class="w">(.*?)</span>', figure[3])
     assert false != [figure[2]]
     run = read_named(str(half_right)).run
@@ -388,9 +402,53 @@ def test_a_figure_of_an_unknown_name_has_a_section_at_the_end() -> None:
         Figure(name, f"About {name}", "", "bars", {}, {})
         for name in ("novel-a", "gaps", "novel-b", "split-x")
     ]
-    found = [(name, title, [each.name for each in of]) for name, title, of in _sections(made)]
+    (entry,) = pool_runs([{**made_run(), "held_out": "", "rows": [ROW]}])
+    found = [
+        (section.name, section.title, [figure.name for figure in section.figures])
+        for section in _sections([entry], entry, made)
+    ]
     assert found == [
-        ("split", "Accuracy by split", ["split-x"]),
-        ("gaps", "Gaps between splits", ["gaps"]),
+        ("split", "Does every task show the same?", ["gaps", "split-x"]),
         ("novel", "About novel-a", ["novel-a", "novel-b"]),
     ]
+
+
+def test_two_models_are_compared_on_the_same_questions_on_the_first_screen(
+    half_right: Path, scored: Scored
+) -> None:
+    path = half_right.parent / "two.html"
+    runs = [read_named(str(half_right)), read_named(str(scored("all:right")))]
+    write_page(runs, path)
+    text = path.read_text(encoding="utf-8")
+    first = html.unescape(text.split("<nav", 1)[0])
+    sentence = re.search(
+        "On the same questions, all:right less half:right is, in points, ([^.]*.[^<]*)<", first
+    )
+    assert sentence is not None
+    comparison = compare([str(half_right), f"{half_right.parent / 'Sharp'}"])
+    (row,) = [
+        row
+        for row in comparison["rows"]
+        if (row["protocol"], row["split"]) == ("retrieval", "unseen")
+    ]
+    difference = number(-row["difference"], "difference")
+    assert f"{difference} [" in sentence[1].split(", ")[-2] + sentence[1].split(", ")[-1]
+    assert 'data-figure="differences"' in text
+
+
+def test_the_mark_of_a_stand_in_follows_from_the_training_not_from_an_old_record(
+    half_right: Path,
+) -> None:
+    """Runs of before said "stand-in" of every model that was trained here."""
+    for name in ("run.json", "results.json"):
+        record = read_json(half_right / name)
+        training = {**record["training"], "stand_in": True}
+        write_json(half_right / name, {**record, "training": training})
+    assert is_stand_in(read_named(str(half_right)).results)
+    record = read_json(half_right / "run.json")
+    for method, is_one in (("scratch", False), ("pretrain", True)):
+        info = {**record["info"], "trained_on": {"method": method}}
+        write_json(half_right / "run.json", {**record, "info": info})
+        named = read_named(str(half_right))
+        assert is_stand_in(named.results) == is_one
+        assert named.run.record["training"]["stand_in"] == is_one

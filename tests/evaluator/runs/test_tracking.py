@@ -83,16 +83,16 @@ def test_a_training_that_goes_on_logs_each_step_once(
         }
 
     whole = logged("whole")
-    settle, settled = Contrastive.settle, []
+    after_update, updates = Contrastive.after_update, []
 
     def stop(self: Contrastive) -> None:
-        settle(self)
-        settled.append(1)
-        if len(settled) == 7:
+        after_update(self)
+        updates.append(1)
+        if len(updates) == 7:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Contrastive, "settle", stop)
+        patched.setattr(Contrastive, "after_update", stop)
         with pytest.raises(KeyboardInterrupt):
             logged("stopped")
     again = logged("stopped")

@@ -130,7 +130,11 @@ def trains(world: World, benchmark: Benchmark, tmp_path: Path) -> Callable[..., 
 
     def run(method: Method, base: str = "", out: str = "out") -> dict[str, Any]:
         return train(
-            method, benchmark_source(world, benchmark, method), tmp_path / out, base, "cpu"
+            method,
+            benchmark_source(world, benchmark, method),
+            tmp_path / out,
+            model=base,
+            device="cpu",
         )
 
     return run

@@ -157,7 +157,7 @@ def test_a_corpus_is_known_by_its_lines_and_images(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("{", r"Line 2 of .* is no line of a corpus \(it: Invalid JSON"),
+        ("{", r"Line 2 of .* is not a line of a corpus \(it: Invalid JSON"),
         ({"image": "b.jpg"}, "caption: Field required"),
         ({"image": "b.jpg", "caption": ""}, "caption: String should have at least 1"),
         ({**LINES[0], "text": "x"}, "text: Extra inputs are not permitted"),

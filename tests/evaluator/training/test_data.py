@@ -165,7 +165,7 @@ def test_kinds_that_there_are_not_are_refused(world: World, benchmark: Benchmark
 def test_every_image_comes_once_in_an_epoch_and_in_another_order_in_the_next(
     all_kinds: TrainingData,
 ) -> None:
-    steps = Steps(all_kinds, 20, 2, 0)
+    steps = Steps(all_kinds, batch=20, epochs=2, seed=0)
     assert (steps.epoch, len(steps)) == (4, 8)
     first, second = (np.concatenate([steps[i].images for i in range(j, j + 4)]) for j in (0, 4))
     assert len(set(first)) == len(set(second)) == 80
@@ -173,7 +173,7 @@ def test_every_image_comes_once_in_an_epoch_and_in_another_order_in_the_next(
 
 
 def test_texts_are_of_their_image_and_all_are_drawn(all_kinds: TrainingData) -> None:
-    steps = Steps(all_kinds, 96, 40, 0)
+    steps = Steps(all_kinds, batch=96, epochs=40, seed=0)
     drawn: Counter[tuple[int, int]] = Counter()
     for i in range(len(steps)):
         step = steps[i]
@@ -190,23 +190,26 @@ def test_texts_are_of_their_image_and_all_are_drawn(all_kinds: TrainingData) -> 
 
 
 def test_a_step_can_be_asked_alone(all_kinds: TrainingData) -> None:
-    whole = Steps(all_kinds, 20, 3, 7)
+    whole = Steps(all_kinds, batch=20, epochs=3, seed=7)
     inorder = [whole[i] for i in range(len(whole))]
-    alone = Steps(all_kinds, 20, 3, 7)[9]
+    alone = Steps(all_kinds, batch=20, epochs=3, seed=7)[9]
     for name in ("images", "captions", "negatives", "positives"):
         assert np.array_equal(getattr(alone, name), getattr(inorder[9], name))
-    other = Steps(all_kinds, 20, 3, 8)[9]
+    other = Steps(all_kinds, batch=20, epochs=3, seed=8)[9]
     assert not np.array_equal(other.images, alone.images)
 
 
 def test_so_many_steps_as_are_asked_for(data: TrainingData) -> None:
-    whole, some = Steps(data, 40, 3, 0), Steps(data, 40, 1, 0, 5)
+    whole, some = (
+        Steps(data, batch=40, epochs=3, seed=0),
+        Steps(data, batch=40, epochs=1, seed=0, count=5),
+    )
     assert (len(whole), len(some)) == (6, 5)
     assert all((some[i].captions == whole[i].captions).all() for i in range(5))
     with pytest.raises(
         UserError, match="has 96 images, fewer than a batch of 97; render more, or choose a smaller"
     ):
-        Steps(data, 97, 1, 0)
+        Steps(data, batch=97, epochs=1, seed=0)
 
 
 def test_a_text_whose_words_are_all_true_is_true_for_a_bag() -> None:
@@ -230,7 +233,7 @@ def test_a_text_whose_words_are_all_true_is_true_for_a_bag() -> None:
 def test_images_are_read_once_where_they_fit(
     data: TrainingData, monkeypatch: pytest.MonkeyPatch, room: int, read: list[int]
 ) -> None:
-    monkeypatch.setattr(prepared, "_MOST_CACHED", room)
+    monkeypatch.setattr(prepared, "_CACHE_BYTES", room)
     names: list[str] = []
 
     class Counted:

@@ -86,17 +86,22 @@ def test_other_processes_and_texts_that_would_be_cut_are_refused(
         f"diffusion:{diffusers_folders.stable_diffusion_3(tmp_path / 'flow')}", "cpu"
     )
     with pytest.raises(UserError, match="cannot be trained this way: it does not predict"):
-        Denoising(flow, short, PLAIN, False)
+        Denoising(flow, short, PLAIN, text_encoder=False)
     with pytest.raises(UserError, match="The model reads 16 tokens and"):
-        Denoising(model, replace(short, texts=["a red cube " * 9, *short.texts[1:]]), PLAIN, False)
+        Denoising(
+            model,
+            replace(short, texts=["a red cube " * 9, *short.texts[1:]]),
+            PLAIN,
+            text_encoder=False,
+        )
 
 
 def test_some_captions_are_left_out_by_seed_and_step(
     short: TrainingData, model: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    steps = Steps(short, 32, 1, 0, 3)
+    steps = Steps(short, batch=32, epochs=1, seed=0, count=3)
     for share, least, most in ((0.0, 0, 0), (0.5, 30, 66), (1.0, 96, 96)):
-        learner = Denoising(model, short, PLAIN, True, untold=share)
+        learner = Denoising(model, short, PLAIN, text_encoder=True, caption_dropout=share)
         spy = Mock(side_effect=learner._conditions)
         monkeypatch.setattr(learner, "_conditions", spy)
         for number in (0, 1, 2, 0):
@@ -111,11 +116,15 @@ def test_some_captions_are_left_out_by_seed_and_step(
 
 def test_latents_are_changed_before_noise_is_added(short: TrainingData, model: Any) -> None:
     mirrored = Denoising(
-        model, short, PLAIN, False, lambda latent, place, number: latent.flip(-1) * number
+        model,
+        short,
+        PLAIN,
+        text_encoder=False,
+        augment=lambda latent, place, number: latent.flip(-1) * number,
     )
-    plain = Denoising(model, short, PLAIN, False)
+    plain = Denoising(model, short, PLAIN, text_encoder=False)
     kept = plain._latents.of(STEP.images, (0, 1), 3)
-    plain._latents._kept = {
+    plain._latents._cache = {
         int(i): latent.flip(-1) * 3 for i, latent in zip(STEP.images, kept, strict=True)
     }
     assert mirrored.loss(STEP, 3).item() == pytest.approx(plain.loss(STEP, 3).item(), rel=1e-6)

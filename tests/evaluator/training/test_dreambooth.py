@@ -90,5 +90,11 @@ def test_a_pipeline_is_trained_and_scored_as_its_family(
 
 def test_other_models_are_refused(corpus: Path, tmp_path: Path) -> None:
     recipe = from_preset(Dreambooth, {})[0]
-    with pytest.raises(UserError, match="'blind:length' is no diffusion model"):
-        train(recipe, corpus_source(corpus, recipe), tmp_path / "out", "blind:length", "cpu")
+    with pytest.raises(UserError, match="'blind:length' is not a diffusion model"):
+        train(
+            recipe,
+            corpus_source(corpus, recipe),
+            tmp_path / "out",
+            model="blind:length",
+            device="cpu",
+        )

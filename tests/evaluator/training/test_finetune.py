@@ -18,7 +18,9 @@ from generator.dataset.reader import Benchmark, World
 from tests.evaluator.tiny_models import pictures
 
 TEXTS = ["a red cube", "a blue cone"]
-QUICK = from_preset(Finetune, {"epochs": 2, "batch": 32, "rate": 1e-3}, "hard-positives2024")[0]
+QUICK = from_preset(
+    Finetune, {"epochs": 2, "batch": 32, "rate": 1e-3}, preset="hard-positives2024"
+)[0]
 
 
 @pytest.mark.parametrize(

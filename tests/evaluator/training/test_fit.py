@@ -9,7 +9,7 @@ import torch
 
 from evaluator.training.contrastive import Contrastive
 from evaluator.training.data import Steps, TrainingData
-from evaluator.training.fit import Checkpoint, _groups, fit
+from evaluator.training.fit import Checkpoint, fit, parameter_groups
 from evaluator.training.recipe import Recipe
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, World
@@ -47,7 +47,7 @@ def test_no_held_out_fact_enters_a_batch(
     texts."""
     learner = Fixed(torch.randn((len(all_kinds), 4)), torch.randn((len(all_kinds.texts), 4)))
     steps, loss = (
-        Steps(all_kinds, 24, 20, 0),
+        Steps(all_kinds, batch=24, epochs=20, seed=0),
         Contrastive(learner, all_kinds, Recipe(positive_loss="analogy")).loss,
     )
     for number in range(len(steps)):
@@ -108,9 +108,9 @@ def test_matrices_decay_and_embeddings_vectors_and_temperatures_do_not() -> None
         {"embedding": torch.nn.Embedding(3, 2), "layer": torch.nn.Linear(2, 2)}
     )
     network.logit_scale = torch.nn.Parameter(torch.ones(1, 1))
-    decaying, others = _groups(network, 0.1)
+    decaying, others = parameter_groups(network, 0.1)
     assert (decaying["weight_decay"], others["weight_decay"]) == (0.1, 0.0)
     assert [each is network["layer"].weight for each in decaying["params"]] == [True]
     assert len(others["params"]) == 3
     network["layer"].requires_grad_(False)
-    assert [len(group["params"]) for group in _groups(network, 0.1)] == [0, 2]
+    assert [len(group["params"]) for group in parameter_groups(network, 0.1)] == [0, 2]

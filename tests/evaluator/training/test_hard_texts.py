@@ -85,4 +85,4 @@ def test_a_line_that_is_no_caption_is_named(line: str, tmp_path: Path) -> None:
         '{"image": "a.png", "caption": "a red car"}\n' + line + "\n"
     )
     files = tmp_path / "captions.jsonl", "--out", tmp_path / "hard.jsonl"
-    assert "Line 2 of" in refuse("no line of a corpus", "score hard-texts", *files)
+    assert "Line 2 of" in refuse("not a line of a corpus", "score hard-texts", *files)

@@ -67,9 +67,9 @@ def test_the_result_is_the_model_with_its_texts_after_w(
 ) -> None:
     spec = make_base(kind)
     made: list[Alignment] = []
-    give = Alignment.give_to
+    merge_into = Alignment.merge_into
     monkeypatch.setattr(
-        Alignment, "give_to", lambda self, *of: (made.append(self), give(self, *of))
+        Alignment, "merge_into", lambda self, *of: (made.append(self), merge_into(self, *of))
     )
     record, before, after = further(QUICK, spec)
     assert record["losses"][1] < record["losses"][0]

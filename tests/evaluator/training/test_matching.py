@@ -83,7 +83,7 @@ def test_the_loss_is_binary_cross_entropy_in_which_negatives_count_by_weight(wei
 
 def test_what_is_said_to_be_false_is_false_and_drawn_by_the_step(data: TrainingData) -> None:
     model: Any = Table(1, list(data.texts))
-    learner, steps = Matching(model, data, Recipe()), Steps(data, 24, 5, 0)
+    learner, steps = Matching(model, data, Recipe()), Steps(data, batch=24, epochs=5, seed=0)
     drawn = []
     for number in range(len(steps)):
         places, texts, true, _ = learner.pairs(steps[number], number)

@@ -3,27 +3,35 @@
 import pytest
 
 from evaluator.training.methods import METHODS, Finetune, Labclip, Scratch
-from evaluator.training.recipe import Recipe, from_preset, origin_said, presets
+from evaluator.training.recipe import Recipe, describe_origin, from_preset, presets
 from generator.base.errors import UserError
 
 
 def test_presets_say_how_long_and_how_fast_and_never_decay() -> None:
     for name, preset in presets().items():
-        recipe = from_preset(METHODS[preset["method"]], {}, name, preset.get("matching", False))[0]
+        recipe = from_preset(
+            METHODS[preset["method"]],
+            {},
+            preset=name,
+            is_cross_encoder=preset.get("matching", False),
+        )[0]
         assert (recipe.decay, recipe.warmup) == (0, 0)
         length = "steps" if preset["method"] == "dreambooth" else "epochs"
         assert {length, "batch", "rate"} <= {*preset["published"], *preset.get("chosen", {})}
 
 
 def test_the_first_preset_of_a_method_is_its_default() -> None:
-    found = [from_preset(Finetune, {}, None, matching)[1]["preset"] for matching in (False, True)]
+    found = [
+        from_preset(Finetune, {}, is_cross_encoder=matching)[1]["preset"]
+        for matching in (False, True)
+    ]
     assert [*found, from_preset(Labclip, {})[1]["preset"]] == [
         "bindsplit2026",
         "pearson2025-vilt",
         "labclip-pug",
     ]
     with pytest.raises(UserError, match="Unknown preset 'pearson2025' of `score train labclip`"):
-        from_preset(Labclip, {}, "pearson2025")
+        from_preset(Labclip, {}, preset="pearson2025")
 
 
 def test_a_method_without_presets_has_the_defaults_of_its_options() -> None:
@@ -32,22 +40,22 @@ def test_a_method_without_presets_has_the_defaults_of_its_options() -> None:
 
     recipe, origin = from_preset(New, {"rate": 1e-2})
     assert (recipe.rate, recipe.epochs) == (1e-2, New().epochs)
-    assert origin_said(origin) == "Given by you: rate."
+    assert describe_origin(origin) == "Given by you: rate."
 
 
 def test_each_value_is_published_chosen_or_given() -> None:
     recipe, origin = from_preset(
-        Finetune, {"negatives": "none", "rate": 1e-3}, "hard-positives2024"
+        Finetune, {"negatives": "none", "rate": 1e-3}, preset="hard-positives2024"
     )
     assert (recipe.negatives, recipe.rate, recipe.negative_loss) == ("none", 1e-3, "svlc")
     assert origin["published"] == ["epochs", "negative_loss", "positives"]
     assert {"batch", "negative_weight", "positive_weight", "positive_loss"} <= set(origin["chosen"])
     assert not {*origin["chosen"], *origin["published"]} & {"negatives", "rate"}
-    assert origin_said(origin).startswith(
+    assert describe_origin(origin).startswith(
         "Preset hard-positives2024. Published (Kamath et al. 2024, appendix D): epochs, negative "
         "loss, positives. Chosen here: batch, decay,"
     )
-    assert origin_said(origin).endswith("Given by you: negatives, rate.")
+    assert describe_origin(origin).endswith("Given by you: negatives, rate.")
 
 
 def test_impossible_values_are_refused() -> None:

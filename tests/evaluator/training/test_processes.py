@@ -24,7 +24,7 @@ from evaluator.training.fit import (
     Checkpoint,
     _share,
     average_gradients,
-    check_same,
+    check_same_step,
     fit,
     gather,
     join,
@@ -116,7 +116,9 @@ def test_a_training_goes_on_with_another_number_of_processes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Begun by one and continued by two, and the other way round."""
-    monkeypatch.setattr("evaluator.training.fit._SECONDS", -1)  # the state is kept after each step
+    monkeypatch.setattr(
+        "evaluator.training.fit._CHECKPOINT_SECONDS", -1
+    )  # the state is kept after each step
     data = read(world, benchmark, ("plain",), ("swap",))
     alone = _trained("dual-vit", data, tmp_path / "alone")
     _trained("dual-vit", data, tmp_path / "by-one", 3)
@@ -151,8 +153,8 @@ def test_what_processes_cannot_share_is_refused(monkeypatch: pytest.MonkeyPatch)
 def test_processes_that_do_not_share_a_disk_are_told() -> None:
     def checked(rank: int) -> None:
         join(nn.Linear(1, 1), CPU, 2)
-        check_same(7, CPU)
-        check_same(7 + rank, CPU)
+        check_same_step(7, CPU)
+        check_same_step(7 + rank, CPU)
 
     for error in together(2, checked):
         assert isinstance(error, UserError)
@@ -170,7 +172,7 @@ def test_a_launched_training_that_is_killed_goes_on(drawn: Path, tmp_path: Path)
         f"'alone')).write_text(str(os.getpid()))\n"
         "from evaluator.cli.main import main\n"
         "from evaluator.training import fit\n"
-        "fit._SECONDS = -1\n"
+        "fit._CHECKPOINT_SECONDS = -1\n"
         "main()\n"
     )
     launch = [

@@ -29,21 +29,21 @@ SCRATCH = Scratch(epochs=2, batch=48)
 @pytest.fixture(autouse=True)
 def _kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """The state is kept after each step."""
-    monkeypatch.setattr("evaluator.training.fit._SECONDS", -1)
+    monkeypatch.setattr("evaluator.training.fit._CHECKPOINT_SECONDS", -1)
 
 
 def _stopped(trains: Trains, method: Method, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     """Train until the state is kept so many times."""
-    keep, kept = Checkpoint.keep, []
+    save, saved_states = Checkpoint.save, []
 
     def stop(self: Checkpoint, *state: Any) -> None:
-        keep(self, *state)
-        kept.append(1)
-        if len(kept) == times:
+        save(self, *state)
+        saved_states.append(1)
+        if len(saved_states) == times:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(Checkpoint, "keep", stop)
+        patched.setattr(Checkpoint, "save", stop)
         with pytest.raises(KeyboardInterrupt):
             trains(method)
 
@@ -97,14 +97,14 @@ def test_the_state_of_another_training_and_a_damaged_one_are_refused(
 def test_two_trainings_into_one_folder_do_not_meet(
     trains: Trains, base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keep = Checkpoint.keep
+    save = Checkpoint.save
 
     def meanwhile(self: Checkpoint, *state: Any) -> None:
         with pytest.raises(UserError, match="Another command is training into"):
             trains(QUICK, base)
-        keep(self, *state)
+        save(self, *state)
 
-    monkeypatch.setattr(Checkpoint, "keep", meanwhile)
+    monkeypatch.setattr(Checkpoint, "save", meanwhile)
     trains(QUICK, base)
     assert (tmp_path / "out" / "jackalope.json").exists()
 
@@ -138,7 +138,7 @@ def test_a_disk_that_fills_loses_no_state(
         "--epochs",
         "2",
     )
-    owner, name = (Checkpoint, "keep") if writing == "the state" else (session, "save_model")
+    owner, name = (Checkpoint, "save") if writing == "the state" else (session, "save_model")
     inner, calls = getattr(owner, name), []
 
     def fill_first(*arguments: object) -> None:

@@ -70,6 +70,6 @@ def test_what_cannot_be_trained_so_is_refused(data: TrainingData, tmp_path: Path
         model: Any = load_model(spec, "cpu")
         with pytest.raises(
             UserError,
-            match="cannot be trained this way: it is no dual encoder with a learnable temp",
+            match="cannot be trained this way: it is not a dual encoder with a learnable temp",
         ):
             Towers(model, data, "auto")

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from generator.dataset import relations
 from generator.dataset.counts import count_benchmark, count_questions
 from generator.dataset.reader import Benchmark
+from generator.dataset.relations import Axis
 from generator.dataset.writer import WorldWriter, write_benchmark
 from tests.generator.scenes import VOCABULARY_TEXT
 
@@ -29,6 +31,12 @@ FORMS: dict[str, dict[str, Any]] = {
         "objects": [thing("cube"), thing("cone"), thing("sphere")],
         "relations": [[0, "between", 1, True, 2]],
     },
+    "above": {"objects": [thing("cube"), thing("cone")], "relations": [[0, "above", 1, True]]},
+    "above, exchanged": {
+        "objects": [thing("cone"), thing("cube")],
+        "relations": [[0, "above", 1, True]],
+    },
+    "below": {"objects": [thing("cone"), thing("cube")], "relations": [[0, "below", 1, True]]},
     "an object": {"objects": [{**thing(None), "without": {"color": "green"}}]},
 }
 
@@ -42,9 +50,13 @@ def _counts(form: dict[str, Any]) -> dict[str, int]:
     }
 
 
+Questions = dict[str, tuple[str, str, str, list[str], list[str]]]
+"""By item: its protocol, kind and split, and its texts in the slots c and n."""
+
+
 @pytest.fixture
 def benchmark(tmp_path: Path) -> Benchmark:
-    items = {  # protocol, kind, split, texts of slot c, texts of slot n
+    items: Questions = {
         "a": ("train", "caption", "train", ["red cube"], []),
         "b": ("train", "caption", "train", ["blue cone", "left"], ["red cone"]),
         "c": ("systematicity", "atom", "unseen", ["red cone"], ["red cube", "blue cone"]),
@@ -52,8 +64,13 @@ def benchmark(tmp_path: Path) -> Benchmark:
         "e": ("systematicity", "raw", "seen", ["right"], []),
         "f": ("productivity", "atom", "seen", ["right"], ["left"]),
     }
+    return write_questions(tmp_path, items)
+
+
+def write_questions(root: Path, items: Questions) -> Benchmark:
+    """Write a benchmark with these items over a world without scenes."""
     with WorldWriter(
-        tmp_path, {"family": "none", "width": 8, "height": 8, "scenes": {}, "seed": 0}
+        root, {"family": "none", "width": 8, "height": 8, "scenes": {}, "seed": 0}
     ) as writer:
         writer.finish("")
     texts = [
@@ -78,7 +95,7 @@ def benchmark(tmp_path: Path) -> Benchmark:
         for text in told
     ]
     tables = {"texts": texts, "items": rows, "candidates": candidates}
-    return Benchmark(write_benchmark(tmp_path, "small", tables, None, {}))
+    return Benchmark(write_benchmark(root, "small", tables, None, {}))
 
 
 def test_questions_are_counted_by_kind_and_split(benchmark: Benchmark) -> None:
@@ -124,3 +141,21 @@ def test_questions_are_counted_by_any_labels(benchmark: Benchmark) -> None:
     assert set(counted) == {2, 3}  # a red cone; a cone, a cube and their relation
     numbers = {"items": 2, "captions": 2, "false_texts": 3, "set_size": None}
     assert counted[2] == {"protocol": "systematicity", "level": "OA", "n": 2, **numbers}
+
+
+def test_a_relation_that_a_family_adds_is_counted_with_its_converse(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CONTRIBUTING.md adds above and below: cube above cone is cone below cube, and not cone above
+    cube."""
+    heights = Axis(("above", "below"), lambda first, second, _: first.foot - second.foot, "stacks")
+    for rule in heights.rules:
+        monkeypatch.setitem(relations.AXIS_OF, rule, heights)
+    items: Questions = {
+        "a": ("train", "caption", "train", ["above"], []),
+        "b": ("binary", "atom", "seen", ["below"], []),
+        "c": ("binary", "atom", "unseen", ["above, exchanged"], []),
+    }
+    counts = count_benchmark(write_questions(tmp_path, items), VOCABULARY)
+    new_compounds = {row["split"]: row["compounds_not_in_training"] for row in counts["names"]}
+    assert new_compounds == {"train": 0, "seen": 0, "unseen": 1}

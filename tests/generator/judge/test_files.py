@@ -9,6 +9,7 @@ import zlib
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -155,8 +156,13 @@ def test_any_mode_is_whole_where_none_is_expected(mode: str) -> None:
 
 
 @given(st.integers(0, len(png()) - 1))
-def test_every_cut_is_found(at: int) -> None:
-    assert "does not decode" in str(image_fault(png()[:at], PATH, SIZE))
+def test_every_cut_that_loses_pixels_is_found(end: int) -> None:
+    fault = image_fault(png()[:end], PATH, SIZE)
+    if fault is None:
+        pixels = [np.asarray(Image.open(io.BytesIO(data))) for data in (png()[:end], png())]
+        assert (pixels[0] == pixels[1]).all()
+    else:
+        assert "does not decode" in fault
 
 
 def test_metadata_are_found() -> None:
@@ -164,9 +170,15 @@ def test_metadata_are_found() -> None:
     text.add_text("caption", "a red cube")
     exif = Image.Exif()
     exif[0x010E] = "a red cube"
-    assert "metadata: chunks tEXt" in str(image_fault(png(pnginfo=text), PATH, SIZE))
-    assert "metadata: chunks eXIf" in str(image_fault(png(exif=exif), PATH, SIZE))
-    assert "metadata: chunks pHYs" in str(image_fault(png(dpi=(72, 72)), PATH, SIZE))
+    assert "metadata beside its pixels: caption" in str(image_fault(png(pnginfo=text), PATH, SIZE))
+    assert "metadata beside its pixels: exif" in str(image_fault(png(exif=exif), PATH, SIZE))
+    assert "metadata beside its pixels: dpi" in str(image_fault(png(dpi=(72, 72)), PATH, SIZE))
+
+
+def test_sixteen_bits_a_channel_are_found() -> None:
+    header = struct.pack(">IIBBBBB", *SIZE, 16, 2, 0, 0, 0)
+    data = repacked(zlib.compress(bytes(5 * (1 + 6 * 7))), header)
+    assert image_fault(data, PATH, SIZE) == "is not 8-bit RGB"
 
 
 def test_a_label_in_the_metadata_of_a_table_is_found(copied: Path, benchmark: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from generator.dataset.relations import AXIS_OF, Axis
 from generator.judge import decide as judge
 from generator.judge.geometry import RULES, Rule, Stand, Terms, read_scene
 from generator.judge.lexicon import Lexicon
@@ -15,7 +16,6 @@ from generator.judge.text_reader import read_text
 from generator.language.form import Form, Link, Mention
 from generator.language.grammar import Grammar
 from generator.language.truth import Facts, decide
-from generator.vocabulary.relations import AXIS_OF, Axis
 from generator.vocabulary.schema import read_vocabulary
 from tests.generator.scenes import scene_of
 

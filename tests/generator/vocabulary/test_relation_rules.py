@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generator.base.errors import UserError
+from generator.dataset import relations as relation_rules
 from generator.dataset.reader import Dataset
+from generator.dataset.relations import AXES, AXIS_OF, CONTACT, Axis, Pose
 from generator.describe.benchmark import Request, describe
 from generator.holdout.blocks import draw_block
 from generator.judge import geometry
@@ -23,8 +25,6 @@ from generator.placement.scenes import place_scene
 from generator.plan.job import Job, prepare
 from generator.scene.layouts import facts, undecided
 from generator.scene.relations import along, ground_directions, scene_graph
-from generator.vocabulary import relations as relation_rules
-from generator.vocabulary.relations import AXES, AXIS_OF, CONTACT, Axis, Pose
 from generator.vocabulary.schema import read_vocabulary
 from tests.generator.scenes import scene_of
 from tests.generator.unrendered import write_planned
@@ -42,7 +42,7 @@ extends = "clevr-many"
 level = { phrase = "about as far away as", distance = 1.0, margin = 0.05 }
 staggered = { phrase = "nearer or farther than", distance = 1.0, margin = 0.05 }
 """
-COUNTS = {"train": 20, "val": 2, "seen": 15, "partial": 15, "unseen": 15}
+COUNTS = {"train": 40, "val": 2, "seen": 15, "partial": 15, "unseen": 15}
 metres = st.floats(-5, 5)
 tops = st.sampled_from([(0.0, 0.0), (0.8, 0.5)])
 feet = st.sampled_from([0.0, 0.8, 0.8 + CONTACT / 2])

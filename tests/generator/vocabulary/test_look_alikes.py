@@ -1,7 +1,9 @@
-"""What of a family could be taken for something else."""
+"""What of a family could be taken for something else: the vocabulary's check, and the judge's own."""
 
 import tomllib
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,9 +12,13 @@ from hypothesis import strategies as st
 from skimage.color import deltaE_ciede2000, rgb2lab
 
 from generator.base.errors import UserError
-from generator.base.looks import look_alikes, strange_letters
+from generator.judge.look_alikes import look_alike_names
 from generator.vocabulary.families import shipped_families, vocabulary_text
+from generator.vocabulary.look_alikes import look_alikes, strange_letters
 from generator.vocabulary.schema import parse_vocabulary
+
+CHECKS = pytest.mark.parametrize("check", [look_alikes, look_alike_names])
+Check = Callable[[Mapping[str, Any]], Iterator[str]]
 
 
 def extended(folder: Path, addition: str) -> str:
@@ -22,9 +28,10 @@ def extended(folder: Path, addition: str) -> str:
     return vocabulary_text(str(path))
 
 
+@CHECKS
 @pytest.mark.parametrize("family", shipped_families())
-def test_in_shipped_families_nothing_looks_alike(family: str) -> None:
-    assert list(look_alikes(tomllib.loads(vocabulary_text(family)))) == []
+def test_in_shipped_families_nothing_looks_alike(family: str, check: Check) -> None:
+    assert list(check(tomllib.loads(vocabulary_text(family)))) == []
 
 
 @pytest.mark.parametrize(
@@ -60,27 +67,30 @@ def test_in_shipped_families_nothing_looks_alike(family: str) -> None:
 )
 def test_two_names_of_one_look_are_refused(tmp_path: Path, addition: str, said: str) -> None:
     text = extended(tmp_path, addition)
-    assert any(said in sentence for sentence in look_alikes(tomllib.loads(text)))
+    for check in (look_alikes, look_alike_names):
+        assert any(said in sentence for sentence in check(tomllib.loads(text)))
     with pytest.raises(UserError, match=said):
         parse_vocabulary(text, "own.toml")
 
 
-def test_other_looks_and_accents_are_allowed(tmp_path: Path) -> None:
+@CHECKS
+def test_other_looks_and_accents_are_allowed(tmp_path: Path, check: Check) -> None:
     text = extended(
         tmp_path,
         '[attributes.color]\n"café" = { linear = [60, 30, 10] }\n[attributes.size]\nhuge = { scale '
         "= 1.0 }",
     )
-    assert list(look_alikes(tomllib.loads(text))) == []
+    assert list(check(tomllib.loads(text))) == []
 
 
+@CHECKS
 @given(st.tuples(*[st.floats(0, 255)] * 3), st.tuples(*[st.floats(0.7, 1.4)] * 3))
 def test_colours_that_a_trained_eye_tells_apart_may_be_two_values(
-    one: tuple[float, float, float], times: tuple[float, float, float]
+    check: Check, one: tuple[float, float, float], times: tuple[float, float, float]
 ) -> None:
     other = np.minimum(np.multiply(one, times), 255).tolist()
     values = {name: {"linear": list(color)} for name, color in (("one", one), ("other", other))}
-    alike = list(look_alikes({"attributes": {"color": values}, "objects": {}}))
+    alike = list(check({"attributes": {"color": values}, "objects": {}}))
     linear = np.clip(np.array([one, other]) / 255, 0, 1)
     shown = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
     off = deltaE_ciede2000(*rgb2lab(shown))
@@ -92,11 +102,14 @@ def test_letters_of_english_are_plain(word: str) -> None:
     assert strange_letters(word) is None
 
 
-def test_thousands_of_values_are_refused_without_comparing_all_pairs(tmp_path: Path) -> None:
+@CHECKS
+def test_thousands_of_values_are_refused_without_comparing_all_pairs(
+    tmp_path: Path, check: Check
+) -> None:
     """Eight thousand colours are 32 million pairs, which took hours."""
     colors = "\n".join(
         f"c{i} = {{ linear = [{i % 20}, {i // 20 % 20}, {i // 400}] }}" for i in range(8_000)
     )
     text = extended(tmp_path, f"[attributes.color]\n{colors}")
-    (sentence,) = look_alikes(tomllib.loads(text))
+    (sentence,) = check(tomllib.loads(text))
     assert sentence == "the kind 'color' has 8,008 values, expected at most 256; leave some out."

@@ -1,6 +1,6 @@
 """Finds ambiguous names in a vocabulary: words with look-alike letters, values of a kind that look
 the same, objects with the same mesh. A thing with two names can be held out under one name and
-shown in training under the other.
+shown in training under the other. The judge has a check of its own.
 """
 
 import re

@@ -1,0 +1,83 @@
+"""Two models against each other on the same items, for the first screen of a report."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evaluator.analysis.comparison import compare
+from evaluator.protocols.items import split_rank
+from evaluator.protocols.records import Results
+from evaluator.report.table import interval, number
+from evaluator.report.verdict import best_entry, main_line
+from generator.base.errors import UserError
+
+
+@dataclass(frozen=True)
+class Paired:
+    """The comparison of two models."""
+
+    sentence: str
+    """The difference on each split, for the main metric of the verdict."""
+    comparison: dict[str, Any]
+    """What `score compare` computes, with the names of the models (evaluator.analysis.comparison).
+    """
+
+
+def compare_two(entries: Sequence[Results], folders: Sequence[str]) -> Paired | None:
+    """Compare the two models of a report on the items that both answered.
+
+    Args:
+        entries: Pooled results, whose `members` are places in `folders`.
+        folders: The folder of each run.
+
+    Returns: None for other than two models, and if they cannot be compared, such as models on
+        different blocks.
+    """
+    if len(entries) != 2:
+        return None
+    best = best_entry(entries)
+    ordered = [best, *(entry for entry in entries if entry is not best)]
+    # Letters, because names of models may contain "=", which ends a name in NAME=RUN.
+    letters = {"A": ordered[0], "B": ordered[1]}
+    sources = [
+        f"{letter}={folders[place]}"
+        for letter, entry in letters.items()
+        for place in entry["members"]
+    ]
+    try:
+        comparison = compare(sources)
+    except UserError:
+        return None
+    names = {letter: entry["model"] for letter, entry in letters.items()}
+    rows = [
+        {**row, "first": names[row["first"]], "second": names[row["second"]]}
+        for row in comparison["rows"]
+    ]
+    flips = [
+        {**flip, "first": names[flip["first"]], "second": names[flip["second"]]}
+        for flip in comparison["flips"]
+    ]
+    return Paired(_sentence(best, rows), {**comparison, "rows": rows, "flips": flips})
+
+
+def _sentence(best: Results, rows: Sequence[dict[str, Any]]) -> str:
+    """The difference by split for the metric of the verdict on the best model; "" if the models
+    were not compared by it."""
+    line = main_line(best)
+    if line is None:
+        return ""
+    first = line.first
+    labels = {name: first[name] for name in ("protocol", "metric", "kind", "skill")}
+    same = [row for row in rows if labels.items() <= row.items() and row["split"] != "val"]
+    if not same:
+        return ""
+    same.sort(key=lambda row: split_rank(row["split"]))
+    parts = []
+    for row in same:
+        difference = {**row, "value": row["difference"], "unit": "difference"}
+        ends = f"{number(row['difference'], 'difference')} {interval(difference)}".strip()
+        parts.append(f"{ends} on {row['split']}")
+    return (
+        f"On the same questions, {same[0]['first']} less {same[0]['second']} is, in points, "
+        f"{', '.join(parts)}."
+    )

@@ -1,0 +1,316 @@
+"""The questions that rows of results answer beyond the verdict, each with one plain sentence.
+
+The page folds its tables and figures by them, and the terminal prints their sentences.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evaluator.protocols.errors import BY_ATOM, BY_FAMILIARITY
+from evaluator.protocols.hard_positives import BRITTLENESS
+from evaluator.protocols.records import LABELS, Results
+from evaluator.report.overview import Line, read_lines
+from evaluator.report.table import number
+from evaluator.report.verdict import (
+    AT_CHANCE,
+    DOES_NOT_FALL,
+    FALLS,
+    OPEN,
+    RISES,
+    error_in_words,
+    judge,
+)
+
+Row = Mapping[str, Any]
+"""A row of results (evaluator.protocols.records.Row)."""
+Cells = Sequence[Mapping[str, Any]]
+"""Cells of a grid of values and objects (evaluator.report.figures.grid)."""
+
+_NAMED = 3
+"""How many measures a sentence names: with more, nobody reads it."""
+_SPLITS = ("unseen", "full", "seen")
+"""The split that a sentence is about: the first of these that has a value, else any."""
+_IN_WORDS = {
+    FALLS: "falls",
+    RISES: "rises",
+    DOES_NOT_FALL: "does not fall",
+    OPEN: "is open",
+    AT_CHANCE: "is at chance on seen",
+}
+"""{kind of verdict: what a measure does}; other kinds allow no conclusion."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, which rows of results answer."""
+
+    name: str
+    """The anchor of its section on the page, and the first word of the names of its figures."""
+    title: str
+    """The question in words."""
+    owns: Callable[[Row], bool]
+    """Whether a row of results belongs to it."""
+    sentence: Callable[[Sequence[Line]], str]
+    """The answer, from the lines of one model; "" if they have no value."""
+    by_complexity: bool = False
+    """Whether its lines are one for each number of atoms."""
+
+
+def answers_of(entry: Results) -> list[tuple[Question, str, list[Line]]]:
+    """Each question that the rows of an entry of pooled results answer, with its sentence and its
+    lines."""
+    found = []
+    for question in QUESTIONS:
+        lines = read_lines([entry], question.owns, by_n=question.by_complexity)
+        if lines:
+            found.append((question, question.sentence(lines), lines))
+    return found
+
+
+def lines_of(question: Question, entries: Sequence[Results]) -> list[Line]:
+    """The lines of a question over several models."""
+    return read_lines(entries, question.owns, by_n=question.by_complexity)
+
+
+def about_grid(cells: Cells) -> str:
+    """One sentence on the combinations of a grid of values and objects.
+
+    Args:
+        cells: The cells of one model: `value`, `object`, `share` (0..1) and `held_out`.
+
+    >>> red = {"value": "red", "object": "cube", "share": 0.25, "held_out": True}
+    >>> blue = {"value": "blue", "object": "star", "share": 0.75, "held_out": False}
+    >>> about_grid([red, blue]).split("; ")[1]
+    'red cube is hardest (25.0%), blue star easiest (75.0%).'
+    """
+    if not cells:
+        return ""
+    ordered = sorted(cells, key=lambda cell: cell["share"])
+    hardest, easiest = (
+        f"{cell['value']} {cell['object']} is {{}} ({number(cell['share'], 'share')}%)"
+        for cell in (ordered[0], ordered[-1])
+    )
+    ends = f"{hardest.format('hardest')}, {easiest.replace(' is {}', ' easiest')}."
+    held_out = [cell["share"] for cell in cells if cell["held_out"]]
+    others = [cell["share"] for cell in cells if not cell["held_out"]]
+    if not held_out or not others:
+        return ends
+    means = [number(sum(shares) / len(shares), "share") for shares in (held_out, others)]
+    return f"Held-out combinations average {means[0]}%, others {means[1]}%; {ends}"
+
+
+def _about_tasks(lines: Sequence[Line]) -> str:
+    """What each main metric does from seen to unseen combinations."""
+    kinds = [(line, judge({**line.entry, "rows": _rows_of(line)}).kind) for line in lines]
+    changes = [(line, kind) for line, kind in kinds if {"seen", "unseen"} <= set(line.rows)]
+    if not changes:
+        return _values(lines)
+    if len(changes) <= _NAMED:
+        return _sentence([f"{_name(line)} {_change(line, kind)}" for line, kind in changes])
+    counts: dict[str, int] = {}
+    for _, kind in changes:
+        words = _IN_WORDS.get(kind, "allows no conclusion")
+        counts[words] = counts.get(words, 0) + 1
+    parts = ", ".join(f"{count} {_for_several(words, count)}" for words, count in counts.items())
+    return f"Of {len(changes)} main measures from seen to unseen combinations, {parts}."
+
+
+def _for_several(words: str, count: int) -> str:
+    """What several measures do.
+
+    >>> _for_several("is open", 2), _for_several("does not fall", 2), _for_several("falls", 1)
+    ('are open', 'do not fall', 'falls')
+    """
+    if count == 1:
+        return words
+    verb, _, rest = words.partition(" ")
+    plural = {"is": "are", "does": "do"}.get(verb, verb.removesuffix("s"))
+    return f"{plural} {rest}".strip()
+
+
+def _change(line: Line, kind: str) -> str:
+    """What a measure does, with its values.
+
+    The words depend on the kind of verdict: only a fall or a rise goes "from … to".
+    """
+    seen, unseen = (_percent(line.rows[split]) for split in ("seen", "unseen"))
+    words = _IN_WORDS.get(kind, "allows no conclusion")
+    if kind in (FALLS, RISES):
+        return f"{words} from {seen} to {unseen}"
+    return f"{words} (seen {seen}, unseen {unseen})"
+
+
+def _about_errors(lines: Sequence[Line]) -> str:
+    """The most frequent kind of wrong answer."""
+    rows = [row for line in lines if (row := _row_of(line)) is not None and row["value"] > 0]
+    if not rows:
+        return ""
+    # Rows of the split that the first of _SPLITS names come first, whatever other lines have.
+    split = min((row["split"] for row in rows), key=_rank)
+    row = max((row for row in rows if row["split"] == split), key=lambda row: row["value"])
+    of = "all answers" if "prediction" in row["metric"] else "wrong answers"
+    where = "" if split in ("full", None) else f" on {split} combinations"
+    kind = f"are of the kind '{row['error']}'"
+    words = error_in_words(row["error"]) if row["metric"] == BY_ATOM else kind
+    return f"{_percent(row)} of {of}{where} {words}{_random(row)}."
+
+
+def _about_familiarity(lines: Sequence[Line]) -> str:
+    """Whether wrong answers name more familiar texts than random ones would."""
+    for line in lines:
+        row = line.rows.get("unseen")
+        if line.first["error"] != "more familiar" or row is None or row["value"] is None:
+            continue
+        share = f"{_percent(row)} of wrong answers on unseen combinations name a text that is more "
+        share += "familiar from training than the true one"
+        if row["chance"] is None:
+            return f"{share}."
+        chance = f"{number(row['chance'], 'share')}%"
+        if row["low"] is not None and row["low"] > row["chance"]:
+            return f"Yes: {share}, random texts {chance}."
+        if row["high"] is not None and row["high"] < row["chance"]:
+            return f"No, less than random texts would: {share}, random texts {chance}."
+        return f"Not shown: {share}, random texts {chance}, which the interval contains."
+    return "No wrong answer on unseen combinations could name a more familiar text."
+
+
+def _about_rules(lines: Sequence[Line]) -> str:
+    """The same items by other metrics."""
+    return _values([line for line in lines if line.first["unit"] == "share"])
+
+
+def _about_rewording(lines: Sequence[Line]) -> str:
+    """How often a false text lies between two true ones."""
+    row = next((row for line in lines if (row := _row_of(line)) is not None), None)
+    if row is None:
+        return ""
+    return (
+        f"In {_percent(row)} of the questions{_where(row)} a false text lies between a caption and "
+        f"its paraphrase{_random(row)}."
+    )
+
+
+def _about_complexity(lines: Sequence[Line]) -> str:
+    """The first main metric with the fewest and with the most atoms."""
+    main = [line for line in lines if line.first["is_main"] and _row_of(line) is not None]
+    if not main:
+        return ""
+    labels = [main[0].first[name] for name in LABELS]
+    same = [line for line in main if [line.first[name] for name in LABELS] == labels]
+    fewest, *_, most = sorted([*same, same[0]], key=lambda line: line.first["n"])
+    rows = [_row_of(line) for line in (fewest, most)]
+    assert rows[0] is not None
+    assert rows[1] is not None
+    return (
+        f"{_name(fewest)} is {_percent(rows[0])} with {fewest.first['n']} atoms and "
+        f"{_percent(rows[1])} with {most.first['n']}{_where(rows[0])}."
+    )
+
+
+def _values(lines: Sequence[Line]) -> str:
+    """The values of the first measures, on seen and unseen combinations where both are known."""
+    parts = []
+    for line in lines:
+        rows = [line.rows[split] for split in ("seen", "unseen") if split in line.rows]
+        scored = [row for row in rows if row["value"] is not None]
+        if not scored:
+            alone = _row_of(line)
+            scored = [] if alone is None else [alone]
+        if scored:
+            values = " and ".join(f"{_percent(row)}{_on(row)}" for row in scored)
+            parts.append(f"{_name(line)} is {values}")
+    return _sentence(parts[:_NAMED])
+
+
+def _sentence(parts: Sequence[str]) -> str:
+    return f"{'; '.join(parts)}." if parts else ""
+
+
+def _rows_of(line: Line) -> list[Row]:
+    return [*line.rows.values(), *line.gaps.values()]
+
+
+def _rank(split: str | None) -> int:
+    return _SPLITS.index(split) if split in _SPLITS else len(_SPLITS)
+
+
+def _row_of(line: Line) -> Row | None:
+    """The scored row of the split that comes first in _SPLITS; None without one."""
+    scored = [row for row in line.rows.values() if row["value"] is not None]
+    return min(scored, key=lambda row: _rank(row["split"]), default=None)
+
+
+def _on(row: Row) -> str:
+    return "" if row["split"] in ("full", None) else f" on {row['split']}"
+
+
+def _where(row: Row) -> str:
+    return f"{_on(row)} combinations" if _on(row) else ""
+
+
+def _random(row: Row) -> str:
+    return "" if row["chance"] is None else f" (by chance: {number(row['chance'], 'share')}%)"
+
+
+def _percent(row: Row) -> str:
+    return f"{number(row['value'], row['unit'])}%"
+
+
+def _name(line: Line) -> str:
+    """A measure in words: its metric, and in brackets what tells it from others."""
+    first = line.first
+    labels = [first[name] for name in ("protocol", "kind", "skill", "level") if first[name]]
+    return f"{first['metric']} ({', '.join(labels)})"
+
+
+def _is_reworded(row: Row) -> bool:
+    return row["metric"] == BRITTLENESS
+
+
+QUESTIONS = (
+    Question(
+        "split",
+        "Does every task show the same?",
+        lambda row: row["is_main"] and row["error"] is None and row["n"] is None,
+        _about_tasks,
+    ),
+    Question(
+        "familiar",
+        "Do wrong answers follow what training has shown?",
+        lambda row: row["metric"] == BY_FAMILIARITY,
+        _about_familiarity,
+    ),
+    Question(
+        "errors",
+        "What do wrong answers name?",
+        lambda row: row["error"] is not None and row["metric"] != BY_FAMILIARITY,
+        _about_errors,
+    ),
+    Question(
+        "rewording",
+        "Does another wording change the answer?",
+        lambda row: _is_reworded(row) and row["n"] is None,
+        _about_rewording,
+    ),
+    Question(
+        "complexity",
+        "Are longer captions harder?",
+        lambda row: row["error"] is None and row["n"] is not None,
+        _about_complexity,
+        by_complexity=True,
+    ),
+    Question(
+        "rules",
+        "What do other rules of counting give?",
+        lambda row: (
+            not row["is_main"]
+            and row["error"] is None
+            and row["n"] is None
+            and not _is_reworded(row)
+        ),
+        _about_rules,
+    ),
+)
+"""All questions, in the order of the page. Each row of results belongs to one of them, except the
+errors by number of atoms, which only the table of every row has."""

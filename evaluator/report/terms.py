@@ -1,0 +1,48 @@
+"""What the names of metrics and kinds mean, for readers who do not know the protocols."""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+_METRICS: Mapping[str, str] = MappingProxyType(
+    {
+        "R@1": "the true caption scores above every false one",
+        "accuracy": "the true caption scores above one false caption",
+        "matching": "two captions are given to the right two images",
+        "text": "for each of two images the right one of two captions scores higher",
+        "image": "for each of two captions the right one of two images scores higher",
+        "group": "text and image are both right",
+        "original accuracy": "the caption scores above a false one",
+        "R@1 composed": "the whole caption scores above every caption with one changed atom",
+        "GZSL": "the true label scores above all wrong labels",
+        "ZSL": "the true label scores above the wrong labels that are unseen too",
+    }
+)
+"""{metric: when a question counts as right} (docs/protocols.md)."""
+_KINDS: Mapping[tuple[str, str], str] = MappingProxyType(
+    {
+        ("retrieval", "grid"): "the false captions are all others of the world",
+        ("binary", "swap"): "the false caption exchanges two words",
+        ("binary", "replace"): "the false caption has one other word",
+        ("binary", "flip"): "the false caption has the opposite relation",
+        ("pairs", "attribute"): "the images differ in exchanged values",
+        ("pairs", "relation"): "the images differ in exchanged positions",
+    }
+)
+"""{(protocol, kind): what is compared}."""
+
+
+def terms_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """A definition of each metric and kind of the rows that has one, in their order.
+
+    >>> terms_of([{"protocol": "retrieval", "metric": "R@1", "kind": None}])
+    ['R@1: the true caption scores above every false one']
+    """
+    definitions: dict[str, None] = {}
+    for row in rows:
+        metric, kind = row["metric"], row["kind"] or ""
+        if metric in _METRICS:
+            definitions[f"{metric}: {_METRICS[metric]}"] = None
+        if (row["protocol"], kind) in _KINDS:
+            definitions[f"{kind}: {_KINDS[row['protocol'], kind]}"] = None
+    return list(definitions)

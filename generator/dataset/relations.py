@@ -1,0 +1,127 @@
+"""The relations that datasets record, and the rules of space that decide them
+(docs/vocabularies.md, "Rules of space").
+
+A new relation is an entry of `AXES` here, its phrase in a family, and an entry of the judge's own
+table (generator/judge/geometry.py). The rules lie below vocabularies, since whoever counts a
+dataset must know which relation is the converse of which. The judge must not read them.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeVar
+
+_Side = TypeVar("_Side")
+PlannedBy = Literal["left-right order", "depth order", "clumps", "stacks"]
+ORDERS: tuple[PlannedBy, ...] = ("left-right order", "depth order")
+CONTACT = 0.001
+"""How far a foot may be above or below a top and still rest on it, metres."""
+
+
+class Pose(NamedTuple):
+    """Where an object stands, in metres.
+
+    `right` and `behind` are coordinates on the ground along the camera's directions, `foot` is the
+    height on which it
+    stands, `top_height` the height of its flat top above `foot` and `top_radius` the radius of the
+    top; both are 0
+    without a top.
+    """
+
+    right: float
+    behind: float
+    foot: float
+    top_height: float
+    top_radius: float
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Two relations that are each other's opposite, such as right and left; or one relation of more
+    than two objects.
+
+    `measure` takes `arity` poses and the `distance` of the relation (0 if not declared), and
+    returns the signed metres
+    by which the first of the `rules` holds. `planned_by` is the part of a plan that decides both
+    rules before positions
+    are drawn; None if only positions decide. A rule of a `symmetric` axis is its own converse
+    (near); else its converse
+    is the other rule (left, right). A relation of three objects (A between B and C) is an axis with
+    one rule; captions
+    name it, but it is never planned or held out.
+    """
+
+    rules: tuple[str, ...]
+    measure: Callable[..., float]
+    planned_by: PlannedBy | None = None
+    symmetric: bool = False
+    needs_distance: bool = False
+    arity: int = 2
+
+    def opposite(self, rule: str) -> str:
+        """The other rule."""
+        return self.rules[-1] if rule == self.rules[0] else self.rules[0]
+
+    def converse(self, rule: str) -> str:
+        """The rule that holds of (B, A) when this rule holds of (A, B)."""
+        return rule if self.symmetric else self.opposite(rule)
+
+    def asked(self, rule: str, first: _Side, second: _Side) -> tuple[_Side, _Side, bool]:
+        """How the first rule answers `rule`: the order of the two objects, and whether to negate
+        the answer."""
+        if rule == self.rules[0]:
+            return first, second, False
+        return (first, second, True) if self.symmetric else (second, first, False)
+
+    def margin(self, rule: str, poses: Sequence[Pose], distance: float) -> float:
+        """Signed metres, to the micrometre, by which a rule holds of some poses; negative where it
+        does not."""
+        if rule == self.rules[0]:
+            return round(self.measure(*poses, distance), 6)
+        if self.symmetric:
+            return round(-self.measure(*poses, distance), 6)
+        return round(self.measure(*reversed(poses), distance), 6)
+
+
+def _apart(first: Pose, second: Pose) -> float:
+    """The distance on the ground, metres."""
+    right, behind = first.right - second.right, first.behind - second.behind
+    return math.sqrt(right * right + behind * behind)
+
+
+def _resting(upper: Pose, lower: Pose, _distance: float) -> float:
+    """If a foot touches a top: its distance inside the rim, metres. Else -max(distance to the axis,
+    height difference).
+
+    An object without a flat top has a top of radius 0 at the height of its foot, so nothing rests
+    on it.
+    """
+    lift, aside = upper.foot - (lower.foot + lower.top_height), _apart(upper, lower)
+    return lower.top_radius - aside if abs(lift) <= CONTACT else -max(aside, abs(lift))
+
+
+AXES = (
+    Axis(("right", "left"), lambda one, other, _: one.right - other.right, "left-right order"),
+    Axis(("behind", "front"), lambda one, other, _: one.behind - other.behind, "depth order"),
+    Axis(
+        ("near", "far"),
+        lambda one, other, distance: distance - _apart(one, other),
+        "clumps",
+        symmetric=True,
+        needs_distance=True,
+    ),
+    Axis(("on", "beneath"), _resting, "stacks"),
+)
+
+AXIS_OF = {rule: axis for axis in AXES for rule in axis.rules}
+"""The axis of every rule."""
+
+
+def converse_of(rule: str) -> str | None:
+    """The relation of the second object to the first; None for a relation that has no rule here.
+
+    >>> converse_of("left"), converse_of("near"), converse_of("orbiting")
+    ('right', 'near', None)
+    """
+    axis = AXIS_OF.get(rule)
+    return None if axis is None else axis.converse(rule)
