@@ -51,7 +51,9 @@ _CONTENT_OPTIONS = (
         "several.  [default: all of the family]",
     ),
     click.option(
-        "--objects", default="2", help="Objects per scene: a number, or a range such as 3..10."
+        "--objects",
+        help="Objects per scene: a number, or a range such as 3..10.  [default: 2, or as the "
+        "family says: 3..10 in clevr-many and clevr-original]",
     ),
     click.option(
         "--scenes",

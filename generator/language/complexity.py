@@ -57,7 +57,7 @@ def cells(
     found = [
         cell
         for level in levels
-        for cell in _cells_of(level, complexity, len(vocabulary.attributes), slots, most)
+        for cell in _cells_of(level, complexity, len(vocabulary.varied_kinds), slots, most)
         if all(getattr(cell, _COUNTED[name]) == n for name, n in counts.items())
     ]
     if not found:
@@ -70,7 +70,7 @@ def cells(
             f"No caption of level {' or '.join(levels)} has {complexity[0]} to {complexity[1]} "
             f"atoms{f' with {asked}' if asked else ''}: scenes have up to {most} objects, an "
             f"object up to "
-            f"{len(vocabulary.attributes)} attributes and {slots} relations, and N is {least} to "
+            f"{len(vocabulary.varied_kinds)} attributes and {slots} relations, and N is {least} to "
             f"{greatest}; ask for "
             "less, or render a world with more --objects."
         )

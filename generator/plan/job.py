@@ -219,7 +219,7 @@ def prepare_world(
         *parse_resolution(resolution),
         seed,
         parse_seeds(str(block_seed or 0)),
-        parse_objects(str(objects or 2)),
+        parse_objects(str(objects)) if objects else _default_objects(family or "clevr", scenes),
         pairs,
         exchange,
         design or "bindsplit",
@@ -358,6 +358,17 @@ def parse_resolution(spec: str) -> tuple[int, int]:
     if not all(16 <= side <= 4096 for side in (width, height)):
         raise UserError(f"--resolution {spec}: expected sides of 16 to 4096 pixels.")
     return width, height
+
+
+def _default_objects(family: str, scenes: str | int | None) -> tuple[int, int]:
+    """The fewest and the most objects of a scene if `--objects` is left out: what the family says,
+    up to its room. A grid shows arrangements of two."""
+    if scenes == GRID:
+        return 2, 2
+    placement = read_vocabulary(family).placement
+    room = placement.most or MOST_OBJECTS
+    fewest, most = placement.objects
+    return min(fewest, room), min(most, room)
 
 
 def parse_objects(spec: str) -> tuple[int, int]:

@@ -434,8 +434,8 @@ Colors = tuple[tuple[float, float, float], ...]
 # Least CIEDE2000 between a value and the ground. In renders of a lion at 128 pixels, of the values
 # below these limits a third or more of the pixels are near the ground's colour. Marks of a texture
 # break an outline up, so a texture needs a larger distance than a plain colour.
-_LEAST_DISTANCE = 15.6
-_LEAST_TEXTURE_DISTANCE = 20.0
+_LEAST_DISTANCE = 15.0
+_LEAST_TEXTURE_DISTANCE = 19.3
 # Factors on the light of a surface: its sides get more light than the ground, or less.
 _SHADES = (0.67, 0.74, 0.82, 0.9, 1.0, 1.1, 1.22, 1.35, 1.5)
 
@@ -443,7 +443,7 @@ _SHADES = (0.67, 0.74, 0.82, 0.9, 1.0, 1.1, 1.22, 1.35, 1.5)
 def vanishes(value: AttributeValue, place: Environment) -> bool:
     """Whether the colours of this value are close to the ground's; False if either has no colours.
 
-    Close: over its colours, the mean CIEDE2000 to the nearest ground colour is below 15.6 (20 for
+    Close: over its colours, the mean CIEDE2000 to the nearest ground colour is below 15 (19.3 for
     a texture) in some light that is up to one and a half times brighter or darker than the
     ground's.
 

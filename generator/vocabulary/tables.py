@@ -5,7 +5,7 @@ import math
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from generator.assets.sets import BUILTIN, NAME
 from generator.base.declarations import Amount, Declared, Positive, Words
@@ -119,7 +119,15 @@ class Placement(Declared):
     min_pixels: Amount
     min_visible: Annotated[float, Field(ge=0, le=1)]
     tallest: Annotated[float, Field(ge=0, le=0.5)] = 0.0
+    objects: tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]] = (2, 2)
+    """The fewest and the most objects of a scene, unless `--objects` says otherwise."""
     most: Annotated[int, Field(ge=1)] | None = None
+
+    @model_validator(mode="after")
+    def _rising(self) -> "Placement":
+        if self.objects[0] > self.objects[1]:
+            raise ValueError(f"objects = {list(self.objects)} should have the lesser number first")
+        return self
 
 
 class CameraSpec(Declared):
@@ -185,6 +193,12 @@ class Tables(Declared):
         return {
             name: relation for name, relation in self.relations.items() if relation.axis.arity == 2
         }
+
+    @property
+    def varied_kinds(self) -> list[str]:
+        """The attribute kinds that graded captions name: those with several values. A value that
+        all objects share says nothing: "a matt wolf" where every animal is matt."""
+        return [kind for kind, values in self.attributes.items() if len(values) > 1]
 
     @property
     def scales(self) -> list[float]:

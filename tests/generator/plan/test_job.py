@@ -11,6 +11,7 @@ from generator.plan.job import (
     parse_resolution,
     plan_world,
     prepare,
+    prepare_world,
 )
 from generator.vocabulary.schema import parse_vocabulary
 
@@ -72,3 +73,17 @@ def test_a_world_is_held_to_the_environments_that_are_asked_for() -> None:
     ]
     assert {planned.environment for planned in prepared.planned} == {"desert", "snow"}
     assert "environments" not in prepared.request
+
+
+def test_families_for_many_objects_make_many_unless_told_otherwise() -> None:
+    families = ("clevr", "clevr-many", "clevr-original", "pug")
+    numbers = [prepare_world(family=name, holdout="2x2")[0].job.objects for name in families]
+    assert numbers == [(2, 2), (3, 10), (3, 10), (2, 2)]
+    assert prepare_world(family="clevr-many", objects=2)[0].job.objects == (2, 2)
+    grid = prepare_world(family="clevr-many", holdout="3x3", scenes="grid")[0]
+    assert grid.job.objects == (2, 2)
+
+
+def test_a_default_number_of_objects_fits_the_room_of_a_family(tmp_path: Path) -> None:
+    (tmp_path / "few.toml").write_text('extends = "clevr-many"\n[placement]\nmost = 4\n')
+    assert prepare_world(family=str(tmp_path / "few.toml"))[0].job.objects == (3, 4)
