@@ -14,7 +14,8 @@ from sklearn.feature_extraction import FeatureHasher
 from sklearn.linear_model import LogisticRegression
 
 from bench.figures import Figure
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from generator.scene.planned import Planned
 
 SCENES = {"train": 6000, "val": 10, "seen": 2000, "partial": 2000, "unseen": 500}
@@ -27,7 +28,9 @@ def figures() -> list[Figure]:
 
 
 def _figures(family: str, holdout: str) -> Iterator[Figure]:
-    planned = prepare(Job(family, holdout, SCENES, 64, 64)).planned
+    planned = prepare(
+        WorldOptions(family=family, holdout=holdout, scenes=SCENES, resolution="64x64")
+    ).planned
     kind, hasher = holdout.split(":")[0], FeatureHasher(2**16, input_type="string")
     split = {name: [each for each in planned if each.split == name] for name in SCENES}
     learnt = [told for each in split["train"] for told in _told(each, kind)]

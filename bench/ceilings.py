@@ -34,7 +34,8 @@ from generator.describe.benchmark import write_benchmarks
 from generator.describe.request import text_preset_names
 from generator.holdout.presets import preset_names, read_preset
 from generator.judge.verify import verify_dataset
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from tests.generator.unrendered import HEIGHT, WIDTH, write_planned
 
 SCENES = {"train": 150, "val": 4, "seen": 30, "partial": 20, "unseen": 30}
@@ -127,12 +128,11 @@ class Cell:
 def measure_setup(setup: Setup, root: Path) -> list[Cell]:
     """Write a setup's dataset into `root` and put its benchmarks through the oracle and the blind
     models."""
-    job = Job(
-        setup.family,
-        setup.holdout,
-        setup.scenes,
-        WIDTH,
-        HEIGHT,
+    job = WorldOptions(
+        family=setup.family,
+        holdout=setup.holdout,
+        scenes=setup.scenes,
+        resolution=f"{WIDTH}x{HEIGHT}",
         objects=setup.objects,
         pairs=setup.pairs,
     )

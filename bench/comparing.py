@@ -21,90 +21,92 @@ from evaluator.statistics.difference import Difference, detectable, model_differ
 from generator.base.clusters import Clusters
 
 DRAWS = 400
-BASE, SHARED = 0.5, 0.5
-_POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
+"""Draws of each study."""
+BASE = 0.5
+"""The constant of both models in logits, where they are equally good."""
+SHARED = 0.5
+"""The standard deviation of the effects of bindings that both models share, in logits."""
+_POINTS, _MASS = np.polynomial.hermite_e.hermegauss(80)
 
 
 @dataclass(frozen=True)
 class Study:
-    """A block of values × objects, items of each pairing, runs of each model, and blocks; standard
-    deviations of a model's own effects in logits.
-
-    lead: how far the first model is ahead, in logits.
-    """
+    """Two models on the unseen scenes of blocks. Sizes of effects are standard deviations of a
+    model's own effects in logits."""
 
     values: int
+    """Values of a block."""
     objects: int
+    """Objects of a block."""
     each: int
+    """Items of each pairing of two values with two objects."""
     runs: int = 1
+    """Trainings of each model on each block."""
     blocks: int = 1
+    """The number of blocks."""
     of_bindings: float = 0.5
+    """The effect of a binding."""
     of_clusters: float = 0.3
+    """The effect of a cluster."""
     of_trainings: float = 0.0
+    """The effect of a training, and of a binding within it; 0 with one run."""
     of_values: float = 0.0
+    """The effect of a value, and of an object."""
     lead: float = 0.0
+    """How far the first model is ahead, in logits."""
 
     @property
     def spread(self) -> float:
-        """The standard deviation of a scene's logit over all drawn effects."""
+        """The standard deviation of a scene's logit over all effects."""
         trainings = 3 * self.of_trainings**2 if self.runs > 1 else 0
         bindings = 2 * (SHARED**2 + self.of_bindings**2 + 2 * self.of_values**2)
         return float(np.sqrt(bindings + self.of_clusters**2 + trainings))
 
     @property
     def difference(self) -> float:
-        """The true difference of the two models, 0..1, where trainings are drawn."""
-        weights = _WEIGHTS / _WEIGHTS.sum()
-        first, second = (
-            expit(BASE + lead + self.spread * _POINTS) @ weights
-            for lead in (self.lead / 2, -self.lead / 2)
-        )
-        return float(first - second)
+        """The true difference of the two models (0..1) over new effects."""
+        first = _mean_share(np.array([BASE + self.lead / 2]), self.spread)
+        second = _mean_share(np.array([BASE - self.lead / 2]), self.spread)
+        return float(first[0] - second[0])
 
 
-_WITH_VALUES = ((3, 3, 22, 1), (4, 4, 6, 1), (7, 7, 2, 1), (3, 3, 22, 3))
+_BLOCKS = ((3, 3, 22), (4, 4, 6), (4, 7, 3))
+_BLOCKS_WITH_VALUES = ((3, 3, 22, 1), (4, 4, 6, 1), (7, 7, 2, 1), (3, 3, 22, 3))
 HARD = [
     Study(values, objects, each, runs, 1, effect, 0.3, 0.3)
-    for (values, objects, each), runs, effect in product(
-        ((3, 3, 22), (4, 4, 6), (4, 7, 3)), (1, 3), (0.3, 1.0)
-    )
+    for (values, objects, each), runs, effect in product(_BLOCKS, (1, 3), (0.3, 1.0))
 ] + [
     Study(values, objects, each, runs, blocks, 0.5, 0.3, 0.3, of_values=0.5)
-    for (values, objects, each, blocks), runs in product(_WITH_VALUES, (1, 3))
+    for (values, objects, each, blocks), runs in product(_BLOCKS_WITH_VALUES, (1, 3))
 ]
+"""Studies with few clusters."""
 
 
 def figures() -> list[Figure]:
     """How often an interval misses the true difference, and how often a difference is found where
-    80% is printed; over all hard cases (median and range), in percent."""
+    80% is printed; over all hard studies (median and range), in percent."""
+    seeds = range(len(HARD))
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        missed = list(pool.map(misses, HARD, range(len(HARD))))
-        ahead = list(pool.map(shown_at_detectable, HARD, range(len(HARD))))
-    found = []
+        missed = list(pool.map(misses, HARD, seeds))
+        ahead = list(pool.map(shown_at_detectable, HARD, seeds))
+    rows = []
     for name, runs in (("one training", 1), ("three trainings", 3)):
         chosen = [i for i, study in enumerate(HARD) if study.runs == runs]
-        found += [
-            Figure(
-                f"95% intervals that miss the true difference, {name}",
-                "%",
-                tuple(missed[i][0] for i in chosen),
-            ),
-            Figure(f"99% intervals that miss it, {name}", "%", tuple(missed[i][1] for i in chosen)),
-            Figure(
-                f"a difference found where 80% is printed, {name}",
-                "%",
-                tuple(ahead[i] for i in chosen),
-            ),
-        ]
-    return found
+        for what, values in (
+            ("95% intervals that miss the true difference", [missed[i][0] for i in chosen]),
+            ("99% intervals that miss it", [missed[i][1] for i in chosen]),
+            ("a difference found where 80% is printed", [ahead[i] for i in chosen]),
+        ):
+            rows.append(Figure(f"{what}, {name}", "%", tuple(values)))
+    return rows
 
 
 def misses(study: Study, seed: int, draws: int = DRAWS) -> tuple[float, float]:
     """How often, in percent, the 95% and the 99% interval of two models with equal means miss their
     true difference. The true difference includes the effects of the values and objects."""
-    found = drawn(study, seed, draws)
-    t = np.array([abs(each.value - true) / np.sqrt(each.variance) for each, true in found])
-    p = 2 * stats.t.sf(t, [each.freedom for each, _ in found])
+    differences = simulate(study, seed, draws)
+    t = [abs(one.value - true) / np.sqrt(one.variance) for one, true in differences]
+    p = 2 * stats.t.sf(t, [one.freedom for one, _ in differences])
     return 100 * float((p < 0.05).mean()), 100 * float((p < 0.01).mean())
 
 
@@ -112,84 +114,83 @@ def shown_at_detectable(study: Study, seed: int, draws: int = DRAWS) -> float:
     """How often, in percent, a model is found ahead when its true lead is the median detectable
     difference of equal models."""
     study = replace(study, of_values=0.0)
-    least = [detectable(each) for each, _ in drawn(study, seed + 1000, 100)]
-    wanted = float(np.median([1.0 if each is None else each for each in least]))
+    least = [detectable(one) for one, _ in simulate(study, seed + 1000, 100)]
+    lead_in_shares = float(np.median([1.0 if one is None else one for one in least]))
     leads = np.linspace(0, 6, 601)
     differences = [replace(study, lead=lead).difference for lead in leads]
-    lead = float(np.interp(wanted, differences, leads))
-    found = drawn(replace(study, lead=lead), seed + 2000, draws)
-    return 100 * float(np.mean([each.p < 0.05 and each.value > 0 for each, _ in found]))
+    lead = float(np.interp(lead_in_shares, differences, leads))
+    results = simulate(replace(study, lead=lead), seed + 2000, draws)
+    return 100 * float(np.mean([one.p < 0.05 and one.value > 0 for one, _ in results]))
 
 
-def drawn(study: Study, seed: int, draws: int) -> list[tuple[Difference, float]]:
-    """The findings about two models in each draw, and their true difference."""
+def simulate(study: Study, seed: int, draws: int) -> list[tuple[Difference, float]]:
+    """What is found about two models in each draw, and their true difference."""
     rng = np.random.default_rng(seed)
-    pairings, clusters = items_of(study)
-    found = []
+    items, clusters = items_of(study)
+    results = []
     for _ in range(draws):
-        blocks = [outcomes(study, pairings, rng) for _ in range(study.blocks)]
-        true = float(np.mean([each[2] for each in blocks]))
-        found.append((model_difference([each[:2] for each in blocks], clusters), true))
-    return found
+        blocks = [draw_outcomes(study, items, rng) for _ in range(study.blocks)]
+        true = float(np.mean([true_of_block for _, _, true_of_block in blocks]))
+        sides = [(first, second) for first, second, _ in blocks]
+        results.append((model_difference(sides, clusters), true))
+    return results
 
 
 def items_of(study: Study) -> tuple[np.ndarray, Clusters]:
     """Cluster and two bindings (n, 3) of each item of a block, as numbers, and what the items of
     all blocks share."""
+    pairings = []
     groups = product(combinations(range(study.values), 2), combinations(range(study.objects), 2))
-    cells = [
-        (code, a[0] * study.objects + x, a[1] * study.objects + y)
-        for code, (a, b) in enumerate(groups)
-        for x, y in (b, b[::-1])
-    ]
-    items = np.repeat(np.array(cells), study.each, axis=0)
-    shown = [
-        ";".join(
-            f"{block} {code // study.objects}:{block} {code % study.objects}" for code in codes
-        )
-        for block, codes in product(range(study.blocks), items[:, 1:].tolist())
-    ]
-    return items, Clusters.of(
-        [f"{block} {code}" for block, code in product(range(study.blocks), items[:, 0])], shown
-    )
+    for cluster, ((one_value, other_value), objects) in enumerate(groups):
+        for one_object, other_object in (objects, objects[::-1]):
+            one = one_value * study.objects + one_object
+            other = other_value * study.objects + other_object
+            pairings.append((cluster, one, other))
+    items = np.repeat(np.array(pairings), study.each, axis=0)
+
+    # Every block has values and objects of its own.
+    cluster_names, binding_names = [], []
+    for block in range(study.blocks):
+        for cluster, *bindings in items.tolist():
+            cluster_names.append(f"{block} {cluster}")
+            codes = [divmod(binding, study.objects) for binding in bindings]
+            names = [f"{block} {value}:{block} {object_}" for value, object_ in codes]
+            binding_names.append(";".join(names))
+    return items, Clusters.of(cluster_names, binding_names)
 
 
-def outcomes(
+def draw_outcomes(
     study: Study, items: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """The outcomes (runs, n) of two models in a block with new effects, and their true difference.
     It includes the effects of the block's values and objects: the claim is about this
     vocabulary."""
     n_clusters, n_bindings = items[:, 0].max() + 1, study.values * study.objects
-    shared = rng.normal(0, SHARED, n_bindings)
-    of_rest = np.sqrt(study.spread**2 - 4 * study.of_values**2)
-    found, true = [], []
-    for lead in (BASE + study.lead / 2, BASE - study.lead / 2):
+    of_shared_bindings = rng.normal(0, SHARED, n_bindings)
+    of_trainings = study.of_trainings if study.runs > 1 else 0.0
+    spread_of_rest = float(np.sqrt(study.spread**2 - 4 * study.of_values**2))
+    outcomes, true_means = [], []
+    for constant in (BASE + study.lead / 2, BASE - study.lead / 2):
         of_cluster = rng.normal(0, study.of_clusters, n_clusters)
-        of_value, of_object = (
-            rng.normal(0, study.of_values, size) for size in (study.values, study.objects)
-        )
-        mains = np.add.outer(of_value, of_object).ravel()
-        own = shared + rng.normal(0, study.of_bindings, n_bindings) + mains
+        of_value = rng.normal(0, study.of_values, study.values)
+        of_object = rng.normal(0, study.of_values, study.objects)
+        of_names = np.add.outer(of_value, of_object).ravel()
+        of_bindings = of_shared_bindings + rng.normal(0, study.of_bindings, n_bindings) + of_names
         runs = []
         for _ in range(study.runs):
-            spread = study.of_trainings if study.runs > 1 else 0.0
-            here = own + rng.normal(0, spread, n_bindings)
-            logits = (
-                lead
-                + rng.normal(0, spread)
-                + here[items[:, 1:]].sum(axis=1)
-                + of_cluster[items[:, 0]]
-            )
+            in_training = of_bindings + rng.normal(0, of_trainings, n_bindings)
+            logits = constant + rng.normal(0, of_trainings)
+            logits = logits + in_training[items[:, 1:]].sum(axis=1) + of_cluster[items[:, 0]]
             runs.append(rng.random(len(items)) < expit(logits))
-        found.append(np.array(runs, dtype=float))
-        known = mains
-        at, times = np.unique(lead + known[items[:, 1:]].sum(axis=1), return_counts=True)
-        true.append(
-            float(
-                times
-                @ (expit(at[:, None] + of_rest * _POINTS) @ _WEIGHTS / _WEIGHTS.sum())
-                / times.sum()
-            )
-        )
-    return found[0], found[1], true[0] - true[1]
+        outcomes.append(np.array(runs, dtype=float))
+
+        # Many items have the same names, and the mean over the other effects takes time.
+        logits_by_names = constant + of_names[items[:, 1:]].sum(axis=1)
+        distinct, times = np.unique(logits_by_names, return_counts=True)
+        true_means.append(float(times @ _mean_share(distinct, spread_of_rest) / times.sum()))
+    return outcomes[0], outcomes[1], true_means[0] - true_means[1]
+
+
+def _mean_share(logits: np.ndarray, spread: float) -> np.ndarray:
+    """The mean share (n,) over normal effects of a spread, around logits (n,)."""
+    return np.asarray(expit(logits[:, None] + spread * _POINTS) @ _MASS / _MASS.sum())

@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 from bench.figures import Figure, repeated, seconds
 from generator.dataset.reader import Dataset
 from generator.dataset.writer import BenchmarkWriter
-from generator.describe.benchmark import describe
-from generator.describe.request import Request
+from generator.describe.benchmark import describe_world
+from generator.describe.request import TextRequest
 from generator.describe.scenes import DescribedScene
 from generator.judge.verify import verify_dataset
 from generator.language.grammar import Grammar
 from generator.language.truth import Facts
-from generator.plan.job import Prepared
+from generator.plan.prepare import Prepared
 from tests.generator.unrendered import BENCHMARK, write_texts, write_world
 
 SCENES = {"train": 2900, "val": 100, "seen": 400, "partial": 400, "unseen": 200}
@@ -57,8 +57,13 @@ def _asked(root: Path, prepared: Prepared) -> list[Figure]:
         spent: dict[str, float] = {}
         with _clocks(spent):
             whole = seconds(
-                lambda: describe(
-                    root, Dataset.open(root).world, prepared.holdout, ASKED, Request(), replace=True
+                lambda: describe_world(
+                    root,
+                    Dataset.open(root).world,
+                    holdout=prepared.holdout,
+                    name=ASKED,
+                    request=TextRequest(),
+                    replace=True,
                 )
             )
         n = pq.read_metadata(root / "benchmarks" / ASKED / "candidates.parquet").num_rows

@@ -20,7 +20,8 @@ import bpy
 import OpenEXR
 from PIL import Image
 
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from generator.render.blender import worker
 from generator.render.blender.versions import compositor_nodes
 from generator.render.run import Rendering, worker_setup
@@ -38,7 +39,13 @@ def main() -> None:
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     family, least, most = sys.argv[1:]
     prepared = prepare(
-        Job(family, "none", {"all": IMAGES}, 320, 240, 0, 0, (int(least), int(most)))
+        WorldOptions(
+            family=family,
+            holdout="none",
+            scenes={"all": IMAGES},
+            resolution="320x240",
+            objects=(int(least), int(most)),
+        )
     )
     spent: dict[str, list[float]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:

@@ -171,9 +171,9 @@ def table() -> str:
         ]
         small = {
             side: [
-                f"{each.name} {math.floor(each.at(side))}"
+                f"{each.name} {math.floor(each.percent_at(side))}"
                 for each in group
-                if each.at(side) < LEGIBLE
+                if each.percent_at(side) < LEGIBLE
             ]
             for side in SIDES
         }

@@ -143,11 +143,11 @@ def _scored(folder: Path, model: Model) -> dict[str, float]:
         score(
             model,
             _Blank(),
-            benchmark,
-            collect_needs(benchmark, ["binary"]),
-            folder / "run",
-            1024,
-            folder / "cache",
+            benchmark=benchmark,
+            needs=collect_needs(benchmark, ["binary"]),
+            out=folder / "run",
+            batch=1024,
+            cache_folder=folder / "cache",
         )
 
     return {"score": processor_seconds(run)}
@@ -168,10 +168,10 @@ def _imported(folder: Path) -> dict[str, float]:
     score(
         _Scorer(),
         _Blank(),
-        benchmark,
-        collect_needs(benchmark, ["binary"]),
-        folder / "run",
-        1024,
-        folder / "cache",
+        benchmark=benchmark,
+        needs=collect_needs(benchmark, ["binary"]),
+        out=folder / "run",
+        batch=1024,
+        cache_folder=folder / "cache",
     )
     return {}

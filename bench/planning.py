@@ -5,8 +5,9 @@ import resource
 from bench.figures import Figure, repeated, seconds
 from generator.holdout.membership import SplitPlan
 from generator.placement.scenes import place_scene
-from generator.plan.job import Job, Prepared, prepare
+from generator.plan.options import WorldOptions
 from generator.plan.plan import plan_scenes
+from generator.plan.prepare import Prepared, prepare
 from generator.scene.relations import scene_graph
 
 SCENES = {"train": 6000, "val": 400, "seen": 1200, "partial": 1200, "unseen": 1200}
@@ -24,7 +25,11 @@ def figures() -> list[Figure]:
 
 
 def _figures(family: str, objects: tuple[int, int], what: str) -> list[Figure]:
-    prepared = prepare(Job(family, "3x3", SCENES, 320, 240, 0, 0, objects))
+    prepared = prepare(
+        WorldOptions(
+            family=family, holdout="3x3", scenes=SCENES, resolution="320x240", objects=objects
+        )
+    )
     n = len(prepared.planned)
     return [
         repeated(
@@ -60,13 +65,13 @@ def _peak() -> float:
 
 
 def _plan(prepared: Prepared, times: int = 1) -> None:
-    job, scenes = prepared.job, {split: times * n for split, n in SCENES.items()}
+    scenes = {split: times * n for split, n in SCENES.items()}
     plan_scenes(
         prepared.vocabulary,
         SplitPlan(prepared.vocabulary, prepared.holdout),
         scenes,
-        job.seed,
-        job.objects,
+        prepared.options.seed,
+        prepared.objects,
     )
 
 

@@ -11,15 +11,16 @@ import pyarrow.parquet as pq
 from bench.figures import Figure, seconds
 from generator.base.commands import say
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import describe
-from generator.describe.request import Request
+from generator.describe.benchmark import describe_world
+from generator.describe.request import TextRequest
 from generator.judge.verify import verify_dataset
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from tests.generator.unrendered import write_planned
 
 SIZES = (10_000, 30_000, 100_000)
 SHARES = {"train": 0.56, "val": 0.04, "seen": 0.16, "partial": 0.16, "unseen": 0.08}
-ASKED = Request(
+ASKED = TextRequest(
     ("binary", "systematicity", "productivity", "integration", "skill", "hard_positives")
 )
 NAME = "proof"
@@ -51,13 +52,12 @@ def _apart(function, *arguments):  # type: ignore[no-untyped-def]
         return process.submit(function, *arguments).result()
 
 
-def _job(n: int) -> Job:
-    return Job(
-        "clevr-many",
-        "3x3",
-        {split: int(n * share) for split, share in SHARES.items()},
-        64,
-        48,
+def _job(n: int) -> WorldOptions:
+    return WorldOptions(
+        family="clevr-many",
+        holdout="3x3",
+        scenes={split: int(n * share) for split, share in SHARES.items()},
+        resolution="64x48",
         objects=(3, 4),
     )
 
@@ -65,7 +65,9 @@ def _job(n: int) -> Job:
 def _write(n: int, root: Path) -> None:
     prepared = prepare(_job(n))
     write_planned(root, prepared)
-    describe(root, Dataset.open(root).world, prepared.holdout, NAME, ASKED)
+    describe_world(
+        root, Dataset.open(root).world, holdout=prepared.holdout, name=NAME, request=ASKED
+    )
 
 
 def _prove(n: int, root: Path) -> tuple[float, float, float]:

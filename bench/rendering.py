@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.figures import Figure
-from generator.plan.job import Job, Prepared, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import Prepared, prepare
 from generator.render.farm import Farm
 from generator.render.run import Rendering, worker_setup
 
@@ -70,7 +71,9 @@ def _render(width: int, height: int, quality: str, images: int, workers: int) ->
 
 def _prepared(images: int, width: int, height: int) -> Prepared:
     scenes = {"train": images - 4, "val": 1, "seen": 1, "partial": 1, "unseen": 1}
-    return prepare(Job("clevr", "3x3", scenes, width, height))
+    return prepare(
+        WorldOptions(family="clevr", holdout="3x3", scenes=scenes, resolution=f"{width}x{height}")
+    )
 
 
 def _parts() -> list[Figure]:

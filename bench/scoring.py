@@ -106,7 +106,8 @@ def _ten_texts(benchmark: Benchmark) -> Needs:
     place = np.repeat(np.arange(min(IMAGES, len(images))), TEXTS)
     texts = few[(place + np.tile(np.arange(TEXTS), len(place) // TEXTS)) % len(few)]
     sides = (whole.images.take(pa.array(images[place])), whole.texts.take(pa.array(texts)))
-    return make_needs(*map(pa.chunked_array, ([side] for side in sides)), place, {})
+    images_column, texts_column = (pa.chunked_array([side]) for side in sides)
+    return make_needs(images_column, texts_column, contest=place, pools={})
 
 
 def _model(folder: Path) -> DualEncoder:
@@ -136,7 +137,15 @@ def _scorer(
             tempfile.TemporaryDirectory(dir=folder) as out,
             tempfile.TemporaryDirectory(dir=folder) as cache,
         ):
-            score(model, world, benchmark, needs, Path(out), BATCH, Path(cache))
+            score(
+                model,
+                world,
+                benchmark=benchmark,
+                needs=needs,
+                out=Path(out),
+                batch=BATCH,
+                cache_folder=Path(cache),
+            )
 
     return run
 

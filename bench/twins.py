@@ -27,17 +27,21 @@ SHARED = (0.0, 0.4)
 """The share of the noise's variance that twins have in common."""
 DRAWS = 1_000
 _HALF_WIDTH = 1.96
+"""Standard deviations that reach to both sides of 95% of normal draws."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """A grid of values × objects, all of whose clusters are shown equally often up to one. skill:
-    the mean margin."""
+    """A grid of values and objects, all of whose clusters are shown equally often up to one."""
 
     name: str
+    """The name of the split."""
     values: int
+    """The number of values."""
     objects: int
+    """The number of objects."""
     skill: float
+    """The mean margin of the model."""
 
 
 UNSEEN = Split("unseen", 3, 3, SKILL)
@@ -48,17 +52,17 @@ def figures() -> list[Figure]:
     """For models with and without a preference, by design and metric: how far the results of new
     draws of texts, bindings and images are from their mean in 95% of draws, and how many standard
     deviations the gap is above 0."""
-    found = []
+    rows = []
     for preference in (0.0, PREFERENCE):
         for shared in SHARED:
             name = f"preference {preference:.3f}, {shared:.0%} shared"
-            found += _of_model(name, preference, shared)
-    return found
+            rows += _figures_of_model(name, preference, shared)
+    return rows
 
 
-def _of_model(name: str, preference: float, shared: float) -> list[Figure]:
+def _figures_of_model(name: str, preference: float, shared: float) -> list[Figure]:
     """The figures of one model."""
-    shares: dict[str, list[tuple[float, float]]] = {
+    shares_of_designs: dict[str, list[tuple[float, float]]] = {
         "alone, accuracy": [],
         "twins, accuracy": [],
         "twins, matching": [],
@@ -67,26 +71,22 @@ def _of_model(name: str, preference: float, shared: float) -> list[Figure]:
         rng = np.random.default_rng(draw)
         alone = [draw_margins(split, preference, shared, False, rng) for split in (UNSEEN, SEEN)]
         twins = [draw_margins(split, preference, shared, True, rng) for split in (UNSEEN, SEEN)]
-        shares["alone, accuracy"].append(_shares_right(alone))
-        shares["twins, accuracy"].append(_shares_right(twins))
-        shares["twins, matching"].append(
-            _shares_right([margins[0::2] + margins[1::2] for margins in twins])
-        )
-    found = []
-    for design, of_draws in shares.items():
-        unseen, seen = 100 * np.array(of_draws).T
+        pairs = [margins[0::2] + margins[1::2] for margins in twins]
+        for of_design, margins in zip(
+            shares_of_designs.values(), (alone, twins, pairs), strict=True
+        ):
+            of_design.append(_shares_right(margins))
+    rows = []
+    for design, shares in shares_of_designs.items():
+        unseen, seen = 100 * np.array(shares).T
         gap = seen - unseen
         for split, values in (("unseen", unseen), ("seen", seen), ("gap", gap)):
-            spread = _HALF_WIDTH * values.std()
-            found.append(
-                Figure(
-                    f"{name}: {design}, {split} {values.mean():.1f}%", "± points", (float(spread),)
-                )
-            )
-        found.append(
-            Figure(f"{name}: {design}, gap above 0", "sd", (float(gap.mean() / gap.std()),))
-        )
-    return found
+            spread = float(_HALF_WIDTH * values.std())
+            what = f"{name}: {design}, {split} {values.mean():.1f}%"
+            rows.append(Figure(what, "± points", (spread,)))
+        above_zero = float(gap.mean() / gap.std())
+        rows.append(Figure(f"{name}: {design}, gap above 0", "sd", (above_zero,)))
+    return rows
 
 
 def _shares_right(of_splits: list[np.ndarray]) -> tuple[float, float]:
@@ -98,34 +98,37 @@ def _shares_right(of_splits: list[np.ndarray]) -> tuple[float, float]:
 def draw_margins(
     split: Split, preference: float, shared: float, has_twins: bool, rng: np.random.Generator
 ) -> np.ndarray:
-    """The margins (IMAGES,) of a new model on new images. Images 2k and 2k + 1 are twins if there
-    are twins."""
-    values, objects = (
-        combinations(range(split.values), 2),
-        list(combinations(range(split.objects), 2)),
-    )
-    clusters = np.array(
-        [(*two_values, *two_objects) for two_values in values for two_objects in objects]
-    )
+    """The margins of a new model on new images.
+
+    Args:
+        split: the grid of the images.
+        preference: the standard deviation of preferences for a text.
+        shared: the share of the noise's variance that twins have in common.
+        has_twins: whether images 2k and 2k + 1 are twins.
+        rng: the source of random numbers.
+
+    Returns:
+        (IMAGES,)
+    """
+    clusters = []
+    for two_values in combinations(range(split.values), 2):
+        for two_objects in combinations(range(split.objects), 2):
+            clusters.append((*two_values, *two_objects))
     of_bindings = rng.normal(0, BINDING, (split.values, split.objects))
     of_text = rng.normal(0, preference, len(clusters))
 
-    scenes = IMAGES // 2 if has_twins else IMAGES
-    rounds = 1 + scenes // len(clusters)
-    cluster_of_scene = np.concatenate([rng.permutation(len(clusters)) for _ in range(rounds)])[
-        :scenes
-    ]
-    noise_of_scene = rng.normal(0, np.sqrt(shared) * NOISE, scenes)
+    # Each cluster is shown equally often up to one.
     images_of_scene = 2 if has_twins else 1
-    cluster, noise = (
-        np.repeat(cluster_of_scene, images_of_scene),
-        np.repeat(noise_of_scene, images_of_scene),
-    )
-    # 1: the first value belongs to the first object; −1: to the second.
-    pairing = np.tile([1, -1], IMAGES // 2)
+    scenes = IMAGES // images_of_scene
+    rounds = 1 + scenes // len(clusters)
+    orders = [rng.permutation(len(clusters)) for _ in range(rounds)]
+    cluster = np.repeat(np.concatenate(orders)[:scenes], images_of_scene)
+    of_scene = np.repeat(rng.normal(0, np.sqrt(shared) * NOISE, scenes), images_of_scene)
 
-    one_value, other_value, one_object, other_object = clusters[cluster].T
+    # 1: the first value belongs to the first object; -1: to the second.
+    pairing = np.tile([1, -1], IMAGES // 2)
+    one_value, other_value, one_object, other_object = np.array(clusters)[cluster].T
     straight = of_bindings[one_value, one_object] + of_bindings[other_value, other_object]
     crossed = of_bindings[one_value, other_object] + of_bindings[other_value, one_object]
     margin = split.skill + np.where(pairing > 0, straight, crossed) + pairing * of_text[cluster]
-    return margin + noise + rng.normal(0, np.sqrt(1 - shared) * NOISE, IMAGES)
+    return margin + of_scene + rng.normal(0, np.sqrt(1 - shared) * NOISE, IMAGES)

@@ -8,7 +8,7 @@ from pathlib import Path
 from generator.base.streams import Stream
 from generator.describe.benchmark import make_protocols, make_training
 from generator.describe.captioner import Captioner, Item
-from generator.describe.request import Request, read_text_preset, text_preset_names
+from generator.describe.request import TextRequest, read_text_preset, text_preset_names
 from generator.describe.scenes import DescribedScene
 from generator.describe.statistics import parse_statistics
 from generator.holdout.blocks import draw_block
@@ -41,14 +41,14 @@ OF_PRESETS: dict[str, Worlds] = {"compass2026": ("clevr-relations", (3, 4))}
 def pages() -> dict[str, str]:
     """By file name: a page for each protocol, with the texts written by default, and a page for
     each preset."""
-    found: dict[str, str] = {}
-    for protocol, parts in _parts(Request(), MANY).items():
-        found[f"{protocol}.md"] = "\n".join(
+    page_of: dict[str, str] = {}
+    for protocol, parts in _parts(TextRequest(), MANY).items():
+        page_of[f"{protocol}.md"] = "\n".join(
             [f"# Texts of the protocol {protocol}", _head(MANY), *parts]
         )
     for preset in text_preset_names():
         stated, world = read_text_preset(preset), OF_PRESETS.get(preset, MANY)
-        request = Request(
+        request = TextRequest(
             stated.protocols,
             stated.options,
             stated.levels,
@@ -58,8 +58,10 @@ def pages() -> dict[str, str]:
             f"# {protocol}\n\n" + "\n".join(p)
             for protocol, p in _parts(request, world, training=False).items()
         ]
-        found[f"{preset}.md"] = "\n".join([f"# Texts of the preset {preset}", _head(world), *parts])
-    return found
+        page_of[f"{preset}.md"] = "\n".join(
+            [f"# Texts of the preset {preset}", _head(world), *parts]
+        )
+    return page_of
 
 
 def _head(world: Worlds) -> str:
@@ -67,7 +69,7 @@ def _head(world: Worlds) -> str:
     return HEAD.format(texts=TEXTS, scenes=SCENES, family=family, least=least, most=most)
 
 
-def _parts(request: Request, world: Worlds, training: bool = True) -> dict[str, list[str]]:
+def _parts(request: TextRequest, world: Worlds, training: bool = True) -> dict[str, list[str]]:
     """The parts of the page of each protocol: headings and items."""
     family, objects = world
     vocabulary = read_vocabulary(family)
@@ -79,15 +81,15 @@ def _parts(request: Request, world: Worlds, training: bool = True) -> dict[str, 
         if written[name] < TEXTS:
             written[name] += len(item.candidates)
             kinds[name].append(_entry(scene, item, captioner))
-    found: dict[str, list[str]] = defaultdict(list)
+    parts_of: dict[str, list[str]] = defaultdict(list)
     for name in sorted(kinds):
         protocol, _, rest = name.partition(" · ")
-        found[protocol] += [f"## {rest}\n", *kinds[name]]
-    return found
+        parts_of[protocol] += [f"## {rest}\n", *kinds[name]]
+    return parts_of
 
 
 def _items(
-    captioner: Captioner, request: Request, objects: tuple[int, int], training: bool
+    captioner: Captioner, request: TextRequest, objects: tuple[int, int], training: bool
 ) -> Iterator[tuple[Scene, Item]]:
     vocabulary, holdout = captioner.vocabulary, captioner.holdout
     plan = SplitPlan(vocabulary, holdout)
@@ -99,15 +101,15 @@ def _items(
         "unseen": SCENES // 9,
     }
     protocols = make_protocols(captioner, request, objects[1])
-    measured = Request(statistics=parse_statistics("density=0.5,completeness=0.7,saliency=1"))
+    measured = TextRequest(statistics=parse_statistics("density=0.5,completeness=0.7,saliency=1"))
     trained = (
-        [make_training(captioner, each, objects[1]) for each in (Request(), measured)]
+        [make_training(captioner, texts, objects[1]) for texts in (TextRequest(), measured)]
         if training
         else []
     )
     scenes = [
-        place_scene(each, vocabulary, 0, 0, 320, 240)
-        for each in plan_scenes(vocabulary, plan, counts, 0, objects)
+        place_scene(planned, vocabulary, 0, 0, 320, 240)
+        for planned in plan_scenes(vocabulary, plan, counts, 0, objects)
     ]
     for survey in (True, False):
         for n, scene in enumerate(scenes):
@@ -128,18 +130,18 @@ def _items(
 
 def _described(scene: Scene, scene_id: str, plan: SplitPlan) -> DescribedScene:
     holdout = plan.holdout
-    arrangement = tuple((thing.attributes[holdout.kind], thing.category) for thing in scene.objects)
+    arrangement = tuple((obj.attributes[holdout.kind], obj.category) for obj in scene.objects)
     split = plan.place(arrangement).split
     assert split is not None
     held_out = tuple(holdout.holds_out(*binding) for binding in arrangement)
-    salience = tuple(-thing.position[1] for thing in scene.objects)
+    salience = tuple(-obj.position[1] for obj in scene.objects)
     return DescribedScene(scene_id, Facts(scene, plan.vocabulary), split, held_out, salience)
 
 
 def _entry(scene: Scene, item: Item, captioner: Captioner) -> str:
     objects = ", ".join(
-        " ".join([*(thing.attributes[kind] for kind in captioner.grammar.order), thing.category])
-        for thing in scene.objects
+        " ".join([*(obj.attributes[kind] for kind in captioner.grammar.order), obj.category])
+        for obj in scene.objects
     )
     graph = scene_graph(scene, captioner.vocabulary)
     nearer = {
@@ -148,9 +150,7 @@ def _entry(scene: Scene, item: Item, captioner: Captioner) -> str:
     depth = " ".join(str(i + 1) for i in sorted(nearer, key=lambda i: -nearer[i]))
     lines = [f"*{objects}; depth {depth}*", ""]
     for candidate in item.candidates:
-        words = captioner.grammar.realise(
-            candidate.text.form, candidate.text.template, dict(candidate.text.wording)
-        )
+        words = captioner.grammar.realise(*candidate.text)
         kind = f" [{candidate.kind}]" if candidate.kind else ""
         slot = f" ({candidate.slot})" if candidate.slot not in ("c", "n") else ""
         lines.append(f"- {'✓' if candidate.truth else '✗'} {words}{slot}{kind}")

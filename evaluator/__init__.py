@@ -9,15 +9,16 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evaluator.api import Evaluation, ask, evaluate
+    from evaluator.api import Evaluation, ask, evaluate, pool
     from evaluator.runs.dataset import Dataset
 
-__all__ = ["Dataset", "Evaluation", "ask", "evaluate"]
+__all__ = ["Dataset", "Evaluation", "ask", "evaluate", "pool"]
 _PLACES = {
     "Dataset": "evaluator.runs.dataset:Dataset",
     "Evaluation": "evaluator.api:Evaluation",
     "ask": "evaluator.api:ask",
     "evaluate": "evaluator.api:evaluate",
+    "pool": "evaluator.api:pool",
 }
 
 

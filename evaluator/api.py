@@ -5,7 +5,7 @@ import html
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +20,7 @@ from evaluator.report.overview import read_lines, side_by_side
 from evaluator.report.table import confidence, plain
 from evaluator.report.verdict import Verdict, headline, judge
 from evaluator.runs.dataset import Dataset
-from evaluator.runs.folder import open_run
+from evaluator.runs.folder import in_folder, open_run
 from evaluator.runs.measure import measure_protocols
 from evaluator.runs.parts import limit_said
 from evaluator.runs.request import AskRequest, Request
@@ -201,6 +201,24 @@ def ask(
     from evaluator.runs.ask import ask as run
 
     return _evaluated(run, AskRequest(model=model, dataset=dataset, **options), progress)
+
+
+def pool(evaluations: Sequence[Evaluation]) -> list[Results]:
+    """One result from the evaluations of several turns, blocks and trainings, as `score report`
+    makes it from their folders.
+
+    Args:
+        evaluations: of one model or of several. Their folders must still be there; without `out`
+            a folder lives as long as its evaluation.
+
+    Returns:
+        An entry for each model, treatment and design, shaped like the results of a run, with
+        intervals from one analysis of the items of all runs (docs/statistics.md).
+
+    Example:
+        `pool([evaluate(model, dataset) for dataset in datasets])[0]["rows"]`
+    """
+    return pool_runs([in_folder(one.results, one.folder) for one in evaluations])
 
 
 def _evaluated(run: Callable[..., Results | None], request: Request, progress: Any) -> Evaluation:

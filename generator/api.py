@@ -10,11 +10,12 @@ The messages that the commands print are logged under the name `generator` at le
 """
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, replace
+from inspect import Parameter, signature
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from generator.base.declarations import parse_size
 from generator.base.errors import UserError
@@ -27,23 +28,24 @@ from generator.dataset.outputs import parse_outputs
 from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.writer import write_index
 from generator.describe.benchmark import (
-    ALREADY,
-    Summary,
-    kept_benchmark,
-    kept_splits,
+    ALREADY_EXISTS,
+    BenchmarkSummary,
+    choose_benchmark,
+    describe_world,
+    read_assigned_splits,
     write_benchmarks,
 )
-from generator.describe.benchmark import describe as describe_scenes
-from generator.describe.request import Request, check_exposed, check_request, read_text_preset
+from generator.describe.request import TextRequest, check_exposed, check_request, read_text_preset
 from generator.describe.statistics import parse_statistics
 from generator.holdout.holdout import Holdout
 from generator.holdout.possible import balance_note
 from generator.holdout.request import design_of
 from generator.language.complexity import parse_complexity, parse_counts
 from generator.plan.evaluated import planned_scenes
-from generator.plan.job import parse_resolution, plan_world, prepare_world
+from generator.plan.options import WorldOptions
 from generator.plan.plan import count_splits
 from generator.plan.power import sentence
+from generator.plan.prepare import parse_resolution, plan_world, prepare
 from generator.plan.store import StoredPlan, is_planned
 from generator.render.farm import Farm, default_workers
 from generator.render.rerender import Changes, default_folder, prepare_rerender, rerender
@@ -60,117 +62,212 @@ from generator.render.settings import DEVICES, check_device, find_device, find_g
 from generator.render.shards import ShardScenes, parse_shard
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
+if TYPE_CHECKING:
+    from generator.base.slurm import Slurm
+
 logger = logging.getLogger(__name__)
-_OPEN: Mapping[str, int] = MappingProxyType({})
+
+_SPLITS_OPEN: Mapping[str, int] = MappingProxyType({})
 """Planned numbers of scenes by split: none, where each benchmark decides the splits."""
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_Options = TypeVar("_Options")
 
-def plan(out: str | Path | None = None, **content: Any) -> StoredPlan:
+
+@dataclass(frozen=True, kw_only=True)
+class RenderOptions:
+    """The options that `render`, `render_on_slurm` and `slurm_script` share."""
+
+    out: str | Path | None = None
+    """A folder or a URL; None: the planned folder, or a folder named after the options."""
+    quality: str = "standard"
+    """draft, standard or reference (docs/engines.md)."""
+    device: str | None = None
+    """cpu, optix, cuda, hip, metal, oneapi, or auto: a GPU if there is one. None: auto on this
+    machine, cpu on Slurm, whose nodes cannot be looked at from here."""
+    outputs: str | None = None
+    """What to write beside the images: "masks,depth,normals,boxes", or some of these."""
+    shards: str | None = None
+    """The largest size of a tar into which the files of scenes are packed, such as "256MB"; None:
+    separate files."""
+    exposed_negatives: bool = False
+    """Whether training negatives may name held-out bindings."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SlurmOptions:
+    """The resources of an array of jobs on a Slurm cluster."""
+
+    workers: int = 8
+    """Cores of each job."""
+    jobs: int = 8
+    """Number of jobs."""
+    partition: str | None = None
+    """The partition of the cluster; None: the cluster's default."""
+    account: str | None = None
+    """The account that pays; None: the user's default."""
+    time: str | None = None
+    """The time limit of a job, such as "2:00:00"."""
+    memory: str | None = None
+    """The memory of a job, such as "16GB"."""
+
+
+def _shows_options_of(*option_classes: type) -> Callable[[_Function], _Function]:
+    """Decorator: `help()` and notebooks show the fields of these dataclasses as keyword parameters,
+    in place of the function's `**options`."""
+
+    def decorate(function: _Function) -> _Function:
+        plain = signature(function)
+        parameters = [
+            parameter
+            for parameter in plain.parameters.values()
+            if parameter.kind is not Parameter.VAR_KEYWORD
+        ]
+        for option_class in option_classes:
+            for option in fields(option_class):
+                default = Parameter.empty if option.default is MISSING else option.default
+                parameters.append(
+                    Parameter(
+                        option.name,
+                        Parameter.KEYWORD_ONLY,
+                        default=default,
+                        annotation=option.type,
+                    )
+                )
+        function.__signature__ = plain.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return function
+
+    return decorate
+
+
+def _take(options: dict[str, Any], option_class: type[_Options]) -> _Options:
+    """Remove from `options` those of a dataclass, and return them as one."""
+    names = [field.name for field in fields(option_class)]  # type: ignore[arg-type]
+    return option_class(**{name: options.pop(name) for name in names if name in options})
+
+
+@_shows_options_of(WorldOptions)
+def plan(out: str | Path | None = None, **options: Any) -> StoredPlan:
     """Plan a world: what each scene holds, and what training never shows. Takes seconds and needs
     no Blender.
 
-    `out`: the folder to write; by default named after the options. `content`: as `prepare_world`.
-    Planning the same
-    content again changes nothing. Returns the plan; its `root` is the folder for `render`.
+    Planning the same options again changes nothing.
+
+    Args:
+        out: the folder to write; by default named after the options.
+        **options: the options of `gen plan`, which are the fields of
+            `generator.plan.options.WorldOptions`.
+
+    Returns:
+        The plan; its `root` is the folder for `render`.
+
+    Raises:
+        UserError: options are impossible, or the folder holds something else.
     """
-    prepared, name = prepare_world(**content)
-    return plan_world(prepared, Path(out or name))
+    prepared = prepare(WorldOptions(**options))
+    return plan_world(prepared, Path(out or prepared.folder_name))
 
 
+@_shows_options_of(RenderOptions, WorldOptions)
 def render(
     planned: str | Path | None = None,
     *,
-    out: str | Path | None = None,
-    quality: str = "standard",
-    device: str = "auto",
-    outputs: str | None = None,
     workers: int | None = None,
     farm: str = "local",
     address: str | None = None,
     shard: str | None = None,
-    shards: str | None = None,
-    exposed_negatives: bool = False,
     progress: Progress = SILENT,
-    **content: Any,
+    **options: Any,
 ) -> Dataset:
     """Render a world and write a benchmark for each holdout. If it was stopped, call it again to
     continue.
 
-    `planned`: a folder made by `plan`; without it, a world is planned from `content` (as
-    `prepare_world`). `out`: a
-    folder or a URL; by default `planned`, or a folder named after the options. The other arguments
-    are options of
-    `gen render`: `outputs` is "masks,depth,normals,boxes" or some of these, `shard` "1/4", `shards`
-    a size such as
-    "256MB". A shard gets no benchmarks; `gen merge` writes them.
+    Args:
+        planned: a folder made by `plan`. Without it, a world is planned from the options.
+        workers: number of render processes; by default one per GPU, or per core.
+        farm: where workers run: "local" (this machine) or "ray" (a Ray cluster).
+        address: of the Ray cluster, such as "10.0.0.1:6379" or "auto"; by default one is started.
+        shard: the part of the scenes to render, such as "1/4". A shard gets no benchmarks; `gen
+            merge` writes them.
+        progress: where progress is reported.
+        **options: the fields of `RenderOptions`; without `planned`, also those of
+            `generator.plan.options.WorldOptions`.
+
+    Returns:
+        The dataset.
+
+    Raises:
+        UserError: options are impossible, the disk has no room, or rendering failed.
     """
-    if shard and exposed_negatives:
+    render_options = _take(options, RenderOptions)
+    if shard and render_options.exposed_negatives:
         raise UserError(
             "--exposed-negatives is about texts and a shard has none; give it to `gen merge`."
         )
-    part, tar_bytes = parse_shard(shard), parse_size(shards) if shards else None
-    device = find_device(device)
-    workers_of = _farm(workers, farm, address, device)
-    rendering = Rendering(quality, parse_outputs(outputs), device, part, tar_bytes).request
-    stored, root = _planned(planned, out, rendering, content, exposed_negatives)
+    part = parse_shard(shard)
+    device = find_device(render_options.device or "auto")
+    rendering = _rendering(render_options, device, part)
+    worker_farm = _farm(workers, farm, address, device)
+    stored, root = _stored_plan(planned, render_options, rendering, options)
     work = work_of(stored, rendering)
-    _log_work(work, root, device, workers_of, stored.counts())
+    _log_work(work, root, device, worker_farm, stored.counts())
     log_held_out(stored)
-    render_work(work, stored.root, root, workers_of, progress)
+    render_work(work, stored.root, root, worker_farm, progress)
     if not shard:
-        write_first_benchmarks(root, exposed_negatives, progress)
-    return _finished(root, out)
+        write_first_benchmarks(root, render_options.exposed_negatives, progress)
+    return _finished(root, render_options.out)
 
 
+@_shows_options_of(RenderOptions, SlurmOptions, WorldOptions)
 def render_on_slurm(
     planned: str | Path | None = None,
     *,
-    out: str | Path | None = None,
-    quality: str = "standard",
-    device: str = "cpu",
-    outputs: str | None = None,
-    workers: int = 8,
-    jobs: int = 8,
-    partition: str | None = None,
-    account: str | None = None,
-    time: str | None = None,
-    memory: str | None = None,
-    shards: str | None = None,
-    exposed_negatives: bool = False,
     wait: bool = True,
     progress: Progress = SILENT,
-    **content: Any,
+    **options: Any,
 ) -> Dataset | None:
-    """Render a world as an array of `jobs` jobs of a Slurm cluster, each with `workers` cores.
+    """Render a world as an array of jobs of a Slurm cluster. The files equal those of `render`.
 
-    The files equal those of `render`. `partition`, `account`, `time` ("2:00:00") and `memory`
-    ("16GB") apply to each
-    job. Without `wait`, returns None once the jobs are submitted; call it again to continue. Other
-    arguments are as for
-    `render`. Every node must have access to the folder.
+    Every node must have access to the folder.
+
+    Args:
+        planned: a folder made by `plan`. Without it, a world is planned from the options.
+        wait: whether to wait for the jobs and to merge their scenes. Otherwise call this again to
+            continue.
+        progress: where progress is reported.
+        **options: the fields of `RenderOptions` and `SlurmOptions`; without `planned`, also those
+            of `generator.plan.options.WorldOptions`.
+
+    Returns:
+        The dataset; None without `wait`, once the jobs are submitted.
+
+    Raises:
+        UserError: options are impossible, Slurm is missing, or jobs failed.
     """
     with extras_named():
-        from generator.base.slurm import slurm_of
         from generator.render.array import Array
+    render_options = _take(options, RenderOptions)
+    slurm_options = _take(options, SlurmOptions)
+    device = render_options.device or "cpu"
     if device == "auto":
         raise UserError(
             f"--device auto looks at this machine, but Slurm's nodes render: give "
             f"{', '.join(DEVICES)}."
         )
     check_device(device)
-    tar_bytes = parse_size(shards) if shards else None
-    rendering = Rendering(quality, parse_outputs(outputs), device, None, tar_bytes).request
-    slurm = slurm_of(workers, int(device != "cpu"), partition, account, time, memory)
+    rendering = _rendering(render_options, device)
+    slurm = _slurm(slurm_options, device)
     slurm.check()
-    stored, root = _planned(planned, out, rendering, content, exposed_negatives)
+    stored, root = _stored_plan(planned, render_options, rendering, options)
     work = work_of(stored, rendering)
-    _log_work(work, root, device, Farm(jobs * workers), stored.counts())
-    array = Array(stored, rendering, root, jobs, slurm)
+    cores = slurm_options.jobs * slurm_options.workers
+    _log_work(work, root, device, Farm(cores), stored.counts())
+    array = Array(stored, rendering, root, slurm_options.jobs, slurm)
     if not wait:
         return None
     array.finish(progress)
-    write_first_benchmarks(root, exposed_negatives, progress)
-    return _finished(root, out)
+    write_first_benchmarks(root, render_options.exposed_negatives, progress)
+    return _finished(root, render_options.out)
 
 
 @dataclass(frozen=True)
@@ -183,49 +280,47 @@ class SlurmScript:
     """The number of images, and the estimated time of a job and of all jobs, in a sentence."""
 
 
-def slurm_script(
-    planned: str | Path | None = None,
-    *,
-    out: str | Path | None = None,
-    quality: str = "standard",
-    device: str = "cpu",
-    outputs: str | None = None,
-    workers: int = 8,
-    jobs: int = 8,
-    partition: str | None = None,
-    account: str | None = None,
-    time: str | None = None,
-    memory: str | None = None,
-    **content: Any,
-) -> SlurmScript:
+@_shows_options_of(RenderOptions, SlurmOptions, WorldOptions)
+def slurm_script(planned: str | Path | None = None, **options: Any) -> SlurmScript:
     """Return what `render_on_slurm` would submit with these arguments. Needs no Slurm and writes
     nothing.
 
-    Raises UserError for impossible arguments, and for a world that cannot be planned.
+    Args:
+        planned: a folder made by `plan`. Without it, a world is planned from the options.
+        **options: as of `render_on_slurm`.
+
+    Returns:
+        The script and its cost.
+
+    Raises:
+        UserError: options are impossible, or the world cannot be planned.
     """
-    with extras_named():
-        from generator.base.slurm import slurm_of
+    render_options = _take(options, RenderOptions)
+    slurm_options = _take(options, SlurmOptions)
+    device = render_options.device or "cpu"
     check_device(device)
-    rendering = Rendering(quality, parse_outputs(outputs), device).request
-    slurm = slurm_of(workers, int(device != "cpu"), partition, account, time, memory)
+    rendering = _rendering(render_options, device)
+    slurm = _slurm(slurm_options, device)
     if planned is not None:
         stored = StoredPlan(Path(planned))
-        scenes, request, name = len(stored), stored.request, str(planned)
+        n_scenes, request, name = len(stored), stored.request, str(planned)
     else:
-        prepared, name = prepare_world(**content)
-        scenes, request = len(prepared.planned), prepared.request
-    root = Path(out or name).resolve()
-    n_jobs = min(jobs, scenes)
-    core_seconds = scenes * seconds_a_scene({**request, **rendering})
-    cost = (
-        f"{scenes:,} images on {n_jobs} job{'s' * (n_jobs > 1)} of {workers} "
-        f"core{'s' * (workers > 1)}: about {duration(core_seconds / n_jobs / workers)} each, "
-        f"{duration(core_seconds)} of one core in all, if nodes are idle and like ours; a job may "
-        f"take {duration(60 * slurm.minutes)} before it is requeued."
-    )
-    if device != "cpu":
-        cost = f"{scenes:,} images on {n_jobs} jobs with a GPU each; {device} has not been timed."
-    return SlurmScript(slurm.script(root.with_name(f"{root.name}.shards") / "logs", n_jobs), cost)
+        prepared = prepare(WorldOptions(**options))
+        n_scenes, request, name = len(prepared.planned), prepared.request, prepared.folder_name
+    root = Path(render_options.out or name).resolve()
+    workers, n_jobs = slurm_options.workers, min(slurm_options.jobs, n_scenes)
+    if device == "cpu":
+        core_seconds = n_scenes * seconds_a_scene({**request, **rendering})
+        cost = (
+            f"{n_scenes:,} images on {n_jobs} job{'s' * (n_jobs > 1)} of {workers} "
+            f"core{'s' * (workers > 1)}: about {duration(core_seconds / n_jobs / workers)} each, "
+            f"{duration(core_seconds)} of one core in all, if nodes are idle and like ours; a job "
+            f"may take {duration(60 * slurm.minutes)} before it is requeued."
+        )
+    else:
+        cost = f"{n_scenes:,} images on {n_jobs} jobs with a GPU each; {device} has not been timed."
+    logs = root.with_name(f"{root.name}.shards") / "logs"
+    return SlurmScript(slurm.script(logs, n_jobs), cost)
 
 
 def render_again(
@@ -244,9 +339,24 @@ def render_again(
 ) -> Dataset:
     """Render the recorded scenes of a dataset again and copy its benchmarks.
 
-    `out`: a folder or a URL; by default NAME-again-WIDTHxHEIGHT. `resolution`, `quality`,
-    `outputs`: None keeps
-    the dataset's. Other arguments are as for `render`; without `shards`, images are separate files.
+    Args:
+        source: the dataset, a folder or a URL.
+        out: a folder or a URL; by default NAME-again-WIDTHxHEIGHT.
+        resolution: such as "320x240"; None keeps the dataset's.
+        quality: draft, standard or reference; None keeps the dataset's.
+        device: as in `RenderOptions`.
+        outputs: as in `RenderOptions`; None keeps the dataset's.
+        workers: as of `render`.
+        farm: as of `render`.
+        address: as of `render`.
+        shards: as in `RenderOptions`; without it, images are separate files.
+        progress: where progress is reported.
+
+    Returns:
+        The new dataset.
+
+    Raises:
+        UserError: options are impossible, the disk has no room, or rendering failed.
     """
     opened = Dataset.open(source)
     changes = Changes(
@@ -257,12 +367,10 @@ def render_again(
         parse_size(shards) if shards else None,
     )
     root = _local(out or default_folder(opened, changes))
-    work, workers_of = (
-        prepare_rerender(opened, changes),
-        _farm(workers, farm, address, changes.device),
-    )
-    _log_work(work, root, changes.device, workers_of)
-    rerender(opened, work, root, workers_of, progress)
+    work = prepare_rerender(opened, changes)
+    worker_farm = _farm(workers, farm, address, changes.device)
+    _log_work(work, root, changes.device, worker_farm)
+    rerender(opened, work, root, worker_farm, progress)
     return _finished(root, out)
 
 
@@ -272,9 +380,18 @@ def describe(
     """Write new texts for a dataset: another benchmark over the same images, holdout and splits.
     Nothing is rendered.
 
-    `dataset`: a folder or a URL. `name`: name of the new benchmark, by default after what is held
-    out. `texts`:
-    as `describe_texts`. If a benchmark of that name was made by the same request, it is kept.
+    Args:
+        dataset: a folder or a URL.
+        name: of the new benchmark; by default after what is held out. If a benchmark of that name
+            was made by the same request, it is kept.
+        progress: where progress is reported.
+        **texts: the other arguments of `describe_texts`.
+
+    Returns:
+        The benchmark.
+
+    Raises:
+        UserError: the request is impossible, or another benchmark has that name.
     """
     root = _local(dataset)
     name, _ = describe_texts(root, name=name, progress=progress, **texts)
@@ -303,35 +420,69 @@ def describe_texts(
     seed: int = 0,
     replace_old: bool = False,
     progress: Progress = SILENT,
-) -> tuple[str, Summary]:
-    """`describe` for a local folder. Returns the benchmark's name and a summary of what it holds.
+) -> tuple[str, BenchmarkSummary]:
+    """`describe` for a local folder.
 
-    The arguments are the options of `gen describe` and mean the same; None is the default, or the
-    value of the preset.
+    None stands for the default, or for the value of the preset.
+
+    Args:
+        root: the dataset's folder.
+        benchmark: whose holdout and splits to keep, if the dataset has several benchmarks.
+        name: of the new benchmark; by default after what is held out.
+        preset: texts of a paper ("compass2026", "crepe2023", "hard-positives2024"), or a TOML file
+            (docs/language.md). It sets protocols, levels, complexity and template.
+        protocols: the protocols to write items for; by default all that the world allows.
+        levels: what graded captions name: "L1" (objects), "OA" (objects and attributes), "OR"
+            (objects and relations) or "OAR"; by default all.
+        complexity: the number of atoms of a graded caption, such as "3" or "1..12", the default.
+        counts: exact numbers of objects, attributes and relations in graded captions, such as
+            "O=3,A=5,R=2".
+        training: kinds of training captions: "plain", "relations", "graded", "synonyms"; by default
+            all, and only labels for class lists.
+        negatives: kinds of training negatives: "swap", "replace", "flip", "neg"; by default all.
+        positives: kinds of training positives (captions in other words): "swap", "replace",
+            "converse"; by default all.
+        captions: statistics of training captions, such as
+            "density=0.5,completeness=0.7,saliency=1.0". These captions replace the other kinds,
+            unless `training` names some.
+        template: for all texts: one of the grammar, such as "there-is", or one that the family
+            declares; by default drawn at random, the same for a caption and its foils.
+        exposed_negatives: whether training negatives may name held-out bindings.
+        any_familiarity: whether foils may be more or less familiar than their captions.
+        known_words: whether foils name only values and categories that training shows.
+        without: a file with the ids of items to leave out, one a line.
+        seed: of the texts.
+        replace_old: whether to replace a benchmark of that name, and to remove its certificate.
+        progress: where progress is reported.
+
+    Returns:
+        The benchmark's name, and a summary of what it holds.
+
+    Raises:
+        UserError: the request is impossible, or another benchmark has that name.
     """
-    request, suffix = Request(), "texts"
+    request, suffix = TextRequest(), "texts"
     if preset is not None:
-        stated = read_text_preset(preset)
-        settled = {
+        text_preset = read_text_preset(preset)
+        set_by_preset = {
             "protocol": protocols,
             "level": levels,
             "complexity": complexity,
             "template": template,
         }
-        for option, value in settled.items():
+        for option, value in set_by_preset.items():
             if value is not None:
                 raise UserError(
                     f"--preset {preset} sets --{option} itself; leave one of the two out."
                 )
-        protocols, levels, complexity, template = (
-            stated.protocols,
-            stated.levels,
-            stated.complexity,
-            stated.template,
-        )
-        request, suffix = replace(request, options=stated.options), Path(preset).stem
-        any_familiarity = any_familiarity or not stated.equal_familiarity
-    asked = {
+        protocols, levels = text_preset.protocols, text_preset.levels
+        complexity, template = text_preset.complexity, text_preset.template
+        any_familiarity = any_familiarity or not text_preset.equal_familiarity
+        request = replace(request, options=text_preset.options)
+        suffix = Path(preset).stem
+
+    # What is not given, or empty, keeps its default.
+    values = {
         "protocols": protocols,
         "levels": levels,
         "complexity": parse_complexity(complexity) if complexity else None,
@@ -343,48 +494,62 @@ def describe_texts(
         "template": template,
         "without": read_ids(Path(without)) if without else None,
     }
-    given: dict[str, Any] = {
-        each: tuple(value) if isinstance(value, list) else value
-        for each, value in asked.items()
-        if value
-    }
+    changes: dict[str, Any] = {}
+    for field_name, content in values.items():
+        if content:
+            changes[field_name] = tuple(content) if isinstance(content, list) else content
     request = replace(
         request,
-        **given,
+        **changes,
         exposed_negatives=exposed_negatives,
         equal_familiarity=not any_familiarity,
         known_words=known_words,
         seed=seed,
     )
+
     opened = Dataset.open(root)
-    check_request(
-        request, parse_vocabulary(opened.world.vocabulary_text, "vocabulary.toml").templates
+    vocabulary = parse_vocabulary(opened.world.vocabulary_text, "vocabulary.toml")
+    check_request(request, vocabulary.templates)
+    old_benchmark = choose_benchmark(opened, benchmark)
+    holdout = Holdout.from_dict(old_benchmark.holdout_block())
+    if name is None:
+        name = f"{design_of(holdout).benchmark_name(holdout)}-{suffix}"
+    else:
+        name = check_benchmark_name(name)
+    summary = describe_world(
+        root,
+        opened.world,
+        holdout=holdout,
+        name=name,
+        request=request,
+        assigned=read_assigned_splits(root, old_benchmark),
+        progress=progress,
+        replace=replace_old,
     )
-    kept = kept_benchmark(opened, benchmark)
-    holdout = Holdout.from_dict(kept.holdout_block())
-    name = (
-        check_benchmark_name(name)
-        if name is not None
-        else f"{design_of(holdout).benchmark_name(holdout)}-{suffix}"
-    )
-    splits = kept_splits(root, kept)
-    done = describe_scenes(
-        root, opened.world, holdout, name, request, splits, progress=progress, replace=replace_old
-    )
-    if not done.written:
-        logger.info(ALREADY.format(name))
-    return name, done
+    if not summary.written:
+        logger.info(ALREADY_EXISTS.format(name))
+    return name, summary
 
 
 def write_first_benchmarks(
     root: Path, exposed_negatives: bool = False, progress: Progress = SILENT
 ) -> None:
-    """Write the benchmark of each holdout of a world that has been rendered or merged."""
-    done = write_benchmarks(root, Dataset.open(root).world, exposed_negatives, progress)
-    for name, described in done.items():
-        counts = ", ".join(f"{split} {n:,}" for split, n in described.scenes.items())
-        logger.info(f"{name}: {counts}." if len(done) > 1 else f"Scenes: {counts}.")
-        if empty := [split for split, n in described.scenes.items() if not n]:
+    """Write the benchmark of each holdout of a world that has been rendered or merged.
+
+    Args:
+        root: the dataset's folder.
+        exposed_negatives: whether training negatives may name held-out bindings.
+        progress: where progress is reported.
+
+    Raises:
+        UserError: a benchmark cannot be written.
+    """
+    summaries = write_benchmarks(root, Dataset.open(root).world, exposed_negatives, progress)
+    for name, summary in summaries.items():
+        counts = ", ".join(f"{split} {n:,}" for split, n in summary.scenes.items())
+        logger.info(f"{name}: {counts}." if len(summaries) > 1 else f"Scenes: {counts}.")
+        empty = [split for split, n in summary.scenes.items() if not n]
+        if empty:
             logger.info(
                 f"With this holdout no scene belongs to {', '.join(empty)} (docs/splits.md)."
             )
@@ -392,10 +557,11 @@ def write_first_benchmarks(
 
 def log_held_out(planned: StoredPlan) -> None:
     """Log what each benchmark of a plan holds out, and the precision to expect of each design."""
-    holdouts = [Holdout.from_dict(saved) for saved in planned.request["holdouts"]]
+    holdouts = [Holdout.from_dict(recorded) for recorded in planned.request["holdouts"]]
     for holdout in holdouts:
         logger.info(f"Held out: {design_of(holdout).summary(holdout)}.")
-        if note := balance_note(holdout):
+        note = balance_note(holdout)
+        if note:
             logger.info(f"Note: {note}")
     vocabulary = parse_vocabulary(planned.request["vocabulary"], "vocabulary.toml")
     for design in planned_scenes(planned, holdouts, vocabulary):
@@ -406,8 +572,16 @@ def log_held_out(planned: StoredPlan) -> None:
 def turn_counts(
     holdouts: Sequence[Holdout], vocabulary: Vocabulary, planned: StoredPlan
 ) -> dict[str, dict[str, int]]:
-    """The planned scenes of each split, by benchmark, of holdouts that share all scenes; empty for
-    other designs."""
+    """The planned scenes of each split, by benchmark, of holdouts that share all scenes.
+
+    Args:
+        holdouts: of the world.
+        vocabulary: of the world.
+        planned: its plan.
+
+    Returns:
+        Numbers of scenes by benchmark and split; empty for designs that do not share scenes.
+    """
     design = design_of(holdouts[0])
     if not design.shares_scenes:
         return {}
@@ -418,36 +592,65 @@ def turn_counts(
     }
 
 
-def _planned(
+def _rendering(
+    options: RenderOptions, device: str, part: tuple[int, int] | None = None
+) -> dict[str, Any]:
+    """The request of a rendering on a device; `part`: of a shard."""
+    tar_bytes = parse_size(options.shards) if options.shards else None
+    outputs = parse_outputs(options.outputs)
+    return Rendering(options.quality, outputs, device, part, tar_bytes).request
+
+
+def _slurm(options: SlurmOptions, device: str) -> "Slurm":
+    with extras_named():
+        from generator.base.slurm import slurm_of
+    return slurm_of(
+        options.workers,
+        int(device != "cpu"),
+        options.partition,
+        options.account,
+        options.time,
+        options.memory,
+    )
+
+
+def _stored_plan(
     planned: str | Path | None,
-    out: str | Path | None,
+    options: RenderOptions,
     rendering: Mapping[str, Any],
     content: Mapping[str, Any],
-    exposed_negatives: bool,
 ) -> tuple[StoredPlan, Path]:
-    """Returns the plan to render (made if it is missing) and the folder to render into.
-    `rendering`: of a Rendering."""
-    if planned is not None and content:
-        option = next(iter(content)).replace("_", "-")
-        raise UserError(f"{planned} is planned already, so --{option} has no effect; leave it out.")
+    """The plan to render, and the folder to render into.
+
+    Args:
+        planned: the folder of a plan, or None to plan a world.
+        options: of the rendering.
+        rendering: the request of the rendering.
+        content: the options of the world to plan; there must be none if it is planned.
+    """
     part = rendering.get("shard")
     suffix = "-shard-{}-of-{}".format(*part) if part else ""
     if planned is not None:
+        if content:
+            option = next(iter(content)).replace("_", "-")
+            raise UserError(
+                f"{planned} is planned already, so --{option} has no effect; leave it out."
+            )
         stored = StoredPlan(Path(planned))
-        if exposed_negatives:
+        if options.exposed_negatives:
             check_exposed(map(Holdout.from_dict, stored.request["holdouts"]))
         folder = stored.root.resolve()
-        return stored, _local(
-            out or (folder.with_name(folder.name + suffix) if part else stored.root)
-        )
-    prepared, name = prepare_world(**content)
-    if exposed_negatives:
+        default_root = folder.with_name(folder.name + suffix) if part else stored.root
+        return stored, _local(options.out or default_root)
+
+    prepared = prepare(WorldOptions(**content))
+    if options.exposed_negatives:
         check_exposed(prepared.holdouts)
-    root = _local(out or f"{name}{suffix}")
+    root = _local(options.out or f"{prepared.folder_name}{suffix}")
     if not is_planned(root, prepared.request):
-        check_space(
-            root, len(ShardScenes(prepared.planned, part)), {**prepared.request, **rendering}
-        )
+        # Before the plan is written, so that a full disk keeps nothing.
+        n_scenes = len(ShardScenes(prepared.planned, part))
+        check_space(root, n_scenes, {**prepared.request, **rendering})
     return plan_world(prepared, root), root
 
 
@@ -459,25 +662,25 @@ def _farm(workers: int | None, farm: str, address: str | None, device: str) -> F
 
 
 def _log_work(
-    work: Work, root: Path, device: str, farm: Farm, planned_for: Mapping[str, int] = _OPEN
+    work: Work, root: Path, device: str, farm: Farm, planned_for: Mapping[str, int] = _SPLITS_OPEN
 ) -> None:
+    """Log how many images are rendered, where, and how long it may take."""
     least, most = work.request["objects"]
-    each = (
-        ""
-        if least == most == 2
-        else f", {least if least == most else f'{least}..{most}'} objects each"
-    )
+    objects = ""
+    if (least, most) != (2, 2):
+        numbers = str(least) if least == most else f"{least}..{most}"
+        objects = f", {numbers} objects each"
     workers = f"with {farm.workers} worker{'s' * (farm.workers > 1)}"
-    seconds = f"about {duration(work.seconds(farm.workers))} {workers} on an idle machine"
-    time = seconds if device == "cpu" else f"on {device}, which has not been timed, {workers}"
+    time = f"on {device}, which has not been timed, {workers}"
+    if device == "cpu":
+        time = f"about {duration(work.seconds(farm.workers))} {workers} on an idle machine"
     logger.info(
         f"{len(work.scenes):,} images of {work.request['width']}x{work.request['height']} "
-        f"({work.request['quality']['name']}{each}) into {shown(root)}, {time}."
+        f"({work.request['quality']['name']}{objects}) into {shown(root)}, {time}."
     )
     if planned_for:
-        logger.info(
-            f"Planned for {', '.join(f'{split} {n:,}' for split, n in planned_for.items())}."
-        )
+        counts = ", ".join(f"{split} {n:,}" for split, n in planned_for.items())
+        logger.info(f"Planned for {counts}.")
 
 
 def _local(place: str | Path) -> Path:

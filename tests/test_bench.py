@@ -6,7 +6,8 @@ import pytest
 
 from bench import describing, planning, scoring, twins
 from bench.vocab import MESHES, VALUES, large_family
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from generator.vocabulary.schema import read_vocabulary
 
 
@@ -22,9 +23,13 @@ from generator.vocabulary.schema import read_vocabulary
 def test_its_worlds_can_be_planned(
     family: str, scenes: dict[str, int], objects: tuple[int, int]
 ) -> None:
-    assert len(prepare(Job(family, "3x3", scenes, 64, 64, 0, 0, objects)).planned) == sum(
-        scenes.values()
-    )
+    assert len(
+        prepare(
+            WorldOptions(
+                family=family, holdout="3x3", scenes=scenes, resolution="64x64", objects=objects
+            )
+        ).planned
+    ) == sum(scenes.values())
 
 
 def test_twins_cost_the_gap_of_accuracy_little_precision(monkeypatch: pytest.MonkeyPatch) -> None:

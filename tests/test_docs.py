@@ -138,8 +138,7 @@ def test_the_python_examples_run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    (tmp_path / "demo").mkdir()
-    (tmp_path / "demo" / "world").symlink_to(rendered)
+    (tmp_path / "small").symlink_to(rendered)
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "dataset.md", "exec"), {})
     assert capsys.readouterr().out
@@ -211,7 +210,7 @@ PLACE = "## [environments.PLACE"
 @pytest.mark.parametrize(
     ("page", "heading", "model"),
     [
-        ("vocabularies", "## Top level", declared.Tables),
+        ("vocabularies", "## Top level", declared.FamilyTables),
         ("vocabularies", "## [attributes.KIND]", declared.AttributeValue),
         ("vocabularies", "## [kinds.KIND]", Phrasing),
         ("vocabularies", "## [objects]", ObjectSpec),
@@ -236,7 +235,7 @@ def test_every_key_of_a_family_and_of_a_world_is_documented(
     page: str, heading: str, model: type[Declared]
 ) -> None:
     keys = {name for name, each in model.model_fields.items() if not each.exclude}
-    keys -= TABLES if model is declared.Tables else set()
+    keys -= TABLES if model is declared.FamilyTables else set()
     assert set(rows(section(DOCS / f"{page}.md", heading))) == keys
 
 

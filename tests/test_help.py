@@ -95,4 +95,4 @@ def test_a_dataset_says_what_it_holds(rendered: Path) -> None:
         assert f"{split} {n}" in benchmark["scenes"]
     assert benchmark["held out"] == dataset.benchmark().manifest["held_out"]
     assert str(dataset.world.manifest["scenes"]) in found["images"]
-    assert "is no dataset" in run_command("gen", "info", rendered.parent / "nowhere").stderr
+    assert "is not a dataset" in run_command("gen", "info", rendered.parent / "nowhere").stderr

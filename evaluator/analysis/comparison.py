@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from evaluator.analysis.answers import Matched, common_metrics, match_blocks, read_answers, shared
+from evaluator.analysis.answers import (
+    Matched,
+    clusters_of_items,
+    common_metrics,
+    match_blocks,
+    read_answers,
+)
 from evaluator.protocols.items import FULL, UNPARSED, split_rank
 from evaluator.protocols.records import by_key, rounded
 from evaluator.statistics.difference import (
@@ -32,17 +38,23 @@ from generator.base.progress import SILENT, Progress
 from generator.base.tables import write_csv
 
 Q = 0.05
+"""A difference is significant if its q is at most this."""
 THESE_TRAININGS = "these trainings"
+"""What an interval speaks of in place of new trainings, where each model has one run per block."""
 LESS_IS_BETTER = ("brittleness",)
 """Metrics for which the lower value is better."""
 _QUESTION = ("protocol", "metric", "kind", "skill", "split")
+"""The labels that items of one question share."""
 Key = tuple[str, ...]
-"""The labels of a question, as _QUESTION names them."""
+"""The labels of a question, as _QUESTION names them; "" for none."""
 Row = dict[str, Any]
+"""A row of a comparison (docs/compare.md)."""
 Comparison = dict[str, Any]
 """What `compare` returns."""
-Asked = list[tuple[Matched, np.ndarray]]
+Selection = list[tuple[Matched, np.ndarray]]
 """The answers of each block, with a mask (n,) of the items of a question."""
+Differences = dict[tuple[str, str], Difference]
+"""The difference of each pair of models on a question."""
 
 
 def compare(
@@ -51,62 +63,74 @@ def compare(
     progress: Progress = SILENT,
     metric: str | None = None,
 ) -> Comparison:
-    """Compare the models of runs and tables (see `read_answers`) on the items that all of them
-    answered.
+    """Compare the models of runs and tables on the items that all of them answered.
 
-    detect: a difference (0..1); the rows then say how many items and block seeds it needs. metric:
-        the metric to
-    compare, None for each protocol's main metric, or where it differs between runs for one that all
-    have. Returns
+    Args:
+        sources: as in `read_answers`.
+        detect: a difference (0..1); the rows then say how many items and block seeds it needs.
+        progress: told of each question.
+        metric: the metric to compare; None for each protocol's main metric, or where it differs
+            between runs for one that all have.
 
-    - `models`: the sources of each model: several if it has several training seeds or runs on
-      several blocks.
-    - `marks`: the note beside every number of a model that is contaminated or a stand-in.
-    - `items`: numbers of compared and left-out items (see `match`), a dict for each block.
-    - `rows`: a row for each pair of models and each question: a protocol, metric, kind and split,
-      and also each skill of a kind that has several. Shares are 0..1. `difference` is `first` −
-      `second`, both means over trainings and blocks. `low`, `high`, `p` and `detectable` come from
-      one statistical model of the difference (evaluator.statistics.difference) and speak of this
-      vocabulary, as `speaks_of` says in words. `low_wider` and `high_wider` speak of values and
-      objects like these. `q` is p corrected over the pairs of models (Benjamini and Hochberg);
-      `leader` is the better model if q ≤ .05, else None. `p_mcnemar` treats items as independent;
-      None if a model has several runs on a block. `mark` has the marks of both models.
-    - `flips`: pairs of splits between which the lead of a pair of models changes, with the
-      `leaders`, `p_flip` (the larger p of the two splits) and `significant` (the leads on both
-      splits are).
-    - `rankings`: the models of each question by rank, with intervals.
+    Returns:
+        A dict with
 
-    Raises UserError when a source cannot be read, when there are fewer than two models, and as
-    `match_blocks` does.
+        - `models`: the sources of each model: several if it has several training seeds or runs on
+          several blocks.
+        - `marks`: the note beside every number of a model that is contaminated or a stand-in.
+        - `items`: numbers of compared and left-out items (see `match`), a dict for each block.
+        - `q`, `detect`: the level of significance, and the argument.
+        - `rows`: a row for each pair of models and each question: a protocol, metric, kind and
+          split, and also each skill of a kind that has several. Shares are 0..1. `difference` is
+          `first` − `second`, both means over trainings and blocks. `low`, `high`, `p` and
+          `detectable` come from one statistical model of the difference
+          (evaluator.statistics.difference) and speak of this vocabulary, as `speaks_of` says in
+          words. `low_wider` and `high_wider` speak of values and objects like these. `q` is p
+          corrected over the pairs of models (Benjamini and Hochberg); `leader` is the better model
+          if q ≤ .05, else None. `p_mcnemar` and `q_mcnemar` are the same as published (Peng et al.
+          2026, section 5.3): they take items as independent, and hold for these trainings. `mark`
+          has the marks of both models.
+        - `flips`: pairs of splits between which the lead of a pair of models changes, with the
+          `leaders` (None where a lead is not significant), the models `ahead` by their means,
+          `p_flip` (the larger p of the two splits) and `significant` (the leads on both splits
+          are). `p_flip_mcnemar` and `significant_mcnemar` are the same as published.
+        - `rankings`: the models of each question by rank, with intervals.
+
+    Raises:
+        UserError: a source cannot be read, there are fewer than two models, or as `match_blocks`.
     """
-    unique = {_resolved(source): source for source in sources}
-    common = common_metrics(list(unique.values()))
-    answers = [each for source in unique.values() for each in read_answers(source, metric, common)]
+    # A run that is given twice counts once.
+    unique_sources = list({_resolved(source): source for source in sources}.values())
+    common = common_metrics(unique_sources)
+    answers = []
+    for source in unique_sources:
+        answers += read_answers(source, metric, common)
     blocks = match_blocks(answers)
-    models = by_key((each.model, each.source) for each in answers)
-    said = by_key((each.model, each.mark) for each in answers if each.mark)
-    marks = {model: " ".join(dict.fromkeys(found)) for model, found in said.items()}
+    models = by_key((of_run.model, of_run.source) for of_run in answers)
     if len(models) < 2:
         (only,) = models
         raise UserError(
             f"Expected at least two models, got '{only}' alone; name several runs of it NAME=RUN "
             f"to compare them."
         )
+
     rows: list[Row] = []
     rankings: list[Row] = []
     questions = _questions(blocks)
-    for labels, asked in progress.each(questions, "comparing", len(questions)):
-        clusters = shared(asked)
-        found = {
-            pair: model_difference(_sides(asked, *pair), clusters)
-            for pair in combinations(models, 2)
-        }
-        rows += _rows(labels, asked, clusters, found, detect)
-        rankings.append({**labels, "models": _ranking(labels, list(models), asked, found)})
+    for labels, selection in progress.each(questions, "comparing", len(questions)):
+        clusters = clusters_of_items(selection)
+        differences = {}
+        for pair in combinations(models, 2):
+            differences[pair] = model_difference(_sides(selection, *pair), clusters)
+        rows += _rows(labels, selection, clusters, differences, detect)
+        placings = _ranking(labels, list(models), selection, differences)
+        rankings.append({**labels, "models": placings})
+
+    marks_of_models = by_key((of_run.model, of_run.mark) for of_run in answers if of_run.mark)
+    marks = {name: " ".join(dict.fromkeys(texts)) for name, texts in marks_of_models.items()}
     for row in rows:
-        row["mark"] = " ".join(
-            f"{name}: {marks[name]}" for name in (row["first"], row["second"]) if name in marks
-        )
+        marked = [name for name in (row["first"], row["second"]) if name in marks]
+        row["mark"] = " ".join(f"{name}: {marks[name]}" for name in marked)
     return {
         "models": models,
         "marks": marks,
@@ -120,83 +144,111 @@ def compare(
 
 
 def write_rows(comparison: Comparison, path: Path) -> None:
-    """Write the rows of a comparison as CSV."""
+    """Write the rows of a comparison as CSV.
+
+    Args:
+        comparison: from `compare`.
+        path: the file; its folder is made.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     write_csv(path, pa.Table.from_pylist(comparison["rows"]))
 
 
 def _resolved(source: str) -> str:
-    """A source with its absolute path, so that a run given twice counts once."""
+    """A source with its absolute path."""
     name, equals, path = source.rpartition("=")
     return f"{name}{equals}{Path(path).resolve()}"
 
 
-def _questions(blocks: Sequence[Matched]) -> list[tuple[Row, Asked]]:
-    """The labels of each question, None for "", and its items in the blocks that have any;
-    protocols in order of appearance. Partitions also have a question for all of them together,
-    FULL."""
-    order: dict[str, int] = {}
-    asked: dict[Key, Asked] = {}
+def _questions(blocks: Sequence[Matched]) -> list[tuple[Row, Selection]]:
+    """The labels of each question, None for "", and its items in the blocks that have any.
+
+    Protocols are in order of appearance, the other labels sorted. Partitions also have a question
+    for all of them together, FULL.
+    """
+    protocol_rank: dict[str, int] = {}
+    selections: dict[Key, Selection] = {}
     for block in blocks:
         for protocol in dict.fromkeys(block.labels["protocol"].tolist()):
-            order.setdefault(protocol, len(order))
+            protocol_rank.setdefault(protocol, len(protocol_rank))
         for key in _keys(block):
-            asked.setdefault(key, []).append((block, _chosen(block, key)))
-    return [
-        ({name: label or None for name, label in zip(_QUESTION, key, strict=True)}, asked[key])
-        for key in sorted(asked, key=lambda key: (order[key[0]], *key[1:4], split_rank(key[4])))
-    ]
+            selections.setdefault(key, []).append((block, _mask(block, key)))
+
+    def rank(key: Key) -> tuple[Any, ...]:
+        protocol, metric, kind, skill, split = key
+        return protocol_rank[protocol], metric, kind, skill, split_rank(split)
+
+    questions = []
+    for key in sorted(selections, key=rank):
+        labels = {name: label or None for name, label in zip(_QUESTION, key, strict=True)}
+        questions.append((labels, selections[key]))
+    return questions
 
 
 def _keys(block: Matched) -> set[Key]:
     """The questions of a block; a question with the skill "" covers all skills."""
-    found = set(zip(*(block.labels[name].tolist() for name in _QUESTION), strict=True))
-    skills = Counter(key[:3] for key in {key[:4] for key in found})
-    keys = {(*key[:3], "", key[4]) for key in found} | {key for key in found if skills[key[:3]] > 1}
-    return keys | {(*key[:4], FULL) for key in keys if block.partitioned and key[4] != UNPARSED}
+    of_items = set(zip(*(block.labels[name].tolist() for name in _QUESTION), strict=True))
+    without_split = {key[:4] for key in of_items}
+    skill_count = Counter(key[:3] for key in without_split)
+    keys = {(*key[:3], "", key[4]) for key in of_items}
+    # A kind of one skill would have two equal questions.
+    keys |= {key for key in of_items if skill_count[key[:3]] > 1}
+    if block.partitioned:
+        keys |= {(*key[:4], FULL) for key in keys if key[4] != UNPARSED}
+    return keys
 
 
-def _chosen(block: Matched, key: Key) -> np.ndarray:
+def _mask(block: Matched, key: Key) -> np.ndarray:
     """Mask (n,) of the items of a question."""
     *labels, split = key
-    masks = [
-        block.labels[name] == label
-        for name, label in zip(_QUESTION, labels, strict=False)
-        if label or name != "skill"
-    ]
     of_split = block.labels["split"]
-    masks.append(of_split != UNPARSED if block.partitioned and split == FULL else of_split == split)
-    return np.asarray(np.all(masks, axis=0))
+    is_whole = block.partitioned and split == FULL
+    mask = of_split != UNPARSED if is_whole else of_split == split
+    for name, label in zip(_QUESTION, labels, strict=False):
+        if label or name != "skill":
+            mask = mask & (block.labels[name] == label)
+    return np.asarray(mask)
 
 
-def _sides(asked: Asked, first: str, second: str) -> list[Sides]:
+def _sides(selection: Selection, first: str, second: str) -> list[Sides]:
     """The outcomes of two models in each block."""
-    return [
-        (
-            block.correct[block.models[first]][:, chosen],
-            block.correct[block.models[second]][:, chosen],
-        )
-        for block, chosen in asked
-    ]
+    return [(_outcomes(*block, first), _outcomes(*block, second)) for block in selection]
+
+
+def _outcomes(block: Matched, selected: np.ndarray, model: str) -> np.ndarray:
+    """The outcomes (runs, items) of a model on selected items of a block."""
+    return block.correct[block.models[model]][:, selected]
 
 
 def _rows(
     labels: Row,
-    asked: Asked,
+    selection: Selection,
     clusters: Clusters,
-    found: dict[tuple[str, str], Difference],
+    differences: Differences,
     detect: float | None,
 ) -> list[Row]:
     """The row of each pair of models on one question."""
-    rows = [
-        {**labels, "first": a, "second": b, **_row(_sides(asked, a, b), clusters, each, detect)}
-        for (a, b), each in found.items()
-    ]
+    rows = []
+    for (first, second), difference in differences.items():
+        sides = _sides(selection, first, second)
+        numbers = _numbers(sides, clusters, difference, detect)
+        rows.append({**labels, "first": first, "second": second, **numbers})
     for row, q in zip(rows, benjamini_hochberg([row["p"] for row in rows]), strict=True):
         row["q"] = q
-        leader = row["first"] if _better(labels, row["difference"]) > 0 else row["second"]
-        row["leader"] = leader if q <= Q else None
+        row["leader"] = _ahead(row) if q <= Q else None
+    # As published, the correction is over the pairs of models of one question.
+    tested = [row for row in rows if row["p_mcnemar"] is not None]
+    corrected = benjamini_hochberg([row["p_mcnemar"] for row in tested])
+    for row in rows:
+        row["q_mcnemar"] = None
+    for row, q in zip(tested, corrected, strict=True):
+        row["q_mcnemar"] = q
     return rows
+
+
+def _ahead(row: Row) -> str:
+    """The model of a row that is better by its mean, whether or not that is significant."""
+    return str(row["first"] if _better(row, row["difference"]) > 0 else row["second"])
 
 
 def _better(labels: Row, value: float) -> float:
@@ -204,13 +256,13 @@ def _better(labels: Row, value: float) -> float:
     return -value if labels["metric"] in LESS_IS_BETTER else value
 
 
-def _row(
-    sides: Sequence[Sides], clusters: Clusters, found: Difference, detect: float | None
+def _numbers(
+    sides: Sequence[Sides], clusters: Clusters, difference: Difference, detect: float | None
 ) -> Row:
     """The numbers of a row: two models on one question."""
-    trainings = THESE_TRAININGS if found.of_trainings is None else NEW_TRAININGS
+    trainings = THESE_TRAININGS if difference.of_trainings is None else NEW_TRAININGS
     row: Row = {
-        "blocks": found.blocks,
+        "blocks": difference.blocks,
         "items": len(clusters),
         "clusters": len(np.unique(clusters.codes)),
         "bindings": clusters.weights.shape[1],
@@ -219,85 +271,104 @@ def _row(
         "second_runs": sum(len(second) for _, second in sides),
         "first_mean": rounded(np.mean([first.mean() for first, _ in sides])),
         "second_mean": rounded(np.mean([second.mean() for _, second in sides])),
-        "difference": rounded(found.value),
-        "low": rounded(found.low),
-        "high": rounded(found.high),
-        "low_wider": rounded(found.low_wider),
-        "high_wider": rounded(found.high_wider),
-        "p": 1.0 if np.isnan(found.p) else found.p,
+        "difference": rounded(difference.value),
+        "low": rounded(difference.low),
+        "high": rounded(difference.high),
+        "low_wider": rounded(difference.low_wider),
+        "high_wider": rounded(difference.high_wider),
+        "p": 1.0 if np.isnan(difference.p) else difference.p,
         "speaks_of": speaks_of(clusters, models=trainings),
         **_mcnemar(sides),
-        "detectable": rounded(detectable(found)),
+        "detectable": rounded(detectable(difference)),
     }
     if detect is not None:
-        row |= {
-            "block_seeds_needed": block_seeds_needed(found, detect),
-            "items_needed": items_needed(found, detect, len(clusters)),
-        }
+        row["block_seeds_needed"] = block_seeds_needed(difference, detect)
+        row["items_needed"] = items_needed(difference, detect, len(clusters))
     return row
 
 
 def _mcnemar(sides: Sequence[Sides]) -> Row:
-    """McNemar's test over the items of all blocks; None where a model has several runs on a
-    block."""
-    if any(len(runs) > 1 for side in sides for runs in side):
-        return {"only_first": None, "only_second": None, "p_mcnemar": None}
-    first = np.concatenate([outcomes[0] for outcomes, _ in sides])
-    second = np.concatenate([outcomes[0] for _, outcomes in sides])
+    """McNemar's test over the items of all blocks, with the items that only one model has right.
+
+    Several trainings of a model are tested one by one, the i-th of one model against the i-th of
+    the other. They count together only where all have the same lead (Peng et al. 2026, section
+    5.3: "three-seed agreement"): p is then their largest, else 1. All values are None if a model
+    has more trainings than the other.
+    """
+    unknown: Row = {"only_first": None, "only_second": None, "p_mcnemar": None}
+    numbers_of_runs = {len(of_model) for side in sides for of_model in side}
+    if len(numbers_of_runs) > 1:
+        return unknown
+    (trainings,) = numbers_of_runs
+    p_values = []
+    leads = set()
+    for i in range(trainings):
+        first = np.concatenate([outcomes[i] for outcomes, _ in sides])
+        second = np.concatenate([outcomes[i] for _, outcomes in sides])
+        p_values.append(mcnemar(first, second))
+        leads.add(np.sign(first.mean() - second.mean()))
+    if trainings > 1:
+        return {**unknown, "p_mcnemar": max(p_values) if len(leads) == 1 else 1.0}
     return {
         "only_first": int((first > second).sum()),
         "only_second": int((first < second).sum()),
-        "p_mcnemar": mcnemar(first, second),
+        "p_mcnemar": p_values[0],
     }
 
 
 def _ranking(
-    labels: Row, models: Sequence[str], asked: Asked, found: dict[tuple[str, str], Difference]
+    labels: Row, models: Sequence[str], selection: Selection, differences: Differences
 ) -> list[Row]:
     """The models by rank on one question."""
-    means = [
-        float(
-            np.mean(
-                [block.correct[block.models[name]][:, chosen].mean() for block, chosen in asked]
-            )
-        )
-        for name in models
-    ]
-    pairs = {
-        (models.index(a), models.index(b)): replace(each, value=_better(labels, each.value))
-        for (a, b), each in found.items()
-    }
-    placed = ranks([_better(labels, mean) for mean in means], pairs)
-    rows = [
-        {
-            "model": name,
-            "mean": rounded(mean),
-            "rank": each.rank,
-            "low": each.low,
-            "high": each.high,
-        }
-        for name, mean, each in zip(models, means, placed, strict=True)
-    ]
+    means = []
+    for name in models:
+        of_blocks = [_outcomes(*block, name).mean() for block in selection]
+        means.append(float(np.mean(of_blocks)))
+    by_number = {}
+    for (first, second), difference in differences.items():
+        pair = models.index(first), models.index(second)
+        by_number[pair] = replace(difference, value=_better(labels, difference.value))
+    placings = ranks([_better(labels, mean) for mean in means], by_number)
+    rows = []
+    for name, mean, placing in zip(models, means, placings, strict=True):
+        interval = {"low": placing.low, "high": placing.high}
+        rows.append({"model": name, "mean": rounded(mean), "rank": placing.rank, **interval})
     return sorted(rows, key=lambda row: row["rank"])
 
 
 def _flips(rows: Sequence[Row]) -> list[Row]:
     """Pairs of splits, except val, of one protocol, metric, kind and skill between which the lead
     of one model over another changes sides."""
-    same = (*_QUESTION[:-1], "first", "second")
-    over_splits = by_key(
-        (tuple(row[name] for name in same), row) for row in rows if row["split"] != "val"
+    names = (*_QUESTION[:-1], "first", "second")
+    rows_of_labels = by_key(
+        (tuple(row[name] for name in names), row) for row in rows if row["split"] != "val"
     )
-    return [
-        {
-            **dict(zip(same, labels, strict=True)),
-            "splits": [one["split"], other["split"]],
-            "differences": [one["difference"], other["difference"]],
-            "leaders": [one["leader"], other["leader"]],
-            "p_flip": max(one["p"], other["p"]),
-            "significant": one["leader"] is not None and other["leader"] is not None,
-        }
-        for labels, of_splits in over_splits.items()
-        for one, other in combinations(of_splits, 2)
-        if one["difference"] * other["difference"] < 0
-    ]
+    flips = []
+    for labels, of_splits in rows_of_labels.items():
+        for one, other in combinations(of_splits, 2):
+            if one["difference"] * other["difference"] >= 0:
+                continue
+            flips.append(
+                {
+                    **dict(zip(names, labels, strict=True)),
+                    "splits": [one["split"], other["split"]],
+                    "differences": [one["difference"], other["difference"]],
+                    "leaders": [one["leader"], other["leader"]],
+                    "ahead": [_ahead(one), _ahead(other)],
+                    "p_flip": max(one["p"], other["p"]),
+                    "significant": one["leader"] is not None and other["leader"] is not None,
+                    **_flip_as_published(one, other),
+                }
+            )
+    return flips
+
+
+def _flip_as_published(one: Row, other: Row) -> Row:
+    """The flip between two splits by McNemar's test (Peng et al. 2026, section 5.3); None where a
+    split has no such test."""
+    if one["p_mcnemar"] is None or other["p_mcnemar"] is None:
+        return {"p_flip_mcnemar": None, "significant_mcnemar": None}
+    return {
+        "p_flip_mcnemar": max(one["p_mcnemar"], other["p_mcnemar"]),
+        "significant_mcnemar": max(one["q_mcnemar"], other["q_mcnemar"]) <= Q,
+    }

@@ -37,59 +37,81 @@ LABELS = (
 )
 """Rows of several runs are pooled if these labels are equal."""
 _SUMS = ("items", "ties", "unscored")
+"""Columns that are added over the runs."""
 _BOUNDS = {"share": (0.0, 1.0), "difference": (-1.0, 1.0), "score": (-np.inf, np.inf)}
+"""The least and greatest value of each unit."""
 _GROUP = ("model", "treatment", "design")
+"""Runs with the same of these factors are pooled."""
 OVER_BLOCKS = "blocks like these"
 """What Student's t over blocks speaks of."""
 _TRAINED_HERE = "jackalope:"
+"""How the identity of a model begins that this project trained."""
 _LONG = 60
 """Longer values are not repeated in a sentence."""
 
 
 def pool_runs(runs: Sequence[Results]) -> list[Results]:
-    """Pool results of runs, which have `factors` (evaluator.runs.folder), into an entry for each
-    model, treatment and design.
-
-    An entry is shaped like the results of a run. `model` is a name that differs from the other
-    entries, `benchmark` lists its benchmarks, `runs` and `blocks` count them, `members` are the
-    indices of its runs in `runs`. A row's `value` is the mean over blocks of the mean over their
-    runs. The intervals come from one analysis of the items of all runs (evaluator.statistics.runs);
-    `same_images` says that a gap is over images that are unseen in one turn and seen in others.
-    Rows that are no means over items, and runs whose folder is not at hand, have Student's t over
-    blocks, and none for one block. `sd_blocks`, `min_blocks`, `max_blocks` describe the spread of
-    blocks; `sd_runs`, `min_runs`, `max_runs` the spread of runs within blocks. `fits` are pooled
-    over blocks. Rows of several runs have no `low_fixed` and `high_fixed`.
+    """Pool results of runs into an entry for each model, treatment and design.
 
     A duplicate run counts once; so does a model without training seed that was scored twice on a
     benchmark.
+
+    Args:
+        runs: the results of each, with their `factors` (evaluator.runs.folder). With `folder`, the
+            folder of the run, the items of all runs are analysed at once; `pool` of the Python API
+            and the commands add it. Without it only the values of the runs are known.
+
+    Returns:
+        Entries shaped like the results of a run. `model` is a name that differs from the other
+        entries, `benchmark` lists its benchmarks, `runs` and `blocks` count them, `members` are the
+        indices of its runs in `runs`. A row's `value` is the mean over blocks of the mean over
+        their runs. Its intervals come from one analysis of the items of all runs
+        (evaluator.statistics.runs); `same_images` says that a gap is over images that are unseen in
+        one turn and seen in others. Rows that are no means over items, and runs without `folder`,
+        have Student's t over blocks, and none for one block; `speaks_of` says so. `sd_blocks`,
+        `min_blocks`, `max_blocks` describe the spread of blocks; `sd_runs`, `min_runs`, `max_runs`
+        the spread of runs within blocks. `fits` are pooled over blocks. Rows of several runs have
+        no `low_fixed` and `high_fixed`.
     """
     groups: dict[str, dict[int, Results]] = {}
-    for place, run in _once(runs).items():
-        groups.setdefault(_key(run, _GROUP), {})[place] = run
+    for index, run in _without_duplicates(runs).items():
+        groups.setdefault(_key(run, _GROUP), {})[index] = run
     names = _names([list(group.values()) for group in groups.values()])
     return [_pooled(group, name) for group, name in zip(groups.values(), names, strict=True)]
 
 
 def differences(entries: Sequence[Results]) -> list[str]:
-    """For each option in which the designs of pooled entries differ, a sentence that they were not
-    averaged."""
+    """What was not averaged.
+
+    Args:
+        entries: from `pool_runs`.
+
+    Returns:
+        A sentence for each option in which the designs of the entries differ.
+    """
     designs = [entry["factors"]["design"] for entry in entries]
     names = dict.fromkeys(name for design in designs for name in design)
-    found = {
-        name: list(dict.fromkeys(_said(design.get(name)) for design in designs)) for name in names
-    }
-    return [
-        f"Not averaged: {name} is {' or '.join(values)}."
-        if max(map(len, values)) <= _LONG
-        else f"Not averaged: {name} differs."
-        for name, values in found.items()
-        if len(values) > 1
-    ]
+    sentences = []
+    for name in names:
+        values = list(dict.fromkeys(_in_words(design.get(name)) for design in designs))
+        if len(values) == 1:
+            continue
+        if max(map(len, values)) <= _LONG:
+            sentences.append(f"Not averaged: {name} is {' or '.join(values)}.")
+        else:
+            sentences.append(f"Not averaged: {name} differs.")
+    return sentences
 
 
 def spread_notes(entries: Sequence[Results]) -> list[str]:
-    """Notes on pooled entries: what ± is over, and whether intervals leave out the variation
-    between trainings."""
+    """What the spread and the intervals of pooled entries leave out.
+
+    Args:
+        entries: from `pool_runs`.
+
+    Returns:
+        Sentences: what ± is over, and whether intervals leave out the variation between trainings.
+    """
     notes = []
     if any(entry["blocks"] > 1 for entry in entries):
         notes.append("± is the standard deviation over blocks.")
@@ -105,18 +127,19 @@ def spread_notes(entries: Sequence[Results]) -> list[str]:
     return notes
 
 
-def _once(runs: Sequence[Results]) -> dict[int, Results]:
+def _without_duplicates(runs: Sequence[Results]) -> dict[int, Results]:
     """The runs by index, without duplicates."""
-    found: dict[str, int] = {}
-    for place, run in enumerate(runs):
+    index_of: dict[str, int] = {}
+    for index, run in enumerate(runs):
         key = _key(run, (*_GROUP, "training_seed", "benchmark"))
-        if key in found:
+        if key in index_of:
             logger.info(f"{run['model']} on {run['benchmark']} is given twice; it counts once.")
-        found.setdefault(key, place)
-    return {place: runs[place] for place in found.values()}
+        index_of.setdefault(key, index)
+    return {index: runs[index] for index in index_of.values()}
 
 
 def _key(run: Results, names: Sequence[str]) -> str:
+    """The factors of these names as text."""
     return json.dumps([run["factors"][name] for name in names], sort_keys=True)
 
 
@@ -124,17 +147,20 @@ def _names(groups: Sequence[Sequence[Results]]) -> list[str]:
     """A name for each entry: that of its model, and the options in which entries of this name
     differ, without long values."""
     models = [_model_name(runs) for runs in groups]
-    options = [_told_apart(runs[0]) for runs in groups]
+    options = [_options(runs[0]) for runs in groups]
     names = []
     for model, own in zip(models, options, strict=True):
-        others = [each for name, each in zip(models, options, strict=True) if name == model]
-        differing = [name for name in own if any(own[name] != other.get(name) for other in others)]
-        said = {name: _said(own[name]) for name in differing}
-        names.append(
-            ", ".join(
-                [model, *(f"{name} {text}" for name, text in said.items() if len(text) <= _LONG)]
-            )
-        )
+        namesakes = []
+        for name, of_other in zip(models, options, strict=True):
+            if name == model:
+                namesakes.append(of_other)
+        parts = [model]
+        for name, value in own.items():
+            text = _in_words(value)
+            differs = any(value != of_other.get(name) for of_other in namesakes)
+            if differs and len(text) <= _LONG:
+                parts.append(f"{name} {text}")
+        names.append(", ".join(parts))
     return names
 
 
@@ -171,17 +197,28 @@ def _folder_pattern(folders: Sequence[str]) -> str:
     return "/".join(PurePath(f"{start}*{end}").parts[-2:])
 
 
-def _told_apart(run: Results) -> dict[str, Any]:
+def _options(run: Results) -> dict[str, Any]:
+    """All options of a run that tell entries apart."""
     return {**run["factors"]["design"], **run["factors"]["treatment"]}
 
 
-def _said(value: Any) -> str:
-    return value or "none" if isinstance(value, str) else json.dumps(value)
+def _in_words(value: Any) -> str:
+    """The value of an option as text."""
+    if isinstance(value, str):
+        return value or "none"
+    return json.dumps(value)
 
 
 def _pooled(members: dict[int, Results], name: str) -> Results:
+    """The entry of some runs, by their index, under a name."""
     runs = list(members.values())
-    first, blocks = runs[0], [_block(run) for run in runs]
+    first = runs[0]
+    blocks = [_block(run) for run in runs]
+    fits = first["fits"]
+    if len(runs) > 1:
+        fits = pooled_loads([run["fits"] for run in runs], blocks, first["rules"]["level"])
+    # The training of a run with a mark is what readers must know of.
+    marked = [run["training"] for run in runs if mark_of(run)]
     entry = {
         **first,
         "model": name,
@@ -191,18 +228,24 @@ def _pooled(members: dict[int, Results], name: str) -> Results:
         "runs": len(runs),
         "blocks": len(set(blocks)),
         "members": list(members),
-        "fits": first["fits"]
-        if len(runs) == 1
-        else pooled_loads([run["fits"] for run in runs], blocks, first["rules"]["level"]),
+        "fits": fits,
+        "training": marked[0] if marked else first["training"],
     }
-    entry["training"] = next((run["training"] for run in runs if mark_of(run)), first["training"])
+    entry.pop("folder", None)
     named = {"model": name, "benchmark": entry["benchmark"]}
     tables = [read_items(run, _block(run)) if len(runs) > 1 else None for run in runs]
+    if len(runs) > 1 and None in tables:
+        logger.warning(
+            f"{name}: the items of some runs are not at hand, so intervals are Student's t over "
+            f"blocks; pool runs with their folders."
+        )
     for part in ("rows", "cells"):
         entry[part] = [{**row, **named} for row in _pooled_rows(runs, part, tables)]
-    entry.pop("folder", None)
     for part in ("unknown_protocols", "not_asked"):
-        entry[part] = {key: value for run in runs for key, value in run.get(part, {}).items()}
+        merged: dict[str, Any] = {}
+        for run in runs:
+            merged |= run.get(part, {})
+        entry[part] = merged
     return entry
 
 
@@ -220,33 +263,38 @@ def _held_out(runs: Sequence[Results]) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
+    """The first three distinct names, and the number of the others."""
     distinct = list(dict.fromkeys(names))
-    return ", ".join(distinct[:3]) + (f" and {len(distinct) - 3} more" if len(distinct) > 3 else "")
+    more = f" and {len(distinct) - 3} more" if len(distinct) > 3 else ""
+    return ", ".join(distinct[:3]) + more
 
 
 def _pooled_rows(
     runs: Sequence[Results], part: str, tables: Sequence[ItemTable | None]
 ) -> list[Row]:
-    groups = by_key(
-        (tuple(row.get(name) for name in LABELS), (i, row))
-        for i, run in enumerate(runs)
-        for row in run[part]
-    )
+    """The pooled rows of a part of the results, `rows` or `cells`."""
+    labelled = []
+    for i, run in enumerate(runs):
+        for row in run[part]:
+            labels = tuple(row.get(name) for name in LABELS)
+            labelled.append((labels, (i, row)))
     blocks = [_block(run) for run in runs]
     level = runs[0]["rules"]["level"]
-    rows = []
-    for members in groups.values():
-        of_runs = [(blocks[i], row) for i, row in members]
+    pooled = []
+    for members in by_key(labelled).values():
+        in_blocks = [(blocks[i], row) for i, row in members]
         scored = [(i, row) for i, row in members if row["value"] is not None]
-        row = {**members[0][1], **_counts([(blocks[i], row) for i, row in scored])}
+        scored_in_blocks = [(blocks[i], row) for i, row in scored]
+        row = {**members[0][1], **_counts(scored_in_blocks)}
         if len(runs) > 1 and scored:
-            row |= _pooled_row(of_runs, [(blocks[i], row) for i, row in scored], level)
-            row |= _analysed([(tables[i], row) for i, row in scored], row["chance"], level)
-        rows.append(cast(Row, row))
-    return rows
+            row |= _from_values(in_blocks, scored_in_blocks, level)
+            row |= _from_items([(tables[i], row) for i, row in scored], row["chance"], level)
+        pooled.append(cast(Row, row))
+    return pooled
 
 
 def _counts(scored: Sequence[tuple[str, Row]]) -> dict[str, Any]:
+    """The numbers of blocks and runs with a value, and no spread yet."""
     return {
         "blocks": len({block for block, _ in scored}),
         "runs": len(scored),
@@ -255,7 +303,7 @@ def _counts(scored: Sequence[tuple[str, Row]]) -> dict[str, Any]:
     }
 
 
-def _pooled_row(
+def _from_values(
     members: Sequence[tuple[str, Row]], scored: Sequence[tuple[str, Row]], level: float
 ) -> dict[str, Any]:
     """What the values of the runs alone give: the mean over blocks, its spread and Student's t over
@@ -268,24 +316,23 @@ def _pooled_row(
     chance = rounded(np.mean(chances)) if chances else None
     ceilings = [row["ceiling"] for row in rows if row.get("ceiling") is not None]
     null = 0.0 if first["unit"] == "difference" else chance
-    tested = null is not None and all(row["p"] is not None for row in rows)
+    is_tested = null is not None and all(row["p"] is not None for row in rows)
     # Statistics of one run do not hold for all runs.
-    of_one = {
-        name: None
-        for name in STATISTICS
-        if name in first and name not in ("unit", "blocks", "runs")
-    }
+    cleared: dict[str, Any] = dict.fromkeys(
+        name for name in STATISTICS if name in first and name not in ("unit", "blocks", "runs")
+    )
     totals: dict[str, int | None] = {}
     for name in _SUMS:
-        counts = [cast(Any, row)[name] for _, row in members if cast(Any, row)[name] is not None]
-        totals[name] = sum(counts) if counts else None
+        counts = [cast(Any, row)[name] for _, row in members]
+        known = [count for count in counts if count is not None]
+        totals[name] = sum(known) if known else None
     return {
-        **of_one,
+        **cleared,
         "value": rounded(mean.value),
         "low": rounded(max(mean.low, least)),
         "high": rounded(min(mean.high, most)),
         "speaks_of": f"{OVER_BLOCKS}; {NEW_TRAININGS}",
-        "p": rounded(mean.p(null)) if tested and null is not None else None,
+        "p": rounded(mean.p(null)) if is_tested and null is not None else None,
         "chance": chance,
         "ceiling": rounded(float(np.mean(ceilings))) if ceilings else None,
         **_of_read_answers(members, rows),
@@ -300,14 +347,15 @@ def _of_read_answers(members: Sequence[tuple[str, Row]], scored: Sequence[Row]) 
     """Of runs in words: the items without a read answer, and the mean value over the others."""
     if "unread" not in scored[0]:
         return {}
-    of_read = [share for row in scored if (share := row.get("value_read")) is not None]
+    shares = [row.get("value_read") for row in scored]
+    known = [share for share in shares if share is not None]
     return {
         "unread": sum(row.get("unread") or 0 for _, row in members),
-        "value_read": rounded(float(np.mean(of_read))) if of_read else None,
+        "value_read": rounded(float(np.mean(known))) if known else None,
     }
 
 
-def _analysed(
+def _from_items(
     scored: Sequence[tuple[ItemTable | None, Row]], chance: float | None, level: float
 ) -> dict[str, Any]:
     """The value and intervals from the items of all runs; {} if some run's items are not at
@@ -315,48 +363,55 @@ def _analysed(
     tables = [table for table, _ in scored if table is not None]
     if len(tables) < len(scored):
         return {}
-    first = scored[0][1]
+    rows = [row for _, row in scored]
+    unit = rows[0]["unit"]
     vocabularies = [table.vocabulary for table in tables]
-    vocabulary = max(sizes[0] for sizes in vocabularies), max(sizes[1] for sizes in vocabularies)
-    if first["is_gap"]:
-        sides = [table.sides_of(row) for table, (_, row) in zip(tables, scored, strict=True)]
-        known_sides = [side for side in sides if side is not None]
-        if len(known_sides) < len(sides):
+    values, objects = (max(sizes) for sizes in zip(*vocabularies, strict=True))
+    if rows[0]["is_gap"]:
+        sides = []
+        for table, row in zip(tables, rows, strict=True):
+            of_run = table.sides_of(row)
+            if of_run is None:
+                return {}
+            sides.append(of_run)
+        gap, same_images = gap_over_runs(sides, level=level, vocabulary=(values, objects))
+        return {**_statistics(gap, unit), "same_images": same_images}
+
+    runs = []
+    for table, row in zip(tables, rows, strict=True):
+        items = table.items_of(row)
+        if items is None:
             return {}
-        estimate, same_images = gap_over_runs(known_sides, level=level, vocabulary=vocabulary)
-        return {**_of_estimate(estimate, first["unit"]), "same_images": same_images}
-    items = [table.items_of(row) for table, (_, row) in zip(tables, scored, strict=True)]
-    known = [each for each in items if each is not None]
-    if len(known) < len(items):
-        return {}
-    share = first["unit"] == "share"
-    null = (
-        0.0 if first["unit"] == "difference" else np.nan if chance is None or not share else chance
+        runs.append(items)
+    null = np.nan
+    if unit == "difference":
+        null = 0.0
+    elif unit == "share" and chance is not None:
+        null = chance
+    mean = mean_over_runs(
+        runs, level=level, vocabulary=(values, objects), share=unit == "share", null=null
     )
-    return _of_estimate(
-        mean_over_runs(known, level=level, vocabulary=vocabulary, share=share, null=null),
-        first["unit"],
-    )
+    return _statistics(mean, unit)
 
 
-def _of_estimate(estimate: Estimate, unit: str) -> dict[str, Any]:
+def _statistics(estimate: Estimate, unit: str) -> dict[str, Any]:
+    """The columns of a row that an estimate gives, within the bounds of its unit."""
     least, most = _BOUNDS[unit]
-    ends = {
-        **{name: max(getattr(estimate, name), least) for name in ("low", "low_wider")},
-        **{name: min(getattr(estimate, name), most) for name in ("high", "high_wider")},
-    }
     return {
         "value": rounded(estimate.value),
-        **{name: rounded(end) for name, end in ends.items()},
+        "low": rounded(max(estimate.low, least)),
+        "low_wider": rounded(max(estimate.low_wider, least)),
+        "high": rounded(min(estimate.high, most)),
+        "high_wider": rounded(min(estimate.high_wider, most)),
         "speaks_of": estimate.speaks_of,
         "p": rounded(estimate.p),
     }
 
 
-def _spread(over: str, found: Spread | None) -> dict[str, float | None]:
-    numbers = (
-        (None, None, None)
-        if found is None
-        else map(rounded, (found.sd, found.least, found.greatest))
-    )
-    return dict(zip((f"sd_{over}", f"min_{over}", f"max_{over}"), numbers, strict=True))
+def _spread(over: str, spread: Spread | None) -> dict[str, float | None]:
+    """The columns of a spread over `blocks` or `runs`; None where there is none."""
+    names = f"sd_{over}", f"min_{over}", f"max_{over}"
+    if spread is None:
+        return dict.fromkeys(names)
+    numbers = spread.sd, spread.least, spread.greatest
+    return dict(zip(names, map(rounded, numbers), strict=True))

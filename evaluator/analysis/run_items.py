@@ -4,7 +4,6 @@ results."""
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,12 +14,15 @@ from evaluator.statistics.runs import RunItems
 from generator.base.clusters import vocabulary_of
 from generator.base.tables import read_csv
 
-_LABELS = ("protocol", "metric", "kind", "skill", "level", "split")
-_COLUMNS = (*_LABELS, "scene_id", "cluster", "bindings", "value")
-_ROUNDING = 2e-6  # values of results have six digits
+_LABELS = ("protocol", "metric", "kind", "skill", "level")
+"""Columns that rows of results and items have in common, besides the split."""
+_COLUMNS = (*_LABELS, "split", "scene_id", "cluster", "bindings", "value")
+"""Columns of items.csv that are kept."""
+_ROUNDING = 2e-6
+"""How far the value of a row may be from the mean of its items; results have six digits."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ItemTable:
     """The scored items of a run, a row for each item and metric."""
 
@@ -29,6 +31,7 @@ class ItemTable:
     value: np.ndarray
     """(n,) the outcome."""
     block: str
+    """The id of the run's block."""
     training: str
     """The training whose model answered; "" for a model without a training seed."""
     partitioned: bool
@@ -40,43 +43,51 @@ class ItemTable:
         return vocabulary_of(self.columns["bindings"].tolist())
 
     def items_of(self, row: Row) -> RunItems | None:
-        """The items of a share or score in results; None for a row that is no mean over items of
-        this table (over n, over categories, over errors or folds)."""
-        if (
-            row["error"]
-            or row["n"] is not None
-            or row["is_gap"]
-            or any(name in row for name in COUNTS)
-        ):
+        """The items of a share or score.
+
+        Args:
+            row: of the run's results.
+
+        Returns:
+            Its items; None for a row that is not a mean over items of this table (over n, over
+            categories, over errors or folds).
+        """
+        if row["is_gap"] or row["value"] is None or _is_over_parts(row):
             return None
-        found = self._select(row, row["split"])
-        if not len(found.outcome) or row["value"] is None:
+        items = self._select(row, row["split"])
+        if not len(items.outcome):
             return None
         # The table must give the value of the row; otherwise the row is a mean of something else.
-        return found if abs(float(found.outcome.mean()) - row["value"]) <= _ROUNDING else None
+        difference = float(items.outcome.mean()) - row["value"]
+        return items if abs(difference) <= _ROUNDING else None
 
     def sides_of(self, gap: Row) -> tuple[RunItems, RunItems] | None:
-        """The items of both splits of a gap; None as in `items_of`."""
-        if gap["error"] or gap["n"] is not None or any(name in gap for name in COUNTS):
+        """The items of both splits of a gap.
+
+        Args:
+            gap: a row of the run's results.
+
+        Returns:
+            The items of its split, and of the split that is subtracted; None as in `items_of`.
+        """
+        if gap["value"] is None or _is_over_parts(gap):
             return None
-        first, second = self._select(gap, gap["split"]), self._select(gap, str(gap["minus"]))
-        if not len(first.outcome) or not len(second.outcome) or gap["value"] is None:
+        first = self._select(gap, gap["split"])
+        second = self._select(gap, str(gap["minus"]))
+        if not len(first.outcome) or not len(second.outcome):
             return None
-        difference = float(first.outcome.mean() - second.outcome.mean())
-        return (first, second) if abs(difference - gap["value"]) <= _ROUNDING else None
+        value = float(first.outcome.mean() - second.outcome.mean())
+        return (first, second) if abs(value - gap["value"]) <= _ROUNDING else None
 
     def _select(self, row: Row, split: str) -> RunItems:
         """The items with the labels of a row; a label without a value selects all items."""
-        mask = np.ones(len(self.value), dtype=bool)
-        labels: dict[str, Any] = {name: row[name] for name in _LABELS[:-1]}  # type: ignore[literal-required]
-        for name, label in labels.items():
-            if label is not None:
-                mask &= self.columns[name] == label
         of_split = self.columns["split"]
-        if self.partitioned and split == FULL:
-            mask &= of_split != UNPARSED
-        else:
-            mask &= of_split == split
+        is_whole = self.partitioned and split == FULL
+        mask = of_split != UNPARSED if is_whole else of_split == split
+        for name in _LABELS:
+            label = row[name]  # type: ignore[literal-required]
+            if label is not None:
+                mask = mask & (self.columns[name] == label)
         return RunItems(
             block=self.block,
             training=self.training,
@@ -87,11 +98,21 @@ class ItemTable:
         )
 
 
-def read_items(results: Results, block: str) -> ItemTable | None:
-    """The items of the run whose results these are; None if its folder is not at hand.
+def _is_over_parts(row: Row) -> bool:
+    """Whether a row is over several numbers of candidates, over categories, errors or folds."""
+    return bool(row["error"]) or row["n"] is not None or any(name in row for name in COUNTS)
 
-    block: the id of the run's block. Scenes are named with their world, so that turns of one world
-    share them.
+
+def read_items(results: Results, block: str) -> ItemTable | None:
+    """The items of a run.
+
+    Args:
+        results: of the run. Their `folder` is where its tables are.
+        block: the id of the run's block.
+
+    Returns:
+        The items, or None if the folder is not at hand. Scenes are named with their world, so that
+        turns of one world share them.
     """
     if not results.get("folder"):
         return None
@@ -99,19 +120,18 @@ def read_items(results: Results, block: str) -> ItemTable | None:
     if not path.exists():
         return None
     table = read_csv(path, dict.fromkeys((*_COLUMNS, "unscored"), pa.string()))
-    columns = {
-        name: strings(table[name])
-        if name in table.column_names
-        else np.full(table.num_rows, "", dtype=object)
-        for name in (*_COLUMNS, "unscored")
-    }
-    scored = (columns.pop("unscored") == "") & (columns["value"] != "")
-    columns = {name: values[scored] for name, values in columns.items()}
+    columns = {}
+    for name in (*_COLUMNS, "unscored"):
+        if name in table.column_names:
+            columns[name] = strings(table[name])
+        else:
+            columns[name] = np.full(table.num_rows, "", dtype=object)
+    is_scored = (columns.pop("unscored") == "") & (columns["value"] != "")
+    columns = {name: values[is_scored] for name, values in columns.items()}
     factors = results["factors"]
     world = str(factors["benchmark"]).rpartition("/")[2]
-    columns["scene_id"] = np.array(
-        [f"{world} {scene}" for scene in columns["scene_id"]], dtype=object
-    )
+    scenes = [f"{world} {scene}" for scene in columns["scene_id"]]
+    columns["scene_id"] = np.array(scenes, dtype=object)
     seed = factors["training_seed"]
     return ItemTable(
         columns=columns,

@@ -54,8 +54,8 @@ def word_overlap(a: str, b: str) -> float:
 def ngram_differences(a: str, b: str, n: int) -> int:
     """Number of n-grams in only one of the two texts, with multiplicity.
 
-    >>> [ngram_differences("a red cube and a blue sphere", "a blue cube and a red sphere", n) for n
-    in (1, 2, 3)]
+    >>> texts = "a red cube and a blue sphere", "a blue cube and a red sphere"
+    >>> [ngram_differences(*texts, n) for n in (1, 2, 3)]
     [0, 4, 8]
     """
     first, second = ngrams(tokens(a), n), ngrams(tokens(b), n)

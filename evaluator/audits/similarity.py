@@ -38,10 +38,10 @@ class SentenceEncoder:
         from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES as TYPES
 
         from evaluator.models.hub import find_source
-        from evaluator.models.pretrained import TOKENIZER, Wanted, load_pretrained, read_pooling
+        from evaluator.models.pretrained import TOKENIZER, LoadTarget, load_pretrained, read_pooling
 
         classes = dict.fromkeys(TYPES, "AutoModel")
-        wanted = Wanted(
+        wanted = LoadTarget(
             "--sentence-encoder", "a sentence encoder", classes, TOKENIZER, unused=("pooler",)
         )
         self._first_token = pools_first_token(

@@ -32,77 +32,102 @@ COLUMNS = (
     "score",
 )
 """The columns that are read; docs/models.md explains them."""
-_OF_ITEMS = ("kind", "skill", "split", "cluster", "protocol")
+_LABELS_OF_ITEMS = ("kind", "skill", "split", "cluster", "protocol")
 NO_SPLIT = "all"
 _SLOT = re.compile(r"c|n|p|context|zsl|[01]|d\d+")
-_TRUE, _FALSE = ("c", "p"), ("n",)
+_TRUE_SLOTS, _FALSE_SLOTS = ("c", "p"), ("n",)
 _PAIRS = "pairs"
 
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of a benchmark (generator.dataset.records.BENCHMARK_TABLES). scores: float64
-    (candidates,), nan for a candidate without a score."""
+    """The tables of a benchmark (generator.dataset.records.BENCHMARK_TABLES)."""
 
     items: pa.Table
+    """A row for each question."""
     candidates: pa.Table
+    """A row for each candidate, a pair of an image and a text."""
     texts: pa.Table
+    """The text of each candidate."""
     scores: np.ndarray
+    """Score of each candidate, float64 (candidates,); nan for a candidate without a score."""
+
+    def by_name(self) -> dict[str, pa.Table]:
+        """The tables by their names in a benchmark."""
+        return {"items": self.items, "candidates": self.candidates, "texts": self.texts}
 
 
 def benchmark_tables(table: pa.Table, path: Path, probabilities: bool) -> Tables:
-    """Items, candidates, texts and scores of a table with the columns COLUMNS. Each row becomes a
+    """Convert rows of candidates to items, candidates, texts and scores. Each row becomes a
     candidate and a text.
 
-    Scores are nan if the table has none, because its questions are not asked yet. Raises UserError
-    for other missing columns, invalid values, and rows that contradict each other.
+    Args:
+        table: A table with the columns COLUMNS. It needs `item`, `protocol`, and `slot` or `truth`;
+            without `score`, scores are nan, since its questions are not asked yet.
+        path: The file of the table, for messages.
+        probabilities: Whether scores are probabilities, to be compared as log-odds.
+
+    Raises:
+        UserError: A column is missing, a value is invalid, or rows contradict each other.
+
+    >>> rows = {"item": ["1", "1"], "protocol": ["binary"] * 2, "truth": [True, False]}
+    >>> benchmark_tables(pa.table(rows), Path("x"), False).candidates["slot"].to_pylist()
+    ['c', 'n']
     """
-    require(table, ["item", "protocol"], path)
-    if not {"slot", "truth"} & set(table.column_names):
-        require(table, ["slot"], path)
-    rows = pd.DataFrame(
-        {name: texts(table, name) for name in COLUMNS if name not in (*COUNTS, "truth", "score")}
-    )
-    rows["truth"] = truths(table, "truth", path)
-    _check(rows["item"] != "", path, "has no item; give each question an id")
-    for name in _OF_ITEMS:
-        rows[name] = _of_items(rows, name, path)
-    _check(rows["protocol"] != "", path, "has no protocol")
-    for protocol in sorted(set(rows["protocol"])):
-        find_protocol(protocol)  # raises UserError for an unknown one
-    _complete(rows, path)
-    _check_pairs(rows, path)
-    rows = rows.rename(columns={"image": "scene_id", "item": "item_id", "cluster": "cluster_id"})
+    rows = _read_rows(table, path)
     rows["text_id"] = [f"{row:08d}" for row in range(len(rows))]
     for name in COUNTS:
         rows[name] = pd.array(numbers(table, name, path)).astype("Int64")
-    first = rows.drop_duplicates("item_id").set_index("item_id").sort_index()
-    captions = (
-        rows[rows["truth"] & rows["slot"].isin(("c", "0"))]
-        .drop_duplicates("item_id")
-        .set_index("item_id")
-    )
-    items = first.assign(
-        scene_id=captions["scene_id"].reindex(first.index).fillna(first["scene_id"])
-    ).reset_index()
-    items["cluster_id"] = items["cluster_id"].where(items["cluster_id"] != "", items["scene_id"])
-    items["split"] = items["split"].replace("", NO_SPLIT)
+    # In a benchmark, `kind` is a column of items and another of candidates.
     candidates = rows.drop(columns="kind").rename(columns={"candidate_kind": "kind"})
     return Tables(
-        _table(items, ITEMS),
-        _table(candidates, CANDIDATES),
-        _table(rows, TEXTS),
-        scores(table, path, probabilities),
+        items=_table(_items(rows), ITEMS),
+        candidates=_table(candidates, CANDIDATES),
+        texts=_table(rows, TEXTS),
+        scores=scores(table, path, probabilities),
     )
 
 
-def _check(right: pd.Series, path: Path, said: str) -> None:
-    """Raises UserError for the first row where `right` is False."""
-    if not right.all():
-        raise UserError(f"Row {right.argmin() + 1} of {path} {said}.")
+def _read_rows(table: pa.Table, path: Path) -> pd.DataFrame:
+    """The rows of a table under a benchmark's names of columns, with slots, truths, images and
+    labels filled in and checked."""
+    require(table, ["item", "protocol"], path)
+    if not {"slot", "truth"} & set(table.column_names):
+        require(table, ["slot"], path)
+    text_columns = [name for name in COLUMNS if name not in (*COUNTS, "truth", "score")]
+    rows = pd.DataFrame({name: texts(table, name) for name in text_columns})
+    rows["truth"] = truths(table, "truth", path)
+    _check(rows["item"] != "", path, "has no item; give each question an id")
+    for name in _LABELS_OF_ITEMS:
+        rows[name] = _label_of_items(rows, name, path)
+    _check(rows["protocol"] != "", path, "has no protocol")
+    for protocol in sorted(set(rows["protocol"])):
+        find_protocol(protocol)  # raises UserError for an unknown one
+    _fill_slots_and_truths(rows, path)
+    _fill_images(rows)
+    _check_pairs(rows, path)
+    return rows.rename(columns={"image": "scene_id", "item": "item_id", "cluster": "cluster_id"})
 
 
-def _of_items(rows: pd.DataFrame, name: str, path: Path) -> pd.Series:
+def _items(rows: pd.DataFrame) -> pd.DataFrame:
+    """A row for each item, sorted by its id: the labels of its first candidate, and the image of
+    its caption."""
+    first = rows.drop_duplicates("item_id").set_index("item_id").sort_index()
+    captions = rows[rows["truth"] & rows["slot"].isin(("c", "0"))].drop_duplicates("item_id")
+    images = captions.set_index("item_id")["scene_id"].reindex(first.index)
+    items = first.assign(scene_id=images.fillna(first["scene_id"])).reset_index()
+    items["cluster_id"] = items["cluster_id"].where(items["cluster_id"] != "", items["scene_id"])
+    items["split"] = items["split"].replace("", NO_SPLIT)
+    return items
+
+
+def _check(is_valid: pd.Series, path: Path, fault: str) -> None:
+    """Raise UserError for the first row that is not valid."""
+    if not is_valid.all():
+        raise UserError(f"Row {is_valid.argmin() + 1} of {path} {fault}.")
+
+
+def _label_of_items(rows: pd.DataFrame, name: str, path: Path) -> pd.Series:
     """The label of each row's item, "" if no row of the item has a label. Raises UserError if its
     rows differ."""
     known = rows[name].where(rows[name] != "")
@@ -117,46 +142,56 @@ def _of_items(rows: pd.DataFrame, name: str, path: Path) -> pd.Series:
     return labels.fillna("")
 
 
-def _complete(rows: pd.DataFrame, path: Path) -> None:
-    """Fill in missing slots, truths and images of candidates from their other columns. An image
-    without an id gets the id of its item; in `pairs`, with the image's number. Raises UserError if
-    a slot or truth cannot be derived."""
-    pairs = rows["protocol"] == _PAIRS
-    slots = rows["slot"].map(lambda slot: not slot or _SLOT.fullmatch(slot) is not None)
-    if not slots.all():
+def _fill_slots_and_truths(rows: pd.DataFrame, path: Path) -> None:
+    """Fill in missing slots and truths from each other. Raises UserError if that is not
+    possible."""
+    is_pair = rows["protocol"] == _PAIRS
+    is_known_slot = rows["slot"].map(lambda slot: not slot or _SLOT.fullmatch(slot) is not None)
+    if not is_known_slot.all():
+        row = int(is_known_slot.argmin())
         raise UserError(
-            f"Expected a slot c, n, p, context, zsl, 0, 1, d1, d2 … in row {slots.argmin() + 1} of "
-            f"{path}, got '{rows['slot'][slots.argmin()]}'."
+            f"Expected a slot c, n, p, context, zsl, 0, 1, d1, d2 … in row {row + 1} of "
+            f"{path}, got '{rows['slot'][row]}'."
         )
-    for slot, told in (("c", True), ("n", False)):
-        rows.loc[~pairs & (rows["slot"] == "") & (rows["truth"] == told), "slot"] = slot
-    _check(~pairs | (rows["slot"] != ""), path, "needs 0 or 1, the number of the caption")
+
+    # A text without a slot is a caption if it is true, and a negative if it is false.
+    for slot, truth in (("c", True), ("n", False)):
+        rows.loc[~is_pair & (rows["slot"] == "") & (rows["truth"] == truth), "slot"] = slot
+    _check(~is_pair | (rows["slot"] != ""), path, "needs 0 or 1, the number of the caption")
     _check(rows["slot"] != "", path, "needs a slot or a truth")
-    untold = rows["truth"].isna()
-    numbered = pairs & rows["image"].isin(("0", "1")) & rows["slot"].isin(("0", "1"))
-    rows.loc[untold & ~pairs & rows["slot"].isin(_TRUE), "truth"] = True
-    rows.loc[untold & ~pairs & rows["slot"].isin(_FALSE), "truth"] = False
-    rows.loc[untold & numbered, "truth"] = rows["image"] == rows["slot"]
-    untold = rows["truth"].isna()
-    if untold.any():
-        row = int(untold.argmax())
-        more = " or the number of its image, 0 or 1" if pairs.iat[row] else ""
+
+    # The slots c, p and n have one truth. In a pair, caption k is true of image k alone.
+    has_no_truth = rows["truth"].isna()
+    is_numbered = is_pair & rows["image"].isin(("0", "1")) & rows["slot"].isin(("0", "1"))
+    rows.loc[has_no_truth & ~is_pair & rows["slot"].isin(_TRUE_SLOTS), "truth"] = True
+    rows.loc[has_no_truth & ~is_pair & rows["slot"].isin(_FALSE_SLOTS), "truth"] = False
+    rows.loc[has_no_truth & is_numbered, "truth"] = rows["image"] == rows["slot"]
+    has_no_truth = rows["truth"].isna()
+    if has_no_truth.any():
+        row = int(has_no_truth.argmax())
+        or_number = " or the number of its image, 0 or 1" if is_pair.iat[row] else ""
         raise UserError(
-            f"Row {row + 1} of {path} needs a truth{more}: slot '{rows['slot'].iat[row]}' can be "
-            f"true or false."
+            f"Row {row + 1} of {path} needs a truth{or_number}: slot '{rows['slot'].iat[row]}' can "
+            f"be true or false."
         )
     rows["truth"] = rows["truth"].astype(bool)
-    number = rows["slot"].where(rows["truth"], rows["slot"].map({"0": "1", "1": "0"}))
-    unnamed = pairs & rows["image"].isin(("", "0", "1"))
-    rows.loc[unnamed, "image"] = rows["item"] + "/" + number
+
+
+def _fill_images(rows: pd.DataFrame) -> None:
+    """Give an image without an id the id of its item; in a pair, with the image's number."""
+    is_pair = rows["protocol"] == _PAIRS
+    other_slot = rows["slot"].map({"0": "1", "1": "0"})
+    image_number = rows["slot"].where(rows["truth"], other_slot)
+    is_unnamed = is_pair & rows["image"].isin(("", "0", "1"))
+    rows.loc[is_unnamed, "image"] = rows["item"] + "/" + image_number
     rows["image"] = rows["image"].where(rows["image"] != "", rows["item"])
 
 
 def _check_pairs(rows: pd.DataFrame, path: Path) -> None:
-    """Raises UserError if a caption of a pair of images has two scores with the same image."""
+    """Raise UserError if a caption of a pair of images has two scores with the same image."""
     pairs = rows[rows["protocol"] == _PAIRS]
-    again = pairs[pairs.duplicated(["item", "slot", "truth"])]
-    for row in again.head(1).to_dict("records"):
+    duplicates = pairs[pairs.duplicated(["item", "slot", "truth"])]
+    for row in duplicates.head(1).to_dict("records"):
         whose = "its own" if row["truth"] else "the other"
         raise UserError(
             f"Item '{row['item']}' of {path} has several scores of caption {row['slot']} with "
@@ -177,41 +212,47 @@ def _table(rows: pd.DataFrame, schema: pa.Schema) -> pa.Table:
     return pa.table([column(field) for field in schema], schema=schema)
 
 
-_PLACES = [f"c{caption}_i{image}" for caption in "01" for image in "01"]
+_SCORE_COLUMNS = [f"c{caption}_i{image}" for caption in "01" for image in "01"]
 _LABEL = r"^(?P<item>.+)_c(?P<slot>[01])_i(?P<image>[01])$"
 
 
 def one_row_a_candidate(table: pa.Table, path: Path) -> pa.Table:
-    """Convert one of two layouts to the columns of docs/models.md; other tables are returned
-    unchanged.
+    """Convert two layouts of scores of pairs to the columns of docs/models.md.
 
-    Columns c0_i0, c0_i1, c1_i0, c1_i1: the scores of caption k with image i, a row for each item
-    (column `item` or
-    `id`). Columns `label`, such as 17_c0_i1 (item 17, caption 0, image 1), and `score`, as
-    Winoground's authors publish
-    them. Renames a column `id` to `item`. Raises UserError for a label of another form.
+    - Columns c0_i0, c0_i1, c1_i0, c1_i1: the scores of caption k with image i, a row for each item
+      (column `item` or `id`).
+    - Columns `label`, such as 17_c0_i1 (item 17, caption 0, image 1), and `score`, as Winoground's
+      authors publish them.
+
+    Args:
+        table: The table; one of another layout is returned unchanged.
+        path: Its file, for messages.
+
+    Returns:
+        A row for each candidate. A column `id` is renamed to `item`.
+
+    Raises:
+        UserError: A label has another form.
     """
     if "id" in table.column_names and "item" not in table.column_names:
-        table = table.rename_columns(
-            ["item" if name == "id" else name for name in table.column_names]
-        )
-    names = set(table.column_names)
-    if names.issuperset((*_PLACES, "item")):
+        names = ["item" if name == "id" else name for name in table.column_names]
+        table = table.rename_columns(names)
+    columns = set(table.column_names)
+    if columns.issuperset((*_SCORE_COLUMNS, "item")):
         rows = table.to_pandas().drop(columns=["protocol", "slot", "image"], errors="ignore")
-        others = [name for name in rows if name not in _PLACES]
-        rows = rows.melt(others, _PLACES, "label", "score")
+        other_columns = [name for name in rows if name not in _SCORE_COLUMNS]
+        rows = rows.melt(other_columns, _SCORE_COLUMNS, "label", "score")
         rows["label"] = rows.pop("item").astype(str) + "_" + rows["label"]
-    elif {"label", "score"} <= names and "item" not in names:
+    elif {"label", "score"} <= columns and "item" not in columns:
         rows = table.to_pandas()
     else:
         return table
-    found = rows["label"].astype(str).str.extract(_LABEL)
-    wrong = found["item"].isna()
-    if wrong.any():
+    parts = rows["label"].astype(str).str.extract(_LABEL)
+    is_wrong = parts["item"].isna()
+    if is_wrong.any():
         raise UserError(
             f"Expected labels such as 17_c0_i1 (item, caption, image) in the column 'label' of "
-            f"{path}, got '{rows['label'][wrong.argmax()]}'."
+            f"{path}, got '{rows['label'][is_wrong.argmax()]}'."
         )
-    return pa.Table.from_pandas(
-        rows.drop(columns="label").assign(**found, protocol=_PAIRS), preserve_index=False
-    )
+    converted = rows.drop(columns="label").assign(**parts, protocol=_PAIRS)
+    return pa.Table.from_pandas(converted, preserve_index=False)

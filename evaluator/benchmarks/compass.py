@@ -1,120 +1,146 @@
-"""COMPASS's compositional integration (anonymous, 2026): a JSON file for each image, captions and
-negatives by number of atoms."""
+"""Reads COMPASS's compositional integration (anonymous, 2026): a JSON file for each image, captions
+and negatives by number of atoms."""
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evaluator.benchmarks.files import json_rows
-from evaluator.benchmarks.question import Question, Shown
+from evaluator.benchmarks.question import (
+    ImageRef,
+    Omissions,
+    Origin,
+    PublishedQuestion,
+    QuestionLabels,
+    TextDetails,
+)
 from evaluator.benchmarks.reading import YES
 from generator.base.errors import UserError
 
 _LEVELS = {"l2-OA": "OA", "l2-OR": "OR", "l3": "OAR"}
-_TYPES = ("object", "attribute", "relation")
+"""Folder → level: captions of objects with attributes, with relations, or with both."""
+_ATOM_TYPES = ("object", "attribute", "relation")
 _CAPTIONS, _NEGATIVES = "gt-caption", "compositional-integration"
-NO_CAPTION, NO_COMPOSED, NO_DECOMPOSED = (
-    "it has no caption",
-    "it has no negative",
-    "it has no decomposed caption",
-)
+NO_CAPTION = "it has no caption"
+NO_COMPOSED = "it has no negative"
+NO_DECOMPOSED = "it has no decomposed caption"
 COMPLETE = "complete"
 """Label of questions: whether their n atoms have n negatives and n decomposed captions."""
 
 
-def read_compass(path: Path) -> Iterator[Question]:
-    """Yields the questions of the folder that has `gt-caption` and `compositional-integration`: a
-    caption with its negatives, and decomposed captions with their negatives. The number of objects,
-    attributes and relations is the number of decomposed captions that replace one.
+def read_compass(path: Path) -> Iterator[PublishedQuestion]:
+    """Yield the questions of the folder that has `gt-caption` and `compositional-integration`.
 
-    Raises UserError if the folders are missing, and for files of another form.
+    A question is a caption with its negatives, and decomposed captions with their negatives. The
+    number of objects, attributes and relations is the number of decomposed captions that replace
+    one.
+
+    Raises:
+        UserError: The folders are missing, or a file has another form.
     """
-    folders = [(level, path / _NEGATIVES / level / "composed") for level in _LEVELS]
-    if not any(folder.is_dir() for _, folder in folders):
+    folders = {level: path / _NEGATIVES / level for level in _LEVELS}
+    if not any((folder / "composed").is_dir() for folder in folders.values()):
         raise UserError(
             f"{path} has no questions: expected folders such as {_NEGATIVES}/l3/composed and "
             f"{_CAPTIONS}/l3 of COMPASS in it."
         )
-    for level, folder in folders:
-        for file in sorted(folder.glob("[!.]*.json")):
-            captions = _by_atoms(path / _CAPTIONS / level / file.name)
-            decomposed = _by_atoms(path / _NEGATIVES / level / "decomposed" / file.name)
-            for n, negatives in _by_atoms(file).items():
-                yield _question(
-                    file,
-                    level,
-                    n,
-                    captions.get(n),
-                    _texts(negatives, file, n),
-                    decomposed.get(n) or [],
-                )
+    for level, folder in folders.items():
+        for file in sorted((folder / "composed").glob("[!.]*.json")):
+            captions = _read_by_atoms(path / _CAPTIONS / level / file.name)
+            decomposed = _read_by_atoms(folder / "decomposed" / file.name)
+            for atoms, negatives in _read_by_atoms(file).items():
+                texts = _check_texts(negatives, f"for {atoms} atoms in {file}")
+                entry = _Entry(file, level, atoms, captions.get(atoms), texts)
+                yield _question(entry, decomposed.get(atoms) or [])
 
 
-def _question(
-    file: Path, level: str, n: str, caption: Any, negatives: list[str], parts: Any
-) -> Question:
-    place = f"Complexity {n} of {file}"
-    shown = Shown((f"{file.stem}.jpg", f"VG_100K/{file.stem}.jpg", f"VG_100K_2/{file.stem}.jpg"))
-    told = [("c", True, caption), *(("n", False, text) for text in negatives)]
-    types: Counter[str] = Counter()
+@dataclass(frozen=True)
+class _Entry:
+    """The captions about an image that have the same number of atoms."""
+
+    file: Path
+    """The file of the negatives; its name is the image's."""
+    level: str
+    """A key of _LEVELS."""
+    atoms: str
+    """The number of atoms, in digits."""
+    caption: Any
+    """The true caption; None if the file has none."""
+    negatives: list[str]
+    """The negatives of the caption."""
+
+
+def _question(entry: _Entry, parts: Any) -> PublishedQuestion:
+    """The question of an entry and its decomposed captions."""
+    place = f"Complexity {entry.atoms} of {entry.file}"
+
+    # The caption and its negatives, then each decomposed caption, in a slot of its own, and its.
+    rows: list[tuple[str, bool, Any]] = [("c", True, entry.caption)]
+    rows += [("n", False, text) for text in entry.negatives]
+    type_counts: Counter[str] = Counter()
     for number, part in enumerate(parts, 1):
-        type_, true, false = _part(part, place)
-        types[type_] += 1
-        told += [(f"d{number}", True, true), *((f"d{number}", False, text) for text in false)]
-    if caption is not None and not (isinstance(caption, str) and caption):
-        raise UserError(f"{place} has the caption {caption!r:.80}; expected a text.")
-    slots, truth, texts = zip(*told, strict=True)
-    whole = len(negatives) == len(parts) == int(n)
-    return Question(
-        f"{level}/{file.stem}/{n}",
-        (shown,),
-        texts,
-        (truth,),
-        place,
-        file,
-        kind="composed",
+        atom_type, true, negatives = _parse_part(part, place)
+        type_counts[atom_type] += 1
+        rows.append((f"d{number}", True, true))
+        rows += [(f"d{number}", False, text) for text in negatives]
+    if entry.caption is not None and not (isinstance(entry.caption, str) and entry.caption):
+        raise UserError(f"{place} has the caption {entry.caption!r:.80}; expected a text.")
+    slots, truth, texts = zip(*rows, strict=True)
+
+    excluded = ""
+    if entry.caption is None:
+        excluded = NO_CAPTION
+    elif not entry.negatives:
+        excluded = NO_COMPOSED
+    elif not parts:
+        excluded = NO_DECOMPOSED
+    is_complete = len(entry.negatives) == len(parts) == int(entry.atoms)
+    name = entry.file.stem
+    objects, attributes, relations = (type_counts[atom_type] for atom_type in _ATOM_TYPES)
+    return PublishedQuestion(
+        item=f"{entry.level}/{name}/{entry.atoms}",
+        images=(ImageRef((f"{name}.jpg", f"VG_100K/{name}.jpg", f"VG_100K_2/{name}.jpg")),),
+        texts=texts,
+        truth=(truth,),
         protocol="integration",
-        slots=slots,
-        level=_LEVELS[level],
-        counts=(types[_TYPES[0]], types[_TYPES[1]], types[_TYPES[2]]),
-        labels={COMPLETE: YES if whole else "no"},
-        excluded=NO_CAPTION
-        if caption is None
-        else NO_COMPOSED
-        if not negatives
-        else NO_DECOMPOSED
-        if not parts
-        else "",
+        origin=Origin(place, entry.file),
+        labels=QuestionLabels(kind="composed", filterable={COMPLETE: YES if is_complete else "no"}),
+        details=TextDetails(
+            slots=slots, level=_LEVELS[entry.level], counts=(objects, attributes, relations)
+        ),
+        omissions=Omissions(excluded=excluded),
     )
 
 
-def _part(part: Any, place: str) -> tuple[str, str, list[str]]:
+def _parse_part(part: Any, place: str) -> tuple[str, str, list[str]]:
     """The type of atom that a decomposed caption replaces, the caption and its negatives."""
-    if isinstance(part, dict) and part.get("replaced") in _TYPES:
-        texts = [(true, false) for true, false in part.items() if true != "replaced"]
-        if len(texts) == 1 and isinstance(texts[0][1], list) and texts[0][1]:
-            return part["replaced"], texts[0][0], _texts(texts[0][1], place, "")
+    if isinstance(part, dict) and part.get("replaced") in _ATOM_TYPES:
+        captions = [caption for caption in part if caption != "replaced"]
+        if len(captions) == 1:
+            negatives = part[captions[0]]
+            if isinstance(negatives, list) and negatives:
+                return part["replaced"], captions[0], _check_texts(negatives, f"in {place}")
     raise UserError(
         f'{place} has {part!r:.80}; expected {{"caption": [negatives], "replaced": '
-        f"{'|'.join(_TYPES)}}}."
+        f"{'|'.join(_ATOM_TYPES)}}}."
     )
 
 
-def _texts(values: Any, file: Path | str, n: str) -> list[str]:
-    if not isinstance(values, list) or not all(isinstance(each, str) and each for each in values):
-        raise UserError(
-            f"Expected a list of texts {f'for {n} atoms ' if n else ''}in {file}, got "
-            f"{values!r:.80}."
-        )
+def _check_texts(values: Any, where: str) -> list[str]:
+    if not isinstance(values, list) or not all(isinstance(text, str) and text for text in values):
+        raise UserError(f"Expected a list of texts {where}, got {values!r:.80}.")
     return list(values)
 
 
-def _by_atoms(file: Path) -> dict[str, Any]:
+def _read_by_atoms(file: Path) -> dict[str, Any]:
     """The entries of a file by number of atoms; empty if the file does not exist."""
-    found = dict(json_rows(file)) if file.is_file() else {}
-    if not all(key.isascii() and key.isdigit() for key in found):
+    if not file.is_file():
+        return {}
+    entries = dict(json_rows(file))
+    if not all(key.isascii() and key.isdigit() for key in entries):
         raise UserError(
-            f"Expected numbers of atoms as the keys of {file}, got {', '.join(found):.80}."
+            f"Expected numbers of atoms as the keys of {file}, got {', '.join(entries):.80}."
         )
-    return found
+    return entries

@@ -4,119 +4,150 @@ caption of a region and several negatives."""
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from evaluator.benchmarks.files import Record, box_of, files_under, records_of
-from evaluator.benchmarks.question import Question, Shown
+from evaluator.benchmarks.question import (
+    ImageRef,
+    Omissions,
+    PublishedQuestion,
+    QuestionLabels,
+    TextDetails,
+)
 from generator.base.errors import UserError
 
 _PRODUCTIVITY = re.compile(r"prod_vg_hard_negs_(atom|swap|negate)_complexity_(\d+)")
 _SYSTEMATICITY = re.compile(r"syst_vg_hard_negs_(seen|unseen)_compounds_in_(\w+)")
 _KINDS = {"atom": "atom", "swap": "swap", "negate": "neg"}
-_BOX = ("x", "y", "width", "height")
-_FOLDERS = ("VG_100K", "VG_100K_2")
+"""Kind of negatives in a file's name → the kind in results."""
+_BOX_COLUMNS = ("x", "y", "width", "height")
+_IMAGE_FOLDERS = ("VG_100K", "VG_100K_2")
 NO_NEGATIVE = "it has no negative of this kind"
 CORPUS = "corpus"
 """Label of systematicity's questions: the training corpus."""
-BOTH = "both"
+BOTH, ALL = "both", "all"
+"""Kinds of questions that ask a caption with the negatives of all its other questions."""
+
+_Caption = tuple[int, str, str]
+"""A productivity caption: its number of atoms, the id of its image, and its text."""
 
 
-def read_crepe(path: Path) -> Iterator[Question]:
-    """Yields the questions of files with their published names. A productivity caption with
-    negatives of all three kinds is also asked with all negatives; a systematicity caption is also
-    asked with both kinds.
+def read_crepe(path: Path) -> Iterator[PublishedQuestion]:
+    """Yield the questions of files with their published names.
 
-    Raises UserError for files with other names, and as `records_of`.
+    A productivity caption with negatives of all three kinds is also asked with all negatives; a
+    systematicity caption is also asked with both kinds.
+
+    Raises:
+        UserError: A file has another name, or as `records_of`.
     """
-    texts_of: dict[tuple[str, ...], dict[str, Question]] = defaultdict(dict)
+    questions_of_caption: dict[_Caption, dict[str, PublishedQuestion]] = defaultdict(dict)
     for file in files_under(path, (".csv", ".json")):
-        if found := _PRODUCTIVITY.fullmatch(file.stem):
-            kind, n = _KINDS[found[1]], int(found[2])
+        productivity = _PRODUCTIVITY.fullmatch(file.stem)
+        systematicity = _SYSTEMATICITY.fullmatch(file.stem)
+        if productivity:
+            form = _Form("productivity", _KINDS[productivity[1]], atoms=int(productivity[2]))
             for record in records_of(file):
-                question = _question(
-                    record, "productivity", kind, _negatives(record, "hard_negs"), n=n
-                )
-                if not question.excluded:
-                    texts_of[(str(n), question.images[0].id, question.texts[0])][kind] = question
+                question = _question(record, form, _read_negatives(record, "hard_negs"))
+                if not question.omissions.excluded:
+                    caption = int(productivity[2]), question.images[0].id, question.texts[0]
+                    questions_of_caption[caption][form.kind] = question
                 yield question
-        elif found := _SYSTEMATICITY.fullmatch(file.stem):
+        elif systematicity:
             for record in records_of(file):
-                yield from _systematicity(record, found[1], found[2])
+                yield from _systematicity_questions(record, systematicity[1], systematicity[2])
         else:
             raise UserError(
-                f"{file} is no file of CREPE: expected prod_vg_hard_negs_KIND_complexity_N or "
+                f"{file} is not a file of CREPE: expected prod_vg_hard_negs_KIND_complexity_N or "
                 f"syst_vg_hard_negs_SPLIT_compounds_in_CORPUS."
             )
-    for of_kind in texts_of.values():
-        if len(of_kind) == len(_KINDS):
-            yield _of_all_kinds(of_kind)
+    for question_of_kind in questions_of_caption.values():
+        if len(question_of_kind) == len(_KINDS):
+            yield _question_of_all_kinds(question_of_kind)
 
 
-def _systematicity(record: Record, split: str, corpus: str) -> Iterator[Question]:
-    negatives = {kind: _negatives(record, f"valid_hard_negs_{kind}") for kind in ("atom", "comp")}
-    negatives[BOTH] = [*negatives["atom"], *negatives["comp"]] if all(negatives.values()) else []
+@dataclass(frozen=True)
+class _Form:
+    """What the questions of one file, or one kind of negatives, have in common."""
+
+    protocol: str
+    """productivity or systematicity."""
+    kind: str
+    """The kind of negatives."""
+    split: str = ""
+    """seen or unseen; "" for productivity."""
+    atoms: int | None = None
+    """Number of atoms of the caption; None for systematicity."""
+    corpus: str = ""
+    """The training corpus; "" for productivity."""
+
+
+def _systematicity_questions(
+    record: Record, split: str, corpus: str
+) -> Iterator[PublishedQuestion]:
+    """The questions of a row: with negatives of each kind, and with both kinds."""
+    negatives = {
+        kind: _read_negatives(record, f"valid_hard_negs_{kind}") for kind in ("atom", "comp")
+    }
+    has_both = all(negatives.values())
+    negatives[BOTH] = [*negatives["atom"], *negatives["comp"]] if has_both else []
     for kind, texts in negatives.items():
-        yield _question(record, "systematicity", kind, texts, split=split, corpus=corpus)
+        form = _Form("systematicity", kind, split=split, corpus=corpus)
+        yield _question(record, form, texts)
 
 
-def _question(
-    record: Record,
-    protocol: str,
-    kind: str,
-    negatives: list[str],
-    split: str = "",
-    n: int | None = None,
-    corpus: str = "",
-) -> Question:
-    image = record.text("image_id")
-    shown = Shown(
-        (*(f"{folder}/{image}.jpg" for folder in _FOLDERS), f"{image}.jpg"),
-        box=box_of(record, _BOX),
-    )
-    return Question(
-        f"{record.file.stem}/{record.key}/{kind}",
-        (shown,),
-        (record.text("caption"), *negatives),
-        place=record.place,
-        file=record.file,
-        kind=kind,
-        split=split,
-        protocol=protocol,
-        counts=(n, None, None),
-        again=kind == BOTH,
-        labels={CORPUS: corpus} if corpus else {},
-        excluded="" if negatives else NO_NEGATIVE,
+def _question(record: Record, form: _Form, negatives: list[str]) -> PublishedQuestion:
+    file = f"{record.text('image_id')}.jpg"
+    image_names = (*(f"{folder}/{file}" for folder in _IMAGE_FOLDERS), file)
+    return PublishedQuestion(
+        item=f"{record.file.stem}/{record.key}/{form.kind}",
+        images=(ImageRef(image_names, box=box_of(record, _BOX_COLUMNS)),),
+        texts=(record.text("caption"), *negatives),
+        protocol=form.protocol,
+        origin=record.origin,
+        labels=QuestionLabels(
+            kind=form.kind,
+            split=form.split,
+            filterable={CORPUS: form.corpus} if form.corpus else {},
+        ),
+        # CREPE counts atoms of all types together; they stand where other benchmarks count objects.
+        details=TextDetails(counts=(form.atoms, None, None)),
+        omissions=Omissions(
+            excluded="" if negatives else NO_NEGATIVE, is_duplicate=form.kind == BOTH
+        ),
     )
 
 
-def _of_all_kinds(of_kind: dict[str, Question]) -> Question:
-    first = next(iter(of_kind.values()))
+def _question_of_all_kinds(question_of_kind: Mapping[str, PublishedQuestion]) -> PublishedQuestion:
+    """The question of a caption with the negatives of all its questions."""
+    questions = list(question_of_kind.values())
+    first = questions[0]
+    negatives = [text for question in questions for text in question.texts[1:]]
     return replace(
         first,
-        item=f"{first.item.rsplit('/', 1)[0]}/all",
-        texts=(first.texts[0], *(text for each in of_kind.values() for text in each.texts[1:])),
-        kind="all",
-        again=True,
+        item=f"{first.item.rsplit('/', 1)[0]}/{ALL}",
+        texts=(first.texts[0], *negatives),
+        labels=replace(first.labels, kind=ALL),
+        omissions=replace(first.omissions, is_duplicate=True),
     )
 
 
-def _negatives(record: Record, column: str) -> list[str]:
+def _read_negatives(record: Record, column: str) -> list[str]:
     """The distinct texts of a list: JSON, or in CSV a Python literal. Raises UserError for anything
     else."""
-    value: Any = record.value(column)
-    if isinstance(value, str):
+    texts: Any = record.value(column)
+    if isinstance(texts, str):
         try:
-            value = ast.literal_eval(value)
+            texts = ast.literal_eval(texts)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
-            value = None
-    if not isinstance(value, list | tuple) or not all(
-        isinstance(each, str) and each for each in value
-    ):
+            texts = None
+    is_list = isinstance(texts, list | tuple)
+    if not is_list or not all(isinstance(text, str) and text for text in texts):
         raise UserError(
             f"{record.place} has {record.value(column)!r:.80} as its '{column}'; expected a list "
             f"of texts."
         )
-    return list(dict.fromkeys(value))
+    return list(dict.fromkeys(texts))

@@ -8,28 +8,45 @@ from typing import Any
 
 import pyarrow as pa
 
-from evaluator.benchmarks.question import Box, Cell, Question, Shown
+from evaluator.benchmarks.question import (
+    Box,
+    Cell,
+    ImageRef,
+    Origin,
+    PublishedQuestion,
+    QuestionLabels,
+    TextDetails,
+)
 from evaluator.benchmarks.tables import TABLES, read_table
 from generator.base.errors import UserError
 from generator.base.files import parse_json
 from generator.base.limits import MOST_LIST, read_text
 from generator.base.tables import read_batches, read_schema
 
-_ROWS = 64  # in a batch; rows may hold images
+_ROWS_IN_BATCH = 64
+"""Rows of Parquet in memory at once: few, since a row may hold images."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """A row of a file; `key` identifies it within the file."""
+    """A row of a file."""
 
     file: Path
+    """The file."""
     key: str
+    """Identifies the row in its file: its index from 0, or its key in a JSON object."""
     values: dict[str, Any]
+    """The row's values by column."""
 
     @property
     def place(self) -> str:
         """The row's key and file, for messages."""
         return f"Row {self.key} of {self.file}"
+
+    @property
+    def origin(self) -> Origin:
+        """The row as the origin of a question."""
+        return Origin(self.place, self.file)
 
     def has(self, name: str) -> bool:
         """Whether the row has a value in this column."""
@@ -38,9 +55,9 @@ class Record:
     def value(self, name: str) -> Any:
         """The value of a column. Raises UserError if the row has none."""
         if not self.has(name):
-            found = ", ".join(self.values) or "nothing"
+            columns = ", ".join(self.values) or "nothing"
             raise UserError(
-                f"{self.place} has no '{name}' (it has {found}); give the files that the authors "
+                f"{self.place} has no '{name}' (it has {columns}); give the files that the authors "
                 f"publish."
             )
         return self.values[name]
@@ -65,156 +82,194 @@ class Record:
 
 
 def read_records(path: Path, listed: Sequence[str] = ()) -> Iterator[Record]:
-    """Yields the rows of a file, or of the files in a folder and its subfolder `data`, sorted by
-    path.
+    """Yield the rows of a file, or of the files in a folder and its subfolder `data`, by path.
 
-    JSON holds a list of objects, or an object of objects by key; with `listed`, a row may be a list
-    of values with these names. Image columns of Parquet (structs with `bytes`) become cells. Raises
-    UserError if there are no files, or they cannot be read.
+    JSON holds a list of objects, or an object of objects by key. Image columns of Parquet (structs
+    with `bytes`) become cells.
+
+    Args:
+        path: The file or folder.
+        listed: Names for the values of a JSON row that is a list of as many values.
+
+    Raises:
+        UserError: There are no files, or they cannot be read.
     """
     if path.is_file() and path.suffix.lower() in TABLES:
         files = [path]
     else:
         folders = [path, path / "data"] if path.is_dir() else []
-        files = sorted(
-            each
-            for folder in folders
-            for each in folder.glob("[!.]*")
-            if each.suffix.lower() in TABLES
-        )
-    for file in _some(files, path, TABLES):
+        visible = [file for folder in folders for file in folder.glob("[!.]*")]
+        files = sorted(file for file in visible if file.suffix.lower() in TABLES)
+    _check_any(files, path, TABLES)
+    for file in files:
         yield from records_of(file, listed)
 
 
 def files_under(path: Path, suffixes: Sequence[str]) -> list[Path]:
     """The file `path`, or the files with these suffixes in a folder and its subfolders, sorted by
     path. Raises UserError if there are none."""
-    found = [path] if path.is_file() else [each for each in path.rglob("[!.]*") if each.is_file()]
-    return _some(sorted(each for each in found if each.suffix.lower() in suffixes), path, suffixes)
+    everything = [path] if path.is_file() else path.rglob("[!.]*")
+    visible = [file for file in everything if file.is_file()]
+    files = sorted(file for file in visible if file.suffix.lower() in suffixes)
+    _check_any(files, path, suffixes)
+    return files
 
 
 def records_of(file: Path, listed: Sequence[str] = ()) -> Iterator[Record]:
-    """Yields the rows of one file. listed: names for the values of a row that is a list. Raises
+    """Yield the rows of one file. listed: names for the values of a row that is a list. Raises
     UserError as `read_records`."""
-    if file.suffix.lower() == ".json":
-        for key, values in json_rows(file):
-            if isinstance(values, list) and len(values) == len(listed):
-                values = dict(zip(listed, values, strict=True))
-            if not isinstance(values, dict):
-                form = f"a list of {', '.join(listed)}" if listed else "an object"
-                raise UserError(f"Expected {form} as row {key} of {file}, got {values!r:.80}.")
-            yield Record(file, key, dict(values))
-    elif file.suffix.lower() == ".parquet":
-        yield from _parquet(file)
+    suffix = file.suffix.lower()
+    if suffix == ".json":
+        yield from _json_records(file, listed)
+    elif suffix == ".parquet":
+        yield from _parquet_records(file)
     else:
         for number, values in enumerate(read_table(file).to_pylist()):
             yield Record(file, str(number), values)
 
 
-def json_rows(file: Path, empty: bool = False) -> list[tuple[str, Any]]:
-    """The elements of a JSON list or object, with their indices or keys. Raises UserError for a
-    file without elements, except for an empty list if `empty`."""
+def _json_records(file: Path, listed: Sequence[str]) -> Iterator[Record]:
+    for key, values in json_rows(file):
+        if isinstance(values, list) and len(values) == len(listed):
+            values = dict(zip(listed, values, strict=True))
+        if not isinstance(values, dict):
+            form = f"a list of {', '.join(listed)}" if listed else "an object"
+            raise UserError(f"Expected {form} as row {key} of {file}, got {values!r:.80}.")
+        yield Record(file, key, dict(values))
+
+
+def json_rows(file: Path, may_be_empty: bool = False) -> list[tuple[str, Any]]:
+    """The elements of a JSON list or object, with their indices or keys.
+
+    Args:
+        file: The file.
+        may_be_empty: Whether an empty list is allowed.
+
+    Raises:
+        UserError: The file is damaged, or has no elements.
+    """
     try:
         data = parse_json(read_text(file, MOST_LIST), file)
     except ValueError as error:
         raise UserError(f"{file} is damaged ({error}); fetch it again.") from None
-    rows = (
-        data.items()
-        if isinstance(data, dict)
-        else enumerate(data)
-        if isinstance(data, list)
-        else ()
-    )
-    found = [(str(key), values) for key, values in rows]
-    if not found and not (empty and data == []):
+    rows: list[tuple[str, Any]] = []
+    if isinstance(data, dict):
+        rows = [(str(key), values) for key, values in data.items()]
+    elif isinstance(data, list):
+        rows = [(str(number), values) for number, values in enumerate(data)]
+    if not rows and not (may_be_empty and data == []):
         raise UserError(f"{file} has no rows; expected a list of objects, or an object of objects.")
-    return found
+    return rows
 
 
-def _some(files: list[Path], path: Path, suffixes: Sequence[str]) -> list[Path]:
+def _check_any(files: list[Path], path: Path, suffixes: Sequence[str]) -> None:
     if not files:
         raise UserError(
             f"{path} has no questions: expected a file that ends in {', '.join(suffixes)}, or a "
             f"folder of such files."
         )
-    return files
 
 
-def _parquet(file: Path) -> Iterator[Record]:
-    number = 0
-    for batch in read_batches(file, read_schema(file).names, _ROWS):
-        columns = [_cells_of(batch, name, file, number) for name in batch.schema.names]
-        for values in zip(*columns, strict=True):
-            yield Record(file, str(number), dict(zip(batch.schema.names, values, strict=True)))
-            number += 1
+def _parquet_records(file: Path) -> Iterator[Record]:
+    rows_before = 0
+    for batch in read_batches(file, read_schema(file).names, _ROWS_IN_BATCH):
+        names = batch.schema.names
+        columns = [_column_values(batch, name, file, rows_before) for name in names]
+        for number, values in enumerate(zip(*columns, strict=True), rows_before):
+            yield Record(file, str(number), dict(zip(names, values, strict=True)))
+        rows_before += batch.num_rows
 
 
-def _cells_of(batch: pa.RecordBatch, name: str, file: Path, before: int) -> list[Any]:
+def _column_values(batch: pa.RecordBatch, name: str, file: Path, rows_before: int) -> list[Any]:
+    """The values of a column; images as cells, so that they are read again only when needed."""
     column = batch.column(name)
     if not pa.types.is_struct(column.type) or column.type.get_field_index("bytes") < 0:
         return list(column.to_pylist())
-    images = column.field("bytes").to_pylist()
-    return [
-        None if image is None else Cell(file, before + row, name, hashlib.sha256(image).hexdigest())
-        for row, image in enumerate(images)
-    ]
+    cells: list[Cell | None] = []
+    for row, image in enumerate(column.field("bytes").to_pylist(), rows_before):
+        if image is None:
+            cells.append(None)
+        else:
+            cells.append(Cell(file, row, name, hashlib.sha256(image).hexdigest()))
+    return cells
 
 
-BOX = ("bbox_x", "bbox_y", "bbox_w", "bbox_h")
+BOX_COLUMNS = ("bbox_x", "bbox_y", "bbox_w", "bbox_h")
 
 
 @dataclass(frozen=True)
 class Columns:
     """Reads questions whose images and texts are columns. With two images, text k is true of image
-    k. slots: of the texts of one image; texts in slot `n` are false, others are true.
+    k.
 
-    kind: columns that name the kind of question; empty: the file's name is the kind. item: the
-        column with the
-    question's id, None: the row's key; the file's name is put before it unless both `item` and
-    `kind` are given. boxed:
-    show only the box in the columns `bbox_…`. listed: names for the values of rows that are lists.
+    >>> Columns(("filename",), ("caption", "negative_caption")).slots
+    ('c', 'n')
     """
 
     images: tuple[str, ...]
+    """The columns of one or two images: names of files, URLs, or cells of Parquet."""
     texts: tuple[str, ...]
+    """The columns of the texts."""
     kind: tuple[str, ...] = ()
+    """Columns that name the kind of question together; (): the file's name is the kind."""
     item: str | None = None
+    """The column with the question's id; None: the row's key. The file's name is put before it
+    unless both `item` and `kind` are set, since ids of several files may be equal."""
     boxed: bool = False
+    """Whether only the box in the columns BOX_COLUMNS is shown."""
     protocol: str = "binary"
+    """The protocol that asks questions with one image."""
     slots: tuple[str, ...] = ("c", "n")
+    """The slots of the texts of one image; texts in the slot `n` are false, others are true."""
     listed: tuple[str, ...] = ()
+    """Names for the values of rows that are lists."""
 
-    def __call__(self, path: Path) -> Iterator[Question]:
-        """Yields the questions of a file, or of the files of a folder. Raises UserError for
+    def __call__(self, path: Path) -> Iterator[PublishedQuestion]:
+        """Yield the questions of a file, or of the files of a folder. Raises UserError for
         unreadable files and missing columns."""
         for record in read_records(path, self.listed):
             yield self.question(record)
 
-    def question(self, record: Record) -> Question:
-        """The question of a row."""
-        box = box_of(record, BOX) if self.boxed else None
-        shown = tuple(_shown(record, column, box) for column in self.images)
-        stem, one = record.file.stem, len(shown) == 1
+    def question(self, record: Record) -> PublishedQuestion:
+        """The question of a row. Raises UserError if a column is missing."""
+        box = box_of(record, BOX_COLUMNS) if self.boxed else None
+        images = tuple(_image_ref(record, column, box) for column in self.images)
         texts = tuple(record.text(column) for column in self.texts)
+
+        # Two images keep the default truth: text k is true of image k alone.
+        truth: tuple[tuple[bool, ...], ...] = ()
+        slots: tuple[str, ...] = ()
+        if len(images) == 1:
+            truth = (tuple(slot != "n" for slot in self.slots),)
+            slots = self.slots
+
+        file_name = record.file.stem
         key = record.text(self.item) if self.item else record.key
-        return Question(
-            key if self.item and self.kind else f"{stem}/{key}",
-            shown,
-            texts,
-            (tuple(slot != "n" for slot in self.slots),) if one else (),
-            record.place,
-            record.file,
-            kind=" ".join(record.text(column) for column in self.kind) or stem,
+        kind = " ".join(record.text(column) for column in self.kind)
+        return PublishedQuestion(
+            item=key if self.item and self.kind else f"{file_name}/{key}",
+            images=images,
+            texts=texts,
+            truth=truth,
             protocol=self.protocol,
-            slots=self.slots if one else (),
+            origin=record.origin,
+            labels=QuestionLabels(kind=kind or file_name),
+            details=TextDetails(slots=slots),
         )
 
 
 def box_of(record: Record, names: tuple[str, str, str, str]) -> Box | None:
-    """The box of four columns with left edge, upper edge, width and height in pixels; None if a
-    column is empty.
+    """The box in four columns of a row.
 
-    Raises UserError for a box without pixels.
+    Args:
+        record: The row.
+        names: The columns of the left edge, the upper edge, the width and the height in pixels.
+
+    Returns:
+        None if a column is empty.
+
+    Raises:
+        UserError: The box has no pixels, or a value is not a whole number.
     """
     if not all(record.has(name) for name in names):
         return None
@@ -226,19 +281,17 @@ def box_of(record: Record, names: tuple[str, str, str, str]) -> Box | None:
     return left, upper, left + width, upper + height
 
 
-def _shown(record: Record, column: str, box: Box | None) -> Shown:
+def _image_ref(record: Record, column: str, box: Box | None) -> ImageRef:
     value = record.value(column)
-    return (
-        Shown(cell=value, box=box)
-        if isinstance(value, Cell)
-        else Shown((name_of(str(value)),), box=box)
-    )
+    if isinstance(value, Cell):
+        return ImageRef(cell=value, box=box)
+    return ImageRef((image_name(str(value)),), box=box)
 
 
-def name_of(image: str) -> str:
+def image_name(image: str) -> str:
     """The file name of an image; for a URL, its last part.
 
-    >>> name_of("https://there.org/images/7.jpg"), name_of("VG_100K/7.jpg")
+    >>> image_name("https://there.org/images/7.jpg"), image_name("VG_100K/7.jpg")
     ('7.jpg', 'VG_100K/7.jpg')
     """
     return image.rsplit("/", 1)[1] if "://" in image else image

@@ -4,75 +4,81 @@ second file with the hard positives, row by row."""
 from collections.abc import Iterator
 from pathlib import Path
 
-from evaluator.benchmarks.files import BOX, Record, box_of, files_under, records_of
-from evaluator.benchmarks.question import Question, Shown
+from evaluator.benchmarks.files import BOX_COLUMNS, Record, box_of, files_under, records_of
+from evaluator.benchmarks.question import (
+    ImageRef,
+    PublishedQuestion,
+    QuestionLabels,
+    TextDetails,
+)
 from generator.base.errors import UserError
 
-_SETS = {
+_LABELS_OF_FILE = {
     "vl_checklist_attributes": ("replace", "attribute"),
     "vl_checklist_relations": ("replace", "relation"),
     "vl_checklist_objects": ("replace", "object"),
     "visual_genome_attribution": ("swap", "attribute"),
 }
 """File name → kind and skill of its questions."""
-_SWAPPED, _FOLDER = ".swapped", "swapped_data"
+_SWAPPED_SUFFIX, _SWAPPED_FOLDER = ".swapped", "swapped_data"
 
 
-def read_hard_positives(path: Path) -> Iterator[Question]:
-    """Yields the questions of a file or folder. The hard positives of data/X.json are in
+def read_hard_positives(path: Path) -> Iterator[PublishedQuestion]:
+    """Yield the questions of a file or folder. The hard positives of data/X.json are in
     swapped_data/X.json, or in X.swapped.json beside it.
 
-    Raises UserError if they are missing, or if the two files differ in images or negatives.
+    Raises:
+        UserError: They are missing, or the two files differ in images or negatives.
     """
     for file in files_under(path, (".json",)):
-        if file.stem.endswith(_SWAPPED) or file.parent.name == _FOLDER:
+        if file.stem.endswith(_SWAPPED_SUFFIX) or file.parent.name == _SWAPPED_FOLDER:
             continue
-        twin = _twin(file)
-        originals, positives = list(records_of(file)), list(records_of(twin))
+        positives_file = _find_positives(file)
+        originals, positives = list(records_of(file)), list(records_of(positives_file))
         if len(originals) != len(positives):
             raise UserError(
-                f"{file} has {len(originals):,} rows and {twin} {len(positives):,}; give two files "
-                f"of one version."
+                f"{file} has {len(originals):,} rows and {positives_file} {len(positives):,}; give "
+                f"two files of one version."
             )
-        kind, skill = _SETS.get(file.stem, (file.stem, ""))
+        kind, skill = _LABELS_OF_FILE.get(file.stem, (file.stem, ""))
+        labels = QuestionLabels(kind=kind, skill=skill)
         for original, positive in zip(originals, positives, strict=True):
-            yield _question(original, positive, kind, skill)
+            yield _question(original, positive, labels)
 
 
-def _twin(file: Path) -> Path:
-    places = (
-        file.parent.parent / _FOLDER / file.name,
-        file.parent / _FOLDER / file.name,
-        file.with_name(f"{file.stem}{_SWAPPED}.json"),
+def _find_positives(file: Path) -> Path:
+    """The file of the hard positives of a file."""
+    candidates = (
+        file.parent.parent / _SWAPPED_FOLDER / file.name,
+        file.parent / _SWAPPED_FOLDER / file.name,
+        file.with_name(f"{file.stem}{_SWAPPED_SUFFIX}.json"),
     )
-    for place in places:
-        if place.is_file():
-            return place
-    raise UserError(f"{file} has no hard positives: expected them in {places[0]} or {places[2]}.")
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    raise UserError(
+        f"{file} has no hard positives: expected them in {candidates[0]} or {candidates[2]}."
+    )
 
 
-def _question(original: Record, positive: Record, kind: str, skill: str) -> Question:
+def _question(original: Record, positive: Record, labels: QuestionLabels) -> PublishedQuestion:
     for name in ("image_path", "false_caption"):
         if original.text(name) != positive.text(name):
             raise UserError(
                 f"{original.place} has the {name} '{original.text(name)}', row {positive.key} of "
                 f"{positive.file} '{positive.text(name)}'; give two files of one version."
             )
-    shown = Shown((original.text("image_path"),), box=box_of(original, BOX))
-    texts = (
-        original.text("true_caption"),
-        original.text("false_caption"),
-        positive.text("true_caption"),
-    )
-    return Question(
-        f"{original.file.stem}/{original.key}",
-        (shown,),
-        texts,
-        ((True, False, True),),
-        original.place,
-        original.file,
-        kind=kind,
-        skill=skill,
+    return PublishedQuestion(
+        item=f"{original.file.stem}/{original.key}",
+        images=(ImageRef((original.text("image_path"),), box=box_of(original, BOX_COLUMNS)),),
+        texts=(
+            original.text("true_caption"),
+            original.text("false_caption"),
+            positive.text("true_caption"),
+        ),
+        truth=((True, False, True),),
         protocol="hard_positives",
-        slots=("c", "n", "p"),
+        origin=original.origin,
+        labels=labels,
+        details=TextDetails(slots=("c", "n", "p")),
     )

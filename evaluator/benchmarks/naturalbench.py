@@ -6,30 +6,39 @@ from dataclasses import replace
 from pathlib import Path
 
 from evaluator.benchmarks.files import Columns, Record, read_records
-from evaluator.benchmarks.question import Question
+from evaluator.benchmarks.question import Omissions, PublishedQuestion
 from generator.base.errors import UserError
 
-_ROW = Columns(("Image_0", "Image_1"), ("Question_0", "Question_1"), ("Source",))
+_COLUMNS = Columns(("Image_0", "Image_1"), ("Question_0", "Question_1"), ("Source",))
 _ANSWERS = {"yes": True, "no": False}
+_OWN_QUESTION = [[True, False], [False, True]]
+"""Answers by image and question, if question k is true of image k."""
+_OTHER_QUESTION = [[False, True], [True, False]]
 
 
-def read_yes_no(path: Path) -> Iterator[Question]:
-    """Yields two images with a question each; its answer is yes only for its own image. The kind is
+def read_yes_no(path: Path) -> Iterator[PublishedQuestion]:
+    """Yield two images with a question each; its answer is yes only for its own image. The kind is
     the `Source`.
 
-    Excludes multiple-choice questions, and questions with the same answer for both images. Raises
-    UserError for rows of another form.
+    Excludes multiple-choice questions, and questions with the same answer for both images.
+
+    Raises:
+        UserError: A row has another form.
     """
     for record in read_records(path):
-        question = _ROW.question(record)
+        question = _COLUMNS.question(record)
         if record.text("Question_Type") != "yes_no":
-            yield replace(question, excluded="it has options to choose from")
+            yield replace(question, omissions=Omissions("it has options to choose from"))
             continue
-        yes = [[_is_yes(record, f"Image_{image}_Question_{k}") for k in (0, 1)] for image in (0, 1)]
-        if yes == [[False, True], [True, False]]:
+        answers = [
+            [_is_yes(record, f"Image_{image}_Question_{number}") for number in (0, 1)]
+            for image in (0, 1)
+        ]
+        if answers == _OTHER_QUESTION:
+            # Questions take the place of texts: text k is true of image k alone.
             question = replace(question, texts=question.texts[::-1])
-        elif yes != [[True, False], [False, True]]:
-            question = replace(question, excluded="both images answer a question alike")
+        elif answers != _OWN_QUESTION:
+            question = replace(question, omissions=Omissions("both images answer a question alike"))
         yield question
 
 

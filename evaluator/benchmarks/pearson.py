@@ -6,79 +6,101 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluator.benchmarks.files import files_under, records_of
-from evaluator.benchmarks.question import Question
+from evaluator.benchmarks.question import (
+    Omissions,
+    Origin,
+    PublishedQuestion,
+    QuestionLabels,
+    TextDetails,
+)
 
 NO_TRUTH = "its prompts lack its label"
 ALSO_TRUE = "a wrong label that is true of the image"
-_OPPOSITE = {"left": "right", "right": "left"}
+_OPPOSITES = {"left": "right", "right": "left"}
+_SINGLE = "single"
+"""The kind of the labels of single objects, which share a file."""
 
 
 @dataclass(frozen=True)
 class _Label:
-    """The true label of some images. also_true: other labels that are true of these images. hard:
-    hard negative → its kind of error."""
+    """The true label of some images."""
 
     name: str
+    """The label, such as "red cube" or "cube left sphere"."""
     kind: str
+    """single, two-object or relational."""
     cluster: str
+    """Equal for labels of the same objects."""
     also_true: tuple[str, ...]
-    hard: dict[str, str]
+    """Other labels that are true of these images."""
+    hard_negatives: dict[str, str]
+    """Wrong label → its kind of error; labels that are not listed are distractors."""
 
 
-def read_pearson(path: Path) -> Iterator[Question]:
-    """Yields a question for each label, to be asked of each image in its folders: "a photo of a red
-    cube" against the other prompts of its file. File names give the label, such as
-    red_cube_blue_sphere.csv or cube_left_sphere.csv; one file has all single objects. Drops other
-    true prompts. Scenes of the same objects are one cluster.
+def read_pearson(path: Path) -> Iterator[PublishedQuestion]:
+    """Yield a question for each label, about each image in its folders: "a photo of a red cube"
+    against the other prompts of its file.
 
-    Raises UserError for a file without the column class_name.
+    File names give the label, such as red_cube_blue_sphere.csv or cube_left_sphere.csv; one file
+    has all single objects. Drops other true prompts. Scenes of the same objects are one cluster.
+
+    Raises:
+        UserError: A file has no column class_name.
     """
     for file in files_under(path, (".csv",)):
         names = list(dict.fromkeys(record.text("class_name") for record in records_of(file)))
-        for label in _labels(file.stem, names):
+        for label in _parse_labels(file.stem, names):
             yield _question(file, label, names)
 
 
-def _labels(stem: str, names: list[str]) -> list[_Label]:
-    match stem.split("_"):
+def _parse_labels(file_name: str, names: list[str]) -> list[_Label]:
+    """The labels that a file asks about. names: all labels in the file."""
+    match file_name.split("_"):
         case [color, shape, color2, shape2]:
-            hard = {f"{color2} {shape}": "color", f"{color} {shape2}": "shape"}
-            cluster = " ".join([*sorted((color, color2)), *sorted((shape, shape2))])
-            return [
-                _Label(f"{color} {shape}", "two-object", cluster, (f"{color2} {shape2}",), hard)
-            ]
-        case [shape, ("left" | "right") as relation, other]:
-            opposite = _OPPOSITE[relation]
-            hard = {f"{shape} {opposite} {other}": "flip", f"{other} {relation} {shape}": "order"}
-            converse = f"{other} {opposite} {shape}"
-            return [
-                _Label(
-                    f"{shape} {relation} {other}",
-                    "relational",
-                    " ".join(sorted((shape, other))),
-                    (converse,),
-                    hard,
-                )
-            ]
-    return [_Label(name, "single", name, (), dict.fromkeys(names, "label")) for name in names]
+            colors, shapes = sorted((color, color2)), sorted((shape, shape2))
+            two_objects = _Label(
+                name=f"{color} {shape}",
+                kind="two-object",
+                cluster=" ".join(colors + shapes),
+                also_true=(f"{color2} {shape2}",),
+                hard_negatives={f"{color2} {shape}": "color", f"{color} {shape2}": "shape"},
+            )
+            return [two_objects]
+        case [shape, ("left" | "right") as relation, shape2]:
+            opposite = _OPPOSITES[relation]
+            relational = _Label(
+                name=f"{shape} {relation} {shape2}",
+                kind="relational",
+                cluster=" ".join(sorted((shape, shape2))),
+                also_true=(f"{shape2} {opposite} {shape}",),
+                hard_negatives={
+                    f"{shape} {opposite} {shape2}": "flip",
+                    f"{shape2} {relation} {shape}": "order",
+                },
+            )
+            return [relational]
+    return [_Label(name, _SINGLE, name, (), dict.fromkeys(names, "label")) for name in names]
 
 
-def _question(file: Path, label: _Label, names: list[str]) -> Question:
+def _question(file: Path, label: _Label, names: list[str]) -> PublishedQuestion:
     wrong = [name for name in names if name not in (label.name, *label.also_true)]
-    stem = label.name if label.kind == "single" else file.stem
-    return Question(
-        stem,
-        (),
-        tuple(_prompt(name) for name in (label.name, *wrong)),
-        place=f"The prompts of '{label.name}' in {file}",
-        file=file,
-        cluster=label.cluster,
-        kind=label.kind,
+    has_truth = label.name in names
+    dropped = len(names) - len(wrong) - has_truth
+    # Single objects share a file, so the label itself names the question and its folder.
+    item = label.name if label.kind == _SINGLE else file.stem
+    error_kinds = [label.hard_negatives.get(name, "distractor") for name in wrong]
+    return PublishedQuestion(
+        item=item,
+        images=(),
+        texts=tuple(_prompt(name) for name in (label.name, *wrong)),
         protocol="gzsl",
-        candidate_kinds=("", *(label.hard.get(name, "distractor") for name in wrong)),
-        excluded="" if label.name in names else NO_TRUTH,
-        lacking=(ALSO_TRUE,) * (len(names) - len(wrong) - (label.name in names)),
-        folders=tuple(dict.fromkeys((f"{stem}/{label.name}", stem, label.name))),
+        image_folders=tuple(dict.fromkeys((f"{item}/{label.name}", item, label.name))),
+        origin=Origin(f"The prompts of '{label.name}' in {file}", file),
+        labels=QuestionLabels(kind=label.kind, cluster=label.cluster),
+        details=TextDetails(error_kinds=("", *error_kinds)),
+        omissions=Omissions(
+            excluded="" if has_truth else NO_TRUTH, dropped_texts=(ALSO_TRUE,) * dropped
+        ),
     )
 
 
@@ -87,6 +109,7 @@ def _prompt(name: str) -> str:
     >>> _prompt("red cube"), _prompt("cube left sphere")
     ('a photo of a red cube', 'a photo of a cube to the left of a sphere')
     """
-    words = name.split()
-    related = len(words) == 3 and words[1] in _OPPOSITE
-    return f"a photo of a {f'{words[0]} to the {words[1]} of a {words[2]}' if related else name}"
+    match name.split():
+        case [first, ("left" | "right") as relation, second]:
+            return f"a photo of a {first} to the {relation} of a {second}"
+    return f"a photo of a {name}"

@@ -6,36 +6,43 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from evaluator.benchmarks.files import read_records
-from evaluator.benchmarks.question import Question, Shown
+from evaluator.benchmarks.question import ImageRef, PublishedQuestion, QuestionLabels
 
 WORLD = "world"
 """Label of questions: the environment of the image."""
 _COLUMNS = ("character_texture", "character_name", "character2_texture", "character2_name")
 
 
-def read_pug_spare(path: Path) -> Iterator[Question]:
-    """Yields a question for each row of labels.csv or PUG_SPARE.csv: "red deer stag and blue fox"
-    against the exchanged colours. Questions of the same two animals with the same two colours, in
-    any order, are one cluster. Raises UserError for missing columns.
+def read_pug_spare(path: Path) -> Iterator[PublishedQuestion]:
+    """Yield a question for each row of labels.csv or PUG_SPARE.csv: "red deer stag and blue fox"
+    against the exchanged colours.
+
+    Questions of the same two animals with the same two colours, in any order, are one cluster.
+
+    Raises:
+        UserError: A column is missing.
     """
     for record in read_records(path):
-        first, one, second, other = (_words(record.text(name)) for name in _COLUMNS)
+        color, animal, color2, animal2 = (_split_words(record.text(name)) for name in _COLUMNS)
         world, file = record.text("world_name"), record.text("filename")
-        yield Question(
-            f"{world}/{file}",
-            (Shown((f"{world}/{file}", file)),),
-            (f"{first} {one} and {second} {other}", f"{second} {one} and {first} {other}"),
-            place=record.place,
-            file=record.file,
-            cluster="+".join([*sorted((one, other)), *sorted((first, second))]),
-            kind=world,
-            labels={WORLD: world},
+        animals, colors = sorted((animal, animal2)), sorted((color, color2))
+        yield PublishedQuestion(
+            item=f"{world}/{file}",
+            images=(ImageRef((f"{world}/{file}", file)),),
+            texts=(
+                f"{color} {animal} and {color2} {animal2}",
+                f"{color2} {animal} and {color} {animal2}",
+            ),
+            origin=record.origin,
+            labels=QuestionLabels(
+                kind=world, cluster="+".join(animals + colors), filterable={WORLD: world}
+            ),
         )
 
 
-def _words(name: str) -> str:
+def _split_words(name: str) -> str:
     """
-    >>> _words("DeerStag")
+    >>> _split_words("DeerStag")
     'deer stag'
     """
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()

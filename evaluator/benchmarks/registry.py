@@ -1,7 +1,11 @@
 """Opens published benchmarks by name: built-in layouts, tables, and benchmarks that installed
-packages add."""
+packages add.
 
-import tempfile
+To add a benchmark, add an entry to LAYOUTS. If its files are not columns of images and texts, write
+a function of its own that yields questions, in a file of its own. A package adds one by an entry
+point of the group PLUGINS.
+"""
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
@@ -15,12 +19,13 @@ from evaluator.benchmarks.compass import COMPLETE, read_compass
 from evaluator.benchmarks.crepe import CORPUS, read_crepe
 from evaluator.benchmarks.files import Columns
 from evaluator.benchmarks.hard_positives import read_hard_positives
+from evaluator.benchmarks.in_memory import BenchmarkInMemory
 from evaluator.benchmarks.mmvp import read_mmvp
 from evaluator.benchmarks.naturalbench import read_yes_no
 from evaluator.benchmarks.pearson import read_pearson
-from evaluator.benchmarks.pictures import External, Finder, Picture, Pictures
+from evaluator.benchmarks.pictures import ImageFinder, Picture, Pictures, PublishedBenchmark
 from evaluator.benchmarks.pug_spare import WORLD, read_pug_spare
-from evaluator.benchmarks.question import Question, candidates_of
+from evaluator.benchmarks.question import PublishedQuestion, make_candidate_table
 from evaluator.benchmarks.reading import PRESENT, READING, Layout, parse_filters, read_questions
 from evaluator.benchmarks.tables import read_table, require, texts
 from evaluator.benchmarks.vl_checklist import read_vl_checklist
@@ -28,14 +33,14 @@ from evaluator.benchmarks.vsr import read_vsr
 from generator.base.errors import UserError, did_you_mean
 from generator.base.paths import file_in
 from generator.dataset.reader import Benchmark
-from generator.dataset.records import BENCHMARK_TABLES
 from generator.dataset.writer import write_benchmark
 
 PLUGINS = "jackalope.benchmarks"
 """Group of entry points through which other packages add benchmarks: functions of the type
 Reader."""
 TABLE = "table"
-Reader = Callable[[Path, Path | None], External]
+"""Name of a benchmark that is a table of the user's own (docs/external.md)."""
+Reader = Callable[[Path, Path | None], PublishedBenchmark]
 """(file or folder, folder of images or None) → the benchmark."""
 
 
@@ -64,7 +69,7 @@ LAYOUTS = {
         averages=True,
         sizes=_SUGARCREPE,
     ),
-    "crepe": Layout(read_crepe, labels=(CORPUS,), one=(CORPUS,), averages=True),
+    "crepe": Layout(read_crepe, labels=(CORPUS,), single_value_labels=(CORPUS,), averages=True),
     "vl_checklist": Layout(read_vl_checklist, averages=True),
     "hard_positives": Layout(
         read_hard_positives,
@@ -111,60 +116,82 @@ LAYOUTS = {
 
 
 @dataclass(frozen=True)
-class Source:
-    """A dataset's folder, or with a `name` the files of a published benchmark. images: the folder
-    of its images, None: see `Finder`. filters: leave out questions
-    (evaluator.benchmarks.reading)."""
+class BenchmarkSource:
+    """Where questions are read from: the folder of a dataset, or the files of a published
+    benchmark."""
 
     path: Path
+    """The dataset's folder, or the file or folder that the authors publish."""
     name: str | None = None
+    """Name of the published benchmark; None for a dataset."""
     images: Path | None = None
+    """Folder of a published benchmark's images; None: see `ImageFinder`."""
     filters: tuple[str, ...] = ()
+    """Filters NAME or NAME=VALUE, which leave out questions (evaluator.benchmarks.reading)."""
 
     def __str__(self) -> str:
         return str(self.path) if self.name is None else f"{self.name}:{self.path}"
 
     def record(self) -> dict[str, Any]:
-        """The entries `dataset` and `external` of run.json."""
+        """The entries `dataset` and `external` of run.json; one of them is None."""
         path = str(self.path.resolve())
         if self.name is None:
             return {"dataset": path, "external": None}
-        images = None if self.images is None else str(self.images.resolve())
         external = {
             "name": self.name,
             "path": path,
-            "images": images,
+            "images": None if self.images is None else str(self.images.resolve()),
             "filters": list(self.filters),
         }
         return {"dataset": None, "external": external}
 
 
-def external_source(text: str, images: Path | None, filters: Sequence[str] = ()) -> Source | None:
-    """The published benchmark that NAME:PATH names; None for a folder or a URL. Raises UserError
-    for an unknown NAME."""
+def external_source(
+    text: str, images: Path | None, filters: Sequence[str] = ()
+) -> BenchmarkSource | None:
+    """The published benchmark that NAME:PATH names.
+
+    Args:
+        text: What the user gave as the dataset.
+        images: Folder of its images; None: see `ImageFinder`.
+        filters: Filters NAME or NAME=VALUE.
+
+    Returns:
+        None if `text` is an existing path, another path or a URL.
+
+    Raises:
+        UserError: No benchmark has this NAME.
+
+    >>> str(external_source("sugarcrepe:data", None))
+    'sugarcrepe:data'
+    >>> external_source("s3://bucket/dataset", None) is None
+    True
+    """
     name, colon, path = text.partition(":")
     if not colon or not path or Path(text).exists() or path.startswith("//") or "/" in name:
         return None
     _check_known(name)
-    return Source(Path(path), name, images, tuple(filters))
+    return BenchmarkSource(Path(path), name, images, tuple(filters))
 
 
-def open_external(source: Source) -> tuple[Pictures, Benchmark]:
-    """The images and the questions of a published benchmark; all but the images are in memory.
+def open_external(source: BenchmarkSource) -> tuple[Pictures, Benchmark]:
+    """Open a published benchmark; its questions are in memory, its images are read on access.
 
-    Raises UserError if its files or images are missing or have another layout.
+    Returns:
+        Its images, and its questions.
+
+    Raises:
+        UserError: Its files or images are missing or have another layout.
     """
-    name = str(source.name)
-    external = read_external(source)
-    tables = benchmark_tables(external.table, source.path, probabilities=False)
-    with tempfile.TemporaryDirectory(prefix="external-") as folder:
-        benchmark = Benchmark(write_questions(Path(folder), name, vars(tables), external.about))
-        for table in BENCHMARK_TABLES:
-            getattr(benchmark, table)  # read before the folder is deleted
-    return external.pictures, benchmark
+    published = read_external(source)
+    tables = benchmark_tables(published.table, source.path, probabilities=False)
+    benchmark = BenchmarkInMemory(
+        str(source.name), str(source), tables=tables.by_name(), about=published.about
+    )
+    return published.pictures, benchmark
 
 
-def read_external(source: Source) -> External:
+def read_external(source: BenchmarkSource) -> PublishedBenchmark:
     """The candidates and the images of a published benchmark. Raises UserError as
     `open_external`."""
     if not source.path.exists():
@@ -178,21 +205,27 @@ def read_external(source: Source) -> External:
         )
     name = str(source.name)
     if name in LAYOUTS:
-        return read_layout(name, source.path, source.images, source.filters)
+        return read_layout(name, source.path, images=source.images, filters=source.filters)
     if source.filters:
         raise UserError(
             f"'{name}' has no filters ({', '.join(source.filters)}); leave --filter out."
         )
-    return _reader(name)(source.path, source.images)
+    return _find_reader(name)(source.path, source.images)
 
 
 def write_questions(
-    root: Path, name: str, tables: Mapping[str, Any], about: Mapping[str, Any] | None = None
+    root: Path, name: str, *, tables: Mapping[str, Any], about: Mapping[str, Any] | None = None
 ) -> Path:
-    """Write the items, candidates and texts of a published benchmark into `root`/benchmarks/`name`;
-    returns that folder.
+    """Write the items, candidates and texts of a published benchmark.
 
-    about: the entry READING of its manifest.
+    Args:
+        root: The folder of a run.
+        name: The name of the benchmark.
+        tables: `items`, `candidates` and `texts`, and others, which are ignored.
+        about: The entry READING of the benchmark's manifest; None or {} for none.
+
+    Returns:
+        The folder of the benchmark, `root`/benchmarks/`name`.
     """
     parts = {part: tables[part] for part in ("items", "candidates", "texts")}
     return write_benchmark(root, name, parts, None, {READING: dict(about)} if about else {})
@@ -204,44 +237,55 @@ def _check_known(name: str) -> None:
         raise UserError(f"Unknown benchmark '{name}': {did_you_mean(name, known)}")
 
 
-def _reader(name: str) -> Reader:
+def _find_reader(name: str) -> Reader:
+    """The reader of a table, or of a benchmark that a package adds."""
     if name == TABLE:
         return read_own_table
     _check_known(name)  # a run may name a benchmark of a package that is not installed here
     (entry, *others) = entry_points(group=PLUGINS, name=name)
     if others:
-        packages = ", ".join(str(each.dist.name) for each in (entry, *others) if each.dist)
+        packages = [str(offer.dist.name) for offer in (entry, *others) if offer.dist]
         raise UserError(
-            f"The benchmark '{name}' is offered by several packages ({packages}); uninstall all "
-            f"but one."
+            f"The benchmark '{name}' is offered by several packages ({', '.join(packages)}); "
+            f"uninstall all but one."
         )
     try:
         reader: Reader = resolve_name(entry.value)
     except (ImportError, AttributeError) as error:
         raise UserError(
-            f"The benchmark '{name}' cannot be read with {entry.value} ({error}); mend or "
+            f"The benchmark '{name}' cannot be read with {entry.value} ({error}); fix or "
             f"uninstall its package."
         ) from None
     return reader
 
 
 def read_layout(
-    name: str, path: Path, images: Path | None, filters: Sequence[str] = ()
-) -> External:
-    """Read a benchmark by the name of its layout. path: one of its files, or their folder. images:
-    the folder of images; None: see `Finder`. filters: NAME or NAME=VALUE.
+    name: str, path: Path, *, images: Path | None, filters: Sequence[str] = ()
+) -> PublishedBenchmark:
+    """Read a benchmark by the name of its layout.
 
-    Raises UserError for unreadable files, missing columns and images, duplicate ids, and invalid
-    filters.
+    Args:
+        name: A key of LAYOUTS.
+        path: One of its files, or their folder.
+        images: The folder of the images; None: see `ImageFinder`.
+        filters: Filters NAME or NAME=VALUE.
+
+    Returns:
+        The candidates and images of the questions that pass the filters.
+
+    Raises:
+        UserError: A file is unreadable, a column or an image is missing, an id occurs twice, or a
+            filter is invalid.
     """
-    finder = Finder(path, images)
+    finder = ImageFinder(path, images)
     questions, pictures, about = _read(name, path, filters, finder)
-    return External(candidates_of(questions, path), Pictures(finder.folder, pictures), about)
+    table = make_candidate_table(questions, path)
+    return PublishedBenchmark(table, Pictures(finder.folder, pictures), about)
 
 
 def read_texts(
     name: str, path: Path, filters: Sequence[str] = ()
-) -> tuple[list[Question], dict[str, Any]]:
+) -> tuple[list[PublishedQuestion], dict[str, Any]]:
     """The questions of a benchmark by the name of its layout, and the entry READING; does not read
     images. Raises UserError as `read_layout`, and for the filter `present`."""
     questions, _, about = _read(name, path, filters, None)
@@ -249,36 +293,39 @@ def read_texts(
 
 
 def _read(
-    name: str, path: Path, filters: Sequence[str], finder: Finder | None
-) -> tuple[list[Question], dict[str, Picture], dict[str, Any]]:
+    name: str, path: Path, filters: Sequence[str], finder: ImageFinder | None
+) -> tuple[list[PublishedQuestion], dict[str, Picture], dict[str, Any]]:
     layout = LAYOUTS[name]
-    parsed = parse_filters(filters, layout.labels, name)
-    if PRESENT in parsed and finder is None:
+    values = parse_filters(filters, layout.labels, name)
+    if PRESENT in values and finder is None:
         raise UserError(
             "The filter 'present' looks for images, which are not read here; leave it out."
         )
-    return read_questions(layout, path, parsed, finder)
+    return read_questions(layout, path, filters=values, finder=finder)
 
 
-def read_own_table(path: Path, images: Path | None) -> External:
+def read_own_table(path: Path, images: Path | None) -> PublishedBenchmark:
     """Read a table with the columns of docs/models.md, "Scores from elsewhere", without scores.
 
-    `image` is a path relative to `images`, or to the table's folder if `images` is None. Raises
-    UserError for missing
-    columns and images.
+    Args:
+        path: The table. Its column `image` has paths relative to `images`.
+        images: The folder of the images; None for the table's own folder.
+
+    Raises:
+        UserError: A column or an image is missing.
     """
     table = read_table(path)
     require(table, ["item", "protocol", "image", "text"], path)
     folder = images or path.parent
-    pictures = {}
+    pictures: dict[str, Picture] = {}
     for row, name in enumerate(texts(table, "image"), 1):
         if name in pictures:
             continue
-        found = file_in(folder, name)
-        if not found.is_file():
+        file = file_in(folder, name)
+        if not file.is_file():
             raise UserError(
                 f"Row {row} of {path} names the image '{name}', which is not in {folder}; give the "
                 f"folder of the images with --images."
             )
-        pictures[name] = Picture(found)
-    return External(table, Pictures(folder, pictures))
+        pictures[name] = Picture(file)
+    return PublishedBenchmark(table, Pictures(folder, pictures))

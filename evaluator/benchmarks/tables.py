@@ -21,29 +21,35 @@ from generator.base.limits import MOST_LIST, check_file, read_text
 logger = logging.getLogger(__name__)
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 """Suffixes of tables that `read_table` reads, in any case."""
-_TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
-_MANY, _NEAR = 0.02, 1e-3
-"""Warn if more than this share of scores is this near to 0 or 1: many such probabilities tie."""
-_LIMIT = 745.0
+_TRUTH_OF_WORD = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
+_SATURATED = 1e-3
+"""A score this near to 0 or 1 is probably a probability that was rounded, and ties with others."""
+_MOST_SATURATED = 0.02
+"""Warn if more than this share of scores is saturated."""
+_LARGEST_LOG_ODDS = 745.0
 """Stands for the log-odds of 1, and negated for those of 0; larger in magnitude than the log-odds
-of every other float64."""
+of every other float64, whose smallest positive number is exp(-744.4)."""
 
 
 def read_table(path: Path) -> pa.Table:
-    """Read a .csv, .tsv, .json, .jsonl or .parquet file. Columns of CSV and TSV are strings; JSON
-    is a list of objects.
+    """Read a .csv, .tsv, .json, .jsonl or .parquet file.
 
-    Raises UserError for another suffix, and if the file is missing, unreadable, without rows, or
-    names a column twice.
+    Returns:
+        Columns of CSV and TSV are strings. JSON is a list of objects, JSON lines an object a line.
+
+    Raises:
+        UserError: The file has another suffix, is missing, unreadable or without rows, or names a
+            column twice.
     """
-    readers = (_csv, _csv, _json, _json_lines, tables.read_table)
-    read = dict(zip(TABLES, readers, strict=True)).get(path.suffix.lower())
+    readers = dict(zip(TABLES, (_csv, _csv, _json, _json_lines, tables.read_table), strict=True))
+    read = readers.get(path.suffix.lower())
     if read is None:
         raise UserError(
             f"Expected a file of scores that ends in {', '.join(TABLES)}, got '{path}'."
         )
     if not path.is_file():
         raise UserError(f"There is no file {path}; give a table of scores with --items.")
+    # Parquet has limits of its own; text is parsed in memory as a whole.
     check_file(path, None if read is tables.read_table else MOST_LIST)
     try:
         table = read(path)
@@ -93,9 +99,11 @@ def numbers(table: pa.Table, name: str, path: Path) -> np.ndarray:
     try:
         return np.asarray(pc.fill_null(column.cast(pa.float64()), np.nan).to_numpy())
     except pa.ArrowException as error:
-        row, value = next((i, v) for i, v in enumerate(column.to_pylist()) if not _is_number(v))
+        # Arrow names neither the row nor the value.
+        rows = enumerate(column.to_pylist(), 1)
+        row, value = next((row, value) for row, value in rows if not _is_number(value))
         raise UserError(
-            f"Expected numbers in the column '{name}' of {path}, got '{value}' in row {row + 1}."
+            f"Expected numbers in the column '{name}' of {path}, got '{value}' in row {row}."
         ) from error
 
 
@@ -104,30 +112,44 @@ def truths(table: pa.Table, name: str, path: Path) -> np.ndarray:
     missing column. Raises UserError for other values."""
     if name in table.column_names and pa.types.is_boolean(table[name].type):
         return np.array(table[name].to_pylist(), dtype=object)
-    found = np.full(table.num_rows, None, dtype=object)
-    for row, word in enumerate(texts(table, name)):
-        if word:
-            if word.strip().lower() not in _TRUTHS:
-                raise UserError(
-                    f"Expected true, false, 1 or 0 in the column '{name}' of {path}, got '{word}' "
-                    f"in row {row + 1}."
-                )
-            found[row] = _TRUTHS[word.strip().lower()]
-    return found
+    values = np.full(table.num_rows, None, dtype=object)
+    for row, text in enumerate(texts(table, name)):
+        if not text:
+            continue
+        word = text.strip().lower()
+        if word not in _TRUTH_OF_WORD:
+            raise UserError(
+                f"Expected true, false, 1 or 0 in the column '{name}' of {path}, got '{text}' "
+                f"in row {row + 1}."
+            )
+        values[row] = _TRUTH_OF_WORD[word]
+    return values
 
 
 def scores(table: pa.Table, path: Path, probabilities: bool) -> np.ndarray:
-    """The column `score`, float64 (rows,), nan if empty or missing; probabilities become log-odds.
-    Raises UserError for other values."""
+    """The column `score` of a table.
+
+    Args:
+        table: The table.
+        path: Its file, for messages.
+        probabilities: Whether the scores are probabilities, which become log-odds.
+
+    Returns:
+        float64 (rows,), nan if empty or missing.
+
+    Raises:
+        UserError: A score is not a number, or is not a probability.
+    """
     values = numbers(table, "score", path)
     if not probabilities:
         _hint_at_probabilities(values, path)
         return values
     outside = np.flatnonzero((values < 0) | (values > 1))
     if len(outside):
+        row = outside[0]
         raise UserError(
             f"Expected probabilities from 0 to 1 in the column 'score' of {path}, got "
-            f"{values[outside[0]]:g} in row {outside[0] + 1}; leave --probabilities out."
+            f"{values[row]:g} in row {row + 1}; leave --probabilities out."
         )
     return log_odds(values)
 
@@ -135,14 +157,14 @@ def scores(table: pa.Table, path: Path, probabilities: bool) -> np.ndarray:
 def _hint_at_probabilities(values: np.ndarray, path: Path) -> None:
     """Warn if scores look like probabilities, many of them so near to 0 or 1 that they tie."""
     known = values[~np.isnan(values)]
-    near = (known <= _NEAR) | (known >= 1 - _NEAR)
-    if len(known) and known.min() >= 0 and known.max() <= 1 and near.mean() > _MANY:
+    if not len(known) or known.min() < 0 or known.max() > 1:
+        return
+    is_saturated = (known <= _SATURATED) | (known >= 1 - _SATURATED)
+    if is_saturated.mean() > _MOST_SATURATED:
         logger.warning(
-            f"{near.sum():,} of the {len(known):,} scores of {path.name} are within {_NEAR:g} of 0 "
-            f"or 1, and all are "
-            "within 0 and 1: if they are probabilities, give --probabilities, which compares their "
-            "log-odds; "
-            "otherwise many of them tie."
+            f"{is_saturated.sum():,} of the {len(known):,} scores of {path.name} are within "
+            f"{_SATURATED:g} of 0 or 1, and all are within 0 and 1: if they are probabilities, "
+            "give --probabilities, which compares their log-odds; otherwise many of them tie."
         )
 
 
@@ -152,32 +174,31 @@ def log_odds(probabilities: np.ndarray) -> np.ndarray:
     >>> log_odds(np.array([0.5, 0.75, 1.0])).round(6).tolist()
     [0.0, 1.098612, 745.0]
     """
-    return np.clip(logit(probabilities), -_LIMIT, _LIMIT)
+    return np.clip(logit(probabilities), -_LARGEST_LOG_ODDS, _LARGEST_LOG_ODDS)
 
 
 def require(table: pa.Table, names: Sequence[str], path: Path) -> None:
-    """Raises UserError where a table lacks one of these columns."""
+    """Raise UserError if a table lacks one of these columns."""
     missing = [name for name in names if name not in table.column_names]
     if missing:
         raise UserError(
             f"{path} has no column '{missing[0]}' (it has {', '.join(table.column_names)}); "
-            f"docs/models.md, Scores "
-            "from elsewhere, lists the columns."
+            "docs/models.md, Scores from elsewhere, lists the columns."
         )
 
 
 def _csv(path: Path) -> pa.Table:
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
     parsing = pa.csv.ParseOptions(newlines_in_values=True, delimiter=delimiter)
+    # Names are read first: Arrow would infer types, and would turn an id such as 007 into 7.
     with path.open(encoding="utf-8-sig", newline="") as file:
-        names = pa.csv.read_csv(
-            pa.BufferReader(file.readline().encode()), parse_options=parsing
-        ).column_names
+        first_line = pa.BufferReader(file.readline().encode())
+    names = pa.csv.read_csv(first_line, parse_options=parsing).column_names
     tables.check_columns_once(names, path)
-    options = pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
+    converting = pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
     reading = pa.csv.ReadOptions(block_size=tables.MOST_ROW)
     return pa.csv.read_csv(
-        path, read_options=reading, parse_options=parsing, convert_options=options
+        path, read_options=reading, parse_options=parsing, convert_options=converting
     )
 
 
@@ -195,7 +216,7 @@ def _json_lines(path: Path) -> pa.Table:
 
 
 def _table_of(rows: list[Any], expected: str) -> pa.Table:
-    """A table of objects; `expected`: what to raise if some row is no object."""
+    """A table of objects. expected: the message of ValueError if a row is not an object."""
     if not all(isinstance(row, dict) for row in rows):
         raise ValueError(expected)
     names = dict.fromkeys(name for row in rows for name in row)
@@ -206,11 +227,8 @@ def _typed(values: list[Any]) -> pa.Array:
     """An array of the values' common type; of strings if they have none."""
     try:
         return pa.array(values)
-    except (
-        pa.ArrowInvalid,
-        pa.ArrowTypeError,
-        OverflowError,
-    ):  # the last for integers of more than 64 bits
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        # OverflowError is for integers of more than 64 bits.
         return pa.array([None if value is None else str(value) for value in values], pa.string())
 
 

@@ -86,6 +86,10 @@ def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
     flips = [flip for flip in comparison["flips"] if flip["significant"]]
     for flip in flips if full else flips[:SHORT]:
         print_line(_flip(flip, letters), "bold")
+    if full:
+        for flip in comparison["flips"]:
+            if flip["significant_mcnemar"]:
+                print_line(_flip_as_published(flip, letters))
     if full or len(letters) > 2:
         asked = [tuple(row[name] for name in _LABELS) for row in shown]
         rankings = [
@@ -95,10 +99,11 @@ def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
         ]
         print_table(_rankings_table(rankings, letters))
     certain = sum(row["leader"] is not None for row in rows)
+    published = sum(bool(flip["significant_mcnemar"]) for flip in comparison["flips"])
     more = "" if len(shown) == len(rows) else f" {len(shown)} rows are shown; --full shows all."
     print_line(
         f"Significant differences: {certain} of {len(rows)}. Significant flips: {len(flips)} of "
-        f"{len(comparison['flips'])}.{more}",
+        f"{len(comparison['flips'])}, by McNemar {published}.{more}",
     )
     for line in _cautions(shown):
         print_line(line)
@@ -106,8 +111,8 @@ def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
         f"Differences in points with 95% intervals, which cover {population(shown)}. p comes from "
         f"the same model. "
         f"q: p after Benjamini and Hochberg over pairs of models, * q ≤ {comparison['q']:g}. "
-        f"McNemar: mid-p, items "
-        "taken as independent. detectable: the smallest true difference that is shown in 80% of "
+        "McNemar and its q: as published by Peng et al. 2026, mid-p, items taken as independent. "
+        "detectable: the smallest true difference that is shown in 80% of "
         "cases.",
         "dim",
     )
@@ -172,7 +177,9 @@ def _rows_table(rows: Sequence[Row], letters: dict[str, str], detect: float | No
         else [f"block seeds for {100 * detect:g}", f"items for {100 * detect:g}"]
     )
     shares = ["first %", "second %", "difference", "95% interval", "items", "groups"]
-    table = new_table([*labels, "models"], [*shares, "p", "q", "McNemar", "detectable", *needed])
+    table = new_table(
+        [*labels, "models"], [*shares, "p", "q", "McNemar", "its q", "detectable", *needed]
+    )
     for row in rows:
         gap, low, high = (number(row[name], "difference") for name in ("difference", "low", "high"))
         numbers = (
@@ -190,6 +197,7 @@ def _rows_table(rows: Sequence[Row], letters: dict[str, str], detect: float | No
             _p(row["p"]),
             _p(row["q"]),
             "" if row["p_mcnemar"] is None else _p(row["p_mcnemar"]),
+            "" if row["q_mcnemar"] is None else _p(row["q_mcnemar"]),
             "none" if row["detectable"] is None else f"{100 * row['detectable']:.1f}",
             *numbers,
         )
@@ -211,15 +219,24 @@ def _rankings_table(rankings: Sequence[Row], letters: dict[str, str]) -> "Table"
 
 def _flip(flip: Row, letters: dict[str, str]) -> str:
     """A sentence on a flip."""
-    found = zip(flip["leaders"], flip["splits"], flip["differences"], strict=True)
-    leads = [
-        f"{letters[leader]} leads on {split} by {100 * abs(points):.1f}"
-        for leader, split, points in found
-    ]
-    where = ", ".join(flip[name] for name in _LABELS[:-1] if flip[name])
-    return (
-        f"Flip{f' in {where}' if where else ''}: {', '.join(leads)}; p_flip {_p(flip['p_flip'])}."
-    )
+    return f"Flip{_where_leads_change(flip, letters)}; p_flip {_p(flip['p_flip'])}."
+
+
+def _flip_as_published(flip: Row, letters: dict[str, str]) -> str:
+    """A sentence on a flip by McNemar's test."""
+    leads = _where_leads_change(flip, letters)
+    return f"Flip by McNemar{leads}; p_flip {_p(flip['p_flip_mcnemar'])}."
+
+
+def _where_leads_change(flip: Row, letters: dict[str, str]) -> str:
+    """The question of a flip, and who leads on which split."""
+    leads = []
+    for leader, split, points in zip(
+        flip["ahead"], flip["splits"], flip["differences"], strict=True
+    ):
+        leads.append(f"{letters[leader]} leads on {split} by {100 * abs(points):.1f}")
+    question = ", ".join(flip[name] for name in _LABELS[:-1] if flip[name])
+    return f"{f' in {question}' if question else ''}: {', '.join(leads)}"
 
 
 def _p(p: float) -> str:

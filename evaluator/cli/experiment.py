@@ -1,6 +1,7 @@
 """The command `score experiment`: runs all stages of an experiment and makes its tables."""
 
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,7 +95,10 @@ def experiment(
     stages = [*lab.needed, *filter(None, [lab.tables(found.paper, {})])]
     _check_commands(context.find_root(), stages, out)
     say(found.about)
-    say(f"{len(stages)} stages, {sum(is_done(stage, out) for stage in stages)} done.")
+    left = [stage for stage in stages if not is_done(stage, out)]
+    say(f"{len(stages)} stages, {len(stages) - len(left)} done.")
+    if left:
+        say(f"Left: {describe_work(left)}. What each takes: docs/install.md.")
     if dry_run:
         commands = [f"{_copied(stage, out)}{_command(stage, out)}" for stage in stages]
         result({"commands": commands}, as_json, "\n".join(commands))
@@ -116,6 +120,35 @@ def experiment(
     result({"tables": made, "failed": sorted(failures)}, as_json, made or "No table could be made.")
     if failures:
         context.exit(2 if any(failure.code == 2 for failure in failures.values()) else 1)
+
+
+def describe_work(stages: Sequence["Stage"]) -> str:
+    """What stages run: how often each command, and how many images are rendered and trained on.
+
+    Images of training are those of one pass; `--epochs` says how many passes.
+    """
+    counts = Counter(" ".join(stage.command.split()[:2]) for stage in stages)
+    images = sum(_planned_images(stage.words) for stage in stages)
+    parts = []
+    for command, number in counts.items():
+        made = f" ({images:,} images)" if command == "gen render" and images else ""
+        parts.append(f"{number} × {command}{made}")
+    return ", ".join(parts)
+
+
+def _planned_images(words: Sequence[str]) -> int:
+    """The images that a command plans, by its `--scenes`; 0 for other commands.
+
+    >>> _planned_images(["gen", "plan", "--scenes", "train=200,val=20"])
+    220
+    >>> _planned_images(["score", "run", "world"])
+    0
+    """
+    if "--scenes" not in words[:-1]:
+        return 0
+    parts = words[words.index("--scenes") + 1].split(",")
+    numbers = [part.rpartition("=")[2] for part in parts]
+    return sum(int(number) for number in numbers if number.isdigit())
 
 
 def _command(stage: "Stage", out: Path) -> str:
@@ -156,7 +189,7 @@ def _check_commands(root: click.Context, stages: Sequence["Stage"], out: Path) -
 def _tell_failures(failures: Mapping[str, "Failure"], out: Path) -> None:
     for failure in failures.values():
         say(f"Failed with exit code {failure.code}: {_command(failure.stage, out)}")
-        say(failure.said)
+        say(failure.end_of_log)
         say(
             f"Its log is {failure.log}. Finished work is kept: mend this and run the same command "
             f"again."

@@ -125,12 +125,14 @@ def familiarity(
     from evaluator.audits.familiarity.corpus_files import find_corpus
     from evaluator.audits.familiarity.counting import Farm, count_corpus, read_counts
     from evaluator.audits.familiarity.samples import read_samples
-    from evaluator.benchmarks.reading import reading_said
-    from evaluator.benchmarks.registry import Source, external_source
+    from evaluator.benchmarks.reading import describe_reading
+    from evaluator.benchmarks.registry import BenchmarkSource, external_source
     from evaluator.provenance.captions import Reading, normalised, read_synonyms
     from generator.base.files import write_json
 
-    source = external_source(benchmark, None, filters) or Source(Path(benchmark), filters=filters)
+    source = external_source(benchmark, None, filters) or BenchmarkSource(
+        Path(benchmark), filters=filters
+    )
     if source.name is None and not (source.path / "world").is_dir():
         raise UserError(
             f"Expected a published benchmark as NAME:PATH or a dataset's folder, got "
@@ -177,7 +179,7 @@ def familiarity(
     of_own = {"captions": len(true), "held": held, "count": with_own}
     summary = {**about, "reading": as_read, "left_out": left_out, "own": of_own, **found.summary()}
     write_json(out / "summary.json", summary)
-    for line in reading_said(as_read):
+    for line in describe_reading(as_read):
         say(line)
     for line in corpus_said(corpus, counted):
         say(line)

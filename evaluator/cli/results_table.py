@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table as Printed
 
 from evaluator.analysis.pooling import differences, pool_runs, spread_notes
-from evaluator.benchmarks.reading import reading_said
+from evaluator.benchmarks.reading import describe_reading
 from evaluator.cli.console import fits, new_table, print_line
 from evaluator.cli.console import print_table as print_wide
 from evaluator.provenance.contamination import mark_of, training_said, warning_of
@@ -84,7 +84,7 @@ def _print_for_people(runs: Sequence[dict[str, Any]], full: bool) -> None:
         for line in (
             *limits,
             *splits_said(entry["rules"]),
-            *reading_said(entry.get("reading") or {}),
+            *describe_reading(entry.get("reading") or {}),
         ):
             print_line(line)
         for what, why in entry.get("not_asked", {}).items():

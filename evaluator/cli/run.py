@@ -1,11 +1,11 @@
 """The commands that score models and write runs: `score run`, `score ask`, `score measure`."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from evaluator.cli.early import check_dataset, check_protocols, check_run_folder
 from evaluator.cli.options import (
     BENCHMARK,
     FILTERS,
@@ -21,9 +21,8 @@ from evaluator.cli.options import (
     show_job,
     take_slurm,
 )
-from evaluator.protocols import check_protocol
-from evaluator.runs.request import Request, names
-from generator.base.commands import DRY_RUN, Bar, Command, say
+from evaluator.runs.request import Request
+from generator.base.commands import DRY_RUN, Bar, Command, say, say_if_slow
 from generator.base.errors import UserError
 
 if TYPE_CHECKING:
@@ -104,8 +103,9 @@ def run(
             f"--name is for one model, got {len(models)}; score them one by one, each with its "
             f"--name."
         )
-    _check_early(options["protocols"], options["out"] if len(models) == 1 else None)
-    from evaluator.models.registry import check_model, check_path, read_spec
+    check_protocols(options["protocols"])
+    check_run_folder(options["out"] if len(models) == 1 else None)
+    from evaluator.models.registry import check_early, check_model, read_spec
     from evaluator.runs.turns import asks_for_turns, names_of_turns, of_turn
 
     turns: list[str] | list[str | None] = [benchmark]
@@ -113,9 +113,9 @@ def run(
         turns = names_of_turns(dataset, benchmark)
     for turn in turns:
         for model in models:
-            check_path(read_spec(of_turn(model, turn)))
-    from evaluator.api import evaluate
-    from evaluator.cli.results_table import print_results
+            check_early(read_spec(of_turn(model, turn)), device=options["device"])
+    if not asks_for_turns(benchmark, models):
+        check_dataset(dataset, benchmark)
     from evaluator.runs.dataset import Dataset
     from evaluator.runs.folder import folder_name, in_folder
     from evaluator.runs.measure import write_items
@@ -124,9 +124,13 @@ def run(
     opened_by_turn = {
         turn: Dataset.open(dataset, turn, images=images, filters=filters) for turn in turns
     }
-    for turn in turns:
-        for model in models:
-            check_model(read_spec(of_turn(model, turn)))
+    with say_if_slow("Loading the libraries of the model."):
+        from evaluator.api import evaluate
+        from evaluator.cli.results_table import print_results
+
+        for turn in turns:
+            for model in models:
+                check_model(read_spec(of_turn(model, turn)))
     out, limit = options.pop("out"), options["limit"]
     part = ("" if limit is None else f"-limit{limit}") + "".join(f"-{each}" for each in filters)
     names = {model: folder_name(f"{model}{part}") for model in models}
@@ -161,27 +165,6 @@ def run(
     say(f"Scores and results are in {folders}. Next: score report {folders}")
     measured = [in_folder(evaluation.results, evaluation.folder) for evaluation in evaluations]
     print_results(measured, full, as_json)
-
-
-def _check_early(protocols: Sequence[str], out: Path | None) -> None:
-    """Raise UserError for an unknown protocol or a folder of something else, before models and
-    tables are loaded.
-
-    Args:
-        protocols: The protocols that the user named.
-        out: The folder of the only run; None if it is not known yet.
-    """
-    for protocol in names(protocols):
-        check_protocol(protocol)
-    files = {path.name for path in out.iterdir()} if out is not None and out.is_dir() else set()
-    # A finished run has run.json, scores without one are measured again, and a run that begins has
-    # only hidden files; `evaluator.runs.run` checks which run it is.
-    if any(not name.startswith(".") for name in files) and not files & {
-        "run.json",
-        ".begun.json",
-        "scores.parquet",
-    }:
-        raise UserError(f"{out} is not empty and holds no run; choose another --out.")
 
 
 _ASKED = (
@@ -253,8 +236,18 @@ def ask(
     A choice counts as right only if it is right in every order of the options. If the command is
     stopped, run it again to continue: no question is asked twice.
     """
+    from evaluator.models.registry import check_early, read_spec
+
+    if batch is not None and answers:
+        raise UserError(
+            "--to writes the questions and --from reads their answers; give one of the two."
+        )
+    check_protocols(options["protocols"])
+    check_run_folder(options["out"])
+    check_early(read_spec(model), device=options["device"], in_words=True)
+    check_dataset(dataset, benchmark)
+
     from evaluator.cli.results_table import print_results
-    from evaluator.models.registry import check_path, read_spec
     from evaluator.report.files import write_latex
     from evaluator.runs.ask import ask as ask_model
     from evaluator.runs.ask import write_questions
@@ -262,11 +255,6 @@ def ask(
     from evaluator.runs.folder import folder_name
     from evaluator.runs.measure import write_items
 
-    if batch is not None and answers:
-        raise UserError(
-            "--to writes the questions and --from reads their answers; give one of the two."
-        )
-    check_path(read_spec(model))
     opened = Dataset.open(dataset, benchmark, images=images, filters=filters)
     limit = options["limit"]
     part = ("" if limit is None else f"-limit{limit}") + "".join(f"-{each}" for each in filters)

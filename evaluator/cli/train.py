@@ -9,9 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from evaluator.cli.early import check_dataset, check_model_folder
 from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FOLDER, log_option, options_of
+from evaluator.models.names import check_device
 from evaluator.training.methods import METHODS, Method
-from generator.base.commands import Bar, Command, Commands, DatasetFolder, result, say
+from generator.base.commands import (
+    Bar,
+    Command,
+    Commands,
+    DatasetFolder,
+    result,
+    say,
+    say_if_slow,
+)
 from generator.base.errors import UserError
 
 if TYPE_CHECKING:
@@ -121,11 +131,25 @@ def _train(
     turns: bool = False,
     **options: Any,
 ) -> None:
-    from evaluator.training.recipe import describe_origin, from_preset
-    from evaluator.training.session import train
+    from evaluator.training.recipe import check_preset, describe_origin, from_preset
 
+    # What the arguments alone show to be wrong is said before torch is imported.
     folders = (datasets,) if isinstance(datasets, Path) else datasets
     turn_names = _turn_names(folders[0], benchmark) if turns else []
+    if not turns:
+        for folder in folders:
+            check_dataset(folder, benchmark)
+    for name in turn_names or ("",):
+        check_model_folder(out / name)
+    check_device(device)
+    if method.continues_model:
+        from evaluator.models.registry import check_early, read_spec
+
+        check_preset(method, preset)
+        check_early(read_spec(model))
+
+    with say_if_slow("Loading PyTorch."):
+        from evaluator.training.session import train
 
     origin = None
     if method.continues_model:

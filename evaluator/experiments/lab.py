@@ -15,8 +15,6 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from evaluator.experiments.stages import Failure, Place, Stage, Stages, in_order, run_stages
-from evaluator.runs.folder import open_run
-from evaluator.runs.measure import measure_protocols
 from generator.base.declarations import Declared, sentence_of
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_toml
@@ -30,6 +28,9 @@ RECIPES = {
     "pearson2025-clean": "pearson2025:CLEAN",
 }
 """The built-in experiments, as module:object in evaluator/experiments/recipes."""
+ROTATION = "rotation"
+"""The last part of the labels of rows over a rotation, which stand beside those of the paper's
+blocks: runs of different designs are not pooled."""
 _OBJECT = "EXPERIMENT"
 _OPTIONS = ("run", "train")
 """The fields of `Model` that hold options of a command."""
@@ -67,14 +68,17 @@ or write elsewhere."""
 
 @dataclass(frozen=True)
 class Experiment:
-    """about: a description for people. paper: the PAPER of `score tables`. scales: by name, the
-    second argument of `make`. make: declares stages and rows on a Lab.
-    """
+    """A recipe for the tables of a paper."""
 
     about: str
+    """A description for people, which the command prints first."""
     paper: str
+    """The PAPER of `score tables`."""
     scales: Mapping[str, Any]
+    """The settings of each scale by its name: the second argument of `make`."""
     make: Callable[["Lab", Any], object]
+    """Declares stages and rows on a Lab. It is called twice: first on a dry Lab, so that a wrong
+    command is refused before hours of rendering."""
 
     def at(self, scale: str) -> Any:
         """The settings of a scale. Raises UserError for an unknown one."""
@@ -84,14 +88,16 @@ class Experiment:
 
 
 class Model(Declared):
-    """A model that rows start from. run, train: extra options of `score run` and of `score train`.
-    missing: in place of a spec, the reason why there is no model.
-    """
+    """A model that rows start from."""
 
     spec: str = ""
+    """The model as `--model` takes it; "" if it is missing."""
     run: str = ""
+    """Extra options of `score run`, of this model and of what is trained from it."""
     train: str = ""
+    """Extra options of `score train`."""
     missing: str = ""
+    """In place of a spec, the reason why there is no model; tables say it."""
 
     def __str__(self) -> str:
         return shlex.quote(self.spec)
@@ -111,8 +117,13 @@ class _Models(Declared):
 def read_models(path: Path, allow_code: bool = False) -> dict[str, Model]:
     """The models of a user by name, from a TOML file.
 
-    Raises UserError when the file cannot be read, or declares anything else; and unless
-    `allow_code`, when a model can run code, contact a host, or write elsewhere.
+    Args:
+        path: the file.
+        allow_code: whether models may run code, contact a host, or read and write other files.
+
+    Raises:
+        UserError: when the file cannot be read, or declares anything else; and when a model can do
+            what `allow_code` does not allow.
     """
     try:
         models = _Models.model_validate(read_toml(path, "file of models")).models
@@ -182,13 +193,13 @@ def find_experiment(name: str) -> Experiment:
                 f"There is no file {name}; give the path of a recipe, or one of "
                 f"{', '.join(RECIPES)}."
             )
-        found = runpy.run_path(name).get(_OBJECT)
-        if not isinstance(found, Experiment):
+        own = runpy.run_path(name).get(_OBJECT)
+        if not isinstance(own, Experiment):
             raise UserError(
                 f"{name} has no {_OBJECT}; write {_OBJECT} = Experiment(about, paper, scales, "
                 f"make)."
             )
-        return found
+        return own
     if name not in RECIPES:
         raise UserError(
             f"Unknown experiment '{name}'; {did_you_mean(name, list(RECIPES))} A recipe of yours "
@@ -204,23 +215,24 @@ def find_experiment(name: str) -> Experiment:
 @dataclass
 class Lab:
     """Collects the stages and table rows that a recipe declares. A stage that no row needs is not
-    run.
-
-    root: the folder of all stages. given: the user's models, which replace the recipe's. dry: run
-        nothing. tell: called
-    before each stage that `best` runs, with its number. place: where stages run. missing,
-    not_shown: reasons by label,
-    for rows that are not made and for audits that are not shown.
-    """
+    run."""
 
     root: Path
+    """The folder of all stages."""
     given: Mapping[str, Model] = field(default_factory=dict)
+    """The user's models by name, which replace the recipe's."""
     scale: str = ""
+    """The name of the scale, for the reasons of rows that it leaves out."""
     dry: bool = False
+    """Whether to run nothing: `best` then takes the first model."""
     tell: Callable[[Stage, int], object] = lambda stage, number: None
+    """Called before each stage that `best` runs, with its number."""
     place: Place = field(default_factory=Place)
+    """Where the stages of `best` run."""
     missing: dict[str, str] = field(default_factory=dict)
+    """By label, why a row is not made."""
     not_shown: dict[str, str] = field(default_factory=dict)
+    """By label, why an audit is not shown beside the runs."""
     _stages: Stages = field(default_factory=Stages)
     _named: dict[tuple[str, str, Stage], None] = field(default_factory=dict)
     """The arguments of `score tables`, in order: (option or "", label, stage)."""
@@ -239,26 +251,32 @@ class Lab:
         self, known: Mapping[str, Model], chosen: Collection[str] | None = None
     ) -> dict[str, Model]:
         """The models that rows start from, by name. The user's models replace the recipe's; the
-        recipe's options stay and come first.
+        recipe's options stay and come first, so that the user's win.
 
-        chosen: the models of this scale, None for all; other models are `missing`, unless the user
-            gives them. Raises
-        UserError for a user's model whose name the recipe does not know.
+        Args:
+            known: the recipe's models.
+            chosen: the names of this scale's models, None for all; other models are `missing`,
+                unless the user gives them.
+
+        Raises:
+            UserError: for a user's model whose name the recipe does not know.
         """
         for name in self.given:
             if name not in known:
                 raise UserError(
                     f"The experiment has no model '{name}'; {did_you_mean(name, list(known))}"
                 )
-        found = {}
+        models = {}
         for name, model in known.items():
-            if own := self.given.get(name):
+            own = self.given.get(name)
+            if own:
                 options = {"run": f"{model.run} {own.run}", "train": f"{model.train} {own.train}"}
-                model = Model(spec=own.spec, missing=own.missing, **options)
+                models[name] = Model(spec=own.spec, missing=own.missing, **options)
             elif chosen is not None and name not in chosen:
-                model = Model(missing=self._left_out)
-            found[name] = model
-        return found
+                models[name] = Model(missing=self._left_out)
+            else:
+                models[name] = model
+        return models
 
     def row(self, label: str, *commands: str) -> None:
         """Declare a table row by its commands: `score run`, pooled by label; or `score audit`,
@@ -269,8 +287,8 @@ class Lab:
         """Show what the training of a row changed elsewhere: run `command`, a `score run` without
         `--model`, for the model before training and for the trained one.
         """
-        for option, each in (("--before", model), ("--after", model.after(trained))):
-            self._name(option, label, f"{command} --model {each} {each.run}")
+        for option, measured in (("--before", model), ("--after", model.after(trained))):
+            self._name(option, label, f"{command} --model {measured} {measured.run}")
 
     def lacks(self, label: str, reason: str = "") -> None:
         """Declare that a row is not made. The default reason is that the scale leaves it out."""
@@ -283,11 +301,17 @@ class Lab:
 
     def best(self, trained: Sequence[Stage], runs: Sequence[Stage], splits: Sequence[str]) -> Stage:
         """Hyperparameter search: runs the stages and returns the trained model with the best
-        validation score, the first among equals. runs: the `score run` of each model.
+        validation score, the first among equals.
 
         The score is the mean over the splits of the mean of the protocols' main metrics, as Pearson
-        et al. 2025 select by ID-val and OOD-val (appendix A). Failed runs are never chosen; if all
-        fail, returns the first model.
+        et al. 2025 select by ID-val and OOD-val (appendix A).
+
+        Args:
+            trained: the trainings to choose from.
+            runs: the `score run` of each of them.
+            splits: the validation splits.
+
+        Returns: A training whose run did not fail; the first if all fail.
         """
         if self.dry:
             return trained[0]
@@ -300,16 +324,26 @@ class Lab:
     def best_rate(
         self, rates: Sequence[str], train: str, run: str, model: Model, splits: Sequence[str]
     ) -> str:
-        """The option `--rate` with which the command `train` makes the `best` model; "" if `rates`
-        is empty or `train` already has the option.
+        """The learning rate that is best on validation splits.
 
-        run: a `score run` command without `--model`. model: what the training starts from.
+        Args:
+            rates: the rates to try.
+            train: a `score train` command without `--rate`.
+            run: a `score run` command without `--model`.
+            model: what the training starts from.
+            splits: the validation splits.
+
+        Returns: The option `--rate` with which `train` makes the `best` model; "" if `rates` is
+            empty, or if `train` already has the option: a user's rate is not searched.
         """
         if not rates or re.search(r"--rate\b", train):
             return ""
-        trained = [self.stage(f"{train} --rate {rate}") for rate in rates]
-        runs = [self.stage(f"{run} --model {model.after(each)} {model.run}") for each in trained]
-        return f"--rate {rates[trained.index(self.best(trained, runs, splits))]}"
+        trainings = [self.stage(f"{train} --rate {rate}") for rate in rates]
+        runs = []
+        for trained in trainings:
+            runs.append(self.stage(f"{run} --model {model.after(trained)} {model.run}"))
+        best = self.best(trainings, runs, splits)
+        return f"--rate {rates[trainings.index(best)]}"
 
     @property
     def needed(self) -> list[Stage]:
@@ -339,17 +373,23 @@ class Lab:
 
 def _validated(run: Path, splits: Sequence[str]) -> float:
     """The validation score of a run, 0..1, for `best`. Raises UserError if a split has no items."""
+    # Imported here: pandas takes seconds, and a wrong argument is said before.
+    from evaluator.runs.folder import open_run
+    from evaluator.runs.measure import measure_protocols
+
     measured = measure_protocols(open_run(run)).values()
-    found = []
+    split_scores = []
     for split in splits:
-        of_split = [
-            each.outcomes[0].value[(each.items.split == split) & each.items.scored]
-            for each in measured
-        ]
-        if not (means := [values.mean() for values in of_split if len(values)]):
+        protocol_means = []
+        for results in measured:
+            in_split = (results.items.split == split) & results.items.scored
+            main_metric = results.outcomes[0].value[in_split]
+            if len(main_metric):
+                protocol_means.append(main_metric.mean())
+        if not protocol_means:
             raise UserError(
                 f"{run} has no items of the split '{split}', by which a search selects; plan "
                 f"scenes for it."
             )
-        found.append(np.mean(means))
-    return float(np.mean(found))
+        split_scores.append(np.mean(protocol_means))
+    return float(np.mean(split_scores))

@@ -3,34 +3,58 @@
 import numpy as np
 
 TOLERANCE = 1e-5
-"""Default tolerance."""
+"""Default tolerance: float32 scores of one pair differ by up to this much between batches."""
 
 
 def tied(a: np.ndarray, b: np.ndarray, tolerance: float = TOLERANCE) -> np.ndarray:
-    """Whether scores differ by no more than tolerance · max(1, |a|, |b|); arrays of one shape.
+    """Whether scores differ by no more than tolerance · max(1, |a|, |b|).
 
-    >>> tied(np.array([0.5, 0.5]), np.array([0.500001, 0.6])).tolist()
-    [True, False]
+    Args:
+        a: scores of any shape.
+        b: scores of the same shape.
+        tolerance: how close scores tie.
+
+    Returns:
+        bool of this shape; False for nan.
+
+    Example:
+        >>> tied(np.array([0.5, 0.5]), np.array([0.500001, 0.6])).tolist()
+        [True, False]
     """
     return np.abs(a - b) <= tolerance * np.maximum(1, np.maximum(np.abs(a), np.abs(b)))
 
 
 def beats(a: np.ndarray, b: np.ndarray, tolerance: float = TOLERANCE) -> np.ndarray:
-    """Whether a is greater than b by more than the tolerance; a tie is never a win. Arrays of one
-    shape.
+    """Whether a is greater than b by more than the tolerance. A tie is never a win.
 
-    >>> beats(np.array([0.6, 0.500001]), np.array([0.5, 0.5])).tolist()
-    [True, False]
+    Args:
+        a: scores of any shape.
+        b: scores of the same shape.
+        tolerance: as in `tied`.
+
+    Returns:
+        bool of this shape; False for nan.
+
+    Example:
+        >>> beats(np.array([0.6, 0.500001]), np.array([0.5, 0.5])).tolist()
+        [True, False]
     """
     return (a > b) & ~tied(a, b, tolerance)
 
 
 def best_score(scores: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """The greatest score (n,) of each row of scores (n, m) inside a mask (n, m); nan for an empty
-    mask or a nan in it.
+    """The greatest score of each row inside a mask.
 
-    >>> best_score(np.array([[0.1, 0.9, 0.3]]), np.array([[True, False, True]])).tolist()
-    [0.3]
+    Args:
+        scores: (n, m).
+        mask: bool (n, m).
+
+    Returns:
+        (n,); nan for an empty mask or a nan in it.
+
+    Example:
+        >>> best_score(np.array([[0.1, 0.9, 0.3]]), np.array([[True, False, True]])).tolist()
+        [0.3]
     """
     greatest = np.where(mask, scores, -np.inf).max(axis=1, initial=-np.inf)
     return np.where(mask.any(axis=1), greatest, np.nan)
@@ -39,22 +63,30 @@ def best_score(scores: np.ndarray, mask: np.ndarray) -> np.ndarray:
 def wrong_choices(
     scores: np.ndarray, true: np.ndarray, false: np.ndarray, tolerance: float = TOLERANCE
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The false text that each row chooses instead of a true one, and whether a false and a true
-    text tie for the best score.
+    """The false text that each row chooses instead of a true one.
 
-    scores (n, m), masks true and false (n, m); returns shares (n, m) and bool (n,). A row that
-    chooses a false text has shares that sum to 1: false texts that tie for the best score share it
-    evenly. Other rows have zeros.
+    Args:
+        scores: (n, m) of n images with m texts.
+        true: bool (n, m) the true texts.
+        false: bool (n, m) the false texts.
+        tolerance: as in `tied`.
 
-    >>> masks = np.array([[True, False, False]]), np.array([[False, True, True]])
-    >>> wrong_choices(np.array([[0.1, 0.3, 0.2]]), *masks)[0].tolist()
-    [[0.0, 1.0, 0.0]]
+    Returns:
+        Shares (n, m): a row that chooses a false text has shares that sum to 1, and false texts
+        that tie for the best score share it evenly; other rows have zeros. And bool (n,): whether a
+        false and a true text tie for the best score.
+
+    Example:
+        >>> masks = np.array([[True, False, False]]), np.array([[False, True, True]])
+        >>> wrong_choices(np.array([[0.1, 0.3, 0.2]]), *masks)[0].tolist()
+        [[0.0, 1.0, 0.0]]
     """
-    top, truth = best_score(scores, false), best_score(scores, true)
+    best_false, best_true = best_score(scores, false), best_score(scores, true)
     with np.errstate(invalid="ignore"):
-        lost, tie = beats(top, truth, tolerance), tied(top, truth, tolerance)
-        winners = false & tied(scores, top[:, None], tolerance) & lost[:, None]
-    return winners / np.maximum(winners.sum(axis=1, keepdims=True), 1), tie
+        is_lost = beats(best_false, best_true, tolerance)
+        is_tie = tied(best_false, best_true, tolerance)
+        chosen = false & tied(scores, best_false[:, None], tolerance) & is_lost[:, None]
+    return chosen / np.maximum(chosen.sum(axis=1, keepdims=True), 1), is_tie
 
 
 def recall_at_k(
@@ -64,32 +96,54 @@ def recall_at_k(
     k: int = 1,
     tolerance: float = TOLERANCE,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Recall@k per row: fewer than k false texts score at or above the best true one.
+    """Recall@k of each row: fewer than k false texts score at or above the best true one.
 
-    scores (n, m), masks true and false (n, m); returns two bool (n,). The second marks rows lost
-    only to ties. Ties among true texts do not matter.
+    Ties among true texts do not matter.
 
-    >>> recall_at_k(np.array([[0.3, 0.1, 0.3]]), np.array([[True, False, False]]), np.array([[False,
-    True, True]]))
-    (array([False]), array([ True]))
+    Args:
+        scores: (n, m) of n images with m texts.
+        true: bool (n, m) the true texts.
+        false: bool (n, m) the false texts.
+        k: at least 1.
+        tolerance: as in `tied`.
+
+    Returns:
+        Two bool (n,): which rows are right, and which are lost only to ties.
+
+    Example:
+        >>> true, false = np.array([[True, False, False]]), np.array([[False, True, True]])
+        >>> recall_at_k(np.array([[0.3, 0.1, 0.3]]), true, false)
+        (array([False]), array([ True]))
     """
-    truth = best_score(scores, true)[:, None]
+    best_true = best_score(scores, true)[:, None]
     with np.errstate(invalid="ignore"):
-        at_or_above = (false & ~beats(truth, scores, tolerance)).sum(axis=1)
-        above = (false & beats(scores, truth, tolerance)).sum(axis=1)
+        at_or_above = (false & ~beats(best_true, scores, tolerance)).sum(axis=1)
+        above = (false & beats(scores, best_true, tolerance)).sum(axis=1)
     return at_or_above < k, (at_or_above >= k) & (above < k)
 
 
 def chance(n_true: np.ndarray, n_false: np.ndarray, k: int = 1) -> np.ndarray:
-    """Recall@k by chance (n,): the probability that fewer than k false texts precede the first true
-    one in a random order.
+    """Recall@k by chance: the probability that fewer than k false texts precede the first true one
+    in a random order.
 
-    >>> first, third = chance(np.array([1, 2]), np.array([4, 6])), chance(np.array([1]),
-    np.array([4]), 3)
-    >>> first.round(6).tolist(), third.round(6).tolist()
-    ([0.2, 0.25], [0.6])
+    Args:
+        n_true: (n,) the number of true texts.
+        n_false: (n,) the number of false texts.
+        k: at least 1.
+
+    Returns:
+        (n,) in 0..1.
+
+    Example:
+        >>> chance(np.array([1, 2]), np.array([4, 6])).round(6).tolist()
+        [0.2, 0.25]
+        >>> chance(np.array([1]), np.array([4]), k=3).round(6).tolist()
+        [0.6]
     """
-    before = np.ones(len(n_true))
-    for i in range(k):
-        before *= np.maximum(n_false - i, 0) / np.maximum(n_true + n_false - i, 1)
-    return 1 - before
+    # The probability that the first k texts of the order are all false.
+    all_false = np.ones(len(n_true))
+    for place in range(k):
+        false_left = np.maximum(n_false - place, 0)
+        texts_left = np.maximum(n_true + n_false - place, 1)
+        all_false *= false_left / texts_left
+    return 1 - all_false

@@ -2,7 +2,7 @@
 are lost only to ties.
 
 Scores are float arrays whose first axis is the question; nan is a missing score and is never
-correct.
+correct. `tolerance` is how close scores tie (`comparison.tied`).
 """
 
 from collections import Counter, defaultdict
@@ -17,41 +17,63 @@ Won = tuple[np.ndarray, np.ndarray]
 
 
 def all_won(pairs: Iterable[tuple[np.ndarray, np.ndarray]], tolerance: float = TOLERANCE) -> Won:
-    """Whether the first score (n,) of every pair beats the second (n,). Lost only to ties: not won,
-    but in no pair does the second beat the first.
+    """Whether the first score of every pair beats the second.
 
-    >>> [each.tolist() for each in all_won([(np.array([0.3, 0.2, 0.1]), np.array([0.1, 0.2,
-    0.2]))])]
-    [[True, False, False], [False, True, False]]
+    Args:
+        pairs: scores (n,) and (n,) each.
+        tolerance: how close scores tie.
+
+    Returns:
+        Which questions are correct, and which are lost only to ties: they are not correct, but in
+        no pair does the second score beat the first.
+
+    Example:
+        >>> first, second = np.array([0.3, 0.2, 0.1]), np.array([0.1, 0.2, 0.2])
+        >>> [of_questions.tolist() for of_questions in all_won([(first, second)])]
+        [[True, False, False], [False, True, False]]
     """
     pairs = list(pairs)
     with np.errstate(invalid="ignore"):
-        won = np.all([beats(a, b, tolerance) for a, b in pairs], axis=0)
-        lost = np.any([beats(b, a, tolerance) for a, b in pairs], axis=0)
+        won = np.all([beats(first, second, tolerance) for first, second in pairs], axis=0)
+        lost = np.any([beats(second, first, tolerance) for first, second in pairs], axis=0)
     return won, ~won & ~lost
 
 
 def text_score(scores: np.ndarray, tolerance: float = TOLERANCE) -> Won:
-    """Whether both images of a pair prefer their own caption (Winoground, Thrush et al. 2022). By
-    chance 1/4.
+    """Whether both images of a pair prefer their own caption (Winoground, Thrush et al. 2022,
+    section 4). By chance 1/4.
 
-    scores: (n, 2, 2); [:, i, j] is the score of image i and caption j, and image i belongs to
-        caption i.
+    Args:
+        scores: (n, 2, 2); [:, i, j] is the score of image i and caption j, and image i belongs to
+            caption i.
+        tolerance: how close scores tie.
 
-    >>> text_score(np.array([[[0.9, 0.1], [0.2, 0.3]]]))[0].tolist()
-    [True]
+    Returns:
+        Which pairs are right, and which are lost only to ties.
+
+    Example:
+        >>> text_score(np.array([[[0.9, 0.1], [0.2, 0.3]]]))[0].tolist()
+        [True]
     """
-    return all_won(
-        [(scores[:, 0, 0], scores[:, 0, 1]), (scores[:, 1, 1], scores[:, 1, 0])], tolerance
-    )
+    of_first_image = scores[:, 0, 0], scores[:, 0, 1]
+    of_second_image = scores[:, 1, 1], scores[:, 1, 0]
+    return all_won([of_first_image, of_second_image], tolerance)
 
 
 def image_score(scores: np.ndarray, tolerance: float = TOLERANCE) -> Won:
-    """Whether both captions of a pair prefer their own image. scores: (n, 2, 2) as in `text_score`.
-    By chance 1/4.
+    """Whether both captions of a pair prefer their own image (Thrush et al. 2022, section 4). By
+    chance 1/4.
 
-    >>> image_score(np.array([[[0.9, 0.4], [0.2, 0.3]]]))[0].tolist()
-    [False]
+    Args:
+        scores: (n, 2, 2) as in `text_score`.
+        tolerance: how close scores tie.
+
+    Returns:
+        Which pairs are right, and which are lost only to ties.
+
+    Example:
+        >>> image_score(np.array([[[0.9, 0.4], [0.2, 0.3]]]))[0].tolist()
+        [False]
     """
     return text_score(scores.transpose(0, 2, 1), tolerance)
 
@@ -63,8 +85,9 @@ def matching_score(scores: np.ndarray, tolerance: float = TOLERANCE) -> Won:
     A preference for one caption or one image is part of both sums, so it cancels. A model that
     reads captions alone, or images alone, ties on every pair.
 
-    Args: scores: (n, 2, 2); [:, i, j] is the score of image i and caption j, and image i belongs to
-        caption i. tolerance: how close the two sums tie (`comparison.tied`).
+    Args:
+        scores: (n, 2, 2) as in `text_score`.
+        tolerance: how close the two sums tie.
 
     Returns:
         Which pairs are right, and which are lost only to a tie.
@@ -84,81 +107,125 @@ def matching_score(scores: np.ndarray, tolerance: float = TOLERANCE) -> Won:
 
 def both_won(first: Won, second: Won) -> Won:
     """Whether both of two questions are correct, such as `text_score` and `image_score` of a pair
-    (by chance 1/6). Lost only to ties: neither is lost, but not both are correct.
+    (the group score of Thrush et al. 2022; by chance 1/6).
 
-    >>> yes, no = np.array([True]), np.array([False])
-    >>> [each.tolist() for each in both_won((yes, no), (no, yes))]
-    [[False], [True]]
+    Args:
+        first: of n questions.
+        second: of n others.
+
+    Returns:
+        Which pairs are correct, and which are lost only to ties: neither question is lost, but not
+        both are correct.
+
+    Example:
+        >>> yes, no = np.array([True]), np.array([False])
+        >>> [of_pairs.tolist() for of_pairs in both_won((yes, no), (no, yes))]
+        [[False], [True]]
     """
-    won, kept = first[0] & second[0], (first[0] | first[1]) & (second[0] | second[1])
-    return won, kept & ~won
+    won = first[0] & second[0]
+    neither_lost = (first[0] | first[1]) & (second[0] | second[1])
+    return won, neither_lost & ~won
 
 
 def augmented_accuracy(
-    c: np.ndarray, n: np.ndarray, p: np.ndarray, tolerance: float = TOLERANCE
+    caption: np.ndarray, negative: np.ndarray, positive: np.ndarray, tolerance: float = TOLERANCE
 ) -> Won:
     """Whether both the caption and its hard positive beat the negative (Kamath et al. 2024, section
     4.1). By chance 1/3.
 
-    c, n, p: scores (n,) of the caption, the hard negative and the hard positive.
+    Args:
+        caption: (n,) scores of the captions.
+        negative: (n,) scores of their hard negatives.
+        positive: (n,) scores of their hard positives.
+        tolerance: how close scores tie.
 
-    >>> augmented_accuracy(np.array([0.3, 0.3]), np.array([0.2, 0.2]), np.array([0.25,
-    0.1]))[0].tolist()
-    [True, False]
+    Returns:
+        Which questions are correct, and which are lost only to ties.
+
+    Example:
+        >>> caption, negative = np.array([0.3, 0.3]), np.array([0.2, 0.2])
+        >>> augmented_accuracy(caption, negative, np.array([0.25, 0.1]))[0].tolist()
+        [True, False]
     """
-    return all_won([(c, n), (p, n)], tolerance)
+    return all_won([(caption, negative), (positive, negative)], tolerance)
 
 
-def brittleness(c: np.ndarray, n: np.ndarray, p: np.ndarray, tolerance: float = TOLERANCE) -> Won:
-    """Whether the negative lies between the caption and its hard positive (Kamath et al. 2024). By
-    chance 1/3.
+def brittleness(
+    caption: np.ndarray, negative: np.ndarray, positive: np.ndarray, tolerance: float = TOLERANCE
+) -> Won:
+    """Whether the negative lies between the caption and its hard positive (Kamath et al. 2024,
+    section 4.1). By chance 1/3; less is better.
 
-    c, n, p: scores (n,) of the caption, the hard negative and the hard positive.
+    Args:
+        caption: (n,) scores of the captions.
+        negative: (n,) scores of their hard negatives.
+        positive: (n,) scores of their hard positives.
+        tolerance: how close scores tie.
 
-    >>> brittleness(np.array([0.3, 0.3]), np.array([0.2, 0.2]), np.array([0.25, 0.1]))[0].tolist()
-    [False, True]
+    Returns:
+        Where it does, and where only ties keep it from doing so.
+
+    Example:
+        >>> caption, negative = np.array([0.3, 0.3]), np.array([0.2, 0.2])
+        >>> brittleness(caption, negative, np.array([0.25, 0.1]))[0].tolist()
+        [False, True]
     """
-    above, above_tie = all_won([(c, n), (n, p)], tolerance)
-    below, below_tie = all_won([(p, n), (n, c)], tolerance)
-    return above | below, (above_tie | below_tie) & ~(above | below)
+    falling, falling_tie = all_won([(caption, negative), (negative, positive)], tolerance)
+    rising, rising_tie = all_won([(positive, negative), (negative, caption)], tolerance)
+    between = falling | rising
+    return between, (falling_tie | rising_tie) & ~between
 
 
 def decomposed_recall(
-    true: np.ndarray, false: np.ndarray, asked: np.ndarray, tolerance: float = TOLERANCE
+    true: np.ndarray, false: np.ndarray, used: np.ndarray, tolerance: float = TOLERANCE
 ) -> Won:
     """Whether every caption of a scene's single facts beats its own negative (COMPASS, section 5).
     By chance 1/2 each.
 
-    true, false: scores (n, k) of at most k captions and their negatives. asked: bool (n, k), False
-    where padded.
+    Args:
+        true: (n, k) scores of at most k captions.
+        false: (n, k) scores of their negatives.
+        used: bool (n, k), False where padded.
+        tolerance: how close scores tie.
 
-    >>> true, false = np.array([[0.3, 0.4], [0.3, 0.0]]), np.array([[0.1, 0.5], [0.1, 0.0]])
-    >>> decomposed_recall(true, false, np.array([[True, True], [True, False]]))[0].tolist()
-    [False, True]
+    Returns:
+        Which scenes are correct, and which are lost only to ties.
+
+    Example:
+        >>> true, false = np.array([[0.3, 0.4], [0.3, 0.0]]), np.array([[0.1, 0.5], [0.1, 0.0]])
+        >>> decomposed_recall(true, false, np.array([[True, True], [True, False]]))[0].tolist()
+        [False, True]
     """
     with np.errstate(invalid="ignore"):
-        won = (beats(true, false, tolerance) | ~asked).all(axis=1)
-        lost = (beats(false, true, tolerance) & asked).any(axis=1)
+        won = (beats(true, false, tolerance) | ~used).all(axis=1)
+        lost = (beats(false, true, tolerance) & used).any(axis=1)
     return won, ~won & ~lost
 
 
 def category_weights(categories: Sequence[tuple[str, ...]]) -> np.ndarray:
-    """The weight (n,) of each item in the mean over categories; they sum to 1.
+    """The weight of each item in the mean over categories.
 
-    categories: a path for each item, such as (kind, skill). A category's mean is the unweighted
-        mean of its
-    subcategories; the mean of a complete path is the mean of its items.
+    A category's mean is the unweighted mean of its subcategories; the mean of a complete path is
+    the mean of its items.
 
-    >>> category_weights([("a",), ("a",), ("b", "x"), ("b", "y")]).tolist()
-    [0.25, 0.25, 0.25, 0.25]
+    Args:
+        categories: (n,) a path for each item, such as (kind, skill).
+
+    Returns:
+        (n,) with sum 1.
+
+    Example:
+        >>> category_weights([("a",), ("a",), ("b", "x"), ("b", "y")]).tolist()
+        [0.25, 0.25, 0.25, 0.25]
     """
-    items = Counter(categories)
-    below: dict[tuple[str, ...], set[str]] = defaultdict(set)
-    for path in items:
-        for depth, name in enumerate((*path, "")):  # "" for the items of a complete path
-            below[path[:depth]].add(name)
-    weight = {
-        path: 1 / n / float(np.prod([len(below[path[:depth]]) for depth in range(len(path) + 1)]))
-        for path, n in items.items()
-    }
-    return np.array([weight[path] for path in categories])
+    items_of_path = Counter(categories)
+    # Items of a complete path are a subcategory of their own, "", beside longer paths.
+    subcategories: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for path in items_of_path:
+        for depth, name in enumerate((*path, "")):
+            subcategories[path[:depth]].add(name)
+    weight_of_path = {}
+    for path, items in items_of_path.items():
+        siblings = [len(subcategories[path[:depth]]) for depth in range(len(path) + 1)]
+        weight_of_path[path] = 1 / items / float(np.prod(siblings))
+    return np.array([weight_of_path[path] for path in categories])

@@ -4,7 +4,6 @@ or as an Answerer in words. Requests run in threads."""
 import base64
 import io
 import os
-import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,7 +11,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from itertools import islice
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 import numpy as np
 from PIL import Image
@@ -26,12 +24,13 @@ from evaluator.models.contracts import (
     BatchSize,
     Chat,
     Contests,
-    How,
-    Pairs,
+    GenerationConfig,
+    ImageTextPairs,
     PairScorer,
     cache_key,
 )
 from evaluator.models.hub import first_line
+from evaluator.models.names import parse_place
 from evaluator.models.yes_no import CHANNELS, QUESTION, Score, question, score_of_tokens
 from generator.base.errors import UserError
 from generator.base.extras import check_installed
@@ -39,6 +38,7 @@ from generator.base.extras import check_installed
 KEY = "OPENAI_API_KEY"
 """The environment variable with the endpoint's key."""
 RETRIES = 8
+"""Retries of a request to an endpoint that has answered before."""
 _FIRST_RETRIES = 2
 """Retries while the endpoint has answered nothing: few, so that one that is down is reported
 soon."""
@@ -47,21 +47,24 @@ TIMEOUT = 120
 _SHORTEST_KEY = 8
 """Shortest key, in characters, that messages hide: a shorter one is a placeholder, and hiding it
 garbles words."""
-_FOR_ALL = (401, 402, 403, 404, 429)
+_FINAL_STATUSES = (401, 402, 403, 404, 429)
 """Statuses that all further requests would get too."""
 _BATCH = 128
 """Pairs whose scores are saved together; `concurrency` limits the requests at once."""
-_LISTED = 20
+_LISTED_TOKENS = 20
 """Number of most likely tokens requested: the maximum of OpenAI and vLLM."""
-_PATIENCE = 16
+_MOST_FAILURES = 16
 """An endpoint counts as broken after more failures in a row than this plus `concurrency`."""
-_OWN = {
+_UNKNOWN_INFO = {
     "preprocessing": "the endpoint's own, from PNG",
     "precision": "its own",
     "device": "its own",
 }
-_TRIAL = (320, 240)
+_TRIAL_SIZE = (320, 240)
 """Size in pixels of the image of the first request."""
+_TRIAL_TEXT = "a gray wall"
+_OPTIONAL_PARAMETERS = ("max_tokens", "temperature", "seed")
+"""Parameters of a request that some endpoints reject."""
 Count = Annotated[int, Field(ge=1, le=1024)]
 Seconds = Annotated[int, Field(ge=1, le=86_400)]
 
@@ -76,6 +79,11 @@ class Endpoint:
 
     The key is read from the environment variable OPENAI_API_KEY and never written to messages or
     files. Methods are thread-safe.
+
+    Args:
+        url: The URL of the endpoint.
+        model: The name of the model there.
+        timeout: Seconds after which a request without an answer is repeated.
     """
 
     def __init__(self, url: str, model: str, timeout: float = TIMEOUT):
@@ -83,9 +91,8 @@ class Endpoint:
 
         self.url, self.model = url, model
         self._key = os.environ.get(KEY) or "none"
-        client = DefaultHttpxClient(
-            follow_redirects=False
-        )  # send images and questions only to the given URL
+        # Without redirects, so that images, questions and the key go to the named URL alone.
+        client = DefaultHttpxClient(follow_redirects=False)
         self._client = OpenAI(
             base_url=url,
             api_key=self._key,
@@ -93,50 +100,60 @@ class Endpoint:
             timeout=timeout,
             http_client=client,
         )
-        self._streams = False  # whether the server only streams
+        self._only_streams = False
         self._lock = threading.Lock()
         self.counts = Counter({"requests": 0, "prompt_tokens": 0, "completion_tokens": 0})
 
-    def ask(self, images: Sequence[str], question: str, **more: Any) -> Any:
-        """The chat completion for images (data URLs) and a question. `more`: parameters of the
-        request.
+    def ask(self, images: Sequence[str], question: str, **parameters: Any) -> Any:
+        """Ask a question about images.
 
-        Failed connections, rate limits and server errors are retried with growing delays. Raises
-        RefusedError if this request gets no answer, and UserError if no further request would get
-        an answer.
+        Failed connections, rate limits and server errors are retried with growing delays.
+
+        Args:
+            images: Data URLs.
+            question: The question.
+            parameters: Further parameters of the request.
+
+        Returns:
+            The chat completion.
+
+        Raises:
+            RefusedError: This request gets no answer.
+            UserError: No further request would get an answer.
         """
         try:
-            found = self._create(images, question, **more)
+            completion = self._create(images, question, **parameters)
         except RefusedError as refusal:
-            if self._streams or "stream" not in str(refusal).lower():
+            # Some servers only stream, and say so when they are asked for a whole answer.
+            if self._only_streams or "stream" not in str(refusal).lower():
                 raise
-            self._streams = True
-            found = self._create(images, question, **more)
-        if not getattr(found, "choices", None):
-            raise RefusedError("its response is no chat completion")
-        usage = getattr(found, "usage", None)
+            self._only_streams = True
+            completion = self._create(images, question, **parameters)
+        if not getattr(completion, "choices", None):
+            raise RefusedError("its response is not a chat completion")
+        usage = getattr(completion, "usage", None)
         with self._lock:
             self.counts["requests"] += 1
             for name in ("prompt_tokens", "completion_tokens"):
                 self.counts[name] += getattr(usage, name, None) or 0
-        return found
+        return completion
 
-    def _create(self, images: Sequence[str], question: str, **more: Any) -> Any:
+    def _create(self, images: Sequence[str], question: str, **parameters: Any) -> Any:
         """A chat completion, put together from its parts if the server only streams."""
-        asked = {"model": self.model, "messages": messages(images, question), **more}
-        if self._streams:
-            asked |= {"stream": True, "stream_options": {"include_usage": True}}
-        with self._explained():
+        request = {"model": self.model, "messages": messages(images, question), **parameters}
+        if self._only_streams:
+            request |= {"stream": True, "stream_options": {"include_usage": True}}
+        with self._explained_errors():
             try:
-                found = self._client.chat.completions.create(**asked)
+                response = self._client.chat.completions.create(**request)
             except self._unavailable:
                 # A server that answers with a status is up: a model that it is still loading needs
                 # more patience.
                 if self._client.max_retries == RETRIES:
                     raise
                 self.be_patient()
-                found = self._client.chat.completions.create(**asked)
-            return completion_of_parts(found) if self._streams else found
+                response = self._client.chat.completions.create(**request)
+            return completion_of_parts(response) if self._only_streams else response
 
     @property
     def _unavailable(self) -> tuple[type[Exception], ...]:
@@ -148,8 +165,7 @@ class Endpoint:
         """The error that ends a run after n questions in a row without an answer."""
         return UserError(
             f"The endpoint {self.url} has stopped answering, {n} questions in a row ({reason}); "
-            f"mend it, then run "
-            "the same command again. Finished work is kept."
+            "fix it, then run the same command again. Finished work is kept."
         )
 
     def be_patient(self) -> None:
@@ -158,33 +174,34 @@ class Endpoint:
             self._client = self._client.with_options(max_retries=RETRIES)
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explained_errors(self) -> Iterator[None]:
+        """Context that turns the client's errors into RefusedError, or into UserError if further
+        requests would fail too."""
         import openai
 
         try:
             yield
         except openai.APIStatusError as error:
-            if error.status_code in _FOR_ALL:
+            if error.status_code in _FINAL_STATUSES:
                 raise UserError(
-                    f"The endpoint {self.url} refuses '{self.model}' ({self._said(error)}); put "
-                    f"its key in the "
-                    f"environment variable {KEY}, name a model that it serves, and a URL that ends "
-                    f"as documented, such "
-                    "as /v1; or run the same command again later. Finished work is kept."
+                    f"The endpoint {self.url} refuses '{self.model}' ({self._reason(error)}); put "
+                    f"its key in the environment variable {KEY}, name a model that it serves, and "
+                    "a URL that ends as documented, such as /v1; or run the same command again "
+                    "later. Finished work is kept."
                 ) from None
-            raise RefusedError(self._said(error)) from None
+            raise RefusedError(self._reason(error)) from None
+        except openai.APITimeoutError as error:
+            raise RefusedError(self._reason(error)) from None
         except openai.APIConnectionError as error:
-            if isinstance(error, openai.APITimeoutError):
-                raise RefusedError(self._said(error)) from None
             raise UserError(
                 f"The endpoint {self.url} does not answer "
-                f"({self._said(error.__cause__ or error)}); start it or mend "
-                "its URL, then run the same command again. Finished work is kept."
+                f"({self._reason(error.__cause__ or error)}); start it or fix its URL, then run "
+                "the same command again. Finished work is kept."
             ) from None
         except (openai.OpenAIError, ValueError) as error:  # ValueError: JSON that cannot be read
-            raise RefusedError(self._said(error)) from None
+            raise RefusedError(self._reason(error)) from None
 
-    def _said(self, error: BaseException) -> str:
+    def _reason(self, error: BaseException) -> str:
         """The first line of an error, without the key, which a server may echo."""
         line = first_line(error)
         return line.replace(self._key, "…") if len(self._key) >= _SHORTEST_KEY else line
@@ -206,48 +223,56 @@ class ApiScorer(PairScorer):
         self._endpoint, self._concurrency = endpoint, concurrency
         self.counts = endpoint.counts
         self.batch = BatchSize(_BATCH, PAIR)
-        served = self._tried()
-        self._tokens = endpoint.counts["prompt_tokens"] // max(1, endpoint.counts["requests"])
+        served = self._make_trial_request()
+        counts = endpoint.counts
+        self._tokens_of_request = counts["prompt_tokens"] // max(1, counts["requests"])
         identity = {"weights": endpoint.model, "endpoint": endpoint.url, "served": served}
-        self.info: dict[str, Any] = identity | {"question": QUESTION, **_OWN}
+        self.info: dict[str, Any] = identity | {"question": QUESTION, **_UNKNOWN_INFO}
         self.key = cache_key("api", identity, QUESTION)
 
     def describe_cost(self, pairs: int, images: int) -> str:
         """A sentence with the maximum number of requests for `pairs`, and of tokens if the endpoint
         counts them."""
-        tokens = (
-            f"about {pairs * self._tokens:,} prompt tokens for images of {_TRIAL[0]}×{_TRIAL[1]}, "
-        )
+        tokens = ""
+        if self._tokens_of_request:
+            width, height = _TRIAL_SIZE
+            tokens = (
+                f"about {pairs * self._tokens_of_request:,} prompt tokens for images of "
+                f"{width}×{height}, "
+            )
         return (
-            f"{pairs:,} pairs of image and text to ask about, one request each, "
-            f"{tokens * bool(self._tokens)}fewer "
+            f"{pairs:,} pairs of image and text to ask about, one request each, {tokens}fewer "
             "where cached."
         )
 
     def score_pairs(
-        self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None
+        self, images: Sequence[Image.Image], pairs: ImageTextPairs, contests: Contests = None
     ) -> np.ndarray:
         """As PairScorer.score_pairs. Raises UserError if the endpoint has stopped answering."""
-        shown = {image: data_url(images[image]) for image, _ in pairs}
+        urls = {image: data_url(images[image]) for image, _ in pairs}
         scores = np.full((len(pairs), len(self.channels)), np.nan, dtype=np.float32)
         refusals: list[str] = []
 
         def score(pair: tuple[int, str]) -> Score | None:
+            image, text = pair
             try:
-                return score_of_tokens(_listed_tokens(self._ask(shown[pair[0]], question(pair[1]))))
+                completion = self._ask(urls[image], question(text))
             except RefusedError as refusal:
                 refusals.append(str(refusal))
                 return None
+            return score_of_tokens(_listed_tokens(completion))
 
         pool = ThreadPoolExecutor(self._concurrency)
         try:
-            for row, found in enumerate(pool.map(score, pairs)):
-                if found is not None:
-                    scores[row] = found.log_odds, found.p_yes
-                    self._endpoint.counts["bounded"] += found.bounded
+            for row, answer in enumerate(pool.map(score, pairs)):
+                if answer is not None:
+                    scores[row] = answer.log_odds, answer.p_yes
+                    self._endpoint.counts["bounded"] += answer.bounded
         finally:
             pool.shutdown(cancel_futures=True)
-        if refusals and len(refusals) == len(pairs) and score((0, "a gray wall")) is None:
+        # If all pairs were refused, a harmless question tells whether the endpoint is down.
+        all_refused = refusals and len(refusals) == len(pairs)
+        if all_refused and score((0, _TRIAL_TEXT)) is None:
             raise self._endpoint.broken(len(pairs), refusals[0])
         unscored = int(np.isnan(scores[:, 0]).sum())
         self._endpoint.counts.update(
@@ -255,29 +280,34 @@ class ApiScorer(PairScorer):
         )
         return scores
 
-    def _ask(self, image: str, asked: str) -> Any:
-        # temperature 1: some endpoints list probabilities after the temperature is applied
+    def _ask(self, image: str, question: str) -> Any:
+        # Temperature 1: some endpoints list probabilities after the temperature is applied.
         return self._endpoint.ask(
-            [image], asked, max_tokens=1, temperature=1, logprobs=True, top_logprobs=_LISTED
+            [image],
+            question,
+            max_tokens=1,
+            temperature=1,
+            logprobs=True,
+            top_logprobs=_LISTED_TOKENS,
         )
 
-    def _tried(self) -> str | None:
-        """Make a trial request; returns the model name in the reply. Raises UserError without
+    def _make_trial_request(self) -> str | None:
+        """Ask about a gray image; returns the model name in the reply. Raises UserError without
         log-probabilities."""
+        image = data_url(Image.new("RGB", _TRIAL_SIZE, "gray"))
+        refusal = ""
+        completion = None
         try:
-            completion = self._ask(
-                data_url(Image.new("RGB", _TRIAL, "gray")), question("a gray wall")
-            )
-            refusal = "" if _listed_tokens(completion) else "it lists no tokens"
+            completion = self._ask(image, question(_TRIAL_TEXT))
+            if not _listed_tokens(completion):
+                refusal = "it lists no tokens"
         except RefusedError as error:
             refusal = str(error)
         if refusal:
             raise UserError(
                 f"The endpoint {self._endpoint.url} gives no log-probabilities of answers about an "
-                f"image with "
-                f"'{self._endpoint.model}' ({refusal}); ask it in words with `score ask`, or name "
-                f"a chat model that "
-                "reads images."
+                f"image with '{self._endpoint.model}' ({refusal}); ask it in words with `score "
+                "ask`, or name a chat model that reads images."
             )
         self._endpoint.be_patient()
         return getattr(completion, "model", None)
@@ -291,82 +321,94 @@ class ApiAnswerer(Answerer):
     """
 
     def __init__(self, endpoint: Endpoint, concurrency: int):
-        self._endpoint, self._concurrency, self.counts = endpoint, concurrency, endpoint.counts
+        self._endpoint, self._concurrency = endpoint, concurrency
+        self.counts = endpoint.counts
         self._lock = threading.Lock()
         identity = {"weights": endpoint.model, "endpoint": endpoint.url}
-        self.info = {**identity, **_OWN, "not_taken": []}
+        self._not_taken: list[str] = []
+        self.info = {**identity, **_UNKNOWN_INFO, "not_taken": self._not_taken}
         self.key = cache_key("api", identity, "in words")
 
-    def request(self, chat: Chat, how: How) -> dict[str, Any]:
+    def request(self, chat: Chat, generation: GenerationConfig) -> dict[str, Any]:
         """The body of the request for a question."""
-        shown = [data_url(image) for image in chat.show()]
+        urls = [data_url(image) for image in chat.show()]
         return {
             "model": self._endpoint.model,
-            "messages": messages(shown, chat.text),
-            **self._parameters(chat, how),
+            "messages": messages(urls, chat.text),
+            **self._parameters(chat, generation),
         }
 
     def answer_all(
-        self, chats: Iterable[Chat], how: How, keep: Callable[[Chat, Answer], None]
+        self,
+        chats: Iterable[Chat],
+        generation: GenerationConfig,
+        *,
+        keep: Callable[[Chat, Answer], None],
     ) -> None:
         """As Answerer.answer_all. When interrupted, requests in progress are still finished and
         kept."""
-        failed = 0
 
         def ask(chat: Chat) -> str:
-            shown = [data_url(image) for image in chat.show()]
+            """Ask a question; returns why it has no answer, "" if it has one."""
+            urls = [data_url(image) for image in chat.show()]
             try:
-                keep(chat, self._answered(shown, chat, how))
+                keep(chat, self._ask(urls, chat, generation))
             except (RefusedError, ValueError) as refusal:
                 keep(chat, Answer("", f"{FAILED}{refusal}"))
                 return str(refusal)
             return ""
 
-        source, waiting = iter(chats), set[Future[str]]()
+        remaining = iter(chats)
+        running = set[Future[str]]()
+        failures_in_a_row = 0
         pool = ThreadPoolExecutor(self._concurrency)
         try:
             while True:
-                waiting |= {
-                    pool.submit(ask, chat)
-                    for chat in islice(source, self._concurrency - len(waiting))
-                }
-                if not waiting:
+                # Questions are read only as threads become free, since each loads its images.
+                free = self._concurrency - len(running)
+                running |= {pool.submit(ask, chat) for chat in islice(remaining, free)}
+                if not running:
                     return
-                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-                for refusal in [each.result() for each in done]:
-                    failed = failed + 1 if refusal else 0
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    refusal = future.result()
                     if not refusal:
+                        failures_in_a_row = 0
                         self._endpoint.be_patient()
-                    elif failed > _PATIENCE + self._concurrency:
-                        raise self._endpoint.broken(failed, refusal)
+                        continue
+                    failures_in_a_row += 1
+                    if failures_in_a_row > _MOST_FAILURES + self._concurrency:
+                        raise self._endpoint.broken(failures_in_a_row, refusal)
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def _answered(self, shown: Sequence[str], chat: Chat, how: How) -> Answer:
-        asked = self._parameters(chat, how)
+    def _ask(self, images: Sequence[str], chat: Chat, generation: GenerationConfig) -> Answer:
+        """Ask a question. A parameter that the endpoint rejects is left out from then on: reasoning
+        models use another name for the limit, and only one temperature."""
+        parameters = self._parameters(chat, generation)
         try:
-            found = self._endpoint.ask(shown, chat.text, **asked)
+            completion = self._endpoint.ask(images, chat.text, **parameters)
         except RefusedError as refusal:
-            # reasoning models use another name for the limit, and only one temperature
-            name = next(
-                (
-                    each
-                    for each in ("max_tokens", "temperature", "seed")
-                    if f"'{each}'" in str(refusal)
-                ),
-                None,
-            )
-            if name not in asked:
+            rejected = [name for name in _OPTIONAL_PARAMETERS if f"'{name}'" in str(refusal)]
+            if not rejected or rejected[0] not in parameters:
                 raise
-            with self._lock:  # other threads may be refused the same parameter meanwhile
-                self.info["not_taken"] += [name] * (name not in self.info["not_taken"])
-            return self._answered(shown, chat, how)
-        return answer_of(found.model_dump())
+            with self._lock:
+                # Other threads may be refused the same parameter meanwhile.
+                if rejected[0] not in self._not_taken:
+                    self._not_taken.append(rejected[0])
+            return self._ask(images, chat, generation)
+        return answer_of(completion.model_dump())
 
-    def _parameters(self, chat: Chat, how: How) -> dict[str, Any]:
-        asked = {"max_tokens": how.max_tokens, "temperature": how.temperature, "seed": chat.seed}
-        taken = {name: value for name, value in asked.items() if name not in self.info["not_taken"]}
-        return taken | ({} if "max_tokens" in taken else {"max_completion_tokens": how.max_tokens})
+    def _parameters(self, chat: Chat, generation: GenerationConfig) -> dict[str, Any]:
+        values = {
+            "max_tokens": generation.max_tokens,
+            "temperature": generation.temperature,
+            "seed": chat.seed,
+        }
+        parameters = {name: value for name, value in values.items() if name not in self._not_taken}
+        if "max_tokens" not in parameters:
+            parameters["max_completion_tokens"] = generation.max_tokens
+        return parameters
 
 
 def answer_of(completion: dict[str, Any]) -> Answer:
@@ -376,40 +418,43 @@ def answer_of(completion: dict[str, Any]) -> Answer:
     Raises ValueError for anything but a chat completion.
     """
     try:
-        choice, usage = completion["choices"][0], completion.get("usage") or {}
+        choice = completion["choices"][0]
+        usage = completion.get("usage") or {}
         message = choice["message"]
-        thought = message.get("reasoning_content") or message.get("reasoning") or ""
-        said, thought_in_content = _texts_of(message.get("content"))
-        thought = thought or thought_in_content
+        content, reasoning_in_content = _split_content(message.get("content"))
+        reasoning = message.get("reasoning_content") or message.get("reasoning")
+        reasoning = reasoning or reasoning_in_content
+        refusal = message.get("refusal")
+        if reasoning:
+            text = f"<think>{reasoning}</think>\n{content}"
+        else:
+            text = content or str(refusal or "")
         return Answer(
-            f"<think>{thought}</think>\n{said}"
-            if thought
-            else said or str(message.get("refusal") or ""),
-            "refusal" if message.get("refusal") else str(choice.get("finish_reason") or "stop"),
-            int(usage.get("prompt_tokens") or 0),
-            int(usage.get("completion_tokens") or 0),
-            str(completion.get("model") or ""),
+            text=text,
+            finish="refusal" if refusal else str(choice.get("finish_reason") or "stop"),
+            prompt_tokens=int(usage.get("prompt_tokens") or 0),
+            completion_tokens=int(usage.get("completion_tokens") or 0),
+            served=str(completion.get("model") or ""),
         )
     except (KeyError, IndexError, TypeError, AttributeError):
-        raise ValueError("it is no chat completion") from None
+        raise ValueError("it is not a chat completion") from None
 
 
-def _texts_of(content: Any) -> tuple[str, str]:
+def _split_content(content: Any) -> tuple[str, str]:
     """The answer and the reasoning in the content of a message: a text, or a list of parts with a
     type."""
     if not isinstance(content, list):
         return str(content or ""), ""
-    said, thought = "", ""
+    answer, reasoning = "", ""
     for part in content:
         if not isinstance(part, dict):
-            said += str(part)
+            answer += str(part)
         elif part.get("type") in ("thinking", "reasoning"):
-            thought += _texts_of(part.get("thinking") or part.get("text") or part.get("reasoning"))[
-                0
-            ]
+            nested = part.get("thinking") or part.get("text") or part.get("reasoning")
+            reasoning += _split_content(nested)[0]
         else:
-            said += str(part.get("text") or "")
-    return said, thought
+            answer += str(part.get("text") or "")
+    return answer, reasoning
 
 
 def completion_of_parts(parts: Iterable[Any]) -> Any:
@@ -421,24 +466,23 @@ def completion_of_parts(parts: Iterable[Any]) -> Any:
     from openai.types.chat import ChatCompletion
 
     message: dict[str, Any] = {"role": "assistant", "content": ""}
-    finish, usage, served, logprobs = "", None, "", None
-    seen = False
+    finish = served = ""
+    usage = logprobs = None
+    has_message = False
     for part in parts:
-        usage, served = (
-            getattr(part, "usage", None) or usage,
-            getattr(part, "model", None) or served,
-        )
+        usage = getattr(part, "usage", None) or usage
+        served = getattr(part, "model", None) or served
         for choice in part.choices[:1]:
-            seen = True
+            has_message = True
             delta = choice.delta.model_dump()
             for name in ("content", "reasoning_content", "reasoning", "refusal"):
                 if delta.get(name):
                     message[name] = message.get(name, "") + delta[name]
             finish = choice.finish_reason or finish
             logprobs = logprobs or choice.logprobs
-    if not seen:
+    if not has_message:
         raise RefusedError("its stream has no chat completion")
-    choice = {
+    whole_choice = {
         "index": 0,
         "message": message,
         "finish_reason": finish or "stop",
@@ -449,48 +493,26 @@ def completion_of_parts(parts: Iterable[Any]) -> Any:
         object="chat.completion",
         created=0,
         model=served,
-        choices=[_built(choice)],
+        choices=[_make_choice(whole_choice)],
         usage=usage,
     )
 
 
-def _built(choice: dict[str, Any]) -> Any:
+def _make_choice(choice: dict[str, Any]) -> Any:
     from openai.types.chat.chat_completion import Choice
     from openai.types.chat.chat_completion_message import ChatCompletionMessage
 
-    return Choice.model_construct(
-        **{**choice, "message": ChatCompletionMessage.model_construct(**choice["message"])}
-    )
+    # model_construct does not validate: servers leave fields out, or add some.
+    message = ChatCompletionMessage.model_construct(**choice["message"])
+    return Choice.model_construct(**{**choice, "message": message})
 
 
 def messages(images: Sequence[str], question: str) -> list[dict[str, Any]]:
     """The messages of a request: images (data URLs), then the question."""
-    shown: list[dict[str, Any]] = [
+    parts: list[dict[str, Any]] = [
         {"type": "image_url", "image_url": {"url": image}} for image in images
     ]
-    return [{"role": "user", "content": [*shown, {"type": "text", "text": question}]}]
-
-
-def parse_place(name: str) -> tuple[str, str]:
-    """URL and model of `URL@MODEL`, split at the first "@".
-
-    >>> parse_place("http://localhost:8000/v1@Qwen/Qwen3-VL-4B-Instruct")
-    ('http://localhost:8000/v1', 'Qwen/Qwen3-VL-4B-Instruct')
-
-    Raises UserError for other forms, and for a URL with a password or a query, because URLs are
-    recorded.
-    """
-    url, _, model = name.partition("@")
-    parts = urlsplit(url)
-    plain = re.fullmatch(r"([\w.-]+|\[[\da-f:]+\])(:\d+)?", parts.netloc) and not (
-        parts.query or parts.fragment
-    )
-    if not (model and parts.scheme in ("http", "https") and plain):
-        raise UserError(
-            "Expected api:URL@MODEL, such as api:http://localhost:8000/v1@MODEL, with the key in "
-            "OPENAI_API_KEY and neither key nor query in the URL."
-        )
-    return url.rstrip("/"), model
+    return [{"role": "user", "content": [*parts, {"type": "text", "text": question}]}]
 
 
 def data_url(image: Image.Image) -> str:
@@ -506,7 +528,7 @@ def _listed_tokens(completion: Any) -> list[tuple[str, float]]:
     logprobs = getattr(completion.choices[0], "logprobs", None)
     content = getattr(logprobs, "content", None) or []
     top = getattr(content[0], "top_logprobs", None) if content else None
-    return [(str(each.token), float(each.logprob)) for each in top or []]
+    return [(str(token.token), float(token.logprob)) for token in top or []]
 
 
 def load_api(
@@ -526,7 +548,7 @@ def load_api(
     Raises:
         UserError: The endpoint is down or refuses the request, or a device is given.
     """
-    return ApiScorer(_endpoint(name, device, timeout), concurrency)
+    return ApiScorer(_open_endpoint(name, device, timeout), concurrency)
 
 
 def load_answering(
@@ -534,10 +556,10 @@ def load_answering(
 ) -> ApiAnswerer:
     """The model of `URL@MODEL`, asked in words; arguments as of load_api. Makes no request. Raises
     UserError for a device."""
-    return ApiAnswerer(_endpoint(name, device, timeout), concurrency)
+    return ApiAnswerer(_open_endpoint(name, device, timeout), concurrency)
 
 
-def _endpoint(name: str, device: str | None, timeout: float) -> Endpoint:
+def _open_endpoint(name: str, device: str | None, timeout: float) -> Endpoint:
     url, model = parse_place(name)
     if device is not None:
         raise UserError(

@@ -20,19 +20,23 @@ from evaluator.models.contracts import (
     BatchSize,
     Contests,
     Group,
-    Pairs,
+    ImageTextPairs,
     PairScorer,
     cache_key,
     fingerprints,
     info_without_network,
 )
+from evaluator.models.names import check_blind
 from evaluator.models.ngram import ORDER, NgramModel
-from evaluator.models.pretrained import TOKENIZER, Storage, Wanted, load_pretrained
+from evaluator.models.pretrained import TOKENIZER, LoadTarget, Storage, load_pretrained
 from evaluator.provenance.exposure import Exposure
-from generator.base.errors import UserError, did_you_mean
+from generator.base.errors import UserError
 
-KINDS = ("ngram", "length", "lm")
 BATCH, LANGUAGE_BATCH = 128, 32
+_UNLIMITED = 1_000_000
+"""Tokens of a text for a language model without a maximum, such as one with relative positions."""
+_FEWEST_TOKENS = 2
+"""A context and one token to score."""
 
 
 class BlindScorer(PairScorer, ABC):
@@ -42,26 +46,26 @@ class BlindScorer(PairScorer, ABC):
     reads_images = False
 
     def __init__(self, weights: str, **info: Any):
-        self._known: dict[tuple[int | None, str], float] = {}
+        self._scores: dict[tuple[int | None, str], float] = {}
         self.batch = BatchSize(BATCH, "text")
         self.info = info_without_network(weights, **info)
 
     def score_pairs(
-        self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None
+        self, images: Sequence[Image.Image], pairs: ImageTextPairs, contests: Contests = None
     ) -> np.ndarray:
         """As PairScorer.score_pairs."""
-        folds = dict(enumerate(map(self._fold, images)))
-        asked = [(folds.get(i), text) for i, text in pairs]
-        new: dict[int | None, set[str]] = defaultdict(set)
-        for fold, text in asked:
-            if (fold, text) not in self._known:
-                new[fold].add(text)
-        for fold, texts in new.items():
+        fold_of_image = [self._fold(image) for image in images]
+        # A model that does not look at images may be called without them.
+        keys = [(fold_of_image[i] if fold_of_image else None, text) for i, text in pairs]
+        missing: dict[int | None, set[str]] = defaultdict(set)
+        for fold, text in keys:
+            if (fold, text) not in self._scores:
+                missing[fold].add(text)
+        for fold, texts in missing.items():
             ordered = sorted(texts)
-            self._known.update(
-                zip([(fold, text) for text in ordered], self._score(ordered, fold), strict=True)
-            )
-        return np.array([[self._known[each]] for each in asked], dtype=np.float32).reshape(-1, 1)
+            for text, score in zip(ordered, self._score(ordered, fold), strict=True):
+                self._scores[fold, text] = score
+        return np.array([[self._scores[key]] for key in keys], dtype=np.float32).reshape(-1, 1)
 
     def _fold(self, image: Any) -> int | None:
         """The fold of an image, on which scores may depend: a number for each part of the run, or
@@ -92,10 +96,8 @@ class NgramScorer(BlindScorer):
     """Mean log-likelihood per token under a word trigram (ngram.py) of the texts of the run.
 
     `fit_texts` gives the texts, true and false alike. Leave-one-group-out: the model that scores a
-    text is fitted
-    without it and without the texts of the image's group. Otherwise texts that are true of several
-    images of a group
-    would count as frequent.
+    text is fitted without it and without the texts of the image's group. Otherwise texts that are
+    true of several images of a group would count as frequent.
     """
 
     channels = ("log_likelihood",)
@@ -108,21 +110,18 @@ class NgramScorer(BlindScorer):
         super().__init__("none", order=ORDER, fitted_on=fitted_on)
         self._model: NgramModel | None = None
         self._group_of: dict[str, int] = {}
-        self._left_out: list[frozenset[str]] = []
+        self._texts_of_group: list[frozenset[str]] = []
 
     def fit_texts(self, texts: Sequence[str], groups: Sequence[Group] = ()) -> None:
         """As PairScorer.fit_texts."""
         distinct = sorted(set(texts))
-        self._known = {}
+        self._scores = {}
         self._group_of = {image: i for i, group in enumerate(groups) for image in group.images}
-        self._left_out = [group.texts for group in groups]
+        self._texts_of_group = [group.texts for group in groups]
         self._model = NgramModel(distinct)
         self.info["fitted_texts"] = len(distinct)
-        self.key = cache_key(
-            "ngram",
-            distinct,
-            sorted((sorted(group.images), sorted(group.texts)) for group in groups),
-        )
+        sorted_groups = sorted((sorted(group.images), sorted(group.texts)) for group in groups)
+        self.key = cache_key("ngram", distinct, sorted_groups)
 
     def _fold(self, image: Any) -> int | None:
         return self._group_of.get(image) if isinstance(image, str) else None
@@ -130,11 +129,12 @@ class NgramScorer(BlindScorer):
     def _score(self, texts: Sequence[str], fold: int | None) -> Sequence[float]:
         if self._model is None:
             raise RuntimeError("call fit_texts before score_pairs")
-        group = self._left_out[fold] if fold is not None else frozenset()
-        found = self._model.perplexities(group.intersection(texts), group)
+        group = self._texts_of_group[fold] if fold is not None else frozenset()
+        # Texts of the group are left out together; any other text also leaves itself out.
+        perplexities = self._model.perplexities(group.intersection(texts), group)
         for text in set(texts) - group:
-            found |= self._model.perplexities([text], [text, *group])
-        return [-float(np.log(found[text])) for text in texts]
+            perplexities |= self._model.perplexities([text], [text, *group])
+        return [-float(np.log(perplexities[text])) for text in texts]
 
 
 class LanguageModelScorer(BlindScorer):
@@ -147,22 +147,38 @@ class LanguageModelScorer(BlindScorer):
     channels = ("log_likelihood",)
 
     def __init__(
-        self, name: str, device: str | None, option: str = "blind:lm:", **how: Unpack[Storage]
+        self,
+        name: str,
+        device: str | None,
+        option: str = "blind:lm:",
+        **storage: Unpack[Storage],
     ):
-        """option: the prefix or option by which the user named the model, for error messages.
-        Raises UserError as load_pretrained does."""
+        """
+        Args:
+            name: A folder, or a name on the Hub.
+            device: The device that the user named; None for the best one.
+            option: The prefix or option by which the user named the model, for error messages.
+            storage: Number format, device map and quantization.
+
+        Raises:
+            UserError: As load_pretrained.
+        """
         from transformers.models.auto.modeling_auto import (
             MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as TYPES,
         )
 
-        classes = dict.fromkeys(TYPES, "AutoModelForCausalLM")
-        loaded = load_pretrained(
-            name, device, Wanted(option, "a causal language model", classes, TOKENIZER), **how
+        target = LoadTarget(
+            option=option,
+            description="a causal language model",
+            classes=dict.fromkeys(TYPES, "AutoModelForCausalLM"),
+            readers=TOKENIZER,
         )
+        loaded = load_pretrained(name, device, target, **storage)
         self._model, self._tokenizer, self._device = loaded.model, loaded.tokenizer, loaded.device
         start = self._tokenizer.bos_token_id
         self._start = self._tokenizer.eos_token_id if start is None else start
-        self._longest = getattr(self._model.config, "max_position_embeddings", None) or 1_000_000
+        positions = getattr(self._model.config, "max_position_embeddings", None)
+        self._longest = positions or _UNLIMITED
         super().__init__(name)
         self.info |= {
             **loaded.info,
@@ -180,16 +196,18 @@ class LanguageModelScorer(BlindScorer):
         """Mean log-likelihood per token in nats, float64 (n,). NaN for texts without a scored
         token, and for texts longer than the model's maximum."""
         rows = self._ids(texts)
-        usable = sorted(
-            (i for i, row in enumerate(rows) if 2 <= len(row) <= self._longest),
-            key=lambda i: len(rows[i]),
-        )
-        found = np.full(len(rows), np.nan)
-        for part, means in self.batch.run(
-            lambda part: self._means([rows[i] for i in part]), usable
-        ):
-            found[part] = means
-        return found
+        usable = [
+            index for index, row in enumerate(rows) if _FEWEST_TOKENS <= len(row) <= self._longest
+        ]
+        usable.sort(key=lambda index: len(rows[index]))  # so that batches need little padding
+        means = np.full(len(rows), np.nan)
+
+        def compute(batch: Sequence[int]) -> np.ndarray:
+            return self._means([rows[index] for index in batch])
+
+        for batch, computed in self.batch.run(compute, usable):
+            means[batch] = computed
+        return means
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
         start = [] if self._start is None else [self._start]
@@ -200,37 +218,42 @@ class LanguageModelScorer(BlindScorer):
 
     def _means(self, rows: Sequence[list[int]]) -> np.ndarray:
         """Mean log-likelihood of the tokens after the first one, float64 (n,)."""
-        ids = pad_sequence([torch.tensor(row) for row in rows], batch_first=True).to(self._device)
-        mask = pad_sequence(
-            [torch.ones(len(row), dtype=torch.long) for row in rows], batch_first=True
-        ).to(self._device)
+        id_tensors = [torch.tensor(row) for row in rows]
+        ones = [torch.ones(len(row), dtype=torch.long) for row in rows]
+        ids = pad_sequence(id_tensors, batch_first=True).to(self._device)
+        mask = pad_sequence(ones, batch_first=True).to(self._device)
         with torch.inference_mode():
+            # The logits at a token are those of the next token.
             logits = self._model(input_ids=ids, attention_mask=mask).logits[:, :-1].float()
             losses = torch.nn.functional.cross_entropy(
                 logits.transpose(1, 2), ids[:, 1:], reduction="none"
             )
-        kept = mask[:, 1:].cpu()
-        return np.asarray((-(losses.cpu().double() * kept).sum(1) / kept.sum(1)).numpy())
+        is_token = mask[:, 1:].cpu()
+        totals = (losses.cpu().double() * is_token).sum(1)
+        return np.asarray((-totals / is_token.sum(1)).numpy())
 
     def _score(self, texts: Sequence[str], fold: int | None) -> Sequence[float]:
         return self.mean_log_likelihoods(texts).tolist()
 
 
-def load_blind(name: str, device: str | None, **how: Unpack[Storage]) -> BlindScorer:
-    """Load `ngram`, `length` or `lm:FOLDER_OR_NAME`. Raises UserError for other names and for
-    models that do not exist."""
+def load_blind(name: str, device: str | None, **storage: Unpack[Storage]) -> BlindScorer:
+    """Load a baseline that reads only texts.
+
+    Args:
+        name: `ngram`, `length` or `lm:FOLDER_OR_NAME`.
+        device: The device of a language model.
+        storage: Number format, device map and quantization of a language model.
+
+    Raises:
+        UserError: The name is another one, or the model does not exist.
+    """
+    check_blind(name)
     kind, _, rest = name.partition(":")
     if kind == "lm":
-        if not rest:
-            raise UserError(
-                "blind:lm names no language model: add : and a folder or a name on the Hub, such "
-                "as blind:lm:openai-community/gpt2."
-            )
-        return LanguageModelScorer(rest, device, **how)
-    if name not in KINDS:
-        raise UserError(f"Unknown blind model '{name}': {did_you_mean(kind, list(KINDS))}")
-    if how:
+        return LanguageModelScorer(rest, device, **storage)
+    if storage:
         raise UserError(
-            f"blind:{name} has no argument '{next(iter(how))}'; leave it out, or take blind:lm:."
+            f"blind:{name} has no argument '{next(iter(storage))}'; leave it out, or take "
+            f"blind:lm:."
         )
     return NgramScorer() if kind == "ngram" else LengthScorer()

@@ -13,24 +13,25 @@ from PIL import Image
 from torch.nn import functional as F
 
 from evaluator.models.bases import CrossEncoder
-from evaluator.models.contracts import Contests, Pairs
+from evaluator.models.contracts import Contests, ImageTextPairs
 from evaluator.models.pretrained import (
     TOKENIZER_AND_IMAGES,
+    LoadTarget,
     Precision,
     Pretrained,
-    Wanted,
     load_pretrained,
 )
 from evaluator.models.yes_no import CHANNELS, QUESTION, AnswerTokens, question
 from generator.base.errors import UserError
 
 FirstToken = Literal["cls", "enc"]
-ENCODES = "[ENC]"
-_WANTED = Wanted(
-    "blip:",
-    "a BLIP model with retrieval heads",
-    {"blip": "BlipForImageTextRetrieval"},
-    TOKENIZER_AND_IMAGES,
+"""The first token of texts that are read with an image: the tokenizer's own, or [ENC]."""
+ENC_TOKEN = "[ENC]"
+_TARGET = LoadTarget(
+    option="blip:",
+    description="a BLIP model with retrieval heads",
+    classes={"blip": "BlipForImageTextRetrieval"},
+    readers=TOKENIZER_AND_IMAGES,
 )
 
 
@@ -45,24 +46,21 @@ class _Blip(CrossEncoder):
 
     def _encode_images(self, images: Sequence[Image.Image]) -> list[torch.Tensor]:
         """Hidden states (patches, d) of the vision encoder for each image."""
-        inputs = self._loaded.image_processor(list(images), return_tensors="pt").to(
-            self._loaded.device
-        )
-        pixels = inputs["pixel_values"].to(self._loaded.model.dtype)
+        inputs = self._loaded.image_processor(list(images), return_tensors="pt")
+        pixels = inputs["pixel_values"].to(self._loaded.device, self._loaded.model.dtype)
         return list(self._loaded.model.vision_model(pixel_values=pixels).last_hidden_state)
 
     def _words(self, texts: Sequence[str], first: int | None = None) -> dict[str, torch.Tensor]:
         """`input_ids` and `attention_mask`, each (n, longest text). first: the id that replaces the
         first token."""
-        options = {
-            "padding": True,
-            "truncation": True,
-            "max_length": self._length,
-            "return_token_type_ids": False,
-        }
-        words = self._loaded.tokenizer(list(texts), **options, return_tensors="pt").to(
-            self._loaded.device
-        )
+        words = self._loaded.tokenizer(
+            list(texts),
+            padding=True,
+            truncation=True,
+            max_length=self._length,
+            return_token_type_ids=False,
+            return_tensors="pt",
+        ).to(self._loaded.device)
         if first is not None:
             words["input_ids"][:, 0] = first
         return {"input_ids": words["input_ids"], "attention_mask": words["attention_mask"]}
@@ -74,18 +72,17 @@ class _Blip(CrossEncoder):
         texts' lengths (n,)."""
         words = self._words(texts, self._first)
         mask = torch.ones(states.shape[:2], dtype=torch.long, device=states.device)
-        read = self._loaded.model.text_encoder(
+        output = self._loaded.model.text_encoder(
             **words, encoder_hidden_states=states, encoder_attention_mask=mask
         )
-        return read.last_hidden_state, words["attention_mask"].sum(1)
+        return output.last_hidden_state, words["attention_mask"].sum(1)
 
 
 class BlipScorer(_Blip):
     """A BLIP model with retrieval heads as a PairScorer.
 
     `itm` is the matching head's logit of a match minus its logit of no match, which is the log odds
-    of a match. `itc`
-    is the cosine of the image's and the text's own embeddings.
+    of a match. `itc` is the cosine of the image's and the text's own embeddings.
     """
 
     channels = ("itm", "itc")
@@ -96,25 +93,29 @@ class BlipScorer(_Blip):
         self.key = loaded.key("blip", self._length, self._first)
 
     def score_pairs(
-        self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None
+        self, images: Sequence[Image.Image], pairs: ImageTextPairs, contests: Contests = None
     ) -> np.ndarray:
         """As PairScorer.score_pairs."""
+        # Text embeddings are kept for one call, so that memory does not grow with a run.
         self._text_embeddings = {}
         return super().score_pairs(images, pairs, contests)
 
     def _score(self, features: Sequence[torch.Tensor], texts: Sequence[str]) -> torch.Tensor:
         model, states = self._loaded.model, torch.stack(list(features))
-        match = model.itm_head(self._read(states, texts)[0][:, 0])
+        hidden, _ = self._read(states, texts)
+        match = model.itm_head(hidden[:, 0])
         image_embeddings = F.normalize(model.vision_proj(states[:, 0]), dim=-1)
         cosine = (image_embeddings * self._embed_texts(texts)).sum(1)
         return torch.stack([match[:, 1] - match[:, 0], cosine], dim=1)
 
     def _embed_texts(self, texts: Sequence[str]) -> torch.Tensor:
         """Unit embeddings (n, d) of texts without an image; each distinct text is embedded once."""
-        if new := sorted(set(texts) - self._text_embeddings.keys()):
-            read = self._loaded.model.text_encoder(**self._words(new))
-            unit = F.normalize(self._loaded.model.text_proj(read.last_hidden_state[:, 0]), dim=-1)
-            self._text_embeddings.update(zip(new, unit, strict=True))
+        missing = sorted(set(texts) - self._text_embeddings.keys())
+        if missing:
+            model = self._loaded.model
+            output = model.text_encoder(**self._words(missing))
+            embeddings = F.normalize(model.text_proj(output.last_hidden_state[:, 0]), dim=-1)
+            self._text_embeddings.update(zip(missing, embeddings, strict=True))
         return torch.stack([self._text_embeddings[text] for text in texts])
 
 
@@ -126,23 +127,24 @@ class BlipVqaScorer(_Blip):
     def __init__(self, loaded: Pretrained, first_token: FirstToken = "cls"):
         super().__init__(loaded, first_token)
         self._answers = AnswerTokens(loaded.tokenizer, loaded.info["weights"])
-        asked: dict[str, Any] = {
+        prompt: dict[str, Any] = {
             "question": QUESTION,
             "chat_template": False,
             "answers": self._answers.ids,
         }
-        self.info |= asked
-        self.key = loaded.key("vqa", asked, self._length, self._first)
+        self.info |= prompt
+        self.key = loaded.key("vqa", prompt, self._length, self._first)
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Token ids of the question, int64 (n, text_length)."""
         return super().tokens([question(text) for text in texts])
 
     def _score(self, features: Sequence[torch.Tensor], texts: Sequence[str]) -> torch.Tensor:
-        asked, lengths = self._read(torch.stack(list(features)), [question(text) for text in texts])
-        return self._answers.scores(self._answer(asked, lengths))
+        questions = [question(text) for text in texts]
+        states, lengths = self._read(torch.stack(list(features)), questions)
+        return self._answers.scores(self._answer_logits(states, lengths))
 
-    def _answer(self, questions: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    def _answer_logits(self, questions: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
         """Logits (n, vocabulary) of the answer's first token, from states (n, longest, d) of
         questions of `lengths`.
 
@@ -153,11 +155,9 @@ class BlipVqaScorer(_Blip):
         logits: dict[int, torch.Tensor] = {}
         for length in lengths.unique().tolist():
             rows = (lengths == length).nonzero()[:, 0]
-            begin = torch.full((len(rows), 1), start, device=questions.device)
-            found = decoder(input_ids=begin, encoder_hidden_states=questions[rows, :length]).logits[
-                :, -1
-            ]
-            logits.update(zip(rows.tolist(), found, strict=True))
+            first_ids = torch.full((len(rows), 1), start, device=questions.device)
+            output = decoder(input_ids=first_ids, encoder_hidden_states=questions[rows, :length])
+            logits.update(zip(rows.tolist(), output.logits[:, -1], strict=True))
         return torch.stack([logits[row] for row in range(len(lengths))])
 
 
@@ -167,27 +167,43 @@ def first_id(loaded: Pretrained, first_token: FirstToken) -> int | None:
 
     The published code adds [DEC] and then [ENC] to BERT's words, and begins these texts with [ENC].
     transformers has both embeddings and gives the id of [DEC] in the configuration, but its
-    tokenizers lack [ENC]. Raises UserError for a model without [ENC].
+    tokenizers lack [ENC].
+
+    Raises:
+        UserError: The model has no [ENC].
     """
     if first_token == "cls":
         return None
     tokenizer, config = loaded.tokenizer, loaded.model.config.text_config
-    if ENCODES in tokenizer.get_vocab():
-        return int(tokenizer.convert_tokens_to_ids(ENCODES))
-    if config.bos_token_id == len(tokenizer) == config.vocab_size - 2:
+    if ENC_TOKEN in tokenizer.get_vocab():
+        return int(tokenizer.convert_tokens_to_ids(ENC_TOKEN))
+    # As published: the words, then [DEC], the configuration's first token, then [ENC].
+    has_both = config.bos_token_id == len(tokenizer) == config.vocab_size - 2
+    if has_both:
         return int(config.bos_token_id + 1)
     raise UserError(
-        f"'{loaded.info['weights']}' has no token {ENCODES} after its words; leave first_token=enc "
-        f"out."
+        f"'{loaded.info['weights']}' has no token {ENC_TOKEN} after its words; leave "
+        f"first_token=enc out."
     )
 
 
 def load_blip(
-    name: str, device: str | None, *, first_token: FirstToken = "cls", **how: Unpack[Precision]
+    name: str,
+    device: str | None,
+    *,
+    first_token: FirstToken = "cls",
+    **precision: Unpack[Precision],
 ) -> BlipScorer:
-    """Load a folder or a name on the Hub. first_token: the first token of texts that are read with
-    an image, [CLS] as in transformers or [ENC] as in the published code.
+    """Load BLIP with its retrieval heads.
 
-    Raises UserError when it is not a BLIP model with retrieval heads, or has no [ENC].
+    Args:
+        name: A folder, or a name on the Hub.
+        device: The device that the user named; None for the best one.
+        first_token: The first token of texts that are read with an image, [CLS] as in transformers
+            or [ENC] as in the published code.
+        precision: The number format.
+
+    Raises:
+        UserError: It is not a BLIP model with retrieval heads, or has no [ENC].
     """
-    return BlipScorer(load_pretrained(name, device, _WANTED, **how), first_token)
+    return BlipScorer(load_pretrained(name, device, _TARGET, **precision), first_token)

@@ -1,7 +1,22 @@
-"""Interfaces of models: the protocols `DualEncoder`, `PairScorer` and `Answerer`, and the sizing of
-batches.
+"""What a model must offer to be scored: the protocols `DualEncoder`, `PairScorer` and `Answerer`.
 
-Families inherit from the protocols and thus get the default attributes.
+A family of models inherits from one of them, and thus gets the default attributes. An object of a
+user's own needs fewer methods (evaluator.models.user_objects).
+
+A dual encoder in full:
+
+>>> class Lengths(DualEncoder):
+...     key = "lengths-1"
+...     info = {"weights": "none", "parameters": 0, "precision": "float64", "device": "cpu"}
+...
+...     def encode_texts(self, texts):
+...         angles = np.array([len(text) for text in texts])
+...         return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+...
+...     def encode_images(self, images):
+...         return np.array([[1.0, 0.0] for _ in images], np.float32)
+>>> Lengths().encode_texts(["a cube"]).shape
+(1, 2)
 """
 
 import hashlib
@@ -20,33 +35,36 @@ from evaluator.provenance.exposure import Exposure
 from generator.base.errors import UserError
 
 logger = logging.getLogger(__name__)
-_TORCHS_OWN = "OutOfMemoryError"
-_SIGNS = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
+_TORCH_ERROR = "OutOfMemoryError"
+"""The class of torch's error, by name: metrics are computed without importing torch."""
+_MEMORY_MESSAGES = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-Pairs: TypeAlias = Sequence[tuple[int, str]]
-"""Pairs (index into the given images, text)."""
+ImageTextPairs: TypeAlias = Sequence[tuple[int, str]]
+"""Pairs (index into the images of the call, text)."""
 Contests: TypeAlias = Sequence[Sequence[int]] | None
-"""For each contest, the indices of the pairs that a protocol compares."""
+"""For each contest, the indices of the pairs that a protocol compares; None: unknown."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Images (scene_ids) that show the same values and categories, and all texts that are asked
-    about any of them."""
+    """Images that show the same values and categories, and all texts about any of them."""
 
     images: frozenset[str]
+    """The scene_ids of the images."""
     texts: frozenset[str]
+    """The texts that are asked about them."""
 
 
 class _Model(Protocol):
-    """Attributes and methods of all models."""
+    """Attributes and methods of all models. `info` and `key` are needed; the others have
+    defaults."""
 
     info: dict[str, Any]
     """The loaded model, for readers and run.json: weights, activation, resolution, normalisation,
-    text length."""
+    text length. `device` is the torch device that it computes on."""
 
     key: str
     """Cache key of the model. Models with equal keys must give equal results for equal inputs."""
@@ -56,14 +74,14 @@ class _Model(Protocol):
     folder and is deleted when the run finishes."""
 
     exposure: Exposure | None = None
-    """Exactly what the model was shown in training; None if unknown."""
+    """Exactly what the model saw in training; None if unknown."""
 
     counts: dict[str, int] | None = None
     """Counts since loading, for a run to record, such as requests or network evaluations."""
 
     tie_tolerance: float = TOLERANCE
-    """Tolerance for ties (evaluator.metrics.comparison): above rounding errors, below differences
-    between texts."""
+    """Scores that differ by less are a tie (evaluator.metrics.comparison): above rounding errors,
+    below differences between texts."""
 
     fits_texts: bool = False
     """Whether the model is fitted on the texts of a run before it scores them, as `blind:ngram` is.
@@ -73,18 +91,25 @@ class _Model(Protocol):
     """
 
     def fit_texts(self, texts: Sequence[str], groups: Sequence[Group] = ()) -> None:
-        """Fit the model on all distinct texts of the run. Called once if `fits_texts`, before `key`
-        is read and before anything is scored.
+        """Fit the model on the texts of the run. Called once if `fits_texts`, before `key` is read
+        and before anything is scored.
 
-        The texts of an image's group must be left out when the image is scored. No image is in two
-        groups.
+        Args:
+            texts: All distinct texts of the run, true and false alike.
+            groups: The images, in groups. The texts of an image's group must be left out when the
+                image is scored. No image is in two groups.
         """
         return
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
-        """Token ids of each text, int64 (n, length), by which results are cached: texts with equal
-        rows are the same to the model. By default fingerprints of the texts, for models whose
-        truncation is unknown.
+        """What the model reads of each text, by which results are cached.
+
+        Args:
+            texts: n texts.
+
+        Returns:
+            Token ids, int64 (n, length): texts with equal rows are the same to the model. By
+            default fingerprints of the texts, for models whose truncation is unknown.
         """
         return fingerprints(text.encode() for text in texts)
 
@@ -93,67 +118,97 @@ class BatchSize:
     """Batch size that is halved when memory runs out. It never grows, so later calls start with a
     size that fits.
 
-    size: the maximum number of items. item: the name of an item for error messages, such as "pair
-        of image and text".
+    Args:
+        size: The maximum number of items in a batch.
+        item: The name of an item for error messages, such as "pair of image and text".
+
+    >>> [batch for batch, _ in BatchSize(2, "number").run(sum, [1, 2, 3])]
+    [[1, 2], [3]]
     """
 
     def __init__(self, size: int, item: str):
         self.size = size
+        """The maximum number of items in a batch; callers may set it."""
         self._item = item
 
     def run(
         self, compute: Callable[[Sequence[Item]], Result], items: Sequence[Item]
     ) -> Iterator[tuple[Sequence[Item], Result]]:
-        """Yield consecutive batches of `items`, each with its result of `compute`.
+        """Compute items in batches. A batch that runs out of memory is halved and computed again.
 
-        A batch that runs out of memory is halved and computed again; yielded batches are never
-        recomputed. Raises UserError when memory runs out for a single item.
+        Args:
+            compute: Computes the result of a batch.
+            items: The items.
+
+        Yields:
+            Consecutive batches of `items`, each with its result; they are never computed again.
+
+        Raises:
+            UserError: Memory runs out for a single item.
         """
         start = 0
         while start < len(items):
-            part = items[start : start + self.size]
+            batch = items[start : start + self.size]
             try:
-                result = compute(part)
+                result = compute(batch)
             except (RuntimeError, MemoryError) as error:
-                if not out_of_memory(error):
+                if not is_out_of_memory(error):
                     raise
             else:
-                yield part, result
-                start += len(part)
+                yield batch, result
+                start += len(batch)
                 continue
-            # after the handler, since the error's traceback holds the tensors of the failed batch
-            self._shrink(len(part))
+            # After the handler, since the error's traceback holds the tensors of the failed batch.
+            self._shrink(len(batch))
 
     def fill(
         self,
         compute: Callable[[Sequence[int]], np.ndarray],
         rows: Sequence[int],
+        *,
         shape: tuple[int, ...],
     ) -> np.ndarray:
-        """A float32 array of `shape` whose `rows` are filled by `compute`, batch by batch; NaN in
-        other rows."""
-        found = np.full(shape, np.nan, dtype=np.float32)
-        for part, values in self.run(compute, rows):
-            found[list(part)] = values
-        return found
+        """Fill rows of an array, batch by batch.
 
-    def _shrink(self, tried: int) -> None:
-        if tried == 1:
+        Args:
+            compute: Computes the values of some rows, float32 (rows, …).
+            rows: The rows to fill.
+            shape: The shape of the array.
+
+        Returns:
+            A float32 array of `shape`; NaN in other rows.
+        """
+        values = np.full(shape, np.nan, dtype=np.float32)
+        for batch, computed in self.run(compute, rows):
+            values[list(batch)] = computed
+        return values
+
+    def _shrink(self, failed_size: int) -> None:
+        """Halve the size until a batch of the failed size is no longer tried."""
+        if failed_size == 1:
             raise UserError(
                 f"Not enough memory for one {self._item}; choose --device cpu or a smaller model. "
                 f"What is finished is kept."
             )
-        while self.size >= tried:
+        while self.size >= failed_size:
             self.size //= 2
-        if torch := sys.modules.get("torch"):  # not imported here: metrics are computed without it
+        # Not imported here: metrics are computed without torch.
+        torch = sys.modules.get("torch")
+        if torch is not None:
             torch.cuda.empty_cache()  # does nothing without a GPU
         logger.info(f"Out of memory: continuing with batches of {self.size}.")
 
 
-def out_of_memory(error: BaseException) -> bool:
+def is_out_of_memory(error: BaseException) -> bool:
     """Whether an error says that memory ran out, on any device."""
-    named = type(error).__name__ == _TORCHS_OWN or any(sign in str(error) for sign in _SIGNS)
-    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and named)
+    if isinstance(error, MemoryError):
+        return True
+    if not isinstance(error, RuntimeError):
+        return False
+    message = str(error)
+    return type(error).__name__ == _TORCH_ERROR or any(
+        phrase in message for phrase in _MEMORY_MESSAGES
+    )
 
 
 @runtime_checkable
@@ -162,16 +217,36 @@ class DualEncoder(_Model, Protocol):
     embeddings."""
 
     def encode_texts(self, texts: Sequence[str]) -> np.ndarray:
-        """Embeddings of unit length, float32 (n, d)."""
+        """Embed texts.
+
+        Args:
+            texts: n texts.
+
+        Returns:
+            Embeddings of unit length, float32 (n, d). NaN marks a text that cannot be embedded.
+        """
         ...
 
     def prepare(self, image: Image.Image) -> Any:
-        """Convert an RGB image to an input of `encode_images`: tensors, or the image itself.
-        Threads call it ahead of the model."""
+        """Convert an image to an input of `encode_images`. Threads call it ahead of the model.
+
+        Args:
+            image: An 8-bit RGB image.
+
+        Returns:
+            Anything that `encode_images` takes, such as tensors; by default the image itself.
+        """
         return image
 
     def encode_images(self, images: Sequence[Any]) -> np.ndarray:
-        """Embeddings of unit length, float32 (n, d), of outputs of `prepare`."""
+        """Embed images.
+
+        Args:
+            images: n outputs of `prepare`.
+
+        Returns:
+            Embeddings of unit length, float32 (n, d).
+        """
         ...
 
 
@@ -206,10 +281,19 @@ class PairScorer(_Model, Protocol):
     answer."""
 
     def score_pairs(
-        self, images: Sequence[Any], pairs: Pairs, contests: Contests = None
+        self, images: Sequence[Any], pairs: ImageTextPairs, contests: Contests = None
     ) -> np.ndarray:
-        """Scores, float32 (pairs, channels); higher means that the text fits better. NaN marks a
-        pair without a score."""
+        """Score pairs of an image and a text.
+
+        Args:
+            images: 8-bit RGB images, or scene_ids unless `reads_images`.
+            pairs: n pairs (index into `images`, text).
+            contests: Indices of the pairs that a protocol compares.
+
+        Returns:
+            float32 (n, channels); higher means that the text fits better. NaN marks a pair without
+            a score, which makes its item unscored.
+        """
         ...
 
 
@@ -218,13 +302,16 @@ Model: TypeAlias = DualEncoder | PairScorer
 
 @dataclass(frozen=True)
 class Chat:
-    """A question in words about images. name: identifies the question; equal names have equal
-    answers. show: loads the RGB images. sample: the index of the repetition."""
+    """A question in words about images."""
 
     name: str
+    """Identifies the question; equal names have equal answers."""
     show: Callable[[], list[Image.Image]]
+    """Loads the RGB images."""
     text: str
+    """The question."""
     sample: int = 0
+    """The number of the repetition, from 0."""
 
     @property
     def seed(self) -> int:
@@ -233,67 +320,87 @@ class Chat:
 
 
 @dataclass(frozen=True)
-class How:
-    """Generation settings: maximum tokens of an answer, reasoning included, and temperature (0:
-    likeliest tokens)."""
+class GenerationConfig:
+    """How answers are generated."""
 
     max_tokens: int
+    """Maximum tokens of an answer, reasoning included."""
     temperature: float
+    """0: likeliest tokens; above 0: tokens are sampled."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer in words. finish: the finish reason of chat completions (stop, length,
-    content_filter), `refusal`, or FAILED and the reason if there is no answer. prompt_tokens,
-    completion_tokens: counts, 0 if unknown. served: the model name that the endpoint reported."""
+    """An answer in words."""
 
     text: str
+    """The whole answer; "" if there is none."""
     finish: str = "stop"
+    """The finish reason of chat completions (stop, length, content_filter), `refusal`, or FAILED
+    and the reason if there is no answer."""
     prompt_tokens: int = 0
+    """Tokens of the question; 0 if unknown."""
     completion_tokens: int = 0
+    """Tokens of the answer; 0 if unknown."""
     served: str = ""
+    """The model name that the endpoint reported; "" if unknown."""
 
 
 FAILED = "not answered: "
+"""Begins the finish reason of an answer to a request that failed."""
 
 
 class Answerer(_Model, Protocol):
     """A model that answers questions in words."""
 
     def answer_all(
-        self, chats: Iterable[Chat], how: How, keep: Callable[[Chat, Answer], None]
+        self,
+        chats: Iterable[Chat],
+        generation: GenerationConfig,
+        *,
+        keep: Callable[[Chat, Answer], None],
     ) -> None:
-        """Answer questions and call `keep` with each answer as soon as it is ready, in any order
-        and from any thread.
+        """Answer questions.
 
-        `chats` is read lazily, as questions are asked. Raises UserError if no further question can
-        be answered.
+        Args:
+            chats: The questions, read lazily, as they are asked.
+            generation: How answers are generated.
+            keep: Called with each answer as soon as it is ready, in any order and from any thread.
+
+        Raises:
+            UserError: No further question can be answered.
         """
         ...
 
 
 def fingerprints(inputs: Iterable[bytes]) -> np.ndarray:
     """SHA-256 of each input, int64 (n, 4): rows of `tokens` for models without a maximum text
-    length."""
-    return np.array(
-        [np.frombuffer(hashlib.sha256(each).digest(), "<i8") for each in inputs], np.int64
-    ).reshape(-1, 4)
+    length.
+
+    >>> fingerprints([b"a", b"b"]).shape
+    (2, 4)
+    """
+    digests = [np.frombuffer(hashlib.sha256(data).digest(), "<i8") for data in inputs]
+    return np.array(digests, np.int64).reshape(-1, 4)
 
 
-def cache_key(*decides: Any) -> str:
+def cache_key(*settings: Any) -> str:
     """Cache key of a model, 16 hex digits: a hash of all settings that its results depend on, as
-    JSON values."""
-    return hashlib.sha256(json.dumps(decides, sort_keys=True, default=str).encode()).hexdigest()[
-        :16
-    ]
+    JSON values.
+
+    >>> cache_key("hf", {"length": 77}) == cache_key("hf", {"length": 77})
+    True
+    """
+    text = json.dumps(settings, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def info_without_network(weights: str, **more: Any) -> dict[str, Any]:
+def info_without_network(weights: str, **entries: Any) -> dict[str, Any]:
     """The `info` of a model that reads no image and has no network.
 
     Args:
         weights: What it knows, in words; "none" for nothing.
-        more: Further entries.
+        entries: Further entries.
     """
     return {
         "weights": weights,
@@ -303,5 +410,5 @@ def info_without_network(weights: str, **more: Any) -> dict[str, Any]:
         "precision": "float64",
         "device": "cpu",
         "text_length": None,
-        **more,
+        **entries,
     }

@@ -11,23 +11,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluator.models.contracts import out_of_memory
+from evaluator.models.contracts import is_out_of_memory
 from generator.base.errors import UserError
 from generator.base.limits import check_file
 
-_WITH_BARS = ("transformers.utils.logging", "diffusers.utils.logging")
-_OFFLINE = ("connect", "offline mode", "resolve", "Hub", "download")
-_UNFIT = ("mismatch", "state_dict")
-_LONGEST = 160
-_SUFFIXES = {".bin", ".ckpt", ".pt", ".pth", ".safetensors", ".tar"}
-_POINTER = b"version https://git-lfs"
+_MODULES_WITH_BARS = ("transformers.utils.logging", "diffusers.utils.logging")
+_OFFLINE_PHRASES = ("connect", "offline mode", "resolve", "Hub", "download")
+"""Phrases in errors of a download."""
+_UNFIT_PHRASES = ("mismatch", "state_dict")
+"""Phrases in torch's errors for weights of another architecture."""
+_LONGEST_REASON = 160
+"""Characters of a library's error that a message quotes."""
+_WEIGHT_SUFFIXES = {".bin", ".ckpt", ".pt", ".pth", ".safetensors", ".tar"}
+_LFS_POINTER = b"version https://git-lfs"
+"""How a file begins that Git LFS has not fetched yet."""
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
     """Context without log messages, warnings, and progress bars of transformers and diffusers."""
     disabled = logging.root.manager.disable
-    libraries = [sys.modules[name] for name in _WITH_BARS if name in sys.modules]
+    libraries = [sys.modules[name] for name in _MODULES_WITH_BARS if name in sys.modules]
     with_bars = [library for library in libraries if library.is_progress_bar_enabled()]
     logging.disable(logging.CRITICAL)
     for library in with_bars:
@@ -43,18 +47,17 @@ def quiet() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Source:
-    """A folder or file, or a repository of the Hub at a revision.
-
-    name: as the user wrote it. place, revision: arguments of `from_pretrained`. mend: the advice at
-        the end of error
-    messages, such as "give vilt: a folder that save_pretrained wrote".
-    """
+class ModelSource:
+    """A folder or file, or a repository of the Hub at a revision."""
 
     name: str
+    """As the user wrote it."""
     place: str
+    """The folder or the repository, as `from_pretrained` takes it."""
     revision: str | None
-    mend: str
+    """Branch, tag or commit of the repository; None for its newest commit."""
+    advice: str
+    """Ends error messages, such as "give vilt: a folder that save_pretrained wrote"."""
 
     @property
     def is_local(self) -> bool:
@@ -62,34 +65,39 @@ class Source:
         return Path(self.place).exists()
 
 
-def find_source(name: str, option: str, index: str = "config.json") -> Source:
-    """Read `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION`. A folder holds the file `index`.
+def find_source(name: str, option: str, index: str = "config.json") -> ModelSource:
+    """Read the name of a pretrained model.
 
-    option: the family or option to which the name was given, such as `vilt:` or `--language-model`.
-        Raises UserError
-    when the folder or its `index` is missing, the folder holds an adapter, or the name cannot be a
-    Hub name.
+    Args:
+        name: `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION`.
+        option: The family or option that the user gave it to, such as `vilt:` or
+            `--language-model`.
+        index: A file that the folder of a model has.
+
+    Raises:
+        UserError: The folder or its `index` is missing, the folder holds an adapter, or the name
+            cannot be a Hub name.
     """
-    mend = (
+    advice = (
         f"give {option} a folder that save_pretrained wrote, or OWNER/NAME of the Hugging Face Hub"
     )
     folder = Path(name).expanduser()
     if folder.is_dir():
         if not (folder / index).exists():
             if (folder / "open_clip_config.json").exists():
-                mend = f"name a folder of open_clip as open_clip:local-dir:{name}"
-            raise UserError(f"The folder '{name}' has no {index}; {mend}.")
+                advice = f"name a folder of open_clip as open_clip:local-dir:{name}"
+            raise UserError(f"The folder '{name}' has no {index}; {advice}.")
         if (folder / "adapter_config.json").exists():
             raise UserError(
                 f"The folder '{name}' holds an adapter of another model; merge it into that model "
                 f"and give the result."
             )
         check_files(folder)
-        return Source(name, str(folder), None, mend)
+        return ModelSource(name, str(folder), None, advice)
     repository, _, revision = name.partition("@")
     if not is_hub_name(repository):
-        raise UserError(f"There is no folder '{name}'; {mend}.")
-    return Source(name, repository, revision or None, mend)
+        raise UserError(f"There is no folder '{name}'; {advice}.")
+    return ModelSource(name, repository, revision or None, advice)
 
 
 def is_hub_name(name: str) -> bool:
@@ -103,7 +111,7 @@ def is_hub_name(name: str) -> bool:
 
 
 @contextmanager
-def loading(source: Source) -> Iterator[None]:
+def loading(source: ModelSource) -> Iterator[None]:
     """Context that silences libraries and turns their errors into a UserError of one sentence."""
     try:
         with quiet():
@@ -111,30 +119,31 @@ def loading(source: Source) -> Iterator[None]:
     except UserError:
         raise
     except Exception as error:  # libraries raise errors of many types
-        raise UserError(_explained(source, error)) from error
+        raise UserError(_explain(source, error)) from error
 
 
-def _explained(source: Source, error: Exception) -> str:
+def _explain(source: ModelSource, error: Exception) -> str:
     text, reason = str(error), first_line(error)
-    if out_of_memory(error):
+    if is_out_of_memory(error):
         return (
             f"There is not enough memory to load '{source.name}'; choose --device cpu or a smaller "
             f"model."
         )
-    if not source.is_local and (any(sign in text for sign in _OFFLINE) or _not_downloaded(error)):
+    is_download = any(phrase in text for phrase in _OFFLINE_PHRASES) or _is_not_downloaded(error)
+    if not source.is_local and is_download:
         return (
             f"'{source.name}' is not on this machine and cannot be downloaded ({reason}); check "
             f"the name and the network."
         )
-    if any(sign in text for sign in _UNFIT):
+    if any(phrase in text for phrase in _UNFIT_PHRASES):
         return (
             f"The weights of '{source.name}' do not fit its configuration (tensors of other names "
-            f"or shapes); {source.mend}."
+            f"or shapes); {source.advice}."
         )
-    return f"'{source.name}' cannot be loaded ({reason}); {source.mend}."
+    return f"'{source.name}' cannot be loaded ({reason}); {source.advice}."
 
 
-def _not_downloaded(error: BaseException | None) -> bool:
+def _is_not_downloaded(error: BaseException | None) -> bool:
     """Whether an error was caused by a file that is not in the Hub's cache and cannot be
     downloaded."""
     from huggingface_hub.errors import LocalEntryNotFoundError
@@ -150,22 +159,21 @@ def first_line(error: BaseException) -> str:
     """The first line of an error's message, cut to 160 characters, for use in brackets; the error's
     type if empty."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0][:_LONGEST].rstrip(":. ")
+    return lines[0][:_LONGEST_REASON].rstrip(":. ")
 
 
 def check_files(place: Path) -> None:
     """Raise UserError if a file of weights, at `place` or in that folder, is not a regular file, is
     sparse, is a Git LFS pointer, or unpacks to more than twice its size: PyTorch stores tensors
     uncompressed."""
-    files = (
-        sorted(path for path in place.rglob("*") if path.suffix in _SUFFIXES)
-        if place.is_dir()
-        else [place]
-    )
+    if place.is_dir():
+        files = sorted(path for path in place.rglob("*") if path.suffix in _WEIGHT_SUFFIXES)
+    else:
+        files = [place]
     for path in files:
         check_file(path)
         with path.open("rb") as file:
-            if file.read(len(_POINTER)) == _POINTER:
+            if file.read(len(_LFS_POINTER)) == _LFS_POINTER:
                 raise UserError(
                     f"{path} is a pointer of Git LFS, not the weights; fetch them with `git lfs "
                     f"pull`."
@@ -177,6 +185,5 @@ def check_files(place: Path) -> None:
         if unpacked > 2 * path.stat().st_size:
             raise UserError(
                 f"{path} has {path.stat().st_size:,} bytes and unpacks to {unpacked:,}, which no "
-                f"checkpoint does; take "
-                "it from someone you trust."
+                "checkpoint does; take it from someone you trust."
             )

@@ -65,17 +65,18 @@ def load_jackalope(name: str, device: str | None, **arguments: str) -> Model:
         )
     check_own_files(folder)
     family = family_of(folder)
-    if foreign := sorted(
-        path.name for path in folder.glob("[!.]*") if path.name not in {*_FILES[family], RECORD}
-    ):
+    known_files = {*_FILES[family], RECORD}
+    foreign = sorted(path.name for path in folder.glob("[!.]*") if path.name not in known_files)
+    if foreign:
         raise UserError(
             f"'{name}' holds {', '.join(foreign)}, which `score train` does not write; remove it, "
             f"or train again."
         )
     record = read_json(folder / RECORD, most=MOST_LIST)
-    if lacking := [key for key in TRAINED_ON if key not in record]:
+    missing = [key for key in TRAINED_ON if key not in record]
+    if missing:
         raise UserError(
-            f"{folder / RECORD} is damaged: it lacks {', '.join(lacking)}; restore it or train "
+            f"{folder / RECORD} is damaged: it lacks {', '.join(missing)}; restore it or train "
             f"again."
         )
     if (folder / CONFIG).exists():
@@ -101,6 +102,6 @@ def is_cross_encoder(spec: str) -> bool:
     model."""
     family, _, name = spec.partition(":")
     folder = Path(name).expanduser()
-    return family == "vilt" or (
-        family == "jackalope" and folder.is_dir() and family_of(folder) == "vilt"
-    )
+    if family == "vilt":
+        return True
+    return family == "jackalope" and folder.is_dir() and family_of(folder) == "vilt"

@@ -20,12 +20,11 @@ def best_device(name: str | None) -> torch.device:
     if name is None:
         if not torch.cuda.is_available():
             return torch.device("cpu")
-        local = os.environ.get("LOCAL_RANK", "")
-        return (
-            torch.device("cuda", int(local) % torch.cuda.device_count())
-            if local.isdigit()
-            else torch.device("cuda")
-        )
+        # torchrun gives each process of a machine a number; each takes its own GPU.
+        local_rank = os.environ.get("LOCAL_RANK", "")
+        if local_rank.isdigit():
+            return torch.device("cuda", int(local_rank) % torch.cuda.device_count())
+        return torch.device("cuda")
     try:
         device = torch.device(name)
         torch.empty(1, device=device)
@@ -36,28 +35,28 @@ def best_device(name: str | None) -> torch.device:
     return device
 
 
-def training_precision(asked: str, device: torch.device) -> str:
+def training_precision(requested: str, device: torch.device) -> str:
     """Resolve `auto` to `float32` or `bfloat16` for training on a device; other values are returned
     unchanged.
 
     `auto` is bfloat16 on GPUs and on CPUs with AVX-512 BF16; on other CPUs bfloat16 would be slow.
     """
-    if asked != "auto":
-        return asked
-    fast = device.type == "cuda" or bool(torch.cpu.get_capabilities().get("avx512_bf16"))
-    return "bfloat16" if fast else "float32"
+    if requested != "auto":
+        return requested
+    is_fast = device.type == "cuda" or bool(torch.cpu.get_capabilities().get("avx512_bf16"))
+    return "bfloat16" if is_fast else "float32"
 
 
-def chosen_precision(asked: str, device: torch.device, is_dual_encoder: bool) -> str:
+def chosen_precision(requested: str, device: torch.device, is_dual_encoder: bool) -> str:
     """Resolve `auto` to `float32` or `bfloat16` for a model on a device; other values are returned
     unchanged.
 
     `auto` is bfloat16 for the images of a dual encoder on a GPU. Texts and models that read image
-    and text together
-    stay in float32, because protocols compare texts and rounding would break ties.
+    and text together stay in float32, because protocols compare texts and rounding would break
+    ties.
     """
-    if asked != "auto":
-        return asked
+    if requested != "auto":
+        return requested
     return "bfloat16" if is_dual_encoder and device.type == "cuda" else "float32"
 
 
@@ -70,14 +69,22 @@ def autocast(device: torch.device, precision: str) -> torch.autocast:
 def describe_network(
     weights: str, network: torch.nn.Module, device: torch.device
 ) -> dict[str, Any]:
-    """Description for run.json of a network that was loaded as `weights`."""
+    """Describe a network, for run.json.
+
+    Args:
+        weights: What was loaded.
+        network: The network.
+        device: Its device.
+    """
     parameters = list(network.parameters())
-    dtype = next((each.dtype for each in parameters if each.is_floating_point()), torch.float32)
+    # Quantized weights are whole numbers; their scales have the precision of the computation.
+    dtypes = [parameter.dtype for parameter in parameters if parameter.is_floating_point()]
+    dtype = dtypes[0] if dtypes else torch.float32
     return {
         "weights": weights,
         "weights_sha256": weights_digest(network),
         "activation": activations(network),
-        "parameters": sum(each.numel() for each in parameters),
+        "parameters": sum(parameter.numel() for parameter in parameters),
         "precision": str(dtype).removeprefix("torch."),
         "device": str(device),
     }
@@ -93,9 +100,9 @@ def weights_digest(network: torch.nn.Module) -> str:
     for name, tensor in sorted(network.state_dict().items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
         if tensor.numel():
-            digest.update(
-                tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes()
-            )
+            # As bytes, since NumPy has no bfloat16.
+            flat = tensor.detach().cpu().contiguous().view(-1)
+            digest.update(flat.view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()
 
 

@@ -7,11 +7,15 @@ from collections import Counter
 from collections.abc import Iterable
 
 ORDER = 3
+"""Words of the longest n-gram."""
 _STRENGTH = 1.0
 """Strength of the smoothing, as a number of occurrences."""
 _TOKEN = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]|_+")
 _START, _END = "<s>", "</s>"
 Gram = tuple[str, ...]
+"""The words of an n-gram, or of a context and _ANY_WORD."""
+_ANY_WORD = ""
+"""Stands after a context in its count."""
 
 
 def tokens(text: str) -> list[str]:
@@ -34,47 +38,56 @@ class NgramModel:
     def __init__(self, texts: Iterable[str]):
         self._texts = set(texts)
         self._counts = self._count(self._texts)
-        self._words = (
-            len({token for text in self._texts for token in tokens(text)}) + 2
-        )  # the end, and unknown words
+        vocabulary = {token for text in self._texts for token in tokens(text)}
+        self._vocabulary_size = len(vocabulary) + 2  # the end, and unknown words
 
     def perplexities(self, texts: Iterable[str], without: Iterable[str] = ()) -> dict[str, float]:
-        """Perplexity per token of each text under the model of all texts except `without`; the end
-        counts as a token."""
+        """Compute the perplexity per token of texts; the end counts as a token.
+
+        Args:
+            texts: The texts.
+            without: Texts to leave out of the counts.
+
+        Returns:
+            Perplexity by text.
+        """
         left_out = self._count(set(without) & self._texts)
         return {text: self._perplexity(text, left_out) for text in set(texts)}
 
     @staticmethod
     def _count(texts: Iterable[str]) -> Counter[Gram]:
-        """Occurrences of every n-gram, and of every context under the key (*context, "")."""
+        """Occurrences of every n-gram, and of every context."""
         counts: Counter[Gram] = Counter()
         for text in texts:
-            padded = _padded(text)
+            padded = _pad(text)
             for i in range(ORDER - 1, len(padded)):
-                for n in range(ORDER):
-                    context = tuple(padded[i - n : i])
+                for length in range(ORDER):
+                    context = tuple(padded[i - length : i])
                     counts[(*context, padded[i])] += 1
-                    counts[(*context, "")] += 1
+                    counts[(*context, _ANY_WORD)] += 1
         return counts
 
     def _perplexity(self, text: str, left_out: Counter[Gram]) -> float:
-        padded = _padded(text)
+        padded = _pad(text)
         places = range(ORDER - 1, len(padded))
-        return math.exp(
-            -sum(math.log(self._probability(padded, i, left_out)) for i in places) / len(places)
-        )
+        logarithms = [math.log(self._probability(padded, i, left_out)) for i in places]
+        return math.exp(-sum(logarithms) / len(places))
 
     def _probability(self, padded: list[str], i: int, left_out: Counter[Gram]) -> float:
-        probability = 1 / self._words
-        for n in range(ORDER):
-            context = tuple(padded[i - n : i])
-            seen = [
-                self._counts.get(gram, 0) - left_out.get(gram, 0)
-                for gram in ((*context, padded[i]), (*context, ""))
-            ]
-            probability = (seen[0] + _STRENGTH * probability) / (seen[1] + _STRENGTH)
+        """The probability of token i after those before it.
+
+        Begins with the uniform distribution. Each longer context adds its counts to the probability
+        under the shorter one, which weighs as _STRENGTH occurrences.
+        """
+        probability = 1 / self._vocabulary_size
+        for length in range(ORDER):
+            context = tuple(padded[i - length : i])
+            gram, any_word = (*context, padded[i]), (*context, _ANY_WORD)
+            gram_count = self._counts.get(gram, 0) - left_out.get(gram, 0)
+            context_count = self._counts.get(any_word, 0) - left_out.get(any_word, 0)
+            probability = (gram_count + _STRENGTH * probability) / (context_count + _STRENGTH)
         return probability
 
 
-def _padded(text: str) -> list[str]:
+def _pad(text: str) -> list[str]:
     return [_START] * (ORDER - 1) + tokens(text) + [_END]

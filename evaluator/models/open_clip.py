@@ -9,7 +9,7 @@ and the Hub.
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import huggingface_hub
 import numpy as np
@@ -20,7 +20,8 @@ from PIL import Image
 
 from evaluator.models.bases import TowerEncoder
 from evaluator.models.contracts import cache_key
-from evaluator.models.hub import Source, check_files, loading
+from evaluator.models.hub import ModelSource, check_files, loading
+from evaluator.models.image_options import ImageOptions
 from evaluator.models.network import best_device, describe_network
 from evaluator.provenance.exposure import recorded_exposure
 from generator.base.errors import UserError, did_you_mean
@@ -28,12 +29,20 @@ from generator.base.files import read_json
 
 CONFIG = "open_clip_config.json"
 _HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
-# allowed arguments of open_clip's tokenizers; others are passed on to transformers, or name a file
-# to read
-_TOKENIZER = {"clean", "strip_sep_token", "language", "additional_special_tokens", "reduction_mask"}
-_QUICK = "-quickgelu"
-_FEW = 8
-_OWN = "by the model's own configuration"
+_TOKENIZER_ARGUMENTS = {
+    "clean",
+    "strip_sep_token",
+    "language",
+    "additional_special_tokens",
+    "reduction_mask",
+}
+"""Allowed arguments of open_clip's tokenizers; others are passed on to transformers, or name a file
+to read."""
+_QUICK_GELU = "-quickgelu"
+"""Ends the name of an architecture with QuickGELU."""
+_MOST_LISTED = 8
+"""Names that an error message lists; open_clip has more than a hundred architectures."""
+_BY_CONFIG = "by the model's own configuration"
 
 
 class OpenClipEncoder(TowerEncoder):
@@ -42,25 +51,37 @@ class OpenClipEncoder(TowerEncoder):
     def __init__(
         self,
         model: Any,
+        *,
         preprocess: Any,
         tokenizer: Any,
         config: dict[str, Any],
         weights: str,
         device: torch.device,
     ):
+        """
+        Args:
+            model: The model, on its device.
+            preprocess: Converts an RGB image to a tensor (3, h, w).
+            tokenizer: Converts texts to token ids (n, length).
+            config: The configuration of the architecture.
+            weights: What was loaded, for run.json.
+            device: The device of the model.
+        """
         self._model = self.network = model.eval()
-        self._preprocess, self._tokenizer = preprocess, tokenizer
-        self.config, self.device, self._dtype = config, device, next(model.parameters()).dtype
+        self._preprocess = preprocess
+        self._tokenizer = tokenizer
+        self.config = config
+        self.device = device
+        self._dtype = next(model.parameters()).dtype
+        steps = getattr(preprocess, "transforms", (preprocess,))
         self.info = describe_network(weights, model, device) | {
-            "preprocessing": " → ".join(
-                _describe(step) for step in getattr(preprocess, "transforms", (preprocess,))
-            ),
+            "preprocessing": " → ".join(_describe_step(step) for step in steps),
             "text_length": int(tokenizer.context_length),
         }
-        decides = ("weights_sha256", "preprocessing", "activation", "text_length")
-        # with the configuration, since tensors show neither the number of heads nor the tokenizer
-        # of training
-        self.key = cache_key(config, device.type, [self.info[name] for name in decides])
+        # The configuration is part of the key, since tensors show neither the number of heads nor
+        # the tokenizer of training.
+        identity = ("weights_sha256", "preprocessing", "activation", "text_length")
+        self.key = cache_key(config, device.type, [self.info[name] for name in identity])
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Token ids, int64 (n, text_length)."""
@@ -85,15 +106,13 @@ class OpenClipEncoder(TowerEncoder):
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """As TowerEncoder.token_counts."""
-        read = getattr(
-            self._tokenizer, "tokenizer", None
-        )  # of transformers; open_clip's own omits start and end
-        return [
-            len(self._tokenizer.encode(text)) + 2 if read is None else len(read(text)["input_ids"])
-            for text in texts
-        ]
+        of_transformers = getattr(self._tokenizer, "tokenizer", None)
+        if of_transformers is not None:
+            return [len(of_transformers(text)["input_ids"]) for text in texts]
+        # open_clip's own tokenizer omits start and end.
+        return [len(self._tokenizer.encode(text)) + 2 for text in texts]
 
-    def prepare(self, image: Image.Image) -> torch.Tensor:
+    def prepare_image(self, image: Image.Image) -> torch.Tensor:
         """The model's input for an RGB image, float32 (3, h, w)."""
         return self._preprocess(image)
 
@@ -131,122 +150,185 @@ def _encode_without_padding(model: CLIP, tokens: torch.Tensor) -> torch.Tensor:
     return output["text_features"] if isinstance(output, dict) else output[1]
 
 
-def load_open_clip(name: str, device: str | None) -> OpenClipEncoder:
-    """Load `ARCHITECTURE@TAG`, `ARCHITECTURE@FILE`, `local-dir:FOLDER`, `hf-hub:OWNER/NAME` or
-    `hf-hub:OWNER/NAME@REVISION`.
+def load_open_clip(
+    name: str, device: str | None, **overrides: Unpack[ImageOptions]
+) -> OpenClipEncoder:
+    """Load a model of open_clip.
 
     Published weights determine GELU or QuickGELU, since their training is known. For a file, the
     architecture's name decides (`ViT-B-32-quickgelu`). `info["activation"]` records the activation.
-    Raises UserError when the architecture or the weights do not exist or do not fit each other.
+
+    Args:
+        name: `ARCHITECTURE@TAG`, `ARCHITECTURE@FILE`, `local-dir:FOLDER`, `hf-hub:OWNER/NAME` or
+            `hf-hub:OWNER/NAME@REVISION`.
+        device: The device that the user named; None for the best one.
+        overrides: Overrides of preprocessing.
+
+    Raises:
+        UserError: The architecture or the weights do not exist or do not fit each other.
     """
+    encoder = _load_named(name, device)
+    encoder.override_preprocessing(overrides)
+    return encoder
+
+
+def _load_named(name: str, device: str | None) -> OpenClipEncoder:
     if name.startswith("local-dir:"):
-        return _load_folder(Path(name.removeprefix("local-dir:")).expanduser(), name, device)
-    if name.startswith("hf-hub:"):
-        place, _, revision = name.removeprefix("hf-hub:").partition("@")
-        if not revision:
-            return _load(name, None, False, device, _OWN)
-        with loading(
-            Source(name, place, revision, "name another revision")
-        ):  # open_clip itself loads the newest one
-            folder = Path(huggingface_hub.snapshot_download(place, revision=revision))
+        folder = Path(name.removeprefix("local-dir:")).expanduser()
         return _load_folder(folder, name, device)
+    if name.startswith("hf-hub:"):
+        return _load_from_hub(name, device)
     architecture, _, weights = name.partition("@")
-    if architecture not in (known := open_clip.list_models()):
+    known = open_clip.list_models()
+    if architecture not in known:
         raise UserError(
             f"Unknown open_clip architecture '{architecture}': {_suggest(architecture, known)}"
         )
     tags = open_clip.list_pretrained_tags_by_model(architecture)
     if not weights:
-        some = f", or one of {', '.join(tags)}" if tags else ""
+        choices = f", or one of {', '.join(tags)}" if tags else ""
         raise UserError(
-            f"open_clip:{architecture} names no weights: add @ and a checkpoint's path{some}."
+            f"open_clip:{architecture} names no weights: add @ and a checkpoint's path{choices}."
         )
-    quick = architecture.endswith(_QUICK)
     if weights in tags:
-        trained_quick = bool(open_clip.get_pretrained_cfg(architecture, weights).get("quick_gelu"))
-        if quick and not trained_quick:
-            raise UserError(
-                f"The weights '{weights}' were trained with GELU, not QuickGELU: name the "
-                f"architecture {architecture.removesuffix(_QUICK)}."
-            )
-        return _load(
-            architecture, weights, trained_quick, device, "as the published weights were trained"
+        return _load_published(architecture, weights, device)
+    return _load_file(architecture, weights, device=device, tags=tags)
+
+
+def _load_from_hub(name: str, device: str | None) -> OpenClipEncoder:
+    """Load `hf-hub:OWNER/NAME` or `hf-hub:OWNER/NAME@REVISION`."""
+    place, _, revision = name.removeprefix("hf-hub:").partition("@")
+    if not revision:
+        return _load(name, None, quick_gelu=False, device=device, activation=_BY_CONFIG)
+    # open_clip itself loads the newest revision.
+    with loading(ModelSource(name, place, revision, "name another revision")):
+        folder = Path(huggingface_hub.snapshot_download(place, revision=revision))
+    return _load_folder(folder, name, device)
+
+
+def _load_published(architecture: str, tag: str, device: str | None) -> OpenClipEncoder:
+    """Load published weights, with the activation that they were trained with."""
+    quick_gelu = bool(open_clip.get_pretrained_cfg(architecture, tag).get("quick_gelu"))
+    if architecture.endswith(_QUICK_GELU) and not quick_gelu:
+        raise UserError(
+            f"The weights '{tag}' were trained with GELU, not QuickGELU: name the architecture "
+            f"{architecture.removesuffix(_QUICK_GELU)}."
         )
+    activation = "as the published weights were trained"
+    return _load(architecture, tag, quick_gelu=quick_gelu, device=device, activation=activation)
+
+
+def _load_file(
+    architecture: str, weights: str, *, device: str | None, tags: list[str]
+) -> OpenClipEncoder:
+    """Load a checkpoint. tags: the published weights of the architecture."""
     file = Path(weights).expanduser()
     if not file.exists():
-        mend = "give a path that exists." if "/" in weights else _suggest(weights, tags)
-        raise UserError(f"There are no weights '{weights}' for {architecture}: {mend}")
+        advice = "give a path that exists." if "/" in weights else _suggest(weights, tags)
+        raise UserError(f"There are no weights '{weights}' for {architecture}: {advice}")
     if file.is_dir():
         raise UserError(
             f"'{weights}' is a folder: give a file in it, or name the folder alone, "
             f"open_clip:local-dir:{weights}."
         )
     check_files(file)
-    as_named = "by the architecture's name; a weights file cannot tell"
     return _load(
-        architecture, str(file), quick, device, as_named, **_preprocessing(architecture, tags)
+        architecture,
+        str(file),
+        quick_gelu=architecture.endswith(_QUICK_GELU),
+        device=device,
+        activation="by the architecture's name; a weights file cannot tell",
+        **_preprocessing(architecture, tags),
     )
 
 
 def _preprocessing(architecture: str, tags: Sequence[str]) -> dict[str, Any]:
     """Preprocessing for a weights file: the settings that all published weights of the architecture
     share."""
-    known = [open_clip.get_pretrained_cfg(architecture, tag) for tag in tags]
-    settings = {
-        name: {each.get(name) for each in known}
-        for name in ("mean", "std", "interpolation", "resize_mode")
-    }
-    return {f"image_{name}": found.pop() for name, found in settings.items() if len(found) == 1}
+    configs = [open_clip.get_pretrained_cfg(architecture, tag) for tag in tags]
+    shared = {}
+    for name in ("mean", "std", "interpolation", "resize_mode"):
+        values = {config.get(name) for config in configs}
+        if len(values) == 1:
+            shared[f"image_{name}"] = values.pop()
+    return shared
 
 
 def _suggest(name: str, known: list[str]) -> str:
     """End of an error message: the nearest name, or if there are many, how to list all names."""
     if not known:
         return "give a checkpoint's path."
-    near = did_you_mean(name, known)
-    list_all = "`python -c 'import open_clip; print(open_clip.list_pretrained())'` lists all."
-    return list_all if len(known) > _FEW and not near.startswith("did") else near
+    suggestion = did_you_mean(name, known)
+    if suggestion.startswith("did") or len(known) <= _MOST_LISTED:
+        return suggestion
+    return "`python -c 'import open_clip; print(open_clip.list_pretrained())'` lists all."
 
 
-def _load_folder(folder: Path, given: str, device: str | None) -> OpenClipEncoder:
+def _load_folder(folder: Path, name: str, device: str | None) -> OpenClipEncoder:
+    """Load a folder that open_clip wrote. name: as the user wrote it."""
     if not (folder / CONFIG).is_file():
         raise UserError(
-            f"'{folder}' is no folder with {CONFIG}; give a folder that open_clip wrote."
+            f"'{folder}' is not a folder with {CONFIG}; give a folder that open_clip wrote."
         )
     read_json(folder / CONFIG)  # raises UserError if it is damaged
     check_files(folder)
-    encoder = _load(f"local-dir:{folder}", None, False, device, _OWN)
-    encoder.info["weights"] = given
+    encoder = _load(
+        f"local-dir:{folder}", None, quick_gelu=False, device=device, activation=_BY_CONFIG
+    )
+    encoder.info["weights"] = name
     encoder.exposure = recorded_exposure(folder)
     return encoder
 
 
 def _load(
-    name: str, weights: str | None, quick: bool, device: str | None, activation: str, **images: Any
+    name: str,
+    weights: str | None,
+    *,
+    quick_gelu: bool,
+    device: str | None,
+    activation: str,
+    **images: Any,
 ) -> OpenClipEncoder:
+    """Load a model with open_clip.
+
+    Args:
+        name: An architecture, or open_clip's name of a folder or a repository.
+        weights: A tag or a file; None for those of the folder or repository.
+        quick_gelu: Whether the activation is QuickGELU whatever the architecture says.
+        device: The device that the user named.
+        activation: What decided the activation, for run.json.
+        images: Settings of preprocessing for open_clip.
+    """
     target = best_device(device)
-    given = weights or name
-    mend = (
-        f"give a checkpoint of {name} saved by open_clip"
-        if weights
-        else "give a folder that open_clip wrote"
-    )
-    with loading(Source(given, given.removeprefix("local-dir:"), None, mend)):
+    loaded_from = weights or name
+    if weights:
+        advice = f"give a checkpoint of {name} saved by open_clip"
+    else:
+        advice = "give a folder that open_clip wrote"
+    place = loaded_from.removeprefix("local-dir:")
+    with loading(ModelSource(loaded_from, place, None, advice)):
         config = open_clip.get_model_config(name)
-        check_open_clip_config(config, given)
+        check_open_clip_config(config, loaded_from)
         model, preprocess = open_clip.create_model_from_pretrained(
-            name, weights, force_quick_gelu=quick, device=target, precision="fp32", **images
+            name, weights, force_quick_gelu=quick_gelu, device=target, precision="fp32", **images
         )
+        # open_clip passes this option on to transformers, and its own tokenizer does not take it.
         by_transformers = bool(config["text_cfg"].get("hf_tokenizer_name"))
-        tokenizer = open_clip.get_tokenizer(
-            name, **({"trust_remote_code": False} if by_transformers else {})
-        )
-    encoder = OpenClipEncoder(model, preprocess, tokenizer, config, given, target)
+        options = {"trust_remote_code": False} if by_transformers else {}
+        tokenizer = open_clip.get_tokenizer(name, **options)
+    encoder = OpenClipEncoder(
+        model,
+        preprocess=preprocess,
+        tokenizer=tokenizer,
+        config=config,
+        weights=loaded_from,
+        device=target,
+    )
     encoder.info["activation_chosen"] = activation
     return encoder
 
 
-def _describe(step: Any) -> str:
+def _describe_step(step: Any) -> str:
     """A step of the preprocessing with its settings, lists as tuples; for a plain function, its
     name."""
     if callable(step) and not isinstance(step, torch.nn.Module):
@@ -254,67 +336,75 @@ def _describe(step: Any) -> str:
     return " ".join(str(step).split()).translate(str.maketrans("[]", "()"))
 
 
-def check_open_clip_config(config: Any, given: str) -> None:
+def check_open_clip_config(config: Any, name: str) -> None:
     """Raise UserError if a model's configuration asks for foreign code or names a path.
 
-    `config` is the `model_cfg` of open_clip_config.json, `given` the model as the user named it.
+    Args:
+        config: The `model_cfg` of open_clip_config.json.
+        name: The model as the user named it.
     """
-    parts: list[Any] = (
-        [config.get(name) for name in ("text_cfg", "vision_cfg")]
-        if isinstance(config, Mapping)
-        else []
-    )
+    parts: list[Any] = []
+    if isinstance(config, Mapping):
+        parts = [config.get(part) for part in ("text_cfg", "vision_cfg")]
     if not parts or not all(isinstance(part, Mapping) for part in parts):
         raise UserError(
-            f"The open_clip_config.json of '{given}' has no text_cfg and vision_cfg; give one that "
+            f"The open_clip_config.json of '{name}' has no text_cfg and vision_cfg; give one that "
             f"open_clip wrote."
         )
     text, vision = parts
-    if foreign := sorted({*(text.get("tokenizer_kwargs") or ())} - _TOKENIZER):
+    foreign = sorted(set(text.get("tokenizer_kwargs") or ()) - _TOKENIZER_ARGUMENTS)
+    if foreign:
         raise UserError(
-            f"The open_clip_config.json of '{given}' gives the tokenizer {', '.join(foreign)}, "
+            f"The open_clip_config.json of '{name}' gives the tokenizer {', '.join(foreign)}, "
             f"which could run code or read other files; take it out of tokenizer_kwargs (allowed: "
-            f"{', '.join(sorted(_TOKENIZER))})."
+            f"{', '.join(sorted(_TOKENIZER_ARGUMENTS))})."
         )
-    for part, key in (
+    named_models = (
         (text, "hf_tokenizer_name"),
         (text, "hf_model_name"),
         (vision, "timm_model_name"),
-    ):
-        name = part.get(key)
-        if name and not (isinstance(name, str) and _HUB_NAME.fullmatch(name)):
+    )
+    for part, key in named_models:
+        value = part.get(key)
+        if value and not (isinstance(value, str) and _HUB_NAME.fullmatch(value)):
             raise UserError(
-                f"The open_clip_config.json of '{given}' has {key} = {name!r}, expected the plain "
+                f"The open_clip_config.json of '{name}' has {key} = {value!r}, expected the plain "
                 f"name of a model; correct it."
             )
     if text.get("hf_model_name"):
-        _check_text_model(text["hf_model_name"], given)
+        _check_text_model(text["hf_model_name"], name)
 
 
-def _check_text_model(name: str, given: str) -> None:
+def _check_text_model(text_model: str, name: str) -> None:
     """Refuse a text tower of transformers with its own code, since open_clip has no option against
     running it."""
     import transformers
 
-    config = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False)
+    config = transformers.AutoConfig.from_pretrained(text_model, trust_remote_code=False)
     if getattr(config, "auto_map", None):
         raise UserError(
-            f"The text model '{name}' of '{given}' has code of its own, which is not run; give "
-            f"another model."
+            f"The text model '{text_model}' of '{name}' has code of its own, which is not run; "
+            f"give another model."
         )
 
 
-def check_plain_sizes(config: Any, given: str) -> None:
+def check_plain_sizes(config: Any, name: str) -> None:
     """Raise UserError if an architecture has values other than numbers. `score train` writes only
-    numbers, no names to look up."""
-    for name, part in config.items() if isinstance(config, Mapping) else ():
-        for key, value in (part if isinstance(part, Mapping) else {name: part}).items():
-            if not all(
-                isinstance(each, int | float)
-                for each in (value if isinstance(value, list) else [value])
-            ):
+    numbers, no names to look up.
+
+    Args:
+        config: The `model_cfg` of open_clip_config.json.
+        name: The model as the user named it.
+    """
+    if not isinstance(config, Mapping):
+        return
+    for part_name, part in config.items():
+        settings = part if isinstance(part, Mapping) else {part_name: part}
+        for key, value in settings.items():
+            numbers = value if isinstance(value, list) else [value]
+            if not all(isinstance(number, int | float) for number in numbers):
                 raise UserError(
-                    f"The open_clip_config.json of '{given}' has {key} = {value!r}, but `score "
+                    f"The open_clip_config.json of '{name}' has {key} = {value!r}, but `score "
                     f"train` writes only "
-                    f"numbers; load it as open_clip:local-dir:{given} if you trust it."
+                    f"numbers; load it as open_clip:local-dir:{name} if you trust it."
                 )

@@ -14,19 +14,16 @@ import numpy as np
 from evaluator.models.contracts import (
     BatchSize,
     Contests,
-    Pairs,
+    ImageTextPairs,
     PairScorer,
     cache_key,
     info_without_network,
 )
+from evaluator.models.names import rate_of_oracle
 from evaluator.provenance.exposure import Exposure
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Images
 from generator.dataset.truth import UNDECIDED, Truths, read_truths
-
-_LEAST_RATE = 0.5
-"""An oracle that is right less often than a coin is the same oracle with true and false
-exchanged."""
 
 
 class Oracle(PairScorer):
@@ -44,6 +41,11 @@ class Oracle(PairScorer):
     reusable = False
 
     def __init__(self, rate: float = 1.0, seed: int = 0):
+        """
+        Args:
+            rate: The probability that the truth of a pair is not exchanged, 0.5 to 1.
+            seed: Seed of the errors.
+        """
         self.rate = rate
         self.seed = seed
         self.batch = BatchSize(4096, "pair of image and text")
@@ -94,21 +96,20 @@ class Oracle(PairScorer):
         if self.rate < 1:
             # Seeded by the scene, and drawn for all texts, so that a pair errs alike in every pool
             # and every item.
-            seed = hashlib.sha256(f"oracle/{self.seed}/{scene_id}".encode()).digest()[:8]
-            errs = (
-                np.random.default_rng(int.from_bytes(seed, "big")).random(len(scores)) >= self.rate
-            )
-            decided = scores != UNDECIDED  # an undecided text has no truth to exchange
-            scores = np.where(errs & decided, 1 - scores, scores)
+            digest = hashlib.sha256(f"oracle/{self.seed}/{scene_id}".encode()).digest()
+            rng = np.random.default_rng(int.from_bytes(digest[:8], "big"))
+            errs = rng.random(len(scores)) >= self.rate
+            is_decided = scores != UNDECIDED  # an undecided text has no truth to exchange
+            scores = np.where(errs & is_decided, 1 - scores, scores)
         return scores
 
     def score_pairs(
-        self, images: Sequence[Any], pairs: Pairs, contests: Contests = None
+        self, images: Sequence[Any], pairs: ImageTextPairs, contests: Contests = None
     ) -> np.ndarray:
         """As PairScorer.score_pairs; images are scene_ids."""
         scores_of_image = [self.scores_of_texts(str(image)) for image in images]
-        found = [scores_of_image[image][self._row_of_text[text]] for image, text in pairs]
-        return np.array(found, np.float32).reshape(-1, 1)
+        scores = [scores_of_image[image][self._row_of_text[text]] for image, text in pairs]
+        return np.array(scores, np.float32).reshape(-1, 1)
 
 
 def load_oracle(name: str, device: str | None, seed: int = 0) -> Oracle:
@@ -122,13 +123,4 @@ def load_oracle(name: str, device: str | None, seed: int = 0) -> Oracle:
     Raises:
         UserError: for another rate.
     """
-    try:
-        rate = float(name or 1)
-    except ValueError:
-        rate = float("nan")
-    if not _LEAST_RATE <= rate <= 1:
-        raise UserError(
-            f"Expected oracle, or oracle:RATE with a rate of right answers from 0.5 to 1, such as "
-            f"oracle:0.9, got 'oracle:{name}'."
-        )
-    return Oracle(rate, seed)
+    return Oracle(rate_of_oracle(name), seed)

@@ -12,7 +12,7 @@ from PIL import Image
 from typing_extensions import TypedDict  # pydantic requires this one before Python 3.12
 
 from evaluator.models.contracts import cache_key
-from evaluator.models.hub import Source, find_source, loading
+from evaluator.models.hub import ModelSource, find_source, loading
 from evaluator.models.network import best_device, describe_network
 from evaluator.provenance.exposure import Exposure, recorded_exposure
 from generator.base.errors import UserError
@@ -22,7 +22,6 @@ TOKENIZER = ("AutoTokenizer",)
 TOKENIZER_AND_IMAGES = ("AutoTokenizer", "AutoImageProcessor")
 PROCESSOR = ("AutoProcessor",)
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-# keys that libraries write about themselves; models that differ only in them are the same
 _INCIDENTAL = {
     "transformers_version",
     "name_or_path",
@@ -33,6 +32,7 @@ _INCIDENTAL = {
     "local_files_only",
     "processor_class",
 }
+"""Keys that libraries write about themselves; models that differ only in them are the same."""
 _STEPS = {
     "resize": (
         "size",
@@ -47,133 +47,156 @@ _STEPS = {
     "rescale": ("rescale_factor",),
     "normalize": ("image_mean", "image_std"),
 }
+"""The steps of an image processor, in their order, and the settings of each."""
 
 
 class Precision(TypedDict, total=False):
-    """dtype: number format of weights and computation; `auto` is the format of the files. Default:
-    float32."""
+    """The argument of a SPEC for the number format."""
 
     dtype: Literal["float32", "bfloat16", "float16", "auto"]
+    """Number format of weights and computation; `auto` is the format of the files. Default:
+    float32."""
 
 
 class Storage(Precision, total=False):
-    """Adds options for large models. device_map: how accelerate distributes the layers over the
-    GPUs. quantization: of the weights."""
+    """Adds arguments for large models."""
 
     device_map: Literal["auto", "balanced", "sequential"]
+    """How accelerate distributes the layers over the GPUs. Default: one device."""
     quantization: Literal["bnb-8bit", "bnb-4bit"]
+    """Of the weights, by bitsandbytes. Default: none."""
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """The models that a family (or an option) loads.
-
-    option, description: for error messages, how the user names the family, such as `vilt:`, and
-    what it loads, such as "a ViLT model". classes: the class of transformers for each `model_type`.
-    readers: loaded with the model: TOKENIZER, TOKENIZER_AND_IMAGES, or PROCESSOR for a processor of
-    both. unused: modules that the scores do not depend on; they are dropped, so that weights
-    without them can be loaded.
-    """
+class LoadTarget:
+    """The models that a family (or an option) loads."""
 
     option: str
+    """How the user names the family, such as `vilt:`, for error messages."""
     description: str
+    """What it loads, such as "a ViLT model", for error messages."""
     classes: Mapping[str, str]
+    """The class of transformers for each `model_type`."""
     readers: tuple[str, ...]
+    """Loaded with the model: TOKENIZER, TOKENIZER_AND_IMAGES, or PROCESSOR for a processor of
+    both."""
     unused: tuple[str, ...] = ()
+    """Modules that the scores do not depend on; they are dropped, so that weights without them can
+    be loaded."""
 
 
 @dataclass(frozen=True)
 class Pretrained:
-    """A model in evaluation mode on its device, with its tokenizer and processors.
-
-    image_processor: None for a language model. processor: None unless PROCESSOR was wanted. info:
-        recorded by runs.
-    identity: JSON values that determine the model's output, without tokens, by which the cache
-        names texts. exposure:
-    as recorded in the model's folder.
-    """
+    """A loaded model of transformers."""
 
     model: Any
+    """The model, in evaluation mode."""
     tokenizer: Any
+    """Its tokenizer."""
     image_processor: Any
+    """Its image processor; None for a model of texts."""
     processor: Any
+    """The processor of both; None if they were loaded apart."""
     device: torch.device
+    """The device of the model, or of its inputs."""
     info: dict[str, Any]
+    """The description for run.json."""
     identity: list[Any]
+    """What distinguishes the model from others, for the cache key."""
     exposure: Exposure | None = None
+    """What it saw in training; None if unknown."""
 
-    def key(self, *more: Any) -> str:
+    def key(self, *settings: Any) -> str:
         """Cache key of the model, from its identity and further JSON values of the family."""
-        return cache_key(self.identity, *more)
+        return cache_key(self.identity, *settings)
 
 
 def load_pretrained(
-    name: str, device: str | None, wanted: Wanted, **how: Unpack[Storage]
+    name: str, device: str | None, target: LoadTarget, **storage: Unpack[Storage]
 ) -> Pretrained:
-    """Load `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION` of the Hugging Face Hub, with the
-    options `how`.
+    """Load a model of transformers, only from safe files.
 
-    Raises UserError when the model does not exist, has another `model_type`, or does not fit in
-    memory; when its weights or its tokenizer do not fit its configuration; and when a file holds
-    more than tensors.
+    Args:
+        name: `FOLDER`, `OWNER/NAME` or `OWNER/NAME@REVISION` of the Hugging Face Hub.
+        device: The device that the user named; None for the best one.
+        target: The models that may be loaded.
+        storage: Number format, device map and quantization.
+
+    Raises:
+        UserError: The model does not exist, has another `model_type`, or does not fit in memory;
+            its weights or its tokenizer do not fit its configuration; a file holds more than
+            tensors.
     """
-    import transformers
-
-    target = best_device(device)
-    source = find_source(name, wanted.option)
+    main_device = best_device(device)  # first, since loading takes minutes
+    source = find_source(name, target.option)
     model_type = str(read_config(source).get("model_type"))
-    if model_type not in wanted.classes:
+    if model_type not in target.classes:
         raise UserError(
-            f"'{name}' is a model of type '{model_type}'; give {wanted.option} "
-            f"{wanted.description}."
+            f"'{name}' is a model of type '{model_type}'; give {target.option} "
+            f"{target.description}."
         )
-    where: dict[str, Any] = {"revision": source.revision, "trust_remote_code": False}
     with loading(source):
-        options = _storage_options(how, device)
-        config = transformers.AutoConfig.from_pretrained(source.place, **where)
-        model, report = getattr(transformers, wanted.classes[model_type]).from_pretrained(
-            source.place, config=config, output_loading_info=True, **options, **where
+        options = _storage_options(storage, device)
+        model, tokenizer, image_processor, processor = _load_parts(
+            source, target, model_type=model_type, options=options
         )
-        for unused in wanted.unused:
-            _drop(model, unused)
-        check_weights(name, model, report)
-        readers = {
-            reader: getattr(transformers, reader).from_pretrained(
-                source.place, config=config, **where
-            )
-            for reader in wanted.readers
-        }
-        processor = readers.get("AutoProcessor")
-        tokenizer = readers["AutoTokenizer"] if processor is None else processor.tokenizer
-        image_processor = readers.get(
-            "AutoImageProcessor", getattr(processor, "image_processor", None)
-        )
-        check_tokenizer(name, tokenizer, config)
-        model = model.eval() if "device_map" in options else model.eval().to(target)
-    if any(
-        parameter.is_meta for parameter in model.parameters()
-    ):  # a device map does not load layers without room
+        if "device_map" not in options:
+            model = model.to(main_device)
+    if any(parameter.is_meta for parameter in model.parameters()):
+        # A device map leaves layers without room unloaded.
         raise UserError(
             f"'{name}' does not fit in the memory of the devices; take quantization=bnb-4bit, or a "
             f"smaller model."
         )
-    loaded = describe_pretrained(name, model, tokenizer, image_processor, processor)
-    loaded.info.update({key: value for key, value in how.items() if key != "dtype"})
+    loaded = describe_pretrained(
+        name,
+        model,
+        tokenizer=tokenizer,
+        image_processor=image_processor,
+        processor=processor,
+    )
+    # dtype is part of every description already, as `precision`.
+    loaded.info.update({key: value for key, value in storage.items() if key != "dtype"})
     return replace(loaded, exposure=recorded_exposure(Path(source.place)))
 
 
-def _storage_options(how: Storage, device: str | None) -> dict[str, Any]:
+def _load_parts(
+    source: ModelSource, target: LoadTarget, *, model_type: str, options: Mapping[str, Any]
+) -> tuple[Any, Any, Any, Any]:
+    """The model in evaluation mode, its tokenizer, its image processor and its processor; None for
+    a part that it does not have. options: as `_storage_options` returns them."""
+    import transformers
+
+    where: dict[str, Any] = {"revision": source.revision, "trust_remote_code": False}
+    config = transformers.AutoConfig.from_pretrained(source.place, **where)
+    model_class = getattr(transformers, target.classes[model_type])
+    model, report = model_class.from_pretrained(
+        source.place, config=config, output_loading_info=True, **options, **where
+    )
+    for module in target.unused:
+        _drop(model, module)
+    check_weights(source.name, model, report)
+    readers = {
+        reader: getattr(transformers, reader).from_pretrained(source.place, config=config, **where)
+        for reader in target.readers
+    }
+    processor = readers.get("AutoProcessor")
+    tokenizer = readers["AutoTokenizer"] if processor is None else processor.tokenizer
+    image_processor = readers.get("AutoImageProcessor", getattr(processor, "image_processor", None))
+    check_tokenizer(source.name, tokenizer, config)
+    return model.eval(), tokenizer, image_processor, processor
+
+
+def _storage_options(storage: Storage, device: str | None) -> dict[str, Any]:
     """The keyword arguments of `from_pretrained` for a storage. With `device_map`, loading places
     the model on its devices.
 
     Raises UserError for both a device and a device map, and ImportError if bitsandbytes is not
     installed.
     """
-    dtype, device_map, quantization = (
-        how.get("dtype", "float32"),
-        how.get("device_map"),
-        how.get("quantization"),
-    )
+    dtype = storage.get("dtype", "float32")
+    device_map = storage.get("device_map")
+    quantization = storage.get("quantization")
     options: dict[str, Any] = {"dtype": dtype if dtype == "auto" else getattr(torch, dtype)}
     if device_map and device is not None:
         raise UserError(
@@ -181,6 +204,7 @@ def _storage_options(how: Storage, device: str | None) -> dict[str, Any]:
             f"one of them."
         )
     if device_map or quantization:
+        # bitsandbytes places weights while it quantizes them.
         options["device_map"] = device_map or {"": str(best_device(device))}
     if quantization:
         from transformers import BitsAndBytesConfig
@@ -192,30 +216,41 @@ def _storage_options(how: Storage, device: str | None) -> dict[str, Any]:
 
 
 def describe_pretrained(
-    name: str, model: Any, tokenizer: Any, image_processor: Any, processor: Any
+    name: str, model: Any, *, tokenizer: Any, image_processor: Any, processor: Any
 ) -> Pretrained:
     """Describe a model that is on its device, in evaluation mode: its info for runs and its
-    identity for the cache."""
+    identity for the cache.
+
+    Args:
+        name: What was loaded, for run.json.
+        model: The model.
+        tokenizer: Its tokenizer.
+        image_processor: Its image processor; None for a model of texts.
+        processor: The processor of both; None if it has none.
+    """
     target: torch.device = model.device
+    preprocessing = "none"
+    image_settings = None
+    if image_processor is not None:
+        preprocessing = describe_preprocessing(image_processor)
+        image_settings = without_incidental(image_processor.to_dict())
     info = describe_network(name, model, target) | {
         "architecture": type(model).__name__,
-        "preprocessing": "none"
-        if image_processor is None
-        else describe_preprocessing(image_processor),
+        "preprocessing": preprocessing,
         "text_length": None,
         "precision": str(model.dtype).removeprefix("torch."),
     }
     identity = [
         info["weights_sha256"],
         without_incidental(model.config.to_dict()),
-        None if image_processor is None else without_incidental(image_processor.to_dict()),
+        image_settings,
         info["precision"],
         target.type,
     ]
     return Pretrained(model, tokenizer, image_processor, processor, target, info, identity)
 
 
-def read_config(source: Source) -> dict[str, Any]:
+def read_config(source: ModelSource) -> dict[str, Any]:
     """The contents of a model's config.json. Raises UserError when it cannot be read."""
     import transformers
 
@@ -224,16 +259,16 @@ def read_config(source: Source) -> dict[str, Any]:
         config, _ = transformers.PreTrainedConfig.get_config_dict(
             source.place, revision=source.revision
         )
-    if kernel := _kernel(config):
+    kernel = _attention_code(config)
+    if kernel:
         raise UserError(
             f"The config.json of '{source.name}' asks for the code '{kernel}' of the Hub, which is "
-            f"not run; take "
-            "attn_implementation out."
+            "not run; take attn_implementation out."
         )
     return config
 
 
-def read_pooling(source: Source) -> dict[str, Any]:
+def read_pooling(source: ModelSource) -> dict[str, Any]:
     """The pooling of sentence-transformers, `1_Pooling/config.json`; {} if it cannot be found."""
     import transformers
 
@@ -246,12 +281,14 @@ def read_pooling(source: Source) -> dict[str, Any]:
     return read_json(Path(str(path)))
 
 
-def _kernel(config: Mapping[str, Any]) -> str | None:
+def _attention_code(config: Mapping[str, Any]) -> str | None:
     """The repository from which a configuration would load attention code; None if transformers has
     the code."""
     for key, value in config.items():
-        if isinstance(value, Mapping) and (found := _kernel(value)):
-            return found
+        if isinstance(value, Mapping):
+            nested = _attention_code(value)
+            if nested:
+                return nested
         if "attn_implementation" in key and isinstance(value, str) and "/" in value:
             return value
     return None
@@ -269,18 +306,23 @@ def check_weights(name: str, model: Any, report: Mapping[str, Any]) -> None:
     """Raise UserError for weights that leave a tensor random, or have layers that the configuration
     lacks.
 
-    `report` is the loading info of `from_pretrained`.
+    Args:
+        name: The model, as the user named it.
+        model: The model that was loaded.
+        report: The loading info of `from_pretrained`.
     """
-    if missing := sorted(set(report["missing_keys"]) & set(model.state_dict())):
-        more = f" and {len(missing) - 1:,} more tensors" * (len(missing) > 1)
+    missing = sorted(set(report["missing_keys"]) & set(model.state_dict()))
+    if missing:
+        others = f" and {len(missing) - 1:,} more tensors" if len(missing) > 1 else ""
         raise UserError(
-            f"The weights of '{name}' do not fit {type(model).__name__}: {missing[0]}{more} would "
-            f"be random; name a model trained for this task."
+            f"The weights of '{name}' do not fit {type(model).__name__}: {missing[0]}{others} "
+            f"would be random; name a model trained for this task."
         )
-    layers = {re.sub(r"\d+", "0", key) for key in model.state_dict()}
-    if unexpected := sorted(
-        key for key in report["unexpected_keys"] if re.sub(r"\d+", "0", key) in layers
-    ):
+    # Tensors of other tasks are left over in many checkpoints. Further layers of a kind that the
+    # model has mean that the configuration is of a smaller model.
+    layers = {_without_numbers(key) for key in model.state_dict()}
+    unexpected = sorted(key for key in report["unexpected_keys"] if _without_numbers(key) in layers)
+    if unexpected:
         raise UserError(
             f"The weights of '{name}' do not fit its config.json: they also hold {unexpected[0]} "
             f"and {len(unexpected) - 1} other tensors of layers that it does not have; restore "
@@ -288,20 +330,30 @@ def check_weights(name: str, model: Any, report: Mapping[str, Any]) -> None:
         )
 
 
+def _without_numbers(key: str) -> str:
+    return re.sub(r"\d+", "0", key)
+
+
 def check_tokenizer(name: str, tokenizer: Any, config: Any) -> None:
     """Raise UserError for a tokenizer without files, or whose texts can get ids without an
-    embedding in the model."""
-    spelled = {tuple(ids) for ids in tokenizer([*_LETTERS], add_special_tokens=False)["input_ids"]}
-    if len(spelled) == 1:  # transformers makes an empty tokenizer if the files are missing
+    embedding in the model.
+
+    Args:
+        name: The model, as the user named it.
+        tokenizer: Its tokenizer.
+        config: Its configuration.
+    """
+    letters = tokenizer([*_LETTERS], add_special_tokens=False)["input_ids"]
+    distinct = {tuple(ids) for ids in letters}
+    if len(distinct) == 1:  # transformers makes an empty tokenizer if the files are missing
         raise UserError(
             f"'{name}' has no tokenizer files; add those that the model was published with."
         )
     size = getattr(config.get_text_config(), "vocab_size", None)
-    # special tokens that occur in no text, such as padding, may have ids beyond the embeddings
-    words = [
-        i for token, i in tokenizer.get_vocab().items() if token not in tokenizer.all_special_tokens
-    ]
-    highest = max([*words, *tokenizer("a")["input_ids"]])
+    # Special tokens that occur in no text, such as padding, may have ids beyond the embeddings.
+    special = set(tokenizer.all_special_tokens)
+    word_ids = [id_ for token, id_ in tokenizer.get_vocab().items() if token not in special]
+    highest = max([*word_ids, *tokenizer("a")["input_ids"]])
     if size is not None and highest >= size:
         raise UserError(
             f"The tokenizer of '{name}' has ids up to {highest}, its text model only {size} words; "
@@ -317,23 +369,26 @@ def describe_preprocessing(image_processor: Any) -> str:
     }
     if "resample" in settings:
         settings["resample"] = Image.Resampling(settings["resample"]).name.lower()
-    steps = [
-        " ".join([step, *(f"{name}={settings[name]}" for name in names if name in settings)])
-        for step, names in _STEPS.items()
-        if settings.get(f"do_{step}")
-    ]
-    return " → ".join([type(image_processor).__name__, *steps])
+    steps = [type(image_processor).__name__]
+    for step, names in _STEPS.items():
+        if settings.get(f"do_{step}"):
+            values = [f"{name}={settings[name]}" for name in names if name in settings]
+            steps.append(" ".join([step, *values]))
+    return " → ".join(steps)
 
 
 def without_incidental(settings: Any) -> Any:
-    """Settings without folder names and library versions, at every depth."""
-    if isinstance(settings, dict):
-        kept = {str(key): value for key, value in settings.items() if key not in _INCIDENTAL}
-        return {
-            key: without_incidental(value) for key, value in kept.items() if not key.startswith("_")
-        }
-    return (
-        [without_incidental(each) for each in settings]
-        if isinstance(settings, list | tuple)
-        else settings
-    )
+    """Settings without folder names, private entries and library versions, at every depth.
+
+    >>> without_incidental({"layers": 2, "dtype": "float32", "_name": "x"})
+    {'layers': 2}
+    """
+    if isinstance(settings, list | tuple):
+        return [without_incidental(value) for value in settings]
+    if not isinstance(settings, dict):
+        return settings
+    essential = {}
+    for key, value in settings.items():
+        if key not in _INCIDENTAL and not str(key).startswith("_"):
+            essential[str(key)] = without_incidental(value)
+    return essential

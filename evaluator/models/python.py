@@ -1,10 +1,8 @@
 """User-defined models: `python:` specs, and objects in memory that are passed to `evaluate`.
 
 `python:PACKAGE.MODULE:FACTORY` (a module in the working directory or on Python's path) and
-`python:FILE.py:FACTORY`
-return an object with `encode_images` and `encode_texts`, `score_pairs`, or `score`
-(evaluator.models.user_objects).
-`evaluate` takes such objects and also
+`python:FILE.py:FACTORY` return an object that implements one of the protocols of
+evaluator.models.user_protocols. `evaluate` takes such objects and also
 
 - `(model, preprocess, tokenizer)` of open_clip;
 - `(model, processor)` of transformers: a dual encoder, or a generative model that is asked whether
@@ -15,7 +13,7 @@ import copy
 import importlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
@@ -27,48 +25,57 @@ import torch
 from evaluator.models.contracts import Answerer, Model
 from evaluator.models.network import best_device
 from evaluator.models.registry import checked_arguments
-from evaluator.models.user_objects import (
-    adapt,
-    adapt_answering,
-    networks_of,
-    parameters_of,
-    user_code,
+from evaluator.models.user_code import networks_of, parameters_of, user_code
+from evaluator.models.user_objects import adapt, adapt_answering
+from evaluator.models.user_protocols import (
+    UserDualEncoder,
+    UserPairScorer,
+    UserSinglePairScorer,
+    implements,
 )
 from generator.base.errors import UserError
 
-_OPEN_CLIP, _TRANSFORMERS = (
-    ("encode_image", "encode_text"),
-    ("get_image_features", "get_text_features"),
-)
+_OPEN_CLIP_METHODS = ("encode_image", "encode_text")
+_TRANSFORMERS_METHODS = ("get_image_features", "get_text_features")
 _TUPLES = "(model, preprocess, tokenizer) of open_clip or (model, processor) of transformers"
+_MOST_LISTED = 8
+"""Names of a module that an error message lists."""
 
 
 def load_python(name: str, device: str | None, **arguments: str) -> Model:
-    """The model of `package.module:factory` or `file.py:factory`. Raises UserError as `_made`, and
-    when the object has no method to score with."""
-    return adapt(*_made(name, device, arguments), device)
+    """Load a model of the user's own.
+
+    Args:
+        name: `package.module:factory` or `file.py:factory`.
+        device: The device that the user named; None for the best one.
+        arguments: The factory's arguments.
+
+    Raises:
+        UserError: The module or factory does not exist or raises an error, or the object has no
+            method to score with.
+    """
+    model, spec, factory = _make_object(name, device, arguments)
+    return adapt(model, spec, source=factory, device=device)
 
 
 def load_answering(name: str, device: str | None, **arguments: str) -> Answerer:
     """As load_python, for questions in words; the object needs the method answer(images,
     question)."""
-    return adapt_answering(*_made(name, device, arguments), device)
+    model, spec, factory = _make_object(name, device, arguments)
+    return adapt_answering(model, spec, source=factory, device=device)
 
 
-def _made(name: str, device: str | None, arguments: dict[str, str]) -> tuple[Any, str, Any]:
-    """Import `package.module:factory` or `file.py:factory` and call it; returns the object, its
-    spec and the factory.
+def _make_object(
+    name: str, device: str | None, arguments: dict[str, str]
+) -> tuple[Any, str, Callable[..., Any]]:
+    """Import a factory and call it; returns the object, its spec and the factory.
 
     The factory is called with `arguments`, and with `device` (a torch.device) if it has a parameter
     of that name. Raises UserError when the module or factory does not exist or raises an error.
     """
     spec = ",".join([f"python:{name}", *(f"{key}={value}" for key, value in arguments.items())])
     place, _, path = name.rpartition(":")
-    if (
-        not place
-        or not path
-        or (not place.endswith(".py") and (place.startswith(".") or {"/", ":"} & set(place)))
-    ):
+    if not _is_place(place) or not path:
         raise UserError(
             f"Expected python:PACKAGE.MODULE:FACTORY or python:FILE.py:FACTORY, such as "
             f"python:my_model.py:Model, got '{spec}'."
@@ -78,23 +85,35 @@ def _made(name: str, device: str | None, arguments: dict[str, str]) -> tuple[Any
     try:
         factory: Any = reduce(getattr, path.split("."), module)
     except AttributeError:
-        callables = [
+        names = [
             name
             for name, value in vars(module).items()
             if callable(value) and not name.startswith("_")
         ]
-        some = f"it has {', '.join(callables[:8])}" if callables else "it has no class or function"
-        raise UserError(f"There is no '{path}' in the module {module.__name__}: {some}.") from None
+        contents = f"it has {', '.join(names[:_MOST_LISTED])}"
+        if not names:
+            contents = "it has no class or function"
+        raise UserError(
+            f"There is no '{path}' in the module {module.__name__}: {contents}."
+        ) from None
     if not callable(factory):
         raise UserError(
-            f"'{path}' in {place} is no class or function; name a callable that returns the model."
+            f"'{path}' in {place} is not a class or function; name a callable that returns the "
+            f"model."
         )
-    taken = checked_arguments(factory, arguments, f"'{path}' in {place}")
+    options = checked_arguments(factory, arguments, model=f"'{path}' in {place}")
+    takes_device = "device" in parameters_of(factory)
+    device_option = {"device": target} if takes_device else {}
     with user_code(spec, path):
-        model = factory(
-            **taken, **({"device": target} if "device" in parameters_of(factory) else {})
-        )
+        model = factory(**options, **device_option)
     return model, spec, factory
+
+
+def _is_place(place: str) -> bool:
+    """Whether a text may name a file of Python, or a module by its absolute name."""
+    if place.endswith(".py"):
+        return True
+    return bool(place) and not place.startswith(".") and not {"/", ":"} & set(place)
 
 
 def _import(place: str, spec: str) -> ModuleType:
@@ -110,9 +129,13 @@ def _import(place: str, spec: str) -> ModuleType:
             f"There is no file '{place}' in {os.getcwd()}; give the path of the file that has the "
             f"model."
         )
-    folder, name = (str(file.parent), file.stem) if file else (os.getcwd(), place)
+    if file:
+        folder, name = str(file.parent), file.stem
+    else:
+        folder, name = os.getcwd(), place
     if folder not in sys.path:
-        sys.path.insert(0, folder)  # kept, as Python does, for later imports of the model
+        # It stays there, as when Python runs a file, for later imports of the model.
+        sys.path.insert(0, folder)
     importlib.invalidate_caches()
     with user_code(spec, f"importing the {'file' if file else 'module'}"):
         try:
@@ -122,8 +145,7 @@ def _import(place: str, spec: str) -> ModuleType:
                 raise  # a module that the user's module imports
             raise UserError(
                 f"There is no Python module '{name}' in {folder} or where Python looks; run in its "
-                f"folder, set "
-                "PYTHONPATH, or give its file."
+                "folder, set PYTHONPATH, or give its file."
             ) from None
     if file and getattr(module, "__file__", None) != str(file):
         raise UserError(
@@ -150,87 +172,103 @@ def check_device(device: str | None) -> None:
 def evaluating(model: Any) -> Iterator[None]:
     """Context that restores the mode, training or evaluation, of an object's networks on exit."""
     networks = [] if isinstance(model, str) else networks_of(model)
-    before = [(part, part.training) for each in networks for part in each.modules()]
+    modes = [(module, module.training) for network in networks for module in network.modules()]
     try:
         yield
     finally:
-        for part, training in before:
-            part.training = training
+        for module, was_training in modes:
+            module.training = was_training
 
 
 def from_memory(model: Any, name: str) -> Model:
     """Adapt an object as a model, in evaluation mode and on its current device.
 
-    Raises UserError for an object without methods to score with, and names what it lacks.
+    Args:
+        model: An object with methods to score with, or a tuple of open_clip or transformers.
+        name: Its name in results.
+
+    Raises:
+        UserError: The object has no methods to score with; the message names what it lacks.
     """
     if not isinstance(model, tuple):
-        _check_reader(model, name)
-        return adapt(model, name, type(model), _device_of(model))
-    if len(model) == 3 and _has(model[0], _OPEN_CLIP) and all(callable(each) for each in model[1:]):
-        return _of_open_clip(*model, name)
+        _check_not_bare(model, name)
+        return adapt(model, name, source=type(model), device=_device_of(model))
+    if len(model) == 3 and _has_methods(model[0], _OPEN_CLIP_METHODS):
+        network, preprocess, tokenizer = model
+        if callable(preprocess) and callable(tokenizer):
+            return _from_open_clip(network, preprocess=preprocess, tokenizer=tokenizer, name=name)
     if len(model) == 2 and hasattr(model[0], "config") and hasattr(model[1], "tokenizer"):
-        return _of_transformers(*model, name)
-    shown = ", ".join(type(each).__name__ for each in model)
+        network, processor = model
+        return _from_transformers(network, processor, name)
+    types = ", ".join(type(part).__name__ for part in model)
     raise UserError(
-        f"Expected a tuple to be {_TUPLES}, got ({shown}); give that, or an object with methods of "
+        f"Expected a tuple to be {_TUPLES}, got ({types}); give that, or an object with methods of "
         f"your own."
     )
 
 
-def _check_reader(model: Any, name: str) -> None:
-    """Raise UserError for a bare model of open_clip or transformers."""
-    own = any(
-        _has(model, each)
-        for each in (("score",), ("score_pairs",), ("encode_images", "encode_texts"))
+def _check_not_bare(model: Any, name: str) -> None:
+    """Raise UserError for a bare model of open_clip or transformers, without preprocessing."""
+    protocols = (UserSinglePairScorer, UserPairScorer, UserDualEncoder)
+    if any(implements(model, protocol) for protocol in protocols):
+        return
+    tuples = (
+        (_OPEN_CLIP_METHODS, "(model, preprocess, tokenizer)"),
+        (_TRANSFORMERS_METHODS, "(model, processor)"),
     )
-    for methods, wanted in (
-        (_OPEN_CLIP, "(model, preprocess, tokenizer)"),
-        (_TRANSFORMERS, "(model, processor)"),
-    ):
-        if not own and _has(model, methods):
+    for methods, expected in tuples:
+        if _has_methods(model, methods):
             raise UserError(
-                f"{name} has {methods[0]} and nothing that prepares its inputs; give {wanted}."
+                f"{name} has {methods[0]} and nothing that prepares its inputs; give {expected}."
             )
 
 
-def _has(model: Any, methods: tuple[str, ...]) -> bool:
+def _has_methods(model: Any, methods: tuple[str, ...]) -> bool:
     return all(callable(getattr(model, method, None)) for method in methods)
 
 
 def _device_of(model: Any) -> str | None:
-    """The device of the first network of an object that has parameters."""
-    parameters = (parameter for each in networks_of(model) for parameter in each.parameters())
-    return next((str(each.device) for each in parameters), None)
+    """The device of the first network of an object that has parameters; None without one."""
+    for network in networks_of(model):
+        for parameter in network.parameters():
+            return str(parameter.device)
+    return None
 
 
-def _of_open_clip(model: Any, preprocess: Any, tokenizer: Any, name: str) -> Model:
+def _from_open_clip(model: Any, *, preprocess: Any, tokenizer: Any, name: str) -> Model:
     from evaluator.models.open_clip import OpenClipEncoder
 
-    device = torch.device(_device_of(model) or "cpu")
-    found = OpenClipEncoder(
-        model, preprocess, tokenizer, {"class": type(model).__name__}, name, device
+    encoder = OpenClipEncoder(
+        model,
+        preprocess=preprocess,
+        tokenizer=tokenizer,
+        config={"class": type(model).__name__},
+        weights=name,
+        device=torch.device(_device_of(model) or "cpu"),
     )
-    found.reusable = False
-    return found
+    encoder.reusable = False
+    return encoder
 
 
-def _of_transformers(model: Any, processor: Any, name: str) -> Model:
+def _from_transformers(model: Any, processor: Any, name: str) -> Model:
     from evaluator.models.hf import as_dual_encoder
     from evaluator.models.pretrained import describe_pretrained
     from evaluator.models.vqa import as_vqa_scorer
 
-    reads = copy.deepcopy(
-        processor
-    )  # a copy, so that settings such as padding do not change the caller's
+    # A copy, so that settings such as padding do not change the caller's.
+    own_processor = copy.deepcopy(processor)
     loaded = describe_pretrained(
-        name, model.eval(), reads.tokenizer, getattr(reads, "image_processor", None), reads
+        name,
+        model.eval(),
+        tokenizer=own_processor.tokenizer,
+        image_processor=getattr(own_processor, "image_processor", None),
+        processor=own_processor,
     )
-    found = cast("Model | None", as_dual_encoder(loaded) or as_vqa_scorer(loaded))
-    if found is None:
+    adapted = cast("Model | None", as_dual_encoder(loaded) or as_vqa_scorer(loaded))
+    if adapted is None:
         raise UserError(
             f"{type(model).__name__} is neither a dual encoder of hf: nor a model of vqa: "
-            f"(docs/models.md); give an "
-            "object with encode_images and encode_texts, or score."
+            "(docs/models.md); give an object with encode_images and encode_texts, or score."
         )
-    found.reusable = False
-    return found
+    adapted.reusable = False
+    return adapted

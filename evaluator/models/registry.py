@@ -1,7 +1,10 @@
 """Load models by SPEC, `family:name[@weights][,argument=value …]`: the families, and the arguments
 of each.
 
-A family's module is imported only when a model of it is asked for.
+To add a family, write a module with a loader, `load(name, device, **arguments)`, which returns an
+object that meets `evaluator.models.contracts`, and add a line to FAMILIES. Another package adds one
+by an entry point of the group PLUGINS. A family's module is imported only when a model of it is
+asked for.
 """
 
 import inspect
@@ -18,27 +21,24 @@ from typing import Any, cast, get_args, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from evaluator.models.contracts import Answerer, Model
+from evaluator.models.names import CHECKS, check_device
 from evaluator.provenance.exposure import known_training
 from generator.base.errors import UserError, did_you_mean
 
 
 @dataclass(frozen=True)
 class Family:
-    """A family of models.
-
-    `loader` is `module:function`; the function takes the name of a model and a device (or None) and
-    returns the model.
-    Its keyword parameters are the arguments that the family takes. `usage` shows the specs of the
-    family.
-    `answering` loads its models for questions in words; "" if they cannot answer. `nameless`:
-    whether the family's own
-    name is a spec.
-    """
+    """A family of models."""
 
     loader: str
+    """`module:function`. The function takes the name of a model and a device (or None) and returns
+    the model. Its keyword parameters are the arguments of the family's SPECs."""
     usage: str
+    """The SPECs of the family, for `score models`."""
     answering: str = ""
+    """`module:function` that loads its models for questions in words; "" if they cannot answer."""
     nameless: bool = False
+    """Whether the family's own name is a SPEC."""
 
 
 FAMILIES = {
@@ -110,7 +110,7 @@ def families() -> dict[str, Family]:
     """
     known = dict(FAMILIES)
     offered_by = dict.fromkeys(FAMILIES, "jackalope")
-    for entry in _offered(tuple(sys.path)):
+    for entry in _plugin_entries(tuple(sys.path)):
         package = entry.dist.name if entry.dist else "an unnamed package"
         if entry.name in known:
             raise UserError(
@@ -123,28 +123,34 @@ def families() -> dict[str, Family]:
 
 
 @cache
-def _offered(path: tuple[str, ...]) -> EntryPoints:
-    """The families of packages on `path`. The search is slow, so it is cached."""
+def _plugin_entries(path: tuple[str, ...]) -> EntryPoints:
+    """The families of packages on `path`. The search is slow, so it is cached, until a path is
+    added."""
     return entry_points(group=PLUGINS)
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A parsed model spec: the family, the name in the family, and the arguments as strings."""
+    """A parsed model spec."""
 
     text: str
+    """The whole spec."""
     family: str
+    """A key of `families()`."""
     name: str
+    """The name in the family."""
     arguments: Mapping[str, str]
+    """The values of arguments, as written."""
 
 
 def read_spec(text: str) -> Spec:
     """Read `family:name[,argument=value …]`. A name may hold commas.
 
+    Raises:
+        UserError: The text has another form, the family is unknown, or an argument is given twice.
+
     >>> read_spec("diffusion:sd@v1,samples=8").arguments
     {'samples': '8'}
-
-    Raises UserError for another form, an unknown family, and an argument that is given twice.
     """
     family, _, rest = text.partition(":")
     name, *pairs = re.split(r",(?=\w+=)", rest)
@@ -165,30 +171,45 @@ def read_spec(text: str) -> Spec:
     return Spec(text, family, name, arguments)
 
 
-_OF_REQUESTS = ("concurrency", "timeout")
+_REQUEST_ARGUMENTS = ("concurrency", "timeout")
 """Arguments of api: that change how an endpoint is asked, and not the model."""
 
 
 def name_of_spec(text: str) -> str:
     """The name of a model in results: its spec without arguments that do not change the model.
 
-    >>> name_of_spec("api:http://localhost/v1@m,concurrency=8,timeout=30"),
-    name_of_spec("diffusion:sd,samples=8")
-    ('api:http://localhost/v1@m', 'diffusion:sd,samples=8')
+    >>> name_of_spec("api:http://localhost/v1@m,concurrency=8,timeout=30")
+    'api:http://localhost/v1@m'
+    >>> name_of_spec("diffusion:sd,samples=8")
+    'diffusion:sd,samples=8'
     """
     if not text.startswith("api:"):
         return text
-    return re.sub(rf",(?:{'|'.join(_OF_REQUESTS)})=[^,]*", "", text)
+    return re.sub(rf",(?:{'|'.join(_REQUEST_ARGUMENTS)})=[^,]*", "", text)
+
+
+def check_early(spec: Spec, *, device: str | None = None, in_words: bool = False) -> None:
+    """Raise UserError for a spec that cannot be loaded, as far as that is known without a model
+    library, which takes seconds to import. Ignores names that may be on a hub.
+
+    Args:
+        spec: The spec of a model.
+        device: The device that the user named; None for the best one.
+        in_words: Whether the model is asked for answers in words.
+    """
+    if in_words:
+        _check_answering(spec)
+    if spec.family in CHECKS:
+        CHECKS[spec.family](spec.name)
+    check_device(device)
+    check_path(spec)
 
 
 def check_path(spec: Spec) -> None:
-    """Raise UserError if a spec names a file or folder of this machine that does not exist.
-
-    Imports no model library, which takes seconds, and ignores names that may be on a hub.
-    """
+    """Raise UserError if a spec names a file or folder of this machine that does not exist."""
     path = re.split(r"@|local-dir:", spec.name)[-1]
-    named = spec.family == "jackalope" or path.startswith(("./", "../", "/", "~"))
-    if named and spec.family != "python" and not Path(path).expanduser().exists():
+    is_path = spec.family == "jackalope" or path.startswith(("./", "../", "/", "~"))
+    if is_path and spec.family != "python" and not Path(path).expanduser().exists():
         raise UserError(
             f"There is no file or folder '{path}', which {spec.text} names; give one that exists."
         )
@@ -207,40 +228,54 @@ def name_and_spec(model: str) -> tuple[str, str]:
 
 
 def load_model(spec: str | Spec, device: str | None) -> Model:
-    """Load the model that a spec names, on the named device or, for None, on the best one.
+    """Load the model that a spec names.
 
-    Raises UserError when the family, model or weights do not exist or do not fit one another, and
-    for an argument that the family does not take.
+    Args:
+        spec: The spec.
+        device: The device that the user named; None for the best one.
+
+    Raises:
+        UserError: The family, model or weights do not exist or do not fit one another, or the
+            family does not take an argument.
     """
     spec = read_spec(spec) if isinstance(spec, str) else spec
     load, arguments = check_model(spec)
     if spec.family in FAMILIES:
         return _with_history(load(spec.name, device, **arguments))
-    from evaluator.models.user_objects import adapt, user_code
+    # The object of another package is a user's object.
+    from evaluator.models.user_code import user_code
+    from evaluator.models.user_objects import adapt
 
     with user_code(spec.text, load.__qualname__):
-        own = load(spec.name, device, **arguments)
-    return adapt(own, spec.text, load, device)
+        model = load(spec.name, device, **arguments)
+    return adapt(model, spec.text, source=load, device=device)
 
 
 def load_answering(spec: str, device: str | None) -> Answerer:
     """Load the model that a spec names for questions in words. Raises UserError as `load_model`,
     and for a family whose models cannot answer."""
-    asked = read_spec(spec)
-    answering = families()[asked.family].answering
-    if not answering:
-        able = ", ".join(f"{name}:" for name, family in families().items() if family.answering)
-        raise UserError(
-            f"Models of {asked.family}: do not answer in words; name one of {able}, or use `score "
-            f"run`."
-        )
+    parsed = read_spec(spec)
+    answering = _check_answering(parsed)
     load: Callable[..., Any] = resolve_name(answering)
-    model = load(asked.name, device, **checked_arguments(load, asked.arguments, f"{asked.family}:"))
+    arguments = checked_arguments(load, parsed.arguments, model=f"{parsed.family}:")
+    model = load(parsed.name, device, **arguments)
     if not hasattr(model, "answer_all"):
         raise UserError(
             f"{spec} gives no whole answers; name a model with a chat template, or use `score run`."
         )
     return cast("Answerer", model)
+
+
+def _check_answering(spec: Spec) -> str:
+    """The loader of a family for answers in words. Raises UserError if its models cannot answer."""
+    answering = families()[spec.family].answering
+    if not answering:
+        able = [f"{name}:" for name, family in families().items() if family.answering]
+        raise UserError(
+            f"Models of {spec.family}: do not answer in words; name one of {', '.join(able)}, or "
+            f"use `score run`."
+        )
+    return answering
 
 
 def _with_history(model: Model) -> Model:
@@ -265,56 +300,72 @@ def check_model(spec: Spec) -> tuple[Callable[..., Any], dict[str, Any]]:
         if spec.family in FAMILIES:
             raise
         raise UserError(
-            f"The model family '{spec.family}' cannot be loaded from {path} ({error}); mend or "
+            f"The model family '{spec.family}' cannot be loaded from {path} ({error}); fix or "
             f"uninstall its package."
         ) from None
-    return load, checked_arguments(load, spec.arguments, f"{spec.family}:")
+    return load, checked_arguments(load, spec.arguments, model=f"{spec.family}:")
 
 
-_GIVEN = ("name", "device")
+_LOADER_PARAMETERS = ("name", "device")
 """Parameters of a loader that are not arguments of the model."""
 
 
 def checked_arguments(
-    load: Callable[..., Any], given: Mapping[str, str], what: str
+    load: Callable[..., Any], arguments: Mapping[str, str], *, model: str
 ) -> dict[str, Any]:
-    """Convert argument strings to the types of the parameters of `load`, such as int.
+    """Convert the arguments of a SPEC to the types of a loader's parameters, such as int.
 
     `**arguments: Unpack[...]` takes the arguments that the TypedDict names; other `**arguments`
-    take any arguments
-    unchanged. `what` names the model in errors. Raises UserError for an argument that the function
-    does not have and
-    for a value that does not fit its annotation.
+    take any arguments unchanged.
+
+    Args:
+        load: The loader.
+        arguments: The values as written.
+        model: Names the model in errors.
+
+    Raises:
+        UserError: The loader does not have an argument, or a value does not fit its annotation.
     """
-    if not given:
+    if not arguments:
         return {}
+    types = _argument_types(load)
+    if types is None:
+        return dict(arguments)
+    for name in arguments:
+        if name not in types:
+            advice = "it takes none; leave it out."
+            if types:
+                advice = did_you_mean(name, list(types))
+            raise UserError(f"{model} has no argument '{name}': {advice}")
+    return {name: _convert(value, types[name], name, model) for name, value in arguments.items()}
+
+
+def _argument_types(load: Callable[..., Any]) -> dict[str, Any] | None:
+    """The types of a loader's arguments by name; None if it takes any."""
     try:
-        parameters = inspect.signature(load, eval_str=True).parameters.values()
+        signature = inspect.signature(load, eval_str=True)
     except NameError:  # an annotation that its module imports only for type checkers
-        parameters = inspect.signature(load).parameters.values()
-    known: dict[str, Any] = {}
-    for each in parameters:
-        if each.kind != each.VAR_KEYWORD:
-            known[each.name] = each.annotation
-        elif named := get_args(each.annotation):  # of Unpack[a TypedDict]
-            known |= get_type_hints(named[0], include_extras=True)
-        else:
-            return dict(given)
-    taken = {name: known[name] for name in known if name not in _GIVEN}
-    for name in given:
-        if name not in taken:
-            mend = did_you_mean(name, list(taken)) if taken else "it takes none; leave it out."
-            raise UserError(f"{what} has no argument '{name}': {mend}")
-    return {name: _read(taken[name], name, value, what) for name, value in given.items()}
+        signature = inspect.signature(load)
+    types: dict[str, Any] = {}
+    for parameter in signature.parameters.values():
+        if parameter.kind != parameter.VAR_KEYWORD:
+            types[parameter.name] = parameter.annotation
+            continue
+        unpacked = get_args(parameter.annotation)  # of Unpack[a TypedDict]
+        if not unpacked:
+            return None
+        types |= get_type_hints(unpacked[0], include_extras=True)
+    return {name: type_ for name, type_ in types.items() if name not in _LOADER_PARAMETERS}
 
 
-def _read(annotation: Any, name: str, value: str, what: str) -> Any:
+def _convert(value: str, annotation: Any, name: str, model: str) -> Any:
+    """Convert the value of an argument; it stays a string without a type."""
     if annotation is inspect.Parameter.empty or isinstance(annotation, str):
         return value
     try:
         return TypeAdapter(annotation).validate_python(value)
     except ValidationError as error:
-        said = error.errors()[0]["msg"]
+        reason = error.errors()[0]["msg"]
         raise UserError(
-            f"The argument '{name}' of {what} is '{value}'; {said[0].lower()}{said[1:]}."
+            f"The argument '{name}' of {model} is '{value}'; {reason[0].lower()}{reason[1:]}."
         ) from None

@@ -12,17 +12,17 @@ from torch.nn import functional as F
 from evaluator.models.bases import CrossEncoder
 from evaluator.models.pretrained import (
     TOKENIZER_AND_IMAGES,
+    LoadTarget,
     Precision,
     Pretrained,
-    Wanted,
     load_pretrained,
 )
 
-_WANTED = Wanted(
-    "vilt:",
-    "a ViLT model with a retrieval head",
-    {"vilt": "ViltForImageAndTextRetrieval"},
-    TOKENIZER_AND_IMAGES,
+_TARGET = LoadTarget(
+    option="vilt:",
+    description="a ViLT model with a retrieval head",
+    classes={"vilt": "ViltForImageAndTextRetrieval"},
+    readers=TOKENIZER_AND_IMAGES,
 )
 
 
@@ -31,9 +31,8 @@ class ViltScorer(CrossEncoder):
     together.
 
     `itm` is the logit of a match. Patches are embedded once per image; the transformer runs once
-    per pair. All patches
-    are read in order; `max_image_length` of the configuration, which would sample patches at
-    random, is ignored.
+    per pair. All patches are read in order; `max_image_length` of the configuration, which would
+    sample patches at random, is ignored.
     """
 
     channels = ("itm",)
@@ -47,23 +46,30 @@ class ViltScorer(CrossEncoder):
 
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """The number of tokens of each text before truncation, start and end included."""
-        return (
-            [len(ids) for ids in self._loaded.tokenizer(list(texts), verbose=False)["input_ids"]]
-            if texts
-            else []
-        )
+        if not texts:
+            return []
+        ids = self._loaded.tokenizer(list(texts), verbose=False)["input_ids"]
+        return [len(row) for row in ids]
 
     def prepare(self, image: Image.Image) -> torch.Tensor:
         """The model's input for an RGB image, float32 (3, h, w)."""
         return self._loaded.image_processor([image], return_tensors="pt")["pixel_values"][0]
 
     def match(
-        self, images: Sequence[torch.Tensor], places: Sequence[int], texts: Sequence[str]
+        self, images: Sequence[torch.Tensor], image_of_text: Sequence[int], texts: Sequence[str]
     ) -> torch.Tensor:
-        """Logits of a match (n,), with gradients: text i with the prepared image
-        images[places[i]]."""
+        """Score pairs with gradients, for training.
+
+        Args:
+            images: Prepared images.
+            image_of_text: The index of the image of each of n texts.
+            texts: The texts.
+
+        Returns:
+            Logits of a match (n,).
+        """
         features = self._embed_patches(images)
-        return self._score([features[place] for place in places], texts)[:, 0]
+        return self._score([features[image] for image in image_of_text], texts)[:, 0]
 
     def _encode_images(self, images: Sequence[Image.Image]) -> list[torch.Tensor]:
         return self._embed_patches([self.prepare(image) for image in images])
@@ -75,48 +81,49 @@ class ViltScorer(CrossEncoder):
         Like `visual_embed` of transformers, but batched by image shape and without shuffling the
         patches.
         """
-        parts, size = self._loaded.model.vilt.embeddings, self._loaded.model.config
-        side = size.image_size // size.patch_size
-        square = parts.position_embeddings[:, 1:].transpose(1, 2).unflatten(2, (side, side))
-        first = parts.cls_token + parts.position_embeddings[:, :1]
-        of_shape: dict[torch.Size, list[int]] = defaultdict(list)
-        for place, image in enumerate(images):
-            of_shape[image.shape].append(place)
+        embeddings, config = self._loaded.model.vilt.embeddings, self._loaded.model.config
+        # The learned positions are those of a square; they are stretched to each image's shape.
+        side = config.image_size // config.patch_size
+        square_positions = (
+            embeddings.position_embeddings[:, 1:].transpose(1, 2).unflatten(2, (side, side))
+        )
+        class_token = embeddings.cls_token + embeddings.position_embeddings[:, :1]
+        images_of_shape: dict[torch.Size, list[int]] = defaultdict(list)
+        for index, image in enumerate(images):
+            images_of_shape[image.shape].append(index)
+
         embedded: dict[int, torch.Tensor] = {}
-        for places in of_shape.values():
-            pixels = torch.stack([images[place] for place in places]).to(
-                self.device, self.network.dtype
-            )
-            patches = parts.patch_embeddings(pixels)
+        for indices in images_of_shape.values():
+            pixels = torch.stack([images[index] for index in indices])
+            patches = embeddings.patch_embeddings(pixels.to(self.device, self.network.dtype))
             positions = F.interpolate(
-                square, size=patches.shape[2:], mode="bilinear", align_corners=True
+                square_positions, size=patches.shape[2:], mode="bilinear", align_corners=True
             )
             patches = (patches + positions).flatten(2).transpose(1, 2)
-            whole = torch.cat([first.expand(len(patches), -1, -1), patches], 1)
-            embedded |= zip(places, parts.dropout(whole).unbind(), strict=True)
-        return [embedded[place] for place in range(len(images))]
+            tokens = torch.cat([class_token.expand(len(patches), -1, -1), patches], 1)
+            embedded |= zip(indices, embeddings.dropout(tokens).unbind(), strict=True)
+        return [embedded[index] for index in range(len(images))]
 
     def _score(self, features: Sequence[torch.Tensor], texts: Sequence[str]) -> torch.Tensor:
         words = self._loaded.tokenizer(
             list(texts), padding=True, truncation=True, max_length=self._length, return_tensors="pt"
         )
-        distinct = list({id(each): each for each in features}.values())
-        places = {id(each): place for place, each in enumerate(distinct)}
-        lengths = [len(each) for each in distinct]
-        rows = torch.tensor([places[id(each)] for each in features], device=self.device)
-        filled = [
-            F.pad(each, (0, 0, 0, max(lengths) - n))
-            for each, n in zip(distinct, lengths, strict=True)
-        ]
-        there = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
+        # Images of several shapes are padded to the longest, once each, and then repeated.
+        distinct = list({id(image): image for image in features}.values())
+        index_of = {id(image): index for index, image in enumerate(distinct)}
+        lengths = [len(image) for image in distinct]
+        longest = max(lengths)
+        padded = [F.pad(image, (0, 0, 0, longest - len(image))) for image in distinct]
+        mask = torch.arange(longest) < torch.tensor(lengths)[:, None]
+        rows = torch.tensor([index_of[id(image)] for image in features], device=self.device)
         images = {
-            "image_embeds": torch.stack(filled)[rows],
-            "pixel_mask": there.long().to(self.device)[rows],
+            "image_embeds": torch.stack(padded)[rows],
+            "pixel_mask": mask.long().to(self.device)[rows],
         }
         return self._loaded.model(**words.to(self.device), **images).logits
 
 
-def load_vilt(name: str, device: str | None, **how: Unpack[Precision]) -> ViltScorer:
+def load_vilt(name: str, device: str | None, **precision: Unpack[Precision]) -> ViltScorer:
     """Load a folder or a name on the Hub. Raises UserError when it is not a ViLT model with a
     retrieval head."""
-    return ViltScorer(load_pretrained(name, device, _WANTED, **how))
+    return ViltScorer(load_pretrained(name, device, _TARGET, **precision))

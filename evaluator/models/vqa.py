@@ -30,17 +30,17 @@ from evaluator.models.contracts import (
     BatchSize,
     Chat,
     Contests,
-    How,
-    Pairs,
+    GenerationConfig,
+    ImageTextPairs,
     PairScorer,
     fingerprints,
 )
 from evaluator.models.hub import first_line
 from evaluator.models.pretrained import (
     PROCESSOR,
+    LoadTarget,
     Pretrained,
     Storage,
-    Wanted,
     load_pretrained,
     without_incidental,
 )
@@ -50,9 +50,14 @@ from generator.base.errors import UserError
 logger = logging.getLogger(__name__)
 _BATCH = 8
 _BLIP = {"blip": "BlipForQuestionAnswering"}
-_SAME = {torch.float32: 1e-4}
-_ROUNDED = 0.1
-"""Tolerance of log odds for rounding in half precision."""
+_TOLERANCE = {torch.float32: 1e-4}
+"""Difference of log odds up to which both ways to compute a prefix agree, by the model's dtype."""
+_HALF_TOLERANCE = 0.1
+"""The same for half precision, where rounding is coarser."""
+_TRIAL_SIZE = (224, 224)
+"""Size in pixels of the grey image that tests a model."""
+_TRIAL_TEXTS = ("a red cube", "a large blue sphere and a cone")
+"""Texts of different lengths, so that padding is tested too."""
 
 
 class SharedPrefix:
@@ -64,62 +69,67 @@ class SharedPrefix:
     """
 
     def __init__(self, model: Any, inputs: Any, prompts: Sequence[list[int]]):
-        """inputs: the processor's output for the first prompt with its image, a batch of 1.
-        prompts: token ids of every prompt, with the image's placeholder not yet expanded.
+        """
+        Args:
+            model: The model.
+            inputs: The processor's output for the first prompt with its image, a batch of 1.
+            prompts: Token ids of every prompt, with the image's placeholder not yet expanded.
 
-        Raises ValueError if the processor's tokens do not end like the first prompt, or the cache
-        has another length.
+        Raises:
+            ValueError: The processor's tokens do not end like the first prompt, or the cache has
+                another length.
         """
         self._model = model
         ids = inputs["input_ids"][0]
-        ends = _after_common(prompts)
-        n = len(ids) - len(ends[0])
-        if n < 1 or ids[n:].tolist() != ends[0]:
+        suffixes = _without_common_prefix(prompts)
+        prefix_length = len(ids) - len(suffixes[0])
+        if prefix_length < 1 or ids[prefix_length:].tolist() != suffixes[0]:
             raise ValueError("the processor changes the tokens after the image")
-        before = {
-            name: value[:, :n] if value.shape == inputs["input_ids"].shape else value
-            for name, value in inputs.items()
-        }
-        self._cache = (
-            "cache" if "cache" in _parameters(model) else "past_key_values"
-        )  # until transformers 5.24
-        self._past = model(**before, use_cache=True, **_no_logits(model))[self._cache]
-        self._length = int(self._past.get_seq_length())
-        if self._length != n:
+        prefix_inputs = {}
+        for name, value in inputs.items():
+            is_by_token = value.shape == inputs["input_ids"].shape
+            prefix_inputs[name] = value[:, :prefix_length] if is_by_token else value
+        # transformers renamed the argument in version 5.24.
+        self._cache_name = "cache" if "cache" in _forward_parameters(model) else "past_key_values"
+        outputs = model(**prefix_inputs, use_cache=True, **_without_logits(model))
+        self._cache = outputs[self._cache_name]
+        if int(self._cache.get_seq_length()) != prefix_length:
             raise ValueError("the model caches fewer or more tokens than it reads")
-        self._ends = [torch.tensor(end, device=ids.device) for end in ends]
+        self._suffixes = [torch.tensor(suffix, device=ids.device) for suffix in suffixes]
 
     def last_logits(self, rows: Sequence[int]) -> torch.Tensor:
         """Logits (rows, vocabulary) of the next token after each of the prompts `rows`."""
-        past = copy.deepcopy(self._past)
-        past.batch_repeat_interleave(len(rows))
-        ends = [self._ends[row] for row in rows]
-        last = torch.tensor([len(end) - 1 for end in ends], device=ends[0].device)
-        inputs = {"input_ids": pad_sequence(ends, batch_first=True), self._cache: past}
+        # A copy, since the model appends to the cache that it gets.
+        cache = copy.deepcopy(self._cache)
+        cache.batch_repeat_interleave(len(rows))
+        suffixes = [self._suffixes[row] for row in rows]
+        last = torch.tensor([len(suffix) - 1 for suffix in suffixes], device=suffixes[0].device)
+        inputs = {"input_ids": pad_sequence(suffixes, batch_first=True), self._cache_name: cache}
         logits: torch.Tensor = self._model(**inputs, use_cache=True).logits
         return logits[torch.arange(len(rows), device=logits.device), last.to(logits.device)]
 
 
-def _after_common(prompts: Sequence[list[int]]) -> list[list[int]]:
+def _without_common_prefix(prompts: Sequence[list[int]]) -> list[list[int]]:
     """Each list without the common prefix of all; at least the last element of each is kept.
 
-    >>> _after_common([[1, 2, 3, 9], [1, 2, 4, 5, 9]])
+    >>> _without_common_prefix([[1, 2, 3, 9], [1, 2, 4, 5, 9]])
     [[3, 9], [4, 5, 9]]
     """
-    most, n = min(map(len, prompts)) - 1, 0
-    while n < most and all(prompt[n] == prompts[0][n] for prompt in prompts):
-        n += 1
-    return [prompt[n:] for prompt in prompts]
+    longest = min(len(prompt) for prompt in prompts) - 1
+    length = 0
+    while length < longest and all(prompt[length] == prompts[0][length] for prompt in prompts):
+        length += 1
+    return [prompt[length:] for prompt in prompts]
 
 
-def _parameters(model: Any) -> Mapping[str, Any]:
+def _forward_parameters(model: Any) -> Mapping[str, Any]:
     return inspect.signature(model.forward).parameters
 
 
-def _no_logits(model: Any) -> dict[str, int]:
+def _without_logits(model: Any) -> dict[str, int]:
     """The option to compute a single token's logits, since logits of all tokens of an image take
     much memory."""
-    return {"logits_to_keep": 1} if "logits_to_keep" in _parameters(model) else {}
+    return {"logits_to_keep": 1} if "logits_to_keep" in _forward_parameters(model) else {}
 
 
 class VqaScorer(PairScorer, Answerer):
@@ -139,46 +149,48 @@ class VqaScorer(PairScorer, Answerer):
     computed whole."""
 
     def __init__(self, loaded: Pretrained):
-        self._loaded, self.batch = loaded, BatchSize(_BATCH, PAIR)
+        self._loaded = loaded
+        self.batch = BatchSize(_BATCH, PAIR)
         self._model, self._processor, tokenizer = loaded.model, loaded.processor, loaded.tokenizer
         tokenizer.padding_side = "right"
         if tokenizer.pad_token is None:
             tokenizer.pad_token = tokenizer.eos_token
+        self._special_tokens = set(tokenizer.all_special_tokens)
         image_token = getattr(self._processor, "image_token", None)
-        self._special_tokens = {
-            *tokenizer.all_special_tokens,
-            *([str(image_token)] if image_token else []),
-        }
+        if image_token:
+            self._special_tokens.add(str(image_token))
         self._answers = AnswerTokens(tokenizer, loaded.info["weights"])
-        self._has_template = bool(template := getattr(self._processor, "chat_template", None))
+        template = getattr(self._processor, "chat_template", None)
+        self._has_template = bool(template)
         self._decoder_start = _decoder_start(self._model)
-        # a separator would end the prompt that a decoder continues
-        separated = (
-            self._decoder_start is None
-            and tokenizer("a")["input_ids"][-1] == tokenizer.sep_token_id
-        )
-        self._start = (
-            tokenizer.bos_token if template else tokenizer.cls_token if separated else None
-        )
-        self._selects_logits = bool(_no_logits(self._model))
+        self._start = self._start_token()
+        self._selects_logits = bool(_without_logits(self._model))
         self._check_image_placeholder()
-        self.shares_prefix = self._may_share()
-        asked = {
+        self.shares_prefix = self._may_share_prefix()
+
+        prompt = {
             "question": QUESTION,
             "chat_template": self._has_template,
             "answers": self._answers.ids,
         }
-        self.info = (
-            loaded.info
-            | asked
-            | {"image_prefix": "computed once" if self.shares_prefix else "computed for each text"}
-        )
-        generation = getattr(
-            self._model, "generation_config", None
-        )  # affects answers, as does the template
-        self.key = loaded.key(
-            "vqa", asked, template, without_incidental(generation and generation.to_dict())
-        )
+        image_prefix = "computed once" if self.shares_prefix else "computed for each text"
+        self.info = loaded.info | prompt | {"image_prefix": image_prefix}
+        # The defaults of generation affect answers, as does the template.
+        generation = getattr(self._model, "generation_config", None)
+        defaults = without_incidental(generation and generation.to_dict())
+        self.key = loaded.key("vqa", prompt, template, defaults)
+
+    def _start_token(self) -> str | None:
+        """The token that a prompt begins with and the tokenizer then must not add; None if the
+        tokenizer is to add special tokens."""
+        tokenizer = self._loaded.tokenizer
+        if self._has_template:
+            return tokenizer.bos_token
+        if self._decoder_start is not None:
+            return None
+        # A separator at the end would end the prompt that a decoder continues.
+        adds_separator = tokenizer("a")["input_ids"][-1] == tokenizer.sep_token_id
+        return tokenizer.cls_token if adds_separator else None
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Fingerprints of the prompt's token ids, int64 (n, 4); prompts are not truncated."""
@@ -186,136 +198,156 @@ class VqaScorer(PairScorer, Answerer):
 
     @torch.inference_mode()
     def score_pairs(
-        self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None
+        self, images: Sequence[Image.Image], pairs: ImageTextPairs, contests: Contests = None
     ) -> np.ndarray:
-        """As PairScorer.score_pairs."""
+        """As PairScorer.score_pairs.
 
-        def compute(part: Sequence[int]) -> np.ndarray:
-            return self._answers.scores(
-                self._logits([images[pairs[i][0]] for i in part], [pairs[i][1] for i in part])
-            ).numpy(force=True)
+        Texts are scored by length, so that batches need little padding. The pairs of an image share
+        its prefix; an image with one pair has nothing to share, and is batched with others.
+        """
+        askable = [row for row, (_, text) in enumerate(pairs) if not self._has_special_token(text)]
+        by_length = sorted(askable, key=lambda row: len(pairs[row][1]))
+        rows_of_image: dict[int, list[int]] = {}
+        for row in by_length:
+            rows_of_image.setdefault(pairs[row][0], []).append(row)
 
-        askable = [
-            i
-            for i, (_, text) in enumerate(pairs)
-            if not any(sign in text for sign in self._special_tokens)
-        ]
-        by_length = sorted(
-            askable, key=lambda i: len(pairs[i][1])
-        )  # so that batches need little padding
-        of_image: dict[int, list[int]] = {}
-        for i in by_length:
-            of_image.setdefault(pairs[i][0], []).append(i)
         scores = np.full((len(pairs), len(self.channels)), np.nan, dtype=np.float32)
-        rest: list[int] = []
-        for rows in of_image.values():
+        unshared: list[int] = []
+        for image, rows in rows_of_image.items():
             if not self.shares_prefix or len(rows) == 1:
-                rest += rows
+                unshared += rows
                 continue
-            compute_prefix = partial(self._prefix, texts=[pairs[i][1] for i in rows])
-            ((_, prefix),) = BatchSize(1, "image").run(compute_prefix, [images[pairs[rows[0]][0]]])
+            texts = [pairs[row][1] for row in rows]
+            compute_prefix = partial(self._shared_prefix, texts=texts)
+            ((_, prefix),) = BatchSize(1, "image").run(compute_prefix, [images[image]])
             for part, logits in self.batch.run(prefix.last_logits, range(len(rows))):
-                scores[[rows[place] for place in part]] = self._answers.scores(logits).numpy(
-                    force=True
-                )
-        for part, found in self.batch.run(compute, sorted(rest, key=lambda i: len(pairs[i][1]))):
-            scores[part] = found
+                part_rows = [rows[place] for place in part]
+                scores[part_rows] = self._answers.scores(logits).numpy(force=True)
+
+        def compute(rows: Sequence[int]) -> np.ndarray:
+            logits = self._logits(
+                [images[pairs[row][0]] for row in rows], [pairs[row][1] for row in rows]
+            )
+            return self._answers.scores(logits).numpy(force=True)
+
+        unshared.sort(key=lambda row: len(pairs[row][1]))
+        for batch, computed in self.batch.run(compute, unshared):
+            scores[batch] = computed
         return scores
 
+    def _has_special_token(self, text: str) -> bool:
+        return any(token in text for token in self._special_tokens)
+
     def answer_all(
-        self, chats: Iterable[Chat], how: How, keep: Callable[[Chat, Answer], None]
+        self,
+        chats: Iterable[Chat],
+        generation: GenerationConfig,
+        *,
+        keep: Callable[[Chat, Answer], None],
     ) -> None:
         """As Answerer.answer_all, in batches. One by one if answers are sampled, so that each has
         its own seed, or if an encoder reads the prompt, since padding may change its result."""
-        source, alone = iter(chats), bool(how.temperature) or self._decoder_start is not None
-        while part := list(islice(source, 1 if alone else self.batch.size)):
-            askable = [
-                chat for chat in part if not any(sign in chat.text for sign in self._special_tokens)
-            ]
+        one_by_one = bool(generation.temperature) or self._decoder_start is not None
+        remaining = iter(chats)
+        while part := list(islice(remaining, 1 if one_by_one else self.batch.size)):
+            askable = []
             for chat in part:
-                if chat not in askable:
-                    keep(chat, Answer("", f"{FAILED}the question has a special token of the model"))
-            for some, answers in self.batch.run(partial(self._generated, how=how), askable):
-                for chat, answer in zip(some, answers, strict=True):
+                if self._has_special_token(chat.text):
+                    reason = "the question has a special token of the model"
+                    keep(chat, Answer("", f"{FAILED}{reason}"))
+                else:
+                    askable.append(chat)
+            generate = partial(self._generate, generation=generation)
+            for batch, answers in self.batch.run(generate, askable):
+                for chat, answer in zip(batch, answers, strict=True):
                     keep(chat, answer)
 
     @torch.inference_mode()
-    def _generated(self, chats: Sequence[Chat], how: How) -> list[Answer]:
+    def _generate(self, chats: Sequence[Chat], generation: GenerationConfig) -> list[Answer]:
+        """Answer a batch of questions."""
+        # Padding is on the left, since the model continues where a prompt ends.
         inputs = self._inputs(
             [chat.show() for chat in chats], [chat.text for chat in chats], padding_side="left"
         )
         torch.manual_seed(chats[0].seed)
-        greedy = {"temperature": None, "top_p": None, "top_k": None}
-        # replaces the sampling settings of published models, such as a top_k of 1
-        drawn = {"temperature": how.temperature, "top_p": 1.0, "top_k": 0}
-        made = self._model.generate(
+        # Replaces the sampling settings of published models, such as a top_k of 1.
+        sampling: dict[str, Any] = {"temperature": None, "top_p": None, "top_k": None}
+        if generation.temperature:
+            sampling = {"temperature": generation.temperature, "top_p": 1.0, "top_k": 0}
+        generated = self._model.generate(
             **inputs,
-            max_new_tokens=how.max_tokens,
-            do_sample=how.temperature > 0,
+            max_new_tokens=generation.max_tokens,
+            do_sample=generation.temperature > 0,
             pad_token_id=self._loaded.tokenizer.pad_token_id,
-            **(drawn if how.temperature else greedy),
+            **sampling,
         )
-        start, ids = inputs["input_ids"].shape[1], inputs["input_ids"]
-        if (
+
+        # Some models repeat the prompt before their answer.
+        ids = inputs["input_ids"]
+        start = ids.shape[1]
+        repeats_prompt = (
             self._decoder_start is None
-            and made.shape[1] >= start
-            and torch.equal(made[:, :start], ids)
-        ):
-            made = made[:, start:]
-        ends = self._model.generation_config.eos_token_id
-        ends = {
-            self._loaded.tokenizer.eos_token_id,
-            *(ends if isinstance(ends, list) else [ends]),
-        } - {None}
-        answers, sizes = [], inputs.get("attention_mask", torch.ones_like(ids)).sum(1).tolist()
-        for row, asked in zip(made.tolist(), sizes, strict=True):
-            n = next((place + 1 for place, token in enumerate(row) if token in ends), len(row))
-            ended = (n > 0 and row[n - 1] in ends) or n < how.max_tokens
-            said = self._loaded.tokenizer.decode(row[:n], skip_special_tokens=True).strip()
-            answers.append(Answer(said, "stop" if ended else "length", int(asked), n))
+            and generated.shape[1] >= start
+            and torch.equal(generated[:, :start], ids)
+        )
+        if repeats_prompt:
+            generated = generated[:, start:]
+
+        end_ids = self._end_ids()
+        prompt_sizes = inputs.get("attention_mask", torch.ones_like(ids)).sum(1).tolist()
+        answers = []
+        for row, prompt_size in zip(generated.tolist(), prompt_sizes, strict=True):
+            ends = [place + 1 for place, token in enumerate(row) if token in end_ids]
+            length = ends[0] if ends else len(row)
+            is_finished = bool(ends) or length < generation.max_tokens
+            text = self._loaded.tokenizer.decode(row[:length], skip_special_tokens=True).strip()
+            finish = "stop" if is_finished else "length"
+            answers.append(Answer(text, finish, int(prompt_size), length))
         return answers
 
-    def _prefix(self, images: Sequence[Image.Image], texts: Sequence[str]) -> SharedPrefix:
-        """The shared prefix of the prompts of a single image."""
-        return SharedPrefix(
-            self._model, self._inputs([images], [question(texts[0])]), self._ids(texts)
-        )
+    def _end_ids(self) -> set[int]:
+        """The ids of tokens that end an answer."""
+        ends = self._model.generation_config.eos_token_id
+        ids = {self._loaded.tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])}
+        return ids - {None}
 
-    def _may_share(self) -> bool:
+    def _shared_prefix(self, images: Sequence[Image.Image], texts: Sequence[str]) -> SharedPrefix:
+        """The shared prefix of the prompts of a single image."""
+        inputs = self._inputs([images], [question(texts[0])])
+        return SharedPrefix(self._model, inputs, self._ids(texts))
+
+    def _may_share_prefix(self) -> bool:
         """Whether prompts may share their prefix: tested on a grey image, where both ways must give
         equal scores.
 
         They may not if attention is bidirectional, an encoder reads the prompt, or positions are
         counted differently. Raises UserError if the model cannot read an image and a question.
         """
-        image, texts = (
-            Image.new("RGB", (224, 224), "grey"),
-            ("a red cube", "a large blue sphere and a cone"),
-        )
+        image = Image.new("RGB", _TRIAL_SIZE, "grey")
         with torch.inference_mode():
             try:
-                whole = self._answers.scores(self._logits([image] * 2, texts))
+                whole = self._answers.scores(self._logits([image] * 2, _TRIAL_TEXTS))
             except Exception as error:  # models raise errors of many types
                 raise self._unfit(f"{type(error).__name__}: {first_line(error)}") from error
             if self._decoder_start is not None:
                 return False
             try:
-                shared = self._answers.scores(self._prefix([image], texts).last_logits(range(2)))
+                prefix = self._shared_prefix([image], _TRIAL_TEXTS)
+                shared = self._answers.scores(prefix.last_logits(range(len(_TRIAL_TEXTS))))
             except Exception as error:
                 logger.info(
                     f"The image is computed for each text ({type(error).__name__}: "
                     f"{first_line(error)})."
                 )
                 return False
-        return bool(
-            torch.allclose(shared, whole, rtol=0, atol=_SAME.get(self._model.dtype, _ROUNDED))
-        )
+        tolerance = _TOLERANCE.get(self._model.dtype, _HALF_TOLERANCE)
+        return bool(torch.allclose(shared, whole, rtol=0, atol=tolerance))
 
-    def _prompt(self, asked: str, images: int = 1) -> str:
+    def _prompt(self, text: str, image_count: int = 1) -> str:
         """The prompt with a placeholder for each image, by the chat template if there is one."""
         if not self._has_template:
-            return f"{self._start or ''}{asked}"
-        content = [*[{"type": "image"}] * images, {"type": "text", "text": asked}]
+            return f"{self._start or ''}{text}"
+        content = [*[{"type": "image"}] * image_count, {"type": "text", "text": text}]
         return self._processor.apply_chat_template(
             [{"role": "user", "content": content}], add_generation_prompt=True
         )
@@ -324,35 +356,39 @@ class VqaScorer(PairScorer, Answerer):
         """Token ids of the prompts of at least one text, with the image's placeholder not yet
         expanded."""
         prompts = [self._prompt(question(text)) for text in texts]
-        return self._loaded.tokenizer(prompts, **self._special(prompts[0]))["input_ids"]
+        options = self._tokenizer_options(prompts[0])
+        return self._loaded.tokenizer(prompts, **options)["input_ids"]
 
-    def _special(self, prompt: str) -> dict[str, bool]:
+    def _tokenizer_options(self, prompt: str) -> dict[str, bool]:
         """Options of the tokenizer: no special tokens are added to prompts that begin with the
         start token."""
-        return (
-            {"add_special_tokens": False} if self._start and prompt.startswith(self._start) else {}
-        )
+        if self._start and prompt.startswith(self._start):
+            return {"add_special_tokens": False}
+        return {}
 
     def _inputs(
-        self, images: Sequence[Sequence[Image.Image]], asked: Sequence[str], **more: Any
+        self, images: Sequence[Sequence[Image.Image]], texts: Sequence[str], **options: Any
     ) -> Any:
-        """The model's inputs for questions, each with its images. more: options of the
-        processor."""
+        """The model's inputs for questions, each with its images. options: of the processor."""
         prompts = [
-            self._prompt(each, len(shown)) for each, shown in zip(asked, images, strict=True)
+            self._prompt(text, len(own_images))
+            for text, own_images in zip(texts, images, strict=True)
         ]
-        if not self._has_template and max(map(len, images)) > 1:
-            raise UserError(
-                f"The processor of '{self._loaded.info['weights']}' takes one image per question; "
-                f"leave --protocol "
-                "pairs out, or add its chat_template.jinja."
-            )
-        shown: list[Any] = (
-            [list(each) for each in images] if self._has_template else [each[0] for each in images]
-        )
-        special = self._special(prompts[0])
+        batch_images: list[Any] = [list(own_images) for own_images in images]
+        if not self._has_template:
+            if any(len(own_images) > 1 for own_images in images):
+                raise UserError(
+                    f"The processor of '{self._loaded.info['weights']}' takes one image per "
+                    "question; leave --protocol pairs out, or add its chat_template.jinja."
+                )
+            batch_images = [own_images[0] for own_images in images]
         inputs = self._processor(
-            images=shown, text=prompts, padding=True, return_tensors="pt", **special, **more
+            images=batch_images,
+            text=prompts,
+            padding=True,
+            return_tensors="pt",
+            **self._tokenizer_options(prompts[0]),
+            **options,
         )
         inputs.pop("labels", None)  # PaliGemma's processor adds these for training
         return inputs.to(self._loaded.device, self._model.dtype)
@@ -363,12 +399,14 @@ class VqaScorer(PairScorer, Answerer):
         if self._decoder_start is not None:
             begin = torch.full((len(texts), 1), self._decoder_start, device=self._loaded.device)
             return self._model(**inputs, decoder_input_ids=begin).logits[:, -1]
+        # The last token is counted from the end: GIT puts its image, which is not in the mask,
+        # before the text.
         mask = inputs.get("attention_mask", torch.ones_like(inputs["input_ids"]))
-        # counted from the end: GIT puts its image, which is not in the mask, before the text
-        last = (mask * torch.arange(mask.shape[1], device=mask.device)).argmax(1) - mask.shape[1]
+        length = mask.shape[1]
+        last = (mask * torch.arange(length, device=mask.device)).argmax(1) - length
         if self._selects_logits:
-            kept, last = last.unique(return_inverse=True)
-            inputs |= {"logits_to_keep": kept, "use_cache": False}
+            kept_places, last = last.unique(return_inverse=True)
+            inputs |= {"logits_to_keep": kept_places, "use_cache": False}
         logits = self._model(**inputs).logits
         return logits[torch.arange(len(texts), device=logits.device), last.to(logits.device)]
 
@@ -381,51 +419,65 @@ class VqaScorer(PairScorer, Answerer):
             return
         reason = "the image has no place in the prompt"
         try:
-            if (
-                self._inputs([[Image.new("RGB", (224, 224))]], [question("a")])["input_ids"]
-                == placeholder
-            ).any():
+            inputs = self._inputs([[Image.new("RGB", _TRIAL_SIZE)]], [question("a")])
+            if (inputs["input_ids"] == placeholder).any():
                 return
         except Exception as error:  # processors raise errors of many types
             reason = f"{type(error).__name__}: {first_line(error)}"
         raise self._unfit(reason)
 
     def _unfit(self, reason: str) -> UserError:
-        mend = (
-            "name another model"
-            if self._has_template
-            else "it has no chat template: add its chat_template.jinja"
-        )
+        if self._has_template:
+            advice = "name another model"
+        else:
+            advice = "it has no chat template: add its chat_template.jinja"
         return UserError(
             f"The processor of '{self._loaded.info['weights']}' does not take an image and a "
-            f"question ({reason}); {mend}."
+            f"question ({reason}); {advice}."
         )
 
 
 def _decoder_start(model: Any) -> int | None:
     """The first token of an encoder-decoder's answer; None for a decoder-only model."""
     texts = model.config.get_text_config()
-    if not (
-        getattr(model.config, "is_encoder_decoder", False)
-        or getattr(texts, "is_encoder_decoder", False)
-    ):
+    is_encoder_decoder = getattr(model.config, "is_encoder_decoder", False) or getattr(
+        texts, "is_encoder_decoder", False
+    )
+    if not is_encoder_decoder:
         return None
-    generation = getattr(model.generation_config, "decoder_start_token_id", None)
-    start = getattr(texts, "decoder_start_token_id", None) if generation is None else generation
-    return getattr(texts, "bos_token_id", None) if start is None else start
+    candidates = (
+        (model.generation_config, "decoder_start_token_id"),
+        (texts, "decoder_start_token_id"),
+        (texts, "bos_token_id"),
+    )
+    for config, name in candidates:
+        token: int | None = getattr(config, name, None)
+        if token is not None:
+            return token
+    return None
 
 
 def load_vqa(
-    name: str, device: str | None, *, first_token: FirstToken = "cls", **how: Unpack[Storage]
+    name: str, device: str | None, *, first_token: FirstToken = "cls", **storage: Unpack[Storage]
 ) -> VqaScorer | BlipVqaScorer:
-    """Load a folder or a name on the Hub. first_token: as for load_blip; only BLIP takes `enc`.
+    """Load a model that answers questions about an image.
 
-    Raises UserError when the model does not answer questions about an image.
+    Args:
+        name: A folder, or a name on the Hub.
+        device: The device that the user named; None for the best one.
+        first_token: As for load_blip; only BLIP takes `enc`.
+        storage: Number format, device map and quantization.
+
+    Raises:
+        UserError: The model does not answer questions about an image.
     """
-    classes = {**dict.fromkeys(TYPES, "AutoModelForImageTextToText"), **_BLIP}
-    loaded = load_pretrained(
-        name, device, Wanted("vqa:", "a model that answers questions", classes, PROCESSOR), **how
+    target = LoadTarget(
+        option="vqa:",
+        description="a model that answers questions",
+        classes={**dict.fromkeys(TYPES, "AutoModelForImageTextToText"), **_BLIP},
+        readers=PROCESSOR,
     )
+    loaded = load_pretrained(name, device, target, **storage)
     if loaded.model.config.model_type in _BLIP:
         return BlipVqaScorer(loaded, first_token)
     if first_token != "cls":

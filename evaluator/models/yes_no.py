@@ -15,9 +15,10 @@ from generator.base.errors import UserError
 
 QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
 CHANNELS = ("log_odds", "p_yes")
-_ROUNDED = 1e-7
+_ROUNDING = 1e-7
 """Rounding error of a sum of listed probabilities, float32."""
 _WORD_STARTS = "Ġ▁ "
+"""Marks of a word's start in tokens of GPT-2, SentencePiece and others."""
 
 
 def question(text: str) -> str:
@@ -47,13 +48,13 @@ class AnswerTokens:
     """
 
     def __init__(self, tokenizer: Any, name: str):
-        self.ids = {
-            answer: sorted(
-                i for token, i in tokenizer.get_vocab().items() if spelled(token) == answer
-            )
-            for answer in ("yes", "no")
-        }
+        self.ids: dict[str, list[int]] = {"yes": [], "no": []}
+        for token, id_ in tokenizer.get_vocab().items():
+            answer = spelled(token)
+            if answer in self.ids:
+                self.ids[answer].append(id_)
         for answer, ids in self.ids.items():
+            ids.sort()
             if not ids:
                 raise UserError(
                     f"The tokenizer of '{name}' has no token for '{answer}'; name a model that "
@@ -69,34 +70,45 @@ class AnswerTokens:
 
 
 class Score(NamedTuple):
-    """log P(yes) − log P(no) and P(yes). bounded: only one of the two was among the listed
-    tokens."""
+    """The score of a yes-or-no answer."""
 
     log_odds: float
+    """log P(yes) − log P(no)."""
     p_yes: float
+    """P(yes), 0..1."""
     bounded: bool = False
+    """Whether only one of yes and no was among the listed tokens, so that `log_odds` is a bound."""
 
 
 def score_of_tokens(listed: Sequence[tuple[str, float]]) -> Score | None:
-    """The score from the most likely first tokens and their log-probabilities; None if neither yes
-    nor no is listed.
+    """Score the most likely first tokens of an answer.
 
     Probabilities are summed over all tokens that spell an answer. An answer that is not listed gets
     an upper bound: the least listed probability, or 1 minus the listed sum if that is less. The
     true log odds are at least as far from 0. A token of probability 0 (some endpoints give -9999)
     counts as not listed.
 
+    Args:
+        listed: Tokens and their log-probabilities.
+
+    Returns:
+        None if neither yes nor no is listed.
+
     >>> score_of_tokens([("Yes", math.log(0.75)), ("no", math.log(0.25))]).p_yes
     0.75
     """
-    listed = [(token, logarithm) for token, logarithm in listed if math.exp(logarithm)]
-    found: dict[str, list[float]] = {"yes": [], "no": []}
-    for token, logarithm in listed:
-        found.get(spelled(token), []).append(logarithm)
-    if not found["yes"] and not found["no"]:
+    possible = [(token, logarithm) for token, logarithm in listed if math.exp(logarithm)]
+    logarithms: dict[str, list[float]] = {"yes": [], "no": []}
+    for token, logarithm in possible:
+        answer = spelled(token)
+        if answer in logarithms:
+            logarithms[answer].append(logarithm)
+    if not logarithms["yes"] and not logarithms["no"]:
         return None
-    left = max(_ROUNDED, 1 - sum(math.exp(logarithm) for _, logarithm in listed))
-    bound = min(math.log(left), *(logarithm for _, logarithm in listed))
-    yes, no = (float(np.logaddexp.reduce(found[answer] or [bound])) for answer in ("yes", "no"))
-    bounded = not (found["yes"] and found["no"])
-    return Score(yes - no, math.exp(yes) if found["yes"] else 0.0, bounded)
+    unlisted = max(_ROUNDING, 1 - sum(math.exp(logarithm) for _, logarithm in possible))
+    bound = min(math.log(unlisted), *(logarithm for _, logarithm in possible))
+    yes = float(np.logaddexp.reduce(logarithms["yes"] or [bound]))
+    no = float(np.logaddexp.reduce(logarithms["no"] or [bound]))
+    is_bounded = not (logarithms["yes"] and logarithms["no"])
+    p_yes = math.exp(yes) if logarithms["yes"] else 0.0
+    return Score(yes - no, p_yes, is_bounded)

@@ -40,75 +40,94 @@ TOP = 3
 
 @dataclass(frozen=True)
 class Items:
-    """n items of one protocol with at most m candidates each. Strings are object arrays, "" where
-    there is none.
+    """n items of one protocol with at most m candidates each.
 
-    counts: objects, attributes and relations of the caption c, −1 where unknown. scores: float32,
-        nan where padded or
-    unscored. truth, false: bool, both False where padded. unscored: the reason, "" for a scored
-    item. tolerance: how
-    close scores tie (comparison.tied). confidence: the level of intervals, 0..1. intervals: whether
-    to compute them; a
-    ceiling needs only means. partitioned: the splits are partitions by familiarity. graded: scores
-    have degrees; else
-    they only mark the candidates that win. samples: number of consecutive rows of each item.
+    Strings are object arrays, "" where there is none. Candidates are padded: an item with fewer
+    than m has neither true nor false ones behind its last.
     """
 
-    item_id: np.ndarray  # (n,)
-    scene_id: np.ndarray  # (n,) of a pair of images: image 0
-    cluster: np.ndarray  # (n,)
-    kind: np.ndarray  # (n,)
-    skill: np.ndarray  # (n,)
-    split: np.ndarray  # (n,)
-    level: np.ndarray  # (n,) of the caption c
-    counts: np.ndarray  # (n, 3)
-    scores: np.ndarray  # (n, m)
-    truth: np.ndarray  # (n, m)
-    false: np.ndarray  # (n, m)
-    slot: np.ndarray  # (n, m)
-    candidate_kind: np.ndarray  # (n, m)
-    text_id: np.ndarray  # (n, m)
-    unscored: np.ndarray  # (n,)
-    unread: np.ndarray | None = (
-        None  # (n,) why an item is wrong without a label of the model, "" if it has labels
-    )
-    bindings: np.ndarray | None = None  # (n,) of the scene, joined by ";"; None if unknown
+    # What the items are.
+    item_id: np.ndarray
+    """(n,)"""
+    scene_id: np.ndarray
+    """(n,), of a pair of images the first."""
+    cluster: np.ndarray
+    """(n,): the group of scenes that intervals are computed over."""
+    kind: np.ndarray
+    """(n,): the kind of question within the protocol."""
+    skill: np.ndarray
+    """(n,): the skill that it tests."""
+    split: np.ndarray
+    """(n,)"""
+    level: np.ndarray
+    """(n,), of the caption c: how much it names."""
+    counts: np.ndarray
+    """int64 (n, 3): objects, attributes and relations of the caption c; −1 where unknown."""
+
+    # Their candidates.
+    scores: np.ndarray
+    """float32 (n, m); nan where padded or unscored."""
+    truth: np.ndarray
+    """bool (n, m): whether a candidate is true of the image."""
+    false: np.ndarray
+    """bool (n, m): whether it is false of it."""
+    slot: np.ndarray
+    """(n, m): the role of a candidate in its item."""
+    candidate_kind: np.ndarray
+    """(n, m): the kind of falsehood, if an item has several."""
+    text_id: np.ndarray
+    """(n, m)"""
+
+    # What is not counted, or counts as wrong.
+    unscored: np.ndarray
+    """(n,): why an item has no score; "" for a scored one."""
+    unread: np.ndarray | None = None
+    """(n,): why an item is wrong without a label of the model; "" if it has labels. None for models
+    that score pairs."""
+    bindings: np.ndarray | None = None
+    """(n,): the bindings of the scene, joined by ";"; None if unknown."""
+
+    # How they are measured.
     tolerance: float = TOLERANCE
+    """How close scores tie (metrics.comparison.tied)."""
     confidence: float = LEVEL
+    """Level of the intervals, 0..1."""
     intervals: bool = True
+    """Whether to compute intervals. A ceiling needs means only."""
     partitioned: bool = False
+    """Whether the splits are partitions by familiarity."""
     graded: bool = True
+    """Whether scores have degrees. Otherwise they only mark the candidates that win."""
     samples: int = 1
-    vocabulary: tuple[int, int] | None = (
-        None  # the world's number of values and of objects; None: those of the items
-    )
+    """Number of consecutive rows of each item."""
+    vocabulary: tuple[int, int] | None = None
+    """The world's number of values and of objects; None for those of the items."""
 
     @classmethod
     def interleaved(cls, samples: "Sequence[Items]") -> "Items":
-        """Several samples of the same items as one object; the samples of an item are consecutive
-        rows."""
+        """Join several samples of the same items. The samples of an item are consecutive rows."""
         first = samples[0]
         if len(samples) == 1:
             return first
-        columns = {
-            field.name: np.stack([getattr(each, field.name) for each in samples], axis=1).reshape(
-                -1, *column.shape[1:]
-            )
-            for field in fields(cls)
-            if isinstance(column := getattr(first, field.name), np.ndarray)
-        }
+        columns = {}
+        for name in cls._column_names(first):
+            stacked = np.stack([getattr(sample, name) for sample in samples], axis=1)
+            columns[name] = stacked.reshape(-1, *stacked.shape[2:])
         return replace(first, **columns, samples=len(samples))
+
+    @classmethod
+    def _column_names(cls, items: "Items") -> list[str]:
+        """The fields that have a row for each item."""
+        names = [field.name for field in fields(cls)]
+        return [name for name in names if isinstance(getattr(items, name), np.ndarray)]
 
     def __len__(self) -> int:
         return len(self.item_id)
 
     def take(self, mask: np.ndarray) -> "Items":
-        """The items where the mask (n,) is true."""
-        columns = {field.name: getattr(self, field.name) for field in fields(self)}
-        return replace(
-            self,
-            **{name: each[mask] for name, each in columns.items() if isinstance(each, np.ndarray)},
-        )
+        """The items where the mask, bool (n,), is true."""
+        columns = {name: getattr(self, name)[mask] for name in self._column_names(self)}
+        return replace(self, **columns)
 
     def requiring(self, complete: np.ndarray) -> "Items":
         """The items, with incomplete items unscored. complete: bool (n,)."""
@@ -125,11 +144,13 @@ class Items:
         return replace(self, truth=self.truth & inside, false=self.false & inside)
 
     def best_candidates(self) -> dict[str, np.ndarray]:
-        """The best true and the best false candidate of the first image: arrays (n,) true,
-        true_text, false, false_text.
+        """Find the best true and the best false candidate of the first image.
 
-        true and false are scores, nan if scores are not graded; true_text and false_text are text
-        ids. Compares slot c with n; for a pair of images, slot 0 with 1.
+        Slot c is compared with n; for a pair of images, slot 0 with 1.
+
+        Returns:
+            Arrays (n,): the scores `true` and `false`, nan if scores are not graded; and the text
+            ids `true_text` and `false_text`.
         """
         rows = np.arange(len(self))
         columns: dict[str, np.ndarray] = {}
@@ -150,11 +171,9 @@ class Items:
     @property
     def read(self) -> np.ndarray:
         """Whether each item's outcome follows from labels that the model gave, bool (n,)."""
-        return (
-            self.unscored == ""
-            if self.unread is None
-            else (self.unscored == "") & (self.unread == "")
-        )
+        if self.unread is None:
+            return self.scored
+        return self.scored & (self.unread == "")
 
     @property
     def scored(self) -> np.ndarray:
@@ -163,20 +182,24 @@ class Items:
 
 
 def sorted_rows(benchmark: Benchmark, protocol: str) -> np.ndarray:
-    """The rows of a protocol's items, by split (in the order of SPLIT_ORDER, others last) and
-    item_id."""
-    chosen = np.flatnonzero(
-        pc.fill_null(pc.equal(benchmark.items["protocol"], protocol), False).to_numpy()
-    )
-    found = benchmark.items.select(["split", "item_id"]).take(pa.array(chosen))
-    code, names = pd.factorize(strings(found["split"]))
-    rank = np.argsort(sorted(range(len(names)), key=lambda i: split_rank(str(names[i]))))
+    """Find the rows of a protocol's items.
+
+    Returns:
+        int64 (n,): rows of the table of items, by split (in the order of SPLIT_ORDER, others last)
+        and item_id.
+    """
+    is_of_protocol = pc.fill_null(pc.equal(benchmark.items["protocol"], protocol), False)
+    chosen = np.flatnonzero(is_of_protocol.to_numpy())
+    items = benchmark.items.select(["split", "item_id"]).take(pa.array(chosen))
+    split_codes, split_names = pd.factorize(strings(items["split"]))
+    # rank[code] is the place of the split among the names, in the order of reports.
+    in_order = sorted(range(len(split_names)), key=lambda code: split_rank(str(split_names[code])))
+    rank = np.argsort(in_order)
     keys = pa.table(
-        {"rank": rank[code], "item_id": found["item_id"], "row": np.arange(len(chosen))}
+        {"rank": rank[split_codes], "item_id": items["item_id"], "row": np.arange(len(chosen))}
     )
-    return chosen[
-        pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names]).to_numpy()
-    ]
+    order = pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names])
+    return chosen[order.to_numpy()]
 
 
 def split_rank(split: str) -> tuple[int, str]:
@@ -206,7 +229,8 @@ def item_columns(table: pa.Table) -> dict[str, Any]:
 
 
 def strings(column: pa.ChunkedArray) -> np.ndarray:
-    """A column of strings as an object array, "" for null; equal strings are one object."""
+    """A column of strings as an object array, "" for null. Equal strings are one object, which
+    takes less memory and compares faster."""
     encoded = pc.fill_null(column.combine_chunks(), "").dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
@@ -216,8 +240,5 @@ def strings(column: pa.ChunkedArray) -> np.ndarray:
 
 def positions(values: pa.ChunkedArray, among: pa.ChunkedArray) -> np.ndarray:
     """The row of each value in the column `among`, int64, −1 if it is missing."""
-    return (
-        pc.fill_null(pc.index_in(values, value_set=among.combine_chunks()), -1)
-        .to_numpy()
-        .astype(np.int64)
-    )
+    rows = pc.index_in(values, value_set=among.combine_chunks())
+    return pc.fill_null(rows, -1).to_numpy().astype(np.int64)

@@ -16,69 +16,88 @@ bits."""
 
 
 class LimitRecord(TypedDict):
-    """`--limit` of a run. items: maximum per protocol. of: all items per protocol. empty: splits
-    left empty."""
+    """`--limit` of a run."""
 
     items: Count
+    """Most items of each protocol."""
     of: dict[str, Count]
+    """All items of each protocol."""
     empty: dict[str, list[str]]
+    """By protocol, the splits that the limit leaves without items."""
 
 
 class ExternalRecord(TypedDict):
     """Where the files of a published benchmark were (evaluator.benchmarks)."""
 
     name: str
+    """Of the benchmark, such as sugarcrepe."""
     path: str
     images: str | None
+    """Folder of its images; None for the default."""
     filters: NotRequired[list[str]]
+    """The options --filter."""
 
 
 class ReadingRecord(TypedDict, total=False):
-    """How a published benchmark was read (evaluator.benchmarks.reading): filters by name, numbers
-    left out by reason, a sentence for each file of another version, and whether its authors average
-    over categories. Empty for other benchmarks."""
+    """How a published benchmark was read (evaluator.benchmarks.reading). Empty for others."""
 
     averages: bool
+    """Whether its authors average over categories."""
     filters: dict[str, str]
+    """Filters by name."""
     excluded: dict[str, Count]
+    """Number of questions that were left out, by reason."""
     versions: list[str]
+    """A sentence for each file of another version than the published one."""
 
 
 class WordsRecord(TypedDict):
-    """How a run was asked in words (evaluator.runs.ask). prompt: in run.json the prompt, in
-    results.json its digest. orders: number of orders of a choice, None for all cyclic orders.
-    temperature, max_tokens: None if another tool asked."""
+    """How a run was asked in words (evaluator.runs.ask)."""
 
     form: str
+    """Of the questions: choice, yes-no, and so on (docs/words.md)."""
     prompt: dict[str, Any] | str
+    """In run.json the prompt, in results.json its digest."""
     digest: str
+    """Of everything that decides the questions."""
     samples: Annotated[int, Field(ge=1, le=1000)]
+    """Answers to each question."""
     temperature: float | None
+    """None if another tool asked."""
     max_tokens: Count | None
+    """Most tokens of an answer; None if another tool asked."""
     orders: Count | None
+    """Orders of the options of a choice; None for all cyclic orders."""
 
 
 class PositionRecord(TypedDict):
-    """How often a label is chosen, and is right, in questions with `options` options: shares of
-    `answers`."""
+    """How often a label is chosen, and is right."""
 
     form: str
     options: Count
+    """Number of options of these questions."""
     label: str
+    """Such as B."""
     answers: Count
+    """Number of answers to these questions."""
     chosen: float
+    """Share of them that choose the label, 0..1."""
     right: float
+    """Share of the questions whose right label it is, 0..1."""
 
 
 class AnswersRecord(TypedDict):
-    """Counts of a run's answers (evaluator.scoring.words.answers), and of unusable answers by
-    reason."""
+    """Counts of a run's answers (evaluator.scoring.words.answers)."""
 
     answers: Count
     refused: Count
+    """Answers that decline to answer."""
     cut_off: Count
+    """Answers that ended at the limit of tokens, before a label."""
     unread: Count
+    """Answers in which the reader finds no label."""
     not_answered: Count
+    """Questions whose request failed."""
     prompt_tokens: Count
     completion_tokens: Count
     positions: list[PositionRecord]
@@ -88,30 +107,54 @@ class RunRecord(TypedDict, total=False):
     """The contents of run.json."""
 
     model: str
+    """Its name in tables."""
     benchmark: str
+    """Digest of the benchmark."""
     benchmark_name: str
     world: str | None
+    """Digest of the world."""
     dataset: str | None
+    """Folder or URL of the dataset; None for a published benchmark."""
     external: ExternalRecord | None
+    """None for a dataset."""
     certificate: str
+    """Status of the benchmark's certificate, in words."""
     protocols: list[str]
+    """The protocols that were scored."""
     channel: str
+    """The score that is measured, such as itm."""
     image_channel: str | None
+    """The score that compares images for one text; None if it is `channel`."""
     channels: Annotated[list[str], Field(min_length=1)]
+    """All scores of the model."""
     versions: dict[str, str]
+    """Of Python and the libraries."""
     raw_retrieval: list[str]
+    """Protocols whose raw retrieval was scored."""
     sampled_pools: dict[str, Any]
+    """By pool, the number of false texts for each image, where a pool was sampled."""
     indistinct_texts: dict[str, str]
+    """By text_id, the text that the tokenizer's truncation makes identical to it."""
     left_out: list[Any]
+    """Items that were not scored, with their reason."""
     level: float | None
+    """Level of the intervals, such as 0.95."""
     tie_tolerance: float | None
+    """Scores closer than this are a tie."""
     not_asked: dict[str, str]
+    """By protocol, why it was not scored."""
     split: list[str] | None
+    """The splits that were scored; None for all."""
     limit: Count | None
+    """The option --limit."""
     under_limit: LimitRecord | None
+    """What the limit left; None without one."""
     training: dict[str, Any]
+    """What is known of the model's training (evaluator.provenance.contamination)."""
     info: dict[str, Any]
+    """What the model says of itself: weights, digest, preprocessing and so on."""
     words: WordsRecord
+    """Absent for models that score pairs."""
 
 
 class Row(TypedDict):
@@ -123,21 +166,30 @@ class Row(TypedDict):
     """
 
     model: str
+    """Its name."""
     benchmark: str
+    """Its name."""
     protocol: str
     metric: str
+    """Such as accuracy, matching or R@1."""
     is_main: bool
     """Whether the metric is the protocol's main one."""
     error: str | None
     """For metrics that count mistakes, the kind of mistake; else None."""
     kind: str | None
+    """Kind of question within the protocol; None for rows over all kinds."""
     skill: str | None
+    """Skill that the questions test; None for rows over all skills."""
     level: str | None
+    """How much the captions name: O objects, A attributes, R relations."""
     n: Count | None
     """Number of atoms of the caption; None for rows over captions of any number."""
     n_objects: NotRequired[Count]
+    """Objects that the captions name, in rows of cells.csv."""
     n_attributes: NotRequired[Count]
+    """Attributes that the captions name."""
     n_relations: NotRequired[Count]
+    """Relations that the captions name."""
     split: str
     minus: str | None
     """For a gap: the split whose value is subtracted from the value of `split`."""
@@ -150,24 +202,33 @@ class Row(TypedDict):
     sd: float | None
     """The standard deviation over n or folds."""
     low: float | None
+    """Lower end of the interval about this vocabulary."""
     high: float | None
-    """The interval about this vocabulary."""
+    """Upper end of it."""
     low_fixed: float | None
+    """Lower end of the interval for exactly these bindings and clusters: only renders are new."""
     high_fixed: float | None
-    """The interval for exactly these bindings and clusters: only renders are new."""
+    """Upper end of it."""
     low_wider: float | None
+    """Lower end of the interval about values and objects like these; None where the items name
+    none."""
     high_wider: float | None
-    """The interval about values and objects like these; None where the items name none."""
+    """Upper end of it."""
     speaks_of: str
     """What `low` and `high` speak of, in words."""
     p: float | None
     """Two-sided p of the claim about this vocabulary: of a share against its chance, of a gap
     against 0."""
     items: Count
+    """Questions that count."""
     clusters: Count
+    """Groups of scenes with the same values and objects, which intervals are computed over."""
     ties: Count | None
+    """Questions that are wrong because the best scores are equal."""
     unscored: Count | None
+    """Questions without a score, which do not count."""
     chance: float | None
+    """The value of a model that guesses."""
     ceiling: float | None
     """The oracle's value: what a model that knows the truth of every text reaches under the same
     rules. None if the judge's truths are missing, and for metrics without a best value."""
@@ -176,82 +237,107 @@ class Row(TypedDict):
     value_read: NotRequired[float | None]
     """Of a run in words: the value over the other items, which have read answers."""
     blocks: NotRequired[Count]
+    """Number of holdouts that the row is pooled over (evaluator.analysis.pooling)."""
     runs: NotRequired[Count]
+    """Number of runs that the row is pooled over."""
     same_images: NotRequired[bool]
     """For a gap over several runs: whether it is over the same images, unseen in one turn and seen
     in others."""
     sd_blocks: NotRequired[float | None]
+    """Standard deviation over blocks, of their means over runs."""
     min_blocks: NotRequired[float | None]
+    """Smallest mean of a block."""
     max_blocks: NotRequired[float | None]
+    """Largest mean of a block."""
     sd_runs: NotRequired[float | None]
+    """Standard deviation over the runs of a block."""
     min_runs: NotRequired[float | None]
+    """Smallest value of a run."""
     max_runs: NotRequired[float | None]
-    """For rows pooled over blocks and runs (evaluator.analysis.pooling): their numbers and
-    spread."""
+    """Largest value of a run."""
 
 
 class RulesRecord(TypedDict, total=False):
     """How scores were compared."""
 
     tie_tolerance: float
+    """Scores closer than this are a tie."""
     interval: str
+    """How intervals were computed, in words."""
     level: float
+    """Level of the intervals, such as 0.95."""
     limit: Count
+    """The option --limit."""
     foils: str
+    """Which foils were compared, if not all."""
     splits: dict[str, str]
+    """How familiarity made the splits; absent for splits of the dataset."""
     filters: dict[str, str]
+    """Filters of a published benchmark, by name."""
     words: WordsRecord
 
 
 class FactorsRecord(TypedDict, total=False):
     """The identity of a run. Runs that differ only in block or training seed belong to one
-    experiment.
-
-    model: its spec, or for a model from `score train` its method and base. treatment: the training
-        recipe without its
-    seed; also training status, channel and tie tolerance. design: settings of world, benchmark and
-    rules, without seeds
-    and machine. block: digest of the benchmark's holdout, None if it has none. benchmark: digests
-    of benchmark and
-    world.
-    """
+    experiment."""
 
     model: str
+    """Its spec; for a model from `score train`, its method and base."""
     treatment: dict[str, Any]
+    """The training recipe without its seed; training status, channel and tie tolerance."""
     training_seed: int | str | None
+    """None for a model that was not trained here."""
     design: dict[str, Any]
+    """Settings of world, benchmark and rules, without seeds and machine."""
     block: str | None
+    """Digest of the benchmark's holdout; None if it has none."""
     block_seed: int | None
     benchmark: str
+    """Digests of benchmark and world."""
 
 
 class ResultsRecord(TypedDict, total=False):
     """The contents of results.json."""
 
     model: str
+    """Its name in tables."""
     benchmark: str
+    """Name of the benchmark."""
     held_out: str
     """What the benchmark holds out of training, in words; "" if nothing."""
     certificate: str
+    """Status of the benchmark's certificate, in words."""
     channel: str
+    """The score that is measured."""
     image_channel: str
+    """The score that compares images for one text."""
     rules: RulesRecord
     factors: FactorsRecord
     training: dict[str, Any]
+    """What is known of the model's training (evaluator.provenance.contamination)."""
     sampled_pools: dict[str, Any]
+    """By pool, the number of false texts for each image, where a pool was sampled."""
     left_out: list[Any]
+    """Items that were not scored, with their reason."""
     not_asked: dict[str, str]
+    """By protocol, why it was not scored."""
     limit: LimitRecord | None
+    """What --limit left; None without a limit."""
     revealed: list[str]
     """What texts alone reveal, with figures (floor.json of the benchmark)."""
     empty_cells: list[str]
     """Questions that other splits have and these lack."""
     unknown_protocols: dict[str, Count]
+    """Items by protocol, for protocols that this version does not have."""
     reading: ReadingRecord
     answers: AnswersRecord
+    """Absent for models that score pairs."""
     rows: list[Row]
+    """summary.csv."""
     fits: list[dict[str, Any]]
+    """fits.csv: regressions on the number of atoms."""
     cells: list[Row]
+    """cells.csv: rows by numbers of objects, attributes and relations."""
 
 
 Results = dict[str, Any]
@@ -269,10 +355,10 @@ def by_key(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
     >>> by_key([("a", 1), ("b", 2), ("a", 3)])
     {'a': [1, 3], 'b': [2]}
     """
-    found: dict[Key, list[Value]] = {}
+    groups: dict[Key, list[Value]] = {}
     for key, value in pairs:
-        found.setdefault(key, []).append(value)
-    return found
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 def rounded(value: float | None) -> float | None:

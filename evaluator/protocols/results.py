@@ -273,8 +273,8 @@ def _means(
         if level is None:
             return [_without_interval(float(weights @ column), len(kept)) for column in columns.T]
         if over:
-            return cluster_means(columns, clusters, level, shares, weights=weights)
-        return cluster_means(columns, clusters, level, shares, chances)
+            return cluster_means(columns, clusters, level, shares=shares, weights=weights)
+        return cluster_means(columns, clusters, level, shares=shares, chance=chances)
 
     found = []
     shares = [outcome.unit == "share" for outcome in outcomes]

@@ -9,10 +9,14 @@ from generator.dataset.reader import STATUSES, Benchmark, Images, World, covers
 
 
 def verified_now(benchmark: Benchmark, world: Images) -> str:
-    """Run `gen verify` on the benchmark in a subprocess; returns its status with ", verified for
-    this run".
+    """Judge the benchmark by `gen verify`, in a process of its own: the evaluator shares no code
+    with the judge.
 
-    Raises UserError when the benchmark fails, has changed meanwhile, or cannot be judged.
+    Returns:
+        Its status, with ", verified for this run".
+
+    Raises:
+        UserError: The benchmark fails, has changed meanwhile, or cannot be judged.
     """
     if not isinstance(world, World):
         raise UserError(
@@ -20,33 +24,21 @@ def verified_now(benchmark: Benchmark, world: Images) -> str:
             f"{benchmark.name}."
         )
     root = world.folder.parent
-    verify = "from generator.cli.main import main; main()"
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-P",
-            "-c",
-            verify,
-            "verify",
-            str(root),
-            "--benchmark",
-            benchmark.name,
-            "--json",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    program = "from generator.cli.main import main; main()"
+    # -P: a file in the working directory must not replace a module.
+    command = [sys.executable, "-P", "-c", program, "verify", str(root)]
+    command += ["--benchmark", benchmark.name, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
         certificate = json.loads(done.stdout)[benchmark.name]
     except (ValueError, KeyError):
-        *_, said = ["it printed nothing", *done.stderr.strip().splitlines()]
-        raise UserError(f"`gen verify {root}` could not judge the benchmark: {said}") from None
+        *_, reason = ["it printed nothing", *done.stderr.strip().splitlines()]
+        raise UserError(f"`gen verify {root}` could not judge the benchmark: {reason}") from None
     if certificate["status"] not in STATUSES[:2] or done.returncode:
         raise UserError(
             f"{benchmark.folder} is not scored, because it did not pass `gen verify`: "
-            f"{certificate['sentence']} "
-            f"`gen verify {root}` names the rows; leave --verify out to score it anyway."
+            f"{certificate['sentence']} `gen verify {root}` names the rows; leave --verify out to "
+            f"score it anyway."
         )
     if not covers(certificate, benchmark, world):
         raise UserError(

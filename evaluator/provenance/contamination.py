@@ -4,81 +4,94 @@ benchmark."""
 from collections.abc import Collection, Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from evaluator.provenance.captions import normalised, singular
 from evaluator.provenance.exposure import Exposure, is_of_stand_in, scene_names
 from generator.dataset.reader import Benchmark, Images
 
-CONTAMINATED, CLEAN, UNKNOWN, FITTED = (
-    "contaminated",
-    "clean",
-    "unknown",
-    "fitted on the run's texts",
-)
-_BINDINGS, _TRIPLES, _ATOMS, _IMAGES = (
-    "held-out bindings",
-    "held-out relation triples",
-    "held-out values and objects",
-    "scored images",
-)
+CONTAMINATED = "contaminated"
+CLEAN = "clean"
+UNKNOWN = "unknown"
+FITTED = "fitted on the run's texts"
+"""The statuses of a model's training with respect to a benchmark."""
+_BINDINGS = "held-out bindings"
+_TRIPLES = "held-out relation triples"
+_ATOMS = "held-out values and objects"
+_IMAGES = "scored images"
 MARK = "CONTAMINATED"
 _STAND_IN = "stand-in"
+Results = TypeVar("Results", bound=dict[str, Any])
+"""The contents of run.json or results.json."""
 
 
 @dataclass(frozen=True)
 class Overlap:
-    """How many held-out or scored things of one sort were in training: n of `of`. what: the sort,
-    in the plural."""
+    """How much of what a benchmark holds out or scores was in training."""
 
     what: str
+    """The sort of what is counted, in the plural, such as "held-out bindings"."""
     n: int
+    """How many were in training."""
     of: int
+    """How many the benchmark has."""
 
 
 class Trained(Protocol):
-    """What is known of a model's training. exposure: what training showed, None if unknown.
-    fits_texts: whether the run fits the model on its own texts. info: `trained_on` describes the
-    training."""
+    """What is known of a model's training."""
 
     info: dict[str, Any]
+    """Its entry `trained_on` describes the training."""
     exposure: Exposure | None
+    """What training showed; None if unknown."""
     fits_texts: bool
+    """Whether the run fits the model on its own texts."""
 
 
 def training_of(
     model: Trained, world: Images, benchmark: Benchmark, images: Collection[str]
 ) -> dict[str, Any]:
-    """The record of a model's training for run.json: `status`, `overlaps`, a sentence `said`, and
-    `stand_in`, whether the model stems from a stand-in of this project for a published model.
+    """Make the record of a model's training for run.json.
 
-    The status is `contaminated`, `clean`, `unknown`, or `fitted on the run's texts`. images: the
-    scored scene_ids.
+    Args:
+        model: The model.
+        world: The images of the benchmark.
+        benchmark: The benchmark that is scored.
+        images: The scene_ids that are scored.
+
+    Returns:
+        `status` (`contaminated`, `clean`, `unknown`, or `fitted on the run's texts`), `overlaps`, a
+        sentence `said`, and `stand_in`, whether the model stems from a stand-in of this project for
+        a published model.
     """
     if model.fits_texts:
-        said = "This baseline was not trained before the run: it is fitted on the texts of the run."
-        found = _record(FITTED, [], said)
+        sentence = (
+            "This baseline was not trained before the run: it is fitted on the texts of the run."
+        )
+        record = _record(FITTED, [], sentence)
     elif model.exposure is None:
-        found = unknown_training()
+        record = unknown_training()
     else:
-        found = _exposed(model.exposure, find_overlaps(model.exposure, world, benchmark, images))
-    return {**found, "stand_in": is_of_stand_in(model.info.get("trained_on", {}))}
+        overlaps = find_overlaps(model.exposure, world, benchmark, images)
+        record = _exposed(model.exposure, overlaps)
+    return {**record, "stand_in": is_of_stand_in(model.info.get("trained_on", {}))}
 
 
-def _exposed(exposure: Exposure, found: list[Overlap]) -> dict[str, Any]:
+def _exposed(exposure: Exposure, overlaps: list[Overlap]) -> dict[str, Any]:
     """The record for a model with a known exposure."""
-    overlaps = [each for each in found if each.of]
-    if any(each.n for each in overlaps):
-        return _record(CONTAMINATED, overlaps, f"{MARK}: {_listed(overlaps)} were in training.")
+    # A benchmark without relation triples says nothing about them.
+    overlaps = [overlap for overlap in overlaps if overlap.of]
+    if any(overlap.n for overlap in overlaps):
+        sentence = f"{MARK}: {_list_overlaps(overlaps)} were in training."
+        return _record(CONTAMINATED, overlaps, sentence)
     if not exposure.described:
-        return _record(UNKNOWN, overlaps, _said_of_captions(overlaps))
-    parts = " and ".join(f"none of the {each.of:,} {each.what}" for each in overlaps)
+        return _record(UNKNOWN, overlaps, _describe_captions(overlaps))
+    parts = " and ".join(f"none of the {overlap.of:,} {overlap.what}" for overlap in overlaps)
+    parts = f"{parts[:1].upper()}{parts[1:]}"
     if not exposure.complete:
         before = "The earlier training of this model is unknown: it may have seen them."
-        return _record(
-            UNKNOWN, overlaps, f"{parts[:1].upper()}{parts[1:]} were in its training here. {before}"
-        )
-    return _record(CLEAN, overlaps, f"{parts[:1].upper()}{parts[1:]} were in training.")
+        return _record(UNKNOWN, overlaps, f"{parts} were in its training here. {before}")
+    return _record(CLEAN, overlaps, f"{parts} were in training.")
 
 
 def unknown_training() -> dict[str, Any]:
@@ -94,65 +107,83 @@ def unknown_training() -> dict[str, Any]:
 def find_overlaps(
     exposure: Exposure, world: Images, benchmark: Benchmark, images: Collection[str]
 ) -> list[Overlap]:
-    """Count the held-out bindings, triples and atoms that training showed or named, and the scored
-    images it had.
+    """Count what training showed or named of what a benchmark holds out, and of the scored images.
 
     Captions that were made elsewhere name a binding in words. They are not read for triples, which
     then count 0 of 0.
+
+    Args:
+        exposure: What training showed.
+        world: The images of the benchmark.
+        benchmark: The benchmark that is scored.
+        images: The scene_ids that are scored.
     """
-    held = benchmark.holdout or {}
-    kind = held.get("kind")
-    bindings = {(value, thing) for value, thing in held.get("bindings", ())}
-    for dose in held.get("doses", ()):
+    holdout = benchmark.holdout or {}
+    kind = holdout.get("kind")
+    bindings = {(value, category) for value, category in holdout.get("bindings", ())}
+    for dose in holdout.get("doses", ()):
         # Training shows these on purpose, a counted number of times (docs/splits.md, Doses).
-        bindings -= {(value, thing) for value, thing in dose["bindings"]}
-    triples = {tuple(triple) for triple in held.get("triples", ())}
-    related = len(triples & exposure.triples)
-    absent = [("value", value) for value in held.get("absent_values", ())]
-    absent += [("object", thing) for thing in held.get("absent_objects", ())]
-    shown = {(value, thing) for each, value, thing in exposure.objects if each == kind}
-    named = {(value, noun) for each, value, noun in exposure.objects if each is None}
-    seen = sum(each in shown or _named(" ".join(each), named) for each in bindings)
-    atoms = {("value", value) for value, _ in shown | named}
-    atoms |= {("object", thing) for _, _, thing in exposure.objects if thing}
-    atoms |= {
-        ("object", thing) for which, thing in absent if which == "object" and _named(thing, named)
-    }
-    names = scene_names(world, images)
+        bindings -= {(value, category) for value, category in dose["bindings"]}
+    triples = {tuple(triple) for triple in holdout.get("triples", ())}
+    absent_atoms = [("value", value) for value in holdout.get("absent_values", ())]
+    absent_atoms += [("object", category) for category in holdout.get("absent_objects", ())]
+
+    trained_pairs = set()
+    # Captions from elsewhere do not say of which kind an attribute is.
+    captioned_pairs = set()
+    trained_atoms = set()
+    for trained_kind, value, category in exposure.objects:
+        if trained_kind == kind:
+            trained_pairs.add((value, category))
+            trained_atoms.add(("value", value))
+        if trained_kind is None:
+            captioned_pairs.add((value, category))
+            trained_atoms.add(("value", value))
+        if category:
+            trained_atoms.add(("object", category))
+    for sort, name in absent_atoms:
+        if sort == "object" and _is_named(name, captioned_pairs):
+            trained_atoms.add((sort, name))
+
+    n_bindings = 0
+    for binding in bindings:
+        n_bindings += binding in trained_pairs or _is_named(" ".join(binding), captioned_pairs)
+    n_triples = len(triples & exposure.triples)
+    triples_are_known = exposure.described or n_triples > 0
+    n_images = 0
+    names_of_scenes = scene_names(world, images)
+    for names in names_of_scenes.values():
+        n_images += not exposure.scenes.isdisjoint(names)
     return [
-        Overlap(_BINDINGS, seen, len(bindings)),
-        Overlap(_TRIPLES, related, len(triples) if exposure.described or related else 0),
-        Overlap(_ATOMS, len(atoms.intersection(absent)), len(absent)),
-        Overlap(
-            _IMAGES,
-            sum(not exposure.scenes.isdisjoint(each) for each in names.values()),
-            len(names),
-        ),
+        Overlap(_BINDINGS, n_bindings, len(bindings)),
+        Overlap(_TRIPLES, n_triples, len(triples) if triples_are_known else 0),
+        Overlap(_ATOMS, len(trained_atoms.intersection(absent_atoms)), len(absent_atoms)),
+        Overlap(_IMAGES, n_images, len(names_of_scenes)),
     ]
 
 
-def _named(binding: str, named: Collection[tuple[str | None, str | None]]) -> bool:
-    """Whether noun phrases name a binding or a multi-word object: each word before the last must be
-    an attribute of the last."""
-    *attributes, noun = normalised(binding.replace("_", " ")).split()
-    return bool(attributes) and all(
-        (attribute, singular(noun)) in named for attribute in attributes
-    )
+def _is_named(words: str, captioned_pairs: Collection[tuple[str | None, str | None]]) -> bool:
+    """Whether noun phrases name a binding, or an object of several words: each word before the last
+    must be an attribute of the last."""
+    *attributes, noun = normalised(words.replace("_", " ")).split()
+    if not attributes:
+        return False
+    return all((attribute, singular(noun)) in captioned_pairs for attribute in attributes)
 
 
-def _said_of_captions(overlaps: list[Overlap]) -> str:
+def _describe_captions(overlaps: list[Overlap]) -> str:
     """The sentence for a corpus whose captions name nothing held out and whose files include no
     scored image."""
-    of = {each.what: f"{each.of:,} {each.what}" for each in overlaps}
-    found = [
-        f"no noun phrase of the captions names any of the {of[what]}"
-        for what in (_BINDINGS, _ATOMS)
-        if what in of
-    ]
-    found += [f"none of the {of[_IMAGES]} is among the files"] if _IMAGES in of else []
-    known = f"In its training here, {' and '.join(found)}. " if found else ""
+    count_of = {overlap.what: f"{overlap.of:,} {overlap.what}" for overlap in overlaps}
+    clauses = []
+    for what in (_BINDINGS, _ATOMS):
+        if what in count_of:
+            clauses.append(f"no noun phrase of the captions names any of the {count_of[what]}")
+    if _IMAGES in count_of:
+        clauses.append(f"none of the {count_of[_IMAGES]} is among the files")
+    here = f"In its training here, {' and '.join(clauses)}. " if clauses else ""
     return (
-        f"{known}The content of its images and its earlier training are unknown: it may have seen "
+        f"{here}The content of its images and its earlier training are unknown: it may have seen "
         f"them."
     )
 
@@ -166,8 +197,8 @@ def mark_of(results: Mapping[str, Any]) -> str:
 def warning_of(results: Mapping[str, Any]) -> str:
     """The warnings for every table: contamination, and what texts alone reveal; "" for neither."""
     revealed = "; ".join(results.get("revealed") or ())
-    said = f"{revealed[0].upper()}{revealed[1:]}." if revealed else ""
-    return " ".join(filter(None, [mark_of(results), said]))
+    sentence = f"{revealed[0].upper()}{revealed[1:]}." if revealed else ""
+    return " ".join(filter(None, [mark_of(results), sentence]))
 
 
 def is_stand_in(results: Mapping[str, Any]) -> bool:
@@ -176,7 +207,7 @@ def is_stand_in(results: Mapping[str, Any]) -> bool:
     return bool((results.get("training") or {}).get("stand_in"))
 
 
-def marked_today(record: dict[str, Any], info: Mapping[str, Any]) -> dict[str, Any]:
+def marked_today(record: Results, info: Mapping[str, Any]) -> Results:
     """The contents of run.json or results.json, with the mark of a stand-in by today's rule.
 
     Runs of before say of every model that was trained here that it is a stand-in. run.json has how
@@ -189,9 +220,10 @@ def marked_today(record: dict[str, Any], info: Mapping[str, Any]) -> dict[str, A
     trained = info.get("trained_on")
     if not trained or not record.get("training"):
         return record
-    marked = copy(record)  # a copy of a file's record still names the file where a key is missing
-    marked["training"] = {**record["training"], "stand_in": is_of_stand_in(trained)}
-    return marked
+    # A copy of a file's record still names the file where a key is missing.
+    renewed = copy(record)
+    renewed["training"] = {**record["training"], "stand_in": is_of_stand_in(trained)}
+    return renewed
 
 
 def marked(name: str, results: Mapping[str, Any]) -> str:
@@ -200,14 +232,22 @@ def marked(name: str, results: Mapping[str, Any]) -> str:
     >>> marked("CLIP", {"training": {"status": "contaminated", "said": "…", "stand_in": True}})
     'CLIP (CONTAMINATED, stand-in)'
     """
-    said = [MARK] * bool(mark_of(results)) + [_STAND_IN] * is_stand_in(results)
-    return f"{name} ({', '.join(said)})" if said else name
+    marks = []
+    if mark_of(results):
+        marks.append(MARK)
+    if is_stand_in(results):
+        marks.append(_STAND_IN)
+    return f"{name} ({', '.join(marks)})" if marks else name
 
 
 def marks_said(results: Mapping[str, Any]) -> str:
     """The marks of the results as full sentences, shown with every number; "" without marks."""
-    ours = "A small network of this project, a stand-in for a published model."
-    return " ".join([*filter(None, [mark_of(results)]), *[ours] * is_stand_in(results)])
+    sentences = []
+    if mark_of(results):
+        sentences.append(mark_of(results))
+    if is_stand_in(results):
+        sentences.append("A small network of this project, a stand-in for a published model.")
+    return " ".join(sentences)
 
 
 def training_said(results: dict[str, Any]) -> str:
@@ -215,9 +255,11 @@ def training_said(results: dict[str, Any]) -> str:
     return str((results.get("training") or unknown_training())["said"])
 
 
-def _listed(overlaps: list[Overlap]) -> str:
-    return " and ".join(f"{each.n:,} of {each.of:,} {each.what}" for each in overlaps if each.n)
+def _list_overlaps(overlaps: list[Overlap]) -> str:
+    parts = [f"{overlap.n:,} of {overlap.of:,} {overlap.what}" for overlap in overlaps if overlap.n]
+    return " and ".join(parts)
 
 
-def _record(status: str, overlaps: list[Overlap], said: str) -> dict[str, Any]:
-    return {"status": status, "overlaps": [vars(each) for each in overlaps], "said": said}
+def _record(status: str, overlaps: list[Overlap], sentence: str) -> dict[str, Any]:
+    entries = [vars(overlap) for overlap in overlaps]
+    return {"status": status, "overlaps": entries, "said": sentence}

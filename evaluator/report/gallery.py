@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from PIL import Image
 
 from evaluator.benchmarks.pictures import Pictures
-from evaluator.benchmarks.registry import Source, read_external
+from evaluator.benchmarks.registry import BenchmarkSource, read_external
 from evaluator.protocols import find_protocol
 from evaluator.protocols.items import split_rank
 from evaluator.protocols.records import by_key
@@ -368,7 +368,7 @@ def pictures_of(run: Run) -> Pictures | None:
         return None
     images = external["images"]
     folder, filters = None if images is None else Path(images), tuple(external.get("filters", ()))
-    source = Source(Path(external["path"]), external["name"], folder, filters)
+    source = BenchmarkSource(Path(external["path"]), external["name"], folder, filters)
     try:
         pictures = read_external(source).pictures
         if pictures.digest == run.record["world"]:

@@ -42,7 +42,7 @@ from evaluator.report.terms import terms_of
 from evaluator.report.verdict import best_entry, headline_sentences, main_line, other_verdicts
 from evaluator.runs.folder import NamedRun, Run
 from evaluator.runs.parts import splits_said
-from evaluator.scoring.words.answers import position_lines
+from evaluator.scoring.words.answers import describe_answers
 from generator.base.errors import visible
 from generator.base.files import write_text
 from generator.base.pages import as_json, asset, page_environment
@@ -229,7 +229,7 @@ def _answers(runs: Iterable[tuple[Run, Results]]) -> list[tuple[str, list[str], 
                 ("question", "options", "label"), (Column("chosen %"), Column("right %")), lines
             )
             found.append(
-                (marked(visible(results["model"]), results), position_lines(answers)[:1], table)
+                (marked(visible(results["model"]), results), describe_answers(answers)[:1], table)
             )
     return found
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from evaluator.benchmarks.tables import rows_of
 from evaluator.models.api import answer_of
-from evaluator.models.contracts import FAILED, Answer, Answerer, Chat, How
+from evaluator.models.contracts import FAILED, Answer, Answerer, Chat, GenerationConfig
 from evaluator.models.python import check_device, from_memory
 from evaluator.models.registry import load_answering
 from evaluator.models.user_objects import adapt_answering
@@ -25,7 +25,7 @@ from evaluator.runs.measure import measure_locked
 from evaluator.runs.request import AskRequest
 from evaluator.runs.run import CACHE, Begun, announce, begin, check_training, counted, finish, start
 from evaluator.scoring.store import Process
-from evaluator.scoring.words.answers import position_lines
+from evaluator.scoring.words.answers import describe_answers
 from evaluator.scoring.words.files import AnswerStore, write_answers
 from evaluator.scoring.words.prompt import Prompt, read_prompt
 from evaluator.scoring.words.reader import read_answer
@@ -93,7 +93,7 @@ def _ask(request: AskRequest, out: Path, progress: Progress, answers: Sequence[P
         for chat in asked.chats
     ]
     answered = [
-        read_answer(question, sample, answer, rows, prompt)
+        read_answer(question, answer, sample=sample, rows=rows, prompt=prompt)
         for (question, sample), answer in zip(asked.questions, given, strict=True)
     ]
     _check_answered(given)
@@ -122,7 +122,7 @@ def _ask(request: AskRequest, out: Path, progress: Progress, answers: Sequence[P
     }
     finish(begun, out, record, protocols, cache)
     results = measure_locked(out)
-    for line in position_lines(results["answers"]):
+    for line in describe_answers(results["answers"]):
         logger.info(line)
     return results
 
@@ -142,7 +142,7 @@ def write_questions(request: AskRequest, out: Path, path: Path) -> tuple[list[Pa
     with AnswerStore(model.key, cache) as store:
         known = store.get(asked.names)
     left = [chat for name, chat in asked.names.items() if name not in known]
-    how = How(request.max_tokens, request.temperature)
+    how = GenerationConfig(request.max_tokens, request.temperature)
     return write_batch(path, left, lambda chat: model.request(chat, how)), len(left)
 
 
@@ -175,7 +175,7 @@ def _begin(request: AskRequest, out: Path) -> tuple[Begun, Prompt, Any, Path | N
 
 def _from_memory(model: Any, name: str) -> Answerer:
     if not isinstance(model, tuple):
-        return adapt_answering(model, name, type(model), None)
+        return adapt_answering(model, name, source=type(model), device=None)
     found: Any = from_memory(model, name)
     if not hasattr(found, "answer_all"):
         raise UserError(
@@ -221,7 +221,7 @@ class _Spending:
         self, request: AskRequest, store: AnswerStore, known: dict[str, Answer], prompt_tokens: int
     ):
         self.answers = dict(known)
-        self._how = How(request.max_tokens, request.temperature)
+        self._generation = GenerationConfig(request.max_tokens, request.temperature)
         self._budget, self._store, self._lock = request.budget, store, threading.Lock()
         self._used = sum(each.prompt_tokens + each.completion_tokens for each in known.values())
         self._each, self._open = prompt_tokens + request.max_tokens, 0
@@ -250,7 +250,7 @@ class _Spending:
 
         while left:
             before = len(left)
-            model.answer_all(affordable(), self._how, keep)
+            model.answer_all(affordable(), self._generation, keep=keep)
             if len(left) == before:
                 raise UserError(
                     f"The budget of {self._budget:,} tokens does not allow another question: "

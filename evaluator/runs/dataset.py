@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evaluator.benchmarks.registry import Source, external_source, open_external
+from evaluator.benchmarks.registry import BenchmarkSource, external_source, open_external
 from generator.base.errors import UserError, did_you_mean
 from generator.base.extras import extras_named
 from generator.base.pages import image_row
@@ -46,7 +46,7 @@ class Dataset:
 
     def __init__(
         self,
-        source: Source,
+        source: BenchmarkSource,
         world: Images,
         benchmark: reader.Benchmark,
         protocols: Sequence[str] = (),
@@ -95,7 +95,11 @@ class Dataset:
                     f"out."
                 )
             opened = reader.Dataset.open(path)
-            source, world, found = Source(opened.root), opened.world, opened.benchmark(benchmark)
+            source, world, found = (
+                BenchmarkSource(opened.root),
+                opened.world,
+                opened.benchmark(benchmark),
+            )
         known = [str(each) for each in pc.unique(found.items["protocol"]).to_pylist()]
         for name in asked:
             if name not in known:

@@ -142,14 +142,14 @@ def _own_items(source: Source, table: Any, name: str, out: Path) -> Record:
     if unread := [column for column in table.column_names if column not in COLUMNS]:
         logger.info(f"Columns of {source.items.name} that are not read: {', '.join(unread)}.")
     _clear(out)
-    folder = write_questions(out, name, vars(tables))
+    folder = write_questions(out, name, tables=tables.by_name())
     asked = set(tables.items["protocol"].to_pylist())
     scored = np.flatnonzero(~np.isnan(tables.scores))
     images, texts = (
         tables.candidates[name].combine_chunks().take(pa.array(scored))
         for name in ("scene_id", "text_id")
     )
-    write_scores(out, images, texts, tables.scores[scored][:, None], [_CHANNEL])
+    write_scores(out, images, texts, scores=tables.scores[scored][:, None], channels=[_CHANNEL])
     return {
         "dataset": None,
         "world": None,
@@ -163,9 +163,15 @@ def _own_items(source: Source, table: Any, name: str, out: Path) -> Record:
 def _items_of_dataset(source: Source, table: Any, benchmark: Benchmark, out: Path) -> Record:
     """Write the scores of a file that names images and texts of a dataset."""
     protocols = [name for name in protocol_names() if benchmark.items_of(name).num_rows]
-    found = dataset_scores(table, source.items, benchmark, protocols, source.probabilities)
+    found = dataset_scores(
+        table,
+        source.items,
+        benchmark=benchmark,
+        protocols=protocols,
+        probabilities=source.probabilities,
+    )
     _clear(out)
-    write_scores(out, found.images, found.texts, found.scores[:, None], [_CHANNEL])
+    write_scores(out, found.images, found.texts, scores=found.scores[:, None], channels=[_CHANNEL])
     for name, matrix in found.pools.items():
         write_matrix(pool_path(out, name), matrix)
     return {

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evaluator.benchmarks.reading import READING, filters_said
+from evaluator.benchmarks.reading import READING, describe_filters
 from evaluator.metrics.comparison import TOLERANCE
 from evaluator.metrics.ranking import CosineScores, MatrixScores, PoolScores
 from evaluator.protocols import find_protocol, protocol_names
@@ -26,10 +26,10 @@ from evaluator.runs.folder import Run, factors_of, open_run
 from evaluator.runs.held_out import describe_holdout
 from evaluator.runs.lock import locked_run
 from evaluator.runs.tables import item_rows, write_tables
-from evaluator.scoring.words.answers import summary
+from evaluator.scoring.words.answers import summarize_answers
 from evaluator.scoring.words.files import read_answers, read_item_scores
 from evaluator.scoring.words.prompt import prompt_of
-from evaluator.scoring.writing import EMBEDDINGS, pool_path
+from evaluator.scoring.writing import POOL_SIDES, pool_path
 from evaluator.statistics.intervals import LEVEL
 from generator.base.arrays import map_npy
 from generator.base.clusters import OF, SEPARATOR
@@ -197,13 +197,15 @@ def _results(run: Run, measured: dict[str, ProtocolResults], by: Rules) -> Resul
     if filters := reading.get("filters"):  # nor with runs on other parts
         rules["filters"] = filters
     name = record["benchmark_name"] + (f" (limit {limit:,})" if limit else "")
-    name += f" ({filters_said(filters)})" if filters else ""
+    name += f" ({describe_filters(filters)})" if filters else ""
     name += f" (foils of {rules['foils']})" if "foils" in rules else ""
     words, answers = record.get("words"), {}
     if words is not None:  # nor are runs that were asked in another way
         rules["words"] = {**words, "prompt": words["digest"]}
         prompt, rows = prompt_of(words["prompt"]), Candidates(run.benchmark)
-        answers = {"answers": summary(read_answers(run.folder, rows, prompt), rows, prompt)}
+        answers = {
+            "answers": summarize_answers(read_answers(run.folder, rows, prompt), rows, prompt)
+        }
 
     truths = None if run.world is None else read_truths(run.benchmark, run.world)
     ceilings = find_ceilings(_scores(run, pa.table({}), by), truths)
@@ -389,7 +391,7 @@ def _matrix(scores: pa.Table, pool: Pool) -> np.ndarray:
 def stored_scores(run: Run, pool: Pool, channel: str) -> PoolScores:
     """The scores of a pool that a run stored: its embeddings, or a matrix. Raises UserError where a
     file is missing or damaged."""
-    sides = [pool_path(run.folder, pool.name, of=of) for of in EMBEDDINGS]
+    sides = [pool_path(run.folder, pool.name, side=side) for side in POOL_SIDES]
     if sides[0].exists():
         images, texts = (
             _mapped(path, (len(names), None))
@@ -401,7 +403,7 @@ def stored_scores(run: Run, pool: Pool, channel: str) -> PoolScores:
                 f"again."
             )
         return CosineScores(images, texts)
-    path = pool_path(run.folder, pool.name, channel, run.channels.index(channel))
+    path = pool_path(run.folder, pool.name, channel=channel, number=run.channels.index(channel))
     return MatrixScores(_mapped(path, (len(pool.images), len(pool.texts))))
 
 

@@ -192,9 +192,10 @@ def splits_said(rules: Mapping[str, Any]) -> list[str]:
     """A sentence on the splits by familiarity in the `rules` of results; [] if the splits are the
     benchmark's own.
 
-    >>> splits_said({"splits": {"reference": "coco.json", "captions": "free", "match": "lemmas"}})
-    ['Splits are by familiarity with coco.json (captions read as free, match by lemmas); full is all
-    of them.']
+    >>> splits = {"reference": "coco.json", "captions": "free", "match": "lemmas"}
+    >>> print(*splits_said({"splits": splits}))  # doctest: +NORMALIZE_WHITESPACE
+    Splits are by familiarity with coco.json (captions read as free, match by lemmas); full is all
+    of them.
     """
     about = rules.get("splits")
     if about is None:

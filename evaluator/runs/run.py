@@ -99,7 +99,9 @@ def _run(request: Request, out: Path, process: Process, progress: Progress) -> R
     training = check_training(model, begun, needs.images.to_pylist(), request)
     if model.fits_texts:
         model.fit_texts(words(benchmark, needs.texts).to_pylist(), text_groups(needs, benchmark))
-    settings = settings_for(model, request.batch_size, request.precision, request.workers)
+    settings = settings_for(
+        model, request.batch_size, precision=request.precision, workers=request.workers
+    )
     settings = replace(settings, progress=progress if process.is_main else SILENT)
     info = {**model.info, "precision": _precision(model.info.get("precision"), settings.precision)}
     if process.is_main:
@@ -115,9 +117,9 @@ def _run(request: Request, out: Path, process: Process, progress: Progress) -> R
     indistinct = score(
         model,
         dataset.world,
-        benchmark,
-        needs,
-        out,
+        benchmark=benchmark,
+        needs=needs,
+        out=out,
         cache_folder=cache,
         settings=settings,
         process=process,
@@ -216,7 +218,8 @@ def finish(
     if dataset.source.name is not None:
         # keep the questions in the run: the files of others may be gone when it is measured
         tables = {table: getattr(dataset.benchmark, table) for table in BENCHMARK_TABLES}
-        write_questions(out, name, tables, begun.whole.manifest.get(READING, {}))
+        about = begun.whole.manifest.get(READING, {})
+        write_questions(out, name, tables=tables, about=about)
     common = {
         **begun.identity,
         **dataset.source.record(),
@@ -249,7 +252,8 @@ def _asked(
         needs = without_pools(needs)
     if isinstance(model, PairScorer) and not isinstance(model, Oracle) and not request.full_pools:
         # a run with a limit is a trial: complete pools would be most of its cost
-        needs = within_limit(needs, benchmark, model.passes, LIMIT if request.limit is None else 0)
+        most = LIMIT if request.limit is None else 0
+        needs = within_limit(needs, benchmark, passes=model.passes, most=most)
     return protocols, needs, not_asked
 
 

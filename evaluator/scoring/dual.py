@@ -12,19 +12,23 @@ import pyarrow as pa
 
 from evaluator.models.contracts import DualEncoder
 from evaluator.scoring.batches import Job, Settings, compute, plan_batches
-from evaluator.scoring.needs import Distinct, Needs, words
+from evaluator.scoring.needs import DistinctNames, Needs, words
 from evaluator.scoring.store import EMBEDDINGS, Process, VectorCache
-from evaluator.scoring.writing import pool_path, write_matrix, write_scores
+from evaluator.scoring.writing import IMAGE_SIDE, TEXT_SIDE, pool_path, write_matrix, write_scores
 from generator.dataset.reader import Benchmark, Images
 
 CHANNEL = "cosine"
 PAIRS_AT_ONCE = 65_536
-"""Pairs whose cosines are computed at once."""
+"""Pairs whose cosines are computed at once, so that memory does not grow with their number."""
+
+_Vectors = tuple[np.ndarray, np.ndarray]
+"""Distinct vectors, float32 (m, d), and the index of the vector of each row of the needs, (n,)."""
 
 
 def score_dual(
     model: DualEncoder,
     world: Images,
+    *,
     benchmark: Benchmark,
     needs: Needs,
     names: Sequence[str],
@@ -36,77 +40,102 @@ def score_dual(
     """Encode inputs that are not in the cache; the main process writes scores.parquet and, for
     pools, their embeddings.
 
-    names: the name of each text in the cache, in the order of the needs. Images may be computed in
-        bfloat16, texts are
-    always computed in float32: protocols compare texts, and texts that should tie must not differ
-    by rounding. The
-    rounding of an image affects all its texts alike.
+    Images may be computed in bfloat16, texts are always computed in float32: protocols compare
+    texts, and texts that should tie must not differ by rounding. The rounding of an image affects
+    all its texts alike.
+
+    Args:
+        model: The model.
+        world: The images.
+        benchmark: The texts.
+        needs: The pairs to score.
+        names: The name of each text in the cache, in the order of the needs.
+        out: The folder of the run.
+        settings: Device, precision and batch size.
+        process: This process; each encodes its share.
+        cache_folder: The folder of the cache; None for the user's.
     """
-    texts = Distinct([f"text:{name}" for name in names])
-    images = Distinct([f"image:{world.image_digest(image)}" for image in needs.images.to_pylist()])
-    text_job = _texts(model, words(benchmark, needs.texts), texts)
-    image_job = _images(model, world, needs.images, images)
-    found = []
-    for job, how in ((text_job, replace(settings, precision="float32")), (image_job, settings)):
-        cache = VectorCache.of_model(EMBEDDINGS, cache_key(model.key, how.precision), cache_folder)
-        found.append(compute(job, cache, out, how, process))
-    text_vectors, image_vectors = found
+    texts = DistinctNames([f"text:{name}" for name in names])
+    image_names = [f"image:{world.image_digest(image)}" for image in needs.images.to_pylist()]
+    images = DistinctNames(image_names)
+
+    def encode_all(job: Job, job_settings: Settings) -> np.ndarray | None:
+        key = cache_key(model.key, job_settings.precision)
+        cache = VectorCache.of_model(EMBEDDINGS, key, cache_folder)
+        return compute(job, cache, out=out, settings=job_settings, process=process)
+
+    text_job = _text_job(model, words(benchmark, needs.texts), texts)
+    image_job = _image_job(model, world, needs.images, images)
+    text_vectors = encode_all(text_job, replace(settings, precision="float32"))
+    image_vectors = encode_all(image_job, settings)
+    # None in processes other than the main one.
     if text_vectors is not None and image_vectors is not None:
-        _write(out, needs, (image_vectors, images.place), (text_vectors, texts.place))
+        image_side = (image_vectors, images.index)
+        _write(out, needs, images=image_side, texts=(text_vectors, texts.index))
 
 
 def cache_key(key: str, precision: str) -> str:
-    """The name of the cache of a model's results in a precision."""
+    """The name of the cache of a model's results in a precision.
+
+    >>> cache_key("0a1b", "float32"), cache_key("0a1b", "bfloat16")
+    ('0a1b', '0a1b-bfloat16')
+    """
     return key if precision == "float32" else f"{key}-{precision}"
 
 
-def _texts(model: DualEncoder, texts: pa.ChunkedArray, names: Distinct) -> Job:
+def _text_job(model: DualEncoder, texts: pa.ChunkedArray, names: DistinctNames) -> Job:
     def encode(rows: np.ndarray, images: Mapping[str, Any]) -> np.ndarray:
         return model.encode_texts(texts.take(pa.array(names.first[rows])).to_pylist())
 
-    plan = partial(plan_batches, len(names))
-    return Job("text", len(names), names.of, plan, lambda rows: [], lambda image: None, encode)
-
-
-def _images(model: DualEncoder, world: Images, ids: pa.Array, names: Distinct) -> Job:
-    def scenes(rows: np.ndarray) -> list[str]:
-        return ids.take(pa.array(names.first[rows])).to_pylist()
-
-    def encode(rows: np.ndarray, images: Mapping[str, Any]) -> np.ndarray:
-        return model.encode_images([images[scene] for scene in scenes(rows)])
-
-    plan = partial(plan_batches, len(names))
     return Job(
-        "image",
-        len(names),
-        names.of,
-        plan,
-        scenes,
-        lambda scene: model.prepare(world.image(scene)),
-        encode,
+        item="text",
+        total=len(names),
+        names=names.at,
+        plan=partial(plan_batches, len(names)),
+        images=lambda rows: [],
+        load=lambda image: None,
+        compute=encode,
     )
 
 
-def _write(
-    out: Path,
-    needs: Needs,
-    images: tuple[np.ndarray, np.ndarray],
-    texts: tuple[np.ndarray, np.ndarray],
-) -> None:
-    """Write the files of scores. images, texts: the distinct vectors, float32 (m, d), and the index
-    of each row's vector, (n,)."""
-    (image_vectors, image_row), (text_vectors, text_row) = images, texts
-    left, right = needs.pairs
-    scores = np.empty((len(left), 1), dtype=np.float32)
+def _image_job(model: DualEncoder, world: Images, ids: pa.Array, names: DistinctNames) -> Job:
+    def scene_ids(rows: np.ndarray) -> list[str]:
+        return ids.take(pa.array(names.first[rows])).to_pylist()
+
+    def encode(rows: np.ndarray, images: Mapping[str, Any]) -> np.ndarray:
+        return model.encode_images([images[scene] for scene in scene_ids(rows)])
+
+    return Job(
+        item="image",
+        total=len(names),
+        names=names.at,
+        plan=partial(plan_batches, len(names)),
+        images=scene_ids,
+        load=lambda scene: model.prepare(world.image(scene)),
+        compute=encode,
+    )
+
+
+def _write(out: Path, needs: Needs, *, images: _Vectors, texts: _Vectors) -> None:
+    """Write the files of scores from the vectors of all images and texts."""
+    image_vectors, image_index = images
+    text_vectors, text_index = texts
+    pair_images, pair_texts = needs.pairs
+    scores = np.empty((len(pair_images), 1), dtype=np.float32)
+    # A model may give NaN, which is written as unscored.
     with np.errstate(invalid="ignore"):
-        for start in range(0, len(left), PAIRS_AT_ONCE):
+        for start in range(0, len(pair_images), PAIRS_AT_ONCE):
             part = slice(start, start + PAIRS_AT_ONCE)
             scores[part, 0] = np.einsum(
                 "nd,nd->n",
-                image_vectors[image_row[left[part]]],
-                text_vectors[text_row[right[part]]],
+                image_vectors[image_index[pair_images[part]]],
+                text_vectors[text_index[pair_texts[part]]],
             )
-        write_scores(out, *needs.ids(), scores, (CHANNEL,))
+        image_ids, text_ids = needs.ids()
+        write_scores(out, image_ids, text_ids, scores=scores, channels=(CHANNEL,))
+        # A pool keeps the embeddings of both sides, far smaller than its matrix of scores.
         for pool, (pool_images, pool_texts) in needs.pools.items():
-            write_matrix(pool_path(out, pool, of="images"), image_vectors, image_row[pool_images])
-            write_matrix(pool_path(out, pool, of="texts"), text_vectors, text_row[pool_texts])
+            image_path = pool_path(out, pool, side=IMAGE_SIDE)
+            text_path = pool_path(out, pool, side=TEXT_SIDE)
+            write_matrix(image_path, image_vectors, image_index[pool_images])
+            write_matrix(text_path, text_vectors, text_index[pool_texts])

@@ -19,38 +19,53 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class DatasetScores:
-    """The scores in a file that a benchmark's items need.
-
-    protocols: protocols with a scored item. images, texts: ids of the scored candidate pairs;
-        scores: their scores
-    (pairs,). pools: {pool: scores, float32 (images, texts)}; a row is nan if the file lacks one of
-    its texts.
-    raw_retrieval: protocols whose folds are complete. left_out: the other protocols that have
-        folds.
-    """
+    """The scores in a file that a benchmark's items need."""
 
     protocols: list[str]
+    """Protocols with a scored item."""
     images: pa.Array
+    """Image id of each scored candidate pair."""
     texts: pa.Array
+    """Text id of each scored candidate pair."""
     scores: np.ndarray
+    """Score of each scored candidate pair, float64 (pairs,)."""
     pools: dict[str, np.ndarray]
+    """Scores of each pool, float32 (images, texts); a row is nan if the file lacks one of its
+    texts."""
     raw_retrieval: list[str]
+    """Protocols whose folds are complete."""
     left_out: list[str]
+    """The other protocols that have folds."""
 
 
 def dataset_scores(
-    table: pa.Table, path: Path, benchmark: Benchmark, protocols: list[str], probabilities: bool
+    table: pa.Table,
+    path: Path,
+    *,
+    benchmark: Benchmark,
+    protocols: list[str],
+    probabilities: bool,
 ) -> DatasetScores:
-    """The scores of a table with the columns scene_id, text_id and score.
+    """Select the scores that a benchmark's items need.
 
-    Raises UserError for an id that the benchmark does not have, a repeated pair, or a table that
-    has no score of any item.
+    Args:
+        table: A table with the columns scene_id, text_id and score.
+        path: Its file, for messages.
+        benchmark: The benchmark whose ids the table uses.
+        protocols: The protocols to measure, where the table has scores of their items.
+        probabilities: Whether scores are probabilities, to be compared as log-odds.
+
+    Raises:
+        UserError: The benchmark does not have an id, a pair is repeated, or the table has no score
+            of any item.
     """
     require(table, ["scene_id", "text_id", "score"], path)
-    given = pd.DataFrame({name: texts(table, name) for name in ("scene_id", "text_id")})
-    _check_pairs(given, path, benchmark)
-    given["score"] = scores(table, path, probabilities)
-    scored = [name for name in protocols if _has_scores(given, collect_needs(benchmark, [name]))]
+    rows = pd.DataFrame({name: texts(table, name) for name in ("scene_id", "text_id")})
+    _check_pairs(rows, path, benchmark)
+    rows["score"] = scores(table, path, probabilities)
+
+    # Protocols without any score are left out; they are not part of this file.
+    scored = [name for name in protocols if _has_scores(rows, collect_needs(benchmark, [name]))]
     if not scored:
         raise UserError(
             f"{path} has no score that an item of {benchmark.name} needs; candidates.parquet and "
@@ -62,70 +77,93 @@ def dataset_scores(
             f"Not measured, because {path.name} has no score of their items: {', '.join(absent)}."
         )
     needs = collect_needs(benchmark, scored)
-    values, matrices = _needed(given, needs)
-    folds = {
-        name: names
-        for name, names in needs.folds.items()
-        if not any(np.isnan(matrices[f]).any() for f in names)
-    }
-    left_out = [name for name in needs.folds if name not in folds]
-    for fold in (fold for name in left_out for fold in needs.folds[name]):
-        del matrices[fold]
+    values, matrices = _look_up(rows, needs)
+
+    # Raw retrieval ranks all texts, so a fold with a gap is not measured.
+    complete = []
+    left_out = []
+    for protocol, folds in needs.folds.items():
+        if any(np.isnan(matrices[fold]).any() for fold in folds):
+            left_out.append(protocol)
+            for fold in folds:
+                del matrices[fold]
+        else:
+            complete.append(protocol)
+
+    # So is an image of another pool: its rank among some of the texts is not its rank.
     for matrix in matrices.values():
         matrix[np.isnan(matrix).any(axis=1)] = np.nan
-    every = np.concatenate([values, *(matrix.ravel() for matrix in matrices.values())])
-    if missing := int(np.isnan(every).sum()):
+
+    needed = np.concatenate([values, *(matrix.ravel() for matrix in matrices.values())])
+    missing = int(np.isnan(needed).sum())
+    if missing:
         logger.info(
-            f"{path.name} lacks {missing:,} of the {len(every):,} scores that the items need; "
+            f"{path.name} lacks {missing:,} of the {len(needed):,} scores that the items need; "
             f"their items are unscored."
         )
-    there = np.flatnonzero(~np.isnan(values))
-    return DatasetScores(scored, *needs.ids(there), values[there], matrices, list(folds), left_out)
+    scored_pairs = np.flatnonzero(~np.isnan(values))
+    image_ids, text_ids = needs.ids(scored_pairs)
+    return DatasetScores(
+        protocols=scored,
+        images=image_ids,
+        texts=text_ids,
+        scores=values[scored_pairs],
+        pools=matrices,
+        raw_retrieval=complete,
+        left_out=left_out,
+    )
 
 
-def _check_pairs(given: pd.DataFrame, path: Path, benchmark: Benchmark) -> None:
+def _check_pairs(rows: pd.DataFrame, path: Path, benchmark: Benchmark) -> None:
     """Raise UserError for a repeated pair of ids, or an id that the benchmark does not have."""
-    scenes = [
+    scene_ids = [
         *benchmark.splits["scene_id"].to_pylist(),
         *benchmark.candidates["scene_id"].to_pylist(),
     ]
-    for name, known in (("scene_id", scenes), ("text_id", benchmark.texts["text_id"].to_pylist())):
-        if not (there := given[name].isin(known)).all():
-            row = int(there.argmin())
+    text_ids = benchmark.texts["text_id"].to_pylist()
+    for name, known in (("scene_id", scene_ids), ("text_id", text_ids)):
+        is_known = rows[name].isin(known)
+        if not is_known.all():
+            row = int(is_known.argmin())
             raise UserError(
-                f"Row {row + 1} of {path} has {name} '{given[name][row]}', which "
+                f"Row {row + 1} of {path} has {name} '{rows[name][row]}', which "
                 f"{benchmark.folder} lacks; give the ids of its candidates.parquet."
             )
-    if (twice := given.duplicated()).any():
+    is_repeated = rows.duplicated()
+    if is_repeated.any():
         raise UserError(
-            f"Row {int(twice.argmax()) + 1} of {path} scores a pair that an earlier row scores; "
-            f"keep one of them."
+            f"Row {int(is_repeated.argmax()) + 1} of {path} scores a pair that an earlier row "
+            f"scores; keep one of them."
         )
 
 
-def _needed(given: pd.DataFrame, needs: Needs) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """The score of each candidate pair, float64, and {pool: scores of all its pairs, float32
-    (images, texts)}; nan if missing."""
+def _look_up(rows: pd.DataFrame, needs: Needs) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The score of each candidate pair, float64, and the scores of all pairs of each pool, float32
+    (images, texts); nan if missing."""
     image, text = (
-        positions(pa.chunked_array([given[name]], pa.string()), pa.chunked_array([ids]))
+        positions(pa.chunked_array([rows[name]], pa.string()), pa.chunked_array([ids]))
         for name, ids in (("scene_id", needs.images), ("text_id", needs.texts))
     )
-    inside = (image >= 0) & (text >= 0)
-    known = pd.Series(given["score"].to_numpy()[inside], needs.keys(image[inside], text[inside]))
-
-    def of(keys: np.ndarray) -> np.ndarray:
-        return known.reindex(keys.ravel()).to_numpy().reshape(keys.shape)
-
-    return of(needs.keys(*needs.pairs)), {
-        p: of(needs.pool_keys(p)).astype(np.float32) for p in needs.pools
-    }
-
-
-def _has_scores(given: pd.DataFrame, needs: Needs) -> bool:
-    """Whether a candidate pair has a score, or some image has all its scores with a pool."""
-    values, matrices = _needed(given, needs)
-    for fold in (fold for folds in needs.folds.values() for fold in folds):
-        del matrices[fold]
-    return not np.isnan(values).all() or any(
-        not np.isnan(each).any(axis=1).all() for each in matrices.values()
+    is_needed = (image >= 0) & (text >= 0)
+    score_of_key = pd.Series(
+        rows["score"].to_numpy()[is_needed], needs.keys(image[is_needed], text[is_needed])
     )
+
+    def scores_of(keys: np.ndarray) -> np.ndarray:
+        return score_of_key.reindex(keys.ravel()).to_numpy().reshape(keys.shape)
+
+    pools = {pool: scores_of(needs.pool_keys(pool)).astype(np.float32) for pool in needs.pools}
+    return scores_of(needs.keys(*needs.pairs)), pools
+
+
+def _has_scores(rows: pd.DataFrame, needs: Needs) -> bool:
+    """Whether a candidate pair has a score, or some image has all its scores with a pool."""
+    values, matrices = _look_up(rows, needs)
+    if not np.isnan(values).all():
+        return True
+    folds = {fold for folds in needs.folds.values() for fold in folds}
+    for name, matrix in matrices.items():
+        is_complete = ~np.isnan(matrix).any(axis=1)
+        if name not in folds and is_complete.any():
+            return True
+    return False

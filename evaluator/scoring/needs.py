@@ -24,29 +24,32 @@ SAMPLE = 99
 
 @dataclass(frozen=True, eq=False)
 class Needs:
-    """The scores that protocols need. Images and texts are given as rows in two lists of ids.
+    """The scores that protocols need.
 
-    images, texts: the distinct ids, strings, sorted. pairs: the distinct candidate pairs, sorted:
-        rows of images and of
-    texts. contests: the pairs that an item compares, as columns of `pairs`; contest i is
-    contests[offsets[i] :
-    offsets[i + 1]], and each pair is in a contest. pools: {pool: (rows of images, rows of texts)};
-    all their pairs are
-    scored. sampled: {pool: false texts per image} for pools with only some texts scored; their
-    pairs are in `pairs`.
-    folds: {protocol: pools of its raw retrieval}. left_out: protocols whose raw retrieval is not
-        scored.
+    Images and texts are named by their rows in two lists of ids, so that millions of pairs are
+    arrays of integers.
     """
 
     images: pa.Array
+    """The distinct ids of images, strings, sorted."""
     texts: pa.Array
-    pairs: np.ndarray  # (2, n) int32
-    offsets: np.ndarray  # (contests + 1,) int64
-    contests: np.ndarray  # (rows,) int32
+    """The distinct ids of texts, strings, sorted."""
+    pairs: np.ndarray
+    """The distinct candidate pairs, sorted: rows of images and of texts, int32 (2, pairs)."""
+    offsets: np.ndarray
+    """Contest i is contests[offsets[i] : offsets[i + 1]], int64 (contests + 1,)."""
+    contests: np.ndarray
+    """The pairs that an item compares, as columns of `pairs`, int32 (rows,). Each pair is in a
+    contest."""
     pools: dict[str, tuple[np.ndarray, np.ndarray]]
+    """Rows of the images and rows of the texts of each pool, int32; all their pairs are scored."""
     sampled: dict[str, int] = field(default_factory=dict)
+    """False texts per image of each pool of which only some texts are scored; the pairs of these
+    pools are in `pairs`."""
     folds: dict[str, list[str]] = field(default_factory=dict)
+    """The pools of each protocol's raw retrieval."""
     left_out: tuple[str, ...] = ()
+    """Protocols whose raw retrieval is not scored."""
 
     def keys(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
         """An int64 key for each pair of an image row and a text row; keys sort as the pairs do."""
@@ -64,220 +67,248 @@ class Needs:
 
     def count(self) -> int:
         """The number of distinct pairs, pairs of pools included."""
-        return len(
-            np.unique(
-                np.concatenate(
-                    [self.keys(*self.pairs), *(self.pool_keys(p).ravel() for p in self.pools)]
-                )
-            )
-        )
+        pool_keys = [self.pool_keys(pool).ravel() for pool in self.pools]
+        return len(np.unique(np.concatenate([self.keys(*self.pairs), *pool_keys])))
 
 
 def collect_needs(benchmark: Benchmark, protocols: Sequence[str]) -> Needs:
-    """The scores that the items of the given protocols need. A pool's images are the sorted scenes
-    of its items."""
-    chosen = pc.is_in(benchmark.items["protocol"], pa.array(list(protocols), pa.string()))
-    items = benchmark.items.filter(pc.and_(chosen, pc.is_null(benchmark.items["pool_id"])))[
-        "item_id"
-    ]
+    """Collect the scores that the items of some protocols need.
+
+    Args:
+        benchmark: The benchmark.
+        protocols: Names of protocols.
+
+    Returns:
+        The needs. A pool's images are the sorted scenes of its items.
+    """
+    # Items with a pool are compared with its texts; the others with their own candidates.
+    in_protocols = pc.is_in(benchmark.items["protocol"], pa.array(list(protocols), pa.string()))
+    without_pool = pc.is_null(benchmark.items["pool_id"])
+    items = benchmark.items.filter(pc.and_(in_protocols, without_pool))["item_id"]
     candidates = benchmark.candidates
     contest = positions(candidates["item_id"], items.take(pc.sort_indices(items)))
-    asked = np.flatnonzero(contest >= 0)
+    rows = np.flatnonzero(contest >= 0)
+
     pools: list[Pool] = item_pools(benchmark, protocols)
-    folds = {name: found for name in protocols if (found := find_protocol(name).folds(benchmark))}
-    for found in folds.values():
-        pools += found
+    names_of_folds: dict[str, list[str]] = {}
+    for protocol in protocols:
+        folds = find_protocol(protocol).folds(benchmark)
+        if folds:
+            names_of_folds[protocol] = [fold.name for fold in folds]
+            pools += folds
     needs = make_needs(
-        candidates["scene_id"].take(asked),
-        candidates["text_id"].take(asked),
-        contest[asked],
-        {pool.name: (pool.images, pool.texts) for pool in pools},
+        candidates["scene_id"].take(rows),
+        candidates["text_id"].take(rows),
+        contest=contest[rows],
+        pools={pool.name: (pool.images, pool.texts) for pool in pools},
     )
-    return replace(
-        needs, folds={protocol: [fold.name for fold in found] for protocol, found in folds.items()}
-    )
+    return replace(needs, folds=names_of_folds)
 
 
 def make_needs(
     images: pa.ChunkedArray,
     texts: pa.ChunkedArray,
+    *,
     contest: np.ndarray,
     pools: dict[str, tuple[list[str], list[str]]],
 ) -> Needs:
-    """The needs of n pairs of ids, which may repeat, and of pools of (images, texts).
+    """The needs of n pairs of ids, which may repeat, and of pools.
 
-    contest: the number of each pair's contest, int64 (n,). Contests are sorted by their numbers,
-        and pairs within a
-    contest are sorted.
+    Args:
+        images: The image of each pair.
+        texts: The text of each pair.
+        contest: The number of each pair's contest, int64 (n,).
+        pools: The ids of the images and of the texts of each pool.
+
+    Returns:
+        The needs. Contests are sorted by their numbers, and pairs within a contest are sorted.
     """
-    sides = []
-    for i, column in enumerate((images, texts)):
-        whole = [column, *(pa.chunked_array([pool[i]], pa.string()) for pool in pools.values())]
-        distinct = pc.unique(
-            pa.chunked_array([chunk for each in whole for chunk in each.chunks], pa.string())
-        )
-        ids = distinct.take(pc.sort_indices(distinct))
-        sides.append((ids, [positions(each, pa.chunked_array([ids])) for each in whole]))
-    (image_ids, (image, *pool_images)), (text_ids, (text, *pool_texts)) = sides
+    image_ids, image, pool_images = _index_ids(images, [pool[0] for pool in pools.values()])
+    text_ids, text, pool_texts = _index_ids(texts, [pool[1] for pool in pools.values()])
+
+    # Sort by contest, then drop a pair that its contest has already.
     key = image * len(text_ids) + text
     order = np.lexsort((key, contest))
     key, contest = key[order], contest[order]
-    new = np.ones(len(key), bool)
-    new[1:] = (np.diff(key) != 0) | (np.diff(contest) != 0)
-    key, contest = key[new], contest[new]
+    is_new = np.ones(len(key), bool)
+    is_new[1:] = (np.diff(key) != 0) | (np.diff(contest) != 0)
+    key, contest = key[is_new], contest[is_new]
+
     pairs = np.unique(key)
     starts = np.flatnonzero(np.diff(contest, prepend=-1))
     return Needs(
-        image_ids,
-        text_ids,
-        _columns(pairs, len(text_ids)),
-        np.append(starts, len(key)),
-        np.searchsorted(pairs, key).astype(np.int32),
-        {
-            pool: (i.astype(np.int32), t.astype(np.int32))
-            for pool, i, t in zip(pools, pool_images, pool_texts, strict=True)
-        },
+        images=image_ids,
+        texts=text_ids,
+        pairs=_pairs_of_keys(pairs, len(text_ids)),
+        offsets=np.append(starts, len(key)),
+        contests=np.searchsorted(pairs, key).astype(np.int32),
+        pools=dict(zip(pools, zip(pool_images, pool_texts, strict=True), strict=True)),
     )
 
 
-def within_limit(needs: Needs, benchmark: Benchmark, passes: int, most: int = LIMIT) -> Needs:
-    """Reduce the needs where they cost more than `most` forward passes, at `passes` forward passes
-    per pair.
+def _index_ids(
+    ids: pa.ChunkedArray, pools: Sequence[list[str]]
+) -> tuple[pa.Array, np.ndarray, list[np.ndarray]]:
+    """The distinct ids of pairs and pools, sorted; the row of each id of the pairs, int64; and the
+    rows of each pool's ids, int32."""
+    pool_ids = [pa.chunked_array([pool], pa.string()) for pool in pools]
+    chunks = [chunk for column in (ids, *pool_ids) for chunk in column.chunks]
+    distinct = pc.unique(pa.chunked_array(chunks, pa.string()))
+    sorted_ids = distinct.take(pc.sort_indices(distinct))
+    known = pa.chunked_array([sorted_ids])
+    pool_rows = [positions(column, known).astype(np.int32) for column in pool_ids]
+    return sorted_ids, positions(ids, known), pool_rows
 
-    A pool that costs more keeps only the true texts and SAMPLE false texts per image. Raw retrieval
-    that costs more is left out.
+
+def within_limit(needs: Needs, benchmark: Benchmark, *, passes: int, most: int = LIMIT) -> Needs:
+    """Reduce the needs where they cost too many forward passes.
+
+    A pool that costs more than `most` keeps only the true texts and SAMPLE false texts per image.
+    Raw retrieval that costs more is left out.
+
+    Args:
+        needs: The needs.
+        benchmark: Their benchmark.
+        passes: Forward passes per pair.
+        most: The maximum number of forward passes, for each pool and for each raw retrieval.
     """
     passes = max(1, passes)  # blind models make no pass, but their pairs are stored too
-    pools, folds, sampled = dict(needs.pools), dict(needs.folds), {}
+    pools, folds = dict(needs.pools), dict(needs.folds)
     for protocol, names in needs.folds.items():
-        if passes * sum(_size(pools[name]) for name in names) > most:
+        if passes * sum(_pair_count(pools[name]) for name in names) > most:
             for name in folds.pop(protocol):
                 del pools[name]
-    whole = {name for names in folds.values() for name in names}
-    true = true_texts(benchmark)
-    contests: list[np.ndarray] = []  # the keys of each contest of a sampled pool
-    for name in [name for name in pools if name not in whole]:
-        if passes * _size(pools[name]) > most and len(pools[name][1]) > SAMPLE:
-            images, texts = pools.pop(name)
-            sampled[name] = SAMPLE
-            image_ids = needs.images.take(images).to_pylist()
-            pool = Pool(name, image_ids, needs.texts.take(texts).to_pylist())
-            for i, image in enumerate(image_ids):
-                columns = sampled_columns(pool, image, true[image], SAMPLE)
-                contests.append(needs.keys(images[[i]], texts[columns]))
+
+    # The pairs of a sampled pool become contests, one for each image.
+    fold_names = {name for names in folds.values() for name in names}
+    true_texts_of = true_texts(benchmark)
+    sampled: dict[str, int] = {}
+    new_contests: list[np.ndarray] = []
+    for name in [name for name in pools if name not in fold_names]:
+        if passes * _pair_count(pools[name]) <= most or len(pools[name][1]) <= SAMPLE:
+            continue
+        images, texts = pools.pop(name)
+        sampled[name] = SAMPLE
+        image_ids = needs.images.take(images).to_pylist()
+        pool = Pool(name, image_ids, needs.texts.take(texts).to_pylist())
+        for row, image in enumerate(image_ids):
+            columns = sampled_columns(pool, image, true_texts_of[image], SAMPLE)
+            new_contests.append(needs.keys(images[[row]], texts[columns]))
+
     known = needs.keys(*needs.pairs)
-    members = np.concatenate([known[needs.contests], *contests])
+    members = np.concatenate([known[needs.contests], *new_contests])
     pairs = np.unique(members)
-    offsets = np.concatenate(
-        [
-            needs.offsets,
-            needs.offsets[-1] + np.cumsum([len(each) for each in contests], dtype=np.int64),
-        ]
+    new_sizes = np.array([len(contest) for contest in new_contests], dtype=np.int64)
+    reduced = replace(
+        needs,
+        pairs=_pairs_of_keys(pairs, len(needs.texts)),
+        offsets=np.concatenate([needs.offsets, needs.offsets[-1] + np.cumsum(new_sizes)]),
+        contests=np.searchsorted(pairs, members).astype(np.int32),
+        pools=pools,
+        sampled=sampled,
+        folds=folds,
+        left_out=tuple(protocol for protocol in needs.folds if protocol not in folds),
     )
-    return _compact(
-        replace(
-            needs,
-            pairs=_columns(pairs, len(needs.texts)),
-            offsets=offsets,
-            contests=np.searchsorted(pairs, members).astype(np.int32),
-            pools=pools,
-            sampled=sampled,
-            folds=folds,
-            left_out=tuple(protocol for protocol in needs.folds if protocol not in folds),
-        )
-    )
+    return _drop_unused(reduced)
 
 
 def without_pools(needs: Needs) -> Needs:
     """The needs without pools and raw retrieval."""
-    return _compact(replace(needs, pools={}, folds={}, sampled={}))
+    return _drop_unused(replace(needs, pools={}, folds={}, sampled={}))
 
 
 def words(benchmark: Benchmark, texts: pa.Array) -> pa.ChunkedArray:
     """The words of the texts with these ids."""
-    return benchmark.texts["text"].take(
-        positions(pa.chunked_array([texts]), benchmark.texts["text_id"])
-    )
+    rows = positions(pa.chunked_array([texts]), benchmark.texts["text_id"])
+    return benchmark.texts["text"].take(rows)
 
 
 def text_groups(needs: Needs, benchmark: Benchmark) -> list[Group]:
-    """The images of the pairs in groups, with their texts, so that no item and no cluster is in two
-    groups."""
-    items = dict(
-        zip(
-            benchmark.items["item_id"].to_pylist(),
-            benchmark.items["cluster_id"].to_pylist(),
-            strict=True,
-        )
-    )
-    image_ids, said = needs.images.to_pylist(), words(benchmark, needs.texts).to_pylist()
-    texts: dict[str, set[str]] = defaultdict(set)
+    """Divide the images of the pairs into groups, with their texts, so that no item and no cluster
+    is in two groups.
+
+    The groups are the connected components of a graph that links each image with its items, and
+    each item with its cluster.
+    """
+    texts_of_image: dict[str, set[str]] = defaultdict(set)
+    image_ids = needs.images.to_pylist()
+    texts = words(benchmark, needs.texts).to_pylist()
     for image, text in needs.pairs.T:
-        texts[image_ids[image]].add(said[text])
-    graph = nx.Graph()
-    columns = (benchmark.candidates[name].to_pylist() for name in ("item_id", "scene_id"))
-    for item, image in zip(*columns, strict=True):
-        if image in texts and item in items:
-            graph.add_edge(("image", image), ("item", item))
-            graph.add_edge(("item", item), ("cluster", items[item]))
-    found = (
-        [name for kind, name in component if kind == "image"]
-        for component in nx.connected_components(graph)
+        texts_of_image[image_ids[image]].add(texts[text])
+
+    item_ids, clusters = (benchmark.items[name].to_pylist() for name in ("item_id", "cluster_id"))
+    cluster_of_item = dict(zip(item_ids, clusters, strict=True))
+    candidate_items, candidate_images = (
+        benchmark.candidates[name].to_pylist() for name in ("item_id", "scene_id")
     )
-    return [
-        Group(frozenset(images), frozenset().union(*(texts[each] for each in images)))
-        for images in found
-    ]
+    graph = nx.Graph()
+    for item, image in zip(candidate_items, candidate_images, strict=True):
+        if image in texts_of_image and item in cluster_of_item:
+            graph.add_edge(("image", image), ("item", item))
+            graph.add_edge(("item", item), ("cluster", cluster_of_item[item]))
+
+    groups = []
+    for component in nx.connected_components(graph):
+        images = frozenset(name for kind, name in component if kind == "image")
+        group_texts = frozenset().union(*(texts_of_image[image] for image in images))
+        groups.append(Group(images, group_texts))
+    return groups
 
 
-def _compact(needs: Needs) -> Needs:
+def _drop_unused(needs: Needs) -> Needs:
     """Remove images and texts that are in no pair and no pool."""
-    sides = []
-    for i, ids in enumerate((needs.images, needs.texts)):
-        used = np.unique(
-            np.concatenate([needs.pairs[i], *(pool[i] for pool in needs.pools.values())])
-        )
-        row = np.full(len(ids), -1, np.int32)
-        row[used] = np.arange(len(used))
-        sides.append((ids.take(pa.array(used)), row))
-    (images, image), (texts, text) = sides
-    pools = {name: (image[i], text[t]) for name, (i, t) in needs.pools.items()}
+    pools = needs.pools.values()
+    images, image_row = _compact(needs.images, [needs.pairs[0], *(pool[0] for pool in pools)])
+    texts, text_row = _compact(needs.texts, [needs.pairs[1], *(pool[1] for pool in pools)])
     return replace(
         needs,
         images=images,
         texts=texts,
-        pairs=np.stack([image[needs.pairs[0]], text[needs.pairs[1]]]),
-        pools=pools,
+        pairs=np.stack([image_row[needs.pairs[0]], text_row[needs.pairs[1]]]),
+        pools={name: (image_row[i], text_row[t]) for name, (i, t) in needs.pools.items()},
     )
 
 
-def _columns(keys: np.ndarray, texts: int) -> np.ndarray:
-    """The inverse of `Needs.keys`: the rows of images and of texts, int32 (2, n). texts: the number
-    of texts."""
-    return np.stack(np.divmod(keys, max(1, texts))).astype(np.int32)
+def _compact(ids: pa.Array, used_rows: Sequence[np.ndarray]) -> tuple[pa.Array, np.ndarray]:
+    """The ids that are used, and the new row of each old row, int32, -1 for an unused one."""
+    used = np.unique(np.concatenate(used_rows))
+    new_row = np.full(len(ids), -1, np.int32)
+    new_row[used] = np.arange(len(used))
+    return ids.take(pa.array(used)), new_row
 
 
-def _size(pool: tuple[np.ndarray, np.ndarray]) -> int:
-    return len(pool[0]) * len(pool[1])
+def _pairs_of_keys(keys: np.ndarray, text_count: int) -> np.ndarray:
+    """The inverse of `Needs.keys`: the rows of images and of texts, int32 (2, n)."""
+    return np.stack(np.divmod(keys, max(1, text_count))).astype(np.int32)
 
 
-class Distinct:
+def _pair_count(pool: tuple[np.ndarray, np.ndarray]) -> int:
+    images, texts = pool
+    return len(images) * len(texts)
+
+
+class DistinctNames:
     """The distinct names among n names, in the order of their first occurrence.
 
-    names: the m distinct names. first: index of the first occurrence of each, int64 (m,). place:
-        index in `names` of
-    each of the n names, int64 (n,).
+    >>> names = DistinctNames(["a", "b", "a"])
+    >>> names.names, names.index.tolist(), names.first.tolist()
+    (['a', 'b'], [0, 1, 0], [0, 1])
     """
 
     def __init__(self, names: Sequence[str]):
-        place: dict[str, int] = {}
-        self.place = np.array([place.setdefault(name, len(place)) for name in names], np.int64)
-        self.first = np.unique(self.place, return_index=True)[1]
-        self.names = list(place)
+        index_of: dict[str, int] = {}
+        self.index = np.array(
+            [index_of.setdefault(name, len(index_of)) for name in names], np.int64
+        )
+        """Index in `names` of each of the n names, int64 (n,)."""
+        self.first = np.unique(self.index, return_index=True)[1]
+        """Index of the first occurrence of each distinct name, int64 (distinct,)."""
+        self.names = list(index_of)
+        """The distinct names."""
 
     def __len__(self) -> int:
         return len(self.names)
 
-    def of(self, rows: np.ndarray) -> list[str]:
+    def at(self, rows: np.ndarray) -> list[str]:
         """The distinct names at these rows."""
         return [self.names[row] for row in rows]

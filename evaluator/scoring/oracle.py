@@ -16,20 +16,30 @@ from evaluator.scoring.writing import pool_path, write_matrix, write_scores
 from generator.dataset.reader import Benchmark
 
 
-def score_oracle(oracle: Oracle, benchmark: Benchmark, needs: Needs, out: Path) -> None:
-    """Write scores.parquet and pools/*.npy of the oracle, as `score` does for other models."""
-    image_rows, text_rows = needs.pairs
+def score_oracle(oracle: Oracle, benchmark: Benchmark, *, needs: Needs, out: Path) -> None:
+    """Write scores.parquet and pools/*.npy of the oracle, as `score` does for other models.
+
+    Args:
+        oracle: An oracle that has opened the benchmark.
+        benchmark: The benchmark.
+        needs: The scores that are needed.
+        out: The folder of the run.
+    """
+    pair_images, pair_texts = needs.pairs
     row_of_text = positions(pa.chunked_array([needs.texts]), benchmark.texts["text_id"])
     image_ids = needs.images.to_pylist()
     scores = scores_of_pairs(
-        oracle, [image_ids[image] for image in image_rows], row_of_text[text_rows]
+        oracle, [image_ids[image] for image in pair_images], row_of_text[pair_texts]
     )
-    write_scores(out, *needs.ids(), scores[:, None], oracle.channels)
-    for name, (images_of_pool, texts_of_pool) in needs.pools.items():
-        pool = OracleScores(
-            oracle, [image_ids[image] for image in images_of_pool], row_of_text[texts_of_pool]
-        )
-        write_matrix(pool_path(out, name, oracle.channels[0]), pool.block(slice(None), slice(None)))
+    written_images, written_texts = needs.ids()
+    write_scores(
+        out, written_images, written_texts, scores=scores[:, None], channels=oracle.channels
+    )
+    for name, (pool_images, pool_texts) in needs.pools.items():
+        scene_ids = [image_ids[image] for image in pool_images]
+        pool = OracleScores(oracle, scene_ids, row_of_text[pool_texts])
+        path = pool_path(out, name, channel=oracle.channels[0])
+        write_matrix(path, pool.block(slice(None), slice(None)))
 
 
 class OracleScores(PoolScores):

@@ -4,6 +4,7 @@ of scores."""
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import torch
@@ -19,14 +20,18 @@ from evaluator.scoring.pairs import score_pairs
 from evaluator.scoring.store import Process
 from generator.dataset.reader import Benchmark, Images
 
-_TOKENIZED, _DIGITS = 4096, 32
-_ON_A_GPU = 512
+_TEXTS_AT_ONCE = 4096
+"""Texts that are tokenized at once."""
+_NAME_DIGITS = 32
+"""Hex digits of a text's name: 128 bits, so that no two texts share one."""
+_BATCH_ON_GPU = 512
 """Batch size of dual encoders on a GPU; halved when memory runs out."""
 
 
 def score(
     model: Model,
     world: Images,
+    *,
     benchmark: Benchmark,
     needs: Needs,
     out: Path,
@@ -35,13 +40,28 @@ def score(
     settings: Settings | None = None,
     process: Process | None = None,
 ) -> dict[str, str]:
-    """Write `out`/scores.parquet and `out`/pools/*.npy: float32 (images, texts) in the order of
-    `needs`; for a dual encoder, the embeddings of images and of texts
-    (evaluator.scoring.writing.pool_path).
+    """Score a model, and write `out`/scores.parquet and `out`/pools/*.npy.
 
-    Reuses results of earlier runs in `cache_folder` (None: the user's cache). settings: None for
-    `settings_for(model, batch)`. process: None for a single process.
-    Returns `indistinct_texts`; {} in processes other than the main one.
+    A pool has float32 (images, texts) in the order of `needs`; for a dual encoder, the embeddings
+    of images and of texts (evaluator.scoring.writing.pool_path).
+
+    Args:
+        model: The model.
+        world: The images.
+        benchmark: The texts.
+        needs: The scores that are needed.
+        out: The folder of the run.
+        batch: The batch size; None for a default by the model and its device.
+        cache_folder: Results of earlier runs, which are not computed again; None for the user's
+            cache.
+        settings: None for `settings_for(model, batch)`.
+        process: None for a single process.
+
+    Returns:
+        `indistinct_texts`; {} in processes other than the main one.
+
+    Raises:
+        UserError: Memory runs out, or the model gives results of another shape.
     """
     process = process or Process()
     settings = settings or settings_for(model, batch)
@@ -49,68 +69,100 @@ def score(
     out.mkdir(parents=True, exist_ok=True)
     if isinstance(model, Oracle):
         if process.is_main:
-            score_oracle(model, benchmark, needs, out)
-    elif isinstance(model, PairScorer):
-        score_pairs(
-            model, world, benchmark, needs, names.text, out, settings, process, cache_folder
-        )
+            score_oracle(model, benchmark, needs=needs, out=out)
     else:
-        score_dual(model, world, benchmark, needs, names.text, out, settings, process, cache_folder)
+        rest: dict[str, Any] = {
+            "benchmark": benchmark,
+            "needs": needs,
+            "names": names.by_content,
+            "out": out,
+            "settings": settings,
+            "process": process,
+            "cache_folder": cache_folder,
+        }
+        if isinstance(model, PairScorer):
+            score_pairs(model, world, **rest)
+        else:
+            score_dual(model, world, **rest)
     return indistinct_texts(names) if process.is_main else {}
 
 
 def settings_for(
-    model: Model, batch: int | None = None, precision: str = "auto", workers: int | None = None
+    model: Model,
+    batch: int | None = None,
+    *,
+    precision: str = "auto",
+    workers: int | None = None,
 ) -> Settings:
-    """Settings for a model: its own device, the precision that was asked for, and a batch for that
-    device."""
+    """Settings for a model.
+
+    Args:
+        model: The model, which is on its device already.
+        batch: The batch size; None for a default.
+        precision: `auto`, `float32` or `bfloat16`.
+        workers: Threads that load images; None for a default.
+
+    Returns:
+        The model's own device, the precision that `auto` means on it, and a batch for it.
+    """
     try:
         device = torch.device(str(model.info.get("device")))
-    except RuntimeError:  # a model that does not compute on a torch device describes its own
+    except RuntimeError:
+        # A model that does not compute on a torch device describes its own in words.
         device = torch.device("cpu")
-    dual = not isinstance(model, PairScorer)
-    if batch is None and dual:  # a pair scorer has its own batch size
-        batch = _ON_A_GPU if device.type == "cuda" else DEFAULT
-    return Settings(device, chosen_precision(precision, device, dual), batch, workers)
+    is_dual = not isinstance(model, PairScorer)
+    if batch is None and is_dual:  # a pair scorer has its own batch size
+        batch = _BATCH_ON_GPU if device.type == "cuda" else DEFAULT
+    return Settings(device, chosen_precision(precision, device, is_dual), batch, workers)
 
 
 @dataclass(frozen=True)
 class TextNames:
-    """Names of the texts in `ids`, in their order. text: by content and tokens, for the cache.
-    tokens: by tokens only."""
+    """Names of texts."""
 
     ids: pa.Array
-    text: list[str]
-    tokens: list[str]
+    """The ids of the texts."""
+    by_content: list[str]
+    """A name of each text by its content and its tokens, for the cache."""
+    by_tokens: list[str]
+    """A name of each text by its tokens only: equal where the model sees no difference."""
 
 
 def text_names(model: Model, benchmark: Benchmark, needs: Needs) -> TextNames:
-    """Names of all texts that are needed.
+    """Name all texts that are needed.
 
     The tokens are part of a text's name in the cache: models with the same weights and different
     tokenizers may have the same key, and must not share results.
     """
-    names = TextNames(needs.texts, [], [])
+    by_content: list[str] = []
+    by_tokens: list[str] = []
     texts = words(benchmark, needs.texts)
-    for start in range(0, len(texts), _TOKENIZED):
-        part = texts[start : start + _TOKENIZED].to_pylist()
+    for start in range(0, len(texts), _TEXTS_AT_ONCE):
+        part = texts[start : start + _TEXTS_AT_ONCE].to_pylist()
         for text, row in zip(part, model.tokens(part), strict=True):
-            read = f"{row.dtype} {row.shape} ".encode() + row.tobytes()
-            names.tokens.append(hashlib.sha256(read).hexdigest()[:_DIGITS])
-            names.text.append(hashlib.sha256(text.encode() + b"\0" + read).hexdigest()[:_DIGITS])
-    return names
+            tokens = f"{row.dtype} {row.shape} ".encode() + row.tobytes()
+            by_tokens.append(_hash(tokens))
+            by_content.append(_hash(text.encode() + b"\0" + tokens))
+    return TextNames(needs.texts, by_content, by_tokens)
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:_NAME_DIGITS]
 
 
 def indistinct_texts(names: TextNames) -> dict[str, str]:
-    """Texts whose tokens equal those of an earlier text, because of truncation: {text_id: text_id
-    of the earlier text}."""
-    first: dict[str, int] = {}
-    original = [first.setdefault(read, row) for row, read in enumerate(names.tokens)]
-    return {
-        names.ids[row].as_py(): names.ids[of].as_py()
-        for row, of in enumerate(original)
-        if of != row
-    }
+    """Find texts whose tokens equal those of an earlier text, because of truncation.
+
+    Returns:
+        The id of the earlier text, by the text's id.
+    """
+    first_row: dict[str, int] = {}
+    earlier: dict[str, str] = {}
+    for row, tokens in enumerate(names.by_tokens):
+        first = first_row.setdefault(tokens, row)
+        if first != row:
+            earlier[names.ids[row].as_py()] = names.ids[first].as_py()
+    return earlier
 
 
 def describe_cost(model: Model, needs: Needs) -> str:
@@ -118,12 +170,14 @@ def describe_cost(model: Model, needs: Needs) -> str:
     cached."""
     if isinstance(model, PairScorer):
         pairs = needs.count()
-        if own := getattr(model, "describe_cost", None):
-            return str(own(pairs, len(needs.images)))
+        # A family may know its cost better, such as the tokens that an endpoint counts.
+        describe_own_cost = getattr(model, "describe_cost", None)
+        if describe_own_cost:
+            return str(describe_own_cost(pairs, len(needs.images)))
+        passes = "1 forward pass" if model.passes == 1 else f"{model.passes} forward passes"
         return (
-            f"{pairs:,} pairs of image and text to score, {model.passes} forward "
-            f"pass{'es' * (model.passes != 1)} "
-            f"each ({pairs * model.passes:,} forward passes, fewer where cached)."
+            f"{pairs:,} pairs of image and text to score, {passes} each "
+            f"({pairs * model.passes:,} forward passes, fewer where cached)."
         )
     images, texts = len(needs.images), len(needs.texts)
     return (

@@ -27,37 +27,40 @@ logger = logging.getLogger(__name__)
 EMBEDDINGS, SCORES = "embeddings", "scores"
 """Folders of the cache: vectors of images and texts, and of pairs (a number per channel), by the
 hashes of their contents."""
-_CHECK = 8
+_CHECKSUM_BYTES = 8
 """Bytes of the checksum after a vector."""
 
-_ASKED = 500
-"""Names in one query."""
+_NAMES_IN_QUERY = 500
+"""Names in one query; older versions of SQLite allow 999 variables."""
 
 T = TypeVar("T")
 Names = Callable[[np.ndarray], list[str]]
 """Returns the names of rows (an integer array)."""
 PARTS = ".parts"
 """Folder in a run's folder where each process writes its results."""
-_ROWS = 4096
+_ROWS_AT_ONCE = 4096
 """Rows whose names, or vectors by name, are in memory at once."""
 _PATIENCE = 1800.0
 """Seconds without a new result after which the main process stops waiting for the others."""
+_POLL_SECONDS = 0.2
+"""Seconds between two looks for the results of other processes."""
 
 
 @dataclass(frozen=True)
 class Process:
-    """One of the processes that share a run: its rank, and how many there are."""
+    """One of the processes that share a run."""
 
     rank: int = 0
+    """Number of the process, from 0."""
     count: int = 1
+    """Number of processes."""
 
     @classmethod
     def from_environment(cls) -> "Process":
         """Read RANK and WORLD_SIZE; without them there is one process. Raises UserError if they are
         not valid numbers."""
-        rank, count = (
-            os.environ.get(name, default) for name, default in (("RANK", "0"), ("WORLD_SIZE", "1"))
-        )
+        rank = os.environ.get("RANK", "0")
+        count = os.environ.get("WORLD_SIZE", "1")
         if not (rank.isdigit() and count.isdigit() and int(rank) < int(count)):
             raise UserError(
                 f"Expected RANK and WORLD_SIZE to be numbers, RANK the smaller, got '{rank}' and "
@@ -72,11 +75,16 @@ class Process:
 
 
 class Store(ABC, Generic[T]):
-    """Values by name in the SQLite file `path`, which threads may share. Each `put` is one
-    transaction, so a killed process loses at most one.
+    """Values by name in a SQLite file, which threads may share.
 
-    A damaged value counts as missing. Raises UserError when the file is damaged or the disk is
-    full.
+    Each `put` is one transaction, so a killed process loses at most one. A damaged value counts as
+    missing. Subclasses say how a value is written as bytes.
+
+    Args:
+        path: The file; it is created with its folders.
+
+    Raises:
+        UserError: The file is damaged, or the disk is full. All methods raise it.
     """
 
     def __init__(self, path: Path):
@@ -93,7 +101,7 @@ class Store(ABC, Generic[T]):
         """The bytes to store for a value."""
 
     @abstractmethod
-    def decode(self, name: str, kept: bytes) -> T | None:
+    def decode(self, name: str, stored: bytes) -> T | None:
         """The inverse of `encode`; None if the value is damaged."""
 
     def __enter__(self) -> Self:
@@ -104,25 +112,26 @@ class Store(ABC, Generic[T]):
 
     def get(self, names: Iterable[str]) -> dict[str, T]:
         """The stored values of these names; skips missing names."""
-        asked, found, damaged = list(dict.fromkeys(names)), dict[str, T](), 0
-        for start in range(0, len(asked), _ASKED):
-            part = asked[start : start + _ASKED]
+        distinct = list(dict.fromkeys(names))
+        values: dict[str, T] = {}
+        damaged = 0
+        for start in range(0, len(distinct), _NAMES_IN_QUERY):
+            part = distinct[start : start + _NAMES_IN_QUERY]
             query = f"SELECT name, value FROM rows WHERE name IN ({','.join('?' * len(part))})"
             with self._open() as database:
                 rows = database.execute(query, part).fetchall()
-            for name, kept in rows:
-                value = (
-                    self.decode(name, kept) if isinstance(kept, bytes) else None
-                )  # SQLite columns hold any type
+            for name, stored in rows:
+                # A column of SQLite holds any type, also where it was declared as BLOB.
+                value = self.decode(name, stored) if isinstance(stored, bytes) else None
                 if value is None:
                     damaged += 1
                 else:
-                    found[name] = value
+                    values[name] = value
         if damaged:
             logger.warning(
                 f"{damaged:,} entries of the cache {self._path} are damaged and are computed again."
             )
-        return found
+        return values
 
     def put(self, names: Iterable[str], values: Iterable[T]) -> None:
         """Store a value for each name."""
@@ -156,8 +165,13 @@ class VectorCache(Store[np.ndarray]):
 
     @classmethod
     def of_model(cls, kind: str, key: str, folder: Path | None) -> "VectorCache":
-        """The cache of a model for a kind of vectors, EMBEDDINGS or SCORES. folder: None for the
-        user's cache."""
+        """The cache of a model.
+
+        Args:
+            kind: EMBEDDINGS or SCORES.
+            key: The cache key of the model, which names the file.
+            folder: The folder of the file; None for the user's cache.
+        """
         return cls((folder or user_cache_path("jackalope") / kind) / f"{key}.sqlite")
 
     def encode(self, name: str, value: np.ndarray) -> bytes:
@@ -165,16 +179,18 @@ class VectorCache(Store[np.ndarray]):
         data = value.astype(np.float32).tobytes()
         return data + _checksum(name, data)
 
-    def decode(self, name: str, kept: bytes) -> np.ndarray | None:
+    def decode(self, name: str, stored: bytes) -> np.ndarray | None:
         """The vector; None if the checksum does not match."""
-        is_whole = len(kept) % 4 == 0 and kept[-_CHECK:] == _checksum(name, kept[:-_CHECK])
-        return np.frombuffer(kept[:-_CHECK], np.float32) if is_whole else None
+        data, checksum = stored[:-_CHECKSUM_BYTES], stored[-_CHECKSUM_BYTES:]
+        if len(stored) % 4 or checksum != _checksum(name, data):
+            return None
+        return np.frombuffer(data, np.float32)
 
 
 def _checksum(name: str, vector: bytes) -> bytes:
-    return hashlib.blake2b(
-        f"{len(name.encode())} {name}".encode() + vector, digest_size=_CHECK
-    ).digest()
+    """A checksum of a name and its vector. The length of the name keeps the two apart."""
+    data = f"{len(name.encode())} {name}".encode() + vector
+    return hashlib.blake2b(data, digest_size=_CHECKSUM_BYTES).digest()
 
 
 class VectorStore:
@@ -185,40 +201,48 @@ class VectorStore:
     run's folder, since several writers to one file are not safe on network disks; the main process
     gathers these files into the cache. A process that computes nothing creates no file, since the
     main process may have finished and removed the folder before it starts.
+
+    Args:
+        cache: The cache of all runs.
+        folder: The folder of the run.
+        kind: Names the files of the processes, such as "texts".
+        process: This process.
     """
 
-    def __init__(self, cache: VectorCache, folder: Path, kind: str, process: Process):
-        """`folder` is the run's; `kind` names its files, such as "texts"."""
-        self._cache, self._process = cache, process
-        self._run, self._folder, self._kind = folder, folder / PARTS, kind
-        self._own = (
-            cache if process.count == 1 else None
-        )  # its own file is created with its first vector
+    def __init__(self, cache: VectorCache, folder: Path, *, kind: str, process: Process):
+        self._cache = cache
+        self._run = folder
+        self._folder = folder / PARTS
+        self._kind = kind
+        self._process = process
+        # Where this process writes; one of several creates its own file with its first vector.
+        self._own = cache if process.count == 1 else None
 
     def __enter__(self) -> "VectorStore":
         return self
 
     def __exit__(self, *error: object) -> None:
-        for each in {self._cache, self._own or self._cache}:
-            each.__exit__(*error)
+        for store in {self._cache, self._own or self._cache}:
+            store.__exit__(*error)
 
     def known(self, names: Names, rows: np.ndarray) -> np.ndarray:
         """Whether any process has computed each of `rows`, bool (n,)."""
-        there = [np.zeros(0, bool)]
-        for some in _parts(rows):
-            part = names(some)
-            found = self.get(part)
-            there.append(np.array([name in found for name in part]))
-        return np.concatenate(there)
+        is_known = [np.zeros(0, bool)]
+        for part in _parts(rows):
+            part_names = names(part)
+            vectors = self.get(part_names)
+            is_known.append(np.array([name in vectors for name in part_names]))
+        return np.concatenate(is_known)
 
     def get(self, names: list[str]) -> dict[str, np.ndarray]:
         """The vectors of these names that any process has computed, float32 (d,) each."""
-        found = self._cache.get(names)
+        vectors = self._cache.get(names)
         for path in sorted(self._folder.glob(f"{self._kind}-*.sqlite")):
-            if missing := [name for name in names if name not in found]:
-                with VectorCache(path) as part:
-                    found |= part.get(missing)
-        return found
+            missing = [name for name in names if name not in vectors]
+            if missing:
+                with VectorCache(path) as file_of_process:
+                    vectors |= file_of_process.get(missing)
+        return vectors
 
     def put(self, names: Iterable[str], vectors: np.ndarray) -> None:
         """Store the vectors (n, d) of n names."""
@@ -228,42 +252,61 @@ class VectorStore:
 
     def gather(self, names: Names, total: int) -> np.ndarray:
         """Wait until rows 0 … total − 1 have vectors, and copy the vectors of other processes into
-        the cache. Only for the main process. Returns the vectors, float32 (total, d), mapped from
-        an unnamed file in the run's folder.
+        the cache. Only for the main process.
 
-        Raises UserError when the other processes have no new result for 30 minutes.
+        Returns:
+            The vectors, float32 (total, d), mapped from an unnamed file in the run's folder.
+
+        Raises:
+            UserError: The other processes have no new result for 30 minutes.
         """
         vectors = np.empty((total, 0), np.float32)
-        missing, since = np.arange(total), time.monotonic()
+        missing = np.arange(total)
+        last_result = time.monotonic()
         while len(missing):
-            left = []
-            for rows in _parts(missing):
-                part = names(rows)
-                found = self.get(part)
-                here = np.array([name in found for name in part])
-                if found:
-                    values = np.stack([found[name] for name in part if name in found])
-                    if not vectors.size:
-                        vectors = _mapped(self._run, (total, values.shape[1]))
-                    vectors[rows[here]] = values
-                left.append(rows[~here])
-            if sum(map(len, left)) < len(missing):
-                since = time.monotonic()
-            missing = np.concatenate(left)
-            if len(missing) and (self._process.count == 1 or time.monotonic() - since > _PATIENCE):
+            vectors, still_missing = self._collect(names, missing, vectors)
+            if len(still_missing) < len(missing):
+                last_result = time.monotonic()
+            missing = still_missing
+            if not len(missing):
+                break
+            # A single process has computed all that it could: nobody else will add to it.
+            if self._process.count == 1 or time.monotonic() - last_result > _PATIENCE:
                 raise UserError(
                     f"The other processes have not given {len(missing):,} of the {self._kind} for "
-                    f"{_PATIENCE / 60:.0f} "
-                    "minutes; run the same command again to continue."
+                    f"{_PATIENCE / 60:.0f} minutes; run the same command again to continue."
                 )
-            time.sleep(0.2 * bool(len(missing)))
+            time.sleep(_POLL_SECONDS)
         if self._folder.exists():
-            for rows in _parts(np.arange(total)):
-                part = names(rows)
-                kept = self._cache.get(part)
-                fresh = [place for place, name in enumerate(part) if name not in kept]
-                self._cache.put([part[place] for place in fresh], vectors[rows[fresh]])
+            self._copy_to_cache(names, vectors)
         return vectors
+
+    def _collect(
+        self, names: Names, rows: np.ndarray, vectors: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Fill in the vectors of rows as far as any process has computed them; returns the vectors,
+        and the rows that have none yet."""
+        missing = []
+        for part in _parts(rows):
+            part_names = names(part)
+            known = self.get(part_names)
+            is_known = np.array([name in known for name in part_names])
+            if known:
+                values = np.stack([known[name] for name in part_names if name in known])
+                if not vectors.size:
+                    # The width of the vectors is known from the first of them.
+                    vectors = _mapped(self._run, (len(vectors), values.shape[1]))
+                vectors[part[is_known]] = values
+            missing.append(part[~is_known])
+        return vectors, np.concatenate(missing)
+
+    def _copy_to_cache(self, names: Names, vectors: np.ndarray) -> None:
+        """Store the vectors that the cache lacks, so that later runs find them."""
+        for part in _parts(np.arange(len(vectors))):
+            part_names = names(part)
+            cached = self._cache.get(part_names)
+            new = [place for place, name in enumerate(part_names) if name not in cached]
+            self._cache.put([part_names[place] for place in new], vectors[part[new]])
 
 
 def _mapped(folder: Path, shape: tuple[int, int]) -> np.ndarray:
@@ -273,7 +316,7 @@ def _mapped(folder: Path, shape: tuple[int, int]) -> np.ndarray:
     later.
     """
     with tempfile.TemporaryFile(dir=folder) as file:
-        size = max(1, 4 * shape[0] * shape[1])
+        size = max(1, np.dtype(np.float32).itemsize * shape[0] * shape[1])
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, size)
         else:
@@ -282,9 +325,9 @@ def _mapped(folder: Path, shape: tuple[int, int]) -> np.ndarray:
 
 
 def _parts(rows: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield rows in chunks of _ROWS."""
-    for start in range(0, len(rows), _ROWS):
-        yield rows[start : start + _ROWS]
+    """Yield rows in chunks of _ROWS_AT_ONCE."""
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        yield rows[start : start + _ROWS_AT_ONCE]
 
 
 def remove_parts(folder: Path) -> None:

@@ -18,53 +18,77 @@ WRITTEN_AT_ONCE = 4096
 
 
 def write_scores(
-    out: Path, images: pa.Array, texts: pa.Array, scores: np.ndarray, channels: Sequence[str]
+    out: Path, images: pa.Array, texts: pa.Array, *, scores: np.ndarray, channels: Sequence[str]
 ) -> None:
-    """Write scores.parquet, one row per channel and pair, from the ids of n pairs and scores,
-    float32 (n, channels).
+    """Write scores.parquet, one row per channel and pair.
 
     Scores that are not finite are written as null, with the reason in the column `unscored`.
+
+    Args:
+        out: The folder of the run.
+        images: The image id of each of n pairs.
+        texts: The text id of each pair.
+        scores: float32 (n, channels).
+        channels: The names of the channels.
     """
     values = scores.T.reshape(-1).astype(np.float32)
-    unscored = ~np.isfinite(values)
+    is_unscored = ~np.isfinite(values)
+    channel_columns = [
+        pa.repeat(pa.scalar(channel, pa.string()), len(images)) for channel in channels
+    ]
     columns = {
         "image_id": pa.chunked_array([images] * len(channels), pa.string()),
         "text_id": pa.chunked_array([texts] * len(channels), pa.string()),
-        "channel": pa.chunked_array(
-            [pa.repeat(pa.scalar(channel, pa.string()), len(images)) for channel in channels]
-        ),
-        "score": pa.array(values, mask=unscored),
-        "unscored": pc.if_else(pa.array(unscored), NOT_A_NUMBER, pa.scalar(None, pa.string())),
+        "channel": pa.chunked_array(channel_columns),
+        "score": pa.array(values, mask=is_unscored),
+        "unscored": pc.if_else(pa.array(is_unscored), NOT_A_NUMBER, pa.scalar(None, pa.string())),
     }
     write_table(out / "scores.parquet", pa.table(columns, schema=SCORES), SCORES)
 
 
 def write_matrix(path: Path, array: np.ndarray, rows: np.ndarray | None = None) -> None:
-    """Write a matrix, or some of its rows, as float32 in chunks. The write is atomic."""
+    """Write a matrix as a .npy file of float32, in chunks. The write is atomic.
+
+    Args:
+        path: The file.
+        array: The matrix; it may be mapped from a file.
+        rows: The rows to write, which may repeat; None for all.
+    """
     rows = np.arange(len(array)) if rows is None else rows
     path.parent.mkdir(exist_ok=True)
     with draft_of(path) as draft, draft.open("wb") as file:
         header = {"descr": "<f4", "fortran_order": False, "shape": (len(rows), array.shape[1])}
         np.lib.format.write_array_header_1_0(file, header)
         for start in range(0, len(rows), WRITTEN_AT_ONCE):
-            file.write(
-                np.ascontiguousarray(
-                    array[rows[start : start + WRITTEN_AT_ONCE]], np.float32
-                ).tobytes()
-            )
+            chunk = array[rows[start : start + WRITTEN_AT_ONCE]]
+            file.write(np.ascontiguousarray(chunk, np.float32).tobytes())
 
 
-EMBEDDINGS = ("images", "texts")
+IMAGE_SIDE, TEXT_SIDE = "images", "texts"
+POOL_SIDES = (IMAGE_SIDE, TEXT_SIDE)
 """The two sides of a pool; a dual encoder stores embeddings for each."""
 
 
-def pool_path(folder: Path, pool: str, channel: str = "", number: int = 0, of: str = "") -> Path:
-    """The file of a pool's scores, float32 (images, texts), for a channel and its number among the
-    model's channels.
+def pool_path(
+    folder: Path, pool: str, *, channel: str = "", number: int = 0, side: str = ""
+) -> Path:
+    """The file of a pool's scores, float32 (images, texts), or of the embeddings of one side.
 
-    of: one of EMBEDDINGS, for the embeddings of that side, float32 (n, d). Raises UserError unless
-        the names are plain.
+    Args:
+        folder: The folder of the run.
+        pool: The name of the pool.
+        channel: The channel of the scores.
+        number: The channel's number among the model's; the first one is not in the file's name.
+        side: One of POOL_SIDES for embeddings, float32 (n, d); "" for scores.
+
+    Raises:
+        UserError: The pool or the channel has a name that cannot name a file.
+
+    >>> pool_path(Path("run"), "grid", channel="itc", number=1).as_posix()
+    'run/pools/grid.itc.npy'
     """
     name = check_name(pool, "pool's name")
-    part = of or (check_name(channel, "channel") if number else "")
+    part = side
+    if not side and number:
+        part = check_name(channel, "channel")
     return folder / "pools" / (f"{name}.{part}.npy" if part else f"{name}.npy")

@@ -1,7 +1,7 @@
 """A mean over blocks from one value for each run: Student's t over blocks.
 
-For numbers that are no mean over items (coefficients of a regression, means over categories); means
-over items are analysed item by item (runs.py). It takes blocks as independent draws.
+For numbers that are not means over items (coefficients of a regression, means over categories);
+means over items are analysed item by item (runs.py). It takes blocks as independent draws.
 """
 
 from collections.abc import Sequence
@@ -13,12 +13,14 @@ from scipy import stats
 
 @dataclass(frozen=True)
 class Spread:
-    """The sample standard deviation, minimum and maximum of several values; nan for a single
-    value."""
+    """How far several values spread; nan for a single value."""
 
     sd: float
+    """The sample standard deviation."""
     least: float
+    """The smallest value."""
     greatest: float
+    """The largest value."""
 
 
 @dataclass(frozen=True)
@@ -26,9 +28,11 @@ class BlockMean:
     """A mean over blocks of the mean over the runs of each block."""
 
     value: float
+    """The mean."""
     low: float
+    """Lower end of the interval; nan for one block, and for blocks that all agree."""
     high: float
-    """The interval; nan for one block, and for blocks that all agree."""
+    """Its upper end."""
     error: float
     """The standard error; nan for one block."""
     freedom: int
@@ -40,32 +44,52 @@ class BlockMean:
     blocks."""
 
     def p(self, null: float) -> float:
-        """Two-sided p against a mean of `null`; nan for one block."""
+        """Two-sided p.
+
+        Args:
+            null: the mean under the null hypothesis.
+
+        Returns:
+            p in 0..1; nan for one block, and for blocks that all agree.
+
+        Example:
+            >>> round(block_mean([1.0, 3.0], ["a", "b"], 0.95).p(0.0), 3)
+            0.295
+        """
         if not self.error > 0:
             return np.nan
         return float(2 * stats.t.sf(abs(self.value - null) / self.error, self.freedom))
 
 
-ALONE = Spread(np.nan, np.nan, np.nan)
+NO_SPREAD = Spread(np.nan, np.nan, np.nan)
+"""The spread of a single value."""
 
 
 def block_mean(values: Sequence[float], blocks: Sequence[str], level: float) -> BlockMean:
-    """The mean over blocks of values (r,) of r runs, with the interval of `level` (0..1).
+    """The mean over blocks of the values of runs. Blocks count equally, and so do the runs of a
+    block.
 
-    blocks: (r,) the block of each run. Blocks count equally, and so do the runs of a block.
+    Args:
+        values: (r,) of the runs.
+        blocks: (r,) the block of each run.
+        level: of the interval, in 0..1.
 
-    >>> mean = block_mean([1.0, 3.0, 4.0], ["a", "a", "b"], 0.95)
-    >>> mean.value, mean.freedom
-    (3.0, 1)
+    Returns:
+        The mean, with its interval and spreads.
+
+    Example:
+        >>> mean = block_mean([1.0, 3.0, 4.0], ["a", "a", "b"], 0.95)
+        >>> mean.value, mean.freedom
+        (3.0, 1)
     """
     value = np.asarray(values, dtype=float)
-    code = np.unique(np.asarray(blocks, dtype=str), return_inverse=True)[1].reshape(-1)
-    size = np.bincount(code)
-    n_blocks, n_runs = len(size), len(value)
-    means = np.bincount(code, weights=value) / size
+    block = np.unique(np.asarray(blocks, dtype=str), return_inverse=True)[1].reshape(-1)
+    runs_of_block = np.bincount(block)
+    n_blocks, n_runs = len(runs_of_block), len(value)
+    means = np.bincount(block, weights=value) / runs_of_block
     mean = float(means.mean())
-    residual = value - means[code]
-    over_blocks, over_runs = ALONE, ALONE
+
+    over_blocks = over_runs = NO_SPREAD
     error = reach = np.nan
     if n_blocks > 1:
         sd = float(means.std(ddof=1))
@@ -76,7 +100,8 @@ def block_mean(values: Sequence[float], blocks: Sequence[str], level: float) -> 
         if sd > 0:
             reach = float(stats.t.ppf((1 + level) / 2, n_blocks - 1)) * error
     if n_runs > n_blocks:
+        residual = value - means[block]
         sd_runs = float(np.sqrt(np.square(residual).sum() / (n_runs - n_blocks)))
-        around = mean + residual
-        over_runs = Spread(sd_runs, float(around.min()), float(around.max()))
+        around_mean = mean + residual
+        over_runs = Spread(sd_runs, float(around_mean.min()), float(around_mean.max()))
     return BlockMean(mean, mean - reach, mean + reach, error, n_blocks - 1, over_blocks, over_runs)

@@ -16,6 +16,7 @@ from generator.base.clusters import Clusters
 from generator.base.crossed import CrossedMeans, Estimates
 
 LEVEL = 0.95
+"""The usual level of intervals."""
 SMALLEST_P = 0.0005
 """Smaller p-values are reported as this one: the approximation is poor in the far tails."""
 THIS_VOCABULARY, WIDER = "this vocabulary", "values and objects like these"
@@ -26,33 +27,51 @@ THIS_MODEL, NEW_TRAININGS = "this model", "new trainings"
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value and its intervals, in the unit of the outcomes, nan for none."""
+    """A value and its intervals, in the unit of the outcomes; nan where there is none."""
 
     value: float
+    """The mean or the difference."""
     low: float
+    """Lower end of the interval about this vocabulary."""
     high: float
+    """Its upper end."""
     n_items: int
+    """The number of items."""
     n_clusters: int
+    """The number of clusters of the items."""
     low_fixed: float = np.nan
+    """Lower end of the interval that holds bindings and clusters fixed."""
     high_fixed: float = np.nan
+    """Its upper end."""
     low_wider: float = np.nan
+    """Lower end of the interval about values and objects like these."""
     high_wider: float = np.nan
+    """Its upper end."""
     p: float = np.nan
     """Two-sided, for the claim about this vocabulary: of a share against its chance, of a
-    difference against 0; nan for none."""
+    difference against 0."""
     speaks_of: str = ""
     """What `low` and `high` speak of, in words."""
 
     def moved(
         self, move: Callable[[float, float], tuple[float, float]], **changes: float
     ) -> "Estimate":
-        """A copy with `move` applied to every interval, and with other `changes`."""
+        """A copy with other intervals.
+
+        Args:
+            move: gives the new ends of an interval from its ends.
+            changes: other fields and their new values.
+
+        Returns:
+            The copy.
+        """
         for low, high in INTERVALS:
             changes[low], changes[high] = move(getattr(self, low), getattr(self, high))
         return replace(self, **changes)  # type: ignore[arg-type]
 
 
 INTERVALS = (("low", "high"), ("low_fixed", "high_fixed"), ("low_wider", "high_wider"))
+"""The fields of `Estimate` that are the ends of an interval."""
 NOTHING = Estimate(np.nan, np.nan, np.nan, 0, 0)
 """The estimate for an empty set of items."""
 Grouping = Clusters | np.ndarray
@@ -60,12 +79,19 @@ Grouping = Clusters | np.ndarray
 
 
 def speaks_of(clusters: Clusters, finite_bindings: bool = False, models: str = THIS_MODEL) -> str:
-    """What the intervals of these items speak of, in words.
+    """What the intervals of some items speak of, in words.
 
     Args:
         clusters: what the items share.
-        finite_bindings: see `CrossedMeans`.
+        finite_bindings: as in `CrossedMeans`.
         models: THIS_MODEL or NEW_TRAININGS.
+
+    Returns:
+        A phrase.
+
+    Example:
+        >>> speaks_of(Clusters.of(["x", "y"], ["red:cube", "blue:ball"]))
+        'this vocabulary (2 values, 2 objects); bindings like these; this model'
     """
     named = clusters.bindings_named
     if not named:
@@ -79,7 +105,21 @@ def speaks_of(clusters: Clusters, finite_bindings: bool = False, models: str = T
 
 
 def cluster_mean(outcomes: np.ndarray, clusters: Grouping, level: float = LEVEL) -> Estimate:
-    """The mean of outcomes (n,) in 0..1 over items (micro), with intervals of `level` in 0..1."""
+    """The mean of shares over items.
+
+    Args:
+        outcomes: (n,) in 0..1.
+        clusters: what the items share.
+        level: of the intervals, in 0..1.
+
+    Returns:
+        The mean with its intervals.
+
+    Example:
+        >>> mean = cluster_mean(np.array([1, 1, 0, 1]), np.array(["a", "b", "c", "d"]))
+        >>> mean.value, mean.low < 0.75 < mean.high
+        (0.75, True)
+    """
     return cluster_means(outcomes[:, None], clusters, level)[0]
 
 
@@ -87,11 +127,12 @@ def cluster_means(
     outcomes: np.ndarray,
     clusters: Grouping,
     level: float = LEVEL,
+    *,
     shares: Sequence[bool] | None = None,
     chance: Sequence[float] | None = None,
     weights: np.ndarray | None = None,
 ) -> list[Estimate]:
-    """The mean of each column of outcomes (n, k), with its intervals.
+    """The mean of each column of outcomes, with its intervals.
 
     Args:
         outcomes: (n, k).
@@ -99,53 +140,64 @@ def cluster_means(
         level: of the intervals, in 0..1.
         shares: (k,) which columns are in 0..1; all by default. Other columns have no interval if
             nothing varies.
-        chance: (k,) the chance values of shares, for p.
+        chance: (k,) the chance values of shares, for p; None: no p.
         weights: (n,) with sum 1; equal by default.
+
+    Returns:
+        An estimate for each column.
+
+    Example:
+        >>> both = cluster_means(np.array([[1, 0], [1, 1]]), np.array(["a", "b"]))
+        >>> [mean.value for mean in both]
+        [1.0, 0.5]
     """
     if len(outcomes) == 0:
         return [NOTHING] * outcomes.shape[1]
-    clusters = clusters if isinstance(clusters, Clusters) else Clusters.of(clusters)
-    means, of_images = CrossedMeans(clusters, weights), CrossedMeans(clusters.images(), weights)
-    population, n_clusters = speaks_of(clusters), len(np.unique(clusters.codes))
-    found = []
+    if not isinstance(clusters, Clusters):
+        clusters = Clusters.of(clusters)
+    means = CrossedMeans(clusters, weights)
+    means_of_images = CrossedMeans(clusters.images(), weights)
+    population = speaks_of(clusters)
+    estimates = []
     for i, column in enumerate(outcomes.T.astype(float)):
         share = shares is None or bool(shares[i])
-        null = (np.nan if chance is None else chance[i]) if share else 0.0
-        estimates = means.estimate(column, share)
+        null = 0.0
+        if share:
+            null = np.nan if chance is None else chance[i]
+        estimate = from_estimates(means.estimate(column, share=share), clusters, level, null)
         if share and weights is None:
-            fixed = _binomial(column, clusters, level)
+            low, high = _binomial_interval(column, clusters, level)
         else:
-            fixed = of_images.estimate(column, share).vocabulary.interval(level)
-        estimate = from_estimates(estimates, clusters, level, null)
-        found.append(
-            replace(
-                estimate,
-                low_fixed=fixed[0],
-                high_fixed=fixed[1],
-                n_clusters=n_clusters,
-                speaks_of=population,
-            )
-        )
-    return found
+            low, high = means_of_images.estimate(column, share=share).vocabulary.interval(level)
+        estimates.append(replace(estimate, low_fixed=low, high_fixed=high, speaks_of=population))
+    return estimates
 
 
 def from_estimates(estimates: Estimates, clusters: Clusters, level: float, null: float) -> Estimate:
-    """The intervals of both claims, and p against `null`. Without names of bindings there is no
-    wider claim."""
-    value = estimates.vocabulary.value
+    """The intervals of both claims.
+
+    Args:
+        estimates: of a mean.
+        clusters: what its items share. Without names of bindings there is no wider claim.
+        level: of the intervals, in 0..1.
+        null: the value that p is against; nan for no p.
+
+    Returns:
+        An estimate without `low_fixed`, `high_fixed` and `speaks_of`.
+    """
     low, high = estimates.vocabulary.interval(level)
-    wider = (
-        estimates.like_these.interval(level) if clusters.levels()["values"] else (np.nan, np.nan)
-    )
+    low_wider = high_wider = np.nan
+    if clusters.levels()["values"]:
+        low_wider, high_wider = estimates.like_these.interval(level)
     p = estimates.vocabulary.p(null) if np.isfinite(null) else np.nan
     return Estimate(
-        value,
+        estimates.vocabulary.value,
         low,
         high,
         len(clusters),
         len(np.unique(clusters.codes)),
-        low_wider=wider[0],
-        high_wider=wider[1],
+        low_wider=low_wider,
+        high_wider=high_wider,
         p=max(SMALLEST_P, p) if np.isfinite(p) else np.nan,
     )
 
@@ -157,28 +209,56 @@ def parts_differences(
     clusters: Clusters,
     level: float = LEVEL,
 ) -> list[Estimate]:
-    """For each column of outcomes (n, k), the mean over the part `first` minus the mean over the
-    part `second`. The parts may share items, scenes and clusters; shared effects move both means.
+    """The mean over one part of the items less the mean over another.
 
-    first, second: bool (n,), together all items. The interval is Student's t over each item's
-    influence on the
-    difference: its deviation from the mean of its part, divided by the part's share. No interval if
-    nothing varies.
+    The parts may share items, scenes and clusters; effects that they share move both means. The
+    interval is Student's t over the influence of each item on the difference: its deviation from
+    the mean of its part, divided by the part's share of the items.
+
+    Args:
+        outcomes: (n, k).
+        first: bool (n,) the first part. Together the parts are all items.
+        second: bool (n,) the second part.
+        clusters: what the items share.
+        level: of the intervals, in 0..1.
+
+    Returns:
+        An estimate for each column; without interval if nothing varies.
     """
-    influence, value = np.zeros(outcomes.shape), np.zeros(outcomes.shape[1])
+    influence = np.zeros(outcomes.shape)
+    value = np.zeros(outcomes.shape[1])
     for part, sign in ((first, 1), (second, -1)):
         mean = outcomes[part].mean(axis=0)
         influence += sign * part[:, None] * (outcomes - mean) * len(part) / part.sum()
         value += sign * mean
-    estimates = cluster_means(influence + value, clusters, level, [False] * len(value))
-    return [replace(each, value=float(exact)) for each, exact in zip(estimates, value, strict=True)]
+    estimates = cluster_means(influence + value, clusters, level, shares=[False] * len(value))
+    # The mean of the influences is the value but for rounding.
+    return [
+        replace(estimate, value=float(exact))
+        for estimate, exact in zip(estimates, value, strict=True)
+    ]
 
 
 def difference_of_means(
     first: np.ndarray, second: np.ndarray, clusters: Grouping, level: float = LEVEL
 ) -> Estimate:
-    """The difference of the means of two outcomes (n,) in 0..1 on the same items; its interval is
-    combined from both means' intervals."""
+    """The difference of the means of two outcomes on the same items, from both means' intervals.
+
+    Args:
+        first: (n,) outcomes in 0..1.
+        second: (n,) outcomes in 0..1.
+        clusters: what the items share.
+        level: of the intervals, in 0..1.
+
+    Returns:
+        first − second.
+
+    Example:
+        >>> ones, names = np.ones(20), np.arange(20)
+        >>> difference = difference_of_means(ones, ones, names)
+        >>> difference.value, difference.low < 0 < difference.high
+        (0.0, True)
+    """
     a, b = cluster_means(np.stack([first, second], axis=1), clusters, level)
     return subtract(a, b, a.n_items, a.n_clusters, level)
 
@@ -186,29 +266,55 @@ def difference_of_means(
 def subtract(
     a: Estimate, b: Estimate, n_items: int, n_clusters: int, level: float = LEVEL
 ) -> Estimate:
-    """The difference a − b; its intervals are combined from the intervals of a and b (Newcombe
-    1998, method 10), p comes from the interval."""
+    """The difference a − b. Its intervals are combined from those of a and b (Newcombe 1998, method
+    10), and p comes from the interval.
+
+    Args:
+        a: an estimate.
+        b: another, of independent items or of the same.
+        n_items: the number of items of both.
+        n_clusters: the number of clusters of both.
+        level: of the intervals, in 0..1.
+
+    Returns:
+        The difference; nan where a or b is.
+
+    Example:
+        >>> b = Estimate(0.5, 0.4, 0.6, 9, 9)
+        >>> difference = subtract(Estimate(0.8, 0.7, 0.9, 9, 9), b, 18, 18)
+        >>> round(difference.value, 3), round(difference.low, 3), round(difference.high, 3)
+        (0.3, 0.159, 0.441)
+    """
     value = a.value - b.value
     ends = {}
     for low, high in INTERVALS:
         below = np.hypot(a.value - getattr(a, low), getattr(b, high) - b.value)
         above = np.hypot(getattr(a, high) - a.value, b.value - getattr(b, low))
-        ends[low], ends[high] = value - float(below), value + float(above)
+        ends[low] = value - float(below)
+        ends[high] = value + float(above)
     p = p_from_interval(value, ends["low"], ends["high"], level, n_clusters - 2)
-    population = (
-        a.speaks_of if a.speaks_of == b.speaks_of else f"{a.speaks_of}, against {b.speaks_of}"
-    )
+    population = a.speaks_of
+    if a.speaks_of != b.speaks_of:
+        population = f"{a.speaks_of}, against {b.speaks_of}"
     return Estimate(
         value, n_items=n_items, n_clusters=n_clusters, p=p, speaks_of=population, **ends
     )
 
 
 def scaled(estimate: Estimate, factor: float) -> Estimate:
-    """A difference and its intervals times a known factor ≥ 0; p does not change.
+    """A difference and its intervals times a known factor; p does not change.
 
-    >>> half = scaled(Estimate(0.4, 0.2, 0.6, 10, 5, p=0.01), 0.5)
-    >>> half.value, half.low, half.high, half.p
-    (0.2, 0.1, 0.3, 0.01)
+    Args:
+        estimate: the difference.
+        factor: at least 0.
+
+    Returns:
+        The scaled difference.
+
+    Example:
+        >>> half = scaled(Estimate(0.4, 0.2, 0.6, 10, 5, p=0.01), 0.5)
+        >>> half.value, half.low, half.high, half.p
+        (0.2, 0.1, 0.3, 0.01)
     """
     return estimate.moved(
         lambda low, high: (factor * low, factor * high), value=factor * estimate.value
@@ -216,10 +322,22 @@ def scaled(estimate: Estimate, factor: float) -> Estimate:
 
 
 def p_from_interval(value: float, low: float, high: float, level: float, freedom: float) -> float:
-    """The p-value against 0 of a value with an interval, which is read as Student's t; nan for nan.
+    """The p-value against 0 of a value with an interval, which is read as Student's t. The interval
+    ends at 0 if p is 1 − level.
 
-    The interval ends at 0 if p is 1 − level. freedom: degrees of freedom; values below 1 count as
-    1.
+    Args:
+        value: the value.
+        low: lower end of its interval.
+        high: upper end.
+        level: of the interval, in 0..1.
+        freedom: degrees of freedom; values below 1 count as 1.
+
+    Returns:
+        p, at least SMALLEST_P; nan for a value or an interval that is nan.
+
+    Example:
+        >>> round(p_from_interval(0.1, 0.0, 0.2, 0.95, 7), 3)
+        0.05
     """
     half = value - low if value > 0 else high - value
     if not np.isfinite(half) or half <= 0:
@@ -229,16 +347,23 @@ def p_from_interval(value: float, low: float, high: float, level: float, freedom
     return max(SMALLEST_P, float(2 * stats.t.sf(t, freedom)))
 
 
-def _binomial(outcomes: np.ndarray, clusters: Clusters, level: float) -> tuple[float, float]:
-    """The exact binomial interval (Clopper and Pearson 1934). Trials: the effective number of
-    items, given how much the items of a scene agree; the number of scenes if all outcomes are
-    equal."""
+def _binomial_interval(
+    outcomes: np.ndarray, clusters: Clusters, level: float
+) -> tuple[float, float]:
+    """The exact binomial interval (Clopper and Pearson 1934).
+
+    Trials are the effective number of items, given how much the items of a scene agree; the number
+    of scenes if all outcomes are equal.
+    """
     from statsmodels.stats.proportion import proportion_confint
 
-    n, value = len(outcomes), outcomes.mean()
+    value = outcomes.mean()
     residuals = outcomes - value
     total = np.square(residuals).sum()
-    by_scene = np.square(np.bincount(clusters.scenes, weights=residuals)).sum()
-    trials = n / max(1, by_scene / total) if total > 0 else len(np.unique(clusters.scenes))
+    if total > 0:
+        by_scene = np.square(np.bincount(clusters.scenes, weights=residuals)).sum()
+        trials = len(outcomes) / max(1, by_scene / total)
+    else:
+        trials = len(np.unique(clusters.scenes))
     low, high = proportion_confint(value * trials, trials, alpha=1 - level, method="beta")
     return min(float(low), value), max(float(high), value)

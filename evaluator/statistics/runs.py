@@ -25,6 +25,7 @@ from evaluator.statistics.intervals import (
     speaks_of,
     subtract,
 )
+from evaluator.statistics.sign_test import sharpen
 from generator.base.clusters import Clusters
 from generator.base.crossed import OF_CROSSOVERS, OF_SHARES, CrossedMeans, Prior
 
@@ -53,7 +54,14 @@ class RunItems:
     """(n,) the outcome; no nan."""
 
     def take(self, rows: np.ndarray) -> "RunItems":
-        """The items at these row numbers, or of this mask (n,)."""
+        """Some of the items.
+
+        Args:
+            rows: their row numbers, or a mask (n,).
+
+        Returns:
+            The same run with these items.
+        """
         return replace(
             self,
             scene=self.scene[rows],
@@ -64,13 +72,20 @@ class RunItems:
 
 
 def replicated(runs: Sequence[RunItems]) -> bool:
-    """Whether the effects of bindings within a training can be told from those of bindings: every
-    block has two trainings, or the model was not trained here."""
+    """Whether the effects of bindings within a training can be told from those of bindings.
+
+    Args:
+        runs: the runs of one model.
+
+    Returns:
+        Whether every block has two trainings, or the model was not trained here.
+    """
+    if all(run.training == "" for run in runs):
+        return True
     trainings: dict[str, set[str]] = {}
     for run in runs:
         trainings.setdefault(run.block, set()).add(run.training)
-    untrained = all(run.training == "" for run in runs)
-    return untrained or min(map(len, trainings.values())) > 1
+    return min(map(len, trainings.values())) > 1
 
 
 def mean_over_runs(
@@ -88,31 +103,24 @@ def mean_over_runs(
         runs: their items; at least one item each.
         level: of the intervals, in 0..1.
         vocabulary: the number of values and of objects; None: those that the items name.
-        share: outcomes are in 0..1, and the interval is in logits.
+        share: whether outcomes are in 0..1 and the interval is made in logits.
         null: the value that p is against; nan for no p.
         prior: the guesses of variances for this kind of outcome.
+
+    Returns:
+        The mean with its intervals.
     """
-    weights = np.concatenate(
-        [
-            np.full(len(run.outcome), weight / len(run.outcome))
-            for run, weight in zip(runs, run_weights(runs), strict=True)
-        ]
-    )
-    clusters = Clusters.of(
-        np.concatenate([run.cluster for run in runs]),
-        np.concatenate([run.bindings for run in runs]),
-        np.concatenate([run.scene for run in runs]),
-        np.concatenate([np.full(len(run.outcome), run.training, dtype=object) for run in runs]),
-        vocabulary,
-    )
+    clusters = _clusters_of(runs, vocabulary)
+    weights = []
+    for run, weight in zip(runs, run_weights(runs), strict=True):
+        weights.append(np.full(len(run.outcome), weight / len(run.outcome)))
     finite = replicated(runs)
-    means = CrossedMeans(clusters, weights, finite_bindings=finite, prior=prior)
-    estimates = means.estimate(np.concatenate([run.outcome for run in runs]), share)
-    models = NEW_TRAININGS if len({run.training for run in runs}) > 1 else THIS_MODEL
-    return replace(
-        from_estimates(estimates, clusters, level, null),
-        speaks_of=speaks_of(clusters, finite, models),
-    )
+    means = CrossedMeans(clusters, np.concatenate(weights), finite_bindings=finite, prior=prior)
+    outcomes = np.concatenate([run.outcome for run in runs])
+    estimate = from_estimates(means.estimate(outcomes, share=share), clusters, level, null)
+    several_trainings = len({run.training for run in runs}) > 1
+    models = NEW_TRAININGS if several_trainings else THIS_MODEL
+    return replace(estimate, speaks_of=speaks_of(clusters, finite, models))
 
 
 def gap_over_runs(
@@ -121,30 +129,43 @@ def gap_over_runs(
     level: float = LEVEL,
     vocabulary: tuple[int, int] | None = None,
 ) -> tuple[Estimate, bool]:
-    """The difference of two splits over all runs, and whether it is over the same images.
+    """The difference of two splits over all runs.
 
-    sides: the items of the first and of the second split in each run.
+    Splits that share clusters within each run are compared item by item (`influences`), and splits
+    that share images over the runs image by image (`crossover`). Other splits are independent, and
+    their two intervals are combined. So they are where nothing varies within a split.
+
+    Args:
+        sides: the items of the first and of the second split in each run.
+        level: of the intervals, in 0..1.
+        vocabulary: the number of values and of objects; None: those that the items name.
+
+    Returns:
+        The difference, and whether it is over the same images.
     """
-    within = [influences(first, second) for first, second in sides]
-    if all(part is not None for part in within):
-        parts = [part for part in within if part is not None]
-        return mean_over_runs(
-            parts, level=level, vocabulary=vocabulary, share=False, null=0.0
-        ), False
     first, second = [side[0] for side in sides], [side[1] for side in sides]
-    differences = crossover(first, second)
+    over_items = [influences(*side) for side in sides]
+    over_images = None
+    if all(influence is not None for influence in over_items):
+        differences: list[RunItems] | None = [run for run in over_items if run is not None]
+        prior = OF_SHARES
+    else:
+        differences = over_images = crossover(first, second)
+        prior = OF_CROSSOVERS
+    same_images = over_images is not None
     if differences is not None:
         estimate = mean_over_runs(
-            differences,
-            level=level,
-            vocabulary=vocabulary,
-            share=False,
-            null=0.0,
-            prior=OF_CROSSOVERS,
+            differences, level=level, vocabulary=vocabulary, share=False, null=0.0, prior=prior
         )
-        return estimate, True
+        if np.isfinite(estimate.low):
+            return estimate, same_images
     a, b = (mean_over_runs(side, level=level, vocabulary=vocabulary) for side in (first, second))
-    return subtract(a, b, a.n_items + b.n_items, a.n_clusters + b.n_clusters, level), False
+    items = a.n_items + b.n_items
+    combined = subtract(a, b, items, a.n_clusters + b.n_clusters, level)
+    if differences is not None:
+        clusters = _clusters_of(differences, vocabulary)
+        combined = sharpen(combined, clusters, level)
+    return combined, same_images
 
 
 def crossover(first: Sequence[RunItems], second: Sequence[RunItems]) -> list[RunItems] | None:
@@ -156,33 +177,45 @@ def crossover(first: Sequence[RunItems], second: Sequence[RunItems]) -> list[Run
     cancels too (difference in differences). These deviations have the mean 0 over all runs of
     `second`, so they change the variance and not the mean.
 
-    Returns None unless nearly all scenes of `second` are in `first`: then the gap is not one over
-    the same images.
+    Args:
+        first: the runs of one split, such as `seen`.
+        second: the runs of another, such as `unseen`.
+
+    Returns:
+        The runs of `second` with differences as outcomes; None unless nearly all their scenes are
+        in `first`: then the gap is not one over the same images.
     """
-    scenes, code = np.unique(
-        np.concatenate([run.scene for run in first]).astype(str), return_inverse=True
-    )
-    total = np.bincount(code, weights=np.concatenate([run.outcome for run in first]))
-    mean_of = dict(zip(scenes.tolist(), (total / np.bincount(code)).tolist(), strict=True))
-    deviation_of = {
-        (run.block, run.training): float(
-            np.mean(run.outcome - [mean_of[str(scene)] for scene in run.scene])
-        )
-        for run in first
-        if len(run.outcome)
-    }
+    # The mean outcome of each scene over all runs of the first split.
+    all_scenes = np.concatenate([run.scene for run in first]).astype(str)
+    all_outcomes = np.concatenate([run.outcome for run in first])
+    scenes, code = np.unique(all_scenes, return_inverse=True)
+    means = np.bincount(code, weights=all_outcomes) / np.bincount(code)
+    mean_of_scene = dict(zip(scenes.tolist(), means.tolist(), strict=True))
+
+    # How much better than the others each training is on the first split.
+    deviation_of_run = {}
+    for run in first:
+        if len(run.outcome):
+            scene_means = np.array([mean_of_scene[str(scene)] for scene in run.scene])
+            deviation = float(np.mean(run.outcome - scene_means))
+            deviation_of_run[run.block, run.training] = deviation
+
     differences = []
-    kept_items = items = 0
+    shared_items = items = 0
     for run in second:
-        of_first = np.array([mean_of.get(str(scene), np.nan) for scene in run.scene])
-        inside = np.isfinite(of_first)
-        kept_items += int(inside.sum())
-        items += len(inside)
-        if inside.any():
-            differences.append(replace(run.take(inside), outcome=(of_first - run.outcome)[inside]))
-    if kept_items < _SAME_IMAGES * items:
+        scene_means = np.array([mean_of_scene.get(str(scene), np.nan) for scene in run.scene])
+        is_shared = np.isfinite(scene_means)
+        shared_items += int(is_shared.sum())
+        items += len(is_shared)
+        if is_shared.any():
+            outcome = (scene_means - run.outcome)[is_shared]
+            differences.append(replace(run.take(is_shared), outcome=outcome))
+    if shared_items < _SAME_IMAGES * items:
         return None
-    deviations = np.array([deviation_of.get((run.block, run.training), 0.0) for run in differences])
+
+    deviations = np.array(
+        [deviation_of_run.get((run.block, run.training), 0.0) for run in differences]
+    )
     deviations -= deviations @ run_weights(differences)
     return [
         replace(run, outcome=run.outcome + deviation)
@@ -191,8 +224,14 @@ def crossover(first: Sequence[RunItems], second: Sequence[RunItems]) -> list[Run
 
 
 def run_weights(runs: Sequence[RunItems]) -> np.ndarray:
-    """The weight (runs,) of each run in the mean: blocks count equally, and so do the trainings of
-    a block."""
+    """The weight of each run in the mean: blocks count equally, and so do the trainings of a block.
+
+    Args:
+        runs: the runs of one model.
+
+    Returns:
+        (runs,) with sum 1.
+    """
     blocks, block, trainings = np.unique(
         [run.block for run in runs], return_inverse=True, return_counts=True
     )
@@ -204,24 +243,41 @@ def influences(first: RunItems, second: RunItems) -> RunItems | None:
     share images or clusters.
 
     The mean of the influences is the difference of the two means. Effects that both splits share
-    move both means, so they cancel. Returns None if the splits share no cluster: then they are
-    independent.
+    move both means, so they cancel.
+
+    Args:
+        first: the items of one split.
+        second: the items of another.
+
+    Returns:
+        The items of both splits with influences as outcomes; None if the splits share no cluster:
+        then they are independent.
     """
     if not np.isin(first.cluster.astype(str), second.cluster.astype(str)).any():
         return None
     total = len(first.outcome) + len(second.outcome)
     value = first.outcome.mean() - second.outcome.mean()
     # An item of both splits has two rows; they share its scene, so their influences add up there.
-    influence = np.concatenate(
-        [
-            (first.outcome - first.outcome.mean()) * total / len(first.outcome),
-            -(second.outcome - second.outcome.mean()) * total / len(second.outcome),
-        ]
-    )
+    of_first = (first.outcome - first.outcome.mean()) * total / len(first.outcome)
+    of_second = (second.outcome - second.outcome.mean()) * total / len(second.outcome)
     return replace(
         first,
         scene=np.concatenate([first.scene, second.scene]),
         cluster=np.concatenate([first.cluster, second.cluster]),
         bindings=np.concatenate([first.bindings, second.bindings]),
-        outcome=influence + value,
+        outcome=np.concatenate([of_first, -of_second]) + value,
+    )
+
+
+def _clusters_of(runs: Sequence[RunItems], vocabulary: tuple[int, int] | None) -> Clusters:
+    """What the items of all runs share."""
+    trainings = []
+    for run in runs:
+        trainings.append(np.full(len(run.outcome), run.training, dtype=object))
+    return Clusters.of(
+        np.concatenate([run.cluster for run in runs]),
+        np.concatenate([run.bindings for run in runs]),
+        np.concatenate([run.scene for run in runs]),
+        np.concatenate(trainings),
+        vocabulary,
     )

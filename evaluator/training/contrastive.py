@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from evaluator.models.bases import TowerEncoder
+from evaluator.models.image_options import check_not_overridden
 from evaluator.models.network import autocast, training_precision
 from evaluator.training.data import Augment, Facts, PreparedImages, Step, TrainingData, check_length
 from evaluator.training.fit import Learner, gather, share
@@ -137,11 +138,13 @@ class Towers:
 
 
 def check_trainable(model: Any) -> None:
-    """Check that the model is a dual encoder with gradients and a learnable temperature.
+    """Check that the model is a dual encoder with gradients and a learnable temperature, and with
+    its own preprocessing.
 
     Raises:
         UserError: It is not.
     """
+    check_not_overridden(model)
     has_towers = hasattr(model, "text_features")
     temperature = getattr(model.network, "logit_scale", None) if has_towers else None
     if not isinstance(temperature, nn.Parameter):

@@ -163,7 +163,14 @@ def new_open_clip(config: dict[str, Any], device: torch.device) -> OpenClipEncod
     )
     preprocess = open_clip.image_transform(size, is_train=False)
     tokenizer = open_clip.SimpleTokenizer(context_length=config["text_cfg"]["context_length"])
-    return OpenClipEncoder(network, preprocess, tokenizer, config, "untrained", device)
+    return OpenClipEncoder(
+        network,
+        preprocess=preprocess,
+        tokenizer=tokenizer,
+        config=config,
+        weights="untrained",
+        device=device,
+    )
 
 
 def new_vilt(
@@ -188,7 +195,14 @@ def new_vilt(
         size={"shortest_edge": network["image_size"]}, size_divisor=network["patch_size"]
     )
     model: Any = ViltForImageAndTextRetrieval(config)
-    return ViltScorer(describe_pretrained("untrained", model.to(device), tokenizer, images, None))
+    loaded = describe_pretrained(
+        "untrained",
+        model.to(device),
+        tokenizer=tokenizer,
+        image_processor=images,
+        processor=None,
+    )
+    return ViltScorer(loaded)
 
 
 def new_diffusion(

@@ -224,6 +224,16 @@ def from_preset(
     return method(**{**chosen, **published, **options}), origin
 
 
+def check_preset(method: type[Recipe], preset: str | None) -> None:
+    """Raise UserError for a preset that the method has neither for dual nor for cross encoders."""
+    of_method = [name for name, each in presets().items() if each["method"] == method.name]
+    if preset is not None and preset not in of_method:
+        raise UserError(
+            f"Unknown preset '{preset}' of `score train {method.name}`; "
+            f"{did_you_mean(preset, of_method)}"
+        )
+
+
 def describe_origin(origin: Origin) -> str:
     """Say in a sentence for each group where the hyperparameters come from."""
     groups = {

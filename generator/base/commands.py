@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import click
@@ -306,6 +307,26 @@ def say(message: str) -> None:
 def result(data: dict[str, Any], as_json: bool, line: str) -> None:
     """Print the result of a command (stdout): `data` as JSON if `as_json`, else `line`."""
     click.echo(json.dumps(data, sort_keys=True) if as_json else visible(line))
+
+
+_PATIENCE = 2.0
+"""Seconds after which a terminal says what a command is doing."""
+
+
+@contextmanager
+def say_if_slow(message: str) -> Iterator[None]:
+    """Say a message on a terminal if what follows takes longer than two seconds, such as the import
+    of torch. Logs of jobs get no such line: nobody waits for them."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    timer = Timer(_PATIENCE, say, [message])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 class Bar(Progress):

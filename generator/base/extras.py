@@ -62,9 +62,9 @@ def check_installed(package: str) -> None:
 def missing(package: str) -> str:
     """Returns the error message for a missing package of an extra.
 
-    >>> missing("torch")
-    "This needs the package torch, which is not installed; install it with: pip install
-    'jackalope[score]'."
+    >>> print(missing("torch"))  # doctest: +NORMALIZE_WHITESPACE
+    This needs the package torch, which is not installed; install it with: pip install
+    'jackalope[score]'.
     """
     extra = _OF_PACKAGE[package]
     where = ""

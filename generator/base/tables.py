@@ -295,8 +295,7 @@ def check_columns_once(names: Sequence[str], path: Path) -> None:
 def reason_of_csv(error: Exception) -> str:
     """Why Arrow cannot read a CSV file, as a clause.
 
-    >>> reason_of_csv(pa.ArrowInvalid("straddling object straddles two block boundaries (try to
-    increase block size?)"))
+    >>> reason_of_csv(pa.ArrowInvalid("straddling object straddles two block boundaries"))
     'a row is longer than 64 MiB'
     """
     # A KeyError writes its text in quotes.

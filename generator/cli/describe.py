@@ -21,14 +21,17 @@ from generator.cli.options import (
     OPPOSITES,
     REPLACE,
     SEED,
-    given_values,
+    values_given,
 )
 from generator.cli.plan import POWER, check_power, print_power
 from generator.describe.protocols import protocol_names
 
 if TYPE_CHECKING:
     from generator.dataset.reader import World
+    from generator.describe.benchmark import BenchmarkSummary
     from generator.holdout.holdout import Holdout
+    from generator.plan.evaluated import EvaluatedScenes
+    from generator.vocabulary.schema import Vocabulary
 
 _FEW_SCENES = 10
 """With fewer scenes of `unseen`, an accuracy of 75% has an interval of more than 25 points on
@@ -72,9 +75,7 @@ either side."""
     "protocols",
     multiple=True,
     help=f"Protocol to write items for: {', '.join(protocol_names())}. Repeat for several.  "
-    f"[default: all that the "
-    f"world "
-    "allows]",
+    f"[default: all that the world allows]",
 )
 @click.option(
     "--level",
@@ -168,54 +169,55 @@ def describe(
     from generator.api import describe_texts
     from generator.base.store import shown
 
-    name, done = describe_texts(
-        dataset, **given_values(context, texts), replace_old=replace, progress=Bar()
+    name, summary = describe_texts(
+        dataset, **values_given(context, texts), replace_old=replace, progress=Bar()
     )
-    for what, n in done.items.items():
-        say(f"{what:30} {n:>9,} items")
-    for protocol, words in done.unknown_words.items():
+    for protocol_and_kind, n_items in summary.items.items():
+        say(f"{protocol_and_kind:30} {n_items:>9,} items")
+    for protocol, words in summary.unknown_words.items():
         say(f"{protocol} uses words that no training text has: {', '.join(words)}")
-    for line in empty_cells_said(done.empty_cells):
+    for line in describe_empty_cells(summary.empty_cells):
         say(line)
-    if done.written:
-        for line in audit_texts(dataset, name, done.items):
+    if summary.written:
+        for line in audit_texts(dataset, name, summary.items):
             say(line)
-    dropped, refused = sum(done.dropped.values()), sum(done.refused.values())
+    n_dropped, n_refused = sum(summary.dropped.values()), sum(summary.refused.values())
     say(
-        f"{done.texts:,} texts, each decided on its scene; {refused:,} foils refused "
-        f"({done.refused.get('true', 0):,} were true), {dropped:,} items dropped. "
+        f"{summary.texts:,} texts, each decided on its scene; {n_refused:,} foils refused "
+        f"({summary.refused.get('true', 0):,} were true), {n_dropped:,} items dropped. "
         f"{name}/manifest.json counts them by reason. Next: gen verify {shown(dataset)} "
         f"--benchmark {name}"
     )
     data = {
         "dataset": shown(dataset),
         "benchmark": name,
-        "scenes": done.scenes,
-        "items": done.items,
-        "texts": done.texts,
-        "dropped": done.dropped,
-        "refused": done.refused,
-        "unknown_words": done.unknown_words,
-        "empty_cells": done.empty_cells,
+        "scenes": summary.scenes,
+        "items": summary.items,
+        "texts": summary.texts,
+        "dropped": summary.dropped,
+        "refused": summary.refused,
+        "unknown_words": summary.unknown_words,
+        "empty_cells": summary.empty_cells,
     }
     result(data, as_json, name)
 
 
-def _check_default_block(world: "World", holdouts: "Sequence[Holdout]", name: str) -> None:
+def _check_default_block(
+    world: "World", vocabulary: "Vocabulary", holdouts: "Sequence[Holdout]", name: str
+) -> None:
     """Raise UserError if the default block, which the user did not choose, leaves next to nothing
     to measure."""
     from generator.describe.scenes import evaluated_scenes
     from generator.holdout.request import design_of
 
-    for each in holdouts:
-        (evaluated,) = evaluated_scenes(world, [each])
+    for holdout in holdouts:
+        (evaluated,) = evaluated_scenes(world, vocabulary, [holdout])
         if 0 < len(evaluated) < _FEW_SCENES:
             raise UserError(
-                f"Without --holdout, gen split holds out {design_of(each).summary(each)}, and "
-                f"{name} has only {len(evaluated)} such scenes for {evaluated.split}; say what to "
-                f"hold out, such as --holdout 4x6 or "
-                f'--holdout "{each.kind}=… {each.category}=…" (docs/choose.md), or render more '
-                f"scenes."
+                f"Without --holdout, gen split holds out {design_of(holdout).summary(holdout)}, "
+                f"and {name} has only {len(evaluated)} such scenes for {evaluated.split}; say what "
+                f"to hold out, such as --holdout 4x6 or --holdout "
+                f'"{holdout.kind}=… {holdout.category}=…" (docs/choose.md), or render more scenes.'
             )
 
 
@@ -270,12 +272,10 @@ def split(
     from generator.base.paths import check_benchmark_name
     from generator.base.store import shown
     from generator.dataset.reader import Dataset
-    from generator.describe.benchmark import ALREADY, describe
+    from generator.describe.benchmark import describe_world
     from generator.describe.request import check_exposed, first_request
     from generator.describe.scenes import dosed_holdouts, evaluated_scenes
-    from generator.holdout.possible import balance_note
     from generator.holdout.request import HoldoutRequest, design_of, parse_seeds
-    from generator.plan.power import sentence
     from generator.vocabulary.schema import parse_vocabulary
 
     block_seeds = parse_seeds(block_seed)
@@ -293,43 +293,74 @@ def split(
         )
     if power:
         check_power(context, "exposed_negatives", "name", "replace")
-        print_power(evaluated_scenes(opened.world, holdouts), holdouts[0], vocabulary, as_json)
+        designs = evaluated_scenes(opened.world, vocabulary, holdouts)
+        print_power(designs, holdouts[0], vocabulary, as_json)
         return
     if exposed_negatives:
         check_exposed(holdouts)
     if not holdout:
-        _check_default_block(opened.world, holdouts, shown(dataset))
-    made = {}
-    for each in holdouts:
-        called = design_of(each).benchmark_name(each) if name is None else name
-        request = first_request(each, exposed_negatives)
-        done = describe(
-            dataset, opened.world, each, called, request, progress=Bar(), replace=replace
+        _check_default_block(opened.world, vocabulary, holdouts, shown(dataset))
+    summaries: dict[str, BenchmarkSummary] = {}
+    for block in holdouts:
+        block_name = design_of(block).benchmark_name(block) if name is None else name
+        summaries[block_name] = describe_world(
+            dataset,
+            opened.world,
+            holdout=block,
+            name=block_name,
+            request=first_request(block, exposed_negatives),
+            progress=Bar(),
+            replace=replace,
         )
-        made[called] = done.scenes
-        if not done.written:
-            say(ALREADY.format(called))
-        say(f"Held out: {design_of(each).summary(each)}.")
-        (evaluated,) = evaluated_scenes(opened.world, [each])
-        if 0 < len(evaluated) < _FEW_SCENES:
-            say(
-                f"Only {len(evaluated)} scenes are {evaluated.split}: hold out more, or render "
-                f"more scenes. {sentence(evaluated)}"
-            )
-        if note := balance_note(each):
-            say(f"Note: {note}")
-        for line in empty_cells_said(done.empty_cells):
-            say(line)
-        counts = ", ".join(f"{split} {n:,}" for split, n in made[called].items())
-        say(f"Scenes: {counts}. Next: gen verify {shown(dataset)} --benchmark {called}")
-    first = next(iter(made))
+        # After the benchmark, which is worth having even if too few scenes are left to measure.
+        (evaluated,) = evaluated_scenes(opened.world, vocabulary, [block])
+        _say_benchmark(shown(dataset), block_name, block, summaries[block_name], evaluated)
+    first = next(iter(summaries))
     data = {
         "dataset": shown(dataset),
         "benchmark": first,
-        "scenes": made[first],
-        "benchmarks": made,
+        "scenes": summaries[first].scenes,
+        "benchmarks": {block_name: summary.scenes for block_name, summary in summaries.items()},
     }
-    result(data, as_json, "\n".join(made))
+    result(data, as_json, "\n".join(summaries))
+
+
+def _say_benchmark(
+    dataset: str,
+    name: str,
+    holdout: "Holdout",
+    summary: "BenchmarkSummary",
+    evaluated: "EvaluatedScenes",
+) -> None:
+    """Say what a new benchmark holds out, what it lacks, and what to do next.
+
+    Args:
+        dataset: the dataset, as the user names it.
+        name: name of the benchmark.
+        holdout: what it holds out.
+        summary: what it has.
+        evaluated: the scenes that decide its main result.
+    """
+    from generator.describe.benchmark import ALREADY_EXISTS
+    from generator.holdout.possible import balance_note
+    from generator.holdout.request import design_of
+    from generator.plan.power import sentence
+
+    if not summary.written:
+        say(ALREADY_EXISTS.format(name))
+    say(f"Held out: {design_of(holdout).summary(holdout)}.")
+    if 0 < len(evaluated) < _FEW_SCENES:
+        say(
+            f"Only {len(evaluated)} scenes are {evaluated.split}: hold out more, or render more "
+            f"scenes. {sentence(evaluated)}"
+        )
+    note = balance_note(holdout)
+    if note:
+        say(f"Note: {note}")
+    for line in describe_empty_cells(summary.empty_cells):
+        say(line)
+    counts = ", ".join(f"{split_name} {n:,}" for split_name, n in summary.scenes.items())
+    say(f"Scenes: {counts}. Next: gen verify {dataset} --benchmark {name}")
 
 
 AUDITED = 300
@@ -337,33 +368,43 @@ AUDITED = 300
 
 
 def audit_texts(dataset: Path, benchmark: str, items: Mapping[str, int]) -> list[str]:
-    """Let `score audit --quick` test whether texts alone reveal the true captions; returns what it
-    says.
+    """Let `score audit --quick` test whether texts alone reveal the true captions.
 
     The audit is a process of the evaluator, which the generator does not import: whoever judges
-    texts should not be a part of the program that writes them. items: number of items by "protocol
-    kind".
+    texts should not be a part of the program that writes them.
+
+    Args:
+        dataset: folder of the dataset.
+        benchmark: name of the benchmark.
+        items: number of items by "protocol kind".
+
+    Returns:
+        The lines that the audit prints; none if there are too few items to judge.
     """
-    if not any(n >= AUDITED for what, n in items.items() if not what.startswith("train ")):
+    evaluated = [
+        n for protocol_and_kind, n in items.items() if not protocol_and_kind.startswith("train ")
+    ]
+    if max(evaluated, default=0) < AUDITED:
         return []
     audit = "from evaluator.cli.main import main; main()"
     arguments = ["audit", str(dataset), "--benchmark", benchmark, "--quick"]
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-P", "-c", audit, *arguments], capture_output=True, text=True, check=False
     )
-    if done.returncode:
-        reason = ["it printed nothing", *done.stderr.strip().splitlines()][-1]
+    if process.returncode:
+        reason = ["it printed nothing", *process.stderr.strip().splitlines()][-1]
         return [
             f"The texts were not audited ({reason}); run `score audit {dataset} --benchmark "
             f"{benchmark} --quick`."
         ]
-    return done.stdout.strip().splitlines()
+    return process.stdout.strip().splitlines()
 
 
 _NAMED_CELLS = 10
+"""Questions that are named before the others are only counted."""
 
 
-def empty_cells_said(cells: Sequence[str]) -> list[str]:
+def describe_empty_cells(cells: Sequence[str]) -> list[str]:
     """A line for each cell without questions, at most ten, then the number of the others."""
     lines = [
         f"No question: {cell}. Other splits have this question." for cell in cells[:_NAMED_CELLS]

@@ -52,8 +52,10 @@ def hf(
 
     opened = _open(dataset)
     chosen = opened.benchmark(benchmark)
-    about = Publication(title or f"{opened.root.resolve().name} {chosen.name}", creators, licence)
-    _tell(export_hf(opened, chosen, about, out, Bar()), out, as_json)
+    publication = Publication(
+        title or f"{opened.root.resolve().name} {chosen.name}", creators, licence
+    )
+    _print_scenes(export_hf(opened, chosen, publication, out, Bar()), out, as_json)
 
 
 @export.command(examples=["export webdataset small --out small-tars --size 256MB"])
@@ -70,7 +72,7 @@ def webdataset(dataset: Path, out: Path, benchmark: str | None, size: str, as_js
 
     opened = _open(dataset)
     samples = Samples(opened, opened.benchmark(benchmark))
-    _tell(export_webdataset(samples, parse_size(size), out, Bar()), out, as_json)
+    _print_scenes(export_webdataset(samples, parse_size(size), out, Bar()), out, as_json)
 
 
 @export.command(examples=["export jsonl small --out small-train"])
@@ -128,7 +130,9 @@ def clevr(
 
     opened = _open(dataset)
     info = {"date": date or "", "version": version, "license": license or ""}
-    _tell(export_clevr(opened.world, opened.benchmark(benchmark), splits, info, out), out, as_json)
+    _print_scenes(
+        export_clevr(opened.world, opened.benchmark(benchmark), splits, info, out), out, as_json
+    )
 
 
 def _questions(tool: str, title: str, help_: str) -> None:
@@ -137,8 +141,7 @@ def _questions(tool: str, title: str, help_: str) -> None:
     @export.command(
         tool,
         help=f"Write the questions of `score ask` for {title}: {help_}\n\n`score measure --items "
-        f"LOG --dataset "
-        "DATASET` reads the tool's logs.",
+        f"LOG --dataset DATASET` reads the tool's logs.",
         examples=[
             f"export {tool} small --out small-{tool}",
             f"export {tool} small --split unseen --out small-{tool}",
@@ -184,13 +187,13 @@ def _questions(tool: str, title: str, help_: str) -> None:
         from generator.exports.questions import Questions, command, export_questions
 
         opened = _open(dataset)
-        asked = Questions(opened, opened.benchmark(benchmark), form, protocols, splits, orders)
-        found = export_questions(asked, tool, out, Bar())
+        questions = Questions(opened, opened.benchmark(benchmark), form, protocols, splits, orders)
+        counts = export_questions(questions, tool, out, Bar())
         say(
-            f"{found['questions']:,} questions on {found['images']:,} images. Next: "
-            f"{command(asked, tool, out)}"
+            f"{counts['questions']:,} questions on {counts['images']:,} images. Next: "
+            f"{command(questions, tool, out)}"
         )
-        result({"out": str(out), **found}, as_json, str(out))
+        result({"out": str(out), **counts}, as_json, str(out))
 
 
 _questions("lmms-eval", "lmms-eval", "a task (YAML and its functions) and images.")
@@ -210,7 +213,7 @@ def _open(folder: Path) -> "Dataset":
     return Dataset.open(folder)
 
 
-def _tell(scenes: dict[str, int], out: Path, as_json: bool) -> None:
+def _print_scenes(scenes: dict[str, int], out: Path, as_json: bool) -> None:
     say(f"Scenes: {', '.join(f'{split} {n:,}' for split, n in scenes.items())}.")
     result({"out": str(out), "scenes": scenes}, as_json, str(out))
 
@@ -232,10 +235,10 @@ def publish(folder: Path, to: str, private: bool, dry_run: bool, as_json: bool) 
     from generator.exports.huggingface import files_to_upload, hub_name, upload
 
     name, files = hub_name(to), files_to_upload(folder)
-    size = sum(each.size for each in files)
+    size = sum(file.size for file in files)
     if dry_run:
-        lines = table([["file", "bytes"], *([each.path, f"{each.size:,}"] for each in files)])
-        say("\n".join(lines))
+        rows = [[file.path, f"{file.size:,}"] for file in files]
+        say("\n".join(table([["file", "bytes"], *rows])))
     say(f"{len(files):,} files of {size:,} bytes {'would go' if dry_run else 'go'} to {name}.")
     url = None if dry_run else upload(folder, files, name, private)
     result({"url": url, "files": len(files), "bytes": size}, as_json, url or str(folder))

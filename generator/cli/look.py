@@ -12,7 +12,7 @@ import click
 from generator.base.commands import Command, result
 from generator.base.errors import UserError, one_line
 from generator.base.store import EXAMPLE
-from generator.cli.options import BENCHMARK, DATASET, JSON, NEW_PNG, SEED, given, table
+from generator.cli.options import BENCHMARK, DATASET, JSON, NEW_PNG, SEED, options_given, table
 
 WHAT = ("families", "designs", "presets", "texts", "protocols", "datasets")
 
@@ -25,20 +25,20 @@ def listing(what: str | None, as_json: bool) -> None:
     this folder.
 
     Without WHAT, list all."""
-    found = {each: _FOUND[each]() for each in ([what] if what else WHAT)}
+    tables = {title: _LISTS[title]() for title in ([what] if what else WHAT)}
     lines = []
-    for title, rows in found.items():
-        lines += (
-            [f"{title}:", *(f"  {line}" for line in table(list(rows.items()), 2))] if rows else []
-        )
-    result(found, as_json, "\n".join(lines) or f"There are no {what} in this folder.")
+    for title, rows in tables.items():
+        if rows:
+            lines.append(f"{title}:")
+            lines += [f"  {line}" for line in table(list(rows.items()), 2)]
+    result(tables, as_json, "\n".join(lines) or f"There are no {what} in this folder.")
 
 
 def _families() -> dict[str, str]:
     from generator.vocabulary.families import shipped_families
     from generator.vocabulary.schema import read_vocabulary
 
-    said = {}
+    summaries = {}
     for name in shipped_families():
         vocabulary = read_vocabulary(name)
         counts = {vocabulary.category: len(vocabulary.objects)}
@@ -47,8 +47,8 @@ def _families() -> dict[str, str]:
             "relation": len(vocabulary.relations),
             "environment": len(vocabulary.environments),
         }
-        said[name] = ", ".join(f"{kind} {n}" for kind, n in counts.items() if n > 1)
-    return said
+        summaries[name] = ", ".join(f"{kind} {n}" for kind, n in counts.items() if n > 1)
+    return summaries
 
 
 def _designs() -> dict[str, str]:
@@ -76,21 +76,19 @@ def _protocols() -> dict[str, str]:
 
 
 def _datasets() -> dict[str, str]:
-    found = {}
-    for world in sorted(Path().glob("*/world")):
-        summary = _summary(world.parent)
-        found[world.parent.name] = (
-            f"{summary['images']}; {', '.join(summary['benchmarks']) or 'no benchmark'}"
-        )
-    return {
+    datasets = {
         EXAMPLE: (
             "comes with the package, 990 images of 64x64; a folder of that name takes precedence"
-        ),
-        **found,
+        )
     }
+    for world in sorted(Path().glob("*/world")):
+        summary = _summarize(world.parent)
+        benchmarks = ", ".join(summary["benchmarks"]) or "no benchmark"
+        datasets[world.parent.name] = f"{summary['images']}; {benchmarks}"
+    return datasets
 
 
-_FOUND = {
+_LISTS = {
     "families": _families,
     "designs": _designs,
     "presets": _presets,
@@ -109,17 +107,17 @@ def info(dataset: Path, as_json: bool) -> None:
     from generator.dataset.reader import Dataset
 
     Dataset.open(dataset)  # a damaged dataset is an error here, and only a line in `gen list`
-    found = _summary(dataset)
-    lines = [one_line(found["images"])]
-    for name, each in found["benchmarks"].items():
-        lines += [
-            f"{name}:",
-            *(f"  {key}: {one_line(str(value))}" for key, value in each.items() if value),
-        ]
-    result(found, as_json, "\n".join(lines))
+    summary = _summarize(dataset)
+    lines = [one_line(summary["images"])]
+    for name, benchmark in summary["benchmarks"].items():
+        lines.append(f"{name}:")
+        for key, value in benchmark.items():
+            if value:
+                lines.append(f"  {key}: {one_line(str(value))}")
+    result(summary, as_json, "\n".join(lines))
 
 
-def _summary(root: Path) -> dict[str, Any]:
+def _summarize(root: Path) -> dict[str, Any]:
     from generator.base.errors import UserError
     from generator.dataset.reader import Dataset, found_certificate
 
@@ -135,11 +133,11 @@ def _summary(root: Path) -> dict[str, Any]:
     benchmarks = {}
     for name in dataset.benchmark_names():
         benchmark = dataset.benchmark(name)
-        asked = Counter(benchmark.items["protocol"].to_pylist())
+        questions = Counter(benchmark.items["protocol"].to_pylist())
         benchmarks[name] = {
             "held out": benchmark.manifest.get("held_out"),
             "scenes": _counts(benchmark.manifest["scenes"]),
-            "questions": _counts(asked),
+            "questions": _counts(questions),
             "certificate": found_certificate(benchmark, dataset.world),
         }
     images = manifest["scenes"] - manifest["failed"]
@@ -263,23 +261,23 @@ def preview(
     from generator.inspection.sheets import draw_grid, draw_preview
     from generator.inspection.world_page import write_world_page
 
-    if grid and {"splits", "number", "seed"} & set(given(context)):
+    if grid and {"splits", "number", "seed"} & set(options_given(context)):
         raise UserError(
             "--grid chooses its images from all splits; leave --split, --n and --seed out."
         )
     if grid:
-        made = {"preview": draw_grid(dataset, benchmark, out or dataset / "grid.png")}
+        paths = {"preview": draw_grid(dataset, benchmark, out or dataset / "grid.png")}
     else:
         sheet = out or dataset / "preview.png"
-        every = number if "number" in given(context) else None
-        made = {
+        most_images = number if "number" in options_given(context) else None
+        paths = {
             "preview": draw_preview(dataset, benchmark, splits, number, seed, sheet),
             "page": write_world_page(
-                dataset, benchmark, splits, every, seed, sheet.with_suffix(".html")
+                dataset, benchmark, splits, most_images, seed, sheet.with_suffix(".html")
             ),
         }
     result(
-        {name: str(path) for name, path in made.items()},
+        {name: str(path) for name, path in paths.items()},
         as_json,
-        "\n".join(map(str, made.values())),
+        "\n".join(map(str, paths.values())),
     )

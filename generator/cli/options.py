@@ -1,7 +1,7 @@
-"""Options that several commands of `gen` share; functions for the options that the user gave, and
-for tables."""
+"""Options that several commands of `gen` share; which of them the user gave; tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from generator.base.commands import DatasetFolder, LocalFolder, OutFile
-from generator.holdout.designs import design_names
+from generator.plan.options import WorldOptions
 
 FOLDER, NEW_FOLDER = LocalFolder(), LocalFolder(written=True)
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -19,38 +19,6 @@ SEED = click.IntRange(min=0)
 DATASET = click.argument("dataset", type=DatasetFolder())
 BENCHMARK = click.option("--benchmark", help="Which benchmark of DATASET, if it has several.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-HOLDOUT = click.option(
-    "--holdout",
-    "holdout",
-    multiple=True,
-    default=(),
-    help="What to hold out. Drawn by seed: values x objects such as 3x3 or color:shape=2x4, "
-    "relations x pairs such as "
-    'relation:pair=2x3. By name: "color=gray,blue shape=cube,cylinder", gray:cube, "left: cube, '
-    'sphere" '
-    "(docs/choose.md). Also k1..7 (coverage), atoms=1x2 (systematicity), objects=3 (gzsl), "
-    "asymmetric (beside bindings), a holdout.json, or none for one split without training. Repeat "
-    "for several.  [default: 3x3, or the design's own]",
-)
-DESIGN = click.option(
-    "--design",
-    default="bindsplit",
-    help=f"How combinations are held out: {', '.join(design_names())} (docs/splits.md).",
-)
-BLOCK_SEED = click.option(
-    "--block-seed",
-    "block_seed",
-    default="0",
-    help="Seed that draws the block, or several such as 0..2 or 1,5: one benchmark each.",
-)
-OPPOSITES = click.option(
-    "--opposites/--no-opposites",
-    default=True,
-    help=(
-        "Also hold out the opposites of held-out relations, so that a flipped foil is as "
-        "unfamiliar as its caption."
-    ),
-)
 EXPOSED = click.option(
     "--exposed-negatives",
     is_flag=True,
@@ -64,32 +32,65 @@ REPLACE = click.option(
 )
 
 
-def given(context: click.Context) -> dict[str, str]:
-    """Returns the parameters given on the command line: option by name, such as {"block_seed":
-    "--block-seed"}."""
-    return {
-        each.name: each.opts[0] if isinstance(each, click.Option) else each.name.upper()
-        for each in context.command.params
-        if each.name and context.get_parameter_source(each.name) is ParameterSource.COMMANDLINE
-    }
+def option_of(field: Field[Any]) -> Callable[[Any], Any]:
+    """The option of a command that a field made by `generator.plan.options.option` declares."""
+    metadata = dict(field.metadata)
+    flag = metadata.pop("flag", f"--{field.name.replace('_', '-')}")
+    default = metadata.pop("default_in_help", field.default)
+    least = metadata.pop("least", None)
+    if least is not None:
+        metadata["type"] = click.IntRange(min=least)
+    return click.option(flag, field.name, default=default, **metadata)
 
 
-def given_values(context: click.Context, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep only the values of parameters given on the command line, as keyword arguments; the API
-    has the defaults."""
-    options = given(context)
+_WORLD_FIELDS = {field.name: field for field in fields(WorldOptions)}
+HOLDOUT = option_of(_WORLD_FIELDS["holdout"])
+DESIGN = option_of(_WORLD_FIELDS["design"])
+BLOCK_SEED = option_of(_WORLD_FIELDS["block_seed"])
+OPPOSITES = option_of(_WORLD_FIELDS["opposites"])
+
+
+def options_given(context: click.Context) -> dict[str, str]:
+    """The parameters that the user gave on the command line.
+
+    Returns:
+        The option by parameter, such as {"block_seed": "--block-seed"}; of an argument its name in
+        capitals.
+    """
+    options: dict[str, str] = {}
+    for parameter in context.command.params:
+        name = parameter.name
+        if name and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            is_option = isinstance(parameter, click.Option)
+            options[name] = parameter.opts[0] if is_option else name.upper()
+    return options
+
+
+def values_given(context: click.Context, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep only the values of parameters that the user gave, as keyword arguments; the API has the
+    defaults."""
+    options = options_given(context)
     return {name: value for name, value in values.items() if name in options}
 
 
 def table(rows: Sequence[Sequence[str]], labels: int = 1) -> list[str]:
-    """The lines of a table. The first row is the header; the first `labels` columns are
-    left-aligned, others right."""
+    """Align the cells of a table.
+
+    Args:
+        rows: the cells; the first row is the header.
+        labels: how many of the first columns are left-aligned; the others are right-aligned.
+
+    Returns:
+        Its lines.
+
+    >>> table([["split", "scenes"], ["seen", "300"]])
+    ['split  scenes', 'seen      300']
+    """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    aligned = (
-        [
-            cell.ljust(n) if i < labels else cell.rjust(n)
-            for i, (cell, n) in enumerate(zip(row, widths, strict=True))
-        ]
-        for row in rows
-    )
-    return ["  ".join(cells).rstrip() for cells in aligned]
+    lines = []
+    for row in rows:
+        cells = []
+        for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            cells.append(cell.ljust(width) if column < labels else cell.rjust(width))
+        lines.append("  ".join(cells).rstrip())
+    return lines

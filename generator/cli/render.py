@@ -1,7 +1,6 @@
 """The commands `gen render` and `gen merge`."""
 
-from dataclasses import asdict
-from inspect import signature
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +9,14 @@ import click
 from generator.base.commands import DRY_RUN, Bar, Command, DatasetFolder, result, say, slurm_options
 from generator.base.errors import UserError
 from generator.base.store import settle, shown
-from generator.cli.options import EXPOSED, FOLDER, JSON, given, given_values
+from generator.cli.options import EXPOSED, FOLDER, JSON, options_given, values_given
 from generator.cli.plan import COMMON, content_options
+from generator.plan.options import WorldOptions
 
 if TYPE_CHECKING:
     from generator.dataset.reader import Dataset
 
-_WITH_FROM = frozenset(
+_FITS_FROM = frozenset(
     {
         "source",
         "resolution",
@@ -31,7 +31,9 @@ _WITH_FROM = frozenset(
         "as_json",
     }
 )
+"""Parameters that have an effect on `--from`, which renders recorded scenes."""
 _OF_SLURM = frozenset({"jobs", "partition", "account", "time", "memory", "wait", "dry_run"})
+"""Parameters of jobs of Slurm."""
 _OF_WRITING = frozenset({"shards", "wait"})
 """Options that neither a script nor its cost depends on."""
 
@@ -136,85 +138,121 @@ def render(
         check_content(context)
     from generator import api
 
-    asked = given_values(context, options)
-    farm, dataset = options["farm"], None
-    if farm != "slurm" and (of_slurm := _OF_SLURM & given(context).keys()):
-        raise UserError(
-            f"--{min(of_slurm).replace('_', '-')} is about jobs of Slurm; add --farm slurm, or "
-            f"leave it out."
-        )
+    values = values_given(context, options)
+    farm = options["farm"]
+    _check_slurm_options(context, farm)
+    dataset: Dataset | None
     if source is not None:
-        for name, option in given(context).items():
-            if name not in _WITH_FROM:
-                raise UserError(
-                    f"--from {source} renders the recorded scenes, so {option} has no effect; "
-                    f"leave it out."
-                )
-        if farm == "slurm":
-            raise UserError(
-                f"--from {source} renders on this machine or with Ray; leave --farm slurm out."
-            )
-        dataset = api.render_again(source, progress=Bar(), **asked)
+        _check_options_of_from(context, source, farm)
+        dataset = api.render_again(source, progress=Bar(), **values)
         say(f"Benchmarks: {', '.join(dataset.benchmark_names()) or 'none'}.")
     elif farm == "slurm":
-        if extra := {"shard", "address"} & asked.keys():
-            raise UserError(
-                f"--farm slurm makes the shards itself, without --{min(extra)}; leave it out."
-            )
-        del asked["farm"]
-        if asked.pop("dry_run", False):
-            wanted = {name: value for name, value in asked.items() if name not in _OF_WRITING}
-            scripts = api.slurm_script(planned, **wanted)
-            say(scripts.cost)
-            result(asdict(scripts), as_json, scripts.script)
-            return
-        dataset = api.render_on_slurm(
-            planned, exposed_negatives=exposed_negatives, progress=Bar(), **asked
-        )
+        dataset = _render_on_slurm(planned, exposed_negatives, values, as_json)
         if dataset is None:
-            say(
-                "Run the same command again, with --wait, to follow the jobs and to merge their "
-                "scenes."
-            )
             return
     else:
-        dataset = api.render(planned, exposed_negatives=exposed_negatives, progress=Bar(), **asked)
-    if shard := asked.get("shard"):
-        say(
-            f"Next, when all {shard.partition('/')[2]} shards are there: gen merge SHARD... --out "
-            f"DIR"
-        )
+        dataset = api.render(planned, exposed_negatives=exposed_negatives, progress=Bar(), **values)
+
+    shard = values.get("shard")
+    if shard:
+        n_shards = shard.partition("/")[2]
+        say(f"Next, when all {n_shards} shards are there: gen merge SHARD... --out DIR")
         name = settle(dataset.root)
         result({"dataset": name, "shard": shard}, as_json, name)
     else:
-        print_made(dataset, as_json)
+        print_dataset(dataset, as_json)
+
+
+def _check_slurm_options(context: click.Context, farm: str) -> None:
+    """Raise UserError if an option about jobs of Slurm has no effect."""
+    names = _OF_SLURM & options_given(context).keys()
+    if farm != "slurm" and names:
+        raise UserError(
+            f"--{min(names).replace('_', '-')} is about jobs of Slurm; add --farm slurm, or leave "
+            f"it out."
+        )
+
+
+def _check_options_of_from(context: click.Context, source: Path, farm: str) -> None:
+    """Raise UserError if an option has no effect on recorded scenes."""
+    for name, option in options_given(context).items():
+        if name not in _FITS_FROM:
+            raise UserError(
+                f"--from {source} renders the recorded scenes, so {option} has no effect; leave it "
+                f"out."
+            )
+    if farm == "slurm":
+        raise UserError(
+            f"--from {source} renders on this machine or with Ray; leave --farm slurm out."
+        )
+
+
+def _render_on_slurm(
+    planned: Path | None, exposed_negatives: bool, values: dict[str, Any], as_json: bool
+) -> "Dataset | None":
+    """Render by jobs of Slurm.
+
+    Args:
+        planned: a folder made by `gen plan`; None to plan a world from the options.
+        exposed_negatives: whether training negatives may name held-out bindings.
+        values: the other options that the user gave.
+        as_json: print the script as JSON.
+
+    Returns:
+        The dataset; None if jobs are only submitted, or if only their script is printed.
+
+    Raises:
+        UserError: an option has no effect on jobs.
+    """
+    from generator import api
+
+    shard_options = {"shard", "address"} & values.keys()
+    if shard_options:
+        raise UserError(
+            f"--farm slurm makes the shards itself, without --{min(shard_options)}; leave it out."
+        )
+    values = {name: value for name, value in values.items() if name != "farm"}
+    if values.pop("dry_run", False):
+        of_script = {name: value for name, value in values.items() if name not in _OF_WRITING}
+        script = api.slurm_script(planned, **of_script)
+        say(script.cost)
+        result(asdict(script), as_json, script.script)
+        return None
+    dataset = api.render_on_slurm(
+        planned, exposed_negatives=exposed_negatives, progress=Bar(), **values
+    )
+    if dataset is None:
+        say(
+            "Run the same command again, with --wait, to follow the jobs and to merge their scenes."
+        )
+    return dataset
 
 
 def check_content(context: click.Context) -> None:
     """Check the options of a world to plan before anything heavy is loaded. Raises UserError as
-    prepare_world does."""
-    from generator.plan.job import prepare_world
+    `prepare` does."""
+    from generator.plan.prepare import prepare
 
-    names = signature(prepare_world).parameters
-    prepare_world(
-        **{
-            name: value
-            for name, value in given_values(context, context.params).items()
-            if name in names
-        }
-    )
+    names = {field.name for field in fields(WorldOptions)}
+    values = values_given(context, context.params)
+    prepare(WorldOptions(**{name: value for name, value in values.items() if name in names}))
 
 
-def print_made(dataset: "Dataset", as_json: bool) -> None:
+def print_dataset(dataset: "Dataset", as_json: bool) -> None:
     """Print where a dataset is and the scenes of its benchmarks."""
-    made = {name: dataset.benchmark(name).manifest["scenes"] for name in dataset.benchmark_names()}
+    scenes_of = {
+        name: dataset.benchmark(name).manifest["scenes"] for name in dataset.benchmark_names()
+    }
     say(f"Next: gen verify {shown(dataset.root)}")
-    first = next(iter(made), None)
-    name = settle(dataset.root)
-    scenes = made[first] if first else {}
-    result(
-        {"dataset": name, "benchmark": first, "scenes": scenes, "benchmarks": made}, as_json, name
-    )
+    first = next(iter(scenes_of), None)
+    place = settle(dataset.root)
+    data = {
+        "dataset": place,
+        "benchmark": first,
+        "scenes": scenes_of[first] if first else {},
+        "benchmarks": scenes_of,
+    }
+    result(data, as_json, place)
 
 
 @click.command(cls=Command, examples=["merge part-1 part-2 --out world"])
@@ -244,4 +282,4 @@ def merge(shards: tuple[Path, ...], exposed_negatives: bool, out: Path, as_json:
     merge_worlds(shards, out, Bar())
     write_first_benchmarks(out, exposed_negatives, Bar())
     write_index(out)
-    print_made(Dataset.open(out), as_json)
+    print_dataset(Dataset.open(out), as_json)

@@ -8,12 +8,13 @@ import click
 
 from generator.base.commands import Bar, Command, DatasetFolder, result, say
 from generator.base.errors import UserError
-from generator.cli.options import FILE, JSON, SEED, given, table
+from generator.cli.options import FILE, JSON, SEED, options_given, table
 
 if TYPE_CHECKING:
     from generator.inspection.examination import Examination
 
-_OF_LABELS = {"columns", "task", "train", "familiar"}
+_OF_SPLITS = {"columns", "train", "familiar"}
+"""The options that are only for --splits."""
 
 
 @click.command(cls=Command, examples=["verify small", "verify small --images 200"])
@@ -21,18 +22,15 @@ _OF_LABELS = {"columns", "task", "train", "familiar"}
 @click.option("--benchmark", help="Benchmark to verify.  [default: all]")
 @click.option(
     "--splits",
-    "labels",
+    "label_file",
     type=FILE,
-    help="CSV or JSON file with splits made elsewhere; check its labels instead of a DATASET.",
+    help="CSV file with splits made elsewhere; check its labels instead of a DATASET.",
 )
 @click.option(
     "--columns",
     multiple=True,
-    help="Columns of the file by role, such as split=fold,label=caption or "
-    "first=animal,first.color=paint,second=...  [default: columns named like their role]",
-)
-@click.option(
-    "--task", help="Task to check in a JSON file with the labels of several tasks.  [default: all]"
+    help="Columns of the file by role, such as split=fold,first=animal,first.color=paint  "
+    "[default: columns named like their role]",
 )
 @click.option(
     "--train", multiple=True, help="Training split. Repeat for several.  [default: train]"
@@ -45,19 +43,8 @@ _OF_LABELS = {"columns", "task", "train", "familiar"}
 @click.option(
     "--images",
     metavar="N|all",
-    help=(
-        "Compare N images, drawn from every split, or all images with their records.  [default: "
-        "none]"
-    ),
-)
-@click.option(
-    "--render/--no-render",
-    "again",
-    default=None,
-    help=(
-        "With --images, whether to render them again and compare.  [default: if Blender is "
-        "installed]"
-    ),
+    help="Render N images, drawn from every split, or all images again and compare them. Needs "
+    "Blender.  [default: none]",
 )
 @click.option(
     "--reproduce/--no-reproduce",
@@ -70,7 +57,11 @@ _OF_LABELS = {"columns", "task", "train", "familiar"}
 @JSON
 @click.pass_context
 def verify(
-    context: click.Context, dataset: Path | None, labels: Path | None, as_json: bool, **options: Any
+    context: click.Context,
+    dataset: Path | None,
+    label_file: Path | None,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Check DATASET: no leaks, every caption true, every foil false, equal familiarity, complete
     files.
@@ -83,64 +74,77 @@ def verify(
     compared. This is skipped for a dataset that another version of the code, or other code, made.
     The certificate says whether this was done.
 
-    With --images, also check that images show what their records say: the color, outline and box of
-    every object. With Blender, render them again and compare. The certificate names the level that
-    was reached: records, sampled images or all images.
+    With --images, images are rendered again with Blender and compared. The certificate names the
+    level that was reached: records, sampled images or all images.
 
     The exit code is 1 if anything is wrong. Every finding names its rows.
 
     """
-    from generator.inspection.reproduction import Reproduction
-    from generator.judge.foreign.rows import SplitRoles
-    from generator.judge.foreign.verify import verify_splits
-    from generator.judge.verify import verify_dataset
-
-    asked = given(context).keys() - {"dataset", "labels", "as_json"}
-    images = options["images"]
-    if not images and asked & {"again", "seed"}:
-        raise UserError(
-            "--render, --no-render and --seed are for --images; add --images 100 or --images all."
-        )
-    if labels and not dataset and asked <= _OF_LABELS:
-        roles = SplitRoles(options["train"] or None, options["familiar"])
-        found = verify_splits(labels, options["columns"], options["task"], roles)
-    elif dataset and not labels and not asked & _OF_LABELS:
-        examination = _examination(images, options["again"], options["seed"]) if images else None
-        reproduction = Reproduction(Bar()) if options["reproduce"] else None
-        found = verify_dataset(dataset, options["benchmark"], Bar(), examination, reproduction)
+    names = options_given(context).keys() - {"dataset", "label_file", "as_json"}
+    if not options["images"] and "seed" in names:
+        raise UserError("--seed is for --images; add --images 100 or --images all.")
+    if label_file and not dataset and names <= _OF_SPLITS:
+        reports = _verify_labels(label_file, options)
+    elif dataset and not label_file and not names & _OF_SPLITS:
+        reports = _verify_dataset(dataset, options)
     else:
         raise UserError(
             "Expected either a DATASET (--benchmark and --images are optional) or --splits FILE "
-            "(--columns, --task, --train and --familiar are optional); give one of the two."
+            "(--columns, --train and --familiar are optional); give one of the two."
         )
-    for line in report(found):
+    for line in describe_reports(reports):
         say(line)
-    lines = [f"{name}: {each['status']}" for name, each in found.items()]
-    result(found, as_json, "\n".join(lines))
-    raise SystemExit(1 if any(each["status"] == "failed" for each in found.values()) else 0)
+    lines = [f"{name}: {report['status']}" for name, report in reports.items()]
+    result(reports, as_json, "\n".join(lines))
+    has_failed = any(report["status"] == "failed" for report in reports.values())
+    raise SystemExit(1 if has_failed else 0)
 
 
-def _examination(spec: str, again: bool | None, seed: int | None) -> "Examination":
-    from generator.inspection.examination import Examination, blender_here, parse_images
+def _verify_labels(label_file: Path, options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The result for a file of labels, by its name."""
+    from generator.judge.foreign.table import SplitRoles
+    from generator.judge.foreign.verify import verify_splits
 
-    render = blender_here() is not None if again is None else again
-    number = parse_images(spec)
+    roles = SplitRoles(options["train"] or None, options["familiar"])
+    return {label_file.stem: verify_splits(label_file, options["columns"], roles)}
+
+
+def _verify_dataset(dataset: Path, options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The certificates by benchmark."""
+    from generator.inspection.reproduction import Reproduction
+    from generator.judge.verify import verify_dataset
+
+    examination = None
+    if options["images"]:
+        examination = _examination(options["images"], options["seed"])
+    reproduction = Reproduction(Bar()) if options["reproduce"] else None
+    return verify_dataset(dataset, options["benchmark"], Bar(), examination, reproduction)
+
+
+def _examination(images: str, seed: int | None) -> "Examination":
+    """The check of images. Raises UserError if Blender is not installed: better now than after the
+    minutes that the judge takes."""
+    from generator.base.extras import check_installed
+    from generator.inspection.examination import Examination, parse_images
+
+    number = parse_images(images)
+    check_installed("bpy")
     if seed is None:
-        return Examination(number, render, progress=Bar())
-    return Examination(number, render, seed, progress=Bar())
+        return Examination(number, progress=Bar())
+    return Examination(number, seed, progress=Bar())
 
 
-def report(found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yields the lines to print for each benchmark or task: findings, notes, tables of familiarity
+def describe_reports(reports: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the lines to print for each benchmark or file: findings, notes, tables of familiarity
     and the verdict."""
-    for name, each in found.items():
-        for finding in each["findings"]:
+    for name, report in reports.items():
+        for finding in report["findings"]:
             yield f"{name}: {finding['fault']}: {finding['what']}"
-        for note in each.get("notes", ()):
+        for note in report.get("notes", ()):
             yield f"{name}: note: {note}"
-        for kind, rows in each.get("familiarity", {}).items():
+        for kind, rows in report.get("familiarity", {}).items():
             yield from _familiarity_table(name, kind, rows)
-        yield f"{name}: {each['sentence']}"
+        yield f"{name}: {report['sentence']}"
 
 
 def _familiarity_table(name: str, kind: str, rows: list[dict[str, Any]]) -> Iterator[str]:
@@ -148,9 +152,11 @@ def _familiarity_table(name: str, kind: str, rows: list[dict[str, Any]]) -> Iter
         f"{name}: rows by how many of their {kind} bindings training never shows "
         "(in brackets: rows where swapping the values changes that number)"
     )
-    levels = ("seen", "partial", "unseen")
-    cells = [
-        [row["split"], *(f"{row[level]:,} ({row[f'{level}_unequal']:,})" for level in levels)]
-        for row in rows
-    ]
-    yield from table([["", "none", "some", "all"], *cells])
+    lines = [["", "none", "some", "all"]]
+    for row in rows:
+        counts = [
+            f"{row[level]:,} ({row[f'{level}_unequal']:,})"
+            for level in ("seen", "partial", "unseen")
+        ]
+        lines.append([row["split"], *counts])
+    yield from table(lines)

@@ -22,7 +22,7 @@ def check(family: str, as_json: bool) -> None:
     """Check FAMILY, a name or the path of a TOML file, and list its mistakes.
 
     Mistakes inside tables are listed together. Those across tables, such as a word with two
-    meanings, appear once each table is right, so check again after mending.
+    meanings, appear once each table is right, so check again after fixing them.
 
     Also warns of wrong English plurals and articles, of colours closer than a CIEDE2000 of 10, of
     objects whose masks overlap by more than 95%, and of textures that are hardly visible on an
@@ -37,16 +37,16 @@ def check(family: str, as_json: bool) -> None:
         f"Checking {family}: its words, colours and masks first, then a few small renders, for "
         f"some seconds."
     )
-    found = check_family(family)
-    for each in found:
-        say(f"{each.level}: {each.message}")
-    errors = sum(each.level == "error" for each in found)
-    warnings = sum(each.level == "warning" for each in found)
+    findings = check_family(family)
+    for finding in findings:
+        say(f"{finding.level}: {finding.message}")
+    errors = sum(finding.level == "error" for finding in findings)
+    warnings = sum(finding.level == "warning" for finding in findings)
     data = {
         "family": family,
         "errors": errors,
         "warnings": warnings,
-        "findings": [asdict(each) for each in found],
+        "findings": [asdict(finding) for finding in findings],
     }
     result(data, as_json, f"{family}: {errors} errors, {warnings} warnings")
     raise SystemExit(2 if errors else 1 if warnings else 0)
@@ -109,14 +109,15 @@ def list_sets(chosen: str | None, as_json: bool) -> None:
     """List the installed asset sets with their meshes and licences."""
     from generator.assets.sets import asset_licence, asset_names, asset_sets
 
-    found = {
+    sets = {
         name: {"meshes": asset_names(name), "licence": asset_licence(name)}
         for name in ([chosen] if chosen else asset_sets())
     }
     lines = [
-        f"{name} ({each['licence']}): {', '.join(each['meshes'])}" for name, each in found.items()
+        f"{name} ({asset_set['licence']}): {', '.join(asset_set['meshes'])}"
+        for name, asset_set in sets.items()
     ]
-    result(found, as_json, "\n".join(lines))
+    result(sets, as_json, "\n".join(lines))
 
 
 @assets.command("show", examples=["assets show fox", "assets show --set mine"])
@@ -133,8 +134,8 @@ def show_meshes(name: str | None, chosen: str, out: Path | None, as_json: bool) 
     out = out or Path(f"{name or chosen}.png")
     if name is not None:
         check_asset(chosen, name)
-    names = [each for each in asset_names(chosen) if each == (name or each)]
-    meshes = [each for each in names if not is_panorama(chosen, each)]
+    names = [asset for asset in asset_names(chosen) if name is None or asset == name]
+    meshes = [asset for asset in names if not is_panorama(chosen, asset)]
     path = (
         draw_meshes(meshes, chosen, out) if meshes else draw_panorama(f"{chosen}/{names[0]}", out)
     )
@@ -234,15 +235,16 @@ def install(name: str, source: Path | None, as_json: bool) -> None:
     from generator.assets.zeroad import LICENCE
     from generator.assets.zeroad import install as install_0ad
 
-    found, missing = install_0ad(source)
+    installed, missing = install_0ad(source)
     say(
-        f"{len(found)} animals: {', '.join(found)}."
+        f"{len(installed)} animals: {', '.join(installed)}."
         + (f" Not found: {', '.join(missing)}." if missing else "")
     )
     say(
         f"Licence: {LICENCE}. Images of these meshes are adaptations: to publish them, name the "
-        f"author and keep the "
-        "licence."
+        f"author and keep the licence."
     )
     folder = str(set_folder(name))
-    result({"set": name, "folder": folder, "meshes": found, "missing": missing}, as_json, folder)
+    result(
+        {"set": name, "folder": folder, "meshes": installed, "missing": missing}, as_json, folder
+    )

@@ -81,6 +81,8 @@ def read_choice(answer: str, finish: str, letters: str, captions: Sequence[str] 
         return reading
     tokens = _join_captions(split_tokens(text), captions)
     tokens = _mark_letters(tokens, letters)
+    if not any(token.kind == "label" for token in tokens):
+        tokens = _mark_ordinals(tokens, len(letters))
     return _decide(ChoiceStatements(), tokens)
 
 
@@ -130,7 +132,7 @@ def _phrases(text: str) -> tuple[str, ...]:
 LABEL_NOUNS = _words(
     "option options caption captions choice choices image images picture pictures photo "
     "statement statements description descriptions letter sentence candidate text figure "
-    "alternative label answer number"
+    "alternative label answer number img pic"
 )
 # What the reply to the question is called: "answer: B".
 ANSWER_NOUNS = _words(
@@ -144,14 +146,14 @@ ACCEPTING = _words(
     "matches match matching matched describes describe described describing fits fit fitting "
     "corresponds correspond corresponding consistent holds reflects reflect captures agrees "
     "agree aligns align aligned works applies supported supports confirms confirmed appropriate "
-    "suitable preferable likely likelier faithful precise exact winner yes"
+    "suitable preferable closer likely likelier faithful precise exact winner yes survives"
 )
 # Adjectives and verbs by which a clause rejects an option.
 REJECTING = _words(
     "false wrong incorrect incorrectly inaccurate inaccurately untrue invalid mismatch mismatched "
     "mismatches contradicts contradict contradicted contradictory inconsistent impossible "
     "eliminated excluded rejected discarded dismissed fails fail misdescribes misrepresents swaps "
-    "swapped reverses reversed flawed worse implausible unlikely no unsupported"
+    "swapped reverses reversed flawed worse implausible unlikely no unsupported ruled misses"
 )
 # Verbs whose object is the rejected option: "we can exclude A".
 EXCLUDING = _words(
@@ -161,7 +163,7 @@ EXCLUDING = _words(
 NEGATORS = _words("not none never neither nor no hardly cannot without nowhere")
 CHOOSING = _words(
     "choose chose choosing decided settle select selected selecting pick picking accept favor "
-    "favour get go going vote prefer picked"
+    "favour get go going vote prefer picked lean leaning want take taking"
 )
 BELIEVING = _words("think believe say guess suppose conclude answer infer")
 # With a negator, these verbs reject an option: "A does not show the scene".
@@ -196,7 +198,7 @@ AFTER_LABEL = _words(
     "reverses misdescribes contradicts fails works holds agrees aligns captures reflects "
     "correctly incorrectly accurately better best over than correct incorrect true false wrong "
     "right yes therefore thus hence also alone only if unless then too with from for misses "
-    "here leaves leaving out nor neither"
+    "here leaves leaving out nor neither the"
 )
 PRONOUNS = _words("this that it which these they c ce")
 SUBJECT_NOUNS = LABEL_NOUNS | _words("scene one")
@@ -363,8 +365,32 @@ def _readable_text(answer: str, finish: str) -> tuple[str, Reading | None]:
     if finish in ("content_filter", "refusal"):
         return "", Reading(None, REFUSED)
     text = _shortened(final_part(answer))
+    # A model that repeats the question as "Q:" answers it as "A:", which is not option A.
+    if text.lower().startswith(("q:", "question:")):
+        text = text.replace("\nA:", "\nAnswer:")
+    text = _checked_lines(text)
     # NFKC makes "Ｂ" a "B"; it can make text 18 times longer.
     return _shortened(unicodedata.normalize("NFKC", text)), None
+
+
+def _checked_lines(text: str) -> str:
+    """A list of check boxes without the boxes and without the entries that are not checked; other
+    texts stay as they are.
+
+    Example:
+        >>> _checked_lines("- [ ] A\\n- [x] B")
+        'B'
+    """
+    lines = text.split("\n")
+    entries = [line.lstrip(" -*+") for line in lines]
+    if not any(entry.lower().startswith("[x] ") for entry in entries):
+        return text
+    chosen = [
+        entry[4:] if entry.lower().startswith("[x] ") else line
+        for line, entry in zip(lines, entries, strict=True)
+        if not entry.startswith("[ ] ")
+    ]
+    return "\n".join(chosen)
 
 
 def _shortened(text: str) -> str:
@@ -674,6 +700,47 @@ def _mark_letters(tokens: list[Token], letters: str) -> list[Token]:
     return marked
 
 
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+
+
+def _mark_ordinals(tokens: list[Token], n: int) -> list[Token]:
+    """Turn "the first caption", "caption 2", "#2" and "the latter" into labels.
+
+    For answers without letters only: beside letters, an ordinal may count objects or steps.
+    """
+    marked: list[Token] = []
+    for place, token in enumerate(tokens):
+        index = _index_of_ordinal(tokens, place, n)
+        if index is not None:
+            token = Token("label", token.text, token.raw, index)
+        marked.append(token)
+    return marked
+
+
+def _index_of_ordinal(tokens: list[Token], place: int, n: int) -> int | None:
+    """The option that a word names by its place; None if it names none."""
+    token = tokens[place]
+    before = tokens[place - 1] if place else _NONE
+    after = tokens[place + 1] if place + 1 < len(tokens) else _NONE
+    if token.kind != "word":
+        return None
+    if token.text.isdigit() and len(token.text) == 1:
+        named = before.text in LABEL_NOUNS or before.text == "#" or token.raw.startswith("#")
+        index = int(token.text) - 1
+        return index if named and 0 <= index < n else None
+    if token.text in ("former", "latter"):
+        return ("former", "latter").index(token.text) if n == 2 else None
+    if token.text == "last":
+        index = n - 1
+    elif token.text in _ORDINALS[:n]:
+        index = _ORDINALS.index(token.text)
+    else:
+        return None
+    alone = after.kind != "word" and (before.kind != "word" or before.text == "the")
+    noun = after.text in LABEL_NOUNS or after.text == "one"
+    return index if alone or noun else None
+
+
 _NONE = Token("line", "\n")
 
 
@@ -696,6 +763,8 @@ def _is_letter_of_option(tokens: list[Token], place: int, letters: str) -> bool:
         other_label = (
             len(after.raw) == 1 and after.raw.isupper() and after.raw.casefold() in letters
         )
+        if token.raw in _NO_WORDS:
+            return True
         if lower_case:  # an article is before no verb
             return after.text in ("is", "does", "matches", "seems", "fits") and before.kind in (
                 "line",
@@ -707,6 +776,9 @@ def _is_letter_of_option(tokens: list[Token], place: int, letters: str) -> bool:
     return True
 
 
+_NO_WORDS = ("B", "C", "D")
+"""Capital letters that are no word of the languages that are read: before any word they are labels.
+"""
 _WRAPS = frozenset('()[]"{}')
 _BEFORE_SMALL_LETTER = (
     COPULAS | CHOOSING | BELIEVING | CONCLUDING | _words("with probably likely definitely")
@@ -857,8 +929,10 @@ def _begins_clause(tokens: list[Token], place: int) -> bool:
     """Whether "and" joins two statements, or "not", "over" and the like introduce another label."""
     text = tokens[place].text
     if text in ("and", "or", "&", "+", "/"):
+        # "A, B, and C" is a list with a comma before "and".
+        previous = place - 2 if place > 1 and tokens[place - 1].text == "," else place - 1
         joins_labels = (
-            place > 0 and tokens[place - 1].kind == "label" and _label_follows(tokens, place)
+            previous >= 0 and tokens[previous].kind == "label" and _label_follows(tokens, place)
         )
         return text in ("and", "or") and not joins_labels
     following = tokens[place + 1].text if place + 1 < len(tokens) else ""
@@ -1015,8 +1089,12 @@ def turn_of(words: Sequence[str], opening: str) -> tuple[int, int]:
 def is_outdated(words: Sequence[str]) -> bool:
     """Whether a clause tells what the answer believed before."""
     spoken = " ".join(words[:8])
+    judged = "be considered" in spoken  # "it cannot be considered accurate"
     return (
-        bool(OUTDATED.intersection(words)) or spoken.startswith("at first") or "was going" in spoken
+        (bool(OUTDATED.intersection(words)) and not judged)
+        or "about to" in spoken
+        or spoken.startswith("at first")
+        or "was going" in spoken
     )
 
 
@@ -1071,9 +1149,13 @@ def sign_of(words: Sequence[str], of_option: bool = True) -> int:
             return -1
         if word in NEGATORS or word in _LESSENING:
             negated = not negated
+        elif word in _UNLIKELY and negated:
+            return 0  # "B is not impossible" accepts nothing
         elif word in REJECTING:
             return 1 if negated else -1
-        elif word == "plausible" and words[place - 1] in ("most", "more"):
+        elif (word, following) == ("checks", "out") or (
+            word == "plausible" and words[place - 1] in ("most", "more")
+        ):
             return -1 if negated else 1
         elif word in ACCEPTING and following == "not":
             return -1  # "stimmt nicht"
@@ -1094,12 +1176,20 @@ def _is_the_one(words: Sequence[str], place: int) -> bool:
     """Whether a predicate ends with "the one", "the case" or is "what the image shows"."""
     following = "".join(words[place + 1 : place + 2])
     the_one = (
-        words[place] in ("one", "case") and words[place - 1] == "the" and following in ("", "that")
+        words[place] in ("one", "case")
+        and words[place - 1] == "the"
+        and following in ("", "that", "to", "which", "i", "we", "for")
     )
-    return the_one or words[place] == "what"
+    the_caption = (
+        words[place] in LABEL_NOUNS
+        and words[place - 1] == "the"
+        and following in ("that", "we", "i", "you", "to")
+    )
+    return the_one or the_caption or words[place] == "what"
 
 
 _DEPICTS = _words("shows depicts represents portrays illustrates conveys summarizes")
+_UNLIKELY = _words("impossible unlikely implausible improbable")
 _LESSENING = _words("almost partially partly nearly half less")
 
 
@@ -1145,7 +1235,9 @@ class Statements(ABC):
             if number == 0 or clause.opening in ("but", "however", "though", "yet"):
                 conditional = is_hypothetical(_words_until_contrast(sentence.clauses, number))
                 outdated = False
-            outdated = outdated or is_outdated(spoken)
+            # In "thought: …" the word is the name of a value.
+            names_value = any(token.text == ":" for token in clause.tokens[:3])
+            outdated = outdated or (is_outdated(spoken) and not names_value)
             if clause.boxed:
                 self._take_boxed(clause)
             elif not clause.tokens:
@@ -1384,6 +1476,8 @@ class ChoiceStatements(Statements):
             self.state(label, FINAL if "final" in words else ANSWERED)
         elif clause.opening == "(":
             return
+        elif number == 0 and _is_subject(sentence):
+            self._topic = None if label == SEVERAL else label
         elif clause.opening in (",", "and", "or") and previous and previous[0].kind == "label":
             # "A, B" names several options.
             denied = self.verdict.is_denied(previous[0].label)
@@ -1440,6 +1534,8 @@ class ChoiceStatements(Statements):
             "image images picture pictures photo figure text"
         )
         copula = bool(COPULAS.intersection(group.after[:3]))
+        if copula and "what" in group.after and {"i", "we"}.intersection(group.after):
+            return ANSWERED  # "B is what I would choose"
         return ANSWERED if names_answer and copula and not group.joined else AFFIRMED
 
     def _explicit_before(self, group: Group, clause: Clause) -> int:
@@ -1468,6 +1564,17 @@ class ChoiceStatements(Statements):
             return ANSWERED if last in COPULAS or last in (":", "=") else AFFIRMED
         if CHOOSING.intersection(named):
             return ANSWERED
+        if last in ("makes", "making") and (ACCEPTING | ANSWER_NOUNS).intersection(group.after):
+            return ANSWERED  # "that makes B the right one"
+        if last in ("makes", "making") and "most" in group.after:
+            return AFFIRMED
+        left_with = last == "with" and significant[-2:-1] == ["left"]
+        if last in ("leaves", "leaving") or left_with:
+            return AFFIRMED  # "which leaves B", "I am left with B"
+        if last == "with" and {"agreement", "accordance", "line", "accord"}.intersection(named):
+            return AFFIRMED
+        if last == "as" and group.after[:1] and group.after[0] in _SAYING_WORDS:
+            return AFFIRMED  # "just as B puts it"
         if ACCEPTING.intersection(named) or last in COPULAS or BELIEVING.intersection(named):
             return AFFIRMED
         concludes = clause.opening in CONCLUDING or CONCLUDING.intersection(before[:2])
@@ -1520,12 +1627,13 @@ class ChoiceStatements(Statements):
 
 _AROUND_LABEL = _words(
     "namely rather la le el the so final correct my and or probably likely definitely clearly "
-    "certainly most obviously surely maybe perhaps possibly"
+    "certainly most obviously surely maybe perhaps possibly one"
 )
 _AROUND_OBJECT = _words(
     "la le el the a an clearly definitely certainly probably most likely indeed just only "
     "therefore thus then very single both either rather namely"
 )
+_SAYING_WORDS = _words("puts says states describes has claims reads")
 _EXCLUDING_OPENINGS = _words("not nor neither unlike over rather instead than")
 _PREPOSITIONS = _words("in of for to with than as by from on under about between")
 _SAYING = _words(
@@ -1556,6 +1664,21 @@ def _is_negated(before: Sequence[str]) -> bool:
         ):
             negated = not negated
     return negated
+
+
+def _is_subject(sentence: Sentence) -> bool:
+    """Whether the label that begins a sentence is its subject, before words in commas: "B, on the
+    other hand, shows two cubes"."""
+    if len(sentence.clauses) < 3 or sentence.clauses[1].opening != ",":
+        return False
+    words = [token.text for token in sentence.clauses[1].tokens]
+    return " ".join(words) in _INSERTED
+
+
+_INSERTED = _phrases(
+    "on the other hand / in contrast / by contrast / meanwhile / however / conversely / instead / "
+    "in turn / in comparison / though / of course / as well / too / for example / for instance"
+)
 
 
 def _ends_answer(sentence: Sentence) -> bool:
@@ -1666,10 +1789,18 @@ class YesNoStatements(Statements):
             clause.opening in CONCLUDING
             or words[0] in CONCLUDING
             or words[:2] == ["in", "conclusion"]
+            or "whole" in words  # "the statement as a whole is false"
         )
         after_colon = words[-1:] if words[-2:-1] == [":"] else []
         words = [word for word in words if word not in (":", "=")]
-        label = _yes_or_no(words)
+        # In "matches: false" the value decides, not the name before it.
+        value = after_colon[0] if after_colon else ""
+        has_value = (
+            value in ("yes", "no", "true", "false")
+            and len(words) < 4
+            and bool(ACCEPTING.intersection(words[:-1]))
+        )
+        label = _yes_or_no(after_colon if has_value else words)
         if label is None:
             label = _yes_or_no(after_colon)
             if label is not None:
@@ -1700,7 +1831,7 @@ class YesNoStatements(Statements):
 _BEFORE_YES = _words(
     "well so therefore thus hence overall the a it is answer would be i and but final in "
     "conclusion clearly then we can say that based sorry probably likely my short simply "
-    "summary finally definitely ah oh"
+    "summary finally definitely ah oh ok okay right"
 )
 _AFTER_YES = _words(
     "it the this that there i because since as we these they indeed is in he she figure image "
@@ -1708,13 +1839,16 @@ _AFTER_YES = _words(
 )
 _DENIALS = _phrases(
     "absolutely not / definitely not / certainly not / no way / hell no / yes not / not quite / "
-    "not really / not exactly / not entirely / not at all / i do not think so / i do not "
+    "not really / not exactly / not entirely / not at all / i doubt it / i doubt that / "
+    "does not look like it / it does not look like it / does not seem so / "
+    "i do not think so / i do not "
     "believe so / i think not / of course not / almost / partly / partially / only partly / "
     "only partially / by no means / think not"
 )
 _AGREEMENTS = _phrases(
     "absolutely / definitely / certainly / indeed / affirmative / of course / sure / i think so "
-    "/ i believe so / it seems so / sure is / exactly / i would say so"
+    "/ looks like it / it looks like it / i believe so / it seems so / sure is / exactly / "
+    "i would say so"
 )
 _ABOUT_CAPTION = _words(
     "statement caption description claim figure image picture photo sentence scene answer text "
@@ -1743,14 +1877,22 @@ def _yes_or_no(words: Sequence[str]) -> int | None:
     while start + 1 < len(words) and _is_before_yes(words[start]):
         start += 1
     rest = list(words[start:])
+    if words[0] == "i" and words[1:2] and words[1] in ("believe", "think", "guess"):
+        claim = _yes_or_no(words[2:])
+        if claim is not None:
+            return claim  # "I believe it does"
+    if "indeed" in words[1:] and words[0] in ("there", "the", "it", "this", "a", "an"):
+        return 1 if NEGATORS.intersection(words) else 0
     if words[0] == "i" and "that" in words[2:6] and not NEGATORS.intersection(words[:6]):
         return _yes_or_no(words[words.index("that") + 1 :])  # "I can confirm that it is true"
     if " ".join(words) in _AGREEMENTS:
         return 0
     if " ".join(rest) in _DENIALS or " ".join(words) in _DENIALS:
         return 1
+    follows = rest[1] if len(rest) > 1 else ""
+    agreeing = follows in (ACCEPTING if rest[0] == "yes" else REJECTING)  # "yes, correct"
     if rest[0] in ("yes", "no") and (
-        len(rest) == 1 or rest[1] in _AFTER_YES or rest[1] in ("yes", "no")
+        len(rest) == 1 or follows in _AFTER_YES or follows in ("yes", "no") or agreeing
     ):
         return (
             None if rest[1:2] in (["yes"], ["no"]) and rest[0] != rest[1] else int(rest[0] == "no")
@@ -1778,6 +1920,8 @@ def _sign_of_claim(words: list[str]) -> int:
         return _sign_or_emphasis(words[2:])
     if words[0] in _ABOUT_CAPTION and len(words) > 1:
         return _sign_or_emphasis(words[1:])
+    if words[0] in ("everything", "all") and not HEDGING.intersection(words):
+        return sign_of(words[1:])
     if words[0] in ("there", "they") and len(words) < 4:
         return sign_of(words[1:])
     short = len(words) < 5 or words[0] in ("does", "matches")

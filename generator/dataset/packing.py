@@ -84,13 +84,12 @@ class Packer:
             (self._folder / row["path"]).unlink(missing_ok=True)
         return scene
 
-    def read(self, path: str) -> bytes:
-        """The bytes of a file that is to be packed."""
-        return file_in(self._folder, path).read_bytes()
-
     def _members(self, record: Mapping[str, Any]) -> list[Member]:
         """The members of a tar for one scene: its files, and its row of scenes.parquet as JSON."""
-        files = [(member_name(path), self.read(path)) for path in sorted(record["files"])]
+        files = [
+            (member_name(path), file_in(self._folder, path).read_bytes())
+            for path in sorted(record["files"])
+        ]
         return [*files, (f"{record['scene_id']}.json", scene_json(record))]
 
 

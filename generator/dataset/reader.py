@@ -39,16 +39,27 @@ _SCHEMAS = {"scenes": SCENES, "packed": PACKED, **BENCHMARK_TABLES}
 class Component:
     """A finished folder of a dataset: its manifest, sums and tables.
 
-    Raises UserError if it is unfinished or of another format, if a table does not match its
-    checksum, and if a file is a link or a name in a table could lead out of the folder
-    (generator.base.paths).
+    The folder may come from a stranger: a file that is a link, a name in a table that could lead
+    out of the folder (generator.base.paths), and a table that does not match its checksum are
+    refused.
     """
 
     def __init__(self, folder: Path, resume: str, shape: Any):
+        """Open a component.
+
+        Args:
+            folder: Its folder.
+            resume: How to finish it, for the message about an unfinished one.
+            shape: Declaration of its manifest, a TypedDict of records.py.
+
+        Raises:
+            UserError: It is unfinished, of another format, or damaged.
+        """
         self.folder = folder
         if not self.path("manifest.json").exists():
             raise UserError(f"{folder} is unfinished; {resume}.")
         self.manifest = read_json(self.path("manifest.json"))
+        """manifest.json, as records.py declares it."""
         if self.manifest.get("format") != FORMAT:
             raise UserError(
                 f"{folder} has the format '{self.manifest.get('format')}', expected '{FORMAT}'; "
@@ -58,10 +69,14 @@ class Component:
         if not self.path(SUMS).exists() or sha256(folder / SUMS) != self.manifest["sums"]:
             raise UserError(f"{folder / SUMS} is damaged; restore it or make the dataset again.")
         self.sums = read_sums(folder)
+        """SHA-256 of each file, by its path from the folder."""
 
     def path(self, name: str) -> Path:
-        """The path of a file of this component, which need not exist. Raises UserError if it leaves
-        the folder."""
+        """Path of a file of this component, which need not exist.
+
+        Raises:
+            UserError: It leads out of the folder.
+        """
         return file_in(self.folder, name)
 
     @property
@@ -70,8 +85,16 @@ class Component:
         return str(self.manifest["sums"])
 
     def table(self, name: str, schema: pa.Schema) -> pa.Table:
-        """A table of this component. Raises UserError if it does not match its checksum."""
-        path = self._whole(name)
+        """Read a table of this component.
+
+        Args:
+            name: Name of its file, without suffix.
+            schema: Its columns (records.py).
+
+        Raises:
+            UserError: It is missing, does not match its checksum, or lacks a column.
+        """
+        path = self._checked_table(name)
         table = read_table(path, schema)
         check_names(table, path)
         return table
@@ -79,14 +102,22 @@ class Component:
     def batches(
         self, name: str, columns: Sequence[str], rows: int = 2_000
     ) -> Iterator[pa.RecordBatch]:
-        """Some columns of a table of this component, a few rows at a time. Raises UserError as
-        `table` does."""
-        path = self._whole(name)
+        """Read some columns of a table, a few rows at a time, so that large tables fit in memory.
+
+        Args:
+            name: Name of its file, without suffix.
+            columns: Names of the columns.
+            rows: Most rows of a batch.
+
+        Raises:
+            UserError: As for `table`.
+        """
+        path = self._checked_table(name)
         for batch in read_batches(path, columns, rows, _SCHEMAS[name]):
             check_names(batch, path)
             yield batch
 
-    def _whole(self, name: str) -> Path:
+    def _checked_table(self, name: str) -> Path:
         path = self.path(f"{name}.parquet")
         if not path.exists() or sha256(path) != self.sums.get(path.name):
             raise UserError(f"{path} is damaged or missing; restore it or make it again.")
@@ -118,8 +149,11 @@ class World(Component):
             ) from None
 
     def image_path(self, scene_id: str) -> Path:
-        """Path of a scene's image. Raises UserError if the images are in tars; `image` reads
-        both."""
+        """Path of a scene's image file.
+
+        Raises:
+            UserError: The images are in tars. `image` reads both.
+        """
         if self._packed:
             raise UserError(
                 f"{self.folder} has its images in tars (shards/); read them with World.image or "
@@ -128,30 +162,30 @@ class World(Component):
         return self.path(f"images/{scene_id}.png")
 
     def image(self, scene_id: str) -> Image.Image:
-        """A scene's image, RGB.
+        """Read a scene's image, RGB.
 
-        Raises UserError if its file is missing or no PNG file, if it does not match its checksum,
-        and if the image is larger than the manifest says.
+        Raises:
+            UserError: Its file is missing, is not a PNG file, does not match its checksum, or is
+                larger than the manifest says.
         """
         path = f"images/{scene_id}.png"
         try:
             return to_rgb(read_png(self.read(path), self._size))
         except ValueError as error:
             raise UserError(
-                f"{self.folder / path} is no image of this world: {error}; restore it or render "
-                f"again."
+                f"{self.folder / path} is not an image of this world: {error}; restore it or "
+                f"render again."
             ) from None
 
     @property
     def _size(self) -> tuple[int, int]:
         """Width and height of the images by the manifest; if it has none, the largest that are
         read."""
-        width, height = (self.manifest["request"].get(name) for name in ("width", "height"))
-        return (
-            (width, height)
-            if isinstance(width, int) and isinstance(height, int)
-            else (MOST_SIDE, MOST_SIDE)
-        )
+        request = self.manifest["request"]
+        width, height = request.get("width"), request.get("height")
+        if isinstance(width, int) and isinstance(height, int):
+            return width, height
+        return MOST_SIDE, MOST_SIDE
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -160,35 +194,57 @@ class World(Component):
         return parse_outputs(",".join(self.manifest["request"].get("outputs", ())))
 
     def mask(self, scene_id: str) -> np.ndarray:
-        """uint8 [height, width]: 0 where the pixel's centre shows no object, i + 1 where it shows
-        object i of the scene.
+        """Read which object each pixel shows.
 
-        `mask`, `depth`, `normals` and `boxes` raise UserError if the world has no such output or
-        its file is damaged.
+        Returns:
+            uint8 (height, width): 0 where the pixel's centre shows no object, i + 1 where it shows
+            object i of the scene.
+
+        Raises:
+            UserError: The world has no masks, or the file is damaged.
         """
         return np.asarray(self._output("masks", scene_id))
 
     def depth(self, scene_id: str) -> np.ndarray:
-        """float32 [height, width]: metres along the viewing axis, infinite where there is neither
-        object nor floor."""
+        """Read the depth of each pixel.
+
+        Returns:
+            float32 (height, width): metres along the viewing axis, infinite where there is neither
+            object nor floor.
+
+        Raises:
+            UserError: The world has no depth, or the file is damaged.
+        """
         return np.asarray(self._output("depth", scene_id))
 
     def normals(self, scene_id: str) -> np.ndarray:
-        """float32 [height, width, 3]: unit normals as x to the right, y up, z towards the camera; 0
-        where depth is infinite."""
+        """Read the surface normal of each pixel.
+
+        Returns:
+            float32 (height, width, 3): unit normals as x to the right, y up, z towards the camera;
+            0 where depth is infinite.
+
+        Raises:
+            UserError: The world has no normals, or the file is damaged.
+        """
         return np.asarray(self._output("normals", scene_id))
 
     def boxes(self, scene_id: str) -> list[ObjectBoxes]:
-        """Where the image shows each object, in pixels, and how much of it is visible; in the
-        scene's order."""
+        """Read where the image shows each object, and how much of it is visible.
+
+        Returns:
+            The boxes of each object, in pixels, in the scene's order.
+
+        Raises:
+            UserError: The world has no boxes, or the file is damaged.
+        """
         return list(self._output("boxes", scene_id))
 
     def _output(self, output: str, scene_id: str) -> Any:
         if output not in self.outputs:
             raise UserError(
                 f"{self.folder} has no {output}; `gen render --from {self.folder.parent} --with "
-                f"{output}` renders its "
-                "scenes again with them."
+                f"{output}` renders its scenes again with them."
             )
         path = output_path(output, scene_id)
         try:
@@ -203,34 +259,47 @@ class World(Component):
         return self.digest_of(f"images/{scene_id}.png")
 
     def files_of(self, scene_id: str) -> dict[str, str]:
-        """SHA-256 of a scene's image and outputs, by path. Raises UserError if a file is not
-        listed."""
-        paths = (f"images/{scene_id}.png", *(output_path(each, scene_id) for each in self.outputs))
+        """SHA-256 of a scene's image and outputs, by path.
+
+        Raises:
+            UserError: A file is not listed in SHA256SUMS.
+        """
+        paths = [f"images/{scene_id}.png"]
+        for output in self.outputs:
+            paths.append(output_path(output, scene_id))
         return {path: self.digest_of(path) for path in paths}
 
     def digest_of(self, path: str) -> str:
-        """SHA-256 of a file of a scene, in a folder or in a tar. Raises UserError if the world has
-        no such file."""
+        """SHA-256 of a file of a scene, in a folder or in a tar.
+
+        Raises:
+            UserError: The world lists no such file.
+        """
         digest = self._packed[path].sha256 if path in self._packed else self.sums.get(path)
         if digest is None:
             raise UserError(f"{self.folder} lists no {path}; restore it or make the dataset again.")
         return digest
 
     def read(self, path: str) -> bytes:
-        """The bytes of a file of a scene, such as `images/000017.png`, in a folder or in a tar.
+        """Read a file of a scene, in a folder or in a tar.
 
-        Raises UserError if it is missing or does not match its checksum.
+        Args:
+            path: Such as `images/000017.png`.
+
+        Raises:
+            UserError: It is missing, or does not match its checksum.
         """
         place, expected = self._packed.get(path), self.digest_of(path)
+        file = place.tar if place else path
         data = self._bytes(path, place)
         if hashlib.sha256(data).hexdigest() != expected:
-            fetch(
-                self.folder.parent, f"world/{place.tar if place else path}"
-            )  # if it is a URL's folder
+            # The folder of a URL lacks files that nobody has read yet.
+            fetch(self.folder.parent, f"world/{file}")
             data = self._bytes(path, place)
         if hashlib.sha256(data).hexdigest() != expected:
-            where = self.folder / (place.tar if place else path)
-            raise UserError(f"{where} is damaged or missing; restore it or make the dataset again.")
+            raise UserError(
+                f"{self.folder / file} is damaged or missing; restore it or make the dataset again."
+            )
         return data
 
     def _bytes(self, path: str, place: "_Place | None") -> bytes:
@@ -253,23 +322,31 @@ class World(Component):
         folders."""
         if "packed.parquet" not in self.sums:
             return {}
-        rows = [row for batch in self.batches("packed", PACKED.names) for row in batch.to_pylist()]
-        if any(value is None for row in rows for value in row.values()):
-            raise UserError(
-                f"{self.folder / 'packed.parquet'} has an empty cell; restore it or make the "
-                f"dataset again."
-            )
-        return {row.pop("path"): _Place(**row) for row in rows}
+        places: dict[str, _Place] = {}
+        for batch in self.batches("packed", PACKED.names):
+            for row in batch.to_pylist():
+                if None in row.values():
+                    raise UserError(
+                        f"{self.folder / 'packed.parquet'} has an empty cell; restore it or make "
+                        f"the dataset again."
+                    )
+                path = row.pop("path")
+                places[path] = _Place(**row)
+        return places
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The place of a file in a tar: offset and size in bytes."""
+    """The place of a file in a tar."""
 
     tar: str
+    """Path of the tar from the world's folder."""
     offset: int
+    """Where the file begins in the tar, in bytes."""
     size: int
+    """Of the file, in bytes."""
     sha256: str
+    """Of the file."""
 
 
 class Benchmark(Component):
@@ -295,7 +372,11 @@ class Benchmark(Component):
         return read_json(path, HoldoutRecord) if path.exists() else None
 
     def holdout_block(self) -> dict[str, Any]:
-        """The held-out block. Raises UserError for a benchmark without one."""
+        """Get the held-out block (holdout.json).
+
+        Raises:
+            UserError: The benchmark has none.
+        """
         if self.holdout is None:
             raise UserError(
                 f"{self.folder} has no held-out block (holdout.json); give a benchmark made by "
@@ -324,32 +405,51 @@ class Dataset:
     """A folder made by `gen render`: one world, and benchmarks over it."""
 
     root: Path
+    """Its folder. Of a URL, the folder of this machine that its files are fetched into."""
     world: World
+    """Its scenes and images."""
 
     @classmethod
     def open(cls, path: str | Path) -> "Dataset":
-        """Open the dataset at `path`, a folder, a URL or `example`; images at a URL are fetched
-        when they are read.
+        """Open a dataset.
 
-        Raises UserError if there is none, or if its world is unfinished or damaged.
+        Args:
+            path: A folder, a URL, or `example` for the dataset that comes with the package. Images
+                at a URL are fetched when they are read.
+
+        Raises:
+            UserError: There is none, or its world is unfinished or damaged.
+
+        >>> Dataset.open("example").benchmark_names()
+        ['color-shape-3x3-b0']
         """
         root = local_folder(path) if isinstance(path, str) else path
         if not (root / "world").is_dir():
             raise UserError(
-                f"{root} is no dataset: it has no folder 'world'; give a folder made by `gen "
+                f"{root} is not a dataset: it has no folder 'world'; give a folder made by `gen "
                 f"render`."
             )
         return cls(root, World(folder_in(root, "world")))
 
     def benchmark_names(self) -> list[str]:
-        """Names of the benchmarks over this world, sorted. Raises UserError if a name could leave
-        the folder."""
+        """List the names of the benchmarks over this world, sorted.
+
+        Raises:
+            UserError: A name could lead out of the folder.
+        """
         folders = folder_in(self.root, "benchmarks").glob("[!.]*")
         return sorted(check_benchmark_name(path.name) for path in folders if path.is_dir())
 
     def benchmark(self, name: str | None = None) -> Benchmark:
-        """The benchmark of that name. Without a name: the only benchmark, or the only benchmark
-        made with the world. Raises UserError if there is no such benchmark."""
+        """Open a benchmark.
+
+        Args:
+            name: Its name. None for the only benchmark, or the only one that was made with the
+                world.
+
+        Raises:
+            UserError: There is no such benchmark, or it is unfinished or damaged.
+        """
         names = self.benchmark_names()
         if not names:
             raise UserError(
@@ -357,32 +457,35 @@ class Dataset:
                 f"3x3`."
             )
         if name is None:
-            first = [
-                each
-                for each in names
-                if len(names) == 1 or self.benchmark(each).manifest.get("with_world")
-            ]
-            if len(first) != 1:
-                raise UserError(
-                    f"{self.root} has several benchmarks; choose one with --benchmark: "
-                    f"{', '.join(names)}."
-                )
-            (name,) = first
-            if others := [each for each in names if each != name]:
-                logger.info(
-                    f"Benchmark {name}, made with the world; --benchmark chooses another: "
-                    f"{', '.join(others)}."
-                )
+            name = self._default_benchmark(names)
         if name not in names:
             raise UserError(f"{self.root} has no benchmark '{name}'; {did_you_mean(name, names)}")
         return Benchmark(folder_in(self.root, f"benchmarks/{name}"))
 
-    def turn_names(self, pattern: str | None = None) -> list[str]:
-        """Names of the benchmarks that are the turns of a rotation, turn 0 first.
+    def _default_benchmark(self, names: list[str]) -> str:
+        """The only one of these benchmarks, or the only one that was made with the world."""
+        if len(names) == 1:
+            return names[0]
+        of_world = [name for name in names if self.benchmark(name).manifest.get("with_world")]
+        if len(of_world) != 1:
+            raise UserError(
+                f"{self.root} has several benchmarks; choose one with --benchmark: "
+                f"{', '.join(names)}."
+            )
+        (chosen,) = of_world
+        others = ", ".join(name for name in names if name != chosen)
+        logger.info(
+            f"Benchmark {chosen}, made with the world; --benchmark chooses another: {others}."
+        )
+        return chosen
 
-        Args: pattern: Name of the benchmarks with `{turn}` for turn0, turn1 and so on, such as
-            `{turn}-dose`. None for the benchmarks that were made with the world, else the only
-            benchmark of each turn.
+    def turn_names(self, pattern: str | None = None) -> list[str]:
+        """List the names of the benchmarks that are the turns of a rotation, turn 0 first.
+
+        Args:
+            pattern: Name of the benchmarks with `{turn}` for turn0, turn1 and so on, such as
+                `{turn}-dose`. None for the benchmarks that were made with the world, else the only
+                benchmark of each turn.
 
         Raises:
             UserError: The dataset has no rotation, lacks a turn, or has several benchmarks of one.
@@ -421,23 +524,32 @@ class Dataset:
         return names
 
     def training_names(self) -> list[str]:
-        """The turns if the dataset has a rotation, else the one benchmark of `benchmark()`. Raises
-        UserError as these do."""
+        """List the benchmarks to train on: the turns if the dataset has a rotation, else the one
+        of `benchmark()`.
+
+        Raises:
+            UserError: As for `turn_names` and `benchmark`.
+        """
         holdouts = [self.benchmark(name).holdout or {} for name in self.benchmark_names()]
         if any(holdout.get("turn") is not None for holdout in holdouts):
             return self.turn_names()
         return [self.benchmark().name]
 
     def block(self, name: str | None = None) -> dict[str, Any]:
-        """The held-out block of the benchmark of that name. Without a name: the block that all
-        benchmarks share, else that of `benchmark()`. Raises UserError if there is none."""
-        blocks = (
-            [self.benchmark(each).holdout for each in self.benchmark_names()]
-            if name is None
-            else []
-        )
-        if blocks and blocks[0] is not None and all(block == blocks[0] for block in blocks):
-            return blocks[0]
+        """Get a held-out block (holdout.json).
+
+        Args:
+            name: Name of the benchmark. None for the block that all benchmarks share, else that of
+                `benchmark()`.
+
+        Raises:
+            UserError: There is none.
+        """
+        if name is None:
+            blocks = [self.benchmark(known).holdout for known in self.benchmark_names()]
+            is_shared = all(block == blocks[0] for block in blocks)
+            if blocks and blocks[0] is not None and is_shared:
+                return blocks[0]
         return self.benchmark(name).holdout_block()
 
 
@@ -450,7 +562,11 @@ class Images(Protocol):
         ...
 
     def image(self, scene_id: str, /) -> Image.Image:
-        """An image, RGB. Raises UserError if it cannot be read."""
+        """Read an image, RGB.
+
+        Raises:
+            UserError: It cannot be read.
+        """
         ...
 
     def image_digest(self, scene_id: str, /) -> str:
@@ -465,16 +581,12 @@ class Level(StrEnum):
     """Which images a certificate covers (docs/verify.md, Levels)."""
 
     RECORDS = "records"
-    OUTLINES_SAMPLED = "sampled outlines"
-    OUTLINES = "all outlines"
     SAMPLED = "sampled images"
     ALL = "all images"
 
 
 _CHECKED = {
     Level.RECORDS: "the files were checked; the images were not",
-    Level.OUTLINES_SAMPLED: "the files and the outlines in some images were checked",
-    Level.OUTLINES: "the files and the outlines in all images were checked",
     Level.SAMPLED: "the files were checked, and some images rendered again",
     Level.ALL: "the files were checked, and all images rendered again",
 }

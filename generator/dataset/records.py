@@ -81,7 +81,7 @@ class PlanRow(TypedDict):
     exchange: Annotated[PlannedExchange | None, "the exchange that makes a minimal pair"]
 
 
-class ShownObject(TypedDict):
+class RenderedObject(TypedDict):
     """An object of a rendered scene."""
 
     category: Annotated[str, "category of the object"]
@@ -97,7 +97,7 @@ class ShownObject(TypedDict):
     ]
 
 
-class ShownRelation(TypedDict):
+class RenderedRelation(TypedDict):
     """A relation that holds between two objects of a rendered scene by more than its margin."""
 
     subject: Annotated[int, "position of the first object"]
@@ -117,8 +117,10 @@ class SceneRow(TypedDict):
     reason: Annotated[str | None, "why the scene failed"]
     width: Annotated[int, "pixels"]
     height: Annotated[int, "pixels"]
-    objects: Annotated[list[ShownObject], "the objects, from left to right"]
-    relations: Annotated[list[ShownRelation], "the relations that hold by more than their margins"]
+    objects: Annotated[list[RenderedObject], "the objects, from left to right"]
+    relations: Annotated[
+        list[RenderedRelation], "the relations that hold by more than their margins"
+    ]
     scene: Annotated[
         str | None, "JSON: poses, attributes, camera and lamps, enough to render it again"
     ]
@@ -218,43 +220,44 @@ class ScoreRow(TypedDict):
 
 @dataclass(frozen=True)
 class Column:
-    """A column, or a field of the structs in it: its name, Arrow type, meaning and fields."""
+    """A column, or a field of the structs in it."""
 
     name: str
     type: pa.DataType
     meaning: str
+    """In words, for docs/dataset.md and Croissant."""
     fields: "tuple[Column, ...]" = ()
+    """Of its structs; empty for plain values."""
 
 
 def columns_of(row: Any) -> tuple[Column, ...]:
-    """The columns of a table, from the declaration of its rows."""
-    return tuple(
-        _column(name, hint) for name, hint in get_type_hints(row, include_extras=True).items()
-    )
+    """The columns of a table, from the declaration of its rows (a TypedDict such as SceneRow)."""
+    hints = get_type_hints(row, include_extras=True)
+    return tuple(_column(name, hint) for name, hint in hints.items())
 
 
 def _column(name: str, hint: Any) -> Column:
-    declared, *known, meaning = get_args(hint)
-    optional = (
-        [each for each in get_args(declared) if each is not NoneType]
-        if NoneType in get_args(declared)
-        else []
-    )
-    plain = optional[0] if optional else declared
-    inner = get_args(plain)[0] if get_origin(plain) is list else plain
-    fields = columns_of(inner) if is_typeddict(inner) else ()
-    if known:
-        kind = known[0]
-    elif get_origin(plain) is dict:
-        kind = pa.map_(pa.string(), pa.string())
+    """A column from its annotation: Annotated[Python type, Arrow type if needed, meaning]."""
+    python_type, *arrow_types, meaning = get_args(hint)
+    # Without the None of a column that may be null.
+    if NoneType in get_args(python_type):
+        (python_type,) = (part for part in get_args(python_type) if part is not NoneType)
+    is_list = get_origin(python_type) is list
+    element = get_args(python_type)[0] if is_list else python_type
+    fields = columns_of(element) if is_typeddict(element) else ()
+    if arrow_types:
+        return Column(name, arrow_types[0], meaning, fields)
+    if get_origin(python_type) is dict:
+        return Column(name, pa.map_(pa.string(), pa.string()), meaning, fields)
+    if fields:
+        arrow_type = pa.struct([(column.name, column.type) for column in fields])
     else:
-        kind = pa.struct([(each.name, each.type) for each in fields]) if fields else _ARROW[inner]
-        kind = pa.list_(kind) if get_origin(plain) is list else kind
-    return Column(name, kind, meaning, fields)
+        arrow_type = _ARROW[element]
+    return Column(name, pa.list_(arrow_type) if is_list else arrow_type, meaning, fields)
 
 
 def _schema(row: Any) -> pa.Schema:
-    return pa.schema([(each.name, each.type) for each in columns_of(row)])
+    return pa.schema([(column.name, column.type) for column in columns_of(row)])
 
 
 RAW = "raw"
@@ -271,6 +274,7 @@ ROWS = {
     "truth": TruthRow,
     "scores": ScoreRow,
 }
+"""The declaration of each table's rows, by the name of its file."""
 KEYS = {
     "plan": ("scene_id",),
     "scenes": ("scene_id",),
@@ -280,6 +284,7 @@ KEYS = {
     "candidates": ("item_id", "scene_id", "text_id"),
     "pools": ("pool_id", "text_id"),
 }
+"""The columns that identify a row of each table."""
 PLAN, SCENES, PACKED, TRUTH, SCORES = (
     _schema(ROWS[name]) for name in ("plan", "scenes", "packed", "truth", "scores")
 )
@@ -295,109 +300,171 @@ Triple = Annotated[list[str], Field(min_length=3, max_length=3)]
 
 
 class ClassRecord(TypedDict, total=False):
-    """A label of the design gzsl: a binding or a triple."""
+    """A label of the design gzsl."""
 
     split: str
+    """The split of the images that show it."""
     label: Annotated[list[str], Field(min_length=2, max_length=3)]
+    """A binding [value, category], or a triple [category, relation, category]."""
 
 
 class DoseRecord(TypedDict):
     """Held-out bindings that training shows a counted number of times, in a HoldoutRecord."""
 
     times: int
+    """Training scenes that show each of the bindings."""
     bindings: list[Pair]
+    """Each [value, category]."""
     scenes: list[str]
+    """scene_id of the training scenes that show one of them."""
 
 
 class HoldoutRecord(TypedDict, total=False):
-    """holdout.json, and a holdout in a request; `generator.holdout.holdout.Holdout` says what each
-    key means."""
+    """holdout.json, and a holdout in a request: what training never shows.
+
+    `generator.holdout.holdout.Holdout` is its object.
+    """
 
     kind: str
+    """The attribute kind under test, such as color."""
     category: str
+    """The vocabulary's word for categories, such as shape."""
     values: list[str]
+    """Values of the held-out block."""
     objects: list[str]
+    """Categories of the held-out block."""
     block_seed: int
+    """Seed that drew the block."""
     bindings: list[Pair]
+    """Every held-out [value, category]."""
     triples: list[Triple]
+    """Every held-out [category, relation, category], closed under converse and, if `opposites`,
+    under opposite."""
     opposites: bool
+    """Whether the opposite of a held-out relation is held out too."""
     absent_values: list[str]
+    """Values that training does not show at all (design systematicity)."""
     absent_objects: list[str]
+    """Categories that training does not show at all."""
     design: str
+    """Name of the design."""
     asked: list[str]
+    """The values of --holdout."""
     classes: list[ClassRecord]
+    """Labels of the design gzsl; empty for others."""
     task: str | None
+    """Task of the design gzsl; None for others."""
     asymmetric: bool
+    """Whether clusters in which truth and foil differ in familiarity have splits of their own."""
     turn: int | None
+    """Number of the turn of a rotation, from 0; None for other designs."""
     value_groups: list[list[str]]
+    """Groups of values of a rotation; turn k holds out group i with group i + k of the objects."""
     object_groups: list[list[str]]
+    """Groups of categories of a rotation."""
     doses: list[DoseRecord]
+    """Held-out bindings that training shows a counted number of times; empty for none."""
 
 
 class RequestRecord(TypedDict, total=False):
-    """The request of a world or plan."""
+    """The request of a world or plan: everything that decides its bytes."""
 
     family: str
+    """Name of the family."""
     vocabulary: str
+    """Text of vocabulary.toml."""
     width: int
+    """Of the images, in pixels."""
     height: int
+    """Of the images, in pixels."""
     seed: int
     block_seed: int | list[int]
+    """One seed for each holdout that is drawn."""
     objects: list[int]
+    """Smallest and largest number of objects of a scene."""
     outputs: list[str]
+    """Outputs besides images, such as masks."""
     quality: dict[str, Any]
+    """Settings of the renderer, as blender_assets/quality.toml declares them."""
     device: str
+    """Class of the device that rendered: cpu or a kind of GPU."""
     blender: str
+    """Version of Blender."""
     design: str
+    """Name of the design of the holdouts."""
     opposites: bool
+    """Whether the opposite of a held-out relation is held out too."""
     pairs: bool
+    """Whether half of the evaluation scenes are twins of the others."""
     exchange: str | None
+    """What twins exchange; None for the family's default."""
     shard: list[int]
+    """Number and count of the part of the scenes that this world has."""
     tar_bytes: int
+    """Size of the tars that hold the files; absent if they are in folders."""
     assets: dict[str, Any]
+    """Name and digest of the set of meshes."""
     holdouts: list[HoldoutRecord]
+    """The holdouts that the scenes are planned for."""
 
 
 class WorldManifest(TypedDict, total=False):
     """manifest.json of a world."""
 
     version: str
+    """Of the code that wrote it."""
     sums: str
+    """SHA-256 of SHA256SUMS: the digest of the world."""
     request: RequestRecord
     scenes: int
+    """Number of scenes, failed ones included."""
     failed: int
+    """Number of scenes that could not be placed or rendered."""
 
 
 class TextsRecord(TypedDict, total=False):
-    """Counts of a benchmark's items by protocol, and of dropped items and refused foils by
-    reason."""
+    """Counts of a benchmark's items, in its manifest."""
 
     items: dict[str, int]
+    """Items by protocol."""
     dropped: dict[str, int]
+    """Items that were not written, by reason."""
     refused: dict[str, int]
+    """Foils that were refused, by reason."""
 
 
 class BenchmarkManifest(TypedDict, total=False):
     """manifest.json of a benchmark."""
 
     version: str
+    """Of the code that wrote it."""
     sums: str
+    """SHA-256 of SHA256SUMS: the digest of the benchmark."""
     name: str
     world: str
+    """Digest of its world."""
     holdout: HoldoutRecord | None
+    """What training never shows; None if nothing is held out."""
     held_out: str
+    """The holdout in words."""
     scenes: dict[str, int]
+    """Scenes by split."""
     texts: TextsRecord
     request: dict[str, Any]
+    """Options of `gen describe`: everything that decides its texts."""
     declared_leaks: list[str]
+    """Leaks of the published design that the preset keeps, each named."""
     empty_cells: list[str]
+    """Protocol, kind and split without questions, each named."""
 
 
 class IndexRecord(TypedDict, total=False):
     """dataset.json: the digests of the components."""
 
     world: str | None
+    """None while the world is unfinished."""
     benchmarks: dict[str, str]
+    """Digest by name."""
 
 
 def plan_schema(request: Mapping[str, Any]) -> pa.Schema:
@@ -406,23 +473,30 @@ def plan_schema(request: Mapping[str, Any]) -> pa.Schema:
 
 
 def plan_request(folder: Path) -> dict[str, Any] | None:
-    """The request of the plan in the folder of a world; None if the folder has no plan.
+    """Read the request of a plan.
 
-    Raises UserError if the file is damaged or of another format.
+    Args:
+        folder: The folder of a world.
+
+    Returns:
+        The request, or None if the folder has no plan.
+
+    Raises:
+        UserError: The file is damaged, or of another format.
     """
     path = folder / PLAN_FILE
     if not path.exists():
         return None
     try:
-        found = read_schema(path)
-        metadata = {key.decode(): value.decode() for key, value in (found.metadata or {}).items()}
+        schema = read_schema(path)
+        metadata = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
         request = parse_json(metadata["request"], path)
-        whole = isinstance(request, dict) and found.equals(PLAN)
+        is_plan = isinstance(request, dict) and schema.equals(PLAN)
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise UserError(
             f"{path} is damaged ({error}); plan it again into another folder."
         ) from None
-    if not whole or metadata.get("format") != FORMAT:
+    if not is_plan or metadata.get("format") != FORMAT:
         raise UserError(
             f"{path} is not a plan of this version ('{FORMAT}'); plan it again into another folder."
         )

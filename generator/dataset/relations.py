@@ -13,26 +13,26 @@ from typing import Literal, NamedTuple, TypeVar
 
 _Side = TypeVar("_Side")
 PlannedBy = Literal["left-right order", "depth order", "clumps", "stacks"]
+"""The parts of a plan that decide relations before positions are drawn."""
 ORDERS: tuple[PlannedBy, ...] = ("left-right order", "depth order")
+"""The parts that decide directions."""
 CONTACT = 0.001
 """How far a foot may be above or below a top and still rest on it, metres."""
 
 
 class Pose(NamedTuple):
-    """Where an object stands, in metres.
-
-    `right` and `behind` are coordinates on the ground along the camera's directions, `foot` is the
-    height on which it
-    stands, `top_height` the height of its flat top above `foot` and `top_radius` the radius of the
-    top; both are 0
-    without a top.
-    """
+    """Where an object stands, in metres."""
 
     right: float
+    """Coordinate on the ground towards the right of the camera."""
     behind: float
+    """Coordinate on the ground away from the camera."""
     foot: float
+    """The height on which it stands."""
     top_height: float
+    """The height of its flat top above `foot`; 0 without a top."""
     top_radius: float
+    """The radius of its top; 0 without a top."""
 
 
 @dataclass(frozen=True)
@@ -40,23 +40,25 @@ class Axis:
     """Two relations that are each other's opposite, such as right and left; or one relation of more
     than two objects.
 
-    `measure` takes `arity` poses and the `distance` of the relation (0 if not declared), and
-    returns the signed metres
-    by which the first of the `rules` holds. `planned_by` is the part of a plan that decides both
-    rules before positions
-    are drawn; None if only positions decide. A rule of a `symmetric` axis is its own converse
-    (near); else its converse
-    is the other rule (left, right). A relation of three objects (A between B and C) is an axis with
-    one rule; captions
-    name it, but it is never planned or held out.
+    A relation of three objects (A between B and C) is an axis with one rule; captions name it, but
+    it is never planned or held out.
     """
 
     rules: tuple[str, ...]
+    """The two relations, or the one of more than two objects."""
     measure: Callable[..., float]
+    """Takes `arity` poses and the `distance` of the relation (0 if not declared). Returns the
+    signed metres by which the first of the `rules` holds."""
     planned_by: PlannedBy | None = None
+    """The part of a plan that decides both rules before positions are drawn; None if only positions
+    decide."""
     symmetric: bool = False
+    """Whether each rule is its own converse (near); else its converse is the other rule (left,
+    right)."""
     needs_distance: bool = False
+    """Whether its relations declare a `distance`."""
     arity: int = 2
+    """The number of objects that a relation joins."""
 
     def opposite(self, rule: str) -> str:
         """The other rule."""
@@ -66,9 +68,23 @@ class Axis:
         """The rule that holds of (B, A) when this rule holds of (A, B)."""
         return rule if self.symmetric else self.opposite(rule)
 
-    def asked(self, rule: str, first: _Side, second: _Side) -> tuple[_Side, _Side, bool]:
-        """How the first rule answers `rule`: the order of the two objects, and whether to negate
-        the answer."""
+    def in_terms_of_first_rule(
+        self, rule: str, first: _Side, second: _Side
+    ) -> tuple[_Side, _Side, bool]:
+        """How to decide `rule` by the first rule of the axis.
+
+        Args:
+            rule: one of the two rules.
+            first: the object that stands in the relation.
+            second: the object to which it stands so.
+
+        Returns:
+            The two objects in the order in which the first rule takes them, and whether its answer
+            has to be negated.
+
+        >>> AXIS_OF["left"].in_terms_of_first_rule("left", "cube", "cone")
+        ('cone', 'cube', False)
+        """
         if rule == self.rules[0]:
             return first, second, False
         return (first, second, True) if self.symmetric else (second, first, False)
@@ -96,8 +112,11 @@ def _resting(upper: Pose, lower: Pose, _distance: float) -> float:
     An object without a flat top has a top of radius 0 at the height of its foot, so nothing rests
     on it.
     """
-    lift, aside = upper.foot - (lower.foot + lower.top_height), _apart(upper, lower)
-    return lower.top_radius - aside if abs(lift) <= CONTACT else -max(aside, abs(lift))
+    lift = upper.foot - (lower.foot + lower.top_height)
+    aside = _apart(upper, lower)
+    if abs(lift) <= CONTACT:
+        return lower.top_radius - aside
+    return -max(aside, abs(lift))
 
 
 AXES = (

@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
@@ -53,17 +53,15 @@ class WorldWriter:
     Resumes a folder
     that was begun with the same request; raises UserError for a folder with another request. If the
     request has
-    `tar_bytes`, `packer` packs the files of scenes into tars of at most that many bytes.
+    `tar_bytes`, the files of scenes are packed into tars of at most that many bytes.
     """
 
     def __init__(
         self,
         root: Path,
         request: Mapping[str, Any],
-        packer: Callable[[Path, int, Journal], Packer] = Packer,
     ):
         self._root, self.folder, self.images = root, root / "world", root / "world" / "images"
-        self._packer_of = packer
         self._request = json.loads(json.dumps(request))
         self._open = ExitStack()
 
@@ -81,9 +79,7 @@ class WorldWriter:
                 self._journal = Journal(self.folder / _JOURNAL)
                 opened.callback(self._journal.close)
                 size = self._request.get("tar_bytes")
-                self._packer = (
-                    None if size is None else self._packer_of(self.folder, size, self._journal)
-                )
+                self._packer = None if size is None else Packer(self.folder, size, self._journal)
                 self._journal.keep(self._whole)
             self._open = opened.pop_all()
         return self

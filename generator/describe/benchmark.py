@@ -1,4 +1,4 @@
-"""Writes the texts and items of a benchmark; the entry point is `describe`."""
+"""Writes the texts and items of a benchmark; the entry point is `describe_world`."""
 
 import hashlib
 import json
@@ -17,357 +17,510 @@ from generator.describe.captioner import Captioner
 from generator.describe.protocol import Protocol
 from generator.describe.protocols import find_protocol
 from generator.describe.protocols.gzsl import TrainingLabels
-from generator.describe.request import Request, check_request, first_request, requested_protocols
-from generator.describe.scenes import Trained, most_objects, rendered_scenes
-from generator.describe.tables import TRAIN, Tables, empty_cells
+from generator.describe.request import (
+    TextRequest,
+    check_request,
+    first_request,
+    requested_protocols,
+)
+from generator.describe.scenes import collect_training_content, most_objects, rendered_scenes
+from generator.describe.tables import TRAIN, BenchmarkTables, empty_cells
 from generator.describe.training import KINDS, TrainingTexts
 from generator.holdout.class_lists import OBJECTS
+from generator.holdout.designs.base import Design
 from generator.holdout.holdout import Holdout
-from generator.holdout.membership import CLAIMS
+from generator.holdout.membership import CLAIMS, Rule
 from generator.holdout.request import design_of
-from generator.language.complexity import Cell, cells
+from generator.language.complexity import Cell, list_cells
 from generator.plan.store import Assigned, StoredPlan
-from generator.vocabulary.schema import parse_vocabulary
+from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
-_OF_TRAINING = {
+_OPTION_OF_TRAINING_FIELD = {
     "training": "--train",
     "negatives": "--negative",
     "positives": "--positive",
     "statistics": "--captions",
     "exposed_negatives": "--exposed-negatives",
 }
-ALREADY = "The benchmark {} already exists, made by the same request; nothing is written."
+"""The fields of a request that are about training captions with foils, each with its option."""
+ALREADY_EXISTS = "The benchmark {} already exists, made by the same request; nothing is written."
+"""What is said of a benchmark that is kept; the name goes into the braces."""
 
 
 @dataclass(frozen=True)
-class Summary:
-    """Summary of a benchmark: scenes by split, items by "protocol kind", number of texts, dropped
-    items, refused foils, by protocol the words that training lacks, and the cells without items
-    (`tables.empty_cells`).
-
-    `written` is False if the benchmark already existed, made by the same request.
-    """
+class BenchmarkSummary:
+    """Summary of a benchmark."""
 
     scenes: dict[str, int]
+    """Number of scenes by split."""
     items: dict[str, int]
+    """Number of items by "protocol kind"."""
     texts: int
+    """Number of different texts."""
     dropped: dict[str, int]
+    """Number of items that could not be made, by protocol, kind and reason."""
     refused: dict[str, int]
+    """Number of refused foils by reason (`Captioner.refused`)."""
     unknown_words: dict[str, list[str]]
+    """By protocol, the words of its texts that no training text has."""
     empty_cells: list[str]
+    """Questions that a split lacks and another split has (`tables.empty_cells`)."""
     written: bool = True
+    """False if the benchmark already existed, made by the same request."""
 
 
-def describe(
+def describe_world(
     root: Path,
     world: World,
+    *,
     holdout: Holdout,
     name: str,
-    request: Request,
+    request: TextRequest,
     assigned: Mapping[str, Assigned] | None = None,
     with_world: bool = False,
     progress: Progress = SILENT,
     replace: bool = False,
-) -> Summary:
-    """Write the benchmark `name` for a holdout over the world in `root`, and return its summary.
+) -> BenchmarkSummary:
+    """Write a benchmark for a holdout over a world. Nothing is rendered.
 
-    The holdout's rule assigns scenes to splits. With `assigned` (by scene_id), scenes are in the
-    splits that they were made for, and all other scenes in none. `with_world` notes that the
-    benchmark is made with its world.
+    Every text is decided on its scene before it is written.
 
-    If the same request already made a benchmark of that name, it is kept. If another request made
-    it, raises UserError.
-    `replace` overwrites it in both cases and removes its certificate.
+    Args:
+        root: folder of the dataset.
+        world: its world.
+        holdout: what training never shows. The rule of its design assigns scenes to splits.
+        name: name of the benchmark.
+        request: the texts to write.
+        assigned: the splits that scenes were made for, by scene_id; all other scenes are in none.
+            None to follow the rule.
+        with_world: notes that the benchmark is made with its world.
+        progress: reports each scene.
+        replace: overwrite a benchmark of that name and remove its certificate.
 
-    Every text is decided on its scene before it is written. Raises UserError if a split would be
-    empty, or if a named protocol gets no item.
+    Returns:
+        The summary. Without `replace`, a benchmark of that name is kept if the same request made
+        it.
+
+    Raises:
+        UserError: another request made a benchmark of that name, a split would be empty, a named
+            protocol gets no item, or an option of the request has no effect.
     """
     design = design_of(holdout)
-    equal_familiarity = request.equal_familiarity and design.equal_familiarity(holdout)
-    made_by = _made_by(world, holdout, request, assigned, with_world)
+    recipe = _describe_recipe(world, holdout, request, assigned, with_world)
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     rule = design.rule(vocabulary, holdout)
     with BenchmarkWriter(root, name) as writer:
         if not replace and (writer.folder / "manifest.json").exists():
-            return _finished(root, Benchmark(writer.folder), made_by)
-        trained = None if design.label_captions else Trained.of(world, rule, assigned)
-        if request.known_words and (trained is None or not trained.names):
-            raise UserError(
-                "--known-words limits foils to words of training scenes; leave it out for worlds "
-                "without training and for class lists."
-            )
-        captioner = Captioner(
-            vocabulary,
-            holdout,
-            equal_familiarity,
-            request.template,
-            trained=trained,
-            known_words=request.known_words,
-        )
+            return _summarize_existing(root, Benchmark(writer.folder), recipe)
+
+        # Prepare the language, the protocols and the tables.
+        captioner = _make_captioner(world, rule, request, assigned)
         n_objects = most_objects(world)
         protocols = make_protocols(captioner, request, n_objects)
         training = make_training(captioner, request, n_objects)
         if TRAIN not in rule.splits or isinstance(training, TrainingLabels):
-            _check_untrained(request)
-        tables = Tables(writer, captioner, rule, request.seed, assigned, request.without)
-        if surveying := [protocol for protocol in protocols if protocol.surveys]:
-            for row in rendered_scenes(world, with_salience=False):
-                tables.survey(row, surveying)
-        rows = rendered_scenes(world, with_salience=request.statistics is not None)
-        n_rendered = world.manifest["scenes"] - world.manifest["failed"]
-        for row in progress.each(rows, "describing", n_rendered):
-            tables.add_scene(row, training, protocols)
-        for protocol in protocols:
-            tables.add_pooled_items(protocol)
-        _check_without(request.without, tables.left_out)
-        if holdout.task and not any(tables.scenes.values()):
-            raise UserError(
-                f"{name} needs scenes for the task {holdout.task} (objects in each: "
-                f"{OBJECTS[holdout.task]}), which "
-                f"this world lacks; render one with --design {design.name}."
-            )
+            _check_no_training_options(request)
+        tables = BenchmarkTables(
+            writer,
+            captioner,
+            rule,
+            seed=request.seed,
+            assigned=assigned,
+            without=request.without,
+        )
+
+        _write_items(world, tables, training, protocols, request, progress)
+
+        # Refuse a benchmark that measures less than it seems to.
+        _check_left_out(request.without, tables.left_out)
+        _check_task(tables, holdout, name, design)
         _check_splits(tables, design.may_lack(holdout))
         if request.protocols is not None and request.strict:
-            _check_items(tables, protocols, request.template)
+            _check_protocols_have_items(tables, protocols, request.template)
         if protocols:
-            _check_questions(tables)
+            _check_claims_have_items(tables)
+
+        # Pools come last: only those that items refer to are written.
         for protocol in protocols:
             tables.add_pools(protocol.name, protocol.pools())
-        declared = [
-            "train negatives show held-out bindings (--exposed-negatives)"
-        ] * request.exposed_negatives
-        if not request.equal_familiarity:
-            declared.append(
-                "foils may be more or less familiar than their captions (--any-familiarity)"
-            )
-        manifest = made_by | {
+
+        manifest = recipe | {
             "design": design.name,
             "held_out": design.summary(holdout),
             "scenes": dict(tables.scenes),
             "exposed_negatives": request.exposed_negatives,
-            "equal_familiarity": equal_familiarity,
-            "declared_leaks": declared + design.declared_leaks(holdout),
+            "equal_familiarity": captioner.equal_familiarity,
+            "declared_leaks": _declared_leaks(request) + design.declared_leaks(holdout),
             "unknown_words": tables.unknown_words(),
-            "texts": {
-                "seed": request.seed,
-                "template": request.template,
-                "items": dict(sorted(tables.items.items())),
-                "dropped": dict(sorted(captioner.dropped.items())),
-                "refused": dict(sorted(captioner.refused.items())),
-                "reports": {
-                    each.name: report
-                    for each in (training, *protocols)
-                    if (report := each.report())
-                },
-            },
+            "texts": _report_texts(request, tables, captioner, (training, *protocols)),
         }
-        if without_questions := empty_cells(tables.cells, tables.scenes):
-            manifest["empty_cells"] = without_questions
+        missing_questions = empty_cells(tables.cells, tables.scenes)
+        if missing_questions:
+            manifest["empty_cells"] = missing_questions
         writer.finish(holdout.to_dict(), manifest)
-    return _summary(Benchmark(writer.folder), True)
+    return _summarize(Benchmark(writer.folder), written=True)
 
 
-def _check_untrained(request: Request) -> None:
-    """Raises UserError for options about training captions with foils."""
-    usual = Request()
-    for name, option in _OF_TRAINING.items():
-        if getattr(request, name) != getattr(usual, name):
-            raise UserError(
-                f"{option} is about training captions with foils, and there are none; leave it out."
-            )
+def _make_captioner(
+    world: World,
+    rule: Rule,
+    request: TextRequest,
+    assigned: Mapping[str, Assigned] | None,
+) -> Captioner:
+    """Make the language of a benchmark. Raises UserError if `--known-words` has no effect."""
+    holdout = rule.holdout
+    design = design_of(holdout)
+    # Class lists state themselves what training shows.
+    trained = None if design.label_captions else collect_training_content(world, rule, assigned)
+    if request.known_words and (trained is None or not trained.names):
+        raise UserError(
+            "--known-words limits foils to words of training scenes; leave it out for worlds "
+            "without training and for class lists."
+        )
+    return Captioner(
+        rule.vocabulary,
+        holdout,
+        request.equal_familiarity and design.equal_familiarity(holdout),
+        request.template,
+        trained=trained,
+        known_words=request.known_words,
+    )
 
 
-def _made_by(
+def _write_items(
+    world: World,
+    tables: BenchmarkTables,
+    training: Protocol,
+    protocols: Sequence[Protocol],
+    request: TextRequest,
+    progress: Progress,
+) -> None:
+    """Write the items of all scenes, then the items that need the captions of all scenes."""
+    surveying = [protocol for protocol in protocols if protocol.surveys]
+    if surveying:
+        for row in rendered_scenes(world, with_salience=False):
+            tables.survey(row, surveying)
+    rows = rendered_scenes(world, with_salience=request.statistics is not None)
+    n_rendered = world.manifest["scenes"] - world.manifest["failed"]
+    for row in progress.each(rows, "describing", n_rendered):
+        tables.add_scene(row, training, protocols)
+    for protocol in protocols:
+        tables.add_pooled_items(protocol)
+
+
+def _declared_leaks(request: TextRequest) -> list[str]:
+    """What the options of a request let texts reveal, in words; the manifest declares it."""
+    leaks = []
+    if request.exposed_negatives:
+        leaks.append("train negatives show held-out bindings (--exposed-negatives)")
+    if not request.equal_familiarity:
+        leaks.append("foils may be more or less familiar than their captions (--any-familiarity)")
+    return leaks
+
+
+def _report_texts(
+    request: TextRequest,
+    tables: BenchmarkTables,
+    captioner: Captioner,
+    protocols: Sequence[Protocol],
+) -> dict[str, Any]:
+    """What the manifest says of the texts: how they were drawn, and how many there are."""
+    reports = {}
+    for protocol in protocols:
+        report = protocol.report()
+        if report:
+            reports[protocol.name] = report
+    return {
+        "seed": request.seed,
+        "template": request.template,
+        "items": dict(sorted(tables.items.items())),
+        "dropped": dict(sorted(captioner.dropped.items())),
+        "refused": dict(sorted(captioner.refused.items())),
+        "reports": reports,
+    }
+
+
+def _describe_recipe(
     world: World,
     holdout: Holdout,
-    request: Request,
+    request: TextRequest,
     assigned: Mapping[str, Assigned] | None,
     with_world: bool,
 ) -> dict[str, Any]:
     """Everything that determines a benchmark's tables, for its manifest."""
-    asked = {
-        name: value for name, value in asdict(request).items() if name not in ("strict", "without")
-    }
+    options = asdict(request)
+    del options["strict"]  # decides only whether a benchmark is refused
+    del options["without"]
     if request.without:
-        asked["without"] = sorted(request.without)
-    asked["splits"] = None
+        options["without"] = sorted(request.without)
+    options["splits"] = None
     if assigned is not None:
-        made_for = json.dumps(
-            {scene: asdict(place) for scene, place in assigned.items()}, sort_keys=True
-        )
-        asked["splits"] = hashlib.sha256(made_for.encode()).hexdigest()
-    made_by = {
+        assignments = {scene_id: asdict(place) for scene_id, place in assigned.items()}
+        text = json.dumps(assignments, sort_keys=True)
+        options["splits"] = hashlib.sha256(text.encode()).hexdigest()
+    recipe = {
         "world": world.digest,
         "holdout": holdout.to_dict(),
         "with_world": with_world,
-        "request": asked,
+        "request": options,
     }
-    normal: dict[str, Any] = json.loads(json.dumps(made_by))
-    return normal
+    # Tuples become lists, so that a recipe equals the one that a manifest holds.
+    as_in_manifest: dict[str, Any] = json.loads(json.dumps(recipe))
+    return as_in_manifest
 
 
-def _finished(root: Path, benchmark: Benchmark, made_by: Mapping[str, Any]) -> Summary:
+def _summarize_existing(
+    root: Path, benchmark: Benchmark, recipe: Mapping[str, Any]
+) -> BenchmarkSummary:
     """The summary of an existing benchmark. Raises UserError unless the same request made it."""
-    made = {name: benchmark.manifest.get(name) for name in made_by}
-    if made != made_by:
-        how = "it does not say how it was made"
-        if made["request"]:
-            pair = (
-                {**(each["request"] or {}), **each, "request": None} for each in (made, made_by)
-            )
-            how = difference(*pair)
+    existing = {key: benchmark.manifest.get(key) for key in recipe}
+    if existing != recipe:
+        reason = "it does not say how it was made"
+        if existing["request"]:
+            reason = difference(_flat(existing), _flat(recipe))
         raise UserError(
-            f"{shown(root)} has another benchmark {benchmark.name}: {how}; choose another --name, "
-            f"or add "
-            "--replace, which removes that benchmark and its certificate."
+            f"{shown(root)} has another benchmark {benchmark.name}: {reason}; choose another "
+            f"--name, or add --replace, which removes that benchmark and its certificate."
         )
-    write_index(root)  # a run that was stopped may not have listed it, or not copied it to its URL
-    return _summary(benchmark, False)
+    # A run that was stopped may not have listed the benchmark, or not copied it to its URL.
+    write_index(root)
+    return _summarize(benchmark, written=False)
 
 
-def _summary(benchmark: Benchmark, written: bool) -> Summary:
+def _flat(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """A recipe with the options of its request beside its other keys."""
+    return {**(recipe["request"] or {}), **recipe, "request": None}
+
+
+def _summarize(benchmark: Benchmark, written: bool) -> BenchmarkSummary:
     manifest = benchmark.manifest
-    texts = manifest["texts"]
-    counts = (
-        manifest["scenes"],
-        texts["items"],
-        benchmark.texts.num_rows,
-        texts["dropped"],
-        texts["refused"],
+    return BenchmarkSummary(
+        scenes=manifest["scenes"],
+        items=manifest["texts"]["items"],
+        texts=benchmark.texts.num_rows,
+        dropped=manifest["texts"]["dropped"],
+        refused=manifest["texts"]["refused"],
+        unknown_words=manifest["unknown_words"],
+        empty_cells=manifest.get("empty_cells", []),
+        written=written,
     )
-    return Summary(*counts, manifest["unknown_words"], manifest.get("empty_cells", []), written)
 
 
-def make_protocols(captioner: Captioner, request: Request, n_objects: int) -> list[Protocol]:
-    """The requested protocols; `n_objects` is the largest number of objects in a scene. Raises
-    UserError."""
+def make_protocols(captioner: Captioner, request: TextRequest, n_objects: int) -> list[Protocol]:
+    """Make the requested protocols.
+
+    Args:
+        captioner: the language of the benchmark.
+        request: names the protocols and their options.
+        n_objects: the largest number of objects in a scene.
+
+    Raises:
+        UserError: a protocol, a template or an option does not exist, or no caption has the
+            requested complexity.
+    """
     check_request(request, captioner.vocabulary.templates)
-    found = {name: find_protocol(name) for name in requested_protocols(request)}
-    graded: dict[str, Any] = {}
-    if any(protocol.graded for protocol in found.values()):
-        graded["cells"] = _cells(request, captioner, n_objects)
-    return [
-        protocol(captioner, **(graded if protocol.graded else {}), **request.options.get(name, {}))
-        for name, protocol in found.items()
-    ]
+    protocols: list[Protocol] = []
+    cells: list[Cell] | None = None
+    for name in requested_protocols(request):
+        protocol_class = find_protocol(name)
+        options = dict(request.options.get(name, {}))
+        if protocol_class.graded:
+            if cells is None:
+                cells = _requested_cells(request, captioner.vocabulary, n_objects)
+            options = {"cells": cells, **options}
+        protocols.append(protocol_class(captioner, **options))
+    return protocols
 
 
-def make_training(captioner: Captioner, request: Request, n_objects: int) -> Protocol:
-    """The protocol that writes the training texts; `n_objects` as for `make_protocols`. Raises
-    UserError."""
+def make_training(captioner: Captioner, request: TextRequest, n_objects: int) -> Protocol:
+    """Make the protocol that writes the training texts.
+
+    Args:
+        captioner: the language of the benchmark.
+        request: names the kinds of training texts.
+        n_objects: the largest number of objects in a scene.
+
+    Raises:
+        UserError: no caption has the requested complexity.
+    """
     kinds = request.training
-    if kinds is None and request.statistics is None and design_of(captioner.holdout).label_captions:
-        return TrainingLabels(captioner)
     if kinds is None:
-        kinds = () if request.statistics else KINDS
+        if request.statistics is not None:
+            kinds = ()
+        elif design_of(captioner.holdout).label_captions:
+            return TrainingLabels(captioner)
+        else:
+            kinds = KINDS
     return TrainingTexts(
         captioner,
-        _cells(request, captioner, n_objects),
-        kinds,
-        request.statistics,
-        request.negatives,
-        request.positives,
-        request.exposed_negatives,
+        _requested_cells(request, captioner.vocabulary, n_objects),
+        kinds=kinds,
+        statistics=request.statistics,
+        negatives=request.negatives,
+        positives=request.positives,
+        exposed_negatives=request.exposed_negatives,
     )
 
 
-def _cells(request: Request, captioner: Captioner, n_objects: int) -> list[Cell]:
+def _requested_cells(request: TextRequest, vocabulary: Vocabulary, n_objects: int) -> list[Cell]:
     """The requested cells of graded captions."""
-    return cells(
-        request.levels, request.complexity, request.counts, captioner.vocabulary, n_objects
+    return list_cells(
+        request.levels,
+        request.complexity,
+        request.counts,
+        vocabulary=vocabulary,
+        most_objects=n_objects,
     )
 
 
-def kept_benchmark(dataset: Dataset, name: str | None) -> Benchmark:
-    """The benchmark `name`; if it is None, the one made with the world, else the first. Raises
-    UserError if `name` is None, the benchmarks differ in their holdout, and none or several were
-    made with the world."""
+def choose_benchmark(dataset: Dataset, name: str | None) -> Benchmark:
+    """Choose the benchmark whose holdout and splits new texts keep.
+
+    Args:
+        dataset: the dataset.
+        name: name of the benchmark; None for the one made with the world, else the first.
+
+    Raises:
+        UserError: `name` is None, the benchmarks differ in their holdout, and none or several were
+            made with the world.
+    """
     if name is not None:
         return dataset.benchmark(name)
-    dataset.block()
-    return min(
-        map(dataset.benchmark, dataset.benchmark_names()),
-        key=lambda each: not each.manifest.get("with_world"),
-    )
+    dataset.block()  # raises the error
+    benchmarks = [dataset.benchmark(benchmark_name) for benchmark_name in dataset.benchmark_names()]
+    return min(benchmarks, key=lambda benchmark: not benchmark.manifest.get("with_world"))
 
 
-def kept_splits(root: Path, benchmark: Benchmark) -> dict[str, Assigned]:
-    """The split of every scene in a benchmark, for other texts over the same splits. For class
-    lists also the objects that labels name, from the world's plan."""
+def read_assigned_splits(root: Path, benchmark: Benchmark) -> dict[str, Assigned]:
+    """Read the split of every scene in a benchmark, for other texts over the same splits.
+
+    Args:
+        root: folder of the dataset.
+        benchmark: one of its benchmarks.
+
+    Returns:
+        The split by scene_id; for class lists also the objects that labels name, from the world's
+        plan. Scenes without a split are left out.
+    """
     holdout = benchmark.holdout_block()
     planned: dict[str, Assigned] = {}
     if design_of(Holdout.from_dict(holdout)).label_captions:
         holdouts = (plan_request(root / "world") or {}).get("holdouts", [])
         if holdout in holdouts:
             planned = StoredPlan(root).assigned()[holdouts.index(holdout)]
-    rows = zip(
-        benchmark.splits["scene_id"].to_pylist(), benchmark.splits["split"].to_pylist(), strict=True
-    )
-    return {
-        scene_id: Assigned(split, planned[scene_id].named if scene_id in planned else ())
-        for scene_id, split in rows
-        if split is not None
-    }
+    assigned: dict[str, Assigned] = {}
+    scene_ids = benchmark.splits["scene_id"].to_pylist()
+    for scene_id, split in zip(scene_ids, benchmark.splits["split"].to_pylist(), strict=True):
+        if split is not None:
+            label_order = planned[scene_id].named if scene_id in planned else ()
+            assigned[scene_id] = Assigned(split, label_order)
+    return assigned
 
 
-def _check_without(asked: Set[str], left_out: Set[str]) -> None:
-    if missing := sorted(asked - left_out):
+def _check_no_training_options(request: TextRequest) -> None:
+    """Raise UserError for options about training captions with foils."""
+    defaults = TextRequest()
+    for field, option in _OPTION_OF_TRAINING_FIELD.items():
+        if getattr(request, field) != getattr(defaults, field):
+            raise UserError(
+                f"{option} is about training captions with foils, and there are none; leave it out."
+            )
+
+
+def _check_left_out(requested: Set[str], left_out: Set[str]) -> None:
+    """Raise UserError if an item to leave out was not written anyway."""
+    missing = sorted(requested - left_out)
+    if missing:
         raise UserError(
-            f"{len(missing):,} of {len(asked):,} items to leave out are not among these texts, "
+            f"{len(missing):,} of {len(requested):,} items to leave out are not among these texts, "
             f"such as {visible(missing[0])}; repeat the options that made the benchmark whose "
             f"items are listed."
         )
 
 
-def _check_splits(tables: Tables, may_lack: Sequence[str]) -> None:
-    if empty := [split for split, n in tables.scenes.items() if n == 0 and split not in may_lack]:
+def _check_task(tables: BenchmarkTables, holdout: Holdout, name: str, design: Design) -> None:
+    """Raise UserError if a world has no scene of a class list's task."""
+    if holdout.task and not any(tables.scenes.values()):
+        raise UserError(
+            f"{name} needs scenes for the task {holdout.task} (objects in each: "
+            f"{OBJECTS[holdout.task]}), which this world lacks; render one with --design "
+            f"{design.name}."
+        )
+
+
+def _check_splits(tables: BenchmarkTables, may_lack: Sequence[str]) -> None:
+    """Raise UserError if a split is empty that the design does not allow to be."""
+    empty = [split for split, n in tables.scenes.items() if n == 0 and split not in may_lack]
+    if empty:
         raise UserError(
             f"This holdout leaves no rendered scene for {', '.join(empty)}: hold out more "
             f"combinations, try another --block-seed if a block is drawn, or render more scenes."
         )
 
 
-def _check_items(tables: Tables, protocols: Sequence[Protocol], template: str | None) -> None:
-    written = {name.split()[0] for name in tables.items}
+def _check_protocols_have_items(
+    tables: BenchmarkTables, protocols: Sequence[Protocol], template: str | None
+) -> None:
+    """Raise UserError if a protocol has no item."""
+    with_items = {name.split()[0] for name in tables.items}
     for protocol in protocols:
-        if protocol.name not in written:
-            unsaid = f", or the template '{template}' cannot say it" if template else ""
+        if protocol.name not in with_items:
+            or_template = f", or the template '{template}' cannot say it" if template else ""
             raise UserError(
-                f"No scene gives an item of '{protocol.name}': {protocol.needs}{unsaid}."
+                f"No scene gives an item of '{protocol.name}': {protocol.needs}{or_template}."
             )
 
 
-def _check_questions(tables: Tables) -> None:
-    """Raises UserError if a split of CLAIMS has scenes but no items."""
-    if silent := [split for split in CLAIMS if tables.scenes[split] and not tables.asked[split]]:
+def _check_claims_have_items(tables: BenchmarkTables) -> None:
+    """Raise UserError if a split of CLAIMS has scenes but no items."""
+    silent = [
+        split for split in CLAIMS if tables.scenes[split] and not tables.items_of_split[split]
+    ]
+    if silent:
         raise UserError(
             f"No item asks about {' or '.join(silent)}: captions need two objects of a scene that "
-            f"are the only ones of "
-            f"their categories; take other --protocol, render more scenes, or fewer objects."
+            f"are the only ones of their categories; take other --protocol, render more scenes, or "
+            f"fewer objects."
         )
 
 
 def write_benchmarks(
     root: Path, world: World, exposed_negatives: bool, progress: Progress = SILENT
-) -> dict[str, Summary]:
-    """Write the benchmark of each holdout of the world's plan, and return the summaries by name.
+) -> dict[str, BenchmarkSummary]:
+    """Write the benchmark of each holdout of the world's plan.
 
     A benchmark has the scenes that were planned for its holdout, in their planned splits. Over the
-    grid, and in a
-    design whose holdouts share scenes, it has all scenes, in the splits of its design's rule. An
-    existing benchmark is
-    kept, with its certificate. Raises UserError if another request made it, such as one with other
-    `exposed_negatives`.
+    grid, and in a design whose holdouts share scenes, it has all scenes, in the splits of its
+    design's rule. An existing benchmark is kept, with its certificate.
+
+    Args:
+        root: folder of the dataset.
+        world: its world.
+        exposed_negatives: whether training negatives may name held-out bindings.
+        progress: reports each scene.
+
+    Returns:
+        The summaries by name.
+
+    Raises:
+        UserError: another request made a benchmark of that name, such as one with other
+            `exposed_negatives`.
     """
     # Scenes of a design whose holdouts share scenes are planned for none of them, so nothing is
     # assigned.
     assigned = StoredPlan(root).assigned()
-    done = {}
+    summaries = {}
     for part, saved in enumerate(world.manifest["request"]["holdouts"]):
         holdout = Holdout.from_dict(saved)
         name = design_of(holdout).benchmark_name(holdout)
-        request = first_request(holdout, exposed_negatives)
-        done[name] = describe(
-            root, world, holdout, name, request, assigned.get(part), True, progress
+        summaries[name] = describe_world(
+            root,
+            world,
+            holdout=holdout,
+            name=name,
+            request=first_request(holdout, exposed_negatives),
+            assigned=assigned.get(part),
+            with_world=True,
+            progress=progress,
         )
-    return done
+    return summaries

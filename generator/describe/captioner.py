@@ -9,7 +9,7 @@ from itertools import combinations, permutations
 from typing import NamedTuple, TypeVar
 
 from generator.base.streams import Stream
-from generator.describe.scenes import DescribedScene, Trained
+from generator.describe.scenes import DescribedScene, TrainingContent
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import ASYMMETRIC, Arrangement, asymmetric
 from generator.language.complexity import Cell
@@ -31,69 +31,77 @@ T = TypeVar("T")
 
 
 class Text(NamedTuple):
-    """A form with its template, and synonyms that replace the usual words."""
+    """A text before it is put into words."""
 
     form: Form
+    """Its meaning."""
     template: str
+    """The name of its template."""
     wording: Wording = ()
+    """Synonyms that replace the usual words."""
 
 
 class Candidate(NamedTuple):
-    """A text as a candidate of an item.
-
-    `slot` is its role in the protocol: c for a caption, n for a foil (docs/dataset.md lists all). A
-    false candidate has
-    a `kind` of negative, its changes (`changed`) and the text that was changed (`of`). With
-    `of_twin` the candidate is
-    judged against the image of the scene's twin.
-    """
+    """A text as a candidate of an item."""
 
     text: Text
     slot: str
+    """Its role in the protocol: c for a caption, n for a foil (docs/dataset.md lists all)."""
     truth: bool
+    """Whether it is true of the scene."""
     kind: str | None = None
+    """The kind of negative of a false candidate, or the kind of positive; None for a caption."""
     changed: tuple[str, ...] = ()
+    """The changes that made a false candidate (`Foil.changed`)."""
     of: Text | None = None
+    """The text that was changed; None for a caption."""
     of_twin: bool = False
+    """Whether it is judged against the image of the scene's twin."""
 
 
 class Item(NamedTuple):
     """One question to a model about a scene, or one training example."""
 
     protocol: str
+    """The name of its protocol."""
     kind: str
+    """One of the protocol's kinds."""
     skill: str | None
+    """What it tests: "object", "attribute", "relation" and the like; None for mixed captions."""
     candidates: tuple[Candidate, ...]
+    """Its texts."""
     pool: str | None = None
+    """The retrieval pool from which false texts are taken; None if the item holds all its texts."""
 
 
 @dataclass
 class Captioner:
-    """The language of one benchmark: its grammar, walks, substitutes and foils. Protocols share it.
-
-    With `equal_familiarity` a foil must be as familiar as its caption. With `training` a foil must
-    name nothing that is
-    held out (with `exposed`, no value or object that training lacks) and no two equal objects,
-    because captions count
-    equal objects. `template` is used for all captions; None draws one per item. `trained` is what
-    training shows; None
-    for class lists, which state it themselves. With `known_words` a foil names only values and
-    categories of training
-    or of its caption. `dropped` counts items that could not be made, by protocol and kind.
-    `refused` counts foils by
-    reason: "true", "undecided", "never true", "other familiarity" or "unknown word".
-    """
+    """The language of one benchmark: its grammar, walks, substitutes and foils. Protocols share
+    it."""
 
     vocabulary: Vocabulary
+    """The vocabulary of the world."""
     holdout: Holdout
+    """What training never shows."""
     equal_familiarity: bool = True
+    """Whether a foil must be as familiar as its caption."""
     template: str | None = None
+    """The template of all captions; None draws one per item."""
     training: bool = False
+    """Whether foils belong to training texts. Such a foil must name nothing that is held out, and
+    no two equal objects, because captions count equal objects."""
     exposed: bool = False
-    trained: Trained | None = None
+    """With `training`: foils may name held-out combinations, but no value or object that training
+    lacks."""
+    trained: TrainingContent | None = None
+    """What training shows; None for class lists, which state it themselves."""
     known_words: bool = False
+    """Whether a foil names only values and categories of training or of its caption."""
     dropped: Counter[str] = field(default_factory=Counter)
+    """Number of items that could not be made, by protocol and kind."""
     refused: Counter[str] = field(default_factory=Counter)
+    """Number of foils that were refused, by reason: "true", "undecided", "never true", "other
+    familiarity" or "unknown word"."""
 
     def __post_init__(self) -> None:
         self.grammar = Grammar(self.vocabulary)
@@ -109,81 +117,92 @@ class Captioner:
 
         Counts a refusal by its reason in `refused`.
         """
-        truth = scene.decide(foil)
-        if truth is not False:
-            reason = "true" if truth else "undecided"
-        elif not self.foils.possible(foil):
-            reason = "never true"
-        elif not self._familiar(foil, caption, scene):
-            reason = "other familiarity"
-        elif (
-            self.known_words
-            and self.trained
-            and not self._names(foil) <= self.trained.names | self._names(caption)
-        ):
-            reason = "unknown word"
-        else:
+        reason = self._reason_to_refuse(foil, caption, scene)
+        if reason is None:
             return True
         self.refused[reason] += 1
         return False
 
-    def _familiar(self, foil: Form, caption: Form, scene: DescribedScene) -> bool:
+    def _reason_to_refuse(self, foil: Form, caption: Form, scene: DescribedScene) -> str | None:
+        truth = scene.decide(foil)
+        if truth is None:
+            return "undecided"
+        if truth:
+            return "true"
+        if not self.foils.is_possible(foil):
+            return "never true"
+        if not self._is_familiar(foil, caption, scene):
+            return "other familiarity"
+        if self.known_words and self.trained:
+            known = self.trained.names | self._names(caption)
+            if not self._names(foil) <= known:
+                return "unknown word"
+        return None
+
+    def _is_familiar(self, foil: Form, caption: Form, scene: DescribedScene) -> bool:
+        """Whether the familiarity of a foil is as it has to be."""
         if self.training:
-            return len({*foil.objects}) == len(foil.objects) and self.may_be_shown(
-                foil, self.exposed
-            )
+            all_different = len({*foil.objects}) == len(foil.objects)
+            return all_different and self.may_be_shown(foil, self.exposed)
         if scene.split in ASYMMETRIC:
-            return (count_held_out(foil, self.holdout) == 0) != (
-                count_held_out(caption, self.holdout) == 0
-            )
+            # Of caption and foil, exactly one names something held out.
+            names_held_out = count_held_out(foil, self.holdout) > 0
+            return names_held_out != (count_held_out(caption, self.holdout) > 0)
         return not self.equal_familiarity or equally_familiar(foil, caption, self.holdout)
 
     def _names(self, form: Form) -> set[tuple[str, str]]:
-        """The values and categories that a form names, by their kind."""
-        found = {
-            pair for mention in form.objects for pair in (*mention.attributes, *mention.without)
-        }
-        return found | {
-            (self.vocabulary.category, each.category)
-            for each in form.objects
-            if each.category is not None
-        }
+        """The values and categories that a form names, each with its kind."""
+        names: set[tuple[str, str]] = set()
+        for mention in form.objects:
+            names.update(mention.attributes)
+            names.update(mention.without)  # a model has to know the word that is denied
+            if mention.category is not None:
+                names.add((self.vocabulary.category, mention.category))
+        return names
 
     def trains_all(self, arrangement: Arrangement) -> bool:
         """Whether training shows every binding of an arrangement that is not held out."""
-        trained = self.trained
-        return trained is None or all(
-            self.holdout.holds_out(*each) or each in trained.bindings for each in arrangement
+        if self.trained is None:
+            return True
+        return all(
+            self.holdout.holds_out(*binding) or binding in self.trained.bindings
+            for binding in arrangement
         )
 
     def may_be_shown(self, form: Form, exposed: bool = False) -> bool:
         """Whether training texts may have this form: it must name nothing held out; with `exposed`,
         only no unseen atom."""
-        return not names_absent(form, self.holdout) and (
-            exposed or count_held_out(form, self.holdout) == 0
-        )
+        if names_absent(form, self.holdout):
+            return False
+        return exposed or count_held_out(form, self.holdout) == 0
 
     def relations_fit_split(self, form: Form, scene: DescribedScene) -> bool:
         """Whether the relations that a caption names are as familiar as its scene's split."""
-        return scene.held_out_relations is None or relations_fit_split(
-            form, scene.split, self.holdout
-        )
+        if scene.held_out_relations is None:
+            return True
+        return relations_fit_split(form, scene.split, self.holdout)
 
     def draw_template(
         self, forms: Sequence[Form], stream: Stream, among: Sequence[str] | None = None
     ) -> str | None:
-        """A template that says all forms: the requested one, else a random one that reads well, by
-        default of `grammar.natural`; None if there is none."""
-        names = [self.template] if self.template else stream.shuffled(among or self.grammar.natural)
-        fitting = (name for name in names if all(self.grammar.fits(name, form) for form in forms))
-        return next(
-            (
-                name
-                for name in fitting
-                if self.template or all(reads_well(form, name) for form in forms)
-            ),
-            None,
-        )
+        """Draw a template that can say all forms of an item.
+
+        Args:
+            forms: the forms.
+            stream: the random numbers.
+            among: names of templates to draw from; by default `grammar.natural`.
+
+        Returns:
+            The requested template if it fits, else a random one that reads well; None if there is
+            none.
+        """
+        if self.template:
+            fits = all(self.grammar.fits(self.template, form) for form in forms)
+            return self.template if fits else None
+        for name in stream.shuffled(among or self.grammar.natural):
+            if all(self.grammar.fits(name, form) and reads_well(form, name) for form in forms):
+                return name
+        return None
 
 
 class Draft:
@@ -191,17 +210,25 @@ class Draft:
     both."""
 
     def __init__(self, captioner: Captioner, scene: DescribedScene, stream: Stream, protocol: str):
-        self.captioner, self.scene, self.stream, self.protocol = captioner, scene, stream, protocol
-        self.vocabulary, self.holdout, self.tested = (
-            captioner.vocabulary,
-            captioner.holdout,
-            captioner.holdout.kind,
-        )
-        self.substitutes, self.foils, self.facts = (
-            captioner.substitutes,
-            captioner.foils,
-            scene.facts,
-        )
+        """Begin a draft.
+
+        Args:
+            captioner: the language of the benchmark.
+            scene: the scene.
+            stream: the random numbers of the scene in this protocol.
+            protocol: the name of the protocol.
+        """
+        self.captioner = captioner
+        self.scene = scene
+        self.stream = stream
+        self.protocol = protocol
+        self.vocabulary = captioner.vocabulary
+        self.holdout = captioner.holdout
+        self.tested = captioner.holdout.kind
+        """The attribute kind whose values are held out, such as "color"."""
+        self.substitutes = captioner.substitutes
+        self.foils = captioner.foils
+        self.facts = scene.facts
 
     def pick(self, options: Sequence[T]) -> T | None:
         """A random option; None if there are none."""
@@ -210,100 +237,117 @@ class Draft:
     def name_objects(self, objects: Sequence[int], kinds: Sequence[str]) -> Form:
         """The form that names objects of the scene, in this order, with their values of some
         attribute kinds."""
-        facts = self.facts
-        return Form(
-            tuple(
-                Mention(
-                    facts.categories[i],
-                    tuple(sorted((kind, facts.values[i][kind]) for kind in kinds)),
-                )
-                for i in objects
-            )
-        )
+        mentions = []
+        for i in objects:
+            values = self.facts.values[i]
+            attributes = tuple(sorted((kind, values[kind]) for kind in kinds))
+            mentions.append(Mention(self.facts.categories[i], attributes))
+        return Form(tuple(mentions))
 
-    def related(self, i: int, relation: str, j: int) -> Form:
+    def name_related_pair(self, i: int, relation: str, j: int) -> Form:
         """The form that names two objects of the scene and a relation."""
         return self.name_objects((i, j), ())._replace(relations=(Link(0, relation, 1),))
 
-    def tested_pair(self) -> Form | None:
-        """Two random unique objects that differ in the tested kind and fit the split, in random
+    def draw_tested_pair(self) -> Form | None:
+        """Draw two unique objects that differ in the tested kind and fit the split, in random
         order, with their tested values; None if there is no such pair."""
-        values = self.facts.values
         pairs = [
-            (i, j)
-            for i, j in combinations(self.scene.unique_objects, 2)
-            if values[i][self.tested] != values[j][self.tested]
-            and self.scene.objects_fit_split((i, j))
-            and (self.scene.split not in ASYMMETRIC or self._asymmetric(i, j))
+            pair for pair in combinations(self.scene.unique_objects, 2) if self._is_tested(*pair)
         ]
         pair = self.pick(pairs)
-        return pair and self.name_objects(
-            pair if self.stream.below(2) else pair[::-1], (self.tested,)
-        )
-
-    def _asymmetric(self, *objects: int) -> bool:
-        one, other = (
-            (self.facts.values[i][self.tested], self.facts.categories[i]) for i in objects
-        )
-        return asymmetric(one, other, self.holdout)
-
-    def related_pair(self, directed: bool = False) -> Form | None:
-        """Two random unique objects and a relation in which the first stands to the second.
-
-        The opposite relation is possible between them too. `directed` excludes relations that keep
-        their meaning if their ends are exchanged, such as `near` and `far`. None if no such pair is
-        found.
-        """
-        axes, scene = self.substitutes.axes, self.scene
-        usable = [axis for axis in axes.general if not (directed and axes.is_symmetric(axis))]
-        options = [
-            (i, axis, j)
-            for i, j in permutations(scene.unique_objects, 2)
-            if scene.objects_fit_split((i, j))
-            for axis in usable
-        ]
-        if scene.held_out_relations is not None:
-            options = [
-                each for each in options if self._relation(*each) in scene.held_out_relations
-            ]
-        elif self.holdout.triples and self.captioner.trained:
-            options = [each for each in options if self._trained(*each)]
-        option = self.pick(options)
-        found = option and self._relation(*option)
-        if not found:
+        if pair is None:
             return None
-        form = self.related(*found)
-        return form if self.foils.possible(self.foils.flip_relation(form, 0).form) else None
+        # In random order, or the first mention would always be the object on the left.
+        order = pair if self.stream.below(2) else pair[::-1]
+        return self.name_objects(order, (self.tested,))
+
+    def _is_tested(self, i: int, j: int) -> bool:
+        """Whether exchanging the tested values of two objects tests the split of the scene."""
+        values = self.facts.values
+        if values[i][self.tested] == values[j][self.tested]:
+            return False
+        if not self.scene.objects_fit_split((i, j)):
+            return False
+        return self.scene.split not in ASYMMETRIC or self._is_asymmetric(i, j)
+
+    def _is_asymmetric(self, i: int, j: int) -> bool:
+        """Whether the exchange of two values changes how much is held out."""
+        first, second = (
+            (self.facts.values[obj][self.tested], self.facts.categories[obj]) for obj in (i, j)
+        )
+        return asymmetric(first, second, self.holdout)
+
+    def draw_related_pair(self, directed: bool = False) -> Form | None:
+        """Draw two unique objects and a relation in which the first stands to the second.
+
+        The opposite relation is possible between them too, or the text alone would reveal the
+        truth. If the scene shows held-out relations, the relation is one of them; else, if
+        relations are held out, training shows it between such objects.
+
+        Args:
+            directed: exclude relations that keep their meaning if their ends are exchanged, such as
+                `near` and `far`.
+
+        Returns:
+            The form; None if the option that is drawn has no such relation.
+        """
+        axes = self.substitutes.axes
+        usable_axes = [axis for axis in axes.general if not (directed and axes.is_symmetric(axis))]
+        options: list[tuple[int, int, int]] = []
+        for i, j in permutations(self.scene.unique_objects, 2):
+            if self.scene.objects_fit_split((i, j)):
+                options += [(i, axis, j) for axis in usable_axes]
+
+        held_out = self.scene.held_out_relations
+        if held_out is not None:
+            options = [option for option in options if self._relation(*option) in held_out]
+        elif self.holdout.triples and self.captioner.trained:
+            options = [option for option in options if self._is_trained(*option)]
+
+        option = self.pick(options)
+        relation = self._relation(*option) if option else None
+        if relation is None:
+            return None
+        form = self.name_related_pair(*relation)
+        flipped = self.foils.flip_relation(form, 0).form
+        return form if self.foils.is_possible(flipped) else None
 
     def _relation(self, i: int, axis: int, j: int) -> tuple[int, str, int] | None:
-        found = self.substitutes.axes.between(self.facts, axis, i, j)
-        return found and (i, found[1], j)
+        """The relation of an axis in which object i stands to object j; None if it is undecided."""
+        related = self.substitutes.axes.between(self.facts, axis, i, j)
+        return None if related is None else (i, related[1], j)
 
-    def _trained(self, i: int, axis: int, j: int) -> bool:
+    def _is_trained(self, i: int, axis: int, j: int) -> bool:
         """Whether training shows two objects of these categories in this relation."""
-        found, trained, categories = (
-            self._relation(i, axis, j),
-            self.captioner.trained,
-            self.facts.categories,
-        )
-        return bool(
-            found and trained and (categories[i], found[1], categories[j]) in trained.triples
-        )
+        relation = self._relation(i, axis, j)
+        trained = self.captioner.trained
+        if relation is None or trained is None:
+            return False
+        categories = self.facts.categories
+        return (categories[i], relation[1], categories[j]) in trained.triples
 
     def walk(
         self,
         cell: Cell,
         sayable: Sayable | None = None,
+        *,
         apart: bool = False,
         within: Subgraph | None = None,
     ) -> Form | None:
-        """A true caption of a cell's complexity that fits the split (`Walker.walk`); None if none
-        is found."""
-        scene = self.scene
-        found = self.captioner.walker.walk(
-            scene.facts, cell, scene.unique_objects, self.stream, sayable, apart, within
+        """Draw a true caption of a cell's complexity that fits the split (`Walker.walk`); None if
+        none is found."""
+        subgraph = self.captioner.walker.walk(
+            self.facts,
+            cell,
+            self.scene.unique_objects,
+            self.stream,
+            sayable=sayable,
+            apart=apart,
+            within=within,
         )
-        return found.form if found and scene.objects_fit_split(found.objects) else None
+        if subgraph is None or not self.scene.objects_fit_split(subgraph.objects):
+            return None
+        return subgraph.form
 
     def subgraph(self) -> Subgraph:
         """The subgraph that captions of the scene share; drawn on first use."""
@@ -314,7 +358,7 @@ class Draft:
         return self.scene.subgraph
 
     @cached_property
-    def _shown(self) -> dict[str, Counter[str]]:
+    def _n_objects_with(self) -> dict[str, Counter[str]]:
         """How many objects have each value, by attribute kind."""
         return {
             kind: Counter(values[kind] for values in self.facts.values)
@@ -323,56 +367,66 @@ class Draft:
 
     def absent(self, kind: str) -> list[str]:
         """The values of an attribute kind that no object of the scene has."""
-        return [value for value in self.vocabulary.values(kind) if value not in self._shown[kind]]
+        present = self._n_objects_with[kind]
+        return [value for value in self.vocabulary.values(kind) if value not in present]
 
-    def replaceable(self, thing: int, shared: bool = False) -> list[str]:
+    def replaceable(self, obj: int, shared: bool = False) -> list[str]:
         """The attribute kinds of an object whose value can be replaced by one that no object of the
         scene has.
 
         Unless `shared`, no other object may have the object's value: captions would repeat values
         and foils would not, so the text alone would tell them apart.
         """
-        values = self.facts.values[thing]
-        return [
-            kind
-            for kind, shown in self._shown.items()
-            if (shared or shown[values[kind]] == 1) and self.absent(kind)
-        ]
+        values = self.facts.values[obj]
+        kinds = []
+        for kind, n_objects in self._n_objects_with.items():
+            is_single = n_objects[values[kind]] == 1
+            if (shared or is_single) and self.absent(kind):
+                kinds.append(kind)
+        return kinds
 
-    def false_value(self, form: Form, atom: Atom) -> str | None:
-        """A value whose denial is true: the opposite relation, another value, a category that is
-        not in the scene."""
+    def draw_false_value(self, form: Form, atom: Atom) -> str | None:
+        """Draw a value whose denial is true: the opposite relation, another value, or a category
+        that is not in the scene; None if there is none."""
         if atom.type == "relation":
             return self.vocabulary.relations[form.relations[atom.place].relation].opposite
-        return self.pick(self.substitutes.of(form, atom, self.facts))
+        return self.pick(self.substitutes.alternatives(form, atom, self.facts))
 
     def accepts(self, foil: Form, caption: Form) -> bool:
         """Whether a foil may be used with a caption of the scene; see `Captioner.accepts`."""
         return self.captioner.accepts(foil, caption, self.scene)
 
-    def accepted(self, foils: Iterable[Foil], caption: Form, n: int = 1) -> list[Foil]:
-        """The first `n` different foils that may be used with the caption; an empty list if there
-        are fewer."""
-        found: list[Foil] = []
+    def select_foils(self, foils: Iterable[Foil], caption: Form, n: int = 1) -> list[Foil]:
+        """Select foils that may be used with a caption.
+
+        Args:
+            foils: candidates, tried in this order; no more are made than have to be tried.
+            caption: the caption.
+            n: number of foils.
+
+        Returns:
+            The first `n` different foils; an empty list if there are fewer.
+        """
+        selected: list[Foil] = []
         for foil in foils:
-            if self.accepts(foil.form, caption) and all(foil.form != other.form for other in found):
-                found.append(foil)
-                if len(found) == n:
-                    return found
+            if not self.accepts(foil.form, caption):
+                continue
+            if all(foil.form != other.form for other in selected):
+                selected.append(foil)
+                if len(selected) == n:
+                    return selected
         return []
 
     def atom_foils(self, form: Form) -> Iterator[Foil]:
         """Every HN-ATOM foil of a form, in random order."""
-        atoms = self.substitutes.atoms(form)
-        options = [
-            (atom, value) for atom in atoms for value in self.substitutes.of(form, atom, self.facts)
-        ]
-        return (
-            self.foils.replace_atom(form, atom, value)
-            for atom, value in self.stream.shuffled(options)
-        )
+        changes = []
+        for atom in self.substitutes.atoms(form):
+            for value in self.substitutes.alternatives(form, atom, self.facts):
+                changes.append((atom, value))
+        for atom, value in self.stream.shuffled(changes):
+            yield self.foils.replace_atom(form, atom, value)
 
-    def item(
+    def make_item(
         self,
         kind: str,
         skill: str | None,
@@ -381,28 +435,37 @@ class Draft:
         among: Sequence[str] | None = None,
         also: Sequence[Form] = (),
     ) -> Item | None:
-        """The item of a caption (slot c) and its foils (slot n) in one template, which can also say
-        the forms `also`.
+        """Make the item of a caption (slot c) and its foils (slot n) in one template.
 
-        None if there are no foils or no such template. Denials of a whole caption have a separate
-        template.
+        Args:
+            kind: the item's kind.
+            skill: what it tests.
+            form: the meaning of the caption.
+            foils: its foils.
+            among: names of templates to draw from; by default `grammar.natural`.
+            also: other forms that the template has to be able to say.
+
+        Returns:
+            The item; None if there are no foils or no such template. Denials of a whole caption
+            have a separate template.
         """
+        if not foils:
+            return None
         forms = [form, *(foil.form for foil in foils), *also]
-        told = [each for each in forms if not each.negated]
-        template = self.captioner.draw_template(told, self.stream, among) if foils else None
-        return self.said(kind, skill, form, foils, template) if template else None
+        # One template for all texts of an item, or it would tell the caption from its foils.
+        undenied = [other for other in forms if not other.negated]
+        template = self.captioner.draw_template(undenied, self.stream, among)
+        if template is None:
+            return None
+        return self.make_item_in_template(kind, skill, form, foils, template)
 
-    def said(
+    def make_item_in_template(
         self, kind: str, skill: str | None, form: Form, foils: Sequence[Foil], template: str
     ) -> Item:
-        """The item of a caption and its foils in a template."""
-        caption, *false = (
-            Text(each, NEGATED if each.negated else template)
-            for each in (form, *(foil.form for foil in foils))
-        )
+        """Make the item of a caption (slot c) and its foils (slot n) in a template."""
+        caption = Text(form, NEGATED if form.negated else template)
         candidates = [Candidate(caption, "c", True)]
-        candidates += [
-            Candidate(text, "n", False, foil.kind, foil.changed, caption)
-            for text, foil in zip(false, foils, strict=True)
-        ]
+        for foil in foils:
+            text = Text(foil.form, NEGATED if foil.form.negated else template)
+            candidates.append(Candidate(text, "n", False, foil.kind, foil.changed, caption))
         return Item(self.protocol, kind, skill, tuple(candidates))

@@ -11,48 +11,77 @@ from generator.describe.captioner import Captioner, Draft, Item, Text
 from generator.describe.scenes import DescribedScene
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import ASYMMETRIC, UNSEEN_ATOMS
-from generator.language.complexity import Quota
+from generator.language.complexity import Cell, Quota
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Makes the items of one kind with two functions.
+    """Makes the items of one kind with two functions: one draws a caption, one writes items about
+    it.
 
-    `draw` takes the draft, and with a `quota` also the cell of complexity to fill; it returns the
-    subject of the items,
-    such as a caption, or None. `write` takes the draft and the subject; it returns the items, with
-    None for an item
-    that cannot be made. `kinds` are the expected kinds of items; missing kinds are counted as
-    dropped.
+    >>> recipe = Recipe(lambda draft: None, lambda draft, subject: [], kinds=("swap",))
+    >>> recipe.items(None)  # a scene for which `draw` finds no caption has no item
+    []
     """
 
     draw: Callable[..., Any]
+    """Takes the draft, and with a `quota` also the cell of complexity to fill. Returns the subject
+    of the items, such as the form of a caption; None if the scene has none."""
     write: Callable[[Draft, Any], Iterable[Item | None]]
+    """Takes the draft and the subject. Returns the items, with None for an item that cannot be
+    made."""
     quota: Quota | None = None
+    """The cells of complexity to fill equally; None for captions of any complexity."""
     kinds: tuple[str, ...] = ()
+    """The expected kinds of items; missing kinds are counted as dropped. Empty to expect any
+    item."""
 
     def items(self, draft: Draft) -> list[Item]:
-        """The items of a scene."""
+        """Make the items of a scene.
 
-        def make(*cell: object) -> list[Item]:
-            drawn = self.draw(draft, *cell)
-            return (
-                []
-                if drawn is None
-                else [item for item in self.write(draft, drawn) if item is not None]
-            )
+        Args:
+            draft: the work on the scene.
 
-        return self.quota.fill(len(draft.scene.unique_objects), make) if self.quota else make()
+        Returns:
+            The items that could be made, in the order of `write`.
+        """
+        if self.quota is None:
+            return self._make_items(draft)
+
+        def make_items_of_cell(cell: Cell) -> list[Item]:
+            return self._make_items(draft, cell)
+
+        return self.quota.fill(len(draft.scene.unique_objects), make_items_of_cell)
+
+    def _make_items(self, draft: Draft, *cell: Cell) -> list[Item]:
+        subject = self.draw(draft, *cell)
+        if subject is None:
+            return []
+        return [item for item in self.write(draft, subject) if item is not None]
 
 
 class Protocol:
     """Writes the items of one protocol. The class declares everything that belongs to the protocol.
 
+    A subclass sets `name`, `kinds` and `recipes`, and overrides other attributes and methods where
+    it differs. It may take options as keyword arguments of its constructor, with annotated types:
+    `TextRequest.options` gives them, and `request.check_options` checks them.
+
     The protocols of the registry describe the scenes of evaluation splits; training texts
     (training.py, gzsl.py) are written the same way for the scenes of `train`.
+
+    >>> class Counting(Protocol):
+    ...     name = "counting"
+    ...     kinds = ("more", "fewer")
+    ...     recipes = {kind: Recipe(lambda draft: None, lambda draft, form: []) for kind in kinds}
+    >>> protocol = Counting(captioner=None)
+    >>> protocol.select(["more"])
+    >>> protocol.kinds, list(protocol.recipes)
+    (('more',), ['more'])
     """
 
     name: ClassVar[str]
+    """The value of `--protocol`, and the protocol of its items."""
     kinds: tuple[str, ...]
     """The kinds of its items."""
     needs: ClassVar[str] = (
@@ -74,12 +103,22 @@ class Protocol:
     name is the kind."""
 
     def __init__(self, captioner: Captioner):
-        """Subclasses may take options by keyword; `Request.options` gives them."""
+        """Subclasses call this and may take options by keyword.
+
+        Args:
+            captioner: the language of the benchmark, which all of its protocols share.
+        """
         self.captioner = captioner
 
     def select(self, kinds: Sequence[str] | None) -> None:
-        """Keep the recipes of some kinds, all by default. Raises UserError for a kind that the
-        protocol lacks."""
+        """Keep the recipes of some kinds.
+
+        Args:
+            kinds: the kinds to keep; None for all.
+
+        Raises:
+            UserError: the protocol lacks one of the kinds.
+        """
         for kind in kinds or ():
             if kind not in self.kinds:
                 raise UserError(
@@ -88,42 +127,67 @@ class Protocol:
                 )
         self.kinds = tuple(kinds or self.kinds)
         self.recipes = {
-            what: each for what, each in self.recipes.items() if what.split()[0] in self.kinds
+            name: recipe for name, recipe in self.recipes.items() if name.split()[0] in self.kinds
         }
 
     @classmethod
     def first_options(cls, holdout: Holdout) -> Mapping[str, Any]:
-        """The options with which the first benchmark of a world is written."""
+        """The options with which the first benchmark of a world is written.
+
+        Args:
+            holdout: what training of that benchmark never shows.
+
+        Returns:
+            Keyword arguments of the constructor by name.
+        """
         return {}
 
     def recipes_of(self, scene: DescribedScene) -> Mapping[str, Recipe]:
-        """The recipes that apply to a scene."""
+        """The recipes that apply to a scene; by default all."""
         return self.recipes
 
     def describes(self, split: str) -> bool:
         """Whether it describes the scenes of a split."""
-        return split in self.splits if self.splits else split not in (UNSEEN_ATOMS, *ASYMMETRIC)
+        if self.splits:
+            return split in self.splits
+        return split not in (UNSEEN_ATOMS, *ASYMMETRIC)
 
     def survey(self, scene: DescribedScene, stream: Stream) -> None:
-        """Record a scene's possible items, with the same stream as `items`; called for all scenes
-        before `items`."""
+        """Record a scene's possible items; called for all scenes before `items`, if `surveys`.
+
+        Args:
+            scene: the scene.
+            stream: the same random numbers as `items` gets.
+        """
 
     def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
-        """The items of a scene. Items that cannot be made are counted in the captioner's
-        `dropped`."""
+        """Write the items of a scene.
+
+        Args:
+            scene: a scene of a split that it describes.
+            stream: the random numbers of the scene in this protocol.
+
+        Yields:
+            The items. Items that cannot be made are counted in the captioner's `dropped`, by kind
+            if the recipe expects kinds, else by recipe.
+        """
         draft = Draft(self.captioner, scene, stream, self.name)
-        for what, recipe in self.recipes_of(scene).items():
-            made = recipe.items(draft)
-            found = {item.kind for item in made}
-            missing = [f"{what}: {kind}" for kind in recipe.kinds if kind not in found]
-            self.captioner.dropped.update(
-                f"{self.name} {each}" for each in missing or ([] if made else [what])
-            )
-            yield from made
+        for name, recipe in self.recipes_of(scene).items():
+            items = recipe.items(draft)
+            written_kinds = {item.kind for item in items}
+            missing = [f"{name}: {kind}" for kind in recipe.kinds if kind not in written_kinds]
+            if not missing and not items:
+                missing = [name]
+            self.captioner.dropped.update(f"{self.name} {what}" for what in missing)
+            yield from items
 
     def pooled_items(self) -> Iterator[tuple[DescribedScene, Item]]:
-        """Items that need the captions of all scenes, each with its scene; called after the items
-        of the last scene."""
+        """Write the items that need the captions of all scenes; called after the items of the last
+        scene.
+
+        Yields:
+            Each item with its scene.
+        """
         return iter(())
 
     def pools(self) -> Mapping[str, Iterable[Text]]:
@@ -133,7 +197,7 @@ class Protocol:
 
     def report(self) -> Mapping[str, Any]:
         """Statistics of the written texts for the manifest: how often each cell of complexity was
-        filled."""
+        filled, by recipe."""
         return {
-            what: recipe.quota.to_dict() for what, recipe in self.recipes.items() if recipe.quota
+            name: recipe.quota.to_dict() for name, recipe in self.recipes.items() if recipe.quota
         }

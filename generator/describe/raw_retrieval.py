@@ -23,16 +23,16 @@ Composition = tuple[int, ...]
 relations)."""
 
 
-class Group(NamedTuple):
-    """The captions that pools of one kind are drawn from.
-
-    Pools of all groups with the same `compared_with` have the same size and the same composition,
-    so that their results can be compared. `skill` is the skill of the group's items.
-    """
+class PoolGroup(NamedTuple):
+    """The captions that pools of one kind are drawn from."""
 
     compared_with: str
+    """Pools of all groups with the same value have the same size and the same composition, so that
+    their results can be compared."""
     name: str
+    """Names its pools."""
     skill: str | None
+    """The skill of its items."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class RawCaption:
     scene: DescribedScene
     text: Text
     composition: Composition = ()
+    """Empty if pools need not agree in composition."""
 
 
 class RawRetrieval:
@@ -55,11 +56,12 @@ class RawRetrieval:
     """
 
     def __init__(self, captioner: Captioner, protocol: str):
-        self._captioner, self._protocol = captioner, protocol
-        self._captions: defaultdict[Group, list[RawCaption]] = defaultdict(list)
+        self._captioner = captioner
+        self._protocol = protocol
+        self._captions: defaultdict[PoolGroup, list[RawCaption]] = defaultdict(list)
         self._pools: dict[str, list[Text]] = {}
 
-    def add(self, group: Group, caption: RawCaption) -> None:
+    def add(self, group: PoolGroup, caption: RawCaption) -> None:
         """Add a caption, unless it names relations that are not as familiar as its scene's
         split."""
         if self._captioner.relations_fit_split(caption.text.form, caption.scene):
@@ -68,56 +70,62 @@ class RawRetrieval:
     def items(self) -> Iterator[tuple[DescribedScene, Item]]:
         """Draw the pools, and yield the item of each image with its scene. Call it once, after the
         last `add`."""
-        decided = {
-            group: self._decidable(group, captions) for group, captions in self._captions.items()
-        }
-        for compared_with in dict.fromkeys(group.compared_with for group in decided):
-            groups = {
-                group: captions
-                for group, captions in decided.items()
-                if group.compared_with == compared_with
-            }
+        compared: dict[str, dict[PoolGroup, list[RawCaption]]] = {}
+        for group, captions in self._captions.items():
+            decidable = self._select_decidable(group, captions)
+            compared.setdefault(group.compared_with, {})[group] = decidable
+        for groups in compared.values():
             for group, number, members in draw_pools(groups):
-                yield from self._items_of_pool(group, number, members)
+                yield from self._make_items(group, number, members)
 
     def pools(self) -> Mapping[str, Sequence[Text]]:
         """The texts of each pool that `items` drew."""
         return self._pools
 
-    def _decidable(self, group: Group, captions: Sequence[RawCaption]) -> list[RawCaption]:
-        """Captions of different images and different words that all images decide, in random
-        order."""
+    def _select_decidable(
+        self, group: PoolGroup, captions: Sequence[RawCaption]
+    ) -> list[RawCaption]:
+        """Select captions of different images and different words that all selected images decide,
+        in random order."""
+        # Keep the first caption of an image and of a text.
         images: set[str] = set()
-        said: set[str] = set()
-        distinct = []
-        for caption in Stream(RAW, self._protocol, *group[:2]).shuffled(captions):
+        wordings: set[str] = set()
+        distinct: list[RawCaption] = []
+        stream = Stream(RAW, self._protocol, group.compared_with, group.name)
+        for caption in stream.shuffled(captions):
             words = self._captioner.grammar.realise(*caption.text)
-            if caption.scene.scene_id not in images and words not in said:
+            if caption.scene.scene_id not in images and words not in wordings:
                 images.add(caption.scene.scene_id)
-                said.add(words)
+                wordings.add(words)
                 distinct.append(caption)
-        undecided: defaultdict[int, set[int]] = defaultdict(set)
-        for place, truths in enumerate(truths_of(distinct)):
-            for scene_place, truth in truths.items():
-                if truth is None:
-                    undecided[place].add(scene_place)
-                    undecided[scene_place].add(place)
-        kept: set[int] = set()
-        for place in range(len(distinct)):
-            if kept.isdisjoint(undecided[place]):
-                kept.add(place)
-        return [distinct[place] for place in sorted(kept)]
 
-    def _items_of_pool(
-        self, group: Group, number: int, members: Sequence[RawCaption]
+        # Two captions cannot share a pool if the image of one leaves the other undecided.
+        conflicts: defaultdict[int, set[int]] = defaultdict(set)
+        for place, truths in enumerate(truths_of(distinct)):
+            for image_place, truth in truths.items():
+                if truth is None:
+                    conflicts[place].add(image_place)
+                    conflicts[image_place].add(place)
+
+        # Greedy, in random order: the largest set without conflicts is too slow to find.
+        selected: set[int] = set()
+        for place in range(len(distinct)):
+            if selected.isdisjoint(conflicts[place]):
+                selected.add(place)
+        return [distinct[place] for place in sorted(selected)]
+
+    def _make_items(
+        self, group: PoolGroup, number: int, members: Sequence[RawCaption]
     ) -> Iterator[tuple[DescribedScene, Item]]:
+        """Record a pool, and make the item of each of its images."""
         pool = f"{RAW}-{self._protocol}-{group.name}-{number}"
         self._pools[pool] = [member.text for member in members]
         also_true: defaultdict[int, list[Text]] = defaultdict(list)
         for place, truths in enumerate(truths_of(members)):
-            for scene_place in truths:
-                if scene_place != place:
-                    also_true[scene_place].append(members[place].text)
+            # All members decide each other, so these texts are true of the images.
+            for image_place in truths:
+                if image_place != place:
+                    also_true[image_place].append(members[place].text)
         for place, member in enumerate(members):
             candidates = [Candidate(member.text, "c", True)]
             candidates += [Candidate(text, ALSO_TRUE, True) for text in also_true[place]]
@@ -125,46 +133,56 @@ class RawRetrieval:
 
 
 def draw_pools(
-    groups: Mapping[Group, Sequence[RawCaption]],
-) -> Iterator[tuple[Group, int, list[RawCaption]]]:
-    """Yield each pool as its group, its number in the group, and its members.
+    groups: Mapping[PoolGroup, Sequence[RawCaption]],
+) -> Iterator[tuple[PoolGroup, int, list[RawCaption]]]:
+    """Divide the captions of groups into pools that can be compared (CREPE, appendix B.2).
 
     A pool has, of each composition, as many captions as the group with the fewest has. So all pools
     have the same size N and the same composition; a group has K = min(20, …) pools, as many as it
-    can fill (CREPE, appendix B.2). There are no pools if N is below two.
+    can fill. There are no pools if N is below two.
+
+    Args:
+        groups: the captions of each group, in random order.
+
+    Yields:
+        Each pool as its group, its number in the group, and its members.
     """
-    by_composition = {group: _by_composition(captions) for group, captions in groups.items()}
-    compositions = sorted({each for members in by_composition.values() for each in members})
-    counts = {
-        each: min(len(members.get(each, ())) for members in by_composition.values())
-        for each in compositions
+    captions_of = {group: _by_composition(captions) for group, captions in groups.items()}
+
+    # How many captions of each composition every pool has.
+    compositions = {
+        composition for by_composition in captions_of.values() for composition in by_composition
     }
-    shared = {each: count for each, count in counts.items() if count}
+    shared: dict[Composition, int] = {}
+    for composition in sorted(compositions):
+        fewest = min(
+            len(by_composition.get(composition, ())) for by_composition in captions_of.values()
+        )
+        if fewest:
+            shared[composition] = fewest
     if sum(shared.values()) < 2:
         return
-    for group, members in by_composition.items():
-        n_pools = min(MOST_POOLS, *(len(members[each]) // count for each, count in shared.items()))
-        for number in range(n_pools):
-            yield (
-                group,
-                number,
-                [
-                    caption
-                    for each, count in shared.items()
-                    for caption in members[each][number * count : (number + 1) * count]
-                ],
-            )
+
+    for group, by_composition in captions_of.items():
+        can_fill = [
+            len(by_composition[composition]) // count for composition, count in shared.items()
+        ]
+        for number in range(min(MOST_POOLS, *can_fill)):
+            members: list[RawCaption] = []
+            for composition, count in shared.items():
+                members += by_composition[composition][number * count : (number + 1) * count]
+            yield group, number, members
 
 
 def _by_composition(captions: Sequence[RawCaption]) -> dict[Composition, list[RawCaption]]:
-    found: dict[Composition, list[RawCaption]] = {}
+    by_composition: dict[Composition, list[RawCaption]] = {}
     for caption in captions:
-        found.setdefault(caption.composition, []).append(caption)
-    return found
+        by_composition.setdefault(caption.composition, []).append(caption)
+    return by_composition
 
 
 def truths_of(members: Sequence[RawCaption]) -> list[dict[int, Truth]]:
-    """For each caption the images of which it is true (True) or undecided (None), by their place
+    """For each caption, the images of which it is true (True) or undecided (None), by their place
     among the members.
 
     A caption is false of an image that shows no fitting object for one of its mentions. Only the
@@ -177,10 +195,10 @@ def truths_of(members: Sequence[RawCaption]) -> list[dict[int, Truth]]:
         }
         for mention in mentions
     }
-    found: list[dict[int, Truth]] = []
+    truths: list[dict[int, Truth]] = []
     for member in members:
         form = member.text.form
         possible = set.intersection(*(fitting[mention] for mention in form.objects))
-        truths = {place: members[place].scene.decide(form) for place in sorted(possible)}
-        found.append({place: truth for place, truth in truths.items() if truth is not False})
-    return found
+        decided = {place: members[place].scene.decide(form) for place in sorted(possible)}
+        truths.append({place: truth for place, truth in decided.items() if truth is not False})
+    return truths

@@ -1,7 +1,7 @@
 """Requests for the texts of a benchmark, and the checks of a request."""
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +13,7 @@ from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_toml
 from generator.base.registry import resource
 from generator.describe.protocols import find_protocol, protocol_names
-from generator.describe.statistics import Statistics
+from generator.describe.statistics import CaptionStatistics
 from generator.describe.training import KINDS, NEGATIVES, POSITIVES
 from generator.holdout.holdout import Holdout
 from generator.holdout.request import design_of
@@ -22,49 +22,49 @@ from generator.language.grammar import TEMPLATES
 
 
 @dataclass(frozen=True)
-class Request:
-    """The requested texts of a benchmark.
-
-    `protocols` are names from the registry, or None for all that the world allows; with `strict`,
-    describing fails if a
-    named protocol gets no item. `options` are keyword options of protocols, by name. `levels`,
-    `complexity` (least and
-    greatest N) and `counts` (exact numbers by O, A, R) select the cells of graded captions.
-    `training` are the kinds of
-    training captions; None means only captions of `statistics` if these are given, else the default
-    of the design.
-    `negatives` and `positives` are the kinds of texts that training captions get. `template` is
-    used for all texts;
-    None draws one per item. With `exposed_negatives` training negatives may show held-out bindings.
-    With
-    `equal_familiarity` foils are as familiar as their captions. With `known_words` foils name only
-    values and
-    categories of training or of their caption. Items whose id is in `without` are left out.
-    """
+class TextRequest:
+    """The requested texts of a benchmark."""
 
     protocols: tuple[str, ...] | None = None
+    """Names from the registry; None for all that the world allows."""
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Keyword options of protocols, by the protocol's name."""
     levels: tuple[str, ...] = tuple(LEVELS)
+    """The levels of graded captions."""
     complexity: tuple[int, int] = (1, 12)
+    """Least and greatest N (number of atoms) of graded captions."""
     counts: Mapping[str, int] = field(default_factory=dict)
+    """Exact numbers of objects (O), attributes (A) and relations (R) in graded captions; a letter
+    that is missing is free."""
     training: tuple[str, ...] | None = None
+    """The kinds of training captions; None for only those of `statistics` if these are given, else
+    the default of the design."""
     negatives: tuple[str, ...] = NEGATIVES
+    """The kinds of negatives that training captions get."""
     positives: tuple[str, ...] = POSITIVES
-    statistics: Statistics | None = None
+    """The kinds of positives that training captions get."""
+    statistics: CaptionStatistics | None = None
+    """Statistics of the training captions; None for no such captions."""
     template: str | None = None
+    """The template of all texts; None draws one per item."""
     exposed_negatives: bool = False
+    """Whether training negatives may show held-out bindings."""
     equal_familiarity: bool = True
+    """Whether foils are as familiar as their captions."""
     known_words: bool = False
+    """Whether foils name only values and categories of training or of their caption."""
     seed: int = 0
+    """Seed of the texts."""
     without: frozenset[str] = frozenset()
+    """Ids of items to leave out."""
     strict: bool = True
+    """Whether describing fails if a named protocol gets no item."""
 
 
-def first_request(holdout: Holdout, exposed_negatives: bool = False) -> Request:
+def first_request(holdout: Holdout, exposed_negatives: bool = False) -> TextRequest:
     """The texts of a benchmark that is made with its world, or with a new holdout."""
-    design = design_of(holdout)
-    texts = design.first_texts(holdout)
-    return Request(
+    texts = design_of(holdout).first_texts(holdout)
+    return TextRequest(
         texts.protocols,
         {name: find_protocol(name).first_options(holdout) for name in texts.protocols},
         template=texts.template,
@@ -74,79 +74,93 @@ def first_request(holdout: Holdout, exposed_negatives: bool = False) -> Request:
 
 
 def check_exposed(holdouts: Iterable[Holdout]) -> None:
-    """Raises UserError if one of the benchmarks has no training negatives: labels and worlds
-    without training have none."""
-    if any(each.is_empty or design_of(each).label_captions for each in holdouts):
-        raise UserError(
-            "--exposed-negatives is about training negatives, which such a benchmark lacks; leave "
-            "it out."
-        )
+    """Check that each benchmark has training negatives.
+
+    Raises:
+        UserError: one has none: labels and worlds without training have no negatives.
+    """
+    for holdout in holdouts:
+        if holdout.is_empty or design_of(holdout).label_captions:
+            raise UserError(
+                "--exposed-negatives is about training negatives, which such a benchmark lacks; "
+                "leave it out."
+            )
 
 
-def check_request(request: Request, declared_templates: Iterable[str] = ()) -> None:
-    """Raises UserError for protocols, templates or kinds of training texts that do not exist or
-    would give no text.
+def check_request(request: TextRequest, declared_templates: Iterable[str] = ()) -> None:
+    """Check that the protocols, templates and kinds of training texts exist and give texts.
 
-    `declared_templates`: names of the templates of the world's family, which are known in addition
-    to the grammar's.
+    Args:
+        request: the request.
+        declared_templates: names of the templates of the world's family, which are known in
+            addition to the grammar's.
+
+    Raises:
+        UserError: a name is unknown, or no training caption may have the requested negatives.
     """
     for name in request.protocols or ():
         find_protocol(name)
-    for asked, known, what in (
-        (request.training or (), KINDS, "kind of training captions"),
-        (request.negatives, NEGATIVES, "kind of training negatives"),
-        (request.positives, POSITIVES, "kind of training positives"),
-    ):
-        for name in asked:
-            if name not in known:
-                raise UserError(f"Unknown {what} '{name}'; {did_you_mean(name, list(known))}")
+    _check_names(request.training or (), KINDS, "kind of training captions")
+    _check_names(request.negatives, NEGATIVES, "kind of training negatives")
+    _check_names(request.positives, POSITIVES, "kind of training positives")
+
     captions = request.training or (() if request.statistics else KINDS)
     if request.negatives == ("neg",) and "graded" not in captions:
         raise UserError(
             "Expected graded captions with --negative neg, since only they may deny something, got "
             "none; add --train graded."
         )
-    templates = [*TEMPLATES, *declared_templates]
-    if request.template is not None and request.template not in templates:
-        raise UserError(
-            f"Unknown template '{request.template}'; {did_you_mean(request.template, templates)}"
-        )
+    if request.template is not None:
+        _check_names((request.template,), (*TEMPLATES, *declared_templates), "template")
 
 
-def requested_protocols(request: Request) -> list[str]:
+def _check_names(names: Iterable[str], known: Sequence[str], what: str) -> None:
+    """Raise UserError if a name is not known; `what` says what it is a name of."""
+    for name in names:
+        if name not in known:
+            raise UserError(f"Unknown {what} '{name}'; {did_you_mean(name, list(known))}")
+
+
+def requested_protocols(request: TextRequest) -> list[str]:
     """The names of the requested protocols, in the order of the registry."""
     return [
         name for name in protocol_names() if request.protocols is None or name in request.protocols
     ]
 
 
-_FOLDER = "scenes/presets/texts"
-_GIVEN = ("self", "captioner", "cells")
+_PRESETS_FOLDER = "scenes/presets/texts"
+_NOT_OPTIONS = ("self", "captioner", "cells")
 """Parameters of a protocol that are not options."""
 
 
 class TextPreset(Declared):
-    """A preset of texts: values for the options of `gen describe` with these names, and `options`:
-    keyword options of protocols, by the protocol's name."""
+    """A preset of texts: values of the options of `gen describe` with the same names."""
 
     about: str
+    """What the preset writes and whose paper it follows; `gen list` prints its first sentence."""
     protocols: Annotated[tuple[str, ...], Field(min_length=1)]
     levels: tuple[str, ...] = tuple(LEVELS)
     complexity: str = "1..12"
     template: str | None = None
+    """None draws a template per item."""
     equal_familiarity: bool = True
+    """Whether foils are as familiar as their captions (not --any-familiarity)."""
     options: Mapping[str, dict[str, Any]] = Field(default_factory=dict)
+    """Keyword options of protocols, by the protocol's name."""
 
 
 def text_preset_names() -> list[str]:
     """Names of the presets of texts that are shipped."""
-    return sorted(path.stem for path in resource(_FOLDER).glob("*.toml"))
+    return sorted(path.stem for path in resource(_PRESETS_FOLDER).glob("*.toml"))
 
 
 def read_text_preset(name: str) -> TextPreset:
-    """Read the preset of that name, or the TOML file at that path. Raises UserError if it is
-    missing or has a mistake."""
-    path = resource(_FOLDER) / f"{name}.toml" if name in text_preset_names() else Path(name)
+    """Read the preset of that name, or the TOML file at that path.
+
+    Raises:
+        UserError: it is missing or has a mistake.
+    """
+    path = resource(_PRESETS_FOLDER) / f"{name}.toml" if name in text_preset_names() else Path(name)
     if path.suffix != ".toml":
         raise UserError(
             f"Unknown preset '{name}'; {did_you_mean(name, text_preset_names())} A file of your "
@@ -162,12 +176,19 @@ def read_text_preset(name: str) -> TextPreset:
 
 
 def check_options(name: str, options: Mapping[str, Any]) -> None:
-    """Raises UserError for an option that the protocol `name` lacks, or for a value that the option
-    does not allow."""
+    """Check keyword options of a protocol by the annotations of its constructor.
+
+    Args:
+        name: the name of the protocol.
+        options: the options.
+
+    Raises:
+        UserError: the protocol lacks an option, or a value has another type.
+    """
     known = {
         option: parameter.annotation
         for option, parameter in inspect.signature(find_protocol(name)).parameters.items()
-        if option not in _GIVEN
+        if option not in _NOT_OPTIONS
     }
     for option, value in options.items():
         if option not in known:

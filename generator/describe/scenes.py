@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from generator.dataset.reader import World
 from generator.holdout.doses import parse_doses, with_doses
 from generator.holdout.holdout import Binding, Holdout, Triple
-from generator.holdout.membership import Arrangement, Fact, Placing, Rule, cluster_of, named
+from generator.holdout.membership import Arrangement, Fact, Placing, Rule, cluster_of, named_triples
 from generator.holdout.request import design_of
 from generator.language.form import Form
 from generator.language.truth import Facts, Truth, decide
@@ -17,85 +17,77 @@ from generator.language.walk import Subgraph
 from generator.plan.evaluated import EvaluatedScenes, design_name, empty_scenes
 from generator.plan.store import Assigned
 from generator.scene.scene import Scene
-from generator.vocabulary.schema import Vocabulary, parse_vocabulary
+from generator.vocabulary.schema import Vocabulary
 
 
 class RenderedScene(NamedTuple):
-    """A rendered scene and the salience of its objects (empty unless requested)."""
+    """A scene whose image was rendered."""
 
     scene_id: str
     twin_of: str | None
+    """The scene_id of the scene whose twin it is; None for other scenes."""
     scene: Scene
     salience: tuple[float, ...]
+    """The salience of each object; empty unless requested."""
 
 
 def rendered_scenes(world: World, with_salience: bool) -> Iterator[RenderedScene]:
-    """Every rendered scene, in the order of the table; a twin comes right after its scene."""
-    columns = [
-        "scene_id",
-        "twin_of",
-        "scene",
-        "status",
-        "width",
-        "height",
-        *(["objects"] if with_salience else []),
-    ]
+    """Yield every rendered scene, in the order of the table; a twin comes right after its scene."""
+    columns = ["scene_id", "twin_of", "scene", "status", "width", "height"]
+    if with_salience:
+        columns.append("objects")
     for batch in world.batches("scenes", columns):
         for row in batch.to_pylist():
-            if row["status"] == "ok":
-                salience = _salience(row) if with_salience else ()
-                yield RenderedScene(
-                    row["scene_id"], row["twin_of"], Scene.from_json(row["scene"]), salience
-                )
+            if row["status"] != "ok":
+                continue
+            salience = _salience(row) if with_salience else ()
+            scene = Scene.from_json(row["scene"])
+            yield RenderedScene(row["scene_id"], row["twin_of"], scene, salience)
 
 
 def most_objects(world: World) -> int:
     """The largest number of objects in a rendered scene; 1 if no scene is rendered (the check of
     splits reports that)."""
-    return max(
-        (
-            len(row["objects"])
-            for batch in world.batches("scenes", ["objects", "status"], 500)
-            for row in batch.to_pylist()
-            if row["status"] == "ok"
-        ),
-        default=1,
-    )
+    most = 1
+    for batch in world.batches("scenes", ["objects", "status"], 500):
+        for row in batch.to_pylist():
+            if row["status"] == "ok":
+                most = max(most, len(row["objects"]))
+    return most
 
 
 def _salience(row: Mapping[str, Any]) -> tuple[float, ...]:
     """The salience of each object: the square root of its visible share of the image, minus its
     distance from the middle (1 in a corner)."""
     width, height = row["width"], row["height"]
-    found = []
-    for seen in row["objects"]:
-        left, top, right, bottom = seen["amodal_box"]
-        area = (
-            max(0, right - left)
-            * max(0, bottom - top)
-            * seen["visible_fraction"]
-            / (width * height)
-        )
+    salience = []
+    for obj in row["objects"]:
+        left, top, right, bottom = obj["amodal_box"]
+        box_area = max(0, right - left) * max(0, bottom - top)
+        visible_share = box_area * obj["visible_fraction"] / (width * height)
+        # The middle of the box, from -1 to 1 along each side of the image.
         x, y = (left + right) / width - 1, (top + bottom) / height - 1
-        found.append(area**0.5 - ((x * x + y * y) / 2) ** 0.5)
-    return tuple(found)
+        distance = ((x * x + y * y) / 2) ** 0.5
+        salience.append(visible_share**0.5 - distance)
+    return tuple(salience)
 
 
 class PlacedScene(NamedTuple):
-    """A scene and its split: its bindings (left object first), its facts, the relations that hold,
-    and its placing."""
+    """A scene and the split to which a rule assigns it."""
 
     arrangement: Arrangement
+    """The binding of each object, left object first."""
     facts: Facts
     relations: list[Fact]
+    """The relations that hold between two objects."""
     placing: Placing
+    """The split, and what the scene shows that is held out."""
 
 
 def place_scene(scene: Scene, scene_id: str, rule: Rule) -> PlacedScene:
     """Apply a rule to a scene."""
-    arrangement = tuple(
-        (thing.attributes[rule.holdout.kind], thing.category) for thing in scene.objects
-    )
+    kind = rule.holdout.kind
+    arrangement = tuple((obj.attributes[kind], obj.category) for obj in scene.objects)
     facts = Facts(scene, rule.vocabulary)
     objects = range(len(facts))
     relations = [
@@ -108,32 +100,49 @@ def place_scene(scene: Scene, scene_id: str, rule: Rule) -> PlacedScene:
     return PlacedScene(arrangement, facts, relations, rule.place(arrangement, relations, scene_id))
 
 
-class Trained(NamedTuple):
-    """What training scenes show: bindings, relation triples, and names as (kind, name)."""
+class TrainingContent(NamedTuple):
+    """What training scenes show."""
 
     bindings: frozenset[Binding]
+    """The bindings of all objects, as (value, category)."""
     triples: frozenset[Triple]
+    """The relations between categories, as (category, relation, category)."""
     names: frozenset[tuple[str, str]]
+    """All values and categories, as (kind, name)."""
 
-    @classmethod
-    def of(cls, world: World, rule: Rule, assigned: Mapping[str, Assigned] | None) -> "Trained":
-        """Collect the content of the scenes that the rule assigns to `train`, or with `assigned`
-        that were made for `train`."""
-        bindings, triples, names = set[Binding](), set[Triple](), set[tuple[str, str]]()
-        for scene_id, _, scene, _ in rendered_scenes(world, with_salience=False):
-            if assigned is not None and not (
-                (made_for := assigned.get(scene_id)) and made_for.split == "train"
-            ):
+
+def collect_training_content(
+    world: World, rule: Rule, assigned: Mapping[str, Assigned] | None
+) -> TrainingContent:
+    """Read what the training scenes of a benchmark show.
+
+    Args:
+        world: the world; all of its rendered scenes are read.
+        rule: assigns scenes to splits.
+        assigned: the splits for which scenes were made, by scene_id; None to follow the rule.
+
+    Returns:
+        The content of all scenes of the split `train`.
+    """
+    bindings = set[Binding]()
+    triples = set[Triple]()
+    names = set[tuple[str, str]]()
+    for scene_id, _, scene, _ in rendered_scenes(world, with_salience=False):
+        if assigned is not None:
+            # A scene whose assigned split is not `train` need not be placed.
+            assignment = assigned.get(scene_id)
+            if assignment is None or assignment.split != "train":
                 continue
-            placed = place_scene(scene, scene_id, rule)
-            if assigned is not None or placed.placing.split == "train":
-                bindings.update(placed.arrangement)
-                triples.update(named(placed.arrangement, placed.relations))
-                names.update(
-                    (rule.vocabulary.category, category) for category in placed.facts.categories
-                )
-                names.update(pair for values in placed.facts.values for pair in values.items())
-        return cls(frozenset(bindings), frozenset(triples), frozenset(names))
+        placed = place_scene(scene, scene_id, rule)
+        if assigned is None and placed.placing.split != "train":
+            continue
+        bindings.update(placed.arrangement)
+        triples.update(named_triples(placed.arrangement, placed.relations))
+        for category in placed.facts.categories:
+            names.add((rule.vocabulary.category, category))
+        for values in placed.facts.values:
+            names.update(values.items())
+    return TrainingContent(frozenset(bindings), frozenset(triples), frozenset(names))
 
 
 @dataclass
@@ -148,16 +157,18 @@ class DescribedScene:
     salience: tuple[float, ...] = ()
     """The salience of each object; empty if no protocol needs it."""
     twin: "DescribedScene | None" = None
-    """The scene whose twin this scene is."""
+    """The scene whose twin this scene is; None for other scenes."""
     held_out_relations: frozenset[tuple[int, str, int]] | None = None
     """The held-out relations that the scene shows, as (object, relation, object). None if the
     holdout has no relations or the scene shows none of them."""
     label_order: tuple[int, ...] = ()
-    """The objects in the order of the label that the scene was made for (design gzsl)."""
+    """The objects in the order of the label that the scene was made for (design gzsl); empty in
+    other designs."""
     cluster: str = ""
+    """The name of its cluster (`membership.cluster_of`)."""
     subgraph: Subgraph | None = None
     """The subgraph that contains all captions of the scene, for protocols that request this
-    (COMPASS, section 3.1)."""
+    (COMPASS, section 3.1); None until it is drawn."""
     truths: dict[Form, Truth] = field(default_factory=dict)
     """Cache of `decide`: many items share their captions."""
 
@@ -165,18 +176,15 @@ class DescribedScene:
     def unique_objects(self) -> tuple[int, ...]:
         """The objects that are the only ones of their category, which captions can name without
         ambiguity."""
-        numbers = Counter(self.facts.categories)
-        return tuple(
-            i for i, category in enumerate(self.facts.categories) if numbers[category] == 1
-        )
+        categories = self.facts.categories
+        n_objects = Counter(categories)
+        return tuple(i for i, category in enumerate(categories) if n_objects[category] == 1)
 
     def decide(self, form: Form) -> Truth:
         """Whether a form is true of the scene: True, False, or None for undecided."""
-        try:
-            return self.truths[form]
-        except KeyError:
-            truth = self.truths[form] = decide(form, self.facts)
-            return truth
+        if form not in self.truths:
+            self.truths[form] = decide(form, self.facts)
+        return self.truths[form]
 
     def objects_fit_split(self, objects: Sequence[int]) -> bool:
         """Whether a caption about these objects is as familiar as the scene's split.
@@ -191,29 +199,47 @@ class DescribedScene:
 def dosed_holdouts(
     world: World, vocabulary: Vocabulary, holdouts: Sequence[Holdout], dose_option: str
 ) -> list[Holdout]:
-    """The turns of a rotation with the doses of `--dose`, chosen among the rendered scenes of a
+    """Give the turns of a rotation the doses of `--dose`, chosen among the rendered scenes of a
     world.
 
-    Raises UserError for malformed doses, other designs, and worlds with too few training scenes.
+    Args:
+        world: the world.
+        vocabulary: of the world.
+        holdouts: the turns.
+        dose_option: the value of `--dose`, such as "0,1,3,10".
+
+    Returns:
+        The turns with doses.
+
+    Raises:
+        UserError: the doses are malformed, the design is another one, or the world has too few
+            training scenes.
     """
     doses = parse_doses(dose_option)
     kind = holdouts[0].kind
     scenes: list[tuple[str, Arrangement]] = []
-    for rendered in rendered_scenes(world, with_salience=False):
-        arrangement = tuple(
-            (thing.attributes[kind], thing.category) for thing in rendered.scene.objects
-        )
-        scenes.append((rendered.scene_id, arrangement))
+    for row in rendered_scenes(world, with_salience=False):
+        arrangement = tuple((obj.attributes[kind], obj.category) for obj in row.scene.objects)
+        scenes.append((row.scene_id, arrangement))
     return [
         with_doses(holdout=holdout, doses=doses, vocabulary=vocabulary, scenes=scenes)
         for holdout in holdouts
     ]
 
 
-def evaluated_scenes(world: World, holdouts: Sequence[Holdout]) -> list[EvaluatedScenes]:
-    """For each design of these holdouts, the rendered scenes of the split that decides its main
-    result."""
-    vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
+def evaluated_scenes(
+    world: World, vocabulary: Vocabulary, holdouts: Sequence[Holdout]
+) -> list[EvaluatedScenes]:
+    """Read the rendered scenes on which the main result of each design rests.
+
+    Args:
+        world: the world.
+        vocabulary: of the world.
+        holdouts: the holdouts of one or several designs.
+
+    Returns:
+        For each design, the scenes of the split that decides its main result.
+    """
     rules = [design_of(holdout).rule(vocabulary, holdout) for holdout in holdouts]
     designs: dict[str, EvaluatedScenes] = {}
     for holdout in holdouts:
@@ -223,9 +249,6 @@ def evaluated_scenes(world: World, holdouts: Sequence[Holdout]) -> list[Evaluate
             design = designs[design_name(rule.holdout)]
             placed = place_scene(scene, scene_id, rule)
             if placed.placing.split == design.split:
-                design.add(
-                    block,
-                    cluster_of(placed.arrangement, placed.placing.triples),
-                    placed.arrangement,
-                )
+                cluster = cluster_of(placed.arrangement, placed.placing.triples)
+                design.add(block, cluster, placed.arrangement)
     return list(designs.values())

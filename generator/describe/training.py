@@ -9,18 +9,19 @@ whole caption. All four cases are equally frequent.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, permutations
 from typing import Any, NamedTuple
 
 from generator.base.streams import Stream
 from generator.describe.captioner import Candidate, Captioner, Draft, Item, Text
 from generator.describe.protocol import Protocol, Recipe
-from generator.describe.statistics import MeasuredCaptions, Statistics
+from generator.describe.statistics import CaptionStatistics, MeasuredCaptions
 from generator.language.complexity import Cell, LeastUsed, Quota
 from generator.language.foils import WHOLE, Atom, Foil, denial_of
 from generator.language.form import Form, merge_equal_mentions
 from generator.language.grammar import NEGATED
-from generator.language.wording import Dialect, conversely, rephrased
+from generator.language.wording import Dialect, rephrase, use_converse
 from generator.vocabulary.schema import Vocabulary
 
 NEGATIVES = ("swap", "replace", "flip", "neg")
@@ -30,13 +31,14 @@ POSITIVES = ("swap", "replace", "converse")
 
 
 def swaps(draft: Draft, form: Form) -> Iterator[Foil]:
-    """HN-SWAP: values or categories of two objects exchanged, or an attribute moved."""
-    for i, j in draft.stream.shuffled([*combinations(draft.foils.exchangeable(form), 2)]):
-        yield from draft.stream.shuffled([*draft.foils.pair_swaps(form, i, j)])
+    """HN-SWAP: exchange values or categories of two objects, or move an attribute."""
+    pairs = list(combinations(draft.foils.exchangeable(form), 2))
+    for i, j in draft.stream.shuffled(pairs):
+        yield from draft.stream.shuffled(list(draft.foils.pair_swaps(form, i, j)))
 
 
 def replacements(draft: Draft, form: Form) -> Iterator[Foil]:
-    """HN-ATOM: one atom replaced; a relation never by its opposite, which is a flip.
+    """HN-ATOM: replace one atom; a relation never by its opposite, which is a flip.
 
     A category that several objects have is not replaced: its substitute is not in the scene, so
     negatives would repeat fewer categories than captions.
@@ -45,18 +47,19 @@ def replacements(draft: Draft, form: Form) -> Iterator[Foil]:
         own = draft.substitutes.value(form, atom)
         if atom.type == "object" and draft.facts.categories.count(own) > 1:
             continue
-        for value in draft.stream.shuffled(draft.substitutes.of(form, atom, draft.facts)):
+        for value in draft.stream.shuffled(draft.substitutes.alternatives(form, atom, draft.facts)):
             if atom.type != "relation" or value != draft.vocabulary.relations[own].opposite:
                 yield draft.foils.replace_atom(form, atom, value, "replace")
 
 
 def flips(draft: Draft, form: Form) -> Iterator[Foil]:
-    """A relation becomes its opposite."""
-    for k in draft.stream.shuffled([k for k, link in enumerate(form.relations) if link.holds]):
-        yield draft.foils.flip_relation(form, k)
+    """Replace a relation by its opposite."""
+    asserted_places = [place for place, link in enumerate(form.relations) if link.holds]
+    for place in draft.stream.shuffled(asserted_places):
+        yield draft.foils.flip_relation(form, place)
 
 
-MAKE: dict[str, Callable[[Draft, Form], Iterator[Foil]]] = {
+FOILS_BY_KIND: dict[str, Callable[[Draft, Form], Iterator[Foil]]] = {
     "swap": swaps,
     "replace": replacements,
     "flip": flips,
@@ -65,25 +68,27 @@ MAKE: dict[str, Callable[[Draft, Form], Iterator[Foil]]] = {
 
 
 class Caption(NamedTuple):
-    """A caption, and the negative that differs from it by a denial, or None."""
+    """A caption of a training item."""
 
     form: Form
-    neg: Foil | None = None
+    """Its meaning."""
+    denial: Foil | None = None
+    """The negative that differs from it by a denial (kind `neg`); None for captions that get
+    none."""
 
 
 def asserted(draft: Draft, form: Form) -> Iterator[Caption]:
     """The form itself; the negative denies an atom."""
     for atom in draft.stream.shuffled(_deniable(draft, form)):
-        change = denial_of(atom, draft.substitutes.value(form, atom), False)
+        change = denial_of(atom, draft.substitutes.value(form, atom), taken_back=False)
         yield Caption(form, Foil(draft.foils.deny(form, atom), (change,), "neg"))
 
 
 def denied(draft: Draft, form: Form) -> Iterator[Caption]:
     """The form with a false atom that is denied; the negative asserts this atom."""
-    for atom, value, false in _falsified(draft, form, _deniable(draft, form)):
-        yield Caption(
-            draft.foils.deny(false, atom), Foil(false, (denial_of(atom, value, True),), "neg")
-        )
+    for atom, value, false_form in _falsify(draft, form, _deniable(draft, form)):
+        change = denial_of(atom, value, taken_back=True)
+        yield Caption(draft.foils.deny(false_form, atom), Foil(false_form, (change,), "neg"))
 
 
 def asserted_whole(draft: Draft, form: Form) -> Iterator[Caption]:
@@ -93,8 +98,8 @@ def asserted_whole(draft: Draft, form: Form) -> Iterator[Caption]:
 
 def denied_whole(draft: Draft, form: Form) -> Iterator[Caption]:
     """The form with a false atom, denied as a whole; the negative asserts the whole."""
-    for _, _, false in _falsified(draft, form, draft.substitutes.atoms(form)):
-        yield Caption(false._replace(negated=True), Foil(false, (WHOLE,), "neg"))
+    for _, _, false_form in _falsify(draft, form, draft.substitutes.atoms(form)):
+        yield Caption(false_form._replace(negated=True), Foil(false_form, (WHOLE,), "neg"))
 
 
 def _deniable(draft: Draft, form: Form) -> list[Atom]:
@@ -106,70 +111,88 @@ def _deniable(draft: Draft, form: Form) -> list[Atom]:
     ]
 
 
-def _falsified(draft: Draft, form: Form, atoms: list[Atom]) -> Iterator[tuple[Atom, str, Form]]:
-    """Atoms in random order, each with a false value and the form with this value."""
+def _falsify(draft: Draft, form: Form, atoms: list[Atom]) -> Iterator[tuple[Atom, str, Form]]:
+    """Yield atoms in random order, each with a false value and the form with this value."""
     for atom in draft.stream.shuffled(atoms):
-        if value := draft.false_value(form, atom):
+        value = draft.draw_false_value(form, atom)
+        if value:
             yield atom, value, draft.foils.replace_atom(form, atom, value).form
 
 
-def positive(
+def paraphrase(
     kind: str,
     caption: Text,
     vocabulary: Vocabulary,
+    *,
     dialect: Dialect | None,
     used: LeastUsed,
     stream: Stream,
 ) -> Text | None:
-    """Paraphrase a caption in its template: exchange two phrases (`swap`), replace a word by a
-    synonym (`replace`), or replace a relation by its converse (`converse`); None if that is not
-    possible.
+    """Say the same as a caption in other words, in its template.
 
-    `dialect` is the dialect of the caption; `used` counts synonyms.
+    Args:
+        kind: exchange two phrases (`swap`), replace a word by a synonym (`replace`), or replace a
+            relation by its converse (`converse`).
+        caption: the caption.
+        vocabulary: of the world.
+        dialect: the dialect of the caption; None for the usual words.
+        used: counts synonyms over all items.
+        stream: the random numbers.
+
+    Returns:
+        The text; None if that is not possible.
     """
     form = caption.form
     if kind == "replace":
-        wording = rephrased(form, caption.wording, vocabulary, used, stream)
+        wording = rephrase(form, caption.wording, vocabulary, used, stream)
         return None if wording is None else caption._replace(wording=wording)
     if kind == "swap":
-        there = [
-            i for i, mention in enumerate(form.objects) if mention.count
-        ]  # "and no cube" stays at the end
-        pairs = [*combinations(there, 2)]
+        # A denied object such as "and no cube" stays at the end.
+        present = [place for place, mention in enumerate(form.objects) if mention.count]
+        pairs = list(combinations(present, 2))
         if form.relations or not pairs:
             return None
-        other = form.reordered(*pairs[stream.below(len(pairs))])
+        other_form = form.reordered(*pairs[stream.below(len(pairs))])
     else:
         if not form.relations:
             return None
-        other = conversely(form, stream.below(len(form.relations)), vocabulary)
-    return Text(other, caption.template, dialect.wording(other) if dialect else ())
+        other_form = use_converse(form, stream.below(len(form.relations)), vocabulary)
+    return Text(other_form, caption.template, dialect.wording(other_form) if dialect else ())
 
 
 KINDS = ("plain", "relations", "graded", "synonyms")
 """The kinds of training captions that are written by default."""
 STATISTICS = "statistics"
 """The kind of captions with requested density, completeness and saliency."""
-_FIXED = ("a-and-a", "there-is", "clauses", "that-is", "photo", "this-photo", "in-image")
+_EVALUATION_TEMPLATES = (
+    "a-and-a",
+    "there-is",
+    "clauses",
+    "that-is",
+    "photo",
+    "this-photo",
+    "in-image",
+)
 """Templates that evaluation uses regardless of the requested template, in addition to NEGATED."""
-_WAYS: dict[str, Callable[[Draft, Form], Iterator[Caption]]] = {
+_CAPTIONS_BY_WAY: dict[str, Callable[[Draft, Form], Iterator[Caption]]] = {
     "asserted": asserted,
     "denied": denied,
     "asserted whole": asserted_whole,
     "denied whole": denied_whole,
 }
+"""By way of denying, the function that yields captions with their denials in random order."""
+_WAYS_OF_ATOMS = ("asserted", "denied")
+"""The ways of which the denial is of one atom; only these name an environment."""
 
 
 class TrainingTexts(Protocol):
     """One item for each caption (slot c), with its negatives (slot n) and its positives (slot p).
 
     `plain`: all objects with their tested values, in both orders. `relations`: two objects and a
-    relation between them.
-    `graded`: a random walk of the least filled complexity, asserted, or with a true denial of an
-    atom or of the whole.
-    `synonyms`: a caption of these kinds without denials, with synonyms. No text names anything that
-    is held out, not
-    even by synonyms; with `exposed_negatives`, negatives may.
+    relation between them. `graded`: a random walk of the least filled complexity, asserted, or with
+    a true denial of an atom or of the whole. `synonyms`: a caption of these kinds without denials,
+    with synonyms. No text names anything that is held out, not even by synonyms; with
+    `exposed_negatives`, negatives may.
     """
 
     name = "train"
@@ -178,176 +201,232 @@ class TrainingTexts(Protocol):
         self,
         captioner: Captioner,
         cells: Sequence[Cell],
+        *,
         kinds: Sequence[str] = KINDS,
-        statistics: Statistics | None = None,
+        statistics: CaptionStatistics | None = None,
         negatives: Sequence[str] = NEGATIVES,
         positives: Sequence[str] = POSITIVES,
         exposed_negatives: bool = False,
     ):
-        """`cells` are the complexities of graded captions. With `statistics`, captions with these
-        statistics are written too."""
-        own = replace(
+        """Begin the training texts of a benchmark.
+
+        Args:
+            captioner: the language of the benchmark.
+            cells: the complexities of graded captions.
+            kinds: the kinds of captions.
+            statistics: also write captions with these statistics.
+            negatives: the kinds of negatives that captions get.
+            positives: the kinds of positives that captions get.
+            exposed_negatives: whether negatives may name held-out combinations.
+        """
+        # Foils of training have rules of their own, and are not counted among those of evaluation.
+        own_captioner = replace(
             captioner,
             equal_familiarity=True,
             training=True,
             exposed=exposed_negatives,
             refused=Counter(),
         )
-        super().__init__(own)
-        self.kinds = (*kinds, *((STATISTICS,) if statistics else ()))
-        self._negatives, self._positives = negatives, positives
+        super().__init__(own_captioner)
+        self.kinds = (*kinds, STATISTICS) if statistics else tuple(kinds)
+        self._negatives = negatives
+        self._positives = positives
         self._quota = Quota(cells)
-        self._ways, self._synonyms, self._templates = LeastUsed(), LeastUsed(), LeastUsed()
-        self._environments: set[str] = set()
+        self._used_ways = LeastUsed()
+        self._used_synonyms = LeastUsed()
+        self._used_templates = LeastUsed()
+        self._named_environments: set[str] = set()
         self._measured = MeasuredCaptions(statistics, captioner.vocabulary) if statistics else None
-        draw = {
-            "plain": self._plain,
-            "relations": self._relation,
-            "graded": self._graded,
-            "synonyms": self._any,
-            STATISTICS: self._of_statistics,
+        draw_by_kind = {
+            "plain": self._draw_plain,
+            "relations": self._draw_relation,
+            "graded": self._draw_graded,
+            "synonyms": self._draw_any,
+            STATISTICS: self._draw_with_statistics,
         }
-        self.recipes = {kind: Recipe(draw[kind], self._writer(kind)) for kind in self.kinds}
+        self.recipes = {
+            kind: Recipe(draw_by_kind[kind], partial(self._write_items, kind))
+            for kind in self.kinds
+        }
 
     def report(self) -> Mapping[str, Any]:
-        graded = {"graded": filled} if (filled := self._quota.to_dict()) else {}
-        return {**graded, **(self._measured.report() if self._measured else {})}
+        """How often each complexity of graded captions was filled, and the statistics of captions
+        with requested ones."""
+        report: dict[str, Any] = {}
+        filled_cells = self._quota.to_dict()
+        if filled_cells:
+            report["graded"] = filled_cells
+        if self._measured:
+            report |= self._measured.report()
+        return report
 
-    def _plain(self, draft: Draft) -> list[Caption]:
-        places = range(len(draft.facts))
-        forms = (draft.name_objects(order, (draft.tested,)) for order in (places, places[::-1]))
-        return [Caption(form) for form in dict.fromkeys(map(merge_equal_mentions, forms))]
+    def _draw_plain(self, draft: Draft) -> list[Caption]:
+        """All objects with their tested values, from left to right and from right to left; one
+        caption if both are equal."""
+        objects = range(len(draft.facts))
+        forms = []
+        # Evaluation mentions objects in either order.
+        for order in (objects, objects[::-1]):
+            form = merge_equal_mentions(draft.name_objects(order, (draft.tested,)))
+            if form not in forms:
+                forms.append(form)
+        return [Caption(form) for form in forms]
 
-    def _relation(self, draft: Draft) -> list[Caption]:
+    def _draw_relation(self, draft: Draft) -> list[Caption]:
         """Two objects and a relation between them: of the relations that hold in the scene, the
         least used.
 
         Skips a relation if its opposite is impossible between the two objects, because the text
         alone would reveal the truth.
         """
-        holding: dict[str, list[tuple[int, int]]] = {}
+        pairs_of: dict[str, list[tuple[int, int]]] = {}
         for name, relation in draft.vocabulary.pair_relations.items():
-            holds = draft.facts.holds[name]
-            found = [
-                (i, j)
-                for i, j in permutations(draft.scene.unique_objects, 2)
-                if holds[i][j] and draft.foils.possible(draft.related(i, relation.opposite, j))
-            ]
-            if found:
-                holding[name] = found
-        if not holding:
+            for i, j in permutations(draft.scene.unique_objects, 2):
+                opposite = draft.name_related_pair(i, relation.opposite, j)
+                if draft.facts.holds[name][i][j] and draft.foils.is_possible(opposite):
+                    pairs_of.setdefault(name, []).append((i, j))
+        if not pairs_of:
             return []
-        name = self._ways.pick([*holding], draft.stream)
-        i, j = holding[name][draft.stream.below(len(holding[name]))]
-        return [Caption(draft.related(i, name, j))]
+        # Relations differ in how often they hold, but each is named equally often.
+        name = self._used_ways.pick(list(pairs_of), draft.stream)
+        i, j = pairs_of[name][draft.stream.below(len(pairs_of[name]))]
+        return [Caption(draft.name_related_pair(i, name, j))]
 
-    def _walk(self, draft: Draft) -> list[Caption]:
-        def make(cell: Cell) -> list[Caption]:
+    def _draw_walk(self, draft: Draft) -> list[Caption]:
+        """A random walk of the least filled complexity."""
+
+        def draw_caption_of_cell(cell: Cell) -> list[Caption]:
             form = draft.walk(cell)
             return [Caption(form)] if form else []
 
-        return self._quota.fill(len(draft.scene.unique_objects), make)
+        return self._quota.fill(len(draft.scene.unique_objects), draw_caption_of_cell)
 
-    def _graded(self, draft: Draft) -> list[Caption]:
-        """All four ways are equally frequent. Half of the captions `asserted` and `denied` name the
-        environment; a new environment is always named."""
-        walked = self._walk(draft)
+    def _draw_graded(self, draft: Draft) -> list[Caption]:
+        """A random walk in one of four ways, which are equally frequent. Half of the captions
+        `asserted` and `denied` name the environment; a new environment is always named."""
+        walked = self._draw_walk(draft)
         if not walked:
             return []
-        form, environment = walked[0].form, draft.facts.environment
-        new = environment is not None and environment not in self._environments
-        ways = [*_WAYS][:2]
-        way = self._ways.pick(ways if new else [*_WAYS], draft.stream)
-        if environment is not None and way in ways and (new or draft.stream.below(2)):
-            self._environments.add(environment)
+        form = walked[0].form
+        environment = draft.facts.environment
+        is_new = environment is not None and environment not in self._named_environments
+        ways = _WAYS_OF_ATOMS if is_new else tuple(_CAPTIONS_BY_WAY)
+        way = self._used_ways.pick(ways, draft.stream)
+        if environment is not None and way in _WAYS_OF_ATOMS and (is_new or draft.stream.below(2)):
+            self._named_environments.add(environment)
             form = form._replace(environment=environment)
-        captions = (caption for make in (_WAYS[way], asserted) for caption in make(draft, form))
-        return [
-            next(
-                (caption for caption in captions if self._may_stand(draft, caption)), Caption(form)
-            )
-        ]
 
-    def _may_stand(self, draft: Draft, caption: Caption) -> bool:
-        """Whether a caption is true, its negative false, and training may show both."""
-        form, neg = caption
+        # Not every caption can be denied in every way: then it is asserted, at last without denial.
+        for captions_of_way in (_CAPTIONS_BY_WAY[way], asserted):
+            for caption in captions_of_way(draft, form):
+                if self._may_be_written(draft, caption):
+                    return [caption]
+        return [Caption(form)]
+
+    def _may_be_written(self, draft: Draft, caption: Caption) -> bool:
+        """Whether a caption is true, its denial false, and training may show both."""
+        form, denial = caption
         return (
-            neg is not None
+            denial is not None
             and draft.scene.decide(form) is True
             and self.captioner.may_be_shown(form)
-            and draft.foils.possible(form)
-            and draft.accepts(neg.form, form)
+            and draft.foils.is_possible(form)
+            and draft.accepts(denial.form, form)
         )
 
-    def _any(self, draft: Draft) -> list[Caption]:
-        draws = {"any plain": self._plain, "any relation": self._relation, "any graded": self._walk}
-        way = self._ways.pick([*draws], draft.stream)
-        return (draws[way](draft) or self._plain(draft))[:1]
+    def _draw_any(self, draft: Draft) -> list[Caption]:
+        """A caption of one of the other kinds, without denials."""
+        draw_by_way = {
+            "any plain": self._draw_plain,
+            "any relation": self._draw_relation,
+            "any graded": self._draw_walk,
+        }
+        way = self._used_ways.pick(list(draw_by_way), draft.stream)
+        captions = draw_by_way[way](draft) or self._draw_plain(draft)
+        return captions[:1]
 
-    def _of_statistics(self, draft: Draft) -> list[Caption]:
-        return [Caption(self._measured.draw(draft.scene, draft.stream))] if self._measured else []
+    def _draw_with_statistics(self, draft: Draft) -> list[Caption]:
+        if self._measured is None:
+            return []
+        return [Caption(self._measured.draw(draft.scene, draft.stream))]
 
-    def _writer(self, kind: str) -> Callable[[Draft, list[Caption]], Iterator[Item]]:
-        return lambda draft, captions: (self._item(kind, draft, caption) for caption in captions)
+    def _write_items(self, kind: str, draft: Draft, captions: list[Caption]) -> Iterator[Item]:
+        for caption in captions:
+            yield self._make_item(kind, draft, caption)
 
-    def _item(self, kind: str, draft: Draft, caption: Caption) -> Item:
-        form, neg = caption
-        made = (
-            draft.accepted(MAKE[each](draft, form), form)
-            for each in self._negatives
-            if each in MAKE and not form.negated
-        )
-        foils = [foil for found in made for foil in found]
-        if neg is not None and "neg" in self._negatives:
-            foils.append(neg)
-        dialect = (
-            Dialect(draft.vocabulary, self._synonyms, draft.stream) if kind == "synonyms" else None
-        )
-        template = self._template(kind, [form, *(foil.form for foil in foils)], draft.stream)
+    def _make_item(self, kind: str, draft: Draft, caption: Caption) -> Item:
+        """Make the item of a caption, with its negatives and positives."""
+        form, denial = caption
+        foils: list[Foil] = []
+        for negative in self._negatives:
+            # A caption that is denied as a whole has the denial as its only negative.
+            if negative in FOILS_BY_KIND and not form.negated:
+                foils += draft.select_foils(FOILS_BY_KIND[negative](draft, form), form)
+        if denial is not None and "neg" in self._negatives:
+            foils.append(denial)
 
-        def text(form: Form) -> Text:
-            return Text(
-                form,
-                NEGATED if form.negated else template,
-                dialect.wording(form) if dialect else (),
+        dialect = None
+        if kind == "synonyms":
+            dialect = Dialect(draft.vocabulary, self._used_synonyms, draft.stream)
+        forms = [form, *(foil.form for foil in foils)]
+        template = self._draw_template(kind, forms, draft.stream)
+
+        def make_text(of_form: Form) -> Text:
+            wording = dialect.wording(of_form) if dialect else ()
+            return Text(of_form, NEGATED if of_form.negated else template, wording)
+
+        true_text = make_text(form)
+        candidates = [Candidate(true_text, "c", True)]
+        for foil in foils:
+            text = make_text(foil.form)
+            candidates.append(Candidate(text, "n", False, foil.kind, foil.changed, true_text))
+        for positive in self._positives:
+            other = paraphrase(
+                positive,
+                true_text,
+                draft.vocabulary,
+                dialect=dialect,
+                used=self._used_synonyms,
+                stream=draft.stream,
             )
-
-        true = text(form)
-        candidates = [Candidate(true, "c", True)]
-        candidates += [
-            Candidate(text(foil.form), "n", False, foil.kind, foil.changed, true) for foil in foils
-        ]
-        for way in self._positives:
-            said = positive(way, true, draft.vocabulary, dialect, self._synonyms, draft.stream)
-            if (
-                said
-                and said != true
-                and self.captioner.grammar.fits(said.template, said.form)
-                and draft.scene.decide(said.form)
-            ):
-                candidates.append(Candidate(said, "p", True, way, (), true))
+            if other is not None and self._is_positive(other, true_text, draft):
+                candidates.append(Candidate(other, "p", True, positive, (), true_text))
         return Item(self.name, kind, None, tuple(candidates))
 
-    def _template(self, kind: str, forms: Sequence[Form], stream: Stream) -> str:
-        """The template of an item: the requested one or one of `natural`, for graded captions also
-        one of _FIXED.
+    def _is_positive(self, other: Text, caption: Text, draft: Draft) -> bool:
+        """Whether a paraphrase differs from its caption, can be said, and is true."""
+        return (
+            other != caption
+            and self.captioner.grammar.fits(other.template, other.form)
+            and draft.scene.decide(other.form) is True
+        )
 
-        Graded captions take the least used template that can say all forms, others a random one. If
-        the requested template cannot say them, `natural` is used.
+    def _draw_template(self, kind: str, forms: Sequence[Form], stream: Stream) -> str:
+        """Draw the template of an item.
+
+        Args:
+            kind: the kind of caption. Graded captions take the least used template that can say all
+                forms, others a random one.
+            forms: the forms of the item.
+            stream: the random numbers.
+
+        Returns:
+            The requested template or one of `natural`; for graded captions also one that evaluation
+            uses. If the requested template cannot say the forms, one of `natural`.
         """
         grammar = self.captioner.grammar
-        requested = (self.captioner.template,) if self.captioner.template else ()
-        among = (*(requested or grammar.natural), *(_FIXED if kind == "graded" else ()))
-        told = [form for form in forms if not form.negated]
-        for names in (among, grammar.natural):
-            if fitting := [
+        names = [self.captioner.template] if self.captioner.template else [*grammar.natural]
+        if kind == "graded":
+            names += _EVALUATION_TEMPLATES
+        undenied = [form for form in forms if not form.negated]
+        for among in (names, grammar.natural):
+            fitting = [
                 name
-                for name in dict.fromkeys(names)
-                if all(grammar.fits(name, form) for form in told)
-            ]:
-                return (
-                    self._templates.pick(fitting, stream)
-                    if kind == "graded"
-                    else fitting[stream.below(len(fitting))]
-                )
-        raise AssertionError(f"no template says {told}")
+                for name in dict.fromkeys(among)
+                if all(grammar.fits(name, form) for form in undenied)
+            ]
+            if fitting and kind == "graded":
+                return self._used_templates.pick(fitting, stream)
+            if fitting:
+                return fitting[stream.below(len(fitting))]
+        raise AssertionError(f"no template says {undenied}")

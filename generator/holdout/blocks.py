@@ -32,24 +32,32 @@ def default_block(vocabulary: Vocabulary) -> str:
 
 
 def draw_block(
-    asked: str | Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool = True
+    holdout_options: str | Sequence[str],
+    vocabulary: Vocabulary,
+    block_seed: int,
+    opposites: bool = True,
 ) -> Holdout:
-    """Return one holdout of everything that `asked` lists, with sizes drawn by seed.
+    """Return one holdout of everything that the options list, with sizes drawn by seed.
 
-    Args: asked: One or several texts in the grammar of `generator.holdout.syntax`; `none` alone
-        holds out nothing. vocabulary: The vocabulary whose values, objects and relations are held
-        out. block_seed: The seed of what is drawn. Named combinations do not depend on it.
+    Args:
+        holdout_options: One or several texts in the grammar of `generator.holdout.syntax`; `none`
+            alone holds out nothing.
+        vocabulary: The vocabulary whose values, objects and relations are held out.
+        block_seed: The seed of what is drawn. Named combinations do not depend on it.
         opposites: Whether triples are also closed under the opposite relation, besides the
-        converse.
+            converse.
 
-    Raises: UserError: A text is malformed, or the blocks would leave a value or object without a
-        seen binding, or training without scenes.
+    Raises:
+        UserError: A text is malformed, or the blocks would leave a value or object without a seen
+            binding, or training without scenes.
 
     >>> from generator.vocabulary.schema import read_vocabulary
     >>> draw_block("color=gray,blue shape=cube", read_vocabulary("clevr"), 0).bindings
     (('gray', 'cube'), ('blue', 'cube'))
     """
-    specs = tuple(spec.strip() for spec in ((asked,) if isinstance(asked, str) else asked))
+    if isinstance(holdout_options, str):
+        holdout_options = (holdout_options,)
+    specs = tuple(option.strip() for option in holdout_options)
     if specs == (NONE,):
         return Holdout(vocabulary.tested, vocabulary.category, asked=specs)
     parts = [parse_part(spec, vocabulary) for spec in specs]
@@ -98,10 +106,10 @@ def check_leaves_seen(spec: str, holdout: Holdout, vocabulary: Vocabulary) -> No
                 f"--holdout {spec} would leave the held-out value '{value}' without a seen "
                 f"binding; keep at least one {vocabulary.category} with it in training."
             )
-    for thing in objects:
-        if holdout.values_with(thing) >= {*values}:
+    for object_name in objects:
+        if holdout.values_with(object_name) >= {*values}:
             raise UserError(
-                f"--holdout {spec} would leave the held-out object '{thing}' without a seen "
+                f"--holdout {spec} would leave the held-out object '{object_name}' without a seen "
                 f"binding; keep at least one {holdout.kind} with it in training."
             )
 
@@ -118,46 +126,45 @@ def _with_bindings(
     holdout: Holdout, parts: Sequence[HoldoutPart], vocabulary: Vocabulary
 ) -> Holdout:
     """Return the holdout with the bindings of its parts: one drawn block, or all that are named."""
-    drawn = [part for part in parts if isinstance(part, DrawnBindings)]
-    named = [part for part in parts if isinstance(part, NamedBindings)]
-    if len(drawn) > 1:
+    drawn_parts = [part for part in parts if isinstance(part, DrawnBindings)]
+    named_parts = [part for part in parts if isinstance(part, NamedBindings)]
+    if len(drawn_parts) > 1:
         raise UserError(
-            f"--holdout {drawn[1].spec}: a second block of bindings is not possible; give one, and "
-            f"relation:pair=2x3 "
-            "beside it."
+            f"--holdout {drawn_parts[1].spec}: a second block of bindings is not possible; give "
+            f"one, and relation:pair=2x3 beside it."
         )
-    if drawn and named:
+    if drawn_parts and named_parts:
         raise UserError(
-            f"--holdout {drawn[0].spec} is drawn by seed and {named[0].spec} is named; give a size "
-            f"or names, not both."
+            f"--holdout {drawn_parts[0].spec} is drawn by seed and {named_parts[0].spec} is named; "
+            f"give a size or names, not both."
         )
-    if drawn:
-        return _draw_bindings(holdout, drawn[0], vocabulary)
-    return _name_bindings(holdout, named, vocabulary) if named else holdout
+    if drawn_parts:
+        return _draw_bindings(holdout, drawn_parts[0], vocabulary)
+    return _name_bindings(holdout, named_parts, vocabulary) if named_parts else holdout
 
 
 def _name_bindings(
-    holdout: Holdout, named: Sequence[NamedBindings], vocabulary: Vocabulary
+    holdout: Holdout, named_parts: Sequence[NamedBindings], vocabulary: Vocabulary
 ) -> Holdout:
-    kind = named[0].kind
-    for part in named:
+    kind = named_parts[0].kind
+    for part in named_parts:
         if part.kind != kind:
             raise UserError(
-                f"--holdout {named[0].spec} is about {kind} and {part.spec} about {part.kind}; a "
-                f"benchmark tests one "
-                "attribute kind, so leave one out and hold it out in another benchmark (gen split)."
+                f"--holdout {named_parts[0].spec} is about {kind} and {part.spec} about "
+                f"{part.kind}; a benchmark tests one attribute kind, so leave one out and hold it "
+                f"out in another benchmark (gen split)."
             )
     bindings: tuple[Binding, ...] = tuple(
-        dict.fromkeys(binding for part in named for binding in part.bindings)
+        dict.fromkeys(binding for part in named_parts for binding in part.bindings)
     )
     named_out = replace(
         holdout,
         kind=kind,
         values=tuple(dict.fromkeys(value for value, _ in bindings)),
-        objects=tuple(dict.fromkeys(thing for _, thing in bindings)),
+        objects=tuple(dict.fromkeys(object_name for _, object_name in bindings)),
         bindings=bindings,
     )
-    check_leaves_seen(" ".join(part.spec for part in named), named_out, vocabulary)
+    check_leaves_seen(" ".join(part.spec for part in named_parts), named_out, vocabulary)
     return named_out
 
 
@@ -168,7 +175,9 @@ def _draw_bindings(holdout: Holdout, part: DrawnBindings, vocabulary: Vocabulary
     stream = Stream("block", holdout.block_seed, part.kind, part.rows, part.columns)
     chosen_values = tuple(stream.sample(values, part.rows))
     chosen_objects = tuple(stream.sample(objects, part.columns))
-    bindings = tuple((value, thing) for value in chosen_values for thing in chosen_objects)
+    bindings = tuple(
+        (value, object_name) for value in chosen_values for object_name in chosen_objects
+    )
     return replace(
         holdout, kind=part.kind, values=chosen_values, objects=chosen_objects, bindings=bindings
     )
@@ -198,21 +207,21 @@ def _with_triples(
 ) -> Holdout:
     """Return the holdout with the relation triples of its parts: one drawn block, or all that are
     named."""
-    drawn = [part for part in parts if isinstance(part, DrawnTriples)]
-    named = [part for part in parts if isinstance(part, NamedTriple)]
-    if not drawn and not named:
+    drawn_parts = [part for part in parts if isinstance(part, DrawnTriples)]
+    named_parts = [part for part in parts if isinstance(part, NamedTriple)]
+    if not drawn_parts and not named_parts:
         return holdout
-    if len(drawn) > 1:
+    if len(drawn_parts) > 1:
         raise UserError(
-            f"--holdout {drawn[1].spec}: a second block of relations is not possible; give one "
-            f"block."
+            f"--holdout {drawn_parts[1].spec}: a second block of relations is not possible; give "
+            f"one block."
         )
-    if drawn and named:
+    if drawn_parts and named_parts:
         raise UserError(
-            f"--holdout {drawn[0].spec} is drawn by seed and {named[0].spec} is named; give a size "
-            f"or names, not both."
+            f"--holdout {drawn_parts[0].spec} is drawn by seed and {named_parts[0].spec} is named; "
+            f"give a size or names, not both."
         )
-    spec = drawn[0].spec if drawn else named[0].spec
+    spec = drawn_parts[0].spec if drawn_parts else named_parts[0].spec
     if vocabulary.placement.orders == "free":
         raise UserError(
             f"--holdout {spec}: the family '{vocabulary.name}' leaves front and behind to chance "
@@ -221,23 +230,25 @@ def _with_triples(
             "as clevr-many."
         )
     triples = (
-        _draw_triples(holdout, drawn[0], vocabulary) if drawn else _name_triples(named, vocabulary)
+        _draw_triples(holdout, drawn_parts[0], vocabulary)
+        if drawn_parts
+        else _name_triples(named_parts, vocabulary)
     )
     return replace(holdout, triples=closed(triples, vocabulary.relations, holdout.opposites))
 
 
-def _name_triples(named: Sequence[NamedTriple], vocabulary: Vocabulary) -> list[Triple]:
+def _name_triples(named_parts: Sequence[NamedTriple], vocabulary: Vocabulary) -> list[Triple]:
     from generator.scene.layouts import can_hold  # here, since it loads NetworkX
 
-    for part in named:
-        subject, relation, thing = part.triple
-        if not can_hold(vocabulary.relations[relation], subject, thing, vocabulary):
+    for part in named_parts:
+        subject, relation, object_name = part.triple
+        if not can_hold(vocabulary.relations[relation], subject, object_name, vocabulary):
             raise UserError(
-                f"--holdout {part.spec}: '{relation}' never holds between {subject} and {thing} in "
-                f"this family, so "
-                "there is nothing to hold out; name other objects, or give them a flat top."
+                f"--holdout {part.spec}: '{relation}' never holds between {subject} and "
+                f"{object_name} in this family, so there is nothing to hold out; name other "
+                f"objects, or give them a flat top."
             )
-    return [part.triple for part in named]
+    return [part.triple for part in named_parts]
 
 
 def _draw_triples(holdout: Holdout, part: DrawnTriples, vocabulary: Vocabulary) -> list[Triple]:
@@ -272,24 +283,29 @@ def _draw_triples(holdout: Holdout, part: DrawnTriples, vocabulary: Vocabulary) 
     # If bindings are held out too, prefer their objects; otherwise no scene has both.
     possible.sort(key=lambda pair: not {*pair} <= {*holdout.objects})
     return [
-        (subject, name, thing) for name in chosen for subject, thing in possible[: part.columns]
+        (subject, name, object_name)
+        for name in chosen
+        for subject, object_name in possible[: part.columns]
     ]
 
 
 def _with_atoms(holdout: Holdout, parts: Sequence[HoldoutPart], vocabulary: Vocabulary) -> Holdout:
     """Return the holdout with the values and objects that training never shows."""
-    drawn = [part for part in parts if isinstance(part, DrawnAtoms)]
-    if not drawn:
+    drawn_parts = [part for part in parts if isinstance(part, DrawnAtoms)]
+    if not drawn_parts:
         return holdout
-    part = drawn[0]
-    if len(drawn) > 1:
+    part = drawn_parts[0]
+    if len(drawn_parts) > 1:
         raise UserError(
-            f"--holdout {drawn[1].spec}: a second number of unseen atoms is not possible; give one "
-            f"number."
+            f"--holdout {drawn_parts[1].spec}: a second number of unseen atoms is not possible; "
+            f"give one number."
         )
+    # Atoms are drawn beside the block: a held-out binding needs both its names in training.
     values = [value for value in vocabulary.values(holdout.kind) if value not in holdout.values]
-    related = {end for subject, _, thing in holdout.triples for end in (subject, thing)}
-    objects = [thing for thing in vocabulary.objects if thing not in {*holdout.objects, *related}]
+    in_use = set(holdout.objects)
+    for subject, _, other in holdout.triples:
+        in_use |= {subject, other}
+    objects = [name for name in vocabulary.objects if name not in in_use]
     for size, left, what in (
         (part.rows, values, holdout.kind),
         (part.columns, objects, vocabulary.category),
@@ -297,8 +313,8 @@ def _with_atoms(holdout: Holdout, parts: Sequence[HoldoutPart], vocabulary: Voca
         if size > len(left) - 1:
             raise UserError(
                 f"--holdout {part.spec}: beside the block only {len(left)} values of {what} are "
-                f"left, and one must "
-                f"stay in training; take at most {max(len(left) - 1, 0)}, or a smaller block."
+                f"left, and one must stay in training; take at most {max(len(left) - 1, 0)}, or a "
+                f"smaller block."
             )
     if part.rows + part.columns == 0:
         raise UserError(

@@ -22,8 +22,12 @@ from generator.vocabulary.schema import Vocabulary
 def parse_doses(option: str) -> tuple[int, ...]:
     """Numbers of training images from `0,1,10,100`, smallest first.
 
-    Raises: UserError: A number is malformed or repeated, or 0 is missing, with which doses are
-        compared.
+    Raises:
+        UserError: A number is malformed or repeated, or 0 is missing, with which doses are
+            compared.
+
+    >>> parse_doses("10,0,1")
+    (0, 1, 10)
     """
     numbers = [whole_number(part) for part in option.split(",")]
     doses = tuple(sorted(number for number in numbers if number is not None))
@@ -48,9 +52,8 @@ def with_doses(
     """A turn whose sub-blocks have doses, with the training scenes that show them.
 
     Sub-block i of turn k has dose number i + 2k (modulo the number of doses), so that the dose of
-    an
-    object group, and with an odd number of doses also that of a value group, changes from turn to
-    turn: a dose is not always about the same names.
+    an object group, and with an odd number of doses also that of a value group, changes from turn
+    to turn: a dose is not always about the same names.
 
     Args:
         holdout: A turn of a rotation.

@@ -28,8 +28,12 @@ def read_holdout(path: Path, vocabulary: Vocabulary) -> Holdout:
         path: The file.
         vocabulary: The vocabulary that must have all of its names.
 
-    Raises: UserError: The file cannot be read, a key is wrong or missing, or a name is not in the
-        vocabulary. The message names the key.
+    Returns:
+        The holdout, with the keys that the file leaves out.
+
+    Raises:
+        UserError: The file cannot be read, a key is wrong or missing, or a name is not in the
+            vocabulary. The message names the key.
     """
     try:
         data = read_json(path, HoldoutRecord)
@@ -56,18 +60,14 @@ def _check_keys(path: Path, data: dict[str, Any]) -> None:
         if key not in data:
             raise UserError(
                 f"--holdout {path} is not a valid holdout.json: the key '{key}' is missing; add "
-                f'for example "{key}": '
-                f'"{example}" (docs/choose.md).'
+                f'for example "{key}": "{example}" (docs/choose.md).'
             )
-    if (
-        (data.get("values") or data.get("objects"))
-        and not data.get("bindings")
-        and not data.get("classes")
-    ):
+    has_block = data.get("values") or data.get("objects")
+    if has_block and not data.get("bindings") and not data.get("classes"):
         raise UserError(
             f"--holdout {path} is not a valid holdout.json: it has 'values' or 'objects' but the "
-            f"key 'bindings' is "
-            'missing; list what to hold out, such as "bindings": [["gray", "cube"]].'
+            f"key 'bindings' is missing; list what to hold out, such as "
+            f'"bindings": [["gray", "cube"]].'
         )
 
 
@@ -78,8 +78,7 @@ def _check_names(path: Path, holdout: Holdout, vocabulary: Vocabulary) -> None:
     if unknown:
         raise UserError(
             f"--holdout {path} names {', '.join(unknown)}, which the family '{vocabulary.name}' "
-            f"does not have; give "
-            "the family it was made for."
+            f"does not have; give the family it was made for."
         )
 
 
@@ -96,13 +95,14 @@ def _completed(
         holdout = replace(
             holdout,
             values=tuple(dict.fromkeys(value for value, _ in holdout.bindings)),
-            objects=tuple(dict.fromkeys(thing for _, thing in holdout.bindings)),
+            objects=tuple(dict.fromkeys(object_name for _, object_name in holdout.bindings)),
         )
     if "asked" not in data:
         # The name of a benchmark is made of `asked`.
         bindings = (":".join(binding) for binding in holdout.bindings)
         triples = (
-            f"{relation}: {subject}, {thing}" for subject, relation, thing in holdout.triples
+            f"{relation}: {subject}, {object_name}"
+            for subject, relation, object_name in holdout.triples
         )
         holdout = replace(holdout, asked=(*bindings, *triples))
     if "asymmetric" not in data:

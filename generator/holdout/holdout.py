@@ -14,43 +14,46 @@ from generator.vocabulary.relations import Relation
 from generator.vocabulary.schema import Vocabulary
 
 Binding = tuple[str, str]
+"""(Value of the tested kind, object), such as ("red", "cube")."""
 Triple = tuple[str, str, str]
+"""(Subject, relation, object), such as ("cube", "left", "sphere")."""
 
 
 @dataclass(frozen=True)
 class Holdout:
-    """A holdout: everything that training never shows, and how it was drawn.
-
-    `kind` is the attribute kind under test. `bindings` are pairs (value, object), e.g. ("red",
-    "cube"); `triples` are
-    (subject, relation, object), closed under converse, and with `opposites` under opposite.
-    `values` and `objects` are
-    the rows and columns of the block; for the design coverage, all values and objects.
-    `absent_values` and
-    `absent_objects` occur nowhere in training (design systematicity). `asymmetric`: whether
-    clusters in which truth and
-    foil are not equally familiar have separate splits. `classes` are the labels of the splits of
-    the design gzsl.
-    `asked` is the user's `--holdout`; `block_seed` selected one of the blocks that fit it. `turn`,
-    `value_groups` and
-    `object_groups` are of the design rotation (rotation.py).
-    """
+    """A holdout: everything that training never shows, and how it was drawn."""
 
     kind: str
+    """The attribute kind under test, such as color."""
     category: str
+    """The vocabulary's word for categories of objects, such as shape."""
     values: tuple[str, ...] = ()
+    """The rows of the block; for the designs coverage and rotation, all values."""
     objects: tuple[str, ...] = ()
+    """The columns of the block; for the designs coverage and rotation, all objects."""
     block_seed: int = 0
+    """The seed that drew one of the blocks that fit `asked`."""
     bindings: tuple[Binding, ...] = ()
+    """Held-out pairs (value, object), such as ("red", "cube")."""
     triples: tuple[Triple, ...] = ()
+    """Held-out triples (subject, relation, object), closed under converse, and with `opposites`
+    under opposite."""
     opposites: bool = True
+    """Whether the opposites of held-out relations are held out too."""
     absent_values: tuple[str, ...] = ()
+    """Values that occur nowhere in training (design systematicity)."""
     absent_objects: tuple[str, ...] = ()
+    """Objects that occur nowhere in training (design systematicity)."""
     design: str = "bindsplit"
+    """The design that drew the holdout."""
     asked: tuple[str, ...] = ()
+    """The values of the user's `--holdout`; sizes of blocks have their kind."""
     classes: tuple["Class", ...] = ()
+    """The labels of the class lists (design gzsl)."""
     task: str | None = None
+    """The dataset that the class lists are for, such as single; None for other designs."""
     asymmetric: bool = False
+    """Whether clusters in which truth and foil are not equally familiar have separate splits."""
     turn: int | None = None
     """The turn of a rotation, from 0; None for other designs."""
     value_groups: tuple[tuple[str, ...], ...] = ()
@@ -78,7 +81,7 @@ class Holdout:
 
     @cached_property
     def _values_of(self) -> dict[str, frozenset[str]]:
-        return _partners((thing, value) for value, thing in self.bindings)
+        return _partners((category, value) for value, category in self.bindings)
 
     @cached_property
     def is_empty(self) -> bool:
@@ -105,43 +108,47 @@ class Holdout:
         object_counts = {len(objects) for objects in self.object_groups}
         return len(value_counts) == len(object_counts) == 1
 
-    def holds_out(self, value: str, thing: str) -> bool:
+    def holds_out(self, value: str, category: str) -> bool:
         """Whether the binding is held out."""
-        return (value, thing) in self._bindings
+        return (value, category) in self._bindings
 
     def objects_with(self, value: str) -> frozenset[str]:
         """The objects with which the value is held out."""
         return self._objects_of.get(value, frozenset())
 
-    def values_with(self, thing: str) -> frozenset[str]:
+    def values_with(self, category: str) -> frozenset[str]:
         """The values with which the object is held out."""
-        return self._values_of.get(thing, frozenset())
+        return self._values_of.get(category, frozenset())
 
-    def holds_out_triple(self, subject: str, relation: str, thing: str) -> bool:
+    def holds_out_triple(self, subject: str, relation: str, other: str) -> bool:
         """Whether the relation triple is held out."""
-        return (subject, relation, thing) in self._triples
+        return (subject, relation, other) in self._triples
 
-    def absent(self, value: str, thing: str) -> bool:
+    def absent(self, value: str, category: str) -> bool:
         """Whether the value or the object occurs nowhere in training."""
-        return value in self._absent[0] or thing in self._absent[1]
+        return value in self._absent[0] or category in self._absent[1]
 
     def value_like(self, value: str) -> tuple[object, ...]:
         """A key that is equal for values held out with the same objects: these may replace each
         other unnoticed."""
         return (self.objects_with(value), value in self._absent[0])
 
-    def object_like(self, thing: str) -> tuple[object, ...]:
+    def object_like(self, category: str) -> tuple[object, ...]:
         """A key that is equal for objects held out with the same values."""
-        return (self.values_with(thing), thing in self._absent[1])
+        return (self.values_with(category), category in self._absent[1])
 
     def to_dict(self) -> dict[str, Any]:
         """The holdout as JSON-ready data, with every held-out combination listed."""
-        made: dict[str, Any] = _adapter().dump_python(self, mode="json")
-        return made
+        data: dict[str, Any] = _adapter().dump_python(self, mode="json")
+        return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Holdout":
-        """The inverse of `to_dict`. Raises ValueError for anything else."""
+        """The inverse of `to_dict`.
+
+        Raises:
+            ValueError: the data are anything else.
+        """
         return _adapter().validate_python(data)
 
 
@@ -165,11 +172,12 @@ class Dose:
 
 @dataclass(frozen=True)
 class Class:
-    """A label of the design gzsl (a binding; in the relational dataset a triple) and its class
-    list."""
+    """A label of the design gzsl."""
 
     split: str
+    """The class list that has the label: train, ood_val or ood_test."""
     label: tuple[str, ...]
+    """A binding; in the relational dataset a triple."""
 
 
 @cache
@@ -178,10 +186,11 @@ def _adapter() -> TypeAdapter[Holdout]:
 
 
 def _partners(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
-    found = defaultdict(set)
+    """For each first name of the pairs, the second names that it occurs with."""
+    partners_of = defaultdict(set)
     for name, partner in pairs:
-        found[name].add(partner)
-    return {name: frozenset(partners) for name, partners in found.items()}
+        partners_of[name].add(partner)
+    return {name: frozenset(partners) for name, partners in partners_of.items()}
 
 
 def closed(
@@ -194,41 +203,39 @@ def closed(
     >>> closed([("cube", "left", "sphere")], read_vocabulary("clevr").relations, False)
     (('cube', 'left', 'sphere'), ('sphere', 'right', 'cube'))
     """
-    found: set[Triple] = set()
+    closure: set[Triple] = set()
     waiting = list(triples)
     while waiting:
         triple = waiting.pop()
-        if triple in found:
+        if triple in closure:
             continue
-        found.add(triple)
-        subject, relation, thing = triple
-        waiting.append((thing, relations[relation].converse, subject))
+        closure.add(triple)
+        subject, relation, other = triple
+        waiting.append((other, relations[relation].converse, subject))
         if opposites:
-            waiting.append((subject, relations[relation].opposite, thing))
-    return tuple(sorted(found))
+            waiting.append((subject, relations[relation].opposite, other))
+    return tuple(sorted(closure))
 
 
 def check_fits(holdout: Holdout, vocabulary: Vocabulary) -> list[str]:
     """The names in a holdout that the vocabulary does not have, in quotation marks."""
     if holdout.kind not in vocabulary.attributes:
         return [f"the attribute kind '{holdout.kind}'"]
-    bindings = [
-        *holdout.bindings,
-        *(each.label for each in holdout.classes if len(each.label) == 2),
+    labels = [listed.label for listed in holdout.classes]
+    bindings = [*holdout.bindings, *(label for label in labels if len(label) == 2)]
+    triples = [*holdout.triples, *(label for label in labels if len(label) == 3)]
+    values = [*holdout.values, *holdout.absent_values, *(value for value, _ in bindings)]
+    objects = [*holdout.objects, *holdout.absent_objects, *(category for _, category in bindings)]
+    for subject, _, other in triples:
+        objects += [subject, other]
+    relations = [relation for _, relation, _ in triples]
+
+    names_and_known: list[tuple[Iterable[str], Collection[str]]] = [
+        (values, vocabulary.values(holdout.kind)),
+        (objects, vocabulary.objects),
+        (relations, vocabulary.relations),
     ]
-    triples = [*holdout.triples, *(each.label for each in holdout.classes if len(each.label) == 3)]
-    named: list[tuple[Iterable[str], Collection[str]]] = [
-        (
-            [*holdout.values, *holdout.absent_values, *(value for value, _ in bindings)],
-            vocabulary.values(holdout.kind),
-        ),
-        (
-            [*holdout.objects, *holdout.absent_objects, *(thing for _, thing in bindings)],
-            vocabulary.objects,
-        ),
-        ((end for subject, _, thing in triples for end in (subject, thing)), vocabulary.objects),
-        ((relation for _, relation, _ in triples), vocabulary.relations),
-    ]
-    return list(
-        dict.fromkeys(f"'{name}'" for names, known in named for name in names if name not in known)
-    )
+    unknown = []
+    for names, known in names_and_known:
+        unknown += [f"'{name}'" for name in names if name not in known]
+    return list(dict.fromkeys(unknown))

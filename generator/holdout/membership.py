@@ -21,9 +21,12 @@ FAMILIAR = ("val", "seen", "partial", *ASYMMETRIC)
 """The splits in which training shows every binding of a scene, except held-out ones."""
 CLAIMS = ("seen", "unseen", "id_test", "ood_test", ALL)
 """The splits that the claims of a benchmark are about."""
+# Shares of the symmetric clusters without anything held out that validate and that evaluate, and of
+# the asymmetric clusters that evaluate. Training gets the rest.
 _VAL_SHARE, _SEEN_SHARE, _ASYMMETRIC_SHARE = 0.05, 0.15, 0.2
 
 Arrangement = tuple[Binding, ...]
+"""The binding of each object of a scene, left object first."""
 Fact = tuple[int, str, int]
 """A relation that holds between two objects of a scene: (subject, relation, object), objects
 numbered from the left."""
@@ -50,10 +53,10 @@ def cluster_of(arrangement: Arrangement, triples: Sequence[Triple] = ()) -> str:
     'blue+red+red|cone+cube+sphere'
     """
     values, objects = zip(*arrangement, strict=True)
-    shown = "+".join(sorted({" ".join(triple) for triple in triples}))
-    return (
-        "+".join(sorted(values)) + "|" + "+".join(sorted(objects)) + (f"|{shown}" if shown else "")
-    )
+    parts = ["+".join(sorted(values)), "+".join(sorted(objects))]
+    if triples:
+        parts.append("+".join(sorted({" ".join(triple) for triple in triples})))
+    return "|".join(parts)
 
 
 def held_out_bindings(arrangement: Arrangement, holdout: Holdout) -> list[Binding]:
@@ -63,36 +66,54 @@ def held_out_bindings(arrangement: Arrangement, holdout: Holdout) -> list[Bindin
 
 def held_out_facts(arrangement: Arrangement, facts: Sequence[Fact], holdout: Holdout) -> list[Fact]:
     """The facts whose triples are held out."""
-    things = [thing for _, thing in arrangement]
+    categories = [category for _, category in arrangement]
     return [
-        (i, name, j) for i, name, j in facts if holdout.holds_out_triple(things[i], name, things[j])
+        (i, name, j)
+        for i, name, j in facts
+        if holdout.holds_out_triple(categories[i], name, categories[j])
     ]
 
 
 @dataclass(frozen=True)
 class Placing:
-    """The split of a scene (None if it is in no split), and its held-out bindings and triples."""
+    """What a rule says of a scene."""
 
     split: str | None
+    """Its split; None if it is in no split."""
     held_out: list[Binding]
+    """Its held-out bindings, with duplicates."""
     triples: tuple[Triple, ...] = ()
+    """Its held-out triples, sorted, without duplicates."""
 
 
 class Rule(Protocol):
     """Assigns scenes to the splits of a holdout."""
 
     @property
-    def vocabulary(self) -> Vocabulary: ...
+    def vocabulary(self) -> Vocabulary:
+        """The vocabulary of the scenes."""
+        ...
+
     @property
-    def holdout(self) -> Holdout: ...
+    def holdout(self) -> Holdout:
+        """The holdout."""
+        ...
+
     @property
-    def splits(self) -> tuple[str, ...]: ...
+    def splits(self) -> tuple[str, ...]:
+        """The names of all splits, in the order in which tables list them."""
+        ...
 
     def place(
         self, arrangement: Arrangement, facts: Sequence[Fact] = (), scene_id: str = ""
     ) -> Placing:
-        """Split and held-out content of a scene with these bindings, left object first, and
-        relations."""
+        """The split of a scene, and what it shows of the holdout.
+
+        Args:
+            arrangement: the binding of each object, left object first.
+            facts: the relations that hold; only held-out ones matter.
+            scene_id: of the scene, by which some rules divide scenes with the same content.
+        """
         ...
 
 
@@ -111,32 +132,32 @@ class SplitPlan:
     """The rule of bindsplit, coverage and systematicity, for any number of objects; a function of
     the holdout alone.
 
-    An object is held out by its binding, or by a held-out relation to another object. A scene shows
-    nothing held out
-    (train, val, seen), only held-out objects (unseen: every binding, and every object in a held-out
-    triple), or some
-    (partial). Evaluation needs truth and foil equally familiar: pairing the same values with the
-    same objects in
-    another way must not change the number of held-out bindings. Clusters where this is so are
-    symmetric: no exchange of
-    two values changes the number. A symmetric cluster goes to one split as a whole. In other
-    clusters, scenes without
-    anything held out are in train, the rest in no split (Peng et al. 2026, section 4.1). If the
-    holdout is
-    `asymmetric`, a fifth of these other clusters have separate splits: `asymmetric_seen` for scenes
-    without anything
-    held out, else `asymmetric_unseen`. A scene with a value or object that is absent from training
-    is in `unseen_atoms`
-    (Ma et al. 2023, section 3.3). If nothing is held out, every scene is in `all`.
+    An object is held out by its binding, or by a held-out relation to another object. The split of
+    a scene follows from how many of its objects are:
+
+        nothing held out                                      train, val or seen
+        everything: every binding, and every object in a
+        held-out triple                                       unseen
+        some                                                  partial
+
+    Evaluation needs truth and foil equally familiar: pairing the same values with the same objects
+    in another way must not change the number of held-out bindings. Clusters where this is so are
+    symmetric, and a symmetric cluster goes to one split as a whole. In other clusters, scenes
+    without anything held out are in train, the rest in no split (Peng et al. 2026, section 4.1). If
+    the holdout is `asymmetric`, a fifth of these other clusters have separate splits:
+    `asymmetric_seen` for scenes without anything held out, else `asymmetric_unseen`.
+
+    A scene with a value or object that is absent from training is in `unseen_atoms` (Ma et al.
+    2023, section 3.3). If nothing is held out, every scene is in `all`.
     """
 
     def __init__(self, vocabulary: Vocabulary, holdout: Holdout):
         self.vocabulary = vocabulary
         self.holdout = holdout
-        atoms = (UNSEEN_ATOMS,) if holdout.absent_values or holdout.absent_objects else ()
-        uneven = ASYMMETRIC if holdout.asymmetric else ()
-        self.splits = (ALL,) if holdout.is_empty else (*SPLITS, *uneven, *atoms)
-        key = [*holdout.values, *holdout.objects, *(" ".join(triple) for triple in holdout.triples)]
+        self.splits = _splits_of(holdout)
+        # Other blocks draw other clusters for validation, whatever their seed.
+        triples = [" ".join(triple) for triple in holdout.triples]
+        key = [*holdout.values, *holdout.objects, *triples]
         self._draw_split = draw_cluster("splits", holdout.block_seed, holdout.kind, *key)
         self._draw_asymmetric = draw_cluster("asymmetric", holdout.block_seed, holdout.kind, *key)
 
@@ -145,35 +166,47 @@ class SplitPlan:
     ) -> Placing:
         """Split and held-out content of a scene with these bindings, left object first, and
         relations."""
-        holdout = self.holdout
-        held_out = held_out_bindings(arrangement, holdout)
-        shown = held_out_facts(arrangement, facts, holdout) if holdout.triples else []
-        triples = named(arrangement, shown)
-        if any(holdout.absent(*binding) for binding in arrangement):
-            return Placing(UNSEEN_ATOMS, held_out, triples)
-        even = symmetric(arrangement, holdout)
-        split: str | None = None
-        if holdout.is_empty:
-            split = ALL
-        elif (
-            holdout.asymmetric
-            and not even
-            and self._draw_asymmetric(cluster_of(arrangement)) < _ASYMMETRIC_SHARE
-        ):
-            if not shown and any(
-                asymmetric(*pair, holdout) for pair in combinations(arrangement, 2)
-            ):
-                split = ASYMMETRIC[bool(held_out)]
-        elif not held_out and not shown:
-            split = self._familiar_split(arrangement) if even else "train"
-        elif even:
-            split = "unseen" if self._all_held_out(len(arrangement), held_out, shown) else "partial"
-        return Placing(split, held_out, triples)
+        held_out = held_out_bindings(arrangement, self.holdout)
+        relations: list[Fact] = []
+        if self.holdout.triples:
+            relations = held_out_facts(arrangement, facts, self.holdout)
+        split = self._split(arrangement, held_out, relations)
+        return Placing(split, held_out, named_triples(arrangement, relations))
 
-    def _all_held_out(self, n: int, held_out: Sequence[Binding], shown: Sequence[Fact]) -> bool:
-        bound = not self.holdout.bindings or len(held_out) == n
-        related = not self.holdout.triples or len({end for i, _, j in shown for end in (i, j)}) == n
-        return bound and related
+    def _split(
+        self, arrangement: Arrangement, held_out: Sequence[Binding], relations: Sequence[Fact]
+    ) -> str | None:
+        """The split of a scene, from its held-out bindings and relations."""
+        holdout = self.holdout
+        if any(holdout.absent(*binding) for binding in arrangement):
+            return UNSEEN_ATOMS
+        if holdout.is_empty:
+            return ALL
+        if is_symmetric(arrangement, holdout):
+            if not held_out and not relations:
+                return self._familiar_split(arrangement)
+            if self._all_held_out(len(arrangement), held_out, relations):
+                return "unseen"
+            return "partial"
+
+        if holdout.asymmetric:
+            is_for_evaluation = self._draw_asymmetric(cluster_of(arrangement)) < _ASYMMETRIC_SHARE
+            if is_for_evaluation:
+                has_asymmetric_pair = any(
+                    asymmetric(*pair, holdout) for pair in combinations(arrangement, 2)
+                )
+                if relations or not has_asymmetric_pair:
+                    return None
+                return ASYMMETRIC[bool(held_out)]
+        return None if held_out or relations else "train"
+
+    def _all_held_out(self, n: int, held_out: Sequence[Binding], relations: Sequence[Fact]) -> bool:
+        """Whether all n objects of a scene are held out, by bindings and by relations, if the
+        holdout has either."""
+        if self.holdout.bindings and len(held_out) < n:
+            return False
+        related = {end for subject, _, other in relations for end in (subject, other)}
+        return not self.holdout.triples or len(related) == n
 
     def _familiar_split(self, arrangement: Arrangement) -> str:
         draw = self._draw_split(cluster_of(arrangement))
@@ -182,7 +215,18 @@ class SplitPlan:
         return "seen" if draw < _VAL_SHARE + _SEEN_SHARE else "train"
 
 
-def symmetric(arrangement: Arrangement, holdout: Holdout) -> bool:
+def _splits_of(holdout: Holdout) -> tuple[str, ...]:
+    if holdout.is_empty:
+        return (ALL,)
+    splits = list(SPLITS)
+    if holdout.asymmetric:
+        splits += ASYMMETRIC
+    if holdout.absent_values or holdout.absent_objects:
+        splits.append(UNSEEN_ATOMS)
+    return tuple(splits)
+
+
+def is_symmetric(arrangement: Arrangement, holdout: Holdout) -> bool:
     """Whether every pairing of the arrangement's values with its objects has the same number of
     held-out bindings.
 
@@ -198,13 +242,12 @@ def symmetric(arrangement: Arrangement, holdout: Holdout) -> bool:
 
 def asymmetric(one: Binding, other: Binding, holdout: Holdout) -> bool:
     """Whether exchanging the values of two bindings changes whether either binding is held out."""
-    exchanged = (other[0], one[1]), (one[0], other[1])
-    own, others = (
-        any(holdout.holds_out(*each) for each in pair) for pair in ((one, other), exchanged)
-    )
-    return own != others
+    exchanged = ((other[0], one[1]), (one[0], other[1]))
+    has_held_out = any(holdout.holds_out(*binding) for binding in (one, other))
+    exchanged_has = any(holdout.holds_out(*binding) for binding in exchanged)
+    return has_held_out != exchanged_has
 
 
-def named(arrangement: Arrangement, facts: Sequence[Fact]) -> tuple[Triple, ...]:
+def named_triples(arrangement: Arrangement, facts: Sequence[Fact]) -> tuple[Triple, ...]:
     """The facts as triples of categories, sorted, without duplicates."""
     return tuple(sorted({(arrangement[i][1], name, arrangement[j][1]) for i, name, j in facts}))

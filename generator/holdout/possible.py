@@ -26,6 +26,10 @@ def splits_without_scenes(
         values: The values of the tested kind that scenes may show.
         objects: The objects that scenes may show.
         n: The number of objects of a scene, at least 2.
+
+    >>> block = Holdout("color", "shape", bindings=(("gray", "cube"), ("blue", "cube")))
+    >>> splits_without_scenes(block, ["gray", "blue", "red"], ["cube", "cone", "torus"], 2)
+    ['unseen']
     """
     if not holdout.bindings:
         return []
@@ -34,25 +38,23 @@ def splits_without_scenes(
     # Two objects must be the only ones of their categories, so that a caption can name them. If
     # there are more objects, those need a third category.
     needed = min(n, 3)
-    # val and seen: two different values that are held out with no object of the scene; unseen: with
-    # all of them.
     familiar, unseen = False, False
     partial = bool(holdout.triples)
     for first, second in combinations(present_values, 2):
-        held_first, held_second = (
-            holdout.objects_with(first) & present,
-            holdout.objects_with(second) & present,
-        )
-        with_both = held_first & held_second
-        with_neither = present - held_first - held_second
+        held_out_with_first = holdout.objects_with(first) & present
+        held_out_with_second = holdout.objects_with(second) & present
+        with_both = held_out_with_first & held_out_with_second
+        with_neither = present - held_out_with_first - held_out_with_second
+        # unseen: two different values that are held out with all objects of the scene.
         unseen = unseen or len(with_both) >= needed
+        # val and seen: with none of them.
         familiar = familiar or len(with_neither) >= needed
         # partial: both values are held out with the same objects, and a scene has some of these and
-        # some others
-        one_of_each = bool(with_both) and bool(with_neither)
-        partial = partial or (one_of_each and len(with_both) + len(with_neither) >= needed)
+        # some others.
+        has_one_of_each = bool(with_both) and bool(with_neither)
+        partial = partial or (has_one_of_each and len(with_both) + len(with_neither) >= needed)
     for first, second in permutations(present_values, 2):
-        # partial: one value is held out with all objects of the scene, the other with none of them
+        # partial: one value is held out with all objects of the scene, the other with none of them.
         only_first = holdout.objects_with(first) - holdout.objects_with(second)
         partial = partial or len(only_first & present) >= needed
     possible = {"val": familiar, "seen": familiar, "partial": partial, "unseen": unseen}
@@ -69,7 +71,7 @@ def splits_that_stay_empty(holdout: Holdout) -> list[str]:
     """
     # A value and two objects that nothing is held out with stand for the rest of any vocabulary.
     values = [*dict.fromkeys(value for value, _ in holdout.bindings), ""]
-    objects = {thing for _, thing in holdout.bindings} | {" ", "  "}
+    objects = {object_name for _, object_name in holdout.bindings} | {" ", "  "}
     empty = splits_without_scenes(holdout, values, objects, 2)
     return [split for split in empty if split in ("partial", "unseen")]
 
@@ -80,12 +82,11 @@ def balance_note(holdout: Holdout) -> str | None:
     empty = splits_that_stay_empty(holdout)
     if "unseen" not in empty:
         return None
-    named = ", ".join(f"{value}:{thing}" for value, thing in holdout.bindings[:3])
+    named = ", ".join(f"{value}:{object_name}" for value, object_name in holdout.bindings[:3])
     more = ", …" if len(holdout.bindings) > 3 else ""
     return (
         f"{' and '.join(empty)} stay{'s' if len(empty) == 1 else ''} empty, because a foil would "
-        f"be more familiar than "
-        f"its caption ({named}{more}); asymmetric_seen and asymmetric_unseen test what is held "
-        f"out; to fill unseen, "
-        "hold out the same two objects with two values."
+        f"be more familiar than its caption ({named}{more}); asymmetric_seen and "
+        f"asymmetric_unseen test what is held out; to fill unseen, hold out the same two objects "
+        f"with two values."
     )

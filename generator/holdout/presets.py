@@ -16,25 +16,37 @@ class Lists(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     train: tuple[str, ...]
+    """Labels that training shows."""
     ood_val: tuple[str, ...]
+    """Other labels, for validation."""
     ood_test: tuple[str, ...]
+    """Other labels, for the test."""
 
 
 class Preset(BaseModel):
-    """A preset: values for the options of `gen render` with these names, and class lists of the
-    design gzsl."""
+    """A published benchmark: values for the options of `gen render`, and class lists of the design
+    gzsl."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     about: str
+    """The paper, and what the preset takes from it."""
     family: str
+    """As --family."""
     design: str
+    """As --design."""
     holdout: Annotated[tuple[str, ...], Field(min_length=1)]
+    """As --holdout, once or several times."""
     block_seed: str = "0"
+    """As --block-seed."""
     scenes: str | None = None
+    """As --scenes; None for the design's default."""
     environments: tuple[str, ...] = ()
+    """As --environment, once or several times; () for all of the family."""
     bindings: Lists | None = None
+    """Labels that are bindings; None unless the design is gzsl."""
     relations: Lists | None = None
+    """Labels that are relations; None unless the design is gzsl."""
 
 
 def preset_names() -> list[str]:
@@ -43,7 +55,11 @@ def preset_names() -> list[str]:
 
 
 def read_preset(name: str) -> Preset:
-    """The preset of that name. Raises UserError when there is none."""
+    """The preset of that name.
+
+    Raises:
+        UserError: there is none.
+    """
     if name not in preset_names():
         raise UserError(f"Unknown preset '{name}'; {did_you_mean(name, preset_names())}")
     return Preset.model_validate(

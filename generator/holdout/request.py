@@ -14,63 +14,75 @@ from generator.holdout.syntax import named_kind
 from generator.vocabulary.schema import Vocabulary
 
 MOST_SEEDS = 1_000
+"""The most block seeds of a world. Each makes a benchmark, which takes seconds and a folder."""
 
 
 @dataclass(frozen=True)
 class WorldPart:
-    """The scenes of a world that are made for one holdout: `counts` by split, or None for the
-    grid."""
+    """The scenes of a world that are made for one holdout."""
 
     holdout: Holdout
     counts: Mapping[str, int] | None
+    """Numbers of scenes by split; None for the grid."""
 
 
 @dataclass(frozen=True)
 class HoldoutRequest:
-    """A request for holdouts: the design's name, `--holdout` as given, block seeds, and whether the
-    opposites of held-out relations are held out too. `scenes` are numbers by split or the value of
-    `--scenes`; None means the design's default."""
+    """A request for holdouts and their scenes."""
 
     design: str = "bindsplit"
+    """The name of the design."""
     holdout: tuple[str, ...] = ()
+    """The values of --holdout; () for the design's default."""
     block_seeds: tuple[int, ...] = (0,)
+    """Each draws holdouts of its own."""
     opposites: bool = True
+    """Whether the opposites of held-out relations are held out too."""
     scenes: Mapping[str, int] | str | None = None
+    """Numbers by split, or the value of --scenes; None for the design's default."""
 
     def holdouts(self, vocabulary: Vocabulary) -> list[Holdout]:
-        """The requested holdouts; each becomes a benchmark. Raises UserError for an impossible
-        request, and for options without effect."""
-        named = (HoldoutRequest.design, HoldoutRequest.block_seeds, HoldoutRequest.opposites)
-        if (
-            any(map(is_holdout_file, self.holdout))
-            and (self.design, self.block_seeds, self.opposites) != named
-        ):
+        """The requested holdouts; each becomes a benchmark.
+
+        Raises:
+            UserError: the request is impossible, or has an option without effect.
+        """
+        options = (self.design, self.block_seeds, self.opposites)
+        defaults = (HoldoutRequest.design, HoldoutRequest.block_seeds, HoldoutRequest.opposites)
+        if any(map(is_holdout_file, self.holdout)) and options != defaults:
             raise UserError(
                 f"--holdout {' '.join(self.holdout)} already sets the design, block seed and "
                 f"opposites; leave out --design, --block-seed and --no-opposites."
             )
-        drawn, repeated = dict[Hashable, Holdout](), list[int]()
+        holdout_of_content: dict[Hashable, Holdout] = {}
+        repeating_seeds: list[int] = []
         for block_seed in self.block_seeds:
-            for each in draw_holdouts(
+            holdouts = draw_holdouts(
                 self.holdout, self.design, vocabulary, block_seed, self.opposites
-            ):
-                if drawn.setdefault(_content(each), each) is not each:
-                    repeated.append(block_seed)
-        if repeated:
-            seeds = ", ".join(map(str, dict.fromkeys(repeated)))
+            )
+            for holdout in holdouts:
+                if holdout_of_content.setdefault(_content(holdout), holdout) is not holdout:
+                    repeating_seeds.append(block_seed)
+        if repeating_seeds:
+            seeds = ", ".join(map(str, dict.fromkeys(repeating_seeds)))
             raise UserError(
                 f"--block-seed: earlier seeds hold out the same as {seeds}; leave out {seeds}."
             )
-        if not self.opposites and not any(each.triples for each in drawn.values()):
+        distinct = list(holdout_of_content.values())
+        if not self.opposites and not any(holdout.triples for holdout in distinct):
             raise UserError(
                 "--no-opposites is about held-out relations; add a block such as --holdout "
                 "relation:pair=2x3, or leave it out."
             )
-        return list(drawn.values())
+        return distinct
 
     def parts(self, holdouts: Sequence[Holdout], vocabulary: Vocabulary) -> list[WorldPart]:
         """The scenes that are made for each holdout. For the grid, one part: all holdouts share its
-        scenes."""
+        scenes.
+
+        Raises:
+            UserError: the numbers of scenes are malformed or impossible.
+        """
         design = design_of(holdouts[0])
         if isinstance(self.scenes, str) and self.scenes.strip() == GRID:
             if not design.grid:
@@ -80,7 +92,10 @@ class HoldoutRequest:
                 )
             return [WorldPart(holdouts[0], None)]
         counts = design.scene_counts(holdouts, vocabulary, self.scenes)
-        return [WorldPart(holdout, each) for holdout, each in zip(holdouts, counts, strict=True)]
+        return [
+            WorldPart(holdout, counts_of_holdout)
+            for holdout, counts_of_holdout in zip(holdouts, counts, strict=True)
+        ]
 
 
 def design_of(holdout: Holdout) -> Design:
@@ -89,7 +104,7 @@ def design_of(holdout: Holdout) -> Design:
 
 
 def draw_holdouts(
-    asked: Sequence[str],
+    holdout_options: Sequence[str],
     design: str,
     vocabulary: Vocabulary,
     block_seed: int,
@@ -97,24 +112,28 @@ def draw_holdouts(
 ) -> list[Holdout]:
     """Return the holdouts that `--holdout` describes, from the design of the given name.
 
-    Args: asked: Texts in the design's own syntax, or the path of one holdout.json; empty for the
-        design's default. design: The name of the design. vocabulary: The vocabulary whose names the
-        texts use. block_seed: The seed of what is drawn. opposites: Whether the opposites of
-        held-out relations are held out too.
+    Args:
+        holdout_options: Texts in the design's own syntax, or the path of one holdout.json; empty
+            for the design's default.
+        design: The name of the design.
+        vocabulary: The vocabulary whose names the texts use.
+        block_seed: The seed of what is drawn.
+        opposites: Whether the opposites of held-out relations are held out too.
 
     Raises:
         UserError: A text is malformed or impossible; the message says how to correct it.
     """
-    chosen_design = _design_for(asked, design)
-    specs = tuple(spec.strip() for spec in asked) or chosen_design.default_holdout(vocabulary)
-    if any(map(is_holdout_file, specs)):
-        if len(specs) > 1:
+    chosen_design = _design_for(holdout_options, design)
+    options = tuple(option.strip() for option in holdout_options)
+    options = options or chosen_design.default_holdout(vocabulary)
+    if any(map(is_holdout_file, options)):
+        if len(options) > 1:
             raise UserError(
-                f"--holdout {' '.join(specs)}: a holdout.json says all that is held out; give it "
+                f"--holdout {' '.join(options)}: a holdout.json says all that is held out; give it "
                 f"alone."
             )
-        return [read_holdout(Path(specs[0]), vocabulary)]
-    return chosen_design.draw(specs, vocabulary, block_seed, opposites)
+        return [read_holdout(Path(options[0]), vocabulary)]
+    return chosen_design.draw(options, vocabulary, block_seed, opposites)
 
 
 def _design_for(holdout_options: Sequence[str], design: str) -> Design:
@@ -144,32 +163,39 @@ def _content(holdout: Holdout) -> Hashable:
     return holdout.task, *map(frozenset, parts)
 
 
-def kind_asked(asked: Sequence[str], vocabulary: Vocabulary) -> str:
+def kind_named(holdout_options: Sequence[str], vocabulary: Vocabulary) -> str:
     """Return the attribute kind that `--holdout` names, itself, by a value or in a holdout.json;
     else the tested one.
 
     >>> from generator.vocabulary.schema import read_vocabulary
-    >>> kind_asked(["wood:fox"], read_vocabulary("pug"))
+    >>> kind_named(["wood:fox"], read_vocabulary("pug"))
     'texture'
     """
-    for spec in asked:
-        if is_holdout_file(spec):
-            return read_holdout(Path(spec.strip()), vocabulary).kind
-        kind = named_kind(spec.strip(), vocabulary)
+    for option in holdout_options:
+        if is_holdout_file(option):
+            return read_holdout(Path(option.strip()), vocabulary).kind
+        kind = named_kind(option.strip(), vocabulary)
         if kind is not None:
             return kind
     return vocabulary.tested
 
 
 def parse_seeds(spec: str) -> tuple[int, ...]:
-    """Block seeds from `0`, `0..2` or `1,5`. Raises UserError when malformed."""
+    """Block seeds from text such as 0, 0..2 or 1,5.
+
+    Raises:
+        UserError: it is malformed, or there are more than 1,000.
+
+    >>> parse_seeds("0..2"), parse_seeds("1,5")
+    ((0, 1, 2), (1, 5))
+    """
     try:
         first, dots, last = spec.partition("..")
-        seeds = (
-            tuple(range(int(first), int(last) + 1)[: MOST_SEEDS + 1])
-            if dots
-            else tuple(map(int, spec.split(",")))
-        )
+        if dots:
+            # One more than is allowed, so that a huge range takes no memory before it is refused.
+            seeds = tuple(range(int(first), int(last) + 1)[: MOST_SEEDS + 1])
+        else:
+            seeds = tuple(map(int, spec.split(",")))
     except ValueError:
         seeds = ()
     if not seeds or min(seeds) < 0 or len(set(seeds)) < len(seeds):

@@ -43,6 +43,7 @@ _EVALUATION_SHARE = 0.15
 """Shares of the clusters of the second and third row that validate and that evaluate `partial`."""
 
 Groups = tuple[tuple[str, ...], ...]
+"""The names of each group."""
 
 
 def most_turns(vocabulary: Vocabulary, kind: str) -> int:

@@ -46,30 +46,40 @@ _FIRST_NAME = re.compile(r"(?P<name>[^:=]+)[:=]")
 
 @dataclass(frozen=True)
 class DrawnBindings:
-    """A block of `rows` values of `kind` and `columns` objects, to be drawn by seed."""
+    """A block of bindings, to be drawn by seed."""
 
     spec: str
+    """The text of `--holdout`."""
     kind: str
+    """The attribute kind."""
     rows: int
+    """The number of values."""
     columns: int
+    """The number of objects."""
 
 
 @dataclass(frozen=True)
 class DrawnTriples:
-    """A block of `rows` relations and `columns` ordered pairs of objects, to be drawn by seed."""
+    """A block of relation triples, to be drawn by seed."""
 
     spec: str
+    """The text of `--holdout`."""
     rows: int
+    """The number of relations."""
     columns: int
+    """The number of ordered pairs of objects."""
 
 
 @dataclass(frozen=True)
 class DrawnAtoms:
-    """Numbers of values and of objects that training never shows, to be drawn by seed."""
+    """Values and objects that training never shows, to be drawn by seed."""
 
     spec: str
+    """The text of `--holdout`."""
     rows: int
+    """The number of values."""
     columns: int
+    """The number of objects."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +87,9 @@ class NamedBindings:
     """Bindings of `kind` that the user named, one by one or as lists of values and objects."""
 
     spec: str
+    """The text of `--holdout`."""
     kind: str
+    """The attribute kind."""
     bindings: tuple[Binding, ...]
 
 
@@ -86,6 +98,7 @@ class NamedTriple:
     """A relation triple that the user named."""
 
     spec: str
+    """The text of `--holdout`."""
     triple: Triple
 
 
@@ -243,7 +256,7 @@ def _parse_lists(spec: str, vocabulary: Vocabulary) -> NamedBindings:
             raise UserError(
                 f"--holdout {spec}: unknown attribute kind '{name}'; {did_you_mean(name, known)}"
             )
-        lists[name] = [each.strip() for each in listed.split(",")]
+        lists[name] = [entry.strip() for entry in listed.split(",")]
     kinds = [name for name in lists if name != category]
     if len(kinds) != 1 or category not in lists:
         raise UserError(
@@ -253,8 +266,8 @@ def _parse_lists(spec: str, vocabulary: Vocabulary) -> NamedBindings:
     kind = kinds[0]
     for value in lists[kind]:
         _check_name(spec, value, kind, vocabulary.values(kind))
-    for thing in lists[category]:
-        _check_name(spec, thing, category, list(vocabulary.objects))
+    for object_name in lists[category]:
+        _check_name(spec, object_name, category, list(vocabulary.objects))
     _check_distinct(spec, lists[kind])
     _check_distinct(spec, lists[category])
     return NamedBindings(spec, kind, tuple(product(lists[kind], lists[category])))
@@ -262,10 +275,10 @@ def _parse_lists(spec: str, vocabulary: Vocabulary) -> NamedBindings:
 
 def _parse_binding(spec: str, vocabulary: Vocabulary) -> NamedBindings:
     """Read `gray:cube`."""
-    value, thing = (name.strip() for name in spec.split(":"))
+    value, object_name = (name.strip() for name in spec.split(":"))
     kind = _kind_of(value, vocabulary)
-    if kind is None and value in vocabulary.objects and _kind_of(thing, vocabulary):
-        raise UserError(f"--holdout {spec}: the value comes first; write {thing}:{value}.")
+    if kind is None and value in vocabulary.objects and _kind_of(object_name, vocabulary):
+        raise UserError(f"--holdout {spec}: the value comes first; write {object_name}:{value}.")
     if kind is None and value in vocabulary.relations:
         raise UserError(
             f"--holdout {spec}: the relation '{value}' needs two objects, such as "
@@ -276,8 +289,8 @@ def _parse_binding(spec: str, vocabulary: Vocabulary) -> NamedBindings:
         raise UserError(
             f"--holdout {spec}: unknown value '{value}'; {did_you_mean(value, every_value)}"
         )
-    _check_name(spec, thing, vocabulary.category, list(vocabulary.objects))
-    return NamedBindings(spec, kind, ((value, thing),))
+    _check_name(spec, object_name, vocabulary.category, list(vocabulary.objects))
+    return NamedBindings(spec, kind, ((value, object_name),))
 
 
 def _parse_triple(spec: str, vocabulary: Vocabulary) -> NamedTriple:
@@ -297,8 +310,8 @@ def _parse_triple(spec: str, vocabulary: Vocabulary) -> NamedTriple:
             f"--holdout {spec}: expected a relation and two different objects, such as "
             f'"{_example_triple(vocabulary)}".'
         )
-    for thing in ends:
-        _check_name(spec, thing, vocabulary.category, list(vocabulary.objects))
+    for object_name in ends:
+        _check_name(spec, object_name, vocabulary.category, list(vocabulary.objects))
     return NamedTriple(spec, (ends[0], relation, ends[1]))
 
 

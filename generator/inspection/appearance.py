@@ -15,13 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 from scipy import ndimage
 from skimage.color import rgb2lab
 
 from generator.assets.sets import find_mesh
 from generator.assets.shapes import UnitMesh
-from generator.inspection.outlines import Mask, outlines
+from generator.inspection.object_masks import Mask, object_masks
 from generator.inspection.swatches import rendered, single_scene
 from generator.scene.projection import axes, project
 from generator.scene.scene import Camera
@@ -39,14 +38,17 @@ _ALONG = 12  # normals of the ball in each direction
 
 
 class Close(NamedTuple):
-    """Two values of a kind with too close colours, the environment where they are closest, and
-    CIEDE2000 there."""
+    """Two values of a kind with too close colours."""
 
     kind: str
     one: str
+    """The first value."""
     other: str
+    """The second value."""
     environment: str
+    """The environment where they are closest."""
     distance: float
+    """CIEDE2000 there."""
 
 
 def too_close(vocabulary: Vocabulary) -> Iterator[Close]:
@@ -54,25 +56,30 @@ def too_close(vocabulary: Vocabulary) -> Iterator[Close]:
     environment, in the same light or with one of them in up to twice the other's light."""
     from skimage.color import deltaE_ciede2000, rgb2lab
 
-    lights = np.stack([light_on_ball(vocabulary, name) for name in vocabulary.environments])
-    places = list(vocabulary.environments)
+    environments = list(vocabulary.environments)
+    lights = np.stack([light_on_ball(vocabulary, name) for name in environments])
     for kind, values in vocabulary.attributes.items():
         inputs = {name: value.inputs() for name, value in values.items()}
-        colored = [name for name, given in inputs.items() if "linear" in given]
+        colored = [name for name, own in inputs.items() if "linear" in own]
+        # Values that differ in more than colour, such as a texture, are told apart by that.
         pairs = [
-            (a, b) for a, b in combinations(colored, 2) if _rest(inputs[a]) == _rest(inputs[b])
+            (one, other)
+            for one, other in combinations(colored, 2)
+            if _without_color(inputs[one]) == _without_color(inputs[other])
         ]
         if not pairs:
             continue
-        shown = {name: _mean_shown(inputs[name], lights) for name in colored}
-        one, other = (np.stack([shown[pair[i]] for pair in pairs]) for i in (0, 1))
-        closest = np.full(one.shape[:2], np.inf)
+        color_of = {name: _mean_color(inputs[name], lights) for name in colored}
+        ones = np.stack([color_of[one] for one, _ in pairs])
+        others = np.stack([color_of[other] for _, other in pairs])
+        smallest = np.full(ones.shape[:2], np.inf)
         for shade in _SHADES:
-            shaded = deltaE_ciede2000(rgb2lab(encoded(shade * one)), rgb2lab(encoded(other)))
-            closest = np.minimum(closest, shaded)
-        for (a, b), distances in zip(pairs, closest, strict=True):
-            if distances.min() < TOO_CLOSE:
-                yield Close(kind, a, b, places[distances.argmin()], float(distances.min()))
+            shaded = deltaE_ciede2000(rgb2lab(encoded(shade * ones)), rgb2lab(encoded(others)))
+            smallest = np.minimum(smallest, shaded)
+        for (one, other), distances in zip(pairs, smallest, strict=True):
+            closest = int(distances.argmin())
+            if distances[closest] < TOO_CLOSE:
+                yield Close(kind, one, other, environments[closest], float(distances[closest]))
 
 
 def light_on_ball(vocabulary: Vocabulary, environment: str) -> NDArray[np.float64]:
@@ -82,15 +89,21 @@ def light_on_ball(vocabulary: Vocabulary, environment: str) -> NDArray[np.float6
     A photographed place counts as even white light: `family_check` checks colours there on renders.
     """
     normals = _visible_normals(vocabulary)
-    where = vocabulary.environments[environment]
-    if where.photo is not None:
+    place = vocabulary.environments[environment]
+    if place.photo is not None:
         return np.ones((len(normals), 3))
-    light = np.full((len(normals), 3), vocabulary.sky if where.light is None else where.light)
-    for lamp in {**vocabulary.lamps, **where.lamps}.values():
-        away = math.sqrt(sum(x * x for x in lamp.position))
-        facing = np.clip(normals @ (np.asarray(lamp.position) / away), 0, None)
-        power = lamp.energy / math.pi if lamp.type == "sun" else lamp.energy / (math.pi * away) ** 2
-        light += facing[:, None] * power * np.asarray(lamp.color)
+    sky = vocabulary.sky if place.light is None else place.light
+    light = np.full((len(normals), 3), sky)
+    for lamp in {**vocabulary.lamps, **place.lamps}.values():
+        distance = math.sqrt(sum(x * x for x in lamp.position))
+        direction = np.asarray(lamp.position) / distance
+        # Lambert's cosine law; a surface that is turned away gets nothing.
+        cosine = np.clip(normals @ direction, 0, None)
+        if lamp.type == "sun":  # its energy is W/m², whatever the distance
+            strength = lamp.energy / math.pi
+        else:
+            strength = lamp.energy / (math.pi * distance) ** 2
+        light += cosine[:, None] * strength * np.asarray(lamp.color)
     return light
 
 
@@ -100,32 +113,33 @@ def encoded(linear: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(clipped <= 0.0031308, 12.92 * clipped, 1.055 * clipped ** (1 / 2.4) - 0.055)
 
 
-def decoded(shown: NDArray[np.float64]) -> NDArray[np.float64]:
+def decoded(srgb: NDArray[np.float64]) -> NDArray[np.float64]:
     """The inverse of `encoded`: linear light of sRGB, both 0..1."""
-    return np.where(shown <= 0.04045, shown / 12.92, ((shown + 0.055) / 1.055) ** 2.4)
+    return np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
 
 
 def _visible_normals(vocabulary: Vocabulary) -> NDArray[np.float64]:
     """Unit normals (n, 3) in world coordinates of the visible side of a ball, evenly spaced in its
     image."""
-    right, up, back = (
-        np.asarray(axis) for axis in axes(vocabulary.camera.position, vocabulary.camera.target)
-    )
-    along = (np.arange(_ALONG) + 0.5) / _ALONG * 2 - 1
-    x, y = np.meshgrid(along, along)
-    x, y = x[x * x + y * y < 1], y[x * x + y * y < 1]
-    return x[:, None] * right + y[:, None] * up + np.sqrt(1 - x * x - y * y)[:, None] * back
+    camera = vocabulary.camera
+    right, up, back = (np.asarray(axis) for axis in axes(camera.position, camera.target))
+    steps = (np.arange(_ALONG) + 0.5) / _ALONG * 2 - 1
+    x, y = np.meshgrid(steps, steps)
+    is_on_ball = x * x + y * y < 1
+    x, y = x[is_on_ball], y[is_on_ball]
+    z = np.sqrt(1 - x * x - y * y)
+    return x[:, None] * right + y[:, None] * up + z[:, None] * back
 
 
-def _mean_shown(inputs: Mapping[str, Any], lights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _mean_color(inputs: Mapping[str, Any], lights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Mean linear colour (environments, 3) of the ball in an image, with channels clipped at
     white."""
     color = np.asarray(inputs["linear"]) / 255 * inputs.get("albedo", 1.0)
-    shown: NDArray[np.float64] = np.clip(lights * color, 0, 1).mean(1)
-    return shown
+    mean: NDArray[np.float64] = np.clip(lights * color, 0, 1).mean(1)
+    return mean
 
 
-def _rest(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def _without_color(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The inputs of a value without its colour."""
     return {name: value for name, value in inputs.items() if name not in ("linear", "albedo")}
 
@@ -138,6 +152,7 @@ _SPACING = (
     1.2 / SIDE
 )  # distance of points on a surface, in units of its mesh: less than a pixel of a mask
 _R2 = (0.7548776662466927, 0.5698402909980532)
+"""Steps of Roberts' low-discrepancy sequence in two dimensions."""
 
 
 def alike(vocabulary: Vocabulary) -> Iterator[tuple[str, str, float]]:
@@ -156,27 +171,35 @@ def alike(vocabulary: Vocabulary) -> Iterator[tuple[str, str, float]]:
     masks = np.stack(
         [_masks_of(vocabulary, name, points[vocabulary.meshes[name]]) for name in names]
     )
+
+    # Intersections of all pairs of masks as one product of matrices: the area of a mask is its
+    # product with itself.
     flat = masks.reshape(len(names) * HEADINGS, -1).astype(np.float32)
-    common, sizes = flat @ flat.T, flat.sum(1)
-    shares = common / (sizes[:, None] + sizes[None, :] - common)
-    best = shares.reshape(len(names), HEADINGS, len(names), HEADINGS).max(3).mean(1)
-    best = np.maximum(best, best.T)
-    for i, j in zip(*np.nonzero(np.triu(best > ALIKE, 1)), strict=True):
-        yield names[i], names[j], float(best[i, j])
+    intersections = flat @ flat.T
+    areas = flat.sum(1)
+    unions = areas[:, None] + areas[None, :] - intersections
+    overlaps = (intersections / unions).reshape(len(names), HEADINGS, len(names), HEADINGS)
+    best_overlap = overlaps.max(3)  # by object, heading and other object
+    likeness = best_overlap.mean(1)
+    likeness = np.maximum(likeness, likeness.T)
+    for i, j in zip(*np.nonzero(np.triu(likeness > ALIKE, 1)), strict=True):
+        yield names[i], names[j], float(likeness[i, j])
 
 
 def _masks_of(vocabulary: Vocabulary, name: str, points: NDArray[np.float32]) -> NDArray[np.bool_]:
     """Masks (HEADINGS, SIDE, SIDE) of an object at headings spread over its possible range."""
-    turn, camera = vocabulary.objects[name].turn, vocabulary.camera
-    sized = points * np.float32(sum(vocabulary.scales) / len(vocabulary.scales))
-    towards = vocabulary.facing(name, camera.position)
-    eye = Camera(camera.position, camera.target, camera.lens, camera.sensor)
-    headings = [
-        towards + math.radians(turn) * ((i + 0.5) / HEADINGS - 0.5) for i in range(HEADINGS)
-    ]
-    if vocabulary.objects[name].shows == "side":  # every other heading shows the other side
-        headings = [heading + math.pi * (i % 2) for i, heading in enumerate(headings)]
-    return np.stack([mask(sized, heading, eye) for heading in headings])
+    spec, view = vocabulary.objects[name], vocabulary.camera
+    camera = Camera(view.position, view.target, view.lens, view.sensor)
+    mean_scale = sum(vocabulary.scales) / len(vocabulary.scales)
+    scaled_points = points * np.float32(mean_scale)
+    middle = vocabulary.facing(name, view.position)
+    masks = []
+    for i in range(HEADINGS):
+        heading = middle + math.radians(spec.turn) * ((i + 0.5) / HEADINGS - 0.5)
+        if spec.shows == "side":  # every other heading shows the other side
+            heading += math.pi * (i % 2)
+        masks.append(mask(scaled_points, heading, camera))
+    return np.stack(masks)
 
 
 def mask(points: NDArray[np.float32], heading: float, camera: Camera) -> NDArray[np.bool_]:
@@ -187,14 +210,17 @@ def mask(points: NDArray[np.float32], heading: float, camera: Camera) -> NDArray
     column, row, _ = project(camera, x * cos - y * sin, x * sin + y * cos, z, 1, 1)
     column, row = column - column.min(), row - row.min()
     scale = (SIDE - 1) / max(column.max(), row.max())
-    found = np.zeros((SIDE, SIDE), bool)
-    found[
-        (row * scale + (SIDE - 1 - row.max() * scale) / 2).round().astype(np.int32),
-        (column * scale + (SIDE - 1 - column.max() * scale) / 2).round().astype(np.int32),
-    ] = True
-    found[1:-1] |= found[:-2] & found[2:]
-    found[:, 1:-1] |= found[:, :-2] & found[:, 2:]
-    return found
+    pixels = np.zeros((SIDE, SIDE), bool)
+    pixels[_centred(row * scale), _centred(column * scale)] = True
+    # Points may miss a pixel between two that they hit.
+    pixels[1:-1] |= pixels[:-2] & pixels[2:]
+    pixels[:, 1:-1] |= pixels[:, :-2] & pixels[:, 2:]
+    return pixels
+
+
+def _centred(places: NDArray[np.float32]) -> NDArray[np.int32]:
+    """Places from 0 on as pixels in the middle of a side of a mask."""
+    return (places + (SIDE - 1 - places.max()) / 2).round().astype(np.int32)
 
 
 def surface_points(mesh: UnitMesh) -> NDArray[np.float32]:
@@ -204,34 +230,36 @@ def surface_points(mesh: UnitMesh) -> NDArray[np.float32]:
     low-discrepancy sequence (Roberts' R2).
     """
     vertices = np.asarray(mesh.vertices, np.float32)
-    corners = vertices[_triangles(mesh.faces)]
-    one, other = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
-    areas = np.linalg.norm(np.cross(one, other), axis=1) / 2
+    triangles = vertices[_triangles(mesh.faces)]
+    first_edges = triangles[:, 1] - triangles[:, 0]
+    second_edges = triangles[:, 2] - triangles[:, 0]
+    areas = np.linalg.norm(np.cross(first_edges, second_edges), axis=1) / 2
     counts = (areas / _SPACING**2).astype(np.int64)
-    of = np.repeat(np.arange(len(corners)), counts)
-    number = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+    # For each point its triangle, and its number within the triangle.
+    triangle = np.repeat(np.arange(len(triangles)), counts)
+    first_points = np.cumsum(counts) - counts
+    number = np.arange(len(triangle)) - np.repeat(first_points, counts)
+
+    # The sequence fills the square of both edges; its far half is folded onto the triangle.
     u, v = ((0.5 + number * step) % 1 for step in _R2)
-    beyond = u + v > 1
-    u, v = np.where(beyond, 1 - u, u), np.where(beyond, 1 - v, v)
-    inner = (
-        corners[of, 0]
-        + u[:, None].astype(np.float32) * one[of]
-        + v[:, None].astype(np.float32) * other[of]
-    )
-    return np.concatenate([vertices, inner])
+    is_beyond = u + v > 1
+    u, v = np.where(is_beyond, 1 - u, u), np.where(is_beyond, 1 - v, v)
+    along_first = u[:, None].astype(np.float32) * first_edges[triangle]
+    along_second = v[:, None].astype(np.float32) * second_edges[triangle]
+    return np.concatenate([vertices, triangles[triangle, 0] + along_first + along_second])
 
 
 def _triangles(faces: Iterable[list[int]]) -> NDArray[np.int64]:
     """Faces cut into triangles (n, 3) of vertex indices; the triangles of a face share its first
     corner."""
-    by_length: dict[int, list[list[int]]] = {}
+    faces_by_corners: dict[int, list[list[int]]] = {}
     for face in faces:
-        by_length.setdefault(len(face), []).append(face)
-    fans = [
-        np.asarray(group)[:, [0, i, i + 1]]
-        for length, group in by_length.items()
-        for i in range(1, length - 1)
-    ]
+        faces_by_corners.setdefault(len(face), []).append(face)
+    fans = []
+    for n_corners, group in faces_by_corners.items():
+        for i in range(1, n_corners - 1):
+            fans.append(np.asarray(group)[:, [0, i, i + 1]])
     return np.concatenate(fans)
 
 
@@ -260,79 +288,79 @@ def contrasts(
         if not textured:
             continue
         compared = _with_plain(vocabulary, kind)
-        usual = {each: compared.values(each)[0] for each in compared.attributes}
-        place = next(iter(compared.environments))
-        shown: list[tuple[str, str]] = []
-        for category in compared.objects:
-            new = [
-                each
-                for each in textured
-                if not any(_has(one, vocabulary, kind, category, each) for one in known)
-            ]
-            shown += [(category, value) for value in (_PLAIN, *new)] if new else []
+        usual = {own: compared.values(own)[0] for own in compared.attributes}
+        environment = next(iter(compared.environments))
+
+        # For each object first the plain surface, then its textures.
+        swatches: list[tuple[str, str]] = []
+        for category in vocabulary.objects:
+            unknown = []
+            for value in textured:
+                if not any(_has(family, vocabulary, kind, category, value) for family in known):
+                    unknown.append((category, value))
+            if unknown:
+                swatches += [(category, _PLAIN), *unknown]
         scenes = [
-            single_scene(compared, category, {**usual, kind: value}, place, close=False)
-            for category, value in shown
+            single_scene(compared, category, {**usual, kind: value}, environment, close=False)
+            for category, value in swatches
         ]
         images = rendered(scenes, compared, workers, _TEXTURE_SIDE, "draft")
         plain: NDArray[np.float64] = np.zeros(0)
-        for (category, value), scene, image in zip(shown, scenes, images, strict=True):
-            light = _light(image)
+        for (category, value), scene, image in zip(swatches, scenes, images, strict=True):
+            light = decoded(np.asarray(image) / 255)
             if value == _PLAIN:
-                plain, mask = (
-                    light,
-                    outlines(scene, compared, (_TEXTURE_SIDE, _TEXTURE_SIDE))[0].visible,
-                )
+                plain = light
+                (object_mask,) = object_masks(scene, compared, (_TEXTURE_SIDE, _TEXTURE_SIDE))
             else:
-                yield kind, category, value, contrast_of(light, plain, mask)
+                yield kind, category, value, contrast_of(light, plain, object_mask.visible)
 
 
 def _has(known: Vocabulary, vocabulary: Vocabulary, kind: str, category: str, value: str) -> bool:
     """Whether the family `known` has the same object and value as `vocabulary`."""
-    same_object = known.objects.get(category) == vocabulary.objects[category]
-    return (
-        same_object
-        and known.attributes.get(kind, {}).get(value) == vocabulary.attributes[kind][value]
-    )
+    if known.objects.get(category) != vocabulary.objects[category]:
+        return False
+    return known.attributes.get(kind, {}).get(value) == vocabulary.attributes[kind][value]
 
 
 def contrast_of(textured: NDArray[np.float64], plain: NDArray[np.float64], mask: Mask) -> float:
     """The contrast of a texture within a mask [h, w]. The images [h, w, 3], with and without it,
     are linear light."""
-    within = ndimage.binary_erosion(mask) if ndimage.binary_erosion(mask).any() else mask
-    if not within.any():
+    # Pixels of the edge mix the object with what is behind it; a thin object has no others.
+    inside = ndimage.binary_erosion(mask)
+    if not inside.any():
+        inside = mask
+    if not inside.any():
         return 0.0
-    surface = _GRAY * textured[within] / (plain[within].mean(-1, keepdims=True) + 0.01)
+
+    # Dividing by the plain render removes light and shade.
+    brightness = plain[inside].mean(-1, keepdims=True) + 0.01
     lab = np.zeros(textured.shape)
-    lab[within] = rgb2lab(encoded(surface))
-    near = _WINDOW * float(np.sqrt(within.sum()))
-    weight = np.maximum(ndimage.gaussian_filter(within.astype(float), near), 1e-6)
+    lab[inside] = rgb2lab(encoded(_GRAY * textured[inside] / brightness))
 
-    def around(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Local mean at each pixel of the object."""
-        return np.asarray(ndimage.gaussian_filter(values, (near, near, 0)) / weight[..., None])
+    sigma = _WINDOW * float(np.sqrt(inside.sum()))
+    weight = np.maximum(ndimage.gaussian_filter(inside.astype(float), sigma), 1e-6)
 
-    spread = np.sqrt(np.clip(around(lab**2) - around(lab) ** 2, 0, None).sum(-1))
-    return float(np.quantile(spread[within], _PART))
+    def local_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Mean around each pixel, over pixels of the object alone."""
+        return np.asarray(ndimage.gaussian_filter(values, (sigma, sigma, 0)) / weight[..., None])
 
-
-def _light(image: Image.Image) -> NDArray[np.float64]:
-    return decoded(np.asarray(image) / 255)
+    variance = np.clip(local_mean(lab**2) - local_mean(lab) ** 2, 0, None)
+    spread = np.sqrt(variance.sum(-1))
+    return float(np.quantile(spread[inside], _PART))
 
 
 def _with_plain(vocabulary: Vocabulary, kind: str) -> Vocabulary:
     """The family with one more value of a kind, without texture: gray if textures set colours, else
     as the object."""
     values = vocabulary.attributes[kind]
-    covering = any(value.texture and value.texture.colors for value in values.values())
+    sets_color = any(value.texture and value.texture.colors for value in values.values())
     first = next(value for value in values.values() if value.texture is not None)
     changes = {
         "texture": None,
-        "linear": (255 * _GRAY,) * 3 if covering else None,
+        "linear": (255 * _GRAY,) * 3 if sets_color else None,
         "synonyms": (),
         "article": None,
     }
     plain: AttributeValue = first.model_copy(update=changes)
-    return vocabulary.model_copy(
-        update={"attributes": {**vocabulary.attributes, kind: {**values, _PLAIN: plain}}}
-    )
+    attributes = {**vocabulary.attributes, kind: {**values, _PLAIN: plain}}
+    return vocabulary.model_copy(update={"attributes": attributes})

@@ -14,9 +14,9 @@ from pydantic import ValidationError
 from generator.base.errors import UserError
 from generator.base.files import parse_toml
 from generator.inspection.appearance import LEAST_CONTRAST, alike, contrasts, too_close
+from generator.inspection.declared_colors import DeclaredColors
 from generator.inspection.legibility import LEGIBLE, SIDES, illegible, stage_of
-from generator.inspection.outlines import outlines
-from generator.inspection.pixels import Colors
+from generator.inspection.object_masks import object_masks
 from generator.inspection.swatches import rendered, single_scene
 from generator.judge.lexicon import Lexicon, UnreadableError
 from generator.judge.text_reader import read_text
@@ -32,20 +32,20 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Finding:
-    """A finding about a family.
-
-    `level`: "error" if the family cannot be used, "note" about the image size that it needs, else
-    "warning". `names`:
-    the values or objects that the finding is about. `measure`: a CIEDE2000 colour difference, the
-    overlap (0..1) of two
-    masks, the contrast of a texture, or a minimum size in pixels.
-    """
+    """A finding about a family."""
 
     level: str
+    """"error" if the family cannot be used, "note" about the image size that it needs, else
+    "warning"."""
     check: str
+    """The check that made it, such as colors or textures."""
     message: str
+    """A sentence that names the mistake and how to fix it."""
     names: tuple[str, ...] = ()
+    """The values or objects that it is about."""
     measure: float | None = None
+    """A CIEDE2000 colour difference, the overlap (0..1) of two masks, the contrast of a texture, or
+    a minimum size in pixels; None if nothing was measured."""
 
 
 def check_family(family: str) -> list[Finding]:
@@ -62,17 +62,18 @@ def check_family(family: str) -> list[Finding]:
         raise UserError(f"'{family}' is not valid TOML: {error}.") from None
     except ValidationError as error:
         return [Finding("error", "declarations", message) for message in mistakes_of(error)]
-    found = []
+    findings: list[Finding] = []
     for kind in vocabulary.paints or (vocabulary.tested,):
         painted = vocabulary.painted_with(kind)
-        found += [
+        findings += [
             *_words(painted, painted.toml() if vocabulary.paints else text),
             *_colors(painted),
             *_textures(painted),
             *_places(painted),
             *_legibility(painted),
         ]
-    return list(dict.fromkeys([*found, *_outlines(vocabulary)]))
+    # A family with several paints has most findings once for each paint.
+    return list(dict.fromkeys([*findings, *_outlines(vocabulary)]))
 
 
 def _words(vocabulary: Vocabulary, text: str) -> Iterator[Finding]:
@@ -101,7 +102,7 @@ def _places(vocabulary: Vocabulary) -> Iterator[Finding]:
     Renders each value on a sphere (or on the first object, if there is no sphere) in the middle of
     each sector.
     """
-    colors = Colors(vocabulary)
+    colors = DeclaredColors(vocabulary)
     photos = {name: place.photo for name, place in vocabulary.environments.items() if place.photo}
     if not photos or colors.kind is None:
         return
@@ -110,47 +111,45 @@ def _places(vocabulary: Vocabulary) -> Iterator[Finding]:
             "Blender is not installed, so colours in the light of the photographs were not checked."
         )
         return
-    usual = {each: vocabulary.values(each)[0] for each in vocabulary.attributes}
+    usual = {kind: vocabulary.values(kind)[0] for kind in vocabulary.attributes}
     model = "sphere" if "sphere" in vocabulary.objects else next(iter(vocabulary.objects))
-    shown = [
-        (
-            name,
-            sector,
-            value,
-            single_scene(vocabulary, model, {**usual, colors.kind: value}, name, sector=i),
+    swatches = []
+    for name, photo in photos.items():
+        for i, sector in enumerate(photo.sectors):
+            for value in vocabulary.values(colors.kind):
+                attributes = {**usual, colors.kind: value}
+                scene = single_scene(vocabulary, model, attributes, name, sector=i)
+                swatches.append((name, sector, value, scene))
+
+    scenes = [scene for *_, scene in swatches]
+    images = rendered(scenes, vocabulary, default_workers(), _SWATCH, "draft")
+    for (name, sector, value, scene), image in zip(swatches, images, strict=True):
+        inside = object_masks(scene, vocabulary, image.size)[0].visible
+        nearest = colors.nearest(value, np.asarray(image)[inside] / 255)
+        if nearest.value == value:
+            continue
+        message = (
+            f"the value '{value}' of {colors.kind} looks like '{nearest.value}' "
+            f"{vocabulary.environments[name].phrase} in the sector {list(sector)}: CIEDE2000 "
+            f"{nearest.distance_of_recorded:.1f} against {nearest.distance:.1f}; take another "
+            f"sector or exposure."
         )
-        for name, photo in photos.items()
-        for i, sector in enumerate(photo.sectors)
-        for value in vocabulary.values(colors.kind)
-    ]
-    images = rendered(
-        [scene for *_, scene in shown], vocabulary, default_workers(), _SWATCH, "draft"
-    )
-    for (name, sector, value, scene), image in zip(shown, images, strict=True):
-        inside = outlines(scene, vocabulary, image.size)[0].visible
-        nearest, off, due = colors.nearest(value, np.asarray(image)[inside] / 255)
-        if nearest != value:
-            message = (
-                f"the value '{value}' of {colors.kind} looks like '{nearest}' "
-                f"{vocabulary.environments[name].phrase} in the sector {list(sector)}: CIEDE2000 "
-                f"{due:.1f} against {off:.1f}; take another sector or exposure."
-            )
-            yield Finding("warning", "places", message, (value, nearest), round(due - off, 2))
+        margin = round(nearest.distance_of_recorded - nearest.distance, 2)
+        yield Finding("warning", "places", message, (value, nearest.value), margin)
 
 
 def _textures(vocabulary: Vocabulary) -> Iterator[Finding]:
-    textured = any(
+    has_texture = any(
         value.texture for values in vocabulary.attributes.values() for value in values.values()
     )
-    if textured and find_spec("bpy") is None:
+    if not has_texture:
+        return
+    if find_spec("bpy") is None:
         logger.warning("Blender is not installed, so the contrast of textures was not checked.")
         return
-    shipped = (
-        [read_vocabulary(each) for each in shipped_families() if each != vocabulary.name]
-        if textured
-        else []
-    )
-    known = [each for each in shipped if stage_of(each) == stage_of(vocabulary)]
+    # Textures that a shipped family has on the same stage were checked when it was made.
+    shipped = [read_vocabulary(name) for name in shipped_families() if name != vocabulary.name]
+    known = [family for family in shipped if stage_of(family) == stage_of(vocabulary)]
     for kind, category, value, contrast in contrasts(vocabulary, default_workers(), known):
         if contrast >= LEAST_CONTRAST:
             continue
@@ -165,17 +164,17 @@ def _textures(vocabulary: Vocabulary) -> Iterator[Finding]:
 def _legibility(vocabulary: Vocabulary) -> Iterator[Finding]:
     """Names that a small network recognised in too few images of a shipped family, from which this
     family has them."""
-    for each in illegible(vocabulary):
-        worst = next(side for side in reversed(SIDES) if each.at(side) < LEGIBLE)
-        read = (
-            f"'{each.name}' of {each.kind} is named on {int(each.at(worst))}% of images of {worst} "
-            f"pixels"
+    for row in illegible(vocabulary):
+        largest_illegible = max(side for side in SIDES if row.percent_at(side) < LEGIBLE)
+        advice = "no size that was measured is enough"
+        if row.legible_from is not None:
+            advice = f"take {row.legible_from} or more"
+        message = (
+            f"'{row.name}' of {row.kind} is named on {int(row.percent_at(largest_illegible))}% "
+            f"of images of {largest_illegible} pixels in the family '{row.family}', expected "
+            f"{LEGIBLE:.0f}%; {advice}."
         )
-        mend = (
-            f"take {each.enough} or more" if each.enough else "no size that was measured is enough"
-        )
-        message = f"{read} in the family '{each.family}', expected {LEGIBLE:.0f}%; {mend}."
-        yield Finding("note", "legibility", message, (each.name,), each.enough)
+        yield Finding("note", "legibility", message, (row.name,), row.legible_from)
 
 
 def _outlines(vocabulary: Vocabulary) -> Iterator[Finding]:
@@ -194,11 +193,12 @@ ox oxen, scarf scarves, sheep sheep, shelf shelves, thief thieves, tooth teeth, 
 wolves, woman women
 """
 _IRREGULAR = dict(pair.split() for pair in _PLURALS.split(","))
+# Beginnings of words that need this article although their first letter suggests the other.
 _SOUNDS_OTHERWISE = {
     "a": ("eu", "ewe", "one", "uni", "us", "ufo", "ute", "uke"),
     "an": ("heir", "honest", "honor", "honour", "hour"),
 }
-_BUT = ("unin", "unim", "unid", "unit ", "ush")  # exceptions, such as "an uninteresting …"
+_EXCEPTIONS = ("unin", "unim", "unid", "unit ", "ush")  # such as "an uninteresting …"
 
 
 def misspelt(vocabulary: Vocabulary) -> Iterator[str]:
@@ -208,26 +208,27 @@ def misspelt(vocabulary: Vocabulary) -> Iterator[str]:
         plural = " ".join([*before, _IRREGULAR.get(last, plural_of(last))])
         if spec.plural is None and plural != plural_of(name):
             yield f"two of '{name}' would be called '{plural_of(name)}'; add plural = \"{plural}\"."
-        if spec.article is None and (article := _article(name)):
+        article = _article(name)
+        if spec.article is None and article:
             yield f"'{name}' would get the wrong article; add article = \"{article}\"."
     for kind, values in vocabulary.attributes.items():
+        if kind in vocabulary.phrases:  # as in "made of wood", which follows the noun
+            continue
         for name, value in values.items():
-            if (
-                kind not in vocabulary.phrases
-                and value.article is None
-                and (article := _article(name))
-            ):
+            article = _article(name)
+            if value.article is None and article:
                 yield f"'{name}' would get the wrong article; add article = \"{article}\"."
 
 
 def _article(word: str) -> str | None:
     """The article that a word needs by its sound, if its first letter suggests another; else
     None."""
-    if word.startswith(_BUT):
+    if word.startswith(_EXCEPTIONS):
         return None
-    return next(
-        (article for article, starts in _SOUNDS_OTHERWISE.items() if word.startswith(starts)), None
-    )
+    for article, beginnings in _SOUNDS_OTHERWISE.items():
+        if word.startswith(beginnings):
+            return article
+    return None
 
 
 def unreadable(vocabulary: Vocabulary, text: str) -> Iterator[str]:
@@ -237,16 +238,17 @@ def unreadable(vocabulary: Vocabulary, text: str) -> Iterator[str]:
     Tries two captions for each object (singular and plural), and one for each value, relation,
     environment and declared template.
     """
-    grammar, lexicon = Grammar(vocabulary), Lexicon.of(text)
+    grammar = Grammar(vocabulary)
+    lexicon = Lexicon.of(text)
     for name, reason in lexicon.refused.items():
         yield f"the judge refuses templates.{name}: {reason}; choose other words."
     for form, template in _forms(vocabulary):
         caption = grammar.realise(form, template)
         try:
-            same = json.loads(read_text(caption, lexicon).to_json()) == form.to_dict()
+            meaning = json.loads(read_text(caption, lexicon).to_json())
         except UnreadableError:
-            same = False
-        if not same:
+            meaning = None
+        if meaning != form.to_dict():
             yield f"the caption '{caption}' cannot be read back as it is meant; choose other words."
 
 
@@ -272,10 +274,10 @@ def _forms_of_templates(vocabulary: Vocabulary) -> Iterator[tuple[Form, str]]:
         template = declared_template(text)
         for n_objects in range(1, 4):
             form = Form(tuple(Mention(categories[n % len(categories)]) for n in range(n_objects)))
-            relations = (
-                [Link(0, relation, 1) for relation in vocabulary.pair_relations]
-                if n_objects == 2
-                else []
-            )
-            forms = [form, *(form._replace(relations=(link,)) for link in relations)]
-            yield from ((each, name) for each in forms if template.fits(each))
+            forms = [form]
+            if n_objects == 2:
+                for relation in vocabulary.pair_relations:
+                    forms.append(form._replace(relations=(Link(0, relation, 1),)))
+            for candidate in forms:
+                if template.fits(candidate):
+                    yield candidate, name

@@ -1,10 +1,16 @@
-"""Makes a dataset again from its recorded requests and compares the bytes. Images and poses are
-taken as given.
+"""Makes a dataset again from its recorded requests, in a scratch folder, and compares the files.
 
 Plans, recorded relations, texts, items, manifests, sums and cards are deterministic functions of
-the request. The code that wrote them writes them again into a temporary folder, and every file must
-be identical. A component that another version or other code wrote is skipped: only the judge checks
-it.
+the request. Poses and images are not: they are taken from the dataset. The functions that wrote the
+dataset write it again:
+
+1. The world: the plan is made from the request (`write_plan`); each planned scene gets the recorded
+   poses, boxes and images, and `WorldWriter` writes the world.
+2. Each benchmark over the original world (`describe_world`).
+3. dataset.json and the cards over all of them (`write_index`).
+
+Every file must be identical. A component that another version or other code wrote is not made
+again: only the judge checks it.
 """
 
 import json
@@ -14,7 +20,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from multiprocessing import get_context
 from pathlib import Path
@@ -23,24 +29,20 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from generator.base.errors import UserError
-from generator.base.files import ABOUT, SUMS, read_json, read_sums, sha256, write_json, write_sums
-from generator.base.limits import read_bytes
+from generator.base.files import SUMS, read_json, read_sums, sha256, write_json, write_sums
 from generator.base.listed import copy_files
 from generator.base.paths import file_in
 from generator.base.progress import SILENT, Progress
-from generator.base.tables import read_schema, read_table
 from generator.dataset.floor import FLOOR_FILE
-from generator.dataset.journal import Journal
-from generator.dataset.packing import Packer
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.records import SCENES, VERSION
 from generator.dataset.writer import WorldWriter, write_index
-from generator.describe.benchmark import describe, kept_splits
-from generator.describe.request import Request
+from generator.describe.benchmark import describe_world, read_assigned_splits
+from generator.describe.request import TextRequest
 from generator.holdout.holdout import Holdout, check_fits
-from generator.holdout.request import HoldoutRequest
+from generator.inspection.differences import file_difference, folder_differences, same_rows
 from generator.judge.certificate import DAMAGE, Finding, Reproduced, finding
-from generator.plan.job import MOST_OBJECTS, Job, Prepared
+from generator.plan.prepare import MOST_OBJECTS, Prepared
 from generator.plan.store import Assigned, StoredPlan, write_plan
 from generator.render.shards import ShardScenes
 from generator.scene.exchange import exchanged
@@ -49,14 +51,15 @@ from generator.scene.relations import scene_row
 from generator.scene.scene import Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
-_FAULT = "not reproduced"
-_FAILURES = (*DAMAGE, AssertionError)  # describing asserts the truth of every text that it writes
-_MOST_SHOWN = 120  # characters of a value in a finding
-_MOST_FILE = 1 << 30
-_APART = (
-    "apart"  # the folder of the new world: it must start empty, and benchmarks may be made first
-)
-_LARGE = 1 << 18  # bytes of scenes.parquet, for one or two thousand scenes
+FAULT = "not reproduced"
+"""The fault of every difference."""
+_FAILURES = (*DAMAGE, AssertionError)
+"""What making a component again may raise: describing asserts the truth of every text."""
+_LARGE = 1 << 18
+"""Bytes of scenes.parquet from which on components are made in processes of their own: one or two
+thousand scenes."""
+_CARDS = ("dataset.json", "README.md", "croissant.json")
+"""Files about all components of a dataset."""
 
 
 @dataclass(frozen=True)
@@ -66,386 +69,326 @@ class Reproduction:
     The components of a large dataset are made in parallel processes while the judge runs.
     """
 
-    progress: Progress = field(default=SILENT)
+    progress: Progress = SILENT
+    """Shows how far the components of a small dataset are."""
 
     def __call__(self, root: Path, names: Sequence[str]) -> Callable[[], dict[str, Reproduced]]:
         """Start to make the world and the benchmarks `names` of a dataset again. Returns a function
         that waits for the result and returns the differences by benchmark."""
         table = root / "world" / "scenes.parquet"
         if not table.exists() or table.stat().st_size < _LARGE:
-            return lambda: _made_again(root, names, self.progress)
+            return lambda: _reproduce(root, names, self.progress)
         thread = ThreadPoolExecutor(1)
-        made = thread.submit(_made_again, root, names, None)
+        result = thread.submit(_reproduce, root, names, None)
         thread.shutdown(wait=False)
-        return made.result
+        return result.result
 
 
-def _made_again(
+def _reproduce(
     root: Path, names: Sequence[str], progress: Progress | None
 ) -> dict[str, Reproduced]:
-    """The differences by benchmark. Without `progress`, each component is made in a separate
-    process."""
+    """The differences by benchmark. Without `progress`, each component is made in a process of its
+    own."""
+    components = [_Component(root), *(_Component(root, name) for name in names)]
     with tempfile.TemporaryDirectory(prefix="jackalope-") as folder:
-        again, parts = Path(folder) / "dataset", (None, *names)
-        again.mkdir()
+        scratch = Path(folder)
         if progress is None:
-            with ProcessPoolExecutor(len(parts), get_context("spawn")) as pool:
-                waiting = [pool.submit(_component, root, again, name) for name in parts]
-                world, *benchmarks = map(_result, waiting)
+            with ProcessPoolExecutor(len(components), get_context("spawn")) as pool:
+                running = [pool.submit(component.reproduce, scratch) for component in components]
+                results = [_result_of(future) for future in running]
         else:
-            world, *benchmarks = [_component(root, again, name, progress) for name in parts]
-        with suppress(FileNotFoundError):
-            (again.with_name(_APART) / "world").rename(again / "world")
-        cards = Reproduced(True, tuple(_of_cards(root, again)))
-    return {name: _joined(world, made, cards) for name, made in zip(names, benchmarks, strict=True)}
+            results = [component.reproduce(scratch, progress) for component in components]
+        cards = Reproduced(True, tuple(_card_findings(root, components, scratch)))
+    world, *benchmarks = results
+    return {
+        name: _joined(world, benchmark, cards)
+        for name, benchmark in zip(names, benchmarks, strict=True)
+    }
 
 
-def _result(made: Future[Reproduced]) -> Reproduced:
+def _result_of(future: "Future[Reproduced]") -> Reproduced:
     try:
-        return made.result()
+        return future.result()
     except BrokenProcessPool:  # as when memory ran out
         return Reproduced(False, (), "its process ended early")
 
 
-def _component(
-    root: Path, again: Path, name: str | None, progress: Progress = SILENT
-) -> Reproduced:
-    """Make the benchmark `name` of a dataset again, or its world if `name` is None."""
-    if name is None:
-        apart = again.with_name(_APART)
-        return _attempt(lambda: _world(root, apart, progress), root / "world", apart / "world")
-    given, made = (folder / "benchmarks" / name for folder in (root, again))
-    return _attempt(lambda: _benchmark(root, again, name, progress), given, made)
-
-
-def _world(root: Path, again: Path, progress: Progress) -> str | None:
-    """Make the world of `root` again in `again`. Returns None, or the reason why it cannot be made
-    again."""
-    source = Dataset.open(root).world
-    if reason := _other_maker(source.manifest):
-        return reason
-    request = json.loads(json.dumps(source.manifest["request"]))
-    prepared = prepared_by(request, source.scenes.num_rows)
-    size = {name: request[name] for name in ("width", "height")}
-    with WorldWriter(
-        again, {**request, **prepared.request, **size}, lambda *of: _Repacker(source, *of)
-    ) as writer:
-        plan = write_plan(again, prepared.request, prepared.planned)
-        scenes = ShardScenes(plan, request.get("shard"))
-        for record in progress.each(
-            _records(source, scenes, prepared.vocabulary), "scenes again", len(scenes)
-        ):
-            writer.add(record)
-        writer.finish(prepared.text)
-    return None
-
-
-def _benchmark(root: Path, again: Path, name: str, progress: Progress) -> str | None:
-    """Make a benchmark again in `again`, over the given world. Returns as `_world` does."""
-    dataset = Dataset.open(root)
-    source, world = dataset.benchmark(name), dataset.world
-    if "request" not in source.manifest:
-        return "it was not made by `gen`"
-    if reason := _other_maker(source.manifest):
-        return reason
-    holdout = Holdout.from_dict(source.holdout_block())
-    if unknown := check_fits(holdout, parse_vocabulary(world.vocabulary_text, "vocabulary.toml")):
-        raise UserError(
-            f"holdout.json names {', '.join(unknown)}, which the vocabulary does not have"
-        )
-    asked, with_world = source.manifest["request"], source.manifest.get("with_world", False)
-    request = replace(TypeAdapter(Request).validate_python(asked), strict=False)
-    assigned = _assigned(
-        source, root, asked, world.manifest["request"]["holdouts"] if with_world else None
-    )
-    describe(again, world, holdout, name, request, assigned, with_world, progress)
-    return None
-
-
-def _attempt(make: Any, given: Path, made: Path) -> Reproduced:
-    """Run `make` for a component and compare the files. Without success, copies the given component
-    instead."""
-    try:
-        reason = make()
-        if reason is None:
-            _adopt_encoding(given, made)
-            return Reproduced(True, tuple(_differences(given, made)))
-        _stand_in(given, made)
-        return Reproduced(False, (), reason)
-    except _FAILURES as error:
-        said = error.message if isinstance(error, UserError) else repr(error)
-    with suppress(*_FAILURES):
-        _stand_in(given, made)
-    return Reproduced(True, (finding(_FAULT, f"{given.name} cannot be made again: {said}"),))
-
-
-def _adopt_encoding(given: Path, made: Path) -> None:
-    """Replace each new table with the given file if their rows are equal, and update sums and
-    manifest.
-
-    Other versions of pyarrow encode the same rows in other bytes.
-    """
-    sums = read_sums(made)
-    for path in made.glob("*.parquet"):
-        other = given / path.name
-        if (
-            other.exists()
-            and sha256(other) != sha256(path)
-            and next(_rows(other, path), None) is None
-        ):
-            copy_files(given, [path.name], made)
-            sums[path.name] = sha256(path)
-    write_json(
-        made / "manifest.json",
-        {**read_json(made / "manifest.json"), "sums": write_sums(made, sums)},
-    )
-
-
 def _joined(*parts: Reproduced) -> Reproduced:
-    reasons = [part.reason for part in parts if not part.done]
-    findings = tuple(found for part in parts for found in part.findings)
-    return Reproduced(not reasons, findings, "; ".join(dict.fromkeys(reasons)))
+    reasons = dict.fromkeys(part.reason for part in parts if not part.done)
+    findings = tuple(difference for part in parts for difference in part.findings)
+    return Reproduced(not reasons, findings, "; ".join(reasons))
+
+
+@dataclass(frozen=True)
+class _Component:
+    """The world or a benchmark of a dataset."""
+
+    root: Path
+    """The folder of the dataset."""
+    name: str | None = None
+    """Name of the benchmark; None for the world."""
+
+    @property
+    def path(self) -> Path:
+        """The path of its folder within a dataset."""
+        return Path("world") if self.name is None else Path("benchmarks") / self.name
+
+    @property
+    def original(self) -> Path:
+        """The folder that is compared."""
+        return self.root / self.path
+
+    def remade(self, scratch: Path) -> Path:
+        """The folder of the component that is made again. Each component has a dataset of its own
+        in the scratch folder: a world is written into an empty folder only."""
+        return self._scratch_dataset(scratch) / self.path
+
+    def _scratch_dataset(self, scratch: Path) -> Path:
+        return scratch / ("world" if self.name is None else f"benchmark {self.name}")
+
+    def reproduce(self, scratch: Path, progress: Progress = SILENT) -> Reproduced:
+        """Make the component again and compare its files. If it cannot be made again, its remade
+        folder gets copies of its original files, for the cards."""
+        remade = self.remade(scratch)
+        try:
+            reason = self._make(self._scratch_dataset(scratch), progress)
+            if reason is None:
+                _adopt_encodings(self.original, remade)
+                differences = folder_differences(self.original, remade)
+                return Reproduced(True, tuple(finding(FAULT, sentence) for sentence in differences))
+            _copy_original(self.original, remade)
+            return Reproduced(False, (), reason)
+        except _FAILURES as error:
+            message = error.message if isinstance(error, UserError) else repr(error)
+        with suppress(*_FAILURES):
+            _copy_original(self.original, remade)
+        failure = finding(FAULT, f"{self.original.name} cannot be made again: {message}")
+        return Reproduced(True, (failure,))
+
+    def _make(self, target: Path, progress: Progress) -> str | None:
+        """Make the component in the folder `target`. Returns the reason why it cannot be made
+        again, or None if it was."""
+        target.mkdir(parents=True)
+        dataset = Dataset.open(self.root)
+        if self.name is None:
+            return _remake_world(dataset.world, target, progress)
+        return _remake_benchmark(dataset, dataset.benchmark(self.name), target, progress)
 
 
 def _other_maker(manifest: Mapping[str, Any]) -> str | None:
+    """Why a component of this manifest cannot be made again; None if this version made it."""
     version = manifest.get("version")
-    return (
-        None if version == VERSION else f"it was made by version {version}, and this is {VERSION}"
-    )
-
-
-def _stand_in(given: Path, made: Path) -> None:
-    """Copy the small files of a component, so that dependent components can be made."""
-    shutil.rmtree(made, ignore_errors=True)
-    made.mkdir(parents=True)
-    tables = [
-        name for name in read_sums(given) if "/" not in name and file_in(given, name).exists()
-    ]
-    copy_files(given, [*tables, SUMS, "manifest.json"], made)
+    if version == VERSION:
+        return None
+    return f"it was made by version {version}, and this is {VERSION}"
 
 
 # The world
 
 
-def prepared_by(request: Mapping[str, Any], n_scenes: int) -> Prepared:
+def _remake_world(source: World, target: Path, progress: Progress) -> str | None:
+    """Make a world again in the folder `target`. Returns as `_Component._make` does."""
+    reason = _other_maker(source.manifest)
+    if reason is not None:
+        return reason
+    request = json.loads(json.dumps(source.manifest["request"]))
+    prepared = _prepare_recorded(request, source.scenes.num_rows)
+    plan = write_plan(target, prepared.request, prepared.planned)
+    scenes = ShardScenes(plan, request.get("shard"))
+    size = {name: request[name] for name in ("width", "height")}
+    with WorldWriter(target, {**request, **prepared.request, **size}) as writer:
+        records = _render_records(source, scenes, prepared.vocabulary)
+        for record in progress.each(records, "scenes again", len(scenes)):
+            if "tar_bytes" in request:  # the writer packs them; else their digests are enough
+                _copy_scene_files(source, record.get("files", {}), writer.folder)
+            writer.add(record)
+        writer.finish(prepared.vocabulary.text)
+    return None
+
+
+def _prepare_recorded(request: Mapping[str, Any], n_scenes: int) -> Prepared:
     """The job that a world's manifest records, prepared with the recorded vocabulary.
 
     Raises UserError if it asks for many more scenes than the world has, or for an invalid number of
     objects.
     """
-    size = request
-    while "from" in size:  # scenes are placed for the size at which they were first rendered
-        size = size["from"]
-    vocabulary = parse_vocabulary(request["vocabulary"], "world/vocabulary.toml")
-    specs, seeds, opposites = (
-        tuple(request["holdout"]),
-        tuple(request["block_seed"]),
-        request["opposites"],
-    )
-    least, most = request["objects"]
-    scenes = request["scenes_asked"]
-    asked = HoldoutRequest(request["design"], specs, seeds, opposites, scenes)
-    if any(spec.strip().endswith(".json") for spec in specs):
-        holdouts = [Holdout.from_dict(each) for each in request["holdouts"]]
-    else:
-        holdouts = asked.holdouts(vocabulary)
-    parts = asked.parts(holdouts, vocabulary)
-    planned = sum(sum(part.counts.values()) for part in parts if part.counts is not None)
+    prepared = Prepared.from_request(request)
+    # A forged manifest could ask for millions of scenes and keep this process busy for days.
+    n_planned = sum(sum(part.counts.values()) for part in prepared.parts if part.counts is not None)
     _, n_shards = request.get("shard", (1, 1))
-    if planned > 1_000 + 10 * n_scenes * n_shards or not 1 <= least <= most <= MOST_OBJECTS:
+    least, most = prepared.objects
+    is_plausible = n_planned <= 1_000 + 10 * n_scenes * n_shards
+    if not is_plausible or not 1 <= least <= most <= MOST_OBJECTS:
         raise UserError(
-            f"its manifest asks for {planned:,} scenes of {least} to {most} objects, but it has "
+            f"its manifest asks for {n_planned:,} scenes of {least} to {most} objects, but it has "
             f"{n_scenes:,} scenes"
         )
-    job = Job(
-        vocabulary.name,
-        specs,
-        scenes,
-        size["width"],
-        size["height"],
-        request["seed"],
-        seeds,
-        (least, most),
-        request["pairs"],
-        request["exchange"],
-        request["design"],
-        opposites,
-    )
-    return Prepared(job, request["vocabulary"], vocabulary, holdouts, parts, request.get("assets"))
+    return prepared
 
 
-def _records(world: World, scenes: ShardScenes, vocabulary: Vocabulary) -> Iterator[dict[str, Any]]:
-    """A worker's answer for each planned scene, built from its recorded poses. Raises UserError if
-    a row does not match the plan."""
+def _render_records(
+    world: World, scenes: ShardScenes, vocabulary: Vocabulary
+) -> Iterator[dict[str, Any]]:
+    """For each planned scene, what the worker that rendered it answered, by its recorded poses.
+    Raises UserError if a row of the world does not match the plan."""
     rows = (row for batch in world.batches("scenes", SCENES.names) for row in batch.to_pylist())
-    base: Scene | None = None
+    first_of_pair: Scene | None = None
     for planned, row in zip_longest(scenes, rows):
         if planned is None or row is None or planned.scene_id != row["scene_id"]:
-            listed, due = row and row["scene_id"], planned and planned.scene_id
-            raise UserError(f"scenes.parquet has the scene {listed} where the plan has {due}")
+            listed = row and row["scene_id"]
+            expected = planned and planned.scene_id
+            raise UserError(f"scenes.parquet has the scene {listed} where the plan has {expected}")
         if planned.twin_of is None:
-            base = None
+            first_of_pair = None
         if row["scene"] is None:
-            kept = {name: getattr(planned, name) for name in ("scene_id", "cluster_id", "twin_of")}
-            yield {**kept, "failed": row["reason"] or "no reason"}
+            yield {
+                "scene_id": planned.scene_id,
+                "cluster_id": planned.cluster_id,
+                "twin_of": planned.twin_of,
+                "failed": row["reason"] or "no reason",
+            }
             continue
-        scene = _placed(planned, Scene.from_json(row["scene"]), base)
-        base = scene if planned.twin_of is None else base
-        seen = [(each["amodal_box"], each["visible_fraction"]) for each in row["objects"]]
+        scene = _place_as_recorded(planned, Scene.from_json(row["scene"]), first_of_pair)
+        if planned.twin_of is None:
+            first_of_pair = scene
+        boxes = [(listed["amodal_box"], listed["visible_fraction"]) for listed in row["objects"]]
         yield {
-            **scene_row(planned, scene, seen, vocabulary),
+            **scene_row(planned, scene, boxes, vocabulary),
             "files": world.files_of(planned.scene_id),
         }
 
 
-def _placed(planned: Planned, recorded: Scene, base: Scene | None) -> Scene:
-    """The planned content at the recorded poses. A twin is its scene `base` with the exchange
-    applied."""
-    if base is not None and planned.exchange is not None:
-        return exchanged(base, planned.exchange)
-    poses = recorded.objects
-    content = [
+def _place_as_recorded(planned: Planned, recorded: Scene, first_of_pair: Scene | None) -> Scene:
+    """The planned content at the recorded poses.
+
+    A twin is the first scene of its pair with the exchange applied, so its own record must not
+    decide anything. If that scene failed, the twin's record is all that there is of its poses.
+    """
+    if first_of_pair is not None and planned.exchange is not None:
+        return exchanged(first_of_pair, planned.exchange)
+    objects = [
         SceneObject(category, attributes, pose.position, pose.heading)
-        for (category, attributes), pose in zip(planned.objects, poses, strict=True)
+        for (category, attributes), pose in zip(planned.objects, recorded.objects, strict=True)
     ]
     scene = replace(
-        recorded, objects=tuple(content), environment=planned.environment, yaw=planned.yaw
+        recorded, objects=tuple(objects), environment=planned.environment, yaw=planned.yaw
     )
     if planned.twin_of is None or planned.exchange is None:
         return scene
-    shown = exchanged(scene, planned.exchange).objects  # the twin of a scene that failed
-    return replace(
-        scene,
-        objects=tuple(
-            replace(one, heading=pose.heading) for one, pose in zip(shown, poses, strict=True)
-        ),
-    )
+    # `planned.objects` are those before the exchange, the recorded poses those after it.
+    twin_objects = exchanged(scene, planned.exchange).objects
+    posed = [
+        replace(twin_object, heading=pose.heading)
+        for twin_object, pose in zip(twin_objects, recorded.objects, strict=True)
+    ]
+    return replace(scene, objects=tuple(posed))
 
 
-class _Repacker(Packer):
-    """Packs the given files of scenes into tars again, and keeps only the digest of each tar."""
-
-    def __init__(self, source: World, folder: Path, size: int, journal: Journal):
-        super().__init__(folder, size, journal)
-        self._source = source
-
-    def read(self, path: str) -> bytes:
-        return self._source.read(path)
-
-    def _fill(
-        self, tar: str, scene: Mapping[str, Any] | None, rest: Iterator[Mapping[str, Any]]
-    ) -> Mapping[str, Any] | None:
-        following = super()._fill(tar, scene, rest)
-        (self._folder / tar).unlink()
-        return following
+def _copy_scene_files(source: World, paths: Mapping[str, str], folder: Path) -> None:
+    """Write the files of a scene into the folder of the new world."""
+    for path in paths:
+        target = file_in(folder, path)
+        target.parent.mkdir(exist_ok=True)
+        target.write_bytes(source.read(path))
 
 
 # Benchmarks
 
 
-def _assigned(
-    source: Benchmark, root: Path, asked: Mapping[str, Any], holdouts: Sequence[Any] | None
-) -> Mapping[str, Assigned] | None:
-    """The assigned splits of scenes, from the plan or kept from another benchmark; None if none
-    were assigned.
+def _remake_benchmark(
+    dataset: Dataset, source: Benchmark, target: Path, progress: Progress
+) -> str | None:
+    """Make a benchmark again in the folder `target`, over the original world. Returns as
+    `_Component._make` does."""
+    manifest, world = source.manifest, dataset.world
+    if "request" not in manifest:
+        return "it was not made by `gen`"
+    reason = _other_maker(manifest)
+    if reason is not None:
+        return reason
+    holdout = Holdout.from_dict(source.holdout_block())
+    unknown = check_fits(holdout, parse_vocabulary(world.vocabulary_text, "vocabulary.toml"))
+    if unknown:
+        raise UserError(
+            f"holdout.json names {', '.join(unknown)}, which the vocabulary does not have"
+        )
+    request = replace(TypeAdapter(TextRequest).validate_python(manifest["request"]), strict=False)
+    describe_world(
+        target,
+        world,
+        holdout=holdout,
+        name=source.name,
+        request=request,
+        assigned=_assigned_splits(dataset, source),
+        with_world=manifest.get("with_world", False),
+        progress=progress,
+    )
+    return None
 
-    `holdouts`: the world's holdouts, for a benchmark that was made with it. The manifest has a
-    digest of the splits.
-    """
-    if asked.get("splits") is None:
+
+def _assigned_splits(dataset: Dataset, source: Benchmark) -> Mapping[str, Assigned] | None:
+    """The splits for which scenes were made, or that were kept from another benchmark; None if the
+    holdout alone decides the splits. The manifest has a digest of them."""
+    if source.manifest["request"].get("splits") is None:
         return None
-    if holdouts is not None:
-        return StoredPlan(root).assigned()[holdouts.index(source.holdout_block())]
-    return kept_splits(root, source)
+    if source.manifest.get("with_world", False):
+        holdouts = dataset.world.manifest["request"]["holdouts"]
+        part = holdouts.index(source.holdout_block())
+        return StoredPlan(dataset.root).assigned()[part]
+    return read_assigned_splits(dataset.root, source)
 
 
 # Comparing
 
 
-def _of_cards(root: Path, again: Path) -> Iterator[Finding]:
-    """Differences of dataset.json and the cards, over all benchmarks of the dataset."""
-    try:
-        for given in (
-            root / "world",
-            *(path.parent for path in root.glob("benchmarks/[!.]*/manifest.json")),
-        ):
-            made = again / given.relative_to(root)
-            if not (made / "manifest.json").exists():
-                _stand_in(given, made)
-            if (given / FLOOR_FILE).exists():  # not made again, but declared in the card
-                copy_files(given, [FLOOR_FILE], made)
-        write_index(again)
-    except _FAILURES as error:
-        yield finding(_FAULT, f"dataset.json and the cards cannot be made again: {error!r}")
-        return
-    for name in ("dataset.json", "README.md", "croissant.json"):
-        yield from _difference(root / name, again / name)
-
-
-def _differences(given: Path, made: Path) -> Iterator[Finding]:
-    """Files that differ. Scene files are compared by their digests in the sums; the judge checks
-    their bytes."""
-    names = {
-        path.name for folder in (given, made) for path in folder.iterdir() if path.is_file()
-    } - {*ABOUT}
-    for name in sorted(names):
-        yield from _difference(given / name, made / name)
-
-
-def _difference(given: Path, made: Path) -> Iterator[Finding]:
-    where = f"{given.parent.name}/{given.name}"
-    if not given.exists():
-        yield finding(_FAULT, f"{where} is missing")
-        return
-    if not made.exists():
-        yield finding(_FAULT, f"{where} is not among the files that are made again")
-        return
-    try:
-        if sha256(given) == sha256(made):
-            return
-        differ = _rows if given.suffix == ".parquet" else _lines
-        one, other = next(differ(given, made), ("other bytes", "the same content"))
-    except DAMAGE as error:
-        one, other = f"unreadable content ({error})", "a whole file"
-    yield finding(
-        _FAULT, f"{where} has {one[:_MOST_SHOWN]}; made again, it has {other[:_MOST_SHOWN]}"
-    )
-
-
-def _lines(given: Path, made: Path) -> Iterator[tuple[str, str]]:
-    both = [
-        read_bytes(path, _MOST_FILE).decode("utf-8", "replace").splitlines()
-        for path in (given, made)
-    ]
-    for number, (one, other) in enumerate(zip_longest(*both, fillvalue="nothing"), 1):
-        if one != other:
-            yield f"in line {number} '{one.strip()}'", f"'{other.strip()}'"
-
-
-def _rows(given: Path, made: Path) -> Iterator[tuple[str, str]]:
-    """The first value that differs between two tables, with the first column of its row, or a
-    difference of schemas."""
-    schemas = [read_schema(path) for path in (given, made)]
-    if not schemas[0].equals(schemas[1], check_metadata=True):
-        yield "other columns, types or metadata", "those of the format and the request"
-        return
-    one, other = read_table(given), read_table(made)
-    for start in range(0, max(len(one), len(other)), 1_000):
-        parts = [table.slice(start, 1_000) for table in (one, other)]
-        if parts[0].equals(parts[1]):
+def _adopt_encodings(original: Path, remade: Path) -> None:
+    """Replace each new table by the original file if their rows are equal, and update sums and
+    manifest: other versions of pyarrow encode the same rows in other bytes."""
+    sums = read_sums(remade)
+    for path in remade.glob("*.parquet"):
+        other = original / path.name
+        if not other.exists() or sha256(other) == sha256(path):
             continue
-        for row, due in zip_longest(*(part.to_pylist() for part in parts)):
-            if row is None or due is None:
-                yield _row(row), _row(due)
-                return
-            for name in row:
-                if row[name] != due[name]:
-                    yield (
-                        f"{name} {row[name]!r} in the row {next(iter(row.values()))}",
-                        repr(due[name]),
-                    )
-                    return
+        if same_rows(other, path):
+            copy_files(original, [path.name], remade)
+            sums[path.name] = sha256(path)
+    manifest = read_json(remade / "manifest.json")
+    write_json(remade / "manifest.json", {**manifest, "sums": write_sums(remade, sums)})
 
 
-def _row(row: Mapping[str, Any] | None) -> str:
-    return "no more rows" if row is None else f"the row {next(iter(row.values()))}"
+def _copy_original(original: Path, remade: Path) -> None:
+    """Copy the small files of a component in place of the files that could not be made again."""
+    shutil.rmtree(remade, ignore_errors=True)
+    remade.mkdir(parents=True)
+    listed = [name for name in read_sums(original) if "/" not in name]
+    present = [name for name in listed if file_in(original, name).exists()]
+    copy_files(original, [*present, SUMS, "manifest.json"], remade)
+
+
+def _card_findings(
+    root: Path, components: Sequence[_Component], scratch: Path
+) -> Iterator[Finding]:
+    """Differences of dataset.json and the cards, which are about all benchmarks of the dataset."""
+    target = scratch / "dataset"
+    remade = {component.path: component.remade(scratch) for component in components}
+    manifests = root.glob("benchmarks/[!.]*/manifest.json")
+    folders = [root / "world", *(manifest.parent for manifest in manifests)]
+    try:
+        for original in folders:
+            path = original.relative_to(root)
+            own = target / path
+            if (remade.get(path, own) / "manifest.json").exists():
+                own.parent.mkdir(parents=True, exist_ok=True)
+                remade[path].rename(own)
+            else:
+                _copy_original(original, own)
+            if (original / FLOOR_FILE).exists():  # not made again, but declared in the card
+                copy_files(original, [FLOOR_FILE], own)
+        write_index(target)
+    except _FAILURES as error:
+        yield finding(FAULT, f"dataset.json and the cards cannot be made again: {error!r}")
+        return
+    for name in _CARDS:
+        difference = file_difference(root / name, target / name)
+        if difference is not None:
+            yield finding(FAULT, difference)

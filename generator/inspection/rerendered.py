@@ -1,4 +1,9 @@
-"""Renders recorded scenes again and compares images, outputs and boxes with those of the world."""
+"""Renders recorded scenes again and compares images, outputs and boxes with those of the world.
+
+One build of Blender on one kind of processor renders the same bytes. Between machines, images
+differ by noise: so their difference is bounded, and it must not be the same for all images of a
+split, which a model could learn.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +20,7 @@ from skimage.metrics import peak_signal_noise_ratio
 
 from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
-from generator.dataset.outputs import Box, decode
+from generator.dataset.outputs import Box, ObjectBoxes, decode
 from generator.dataset.reader import Dataset
 from generator.judge.certificate import Finding, finding
 from generator.render.farm import Farm
@@ -27,158 +32,197 @@ from generator.scene.planned import Recorded
 LEAST_DECIBELS = 38.0
 """Minimum PSNR between renders of a scene on different machines, in the whole image and in the box
 of every object."""
-_BOX = 1  # pixels by which a recorded box may differ
-_VISIBLE = 0.05  # by which a recorded visible fraction may differ
-_SAME = 0.99  # minimum share of an output's numbers that agree between machines
-_BLOCK = 8
-LARGEST = 12.0
-"""Maximum mean difference of an 8x8 block, 0..255, between renders of a scene on different
-machines."""
-_COMMON = (
-    0.2  # maximum of: correlation of differences within a split minus correlation between splits
-)
-_FEWEST = 4  # minimum number of images for a correlation
-_NEAR = 0.01  # tolerance in metres of depth, or in components of a unit normal
+LARGEST_DIFFERENCE = 12.0
+"""Maximum mean difference of a block of 8x8 pixels, 0..255, between such renders."""
+_BLOCK = 8  # pixels
+_BOX_TOLERANCE = 1
+"""Pixels by which a recorded box may differ."""
+_VISIBLE_TOLERANCE = 0.05
+"""By how much a recorded visible fraction may differ."""
+_EQUAL_SHARE = 0.99
+"""Minimum share of an output's numbers that agree between machines."""
+_VALUE_TOLERANCE = 0.01
+"""Difference of equal numbers: metres of depth, or components of a unit normal."""
+_COMMON_CORRELATION = 0.2
+"""Maximum of: correlation of differences within a split minus correlation between splits."""
+_FEWEST_IMAGES = 4
+"""Minimum number of images for a correlation."""
+
+Splits = tuple[str, ...]
+"""The split of a scene in every benchmark."""
 
 
 @dataclass
-class Compared:
-    """Results of comparing new renders with recorded images.
+class DifferenceSum:
+    """The differences of the images of one split, each scaled to length 1."""
 
-    `identical`: number of byte-identical images. `others`: scenes of the other images; `least`:
-    their minimum PSNR in
-    decibels, in whole images and boxes; `largest`: their maximum mean difference of an 8x8 block,
-    0..255. `marks`: by
-    split, the sum of its images' differences as unit vectors, and their number. `faulty`: scenes
-    with a finding.
-    """
+    total: NDArray[np.float64]
+    """Their sum, [height, width, 3]."""
+    number: int = 0
+    """How many they are."""
 
-    identical: int = 0
-    others: list[str] = field(default_factory=list)
-    least: float = float("inf")
-    largest: float = 0.0
-    marks: dict[Any, tuple[NDArray[np.float64], int]] = field(default_factory=dict)
+
+@dataclass
+class Comparison:
+    """Results of comparing new renders with recorded images."""
+
+    n_identical: int = 0
+    """Number of byte-identical images."""
+    different: list[str] = field(default_factory=list)
+    """Scenes of the other images."""
+    least_decibels: float = float("inf")
+    """Minimum PSNR of these, in whole images and boxes."""
+    largest_difference: float = 0.0
+    """Maximum mean difference of a block of 8x8 pixels of these, 0..255."""
+    by_split: dict[Splits, DifferenceSum] = field(default_factory=dict)
+    """Their differences by split."""
     faulty: set[str] = field(default_factory=set)
+    """Scenes with a finding."""
 
-    def add(self, scene_id: str, split: Any, off: NDArray[np.float64]) -> None:
-        """Add an image that differs. `off`: the new image minus the recorded image, [h, w, 3]."""
-        self.others.append(scene_id)
-        self.largest = max(self.largest, _largest_block(np.abs(off)))
-        if length := float(np.linalg.norm(off)):
-            sums, n = self.marks.get(split, (np.zeros(off.shape), 0))
-            if sums.shape == off.shape:
-                self.marks[split] = sums + off / length, n + 1
+    @property
+    def n_compared(self) -> int:
+        """Number of compared images."""
+        return self.n_identical + len(self.different)
+
+    def add_difference(self, scene_id: str, split: Splits, difference: NDArray[np.float64]) -> None:
+        """Add an image that differs.
+
+        Args:
+            scene_id: Its scene.
+            split: The split of the scene in every benchmark.
+            difference: The new image minus the recorded image, [h, w, 3].
+        """
+        self.different.append(scene_id)
+        largest = _largest_block(np.abs(difference))
+        self.largest_difference = max(self.largest_difference, largest)
+        length = float(np.linalg.norm(difference))
+        if not length:
+            return
+        own = self.by_split.setdefault(split, DifferenceSum(np.zeros(difference.shape)))
+        if own.total.shape == difference.shape:
+            own.total = own.total + difference / length
+            own.number += 1
 
     def findings(self) -> Iterator[Finding]:
         """Findings over all images of a world.
 
-        The same processor type and Blender version render the same bytes: if some images are
-        identical, all must be. Otherwise the images of one split must not differ from their new
-        renders in the same way.
+        If some images are identical, this is the kind of machine that rendered them, and all must
+        be. Otherwise the images of one split must not differ from their new renders in the same
+        way.
         """
-        if self.identical:
-            for scene_id in (each for each in self.others if each not in self.faulty):
-                yield finding(
-                    "not the same render",
-                    f"scene {scene_id}: rendered again, its image has other bytes, while the "
-                    f"images of {self.identical:,} other scenes are identical",
-                )
+        if self.n_identical:
+            for scene_id in self.different:
+                if scene_id not in self.faulty:
+                    yield finding(
+                        "not the same render",
+                        f"scene {scene_id}: rendered again, its image has other bytes, while the "
+                        f"images of {self.n_identical:,} other scenes are identical",
+                    )
             return
-        for split, common in _common(self.marks).items():
-            if common > _COMMON:
+        for split, excess in _excess_correlations(self.by_split).items():
+            if excess > _COMMON_CORRELATION:
                 yield finding(
                     "not the same render",
                     f"images of the split {'/'.join(split)} differ from new renders in the same "
-                    f"way: the mean correlation of their differences is {common:.2f} higher than "
-                    f"with images of other splits, expected at most {_COMMON}",
+                    f"way: the mean correlation of their differences is {excess:.2f} higher than "
+                    f"with images of other splits, expected at most {_COMMON_CORRELATION}",
                 )
 
 
-def _largest_block(off: NDArray[np.float64]) -> float:
+def _largest_block(difference: NDArray[np.float64]) -> float:
     """The largest mean over any block of 8x8 pixels."""
-    return float(ndimage.uniform_filter(off.mean(-1), _BLOCK, mode="constant").max())
+    means = ndimage.uniform_filter(difference.mean(-1), _BLOCK, mode="constant")
+    return float(means.max())
 
 
-def _common(marks: Mapping[Any, tuple[NDArray[np.float64], int]]) -> dict[Any, float]:
+def _excess_correlations(by_split: Mapping[Splits, DifferenceSum]) -> dict[Splits, float]:
     """Mean correlation of differences within a split minus that with other splits, by split with
-    enough images."""
-    found = {}
-    for split, (own, n) in marks.items():
+    enough images.
+
+    With unit vectors u of a split, |sum u|^2 = n + sum of the n (n - 1) products of two different
+    ones; and (sum u) (sum v) is the sum of all products with the vectors v of another split.
+    """
+    excess = {}
+    for split, own in by_split.items():
         others = [
-            (sums, m)
-            for name, (sums, m) in marks.items()
-            if name != split and sums.shape == own.shape
+            other
+            for name, other in by_split.items()
+            if name != split and other.total.shape == own.total.shape
         ]
-        m = sum(count for _, count in others)
-        if n < _FEWEST or m < _FEWEST:
+        n, m = own.number, sum(other.number for other in others)
+        if n < _FEWEST_IMAGES or m < _FEWEST_IMAGES:
             continue
-        within = (float((own * own).sum()) - n) / (n * (n - 1))
-        across = sum(float((own * sums).sum()) for sums, _ in others) / (n * m)
-        found[split] = within - across
-    return found
+        within = (float((own.total * own.total).sum()) - n) / (n * (n - 1))
+        across = sum(float((own.total * other.total).sum()) for other in others) / (n * m)
+        excess[split] = within - across
+    return excess
 
 
-def render_again(
+def compare_renders(
     dataset: Dataset,
     rows: Sequence[Mapping[str, Any]],
     farm: Farm,
-    compared: Compared,
+    comparison: Comparison,
+    *,
     progress: Progress = SILENT,
-    splits: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    splits: Mapping[str, Splits] = MappingProxyType({}),
 ) -> Iterator[Finding]:
     """Render scenes of a world with its manifest's settings, and yield differences from its files
     and records.
 
-    `rows`: rows of scenes.parquet. `compared`: is updated. `splits`: by scene_id, its split in
-    every benchmark. Raises
-    UserError if Blender cannot render here.
+    Args:
+        dataset: The dataset.
+        rows: Rows of scenes.parquet.
+        farm: Where to render.
+        comparison: Is updated.
+        progress: Shows how far it is.
+        splits: By scene_id, its split in every benchmark.
+
+    Raises:
+        UserError: Blender cannot render here.
     """
-    world = dataset.world
-    if fault := _strange_quality(world.manifest["request"]["quality"]):
+    request = dataset.world.manifest["request"]
+    fault = _unknown_quality(request["quality"])
+    if fault:
         yield finding("not rendered again", fault)
         return
-    work = prepare_rerender(dataset, Changes(_device(world.manifest["request"])))
-    by_id = {row["scene_id"]: row for row in rows}
-    jobs = [Recorded(scene_id, row["scene"], row["cluster_id"]) for scene_id, row in by_id.items()]
+    work = prepare_rerender(dataset, Changes(_available_device(request)))
+    row_of = {row["scene_id"]: row for row in rows}
+    jobs = [Recorded(scene_id, row["scene"], row["cluster_id"]) for scene_id, row in row_of.items()]
     with TemporaryDirectory() as name, progress.track("rendering again", len(jobs)) as advance:
         folder = Path(name)
-        quality = {
-            key: value
-            for key, value in world.manifest["request"]["quality"].items()
-            if key != "name"
-        }
+        quality = {key: value for key, value in request["quality"].items() if key != "name"}
         setup = worker_setup(work.request, folder) | {
-            "vocabulary": world.vocabulary_text,
+            "vocabulary": dataset.world.vocabulary_text,
             "quality": {**quality, "microseconds": 0.0},
         }
         for answer in farm.render(jobs, len(jobs), setup, work.timeout):
             advance()
-            made = answer.get("scene", answer)
-            if "failed" in made:
-                yield finding("not rendered again", f"scene {made['scene_id']}: {made['failed']}")
+            render = answer.get("scene", answer)
+            scene_id = render["scene_id"]
+            if "failed" in render:
+                yield finding("not rendered again", f"scene {scene_id}: {render['failed']}")
                 continue
-            row = by_id[made["scene_id"]]
-            yield from _box_faults(row, made)
-            for path in made["files"]:
-                split = splits.get(made["scene_id"], ())
-                yield from _file_faults(
-                    dataset, path, folder / path, made["objects"], compared, split
-                )
-                (folder / path).unlink()
-    yield from compared.findings()
+            yield from _box_findings(row_of[scene_id], render)
+            for path in render["files"]:
+                new = _NewFile(path, folder / path, render["objects"], splits.get(scene_id, ()))
+                yield from _file_findings(dataset, new, comparison)
+                new.file.unlink()
+    yield from comparison.findings()
 
 
-def _strange_quality(recorded: Mapping[str, Any]) -> str | None:
+def _unknown_quality(recorded: Mapping[str, Any]) -> str | None:
     """An error message if a recorded quality is not a declared quality, else None: it might ask for
     endless samples."""
     declared = qualities().get(recorded["name"])
-    settings = {} if declared is None else declared.model_dump(exclude={"microseconds"})
-    if {"name": recorded["name"], **settings} != recorded or declared is None:
-        return f"the manifest records the quality {recorded}, which this version does not declare"
-    return None
+    if declared is not None:
+        settings = declared.model_dump(exclude={"microseconds"})
+        if {"name": recorded["name"], **settings} == recorded:
+            return None
+    return f"the manifest records the quality {recorded}, which this version does not declare"
 
 
-def _device(request: Mapping[str, Any]) -> str:
+def _available_device(request: Mapping[str, Any]) -> str:
     """The recorded kind of device if it is available, else the kind that `auto` finds."""
     try:
         return find_device(request["device"])
@@ -186,108 +230,152 @@ def _device(request: Mapping[str, Any]) -> str:
         return find_device("auto")
 
 
-def _box_faults(row: Mapping[str, Any], made: Mapping[str, Any]) -> Iterator[Finding]:
-    for i, (listed, seen) in enumerate(zip(row["objects"], made["objects"], strict=True)):
-        if not near(listed["amodal_box"], seen["amodal_box"]):
+def _box_findings(row: Mapping[str, Any], render: Mapping[str, Any]) -> Iterator[Finding]:
+    """Recorded boxes and visible fractions that differ from those of a new render."""
+    for i, (listed, new) in enumerate(zip(row["objects"], render["objects"], strict=True)):
+        where = f"scene {row['scene_id']}: object {i}"
+        if not near(listed["amodal_box"], new["amodal_box"]):
             yield finding(
                 "wrong box",
-                f"scene {row['scene_id']}: object {i} has the box {tuple(listed['amodal_box'])}, "
-                f"rendered again {tuple(seen['amodal_box'])}",
+                f"{where} has the box {tuple(listed['amodal_box'])}, rendered again "
+                f"{tuple(new['amodal_box'])}",
             )
-        share = seen["visible_fraction"]
-        if not abs(listed["visible_fraction"] - share) <= _VISIBLE:
+        listed_share, new_share = listed["visible_fraction"], new["visible_fraction"]
+        # Negated, so that NaN is a finding too.
+        if not abs(listed_share - new_share) <= _VISIBLE_TOLERANCE:
             yield finding(
                 "wrong box",
-                f"scene {row['scene_id']}: object {i} has the visible fraction "
-                f"{listed['visible_fraction']:.2f}, rendered again {share:.2f}",
+                f"{where} has the visible fraction {listed_share:.2f}, rendered again "
+                f"{new_share:.2f}",
             )
 
 
 def near(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Whether two boxes differ by at most 1 pixel per coordinate."""
-    return len(one) == len(other) and all(
-        abs(a - b) <= _BOX for a, b in zip(one, other, strict=True)
-    )
+    """Whether two boxes differ by at most 1 pixel per coordinate.
+
+    >>> near((0, 0, 5, 5), (1, 0, 5, 4)), near((0, 0, 5, 5), (2, 0, 5, 5)), near((), (0, 0, 5, 5))
+    (True, False, False)
+    """
+    if len(one) != len(other):
+        return False
+    return all(abs(a - b) <= _BOX_TOLERANCE for a, b in zip(one, other, strict=True))
 
 
-def _file_faults(
-    dataset: Dataset,
-    path: str,
-    again: Path,
-    objects: Sequence[Mapping[str, Any]],
-    compared: Compared,
-    split: Any,
-) -> Iterator[Finding]:
+@dataclass(frozen=True)
+class _NewFile:
+    """A file of a new render."""
+
+    path: str
+    """Its path within a world, such as images/000017.png."""
+    file: Path
+    """The file itself."""
+    objects: Sequence[Mapping[str, Any]]
+    """The objects of its scene, as the worker measured them."""
+    split: Splits
+    """The split of its scene in every benchmark."""
+
+
+def _file_findings(dataset: Dataset, new: _NewFile, comparison: Comparison) -> Iterator[Finding]:
+    """Differences between a file of a scene and the same file of a new render."""
+    folder, scene_id = new.path.split("/")[0], Path(new.path).stem
+    is_image = folder == "images"
     try:
-        recorded = dataset.world.read(path)
+        recorded = dataset.world.read(new.path)
+        recorded_image = dataset.world.image(scene_id) if is_image else None
     except UserError as error:
         yield finding("damaged file", error.message)
         return
-    folder, scene_id = path.split("/")[0], Path(path).stem
-    if recorded == again.read_bytes():
-        compared.identical += folder == "images"
-    elif folder == "images":
-        listed = dataset.world.image(scene_id)
-        with Image.open(again) as image:
-            whole, worst = decibels(listed, image, [each["amodal_box"] for each in objects])
-            off = np.asarray(image.convert("RGB"), float) - np.asarray(listed.convert("RGB"), float)
-        compared.add(scene_id, split, off)
-        compared.least = min(compared.least, whole, worst)
-        if (block := _largest_block(np.abs(off))) > LARGEST:
-            compared.faulty.add(scene_id)
-            yield finding(
-                "not the same render",
-                f"scene {scene_id}: rendered again, a block of 8x8 pixels of its image differs by "
-                f"{block:.1f} of 255, expected at most {LARGEST:.0f}",
-            )
-        elif min(whole, worst) < LEAST_DECIBELS:
-            compared.faulty.add(scene_id)
-            yield finding(
-                "not the same render",
-                f"scene {scene_id}: rendered again, its image has {whole:.1f} dB as a whole and "
-                f"{worst:.1f} dB in the box of an object, expected {LEAST_DECIBELS:.0f} or more",
-            )
-    elif not same_output(folder, recorded, again.read_bytes()):
+    data = new.file.read_bytes()
+    if recorded == data:
+        comparison.n_identical += is_image
+    elif recorded_image is not None:
+        yield from _image_findings(scene_id, recorded_image, new, comparison)
+    elif not same_output(folder, recorded, data):
         yield finding(
             "not the same render", f"scene {scene_id}: rendered again, its output {folder} differs"
         )
 
 
+def _image_findings(
+    scene_id: str, recorded: Image.Image, new: _NewFile, comparison: Comparison
+) -> Iterator[Finding]:
+    """An image that differs from its new render more than renders of two machines do."""
+    boxes = [measured["amodal_box"] for measured in new.objects]
+    with Image.open(new.file) as image:
+        if image.size != recorded.size:
+            comparison.different.append(scene_id)
+            comparison.faulty.add(scene_id)
+            yield finding(
+                "not the same render",
+                f"scene {scene_id}: rendered again, its image has {image.width}x{image.height} "
+                f"pixels, not {recorded.width}x{recorded.height}",
+            )
+            return
+        whole, worst_box = decibels(recorded, image, boxes)
+        difference = _pixels(image) - _pixels(recorded)
+    comparison.add_difference(scene_id, new.split, difference)
+    comparison.least_decibels = min(comparison.least_decibels, whole, worst_box)
+    block = _largest_block(np.abs(difference))
+    if block > LARGEST_DIFFERENCE:
+        comparison.faulty.add(scene_id)
+        yield finding(
+            "not the same render",
+            f"scene {scene_id}: rendered again, a block of 8x8 pixels of its image differs by "
+            f"{block:.1f} of 255, expected at most {LARGEST_DIFFERENCE:.0f}",
+        )
+    elif min(whole, worst_box) < LEAST_DECIBELS:
+        comparison.faulty.add(scene_id)
+        yield finding(
+            "not the same render",
+            f"scene {scene_id}: rendered again, its image has {whole:.1f} dB as a whole and "
+            f"{worst_box:.1f} dB in the box of an object, expected {LEAST_DECIBELS:.0f} or more",
+        )
+
+
+def _pixels(image: Image.Image) -> NDArray[np.float64]:
+    return np.asarray(image.convert("RGB"), float)
+
+
 def decibels(one: Image.Image, other: Image.Image, boxes: Sequence[Box]) -> tuple[float, float]:
-    """PSNR of two images: of the whole image, and the minimum over the boxes. Infinite if equal, 0
-    if sizes differ."""
-    a, b = (np.asarray(image.convert("RGB")) for image in (one, other))
-    if a.shape != b.shape:
+    """PSNR of two images of one size: of the whole image, and the minimum over the boxes. Infinite
+    if equal, 0 if their sizes differ."""
+    first, second = (np.asarray(image.convert("RGB")) for image in (one, other))
+    if first.shape != second.shape:
         return 0.0, 0.0
-    parts = [
-        (slice(top, bottom), slice(left, right))
-        for left, top, right, bottom in boxes
-        if left < right and top < bottom
-    ]
-    return _psnr(a, b), min((_psnr(a[part], b[part]) for part in parts), default=float("inf"))
+    worst_box = float("inf")
+    for left, top, right, bottom in boxes:
+        if left < right and top < bottom:
+            box = slice(top, bottom), slice(left, right)
+            worst_box = min(worst_box, _psnr(first[box], second[box]))
+    return _psnr(first, second), worst_box
 
 
 def _psnr(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> float:
-    return (
-        float("inf")
-        if (one == other).all()
-        else float(peak_signal_noise_ratio(one, other, data_range=255))
-    )
+    if (one == other).all():
+        return float("inf")
+    return float(peak_signal_noise_ratio(one, other, data_range=255))
 
 
 def same_output(name: str, one: bytes, other: bytes) -> bool:
     """Whether two files of an output (generator.dataset.outputs) agree up to rounding differences
     of processors."""
     try:
-        a, b = decode(name, one), decode(name, other)
+        first, second = decode(name, one), decode(name, other)
         if name == "boxes":
-            return len(a) == len(b) and all(
-                near(x.amodal_box, y.amodal_box)
-                and near(x.visible_box or (), y.visible_box or ())
-                and abs(x.visible_fraction - y.visible_fraction) <= _VISIBLE
-                and (x.index, x.category) == (y.index, y.category)
-                for x, y in zip(a, b, strict=True)
-            )
-        return a.shape == b.shape and bool(np.isclose(a, b, rtol=0, atol=_NEAR).mean() >= _SAME)
+            return len(first) == len(second) and all(map(_same_boxes, first, second))
+        if first.shape != second.shape:
+            return False
+        is_close = np.isclose(first, second, rtol=0, atol=_VALUE_TOLERANCE)
+        return bool(is_close.mean() >= _EQUAL_SHARE)
     except (OSError, ValueError, KeyError, TypeError):
         return False
+
+
+def _same_boxes(one: ObjectBoxes, other: ObjectBoxes) -> bool:
+    """Whether the boxes of an object agree."""
+    return (
+        (one.index, one.category) == (other.index, other.category)
+        and near(one.amodal_box, other.amodal_box)
+        and near(one.visible_box or (), other.visible_box or ())
+        and abs(one.visible_fraction - other.visible_fraction) <= _VISIBLE_TOLERANCE
+    )

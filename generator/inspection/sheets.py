@@ -2,49 +2,66 @@
 objects."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any
 
 from PIL import Image, ImageDraw, ImageFont
 
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import draft_of
 from generator.base.streams import Stream
-from generator.dataset.reader import Benchmark, Dataset, World
+from generator.dataset.reader import Benchmark, Dataset
 from generator.holdout.class_lists import ClassRule
-from generator.holdout.holdout import Binding, Holdout
 from generator.holdout.membership import SPLITS, UNSEEN_ATOMS
-from generator.vocabulary.schema import Vocabulary, parse_vocabulary
+from generator.inspection.combinations import (
+    THUMBNAIL_SIDE,
+    CombinationGrid,
+    combination_grid,
+    relation_grids,
+)
 
-_CELL, _GAP, _LINE, _HEAD = 280, 10, 20, 30
-_Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
+Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
+
+# Of a contact sheet, pixels.
+_IMAGE_WIDTH, _GAP, _LINE, _HEADING = 280, 10, 20, 30
 _INK, _FAINT, _PAPER = (20, 20, 20), (110, 110, 110), (255, 255, 255)
 
 
 def draw_preview(
-    root: Path, benchmark: str | None, splits: tuple[str, ...], number: int, seed: int, out: Path
+    root: Path,
+    benchmark_name: str | None,
+    splits: tuple[str, ...],
+    number: int,
+    seed: int,
+    out: Path,
 ) -> Path:
-    """Draw `number` images of each split, chosen by seed, with a true caption and the foil beneath;
-    returns `out`.
+    """Draw images of each split, each with a true caption and the foil beneath.
 
-    Raises UserError when there is no such dataset, benchmark or split.
+    Args:
+        root: The folder of the dataset.
+        benchmark_name: The benchmark; None for the only one, or the one made with the world.
+        splits: The splits to draw; all if empty.
+        number: How many images of each.
+        seed: Chooses them.
+        out: The PNG file.
+
+    Returns:
+        `out`.
+
+    Raises:
+        UserError: There is no such dataset, benchmark or split.
     """
     dataset = Dataset.open(root)
-    chosen = dataset.benchmark(benchmark)
-    rows = [
-        (
-            split,
-            [
-                (dataset.world.image(scene), [caption, f"not: {foil}" if foil else ""])
-                for scene, caption, foil in _examples(chosen, scenes)
-            ],
-        )
-        for split, scenes in scenes_of(chosen, splits, number, seed).items()
-    ]
-    return save_sheet(contact_sheet(rows, _CELL, chosen.name), out)
+    benchmark = dataset.benchmark(benchmark_name)
+    groups: list[Group] = []
+    for split, scenes in scenes_of(benchmark, splits, number, seed).items():
+        images = []
+        for scene_id, caption, foil in _example_texts(benchmark, scenes):
+            texts = [caption, f"not: {foil}" if foil else ""]
+            images.append((dataset.world.image(scene_id), texts))
+        groups.append((split, images))
+    return save_sheet(contact_sheet(groups, _IMAGE_WIDTH, benchmark.name), out)
 
 
 def save_sheet(sheet: Image.Image, out: Path) -> Path:
@@ -58,125 +75,145 @@ def save_sheet(sheet: Image.Image, out: Path) -> Path:
 def scenes_of(
     benchmark: Benchmark, splits: tuple[str, ...], number: int | None, seed: int
 ) -> dict[str, list[str]]:
-    """Scene ids by split: `number` per split, chosen by `seed`; None for all. Empty `splits` means
-    every split.
+    """Scene ids by split.
 
-    Raises UserError when the benchmark has no scene of a split.
+    Args:
+        benchmark: The benchmark.
+        splits: The splits; all that have scenes if empty.
+        number: How many scenes of each split; None for all.
+        seed: Chooses them.
+
+    Raises:
+        UserError: The benchmark has no scene of a split.
     """
-    pairs = zip(
-        benchmark.splits["scene_id"].to_pylist(), benchmark.splits["split"].to_pylist(), strict=True
-    )
-    of = [(scene, split) for scene, split in pairs if split is not None]
-    numbers = benchmark.manifest["scenes"]
-    known = dict.fromkeys((*SPLITS, UNSEEN_ATOMS, *ClassRule.splits, *numbers))
-    there = [split for split in known if numbers.get(split)]
+    n_scenes = benchmark.manifest["scenes"]
+    in_order = dict.fromkeys((*SPLITS, UNSEEN_ATOMS, *ClassRule.splits, *n_scenes))
+    present = [split for split in in_order if n_scenes.get(split)]
     for split in splits:
-        if split not in there:
+        if split not in present:
             raise UserError(
-                f"{benchmark.name} has no scene of a split '{split}'; {did_you_mean(split, there)}"
+                f"{benchmark.name} has no scene of a split '{split}'; "
+                f"{did_you_mean(split, present)}"
             )
-    found = {split: [scene for scene, its in of if its == split] for split in splits or there}
+    scenes: dict[str, list[str]] = {split: [] for split in splits or present}
+    ids, split_of = (benchmark.splits[name].to_pylist() for name in ("scene_id", "split"))
+    for scene_id, split in zip(ids, split_of, strict=True):
+        if split in scenes:
+            scenes[split].append(scene_id)
     if number is None:
-        return found
+        return scenes
     return {
-        split: Stream("preview", seed, split).sample(scenes, number)
-        for split, scenes in found.items()
+        split: Stream("preview", seed, split).sample(own, number) for split, own in scenes.items()
     }
 
 
-def _examples(benchmark: Benchmark, scenes: Sequence[str]) -> list[tuple[str, str, str]]:
+def _example_texts(benchmark: Benchmark, scenes: Sequence[str]) -> list[tuple[str, str, str]]:
     """(scene_id, true caption, foil) of each scene; a missing text is empty."""
-    wanted = set(scenes)
-    texts: dict[str, dict[str, str]] = {scene: {"c": "", "n": ""} for scene in scenes}
+    texts: dict[str, dict[str, str]] = {scene_id: {"c": "", "n": ""} for scene_id in scenes}
     columns = (benchmark.candidates[name].to_pylist() for name in ("scene_id", "text_id", "slot"))
-    rows = [row for row in zip(*columns, strict=True) if row[0] in wanted]
-    held = benchmark.holdout or {}
-    if held.get("triples") and not held.get("bindings"):
-        relations = dict(
-            zip(
-                *(benchmark.texts[name].to_pylist() for name in ("text_id", "n_relations")),
-                strict=True,
-            )
-        )
-        rows.sort(
-            key=lambda row: not relations[row[1]]
-        )  # texts with relations first: triples are held out
-    for scene, text_id, slot in rows:
-        if slot in texts[scene]:
-            texts[scene][slot] = texts[scene][slot] or benchmark.text_of[text_id]
-    return [(scene, texts[scene]["c"], texts[scene]["n"]) for scene in scenes]
+    rows = [row for row in zip(*columns, strict=True) if row[0] in texts]
+    holdout = benchmark.holdout or {}
+    if holdout.get("triples") and not holdout.get("bindings"):
+        # Only relations are held out, so texts with relations are the telling ones.
+        ids, numbers = (benchmark.texts[name].to_pylist() for name in ("text_id", "n_relations"))
+        n_relations = dict(zip(ids, numbers, strict=True))
+        rows.sort(key=lambda row: not n_relations[row[1]])
+    for scene_id, text_id, slot in rows:
+        own = texts[scene_id]
+        if slot in own and not own[slot]:
+            own[slot] = benchmark.text_of[text_id]
+    return [(scene_id, texts[scene_id]["c"], texts[scene_id]["n"]) for scene_id in scenes]
 
 
-_Group = tuple[str, Sequence[tuple[Image.Image, Sequence[str]]]]
+Group = tuple[str, Sequence[tuple[Image.Image, Sequence[str]]]]
 """A heading, and images with the texts beneath each."""
 
+_BLANK = Image.new("RGB", (1, 1), _PAPER)
 
-def contact_sheet(rows: Sequence[_Group], width: int, title: str) -> Image.Image:
+
+def contact_sheet(groups: Sequence[Group], width: int, title: str) -> Image.Image:
     """Draw groups of images, each with a heading; beneath each image are its texts, all but the
-    first in faint ink.
+    first in faint ink. Groups share a row if there is room.
 
-    `width`: width of an image, pixels; smaller images are enlarged by an integer factor. All images
-    have the same shape
-    and number of texts. Groups share a row if there is room.
+    Args:
+        groups: The groups. All images have the same shape and number of texts.
+        width: Width of an image, pixels; smaller images are enlarged by an integer factor, so that
+            their pixels stay sharp.
+        title: Stands beside the first heading.
     """
     bold = ImageFont.load_default(20)
-    sample, _ = rows[0][1][0]
-    times = width // sample.width or width / sample.width
-    shown = (round(times * sample.width), round(times * sample.height))
-    columns = max(len(images) for _, images in rows)
-    strips: list[list[_Group]] = []
-    free = 0
-    for i, (heading, images) in enumerate(rows):
-        heading = f"{heading}  ({title})" if i == 0 else heading
-        needed = max(len(images), math.ceil(bold.getlength(heading) / (shown[0] + _GAP)))
-        if needed > free:
-            strips.append([])
-            free = columns
-        strips[-1].append((heading, [*images, *[(_BLANK, [])] * (needed - len(images))]))
-        free -= needed
-    drawn = [_strip(groups, shown, _GAP + columns * (shown[0] + _GAP), bold) for groups in strips]
-    sheet = Image.new("RGB", (drawn[0].width, _GAP + sum(strip.height for strip in drawn)), _PAPER)
+    _, first_images = groups[0]
+    first_image, _ = first_images[0]
+    factor = width // first_image.width or width / first_image.width
+    size = (round(factor * first_image.width), round(factor * first_image.height))
+    n_columns = max(len(images) for _, images in groups)
+
+    # A group takes the columns of its images, or of its heading if that is longer.
+    rows: list[list[Group]] = []
+    n_free = 0
+    for number, (heading, images) in enumerate(groups):
+        if number == 0:
+            heading = f"{heading}  ({title})"
+        n_of_heading = math.ceil(bold.getlength(heading) / (size[0] + _GAP))
+        n_needed = max(len(images), n_of_heading)
+        if n_needed > n_free:
+            rows.append([])
+            n_free = n_columns
+        blanks: list[tuple[Image.Image, Sequence[str]]] = [(_BLANK, [])] * (n_needed - len(images))
+        rows[-1].append((heading, [*images, *blanks]))
+        n_free -= n_needed
+
+    strips = [_draw_row(row, size, _GAP + n_columns * (size[0] + _GAP), bold) for row in rows]
+    height = _GAP + sum(strip.height for strip in strips)
+    sheet = Image.new("RGB", (strips[0].width, height), _PAPER)
     top = _GAP
-    for strip in drawn:
+    for strip in strips:
         sheet.paste(strip, (0, top))
         top += strip.height
     return sheet
 
 
-_BLANK = Image.new("RGB", (1, 1), _PAPER)
-
-
-def _strip(
-    groups: Sequence[_Group], shown: tuple[int, int], width: int, bold: _Font
+def _draw_row(
+    groups: Sequence[Group], size: tuple[int, int], width: int, bold: Font
 ) -> Image.Image:
-    """Draw a row of a contact sheet. `shown`: width and height of an image in it, pixels."""
+    """Draw a row of a contact sheet.
+
+    Args:
+        groups: Its groups.
+        size: Width and height of an image in it, pixels.
+        width: Width of the row, pixels.
+        bold: The font of headings.
+    """
     font = ImageFont.load_default(14)
-    captions = [
-        [[_wrapped(text, font, shown[0]) for text in texts] for _, texts in images]
+    wrapped = [
+        [[_wrap(text, font, size[0]) for text in texts] for _, texts in images]
         for _, images in groups
     ]
-    deepest = [
-        max(len(lines) for lines in each)
-        for each in zip_longest(*chain.from_iterable(captions), fillvalue=())
+    # The n-th texts of all images begin at one height, below the longest of the texts before.
+    n_lines = [
+        max(len(lines) for lines in nth_texts)
+        for nth_texts in zip_longest(*chain.from_iterable(wrapped), fillvalue=())
     ]
-    strip = Image.new("RGB", (width, _HEAD + shown[1] + sum(deepest) * _LINE + _GAP), _PAPER)
-    pen, left = ImageDraw.Draw(strip), _GAP
-    for (heading, images), texts in zip(groups, captions, strict=True):
+    strip = Image.new("RGB", (width, _HEADING + size[1] + sum(n_lines) * _LINE + _GAP), _PAPER)
+    pen = ImageDraw.Draw(strip)
+    left = _GAP
+    for (heading, images), texts_of_images in zip(groups, wrapped, strict=True):
         pen.text((left, 0), heading, _INK, bold)
-        for (image, _), paragraphs in zip(images, texts, strict=True):
-            smaller = image.width > shown[0]
-            how = Image.Resampling.LANCZOS if smaller else Image.Resampling.NEAREST
-            strip.paste(image.resize(shown, how), (left, _HEAD))
-            top = _HEAD + shown[1] + 2
-            for k, lines in enumerate(paragraphs):
-                for at, line in enumerate(lines):
-                    pen.text((left, top + at * _LINE), line, _FAINT if k else _INK, font)
-                top += deepest[k] * _LINE
-            left += shown[0] + _GAP
+        for (image, _), texts in zip(images, texts_of_images, strict=True):
+            is_smaller = image.width > size[0]
+            filter_ = Image.Resampling.LANCZOS if is_smaller else Image.Resampling.NEAREST
+            strip.paste(image.resize(size, filter_), (left, _HEADING))
+            top = _HEADING + size[1] + 2
+            for n, lines in enumerate(texts):
+                ink = _INK if n == 0 else _FAINT
+                for line_number, line in enumerate(lines):
+                    pen.text((left, top + line_number * _LINE), line, ink, font)
+                top += n_lines[n] * _LINE
+            left += size[0] + _GAP
     return strip
 
 
-def _wrapped(text: str, font: _Font, width: int) -> list[str]:
+def _wrap(text: str, font: Font, width: int) -> list[str]:
     """Break a text into lines of at most `width` pixels; a longer word is not broken."""
     lines = [""]
     for word in text.split():
@@ -188,178 +225,82 @@ def _wrapped(text: str, font: _Font, width: int) -> list[str]:
     return [line for line in lines if line]
 
 
-def _fitted(line: str, font: _Font, width: int) -> str:
+def _shorten(line: str, font: Font, width: int) -> str:
+    """Cut a line to `width` pixels, with an ellipsis at its end."""
     while font.getlength(line) > width:
         line = line.removesuffix("…")[:-1] + "…"
     return line
 
 
-_TILE, _TILE_GAP, _FRAME, _GRID_HEAD, _MARGIN = 112, 8, 4, 26, 0.12
-_GRID_FAINT, _HELD_OUT = (205, 205, 205), (230, 90, 0)
+# Of a grid, pixels.
+_CELL_GAP, _FRAME, _GRID_HEADING, _HATCHING = 8, 4, 26, 12
+_HATCHING_INK, _HELD_OUT_INK = (205, 205, 205), (230, 90, 0)
 
 
-@dataclass(frozen=True)
-class Shown:
-    """An object in an image: its box (left, top, right, bottom) and its visible area, pixels."""
-
-    scene_id: str
-    box: tuple[int, int, int, int]
-    size: float
-
-
-@dataclass(frozen=True)
-class _GridTable:
-    """One table of a grid."""
-
-    title: str
-    row_names: Sequence[str]
-    column_names: Sequence[str]
-    clearest: Mapping[tuple[str, str], Shown]
-    """Where each combination (row, column) is seen best; a combination that no image shows is
-    missing."""
-    held_out: Collection[tuple[str, str]]
-    """The combinations to frame."""
-
-
-def draw_grid(root: Path, benchmark: str | None, out: Path) -> Path:
+def draw_grid(root: Path, benchmark_name: str | None, out: Path) -> Path:
     """Draw every value of the held-out kind on every object into the PNG file `out`; returns `out`.
 
     Each combination is cut out of the image that shows it largest. Held-out combinations are
-    framed; combinations that no image shows are hatched. If only relations are held out, the grid
-    has a table for each of them: first object × second object. Raises UserError when there is no
-    such dataset or benchmark.
+    framed; combinations that no image shows are hatched. If only relations are held out, the
+    sheet has a grid of first object × second object for each of them.
+
+    Args:
+        root: The folder of the dataset.
+        benchmark_name: The benchmark; None for the holdout that all share.
+        out: The PNG file.
+
+    Raises:
+        UserError: There is no such dataset or benchmark.
     """
     dataset = Dataset.open(root)
-    holdout = Holdout.from_dict(dataset.block(benchmark))
-    vocabulary = parse_vocabulary(dataset.world.vocabulary_text, "vocabulary.toml")
-    if holdout.triples and not holdout.bindings:
-        tables = _relation_tables(dataset.world, holdout, vocabulary)
+    holdout_data = dataset.block(benchmark_name)
+    if holdout_data["triples"] and not holdout_data["bindings"]:
+        grids = relation_grids(dataset.world, holdout_data)
     else:
-        tables = [_binding_table(dataset.world, holdout, vocabulary)]
-    drawn = [_draw_table(dataset.world, table) for table in tables]
-    sheet = Image.new(
-        "RGB", (max(table.width for table in drawn), sum(table.height for table in drawn)), _PAPER
-    )
+        grids = [combination_grid(dataset.world, holdout_data)]
+    tables = [_draw_grid_table(grid) for grid in grids]
+    size = (max(table.width for table in tables), sum(table.height for table in tables))
+    sheet = Image.new("RGB", size, _PAPER)
     top = 0
-    for table in drawn:
+    for table in tables:
         sheet.paste(table, (0, top))
         top += table.height
     return save_sheet(sheet, out)
 
 
-def _binding_table(world: World, holdout: Holdout, vocabulary: Vocabulary) -> _GridTable:
-    values, objects = vocabulary.values(holdout.kind), list(vocabulary.objects)
-    held_out = {
-        (value, category)
-        for value in values
-        for category in objects
-        if holdout.holds_out(value, category) or holdout.absent(value, category)
-    }
-    title = f"{holdout.kind} x {holdout.category}, framed: held out"
-    return _GridTable(title, values, objects, clearest(world, holdout.kind), held_out)
-
-
-def _relation_tables(world: World, holdout: Holdout, vocabulary: Vocabulary) -> list[_GridTable]:
-    """A table for each held-out relation. It has the objects that any held-out triple names."""
-    named = {category for first, _, second in holdout.triples for category in (first, second)}
-    objects = [category for category in vocabulary.objects if category in named]
-    tables = []
-    for relation in dict.fromkeys(relation for _, relation, _ in holdout.triples):
-        phrase = vocabulary.relations[relation].phrase
-        held_out = {(first, second) for first, of, second in holdout.triples if of == relation}
-        title = f"row {phrase} column, framed: held out"
-        tables.append(
-            _GridTable(title, objects, objects, clearest_pairs(world, relation), held_out)
-        )
-    return tables
-
-
-def _draw_table(world: World, table: _GridTable) -> Image.Image:
+def _draw_grid_table(grid: CombinationGrid) -> Image.Image:
+    """A grid with its title, and the names of its rows and columns."""
     font, bold = ImageFont.load_default(14), ImageFont.load_default(20)
-    side = max(round(font.getlength(name)) for name in table.row_names) + 2 * _TILE_GAP
-    step = _TILE + _TILE_GAP
-    top_of_tiles = 2 * _GRID_HEAD + _TILE_GAP
-    width = max(
-        side + len(table.column_names) * step, round(bold.getlength(table.title)) + 2 * _TILE_GAP
-    )
-    sheet = Image.new("RGB", (width, top_of_tiles + len(table.row_names) * step), _PAPER)
+    label_width = max(round(font.getlength(value)) for value in grid.rows) + 2 * _CELL_GAP
+    step = THUMBNAIL_SIDE + _CELL_GAP
+    first_row = 2 * _GRID_HEADING + _CELL_GAP
+    size = (label_width + len(grid.categories) * step, first_row + len(grid.rows) * step)
+    sheet = Image.new("RGB", size, _PAPER)
     pen = ImageDraw.Draw(sheet)
-    pen.text((_TILE_GAP, 4), table.title, _INK, bold)
-    for j, column in enumerate(table.column_names):
-        middle = side + j * step + _TILE / 2
-        name = _fitted(column, font, _TILE)
-        pen.text((middle, 2 * _GRID_HEAD), name, _INK, font, anchor="ms")
-    for i, row in enumerate(table.row_names):
-        top = top_of_tiles + i * step
-        pen.text((side - _TILE_GAP, top + _TILE / 2), row, _INK, font, anchor="rm")
-        for j, column in enumerate(table.column_names):
-            left = side + j * step
-            best = table.clearest.get((row, column))
-            sheet.paste(cut_out(world, best) if best else _hatched(), (left, top))
-            if (row, column) in table.held_out:
-                right, bottom = left + _TILE + _FRAME - 1, top + _TILE + _FRAME - 1
-                edge = (left - _FRAME, top - _FRAME, right, bottom)
-                pen.rectangle(edge, outline=_HELD_OUT, width=_FRAME)
+
+    pen.text((_CELL_GAP, 4), f"{grid.title}, framed: held out", _INK, bold)
+    for column, category in enumerate(grid.categories):
+        middle = label_width + column * step + THUMBNAIL_SIDE / 2
+        name = _shorten(category, font, THUMBNAIL_SIDE)
+        pen.text((middle, 2 * _GRID_HEADING), name, _INK, font, anchor="ms")
+    for row, (value, combinations) in enumerate(grid.rows.items()):
+        top = first_row + row * step
+        label_place = (label_width - _CELL_GAP, top + THUMBNAIL_SIDE / 2)
+        pen.text(label_place, value, _INK, font, anchor="rm")
+        for column, combination in enumerate(combinations):
+            left = label_width + column * step
+            sheet.paste(combination.thumbnail or _hatched_cell(), (left, top))
+            if combination.is_held_out:
+                right, bottom = left + THUMBNAIL_SIDE - 1, top + THUMBNAIL_SIDE - 1
+                frame = (left - _FRAME, top - _FRAME, right + _FRAME, bottom + _FRAME)
+                pen.rectangle(frame, outline=_HELD_OUT_INK, width=_FRAME)
     return sheet
 
 
-def clearest_pairs(world: World, relation: str) -> dict[tuple[str, str], Shown]:
-    """For each pair of categories, the image where the first stands in the relation to the second
-    and both are largest; the box is around both."""
-    best: dict[tuple[str, str], Shown] = {}
-    for batch in world.batches("scenes", ("scene_id", "status", "objects", "relations")):
-        for row in batch.to_pylist():
-            if row["status"] != "ok":
-                continue
-            for fact in row["relations"]:
-                if fact["relation"] != relation:
-                    continue
-                first, second = row["objects"][fact["subject"]], row["objects"][fact["object"]]
-                size = min(_visible_area(first), _visible_area(second))
-                pair = (first["category"], second["category"])
-                if pair not in best or size > best[pair].size:
-                    boxes = (first["amodal_box"], second["amodal_box"])
-                    left, top = (min(box[k] for box in boxes) for k in (0, 1))
-                    right, bottom = (max(box[k] for box in boxes) for k in (2, 3))
-                    best[pair] = Shown(row["scene_id"], (left, top, right, bottom), size)
-    return best
-
-
-def _visible_area(obj: Mapping[str, Any]) -> float:
-    """Pixels of an object's box, times its visible share."""
-    left, top, right, bottom = obj["amodal_box"]
-    return float((right - left) * (bottom - top) * obj["visible_fraction"])
-
-
-def clearest(world: World, kind: str) -> dict[Binding, Shown]:
-    """For each combination, the object with the largest visible area; on ties, the object of the
-    first scene."""
-    best: dict[Binding, Shown] = {}
-    for batch in world.batches("scenes", ("scene_id", "status", "objects")):
-        for row in batch.to_pylist():
-            for thing in row["objects"] if row["status"] == "ok" else ():
-                binding = (dict(thing["attributes"])[kind], thing["category"])
-                left, top, right, bottom = thing["amodal_box"]
-                size = _visible_area(thing)
-                if binding not in best or size > best[binding].size:
-                    best[binding] = Shown(row["scene_id"], (left, top, right, bottom), size)
-    return best
-
-
-def cut_out(world: World, shown: Shown) -> Image.Image:
-    """The square around an object, with a margin."""
-    image = world.image(shown.scene_id)
-    left, top, right, bottom = shown.box
-    side = min(max(right - left, bottom - top) * (1 + 2 * _MARGIN), *image.size)
-    x = min(max((left + right - side) / 2, 0), image.width - side)
-    y = min(max((top + bottom - side) / 2, 0), image.height - side)
-    return image.resize((_TILE, _TILE), Image.Resampling.LANCZOS, (x, y, x + side, y + side))
-
-
-def _hatched() -> Image.Image:
-    cell = Image.new("RGB", (_TILE, _TILE), _PAPER)
+def _hatched_cell() -> Image.Image:
+    cell = Image.new("RGB", (THUMBNAIL_SIDE, THUMBNAIL_SIDE), _PAPER)
     pen = ImageDraw.Draw(cell)
-    for x in range(-_TILE, _TILE, 12):
-        pen.line((x, _TILE, x + _TILE, 0), _GRID_FAINT, 2)
-    pen.rectangle((0, 0, _TILE - 1, _TILE - 1), outline=_GRID_FAINT)
+    for x in range(-THUMBNAIL_SIDE, THUMBNAIL_SIDE, _HATCHING):
+        pen.line((x, THUMBNAIL_SIDE, x + THUMBNAIL_SIDE, 0), _HATCHING_INK, 2)
+    pen.rectangle((0, 0, THUMBNAIL_SIDE - 1, THUMBNAIL_SIDE - 1), outline=_HATCHING_INK)
     return cell

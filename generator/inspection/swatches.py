@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from generator.assets.sets import panorama_file
 from generator.base.errors import UserError
-from generator.inspection.sheets import contact_sheet, save_sheet
+from generator.inspection.sheets import Group, contact_sheet, save_sheet
 from generator.render.farm import Farm, default_workers
 from generator.render.settings import read_quality
 from generator.scene.planned import Recorded
@@ -22,7 +22,8 @@ from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocab
 from generator.vocabulary.tables import ObjectSpec
 
 _SIDE, _COLUMNS = 128, 12
-_Row = tuple[str, list[tuple[str, Scene]]]
+"""Width of a swatch in pixels, and swatches in a row."""
+Row = tuple[str, list[tuple[str, Scene]]]
 """A heading and the swatches beneath it, each a label and a scene."""
 
 
@@ -33,17 +34,19 @@ def draw_swatches(family: str, out: Path, workers: int) -> Path:
     environment, the other kinds in the first. Raises UserError when there is no such family, or
     when Blender cannot render it.
     """
-    whole = parse_vocabulary(vocabulary_text(family), family)
-    sheets = []
-    for i, kind in enumerate(whole.paints or (whole.tested,)):
-        vocabulary = whole.painted_with(kind)
-        rows = list(_rows(vocabulary, vocabulary.tested, everything=i == 0))
-        sheets += _with_images(rows, vocabulary, workers)
-    return save_sheet(contact_sheet(sheets, _SIDE, whole.name), out)
+    vocabulary = parse_vocabulary(vocabulary_text(family), family)
+    groups: list[Group] = []
+    for n, kind in enumerate(vocabulary.paints or (vocabulary.tested,)):
+        painted = vocabulary.painted_with(kind)
+        # The kinds that all paints share are shown once.
+        rows = list(_rows(painted, painted.tested, everything=n == 0))
+        groups += _with_images(rows, painted, workers)
+    return save_sheet(contact_sheet(groups, _SIDE, vocabulary.name), out)
 
 
-_WIDE, _MARGIN, _EVERY = 1440, 24, 15  # pixels, pixels, degrees
-_BRIGHTNESS = 0.4  # of the median, before the tone curve that keeps windows from being white
+_PANORAMA_WIDTH, _ANGLES_HEIGHT = 1440, 24  # pixels
+_DEGREES_APART = 15
+_MEDIAN_BRIGHTNESS = 0.4  # before the tone curve that keeps windows from being white
 
 
 def draw_panorama(name: str, out: Path) -> Path:
@@ -56,13 +59,19 @@ def draw_panorama(name: str, out: Path) -> Path:
 
     with OpenEXR.File(str(panorama_file(name))) as file:
         light = np.clip(np.asarray(file.channels()["RGB"].pixels, np.float64), 0, None)
-    bright = light * _BRIGHTNESS / max(float(np.median(light)), 1e-6)
-    shown = Image.fromarray((255 * (bright / (1 + bright)) ** (1 / 2.2)).astype(np.uint8))
-    sheet = Image.new("RGB", (_WIDE, _WIDE // 2 + _MARGIN), "white")
-    sheet.paste(shown.resize((_WIDE, _WIDE // 2), Image.Resampling.BICUBIC), (0, _MARGIN))
+
+    # Reinhard's tone curve x / (1 + x), then the gamma of a screen.
+    exposed = light * _MEDIAN_BRIGHTNESS / max(float(np.median(light)), 1e-6)
+    toned = (exposed / (1 + exposed)) ** (1 / 2.2)
+    panorama = Image.fromarray((255 * toned).astype(np.uint8))
+
+    size = (_PANORAMA_WIDTH, _PANORAMA_WIDTH // 2)
+    sheet = Image.new("RGB", (size[0], size[1] + _ANGLES_HEIGHT), "white")
+    sheet.paste(panorama.resize(size, Image.Resampling.BICUBIC), (0, _ANGLES_HEIGHT))
     pen = ImageDraw.Draw(sheet)
-    for angle in range(0, 360, _EVERY):
-        pen.text((angle * _WIDE / 360, 2), f"|{angle}", "black", ImageFont.load_default(14))
+    font = ImageFont.load_default(14)
+    for angle in range(0, 360, _DEGREES_APART):
+        pen.text((angle * size[0] / 360, 2), f"|{angle}", "black", font)
     return save_sheet(sheet, out)
 
 
@@ -76,42 +85,40 @@ def draw_meshes(names: Sequence[str], assets: str, out: Path) -> Path:
     Raises UserError if the set has no such mesh, or if Blender cannot render it.
     """
     family = read_vocabulary("clevr")
-    meshes = {f"mesh {name}": ObjectSpec(mesh=f"{assets}/{name}", shows="side") for name in names}
-    vocabulary = family.model_copy(update={"objects": {**family.objects, **meshes}})
-    usual, place = (
-        {kind: vocabulary.values(kind)[0] for kind in vocabulary.attributes},
-        next(iter(family.environments)),
-    )
-    rows = []
-    for name, key in zip(names, meshes, strict=True):
-        scene = single_scene(vocabulary, key, usual, place)
-        (thing,) = scene.objects
-        turns = [
-            replace(thing, heading=thing.heading + math.tau * view / len(_VIEWS))
-            for view in range(len(_VIEWS))
-        ]
-        views = [replace(scene, objects=(each,)) for each in turns]
-        rows.append((name, list(zip(_VIEWS, views, strict=True))))
-    return save_sheet(
-        contact_sheet(_with_images(rows, vocabulary, default_workers()), _SIDE, assets), out
-    )
+    specs = {f"mesh {name}": ObjectSpec(mesh=f"{assets}/{name}", shows="side") for name in names}
+    vocabulary = family.model_copy(update={"objects": {**family.objects, **specs}})
+    usual = {kind: vocabulary.values(kind)[0] for kind in vocabulary.attributes}
+    environment = next(iter(family.environments))
+    rows: list[Row] = []
+    for name, category in zip(names, specs, strict=True):
+        scene = single_scene(vocabulary, category, usual, environment)
+        (scene_object,) = scene.objects
+        swatches = []
+        for n, label in enumerate(_VIEWS):
+            heading = scene_object.heading + math.tau * n / len(_VIEWS)
+            turned = replace(scene_object, heading=heading)
+            swatches.append((label, replace(scene, objects=(turned,))))
+        rows.append((name, swatches))
+    groups = _with_images(rows, vocabulary, default_workers())
+    return save_sheet(contact_sheet(groups, _SIDE, assets), out)
 
 
-def _rows(vocabulary: Vocabulary, tested: str, everything: bool) -> Iterator[_Row]:
+def _rows(vocabulary: Vocabulary, tested: str, everything: bool) -> Iterator[Row]:
     """The rows of a family: the tested kind and all textures; with `everything` also the other
     kinds and objects."""
     usual = {kind: vocabulary.values(kind)[0] for kind in vocabulary.attributes}
     model = "sphere" if "sphere" in vocabulary.objects else next(iter(vocabulary.objects))
     first, *others = vocabulary.environments
     for kind in vocabulary.attributes:
-        for place in [first, *others] if kind == tested else [first] if everything else []:
-            heading = (
-                f"{kind}, {vocabulary.environments[place].phrase}"
-                if kind == tested and others
-                else kind
-            )
+        environments = [first] if everything else []
+        if kind == tested:  # it must be legible in every environment
+            environments = [first, *others]
+        for environment in environments:
+            heading = kind
+            if kind == tested and others:
+                heading = f"{kind}, {vocabulary.environments[environment].phrase}"
             swatches = [
-                (value, single_scene(vocabulary, model, {**usual, kind: value}, place))
+                (value, single_scene(vocabulary, model, {**usual, kind: value}, environment))
                 for value in vocabulary.values(kind)
             ]
             yield heading, swatches
@@ -130,18 +137,16 @@ def _rows(vocabulary: Vocabulary, tested: str, everything: bool) -> Iterator[_Ro
         yield vocabulary.category, objects
 
 
-def _with_images(
-    rows: list[_Row], vocabulary: Vocabulary, workers: int
-) -> list[tuple[str, list[tuple[Image.Image, list[str]]]]]:
+def _with_images(rows: list[Row], vocabulary: Vocabulary, workers: int) -> list[Group]:
     """The rows with rendered images in place of scenes, wrapped after twelve."""
-    images = rendered(
-        [scene for _, swatches in rows for _, scene in swatches], vocabulary, workers, _SIDE
-    )
-    found = []
+    scenes = [scene for _, swatches in rows for _, scene in swatches]
+    images = rendered(scenes, vocabulary, workers, _SIDE)
+    groups: list[Group] = []
     for heading, swatches in rows:
-        shown = [(image, [label]) for (label, _), image in zip(swatches, images, strict=False)]
-        found += [(heading, shown[at : at + _COLUMNS]) for at in range(0, len(shown), _COLUMNS)]
-    return found
+        own = [(image, [label]) for (label, _), image in zip(swatches, images, strict=False)]
+        for start in range(0, len(own), _COLUMNS):
+            groups.append((heading, own[start : start + _COLUMNS]))
+    return groups
 
 
 _ROOM = 1.45  # half the width of a close view, in radii of the largest object
@@ -158,30 +163,31 @@ def single_scene(
     """A scene of one object at the origin, at the middle of its headings; camera and lamps without
     jitter.
 
-    `close`: zoom in until the largest object would fill the view; otherwise use the family's
-    camera. `sector`: index of
-    the sector of a photographed place; the camera looks at its middle.
+    Args:
+        vocabulary: The vocabulary of the family.
+        name: The category of the object.
+        attributes: Its values by kind.
+        environment: Name of the environment.
+        close: Zoom in until the largest object would fill the view; otherwise use the family's
+            camera.
+        sector: Index of the sector of a photographed place; the camera looks at its middle.
     """
-    spec, size = vocabulary.camera, max(vocabulary.radii)
-    camera = Camera(spec.position, spec.target, spec.lens, spec.sensor)
+    view, place = vocabulary.camera, vocabulary.environments[environment]
+    camera = Camera(view.position, view.target, view.lens, view.sensor)
     if close:
-        target = (0.0, 0.0, 0.85 * size)
-        lens = spec.sensor * math.dist(spec.position, target) / (2 * _ROOM * size)
-        camera = Camera(spec.position, target, lens, spec.sensor)
+        radius = max(vocabulary.radii)
+        target = (0.0, 0.0, 0.85 * radius)
+        # A lens of focal length f shows a width of sensor x distance / f.
+        lens = view.sensor * math.dist(view.position, target) / (2 * _ROOM * radius)
+        camera = Camera(view.position, target, lens, view.sensor)
     lamps = {
-        name: Lamp(lamp.type, lamp.energy, lamp.size, lamp.color, lamp.position)
-        for name, lamp in {**vocabulary.lamps, **vocabulary.environments[environment].lamps}.items()
+        lamp_name: Lamp(lamp.type, lamp.energy, lamp.size, lamp.color, lamp.position)
+        for lamp_name, lamp in {**vocabulary.lamps, **place.lamps}.items()
     }
-    heading = vocabulary.facing(name, spec.position)
-    photo = vocabulary.environments[environment].photo
-    yaw = sum(photo.sectors[sector]) / 2 % 360 if photo else 0.0
-    return Scene(
-        (SceneObject(name, dict(attributes), (0.0, 0.0, 0.0), heading),),
-        camera,
-        lamps,
-        environment,
-        yaw,
-    )
+    heading = vocabulary.facing(name, view.position)
+    scene_object = SceneObject(name, dict(attributes), (0.0, 0.0, 0.0), heading)
+    yaw = sum(place.photo.sectors[sector]) / 2 % 360 if place.photo else 0.0
+    return Scene((scene_object,), camera, lamps, environment, yaw)
 
 
 def rendered(

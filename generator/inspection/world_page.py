@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -16,212 +16,225 @@ from generator.base.errors import visible
 from generator.base.files import write_text
 from generator.base.pages import as_json, coded, data_url, page_environment, thumbnails
 from generator.dataset.reader import Benchmark, Dataset, World
-from generator.holdout.holdout import Holdout
-from generator.inspection.sheets import clearest, cut_out, scenes_of
+from generator.inspection.combinations import THUMBNAIL_SIDE, Combination, combination_grid
+from generator.inspection.sheets import scenes_of
 from generator.scene.scene import Scene
-from generator.vocabulary.schema import parse_vocabulary
 
-_MASK_SIDE = 192
-_MASK_COLORS = [
-    0,
-    0,
-    0,
-    230,
-    159,
-    0,
-    86,
-    180,
-    233,
-    0,
-    158,
-    115,
-    240,
-    228,
-    66,
-    0,
-    114,
-    178,
-    213,
-    94,
-    0,
-    204,
-    121,
-    167,
-]
-"""Okabe and Ito's palette, which colour-blind people can tell apart; it repeats for further
+_MASK_SIDE = 192  # pixels
+_MASK_COLORS = (
+    (0, 0, 0),  # no object; it is drawn transparent
+    (230, 159, 0),
+    (86, 180, 233),
+    (0, 158, 115),
+    (240, 228, 66),
+    (0, 114, 178),
+    (213, 94, 0),
+    (204, 121, 167),
+)
+"""Okabe and Ito's palette, which colour-blind people can distinguish; it repeats for further
 objects."""
+
+
+class _ListedText(NamedTuple):
+    """A text that the benchmark lists about a shown scene; sorts by scene, true texts first."""
+
+    scene: int
+    """Index of the scene on the page."""
+    is_false: int
+    """1 if it is false of the scene, else 0."""
+    text_id: str
+    protocol: str
+    """The protocol that asks it."""
 
 
 def write_world_page(
     root: Path,
-    benchmark: str | None,
+    benchmark_name: str | None,
     splits: tuple[str, ...],
     number: int | None,
     seed: int,
     out: Path,
 ) -> Path:
-    """Write the self-contained page `out`; returns `out`.
+    """Write a self-contained page that shows images of a dataset.
 
-    `splits`: the splits to show; all if empty. `number`: how many images per split, chosen by
-    `seed`; None for all.
-    Raises UserError when there is no such dataset, benchmark or split.
+    Args:
+        root: The folder of the dataset.
+        benchmark_name: The benchmark; None for the only one, or the one made with the world.
+        splits: The splits to show; all if empty.
+        number: How many images of each split; None for all.
+        seed: Chooses them.
+        out: The HTML file.
+
+    Returns:
+        `out`.
+
+    Raises:
+        UserError: There is no such dataset, benchmark or split.
     """
     dataset = Dataset.open(root)
-    chosen = dataset.benchmark(benchmark)
-    shown = [
-        (scene, split)
-        for split, scenes in scenes_of(chosen, splits, number, seed).items()
-        for scene in scenes
-    ]
-    data = _items(
-        dataset.world, chosen, [scene for scene, _ in shown], [split for _, split in shown]
-    )
-    page = page_environment("generator", "inspection/assets").get_template("world.html.jinja")
+    benchmark = dataset.benchmark(benchmark_name)
+    scenes, split_of = [], []
+    for split, own_scenes in scenes_of(benchmark, splits, number, seed).items():
+        scenes += own_scenes
+        split_of += [split] * len(own_scenes)
+    counts = ", ".join(f"{split} {n:,}" for split, n in Counter(split_of).items())
     request = dataset.world.manifest["request"]
+    page = page_environment("generator", "inspection/assets").get_template("world.html.jinja")
     html = page.render(
-        title=f"{root.resolve().name}: {chosen.name}",
-        finding=_finding(chosen, len(shown)),
+        title=f"{root.resolve().name}: {benchmark.name}",
+        finding=_describe_holdout(benchmark, len(scenes)),
         facts=[
             f"family {request['family']}",
             f"{request['width']} × {request['height']} pixels, "
             f"quality {request['quality']['name']}",
-            ", ".join(
-                f"{split} {n:,}" for split, n in Counter(split for _, split in shown).items()
-            ),
+            counts,
         ],
-        items_data=as_json([data]),
-        **_block(dataset.world, chosen),
+        items_data=as_json([_gallery_data(dataset.world, benchmark, scenes, split_of)]),
+        **_grid_variables(dataset.world, benchmark),
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     write_text(out, html)
     return out
 
 
-def _finding(benchmark: Benchmark, images: int) -> str:
+def _describe_holdout(benchmark: Benchmark, n_images: int) -> str:
+    """The sentence at the top of the page."""
     holdout = benchmark.holdout or {}
     kind, category = holdout.get("kind", "value"), holdout.get("category", "object")
-    counts = {
-        f"combinations of {kind} and {category}": len(holdout.get("bindings", ())),
-        "relations between two objects": len(holdout.get("triples", ())),
-    }
-    said = " and ".join(f"{n} {what}" for what, n in counts.items() if n)
-    return f"{images:,} images; training shows none of {said}." if said else f"{images:,} images."
+    parts = []
+    n_bindings, n_triples = len(holdout.get("bindings", ())), len(holdout.get("triples", ()))
+    if n_bindings:
+        parts.append(f"{n_bindings} combinations of {kind} and {category}")
+    if n_triples:
+        parts.append(f"{n_triples} relations between two objects")
+    if not parts:
+        return f"{n_images:,} images."
+    return f"{n_images:,} images; training shows none of {' and '.join(parts)}."
 
 
-def _block(world: World, benchmark: Benchmark) -> dict[str, Any]:
+def _grid_variables(world: World, benchmark: Benchmark) -> dict[str, Any]:
     """Template variables of the table of values × objects; empty if no bindings are held out."""
     if not (benchmark.holdout and benchmark.holdout.get("bindings")):
         return {}
-    holdout = Holdout.from_dict(benchmark.holdout)
-    vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
-    best = clearest(world, holdout.kind)
-
-    def cell(value: str, thing: str) -> dict[str, Any]:
-        found = best.get((value, thing))
-        held_out = holdout.holds_out(value, thing) or holdout.absent(value, thing)
-        return {
-            "image": data_url(cut_out(world, found), 112) if found else None,
-            "held_out": held_out,
-            "binding": f"{value}:{thing}",
-            "said": f"{value} {thing}, held out" if held_out else f"{value} {thing}",
-        }
-
-    objects = list(vocabulary.objects)
+    grid = combination_grid(world, benchmark.holdout)
     rows = [
-        (value, [cell(value, thing) for thing in objects])
-        for value in vocabulary.values(holdout.kind)
+        (value, [_cell_variables(combination) for combination in combinations])
+        for value, combinations in grid.rows.items()
     ]
-    return {"rows": rows, "objects": objects, "kind": holdout.kind, "category": holdout.category}
+    return {
+        "rows": rows,
+        "objects": grid.categories,
+        "kind": grid.kind,
+        "category": grid.category_word,
+    }
 
 
-def _items(
-    world: World, benchmark: Benchmark, scenes: Sequence[str], splits: Sequence[str]
+def _cell_variables(combination: Combination) -> dict[str, Any]:
+    words = f"{combination.value} {combination.category}"
+    if combination.is_held_out:
+        words += ", held out"
+    thumbnail = combination.thumbnail
+    return {
+        "image": None if thumbnail is None else data_url(thumbnail, THUMBNAIL_SIDE),
+        "held_out": combination.is_held_out,
+        "binding": f"{combination.value}:{combination.category}",
+        "said": words,
+    }
+
+
+def _gallery_data(
+    world: World, benchmark: Benchmark, scenes: Sequence[str], split_of: Sequence[str]
 ) -> dict[str, Any]:
     """The data of the images for the gallery (generator.base.pages): an item without runs for each
     image."""
-    wanted = {scene: i for i, scene in enumerate(scenes)}
-    rows = {row["scene_id"]: row for row in world.scenes.to_pylist() if row["scene_id"] in wanted}
-    objects = [rows[scene]["objects"] for scene in scenes]
+    index_of = {scene_id: i for i, scene_id in enumerate(scenes)}
+    rows = {row["scene_id"]: row for row in world.scenes.to_pylist() if row["scene_id"] in index_of}
+    objects = [rows[scene_id]["objects"] for scene_id in scenes]
     kind = (benchmark.holdout or {}).get("kind", "color")
-    shows = [
-        ";".join(f"{dict(thing['attributes']).get(kind)}:{thing['category']}" for thing in of)
-        for of in objects
+    bindings = []
+    for own_objects in objects:
+        pairs = [
+            f"{dict(listed['attributes']).get(kind)}:{listed['category']}" for listed in own_objects
+        ]
+        bindings.append(";".join(pairs))
+    environments = [Scene.from_json(rows[scene_id]["scene"]).environment for scene_id in scenes]
+
+    listed = _listed_texts(benchmark, index_of)
+    # The texts of image i are those from starts[i] to starts[i + 1].
+    starts = np.searchsorted([text.scene for text, _ in listed], np.arange(len(scenes) + 1))
+    number_of: dict[str, int] = {}
+    numbers = [
+        number_of.setdefault(benchmark.text_of[text.text_id], len(number_of)) for text, _ in listed
     ]
-    texts: dict[str, int] = {}
-    said = _said(benchmark, wanted)
-    places = [Scene.from_json(rows[scene]["scene"]).environment for scene in scenes]
+    boxes = [
+        [_box_data(listed, rows[scene_id]) for listed in own_objects]
+        for scene_id, own_objects in zip(scenes, objects, strict=True)
+    ]
+    masks = None
+    if "masks" in world.outputs:
+        masks = [_mask_url(world.mask(scene_id)) for scene_id in scenes]
     return {
         "benchmark": benchmark.name,
         "id": list(scenes),
         "labels": {
-            "split": coded(splits),
-            "place": coded(places),
-            "number of objects": coded(str(len(of)) for of in objects),
+            "split": coded(split_of),
+            "place": coded(environments),
+            "number of objects": coded(str(len(own_objects)) for own_objects in objects),
         },
-        "bindings": coded(shows),
+        "bindings": coded(bindings),
         "candidates": {
-            "start": np.searchsorted([row[0] for row in said], np.arange(len(scenes) + 1)).tolist(),
-            "scene": [scene for scene, *_ in said],
-            "text": [
-                texts.setdefault(benchmark.text_of[text], len(texts)) for _, _, text, _ in said
-            ],
-            "truth": [1 - false for _, false, _, _ in said],
-            "kind": coded(what for *_, what in said),
+            "start": starts.tolist(),
+            "scene": [text.scene for text, _ in listed],
+            "text": numbers,
+            "truth": [1 - text.is_false for text, _ in listed],
+            "kind": coded(protocols for _, protocols in listed),
         },
         "scenes": list(scenes),
         "runs": [],
-        "texts": [visible(text) for text in texts],
+        "texts": [visible(text) for text in number_of],
         "images": thumbnails(world.image, scenes),
-        "boxes": [
-            [_box(thing, rows[scene]) for thing in of]
-            for scene, of in zip(scenes, objects, strict=True)
-        ],
-        "masks": [_mask(world.mask(scene)) for scene in scenes]
-        if "masks" in world.outputs
-        else None,
+        "boxes": boxes,
+        "masks": masks,
         "folder": "",
     }
 
 
-def _said(benchmark: Benchmark, wanted: dict[str, int]) -> list[tuple[int, int, str, str]]:
-    """(scene index, whether the text is false of it, text_id, protocols that ask it), by scene,
-    true texts first."""
-    protocols = dict(
-        zip(*(benchmark.items[name].to_pylist() for name in ("item_id", "protocol")), strict=True)
-    )
-    columns = (
-        benchmark.candidates[name].to_pylist()
-        for name in ("scene_id", "truth", "text_id", "item_id")
-    )
-    found = sorted(
-        (wanted[scene], int(not truth), text, protocols[item])
-        for scene, truth, text, item in zip(*columns, strict=True)
-        if scene in wanted
-    )
-    return [
-        (*key, ", ".join(dict.fromkeys(protocol for *_, protocol in rows)))
-        for key, rows in groupby(found, key=lambda row: row[:3])
+def _listed_texts(benchmark: Benchmark, index_of: dict[str, int]) -> list[tuple[_ListedText, str]]:
+    """Each text that is listed about a shown scene, with the protocols that ask it."""
+    ids, protocols = (benchmark.items[name].to_pylist() for name in ("item_id", "protocol"))
+    protocol_of = dict(zip(ids, protocols, strict=True))
+    columns = ("scene_id", "truth", "text_id", "item_id")
+    rows = zip(*(benchmark.candidates[name].to_pylist() for name in columns), strict=True)
+    listed = [
+        _ListedText(index_of[scene_id], int(not truth), text_id, protocol_of[item_id])
+        for scene_id, truth, text_id, item_id in rows
+        if scene_id in index_of
     ]
+    texts = []
+    for _, group in groupby(sorted(listed), key=lambda text: text[:3]):
+        same_texts = list(group)
+        names = dict.fromkeys(text.protocol for text in same_texts)
+        texts.append((same_texts[0], ", ".join(names)))
+    return texts
 
 
-def _box(thing: dict[str, Any], row: dict[str, Any]) -> list[Any]:
+def _box_data(scene_object: dict[str, Any], row: dict[str, Any]) -> list[Any]:
     """The name of an object, and its box as shares of the image's width and height: left, top,
     width, height."""
-    left, top, right, bottom = thing["amodal_box"]
-    name = " ".join([*dict(thing["attributes"]).values(), thing["category"]])
-    corner = [left / row["width"], top / row["height"]]
-    size = [(right - left) / row["width"], (bottom - top) / row["height"]]
-    return [
-        f"{name}, {100 * thing['visible_fraction']:.0f}% visible",
-        *(round(x, 4) for x in (*corner, *size)),
-    ]
+    left, top, right, bottom = scene_object["amodal_box"]
+    name = " ".join([*dict(scene_object["attributes"]).values(), scene_object["category"]])
+    width, height = row["width"], row["height"]
+    shares = (left / width, top / height, (right - left) / width, (bottom - top) / height)
+    visible_percent = f"{100 * scene_object['visible_fraction']:.0f}% visible"
+    return [f"{name}, {visible_percent}", *(round(share, 4) for share in shares)]
 
 
-def _mask(mask: np.ndarray) -> str:
+def _mask_url(mask: np.ndarray) -> str:
     """A mask as a PNG data URL: a colour for each object, transparent elsewhere."""
-    colors = len(_MASK_COLORS) // 3 - 1
-    image = Image.fromarray(np.where(mask, (mask - 1) % colors + 1, 0).astype(np.uint8), "P")
-    image.putpalette(_MASK_COLORS)
+    n_colors = len(_MASK_COLORS) - 1
+    colors = np.where(mask, (mask - 1) % n_colors + 1, 0).astype(np.uint8)
+    image = Image.fromarray(colors, "P")
+    image.putpalette([channel for color in _MASK_COLORS for channel in color])
     image.thumbnail((_MASK_SIDE, _MASK_SIDE), Image.Resampling.NEAREST)
     buffer = io.BytesIO()
     image.save(buffer, "PNG", transparency=0, optimize=True)

@@ -1,6 +1,6 @@
 """A judged benchmark: its tables, the meaning of its texts, and the truth of its candidates."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from generator.judge.columns import labels, row_numbers, values
 from generator.judge.decide import decide
-from generator.judge.files import labels, places
 from generator.judge.geometry import SceneGeometry
-from generator.judge.held_out import HeldOut, Named
+from generator.judge.held_out import HeldOut, HeldOutCounts
 from generator.judge.lexicon import Lexicon, UnreadableError
 from generator.judge.meaning import Meaning
 from generator.judge.text_reader import read_text
@@ -21,22 +21,33 @@ BATCH = 2000  # rows between two updates of the progress
 TRAIN = "train"
 """The protocol whose items are training data, and the split of their scenes."""
 TRUE, FALSE, UNDECIDED, UNREADABLE = 1, 0, -1, -2
+"""Verdicts on a candidate."""
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """The columns of candidates.parquet as arrays of one length.
-
-    `item`, `text`: int64, rows of the items and texts tables. `scene`: int64, index into
-    `scene_ids`. Each is -1 if
-    there is no such row. `truth`: bool. `slot`: strings.
-    """
+    """The columns of candidates.parquet as arrays of one length."""
 
     item: np.ndarray
+    """int64: row of the items table; -1 if there is no such item."""
     scene: np.ndarray
+    """int64: index into `Benchmark.scene_ids`; -1 if there is no such scene."""
     text: np.ndarray
+    """int64: row of the texts table; -1 if there is no such text."""
     truth: np.ndarray
+    """bool: whether the text is listed as true of the scene."""
     slot: np.ndarray
+    """Strings: the role of the text in its item, such as c (caption) or n (negative)."""
+
+    @cached_property
+    def with_text(self) -> np.ndarray:
+        """int64: the rows whose item and text exist."""
+        return np.flatnonzero((self.item >= 0) & (self.text >= 0))
+
+    @cached_property
+    def complete(self) -> np.ndarray:
+        """int64: the rows whose item, scene and text exist."""
+        return np.flatnonzero((self.item >= 0) & (self.scene >= 0) & (self.text >= 0))
 
 
 @dataclass
@@ -47,30 +58,44 @@ class Benchmark:
     """
 
     world: World
-    tables: dict[str, pa.Table]
-    manifest: dict[str, Any]
-    holdout: dict[str, Any]
+    tables: Mapping[str, pa.Table]
+    """The judged columns of each table, by name of the table."""
+    manifest: Mapping[str, Any]
+    """Contents of manifest.json."""
+    holdout: Mapping[str, Any]
+    """Contents of holdout.json."""
 
     @cached_property
     def lexicon(self) -> Lexicon:
+        """The words of the world's family."""
         return Lexicon.of(self.world.vocabulary)
 
     @cached_property
     def held_out(self) -> HeldOut:
+        """What training must not show."""
         return HeldOut.of(self.holdout, self.world.vocabulary)
 
     @cached_property
     def scene_ids(self) -> list[str]:
-        return list(self.world.shown)
+        """The readable scenes of the world."""
+        return list(self.world.scenes)
 
     @cached_property
-    def shown(self) -> list[SceneGeometry]:
-        return list(self.world.shown.values())
+    def scenes(self) -> list[SceneGeometry]:
+        """The readable scenes of the world, in the order of `scene_ids`."""
+        return list(self.world.scenes.values())
 
     @cached_property
     def split_of(self) -> dict[str, str | None]:
+        """Split of each scene by scene_id; None for a scene in no split."""
         splits = self.tables["splits"]
         return dict(zip(splits["scene_id"].to_pylist(), splits["split"].to_pylist(), strict=True))
+
+    def scenes_of(self, *splits: str) -> Iterator[tuple[str, SceneGeometry]]:
+        """The readable scenes of some splits, with their scene_id."""
+        for scene_id, split in self.split_of.items():
+            if split in splits and scene_id in self.world.scenes:
+                yield scene_id, self.world.scenes[scene_id]
 
     @cached_property
     def item_split(self) -> np.ndarray:
@@ -83,17 +108,18 @@ class Benchmark:
         return labels(self.tables["items"]["protocol"])
 
     @cached_property
-    def trains(self) -> np.ndarray:
+    def is_training(self) -> np.ndarray:
         """bool per item: whether it is training data by its protocol or by its split."""
         return (self.protocols == TRAIN) | (self.item_split == TRAIN)
 
     @cached_property
     def candidates(self) -> Candidates:
+        """The rows of candidates.parquet."""
         table = self.tables["candidates"]
         return Candidates(
-            item=places(table["item_id"], self.tables["items"]["item_id"]),
-            scene=places(table["scene_id"], pa.array(self.scene_ids, pa.string())),
-            text=places(table["text_id"], self.tables["texts"]["text_id"]),
+            item=row_numbers(table["item_id"], self.tables["items"]["item_id"]),
+            scene=row_numbers(table["scene_id"], pa.array(self.scene_ids, pa.string())),
+            text=row_numbers(table["text_id"], self.tables["texts"]["text_id"]),
             truth=np.asarray(table["truth"].to_numpy(), dtype=bool),
             slot=labels(table["slot"]),
         )
@@ -103,54 +129,67 @@ class Benchmark:
         """The meaning of each text; None if it cannot be read."""
         texts = self.tables["texts"]["text"]
         rows = self.world.progress.each(values(texts), "texts", len(texts), BATCH)
-        return [self._read(text) for text in rows]
+        return [self._meaning(text) for text in rows]
 
-    def _read(self, text: str) -> Meaning | None:
+    def _meaning(self, text: str) -> Meaning | None:
         try:
             return read_text(text, self.lexicon)
         except UnreadableError:
             return None
 
     @cached_property
-    def named(self) -> list[Named | None]:
+    def held_out_counts(self) -> list[HeldOutCounts | None]:
         """How much held-out content each text names; None if it cannot be read."""
         return [
-            None if meaning is None else self.held_out.named(meaning) for meaning in self.meanings
+            None if meaning is None else self.held_out.counts_named(meaning)
+            for meaning in self.meanings
         ]
 
     @cached_property
     def familiarity(self) -> np.ndarray:
         """int64 per text: equal for texts that name equally much held-out content; 0 for none, -1
         if unreadable."""
-        numbers: dict[Named | None, int] = {None: -1, Named(): 0}
-        for named in self.named:
-            numbers.setdefault(named, len(numbers) - 1)
-        return np.array([numbers[named] for named in self.named], np.int64)
+        number_of: dict[HeldOutCounts | None, int] = {None: -1, HeldOutCounts(): 0}
+        for counts in self.held_out_counts:
+            number_of.setdefault(counts, len(number_of) - 1)
+        return np.array([number_of[counts] for counts in self.held_out_counts], np.int64)
 
     @cached_property
     def verdicts(self) -> np.ndarray:
         """int8 per candidate: TRUE, FALSE, UNDECIDED or UNREADABLE, by the recorded poses."""
         rows = self.candidates
-        known = (rows.item >= 0) & (rows.scene >= 0) & (rows.text >= 0)
-        width = max(len(self.meanings), 1)
-        pairs, back = np.unique(rows.scene[known] * width + rows.text[known], return_inverse=True)
-        verdicts = np.full(len(known), UNREADABLE, np.int8)
+        known = rows.complete
+        # Each pair of scene and text is decided once, scene by scene: numbers sort by scene.
+        n_texts = max(len(self.meanings), 1)
+        pair_of_row = rows.scene[known] * n_texts + rows.text[known]
+        pairs, pair_index = np.unique(pair_of_row, return_inverse=True)
         decided = self.world.progress.each(
-            self._decided(pairs.tolist(), width), "candidates", len(pairs), BATCH
+            self._decide_pairs(pairs.tolist(), n_texts), "candidates", len(pairs), BATCH
         )
         # Without a count, since with one fromiter never asks for the end, and the bar would stop
         # before it.
-        verdicts[known] = np.fromiter(decided, np.int8)[back]
+        verdict_of_pair = np.fromiter(decided, np.int8)
+        verdicts = np.full(len(rows.item), UNREADABLE, np.int8)
+        verdicts[known] = verdict_of_pair[pair_index]
         return verdicts
 
-    def _decided(self, pairs: list[int], width: int) -> Iterator[int]:
-        last = -1
+    def _decide_pairs(self, pairs: list[int], n_texts: int) -> Iterator[int]:
+        """The verdict of each pair `scene * n_texts + text`, sorted by scene."""
+        previous_scene = -1
         for pair in pairs:
-            scene, text = divmod(pair, width)
-            if scene != last and last >= 0:
-                self.shown[last].forget()
-            last, meaning = scene, self.meanings[text]
-            yield UNREADABLE if meaning is None else _verdict(decide(meaning, self.shown[scene]))
+            scene, text = divmod(pair, n_texts)
+            if previous_scene not in (-1, scene):
+                self.scenes[previous_scene].forget()
+            previous_scene = scene
+            meaning = self.meanings[text]
+            if meaning is None:
+                yield UNREADABLE
+                continue
+            truth = decide(meaning, self.scenes[scene])
+            if truth is None:
+                yield UNDECIDED
+            else:
+                yield TRUE if truth else FALSE
 
     def text(self, row: int) -> str:
         """The words of a text."""
@@ -167,14 +206,3 @@ class Benchmark:
     def item_id(self, row: int) -> str:
         """The id of an item."""
         return str(self.tables["items"]["item_id"][row].as_py())
-
-
-def _verdict(truth: bool | None) -> int:
-    return UNDECIDED if truth is None else TRUE if truth else FALSE
-
-
-def values(column: pa.ChunkedArray) -> Iterator[Any]:
-    """The values of a column one by one; converts some thousands at a time."""
-    for chunk in column.chunks:
-        for start in range(0, len(chunk), 8192):
-            yield from chunk[start : start + 8192].to_pylist()

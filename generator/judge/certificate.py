@@ -44,73 +44,78 @@ def finding(fault: str, what: str) -> Finding:
     return {"fault": fault, "what": what}
 
 
-def guarded(found: Iterable[Finding], what: str) -> Iterator[Finding]:
+def guarded(findings: Iterable[Finding], subject: str) -> Iterator[Finding]:
     """Yields the findings of a check. If damaged data stop the check, this is a finding too:
     nothing is proved.
 
-    `what`: the name of the check, for that finding.
+    Args:
+        findings: The check.
+        subject: What it checks, for that finding.
     """
     try:
-        yield from found
+        yield from findings
     except DAMAGE as error:
-        logger.debug(f"the check of {what} ended", exc_info=True)
+        logger.debug(f"the check of {subject} ended", exc_info=True)
         yield finding(
             "unjudged",
-            f"{what} cannot be judged, since the data of a file do not fit its format: {error!r}",
+            f"{subject} cannot be judged, since the data of a file do not fit its format: "
+            f"{error!r}",
         )
 
 
 class Findings:
-    """Counts findings by fault (`counts`) and keeps the first twenty of each."""
+    """Counts findings and keeps the first twenty of each fault."""
+
+    counts: Counter[str]
+    """Number of findings by fault."""
 
     def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
+        self.counts = Counter()
         self._first: dict[str, list[Finding]] = defaultdict(list)
 
-    def append(self, found: Finding) -> None:
+    def append(self, new: Finding) -> None:
         """Add one finding."""
-        self.counts[found["fault"]] += 1
-        if self.counts[found["fault"]] <= _LISTED:
-            self._first[found["fault"]].append(found)
+        fault = new["fault"]
+        self.counts[fault] += 1
+        if self.counts[fault] <= _LISTED:
+            self._first[fault].append(new)
 
     def add(self, findings: Iterable[Finding]) -> None:
         """Add several findings."""
-        for found in findings:
-            self.append(found)
+        for new in findings:
+            self.append(new)
 
     def listed(self) -> Iterator[Finding]:
         """The first findings of each fault, then a finding with the number of unlisted findings."""
-        for fault, n in sorted(self.counts.items()):
+        for fault, count in sorted(self.counts.items()):
             yield from self._first[fault]
-            if n > _LISTED:
-                yield finding(fault, f"and {n - _LISTED} more")
+            if count > _LISTED:
+                yield finding(fault, f"and {count - _LISTED} more")
 
 
 @dataclass(frozen=True)
 class Images:
-    """The result of checking the images of a world.
-
-    `level`: how and how many were checked. `facts`: numbers for the certificate, by name.
-    `sentence`: the comparisons
-    made, for the certificate's sentence; empty at the level of records.
-    """
+    """The result of checking the images of a world."""
 
     level: Level = Level.RECORDS
+    """How many images were checked."""
     findings: Sequence[Finding] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+    """Numbers for the certificate, by name."""
     sentence: str = ""
+    """The comparisons made, for the certificate's sentence; empty at the level of records."""
 
 
 @dataclass(frozen=True)
 class Reproduced:
-    """The result of making a benchmark and its world again and comparing the bytes of their files.
-
-    `done`: whether both were made again. `reason`: why they were not.
-    """
+    """The result of making a benchmark and its world again and comparing their files."""
 
     done: bool = False
+    """Whether both were made again."""
     findings: Sequence[Finding] = ()
+    """The differences."""
     reason: str = "it was not requested"
+    """Why they were not made again; means nothing if they were."""
 
 
 Examine = Callable[[Path, Mapping[str, tuple[str, ...]]], Images]
@@ -119,51 +124,59 @@ benchmark, by scene_id."""
 
 Reproduce = Callable[[Path, Sequence[str]], Callable[[], Mapping[str, Reproduced]]]
 """Starts to make benchmarks of the dataset in a folder again, and their world. Returns a function
-that waits for the results."""
+that waits for the results and returns them by name of the benchmark."""
 
 
-def certificate(
+def make_certificate(
     findings: Findings,
     manifest: Mapping[str, Any],
     tables: Mapping[str, pa.Table],
+    *,
     world: str | None,
     images: Images,
-    again: Reproduced,
+    reproduced: Reproduced,
     manifests: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """The certificate, ready for JSON: `status` (one of STATUSES), `level`, `reproduced`,
-    `sentence`, `findings` ({fault, what}), `faults` (numbers by fault), `declared_leaks`,
-    `empty_cells`, `counts`, `images` (the numbers of `Images.facts`), and the digests `world` and
-    `benchmark`.
+    """The certificate of a benchmark, ready for JSON.
 
-    `tables`: the readable tables. `world`: digest of the judged world. `manifests`: SHA-256 of the
-    manifests of world
-    and benchmark, whose claims no other digest covers.
+    Args:
+        findings: All findings about the benchmark, its world and its images.
+        manifest: The manifest of the benchmark.
+        tables: Its readable tables.
+        world: Digest of the judged world.
+        images: What was checked of the images.
+        reproduced: Whether everything else was made again.
+        manifests: SHA-256 of the manifests of world and benchmark, which no other digest covers.
 
+    Returns:
+        `status` (one of STATUSES), `level`, `reproduced`, `sentence`, `findings` ({fault, what}),
+        `faults` (numbers by fault), `declared_leaks`, `empty_cells`, `counts`, `images` (the
+        numbers of `Images.facts`), and the digests `world`, `benchmark` and `manifests`.
     """
     declared = [str(leak) for leak in manifest.get("declared_leaks", [])]
     empty_cells = [str(cell) for cell in manifest.get("empty_cells", [])]
     faults = dict(sorted(findings.counts.items()))
-    counts = {
-        "scenes": tables["splits"]["split"].is_valid().to_pylist().count(True)
-        if "splits" in tables
-        else 0
-    }
-    counts |= {name: len(tables.get(name, [])) for name in ("texts", "items", "candidates")}
-    status = "failed" if faults else "as declared" if declared else "clean"
+    counts = _count_rows(tables)
     if faults:
-        sentence = "failed: " + ", ".join(f"{n} x {fault}" for fault, n in faults.items()) + "."
+        status = "failed"
+        listed = ", ".join(f"{count} x {fault}" for fault, count in faults.items())
+        sentence = f"failed: {listed}."
     else:
-        made = "made again byte for byte" if again.done else f"not made again, since {again.reason}"
-        pixels = images.sentence or "no pixel was compared"
-        proven = _proven(manifest, declared, counts)
+        status = "as declared" if declared else "clean"
+        proven = _describe_proof(manifest, declared, counts)
         if empty_cells:
-            proven += f"; {_cells_said(empty_cells)}"
-        sentence = f"{status}: judged: {proven}; {made}; at the level of {images.level}: {pixels}."
+            proven += f"; {_describe_cells(empty_cells)}"
+        remade = f"not made again, since {reproduced.reason}"
+        if reproduced.done:
+            remade = "made again byte for byte"
+        compared = images.sentence or "no pixel was compared"
+        sentence = (
+            f"{status}: judged: {proven}; {remade}; at the level of {images.level}: {compared}."
+        )
     return {
         "status": status,
         "level": images.level,
-        "reproduced": again.done and not again.findings,
+        "reproduced": reproduced.done and not reproduced.findings,
         "sentence": sentence,
         "findings": list(findings.listed()),
         "faults": faults,
@@ -177,29 +190,41 @@ def certificate(
     }
 
 
-def _cells_said(cells: Sequence[str]) -> str:
-    more = f" and {len(cells) - _NAMED_CELLS} more" if len(cells) > _NAMED_CELLS else ""
-    return (
-        f"{len(cells)} declared cells without questions ({', '.join(cells[:_NAMED_CELLS])}{more})"
-    )
+def _count_rows(tables: Mapping[str, pa.Table]) -> dict[str, int]:
+    """The number of scenes in a split, and of rows of the other tables; 0 for an unreadable
+    table."""
+    n_scenes = 0
+    if "splits" in tables:
+        n_scenes = tables["splits"]["split"].is_valid().to_pylist().count(True)
+    counts = {"scenes": n_scenes}
+    for name in ("texts", "items", "candidates"):
+        counts[name] = len(tables.get(name, []))
+    return counts
 
 
-def _proven(manifest: Mapping[str, Any], declared: list[str], counts: Mapping[str, int]) -> str:
-    leak = f"the declared leaks only ({'; '.join(declared)})" if declared else "no leak"
-    exposed = (
-        "training negatives may name what is held out, "
-        if manifest.get("exposed_negatives")
-        else ""
-    )
-    but = " but in asymmetric splits" if {*ASYMMETRIC} & {*manifest.get("scenes", ())} else ""
-    symmetric = (
-        "" if manifest.get("equal_familiarity") is False else f"familiarity symmetric{but}, "
-    )
-    strange = f"the design '{manifest.get('design')}' as its author describes it, "
-    return (
+def _describe_cells(empty_cells: Sequence[str]) -> str:
+    named = ", ".join(empty_cells[:_NAMED_CELLS])
+    if len(empty_cells) > _NAMED_CELLS:
+        named += f" and {len(empty_cells) - _NAMED_CELLS} more"
+    return f"{len(empty_cells)} declared cells without questions ({named})"
+
+
+def _describe_proof(
+    manifest: Mapping[str, Any], declared: list[str], counts: Mapping[str, int]
+) -> str:
+    """What the judge proves of a benchmark without faults, as a clause."""
+    leaks = f"the declared leaks only ({'; '.join(declared)})" if declared else "no leak"
+    clauses = [
         f"{counts['scenes']:,} scenes, {counts['texts']:,} texts and {counts['items']:,} items "
-        f"have {leak}; every "
-        "positive is true, every negative false, "
-        f"{exposed}{symmetric}{'' if manifest.get('design') in (None, *DESIGNS) else strange}every "
-        f"file whole"
-    )
+        f"have {leaks}; every positive is true, every negative false"
+    ]
+    if manifest.get("exposed_negatives"):
+        clauses.append("training negatives may name what is held out")
+    if manifest.get("equal_familiarity") is not False:
+        has_asymmetric = not {*ASYMMETRIC}.isdisjoint(manifest.get("scenes", ()))
+        clauses.append("familiarity symmetric" + " but in asymmetric splits" * has_asymmetric)
+    design = manifest.get("design")
+    if design is not None and design not in DESIGNS:
+        clauses.append(f"the design '{design}' as its author describes it")
+    clauses.append("every file whole")
+    return ", ".join(clauses)

@@ -1,196 +1,276 @@
-"""Decides whether a text is true, false or undecided of a scene (docs/language.md, "Truth")."""
+"""Decides whether a text is true, false or undecided of a scene (docs/language.md, "Truth").
+
+A text with mentions of single objects is true if its mentions can be given different objects of the
+scene such that each fits its mention and every relation holds. A relation is sure, or only
+possible where a margin is too small (geometry.py). So the search runs twice:
+
+1. With the pairs for which the relations are possible. Without an assignment the text is false.
+2. With the pairs for which they are sure. If there is an assignment, it is true, else undecided.
+
+Texts with counts ("two cubes", "no cube") compare numbers of fitting objects. A denied relation may
+have two readings ("not left of a cube": of some cube, or of any cube); readings that differ make
+the text undecided.
+
+A set of objects is an integer with one bit for each object of the scene.
+"""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from generator.judge.geometry import Decided, SceneGeometry
-from generator.judge.meaning import Link, Meaning
+from generator.judge.geometry import DecidedPairs, SceneGeometry
+from generator.judge.meaning import Meaning, RelationMention
 
-Tie = tuple[tuple[int, ...], list, list]
-"""A relation between mentions: (indices of the mentions, fitting second objects by first, fitting
-first objects by second). With three mentions: (indices, fitting third objects by first and second,
-an empty list)."""
+Truth = bool | None
+"""None: undecided."""
+
+
+class Constraint(NamedTuple):
+    """A relation between mentions, as the sets of objects that it allows."""
+
+    mentions: tuple[int, ...]
+    """Subject, object and, for a relation of three, the third mention."""
+    allowed: list
+    """`allowed[i]`: the second objects for the first object i. With three mentions `allowed[i][j]`:
+    the third objects."""
+    allowed_by_second: list
+    """`allowed_by_second[j]`: the first objects for the second object j. Empty with three."""
+
+
 Partners = list[list[tuple[int, list]]]
-"""For each mention and each of its relations of two: the other mention, and its possible objects by
-own object."""
+"""For each mention and each of its relations of two: the other mention, and the objects that the
+other may have by the object of this one."""
 
 
-def decide(meaning: Meaning, shown: SceneGeometry) -> bool | None:
+def decide(meaning: Meaning, scene: SceneGeometry) -> Truth:
     """Whether a text is true of a scene; None if undecided."""
-    truth = _stated(meaning, shown)
+    truth = _decide_statement(meaning, scene)
     if meaning.environment is not None:
-        truth = _both(
-            truth, None if shown.environment is None else meaning.environment == shown.environment
-        )
-    return truth if not meaning.denied or truth is None else not truth
+        if scene.environment is None:
+            truth = _both(truth, None)
+        else:
+            truth = _both(truth, meaning.environment == scene.environment)
+    if meaning.denied and truth is not None:
+        return not truth
+    return truth
 
 
-def _both(first: bool | None, second: bool | None) -> bool | None:
+def _both(first: Truth, second: Truth) -> Truth:
     if first is False or second is False:
         return False
     return None if first is None or second is None else True
 
 
-def _stated(meaning: Meaning, shown: SceneGeometry) -> bool | None:
+def _decide_statement(meaning: Meaning, scene: SceneGeometry) -> Truth:
     """Rules 3 to 5: the objects and relations of a text, without its environment and without denial
     of the whole."""
-    fitting = [shown.fitting(thing) for thing in meaning.things]
-    counts = [thing.number for thing in meaning.things]
+    fitting = [scene.fitting(mention) for mention in meaning.objects]
+    counts = [mention.number for mention in meaning.objects]
     if all(count == 1 for count in counts):
-        return _singles(fitting, meaning.links, shown)
+        return _decide_singles(fitting, meaning.relations, scene)
+
+    # "two cubes and a red object": a red cube may be one of the two, so the count says nothing.
     for i, count in enumerate(counts):
-        if count > 1 and any(fitting[i] & other for j, other in enumerate(fitting) if j != i):
-            return None
-    places = {i: n for n, i in enumerate(i for i, count in enumerate(counts) if count == 1)}
-    links = tuple(
-        (places[s], name, places[o], holds, *map(places.__getitem__, also))
-        for s, name, o, holds, *also in meaning.links
-    )
-    truth = _singles([fitting[i] for i in places], links, shown)
-    for mask, count in zip(fitting, counts, strict=True):
+        for j, other in enumerate(fitting):
+            if count > 1 and j != i and fitting[i] & other:
+                return None
+
+    singles = [i for i, count in enumerate(counts) if count == 1]
+    relations = _renumbered(meaning.relations, singles)
+    truth = _decide_singles([fitting[i] for i in singles], relations, scene)
+    for objects, count in zip(fitting, counts, strict=True):
         if count != 1:
-            truth = _both(truth, _counted(mask.bit_count(), count))
+            truth = _both(truth, _decide_count(objects.bit_count(), count))
     return truth
 
 
-def _counted(found: int, count: int) -> bool | None:
-    """Rule 5: "no cube" or "two cubes" when `found` objects fit. Undecided if count ≥ 2 and found >
-    count."""
-    if found == count:
-        return True
-    return None if count and found > count else False
-
-
-def _singles(fitting: list[int], links: tuple[Link, ...], shown: SceneGeometry) -> bool | None:
-    """Rules 3 and 4: mentions of single objects and their relations, in both readings of "not"."""
-    if not links:
-        return _matching(fitting)
-    first = _assigned(fitting, links, shown)
-    if all(link[3] for link in links):
-        return first
-    uses = [place for s, _, o, _, *also in links for place in (s, o, *also)]
-    none_of = [
-        link for link in links if not link[3] and len(link) == 4 and uses.count(link[2]) == 1
-    ]
-    if not none_of:
-        return first
-    return first if _second_reading(fitting, links, none_of, shown) is first else None
-
-
-def _second_reading(
-    fitting: list[int], links: tuple[Link, ...], none_of: list[Link], shown: SceneGeometry
-) -> bool | None:
-    """Rule 4: "not left of a cube" read as "left of no cube"; the cube then needs no assignment."""
-    sure, open_ = list(fitting), list(fitting)
-    for s, name, o, *_ in none_of:
-        meaning = shown.decided(name, True)
-        for i in _bits(fitting[s]):
-            if meaning.open[i] & fitting[o]:
-                sure[s] &= ~(1 << i)
-            if meaning.sure[i] & fitting[o]:
-                open_[s] &= ~(1 << i)
-    unassigned = {link[2] for link in none_of}
-    places = {i: n for n, i in enumerate(i for i in range(len(fitting)) if i not in unassigned)}
-    others = [link for link in links if link not in none_of]
-    decided = [shown.decided(link[1], link[3]) for link in others]
-    ends = [tuple(map(places.__getitem__, _ends(link))) for link in others]
-    if not _possible([open_[i] for i in places], _open(ends, decided)):
-        return False
-    return True if _possible([sure[i] for i in places], _sure(ends, decided)) else None
-
-
-def _ends(link: Link) -> tuple[int, ...]:
-    subject, _, thing, _, *also = link
-    return subject, thing, *also
-
-
-def _assigned(fitting: list[int], links: tuple[Link, ...], shown: SceneGeometry) -> bool | None:
-    """Rule 3: whether some assignment of different, fitting objects makes every relation true."""
-    decided = [shown.decided(link[1], link[3]) for link in links]
-    ends = [_ends(link) for link in links]
-    if not _possible(fitting, _open(ends, decided)):
-        return False
-    if all(each.sure == each.open for each in decided) or _possible(fitting, _sure(ends, decided)):
-        return True
-    return None
-
-
-def _open(ends: list[tuple[int, ...]], decided: list[Decided]) -> list[Tie]:
-    return [(places, each.open, each.open_of) for places, each in zip(ends, decided, strict=True)]
-
-
-def _sure(ends: list[tuple[int, ...]], decided: list[Decided]) -> list[Tie]:
-    return [(places, each.sure, each.sure_of) for places, each in zip(ends, decided, strict=True)]
-
-
-# Assignment of different objects to mentions. A set of objects is an integer with one bit per
-# object.
-
-
-def _bits(mask: int) -> Iterator[int]:
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
-
-
-def _matching(domains: list[int]) -> bool:
-    """Whether the mentions can be assigned distinct objects of their domains (augmenting paths)."""
-    if len(domains) == 2:
-        first, second = domains
-        return bool(first and second and (first | second).bit_count() > 1)
-    owner: dict[int, int] = {}
-    return all(_placed(domains, owner, mention, [0]) for mention in range(len(domains)))
-
-
-def _placed(domains: list[int], owner: dict[int, int], mention: int, tried: list[int]) -> bool:
-    """Whether a mention can be assigned an object that no other has. Earlier mentions are
-    reassigned if needed."""
-    for i in _bits(domains[mention]):
-        if not tried[0] >> i & 1:
-            tried[0] |= 1 << i
-            if i not in owner or _placed(domains, owner, owner[i], tried):
-                owner[i] = mention
-                return True
-    return False
-
-
-def _possible(domains: list[int], ties: list[Tie]) -> bool:
-    """Whether the mentions can be assigned distinct objects of their domains such that every
-    relation fits."""
-    if not _matching(domains):
-        return False
-    if len(domains) == 2 and len(ties) == 1:
-        (s, o), second_by_first, _ = ties[0]
-        return any(second_by_first[i] & domains[o] for i in _bits(domains[s]))
-    partners: Partners = [[] for _ in domains]
-    of_three = [tie for tie in ties if len(tie[0]) == 3]
-    for (s, o, *also), second_by_first, first_by_second in ties:
-        if not also:
-            partners[s].append((o, second_by_first))
-            partners[o].append((s, first_by_second))
-    return _search(
-        list(domains), {place for ends, _, _ in ties for place in ends}, partners, of_three
+def _renumbered(
+    relations: tuple[RelationMention, ...], remaining: list[int]
+) -> tuple[RelationMention, ...]:
+    """The relations when only the mentions `remaining` are left, numbered from 0."""
+    number_of = {mention: number for number, mention in enumerate(remaining)}
+    return tuple(
+        (number_of[subject], name, number_of[object_], asserted, *(number_of[i] for i in third))
+        for subject, name, object_, asserted, *third in relations
     )
 
 
-def _search(domains: list[int], left: set[int], partners: Partners, of_three: list[Tie]) -> bool:
+def _decide_count(n_fitting: int, count: int) -> Truth:
+    """Rule 5: "no cube" or "two cubes". Undecided if two or more are said and there are more: "two
+    cubes" may mean exactly two or at least two."""
+    if n_fitting == count:
+        return True
+    return None if count > 0 and n_fitting > count else False
+
+
+def _decide_singles(
+    fitting: list[int], relations: tuple[RelationMention, ...], scene: SceneGeometry
+) -> Truth:
+    """Rules 3 and 4: mentions of single objects and their relations, in both readings of "not"."""
+    if not relations:
+        return _can_match(fitting)
+    truth = _decide_assignment(fitting, relations, scene)
+    if all(asserted for _, _, _, asserted, *_ in relations):
+        return truth
+    # Only an object that no other relation names can be read as "no such object".
+    uses = [mention for relation in relations for mention in _mentions_of(relation)]
+    none_of = [
+        relation
+        for relation in relations
+        if not relation[3] and len(relation) == 4 and uses.count(relation[2]) == 1
+    ]
+    if not none_of:
+        return truth
+    second_truth = _decide_second_reading(fitting, relations, none_of, scene)
+    return truth if second_truth is truth else None
+
+
+def _decide_second_reading(
+    fitting: list[int],
+    relations: tuple[RelationMention, ...],
+    none_of: list[RelationMention],
+    scene: SceneGeometry,
+) -> Truth:
+    """Rule 4: "not left of a cube" read as "left of no cube"; the cube then needs no assignment."""
+    sure, possible = list(fitting), list(fitting)
+    for subject, name, object_, *_ in none_of:
+        relation = scene.decided(name, True)
+        for i in _members(fitting[subject]):
+            if relation.possible[i] & fitting[object_]:
+                sure[subject] &= ~(1 << i)
+            if relation.sure[i] & fitting[object_]:
+                possible[subject] &= ~(1 << i)
+
+    unassigned = {object_ for _, _, object_, *_ in none_of}
+    assigned = [i for i in range(len(fitting)) if i not in unassigned]
+    others = tuple(relation for relation in relations if relation not in none_of)
+    decided = _decided_relations(_renumbered(others, assigned), scene)
+    if not _can_assign([possible[i] for i in assigned], _possible_constraints(decided)):
+        return False
+    return True if _can_assign([sure[i] for i in assigned], _sure_constraints(decided)) else None
+
+
+def _mentions_of(relation: RelationMention) -> tuple[int, ...]:
+    """The mentions that a relation relates."""
+    subject, _, object_, _, *third = relation
+    return subject, object_, *third
+
+
+def _decide_assignment(
+    fitting: list[int], relations: tuple[RelationMention, ...], scene: SceneGeometry
+) -> Truth:
+    """Rule 3: whether some assignment of different, fitting objects makes every relation true."""
+    decided = _decided_relations(relations, scene)
+    if not _can_assign(fitting, _possible_constraints(decided)):
+        return False
+    # Without undecided pairs both searches are the same.
+    if all(pairs.sure == pairs.possible for _, pairs in decided):
+        return True
+    return True if _can_assign(fitting, _sure_constraints(decided)) else None
+
+
+_DecidedRelations = list[tuple[tuple[int, ...], DecidedPairs]]
+
+
+def _decided_relations(
+    relations: tuple[RelationMention, ...], scene: SceneGeometry
+) -> _DecidedRelations:
+    """The mentions of each relation, with the objects between which it holds."""
+    return [
+        (_mentions_of(relation), scene.decided(relation[1], relation[3])) for relation in relations
+    ]
+
+
+def _possible_constraints(decided: _DecidedRelations) -> list[Constraint]:
+    return [
+        Constraint(mentions, pairs.possible, pairs.possible_by_second)
+        for mentions, pairs in decided
+    ]
+
+
+def _sure_constraints(decided: _DecidedRelations) -> list[Constraint]:
+    return [Constraint(mentions, pairs.sure, pairs.sure_by_second) for mentions, pairs in decided]
+
+
+# Assignment of different objects to mentions. The domain of a mention is the set of objects that it
+# may still have.
+
+
+def _members(objects: int) -> Iterator[int]:
+    """The numbers of the objects in a set."""
+    while objects:
+        lowest = objects & -objects
+        yield lowest.bit_length() - 1
+        objects ^= lowest
+
+
+def _can_match(domains: list[int]) -> bool:
+    """Whether the mentions can be assigned distinct objects of their domains (augmenting paths)."""
+    if len(domains) == 2:  # most texts
+        first, second = domains
+        return bool(first and second and (first | second).bit_count() > 1)
+    mention_of: dict[int, int] = {}
+    return all(_find_object(domains, mention_of, mention, set()) for mention in range(len(domains)))
+
+
+def _find_object(
+    domains: list[int], mention_of: dict[int, int], mention: int, tried: set[int]
+) -> bool:
+    """Whether a mention can be assigned an object that no other has. Earlier mentions are
+    reassigned if needed; `mention_of` is updated."""
+    for i in _members(domains[mention]):
+        if i in tried:
+            continue
+        tried.add(i)
+        if i not in mention_of or _find_object(domains, mention_of, mention_of[i], tried):
+            mention_of[i] = mention
+            return True
+    return False
+
+
+def _can_assign(domains: list[int], constraints: list[Constraint]) -> bool:
+    """Whether the mentions can be assigned distinct objects of their domains such that every
+    constraint is met."""
+    if not _can_match(domains):
+        return False
+    if len(domains) == 2 and len(constraints) == 1:  # most texts with a relation
+        (subject, object_), allowed, _ = constraints[0]
+        return any(allowed[i] & domains[object_] for i in _members(domains[subject]))
+    partners: Partners = [[] for _ in domains]
+    of_three = []
+    for constraint in constraints:
+        if len(constraint.mentions) == 3:
+            of_three.append(constraint)
+            continue
+        subject, object_ = constraint.mentions
+        partners[subject].append((object_, constraint.allowed))
+        partners[object_].append((subject, constraint.allowed_by_second))
+    related = {mention for constraint in constraints for mention in constraint.mentions}
+    return _search(domains, related, partners, of_three)
+
+
+def _search(
+    domains: list[int], unassigned: set[int], partners: Partners, of_three: list[Constraint]
+) -> bool:
     """Assign the remaining mentions, the smallest domain first. Each choice narrows the other
     domains.
 
     Relations of three are decided after all mentions are assigned.
     """
-    if not left:
-        chosen = [mask.bit_length() - 1 for mask in domains]
-        return all(
-            third[chosen[s]][chosen[o]] & domains[a] for (s, o, a), third, _ in of_three
-        ) and _matching(domains)
-    mention = min(left, key=lambda place: domains[place].bit_count())
-    rest = left - {mention}
-    for i in _bits(domains[mention]):
-        narrowed = [mask & ~(1 << i) for mask in domains]
+    if not unassigned:
+        chosen = [domain.bit_length() - 1 for domain in domains]
+        for (subject, object_, third), allowed, _ in of_three:
+            if not allowed[chosen[subject]][chosen[object_]] & domains[third]:
+                return False
+        return _can_match(domains)
+    mention = min(unassigned, key=lambda place: domains[place].bit_count())
+    rest = unassigned - {mention}
+    for i in _members(domains[mention]):
+        narrowed = [domain & ~(1 << i) for domain in domains]
         narrowed[mention] = 1 << i
-        for other, suiting in partners[mention]:
-            narrowed[other] &= suiting[i]
-        if all(narrowed) and _matching(narrowed) and _search(narrowed, rest, partners, of_three):
+        for other, allowed in partners[mention]:
+            narrowed[other] &= allowed[i]
+        if not all(narrowed) or not _can_match(narrowed):
+            continue
+        if _search(narrowed, rest, partners, of_three):
             return True
     return False

@@ -1,33 +1,50 @@
-"""Checks that files are whole, and reads tables as far as possible."""
+"""The files of a dataset, opened once: what is damaged becomes a finding instead of an error.
 
-from collections.abc import Callable, Iterator
+The judge reads and writes files here alone: limits of size, paths that leave a folder and datasets
+at a URL are no concern of the checks.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from generator.base.arrays import read_png
 from generator.base.errors import UserError
-from generator.base.files import ABOUT, SUMS, parse_toml, read_sums, sha256
+from generator.base.files import ABOUT, SUMS, parse_toml, read_json, read_sums, sha256, write_json
 from generator.base.limits import MOST_IN_SCENE, MOST_TOML, read_bytes, read_text
-from generator.base.paths import file_in
-from generator.base.progress import SILENT, Progress
-from generator.base.tables import read_batches, read_schema
-from generator.judge.certificate import DAMAGE, Finding, finding
+from generator.base.paths import check_benchmark_name, check_own_files, file_in
+from generator.base.progress import Progress
+from generator.base.store import fetch, publish, shown
+from generator.base.tables import read_batches, read_schema, read_table
+from generator.dataset.floor import declared_floor
+from generator.dataset.reader import Dataset
+from generator.dataset.reader import World as SceneFiles
+from generator.dataset.records import (
+    BENCHMARK_TABLES,
+    SCENES,
+    BenchmarkManifest,
+    HoldoutRecord,
+    WorldManifest,
+)
+from generator.dataset.truth import TRUTH_FILE, SceneTruth, write_truths
+from generator.judge.certificate import DAMAGE, Finding, finding, guarded
+from generator.judge.held_out import ROTATION
 
-Report = Callable[[Finding], None]
 Size = tuple[int, int]
+"""Width and height in pixels."""
 
 _MODES = {"images": ("RGB", "RGB"), "masks": ("L", "grayscale")}
 """By folder of a world, Pillow's mode of its PNG files and the name of the mode in findings."""
 _DEPTH_AT = 24
 """Offset in a PNG file of the bits per channel: signature 8, chunk head 8, width 4, height 4."""
 
-# Columns of tables: optional columns, columns without empty cells, and all columns that are read.
-_OPTIONAL = frozenset({"kind", "skill"})
-_FILLED = frozenset({"scene_id", "text_id", "text", "item_id", "slot", "truth"})
-_JUDGED = _FILLED | {
+_OPTIONAL_COLUMNS = frozenset({"kind", "skill"})
+_FILLED_COLUMNS = frozenset({"scene_id", "text_id", "text", "item_id", "slot", "truth"})
+"""Columns without empty cells."""
+_JUDGED_COLUMNS = _FILLED_COLUMNS | {
     "status",
     "objects",
     "relations",
@@ -40,142 +57,357 @@ _JUDGED = _FILLED | {
     "width",
     "height",
 }
+"""The columns of tables that checks read. Making the dataset again compares the others."""
+_WHOLE_TABLE = 100_000  # rows a batch of a table that is read whole
 
 
-def file_faults(
-    folder: Path,
-    digest: str | None,
-    images: bool,
-    progress: Progress = SILENT,
-    size: Size | None = None,
-) -> Iterator[Finding]:
-    """Files of a component that are missing, changed or not listed in SHA256SUMS, and damaged
-    images.
+class StoredFolder:
+    """The world or a benchmark of a dataset, as its files are."""
 
-    `digest`: of SHA256SUMS, from the manifest. `images`: whether to decode PNG files too. `size`:
-    expected width and
-    height of the images, if known.
+    path: Path
+    """The folder."""
+    name: str
+    """Its name: "world", or the name of the benchmark."""
+    manifest: Mapping[str, Any]
+    """Contents of manifest.json."""
+    manifest_digest: str
+    """SHA-256 of manifest.json, which no other digest covers."""
+    sums_digest: str | None
+    """SHA-256 of SHA256SUMS by the manifest, which identifies the content."""
+    sums: Mapping[str, str]
+    """SHA-256 of each listed file by its path within the folder; empty without SHA256SUMS."""
+    findings: list[Finding]
+    """What is wrong with its files."""
+    progress: Progress
+    """Shows how far long checks are."""
 
-    """
-    if not (folder / SUMS).exists() or sha256(folder / SUMS) != digest:
-        yield finding(
-            "damaged file", f"{folder.name}/{SUMS} does not match its digest in the manifest"
-        )
-    sums = read_sums(folder) if (folder / SUMS).exists() else {}
-    for name, expected in progress.each(sums.items(), f"files of {folder.name}", len(sums)):
-        try:
-            path = file_in(folder, name)
-        except UserError as error:
-            yield finding("unsafe path", f"{folder.name}/{SUMS} lists {name!r}: {error}")
-            continue
-        if not path.exists():
-            yield finding("damaged file", f"{folder.name}/{name} is missing")
-            continue
-        try:
-            if sha256(path) != expected:
+    def __init__(self, path: Path, shape: Any, progress: Progress):
+        """Open a folder.
+
+        Raises:
+            UserError: Its manifest or its sums cannot be read: nothing else can be judged then.
+        """
+        self.path = path
+        self.name = path.name
+        self.progress = progress
+        self.manifest = read_json(path / "manifest.json", shape)
+        self.manifest_digest = sha256(path / "manifest.json")
+        self.sums_digest = self.manifest.get("sums")
+        self.sums = read_sums(path) if (path / SUMS).exists() else {}
+        self.findings = []
+
+    def _check_files(self, images: bool = False, size: Size | None = None) -> Iterator[Finding]:
+        """Files that are missing, changed or not listed in SHA256SUMS, and damaged images.
+
+        Args:
+            images: Whether to decode PNG files too.
+            size: Expected width and height of the images; None if they are not known.
+        """
+        sums_path = self.path / SUMS
+        if not sums_path.exists() or sha256(sums_path) != self.sums_digest:
+            yield finding(
+                "damaged file", f"{self.name}/{SUMS} does not match its digest in the manifest"
+            )
+        listed = self.sums.items()
+        for name, digest in self.progress.each(listed, f"files of {self.name}", len(listed)):
+            yield from self._check_listed_file(name, digest, images, size)
+        known = {self.path / name for name in (*self.sums, SUMS, "manifest.json", *ABOUT)}
+        for path in self.path.rglob("*"):
+            if path.is_file() and path not in known:
                 yield finding(
-                    "damaged file", f"{folder.name}/{name} has other bytes than when it was made"
+                    "unlisted file", f"{self.name}/{path.relative_to(self.path)} is not in {SUMS}"
                 )
-            image = read_bytes(path, MOST_IN_SCENE) if images and path.suffix == ".png" else None
+
+    def _check_listed_file(
+        self, name: str, digest: str, images: bool, size: Size | None
+    ) -> Iterator[Finding]:
+        try:
+            path = file_in(self.path, name)
+        except UserError as error:
+            yield finding("unsafe path", f"{self.name}/{SUMS} lists {name!r}: {error}")
+            return
+        if not path.exists():
+            yield finding("damaged file", f"{self.name}/{name} is missing")
+            return
+        try:
+            if sha256(path) != digest:
+                yield finding(
+                    "damaged file", f"{self.name}/{name} has other bytes than when it was made"
+                )
+            if not images or path.suffix != ".png":
+                return
+            fault = image_fault(read_bytes(path, MOST_IN_SCENE), name, size)
         except UserError as error:
             yield finding("damaged file", error.message)
-            continue
-        if image is not None and (fault := image_fault(image, name, size)):
-            yield finding("damaged image", f"{folder.name}/{name} {fault}")
-    listed = {folder / name for name in (*sums, SUMS, "manifest.json", *ABOUT)}
-    for path in folder.rglob("*"):
-        if path.is_file() and path not in listed:
-            yield finding(
-                "unlisted file", f"{folder.name}/{path.relative_to(folder)} is not in {SUMS}"
-            )
+            return
+        if fault:
+            yield finding("damaged image", f"{self.name}/{name} {fault}")
+
+    def _unreadable(self, table: str, error: Exception) -> Finding:
+        return finding("damaged file", f"{table}.parquet cannot be read: {error}")
 
 
-def readable_table(path: Path, schema: pa.Schema, report: Report) -> pa.Table | None:
-    """The judged columns of a table; if it cannot be read, reports a finding and returns None."""
-    try:
-        return pa.concat_tables(_parts(path, schema, 100_000))
-    except DAMAGE as error:
-        report(_unreadable(path, error))
+class StoredWorld(StoredFolder):
+    """The world of a dataset, as its files are."""
+
+    vocabulary: str
+    """The vocabulary of the family, TOML."""
+    packed_sums: Mapping[str, str]
+    """SHA-256 of the files in tars, by path; empty if packed.parquet is missing or damaged."""
+
+    def __init__(self, path: Path, progress: Progress):
+        """Open a world and check its files.
+
+        Raises:
+            UserError: Its manifest, its sums or its vocabulary cannot be read.
+        """
+        super().__init__(path, WorldManifest, progress)
+        size = _image_size(self.manifest)
+        self.findings += self._check_files(images=True, size=size)
+        self.packed_sums = self._read_packed_sums()
+        self.findings += guarded(self._check_packed_files(size), "the tars")
+        self.vocabulary = self._read_vocabulary()
+
+    def scene_tables(self, rows: int) -> Iterator[pa.Table]:
+        """The judged columns of scenes.parquet, `rows` rows at a time: a world may not fit into
+        memory. If it cannot be read to its end, this is a finding."""
+        try:
+            yield from _table_parts(self.path / "scenes.parquet", SCENES, rows)
+        except DAMAGE as error:
+            self.findings.append(self._unreadable("scenes", error))
+
+    def _read_vocabulary(self) -> str:
+        path = self.path / "vocabulary.toml"
+        try:
+            text = read_text(path, MOST_TOML)
+            parse_toml(text)
+        except (OSError, ValueError) as error:
+            raise UserError(
+                f"{path} cannot be read ({error}), so nothing can be judged; restore it or render "
+                f"again."
+            ) from None
+        return text
+
+    def _read_packed_sums(self) -> Mapping[str, str]:
+        try:
+            table = read_table(self.path / "packed.parquet", columns=["path", "sha256"])
+            return dict(zip(table["path"].to_pylist(), table["sha256"].to_pylist(), strict=True))
+        except DAMAGE:  # most worlds have no tars; a damaged table is a finding already
+            return {}
+
+    def _check_packed_files(self, size: Size | None) -> Iterator[Finding]:
+        """Files in tars that do not match packed.parquet, and damaged images in tars."""
+        if not self.packed_sums:
+            return
+        files = SceneFiles(self.path)
+        for path in self.packed_sums:
+            try:
+                data = files.read(path)
+            except UserError as error:
+                yield finding("damaged file", error.message)
+                continue
+            fault = image_fault(data, path, size) if path.endswith(".png") else None
+            if fault:
+                yield finding("damaged image", f"{self.name}/{path} {fault}")
+
+
+def _image_size(manifest: Mapping[str, Any]) -> Size | None:
+    """Width and height of the images by the manifest; None if it has none."""
+    request = manifest.get("request")
+    if not isinstance(request, dict):
         return None
+    width, height = request.get("width"), request.get("height")
+    if isinstance(width, int) and isinstance(height, int):
+        return width, height
+    return None
 
 
-def _parts(path: Path, schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
+class StoredBenchmark(StoredFolder):
+    """A benchmark of a dataset, as its files are."""
+
+    tables: dict[str, pa.Table]
+    """The judged columns of its readable tables, by name."""
+    holdout: Mapping[str, Any] | None
+    """Contents of holdout.json; None if there is none."""
+    declared_leaks: list[str]
+    """What its manifest and floor.json declare."""
+
+    def __init__(self, path: Path, progress: Progress):
+        """Open a benchmark, check its files and read its tables.
+
+        Raises:
+            UserError: Its manifest, its sums or its holdout cannot be read.
+        """
+        super().__init__(path, BenchmarkManifest, progress)
+        self.findings += self._check_files()
+        self.tables = {}
+        for name in BENCHMARK_TABLES:
+            self._read_table(name)
+        self.holdout = read_holdout(path)
+        if self.holdout is None:
+            self.findings.append(
+                finding(
+                    "missing holdout",
+                    "without holdout.json neither leaks nor familiarity can be judged",
+                )
+            )
+        self.declared_leaks = list(self.manifest.get("declared_leaks", []))
+        try:
+            self.declared_leaks += declared_floor(path, self.sums_digest)
+        except DAMAGE as error:
+            self.findings.append(finding("damaged file", f"floor.json cannot be read: {error}"))
+
+    def _read_table(self, name: str) -> None:
+        try:
+            self.tables[name] = read_judged_table(self.path, name)
+        except DAMAGE as error:
+            self.findings.append(self._unreadable(name, error))
+
+
+def read_holdout(folder: Path) -> Mapping[str, Any] | None:
+    """The holdout of the benchmark in a folder; None if it has none. Raises UserError if it is
+    damaged."""
+    path = folder / "holdout.json"
+    return read_json(path, HoldoutRecord) if path.exists() else None
+
+
+class StoredDataset:
+    """A dataset, with its world and the benchmarks that are verified."""
+
+    root: Path
+    """The folder of the dataset."""
+    world: StoredWorld
+    benchmarks: Mapping[str, StoredBenchmark]
+    """The benchmarks to verify, by name."""
+    turns: Mapping[str, tuple[Mapping[str, Any], pa.Table]]
+    """By name the holdout and the splits of each benchmark that is a turn of a rotation, verified
+    or not. Benchmarks that cannot be read are left out."""
+
+    def __init__(self, root: Path, names: Sequence[str], progress: Progress):
+        """Open the dataset in `root` with these benchmarks.
+
+        Raises:
+            UserError: A manifest, the sums, a holdout or the vocabulary cannot be read.
+        """
+        self.root = root
+        self.world = StoredWorld(root / "world", progress)
+        self.benchmarks = {
+            name: StoredBenchmark(_folder_of(root, name), progress) for name in names
+        }
+        self.turns = {}
+        for name in _benchmark_names(root):
+            folder = _folder_of(root, name)
+            holdout = read_holdout(folder)
+            if holdout is None or holdout.get("design") != ROTATION:
+                continue
+            with suppress(*DAMAGE):
+                self.turns[name] = (holdout, read_judged_table(folder, "splits"))
+
+    def write_certificate(
+        self, name: str, certificate: Mapping[str, Any], truths: Iterator[SceneTruth] | None
+    ) -> None:
+        """Write the certificate of a benchmark, and the truth of its texts.
+
+        Args:
+            name: The benchmark.
+            certificate: See certificate.py.
+            truths: What is true of each scene; None for a benchmark with findings, whose truths
+                would rest on its faults: old ones are removed.
+
+        Raises:
+            OSError, UserError: The folder, or the URL of the dataset, cannot be written.
+        """
+        folder = _folder_of(self.root, name)
+        write_json(folder / "verify.json", certificate)
+        if truths is None:
+            (folder / TRUTH_FILE).unlink(missing_ok=True)
+        else:
+            digests = str(certificate["benchmark"]), str(certificate["world"])
+            write_truths(folder, *digests, truths)
+        publish(self.root)
+
+    def place_of(self, name: str) -> str:
+        """Where a benchmark is, for messages: below a URL or a folder."""
+        return f"{shown(self.root)}/benchmarks/{name}"
+
+
+def find_benchmarks(root: Path, name: str | None) -> list[str]:
+    """The names of the benchmarks to verify: `name`, or all of the dataset in `root`.
+
+    Raises:
+        UserError: There is no dataset, no finished world or no such benchmark, or a file is a link,
+            a pipe or a device.
+    """
+    check_own_files(root)
+    fetch(root)
+    world = root / "world"
+    if not world.is_dir():
+        raise UserError(
+            f"{root} is not a dataset: it has no folder 'world'; give a folder made by `gen "
+            f"render`."
+        )
+    if not (world / "manifest.json").exists():
+        raise UserError(
+            f"{world} is unfinished; run the same `gen render` command again to finish it."
+        )
+    names = [name] if name else _benchmark_names(root)
+    if not names:
+        raise UserError(
+            f"{root} has no benchmark yet; make one with `gen split {root} --holdout 3x3`."
+        )
+    for benchmark_name in names:
+        if not (_folder_of(root, benchmark_name) / "manifest.json").exists():
+            Dataset.open(root).benchmark(benchmark_name)  # names the benchmarks that there are
+    return names
+
+
+def _benchmark_names(root: Path) -> list[str]:
+    """The names of all finished benchmarks, sorted."""
+    manifests = root.glob("benchmarks/[!.]*/manifest.json")
+    return sorted(path.parent.name for path in manifests)
+
+
+def _folder_of(root: Path, name: str) -> Path:
+    return root / "benchmarks" / check_benchmark_name(name)
+
+
+def read_judged_table(folder: Path, name: str) -> pa.Table:
+    """The judged columns of a table of a benchmark. Raises one of DAMAGE if it cannot be read."""
+    parts = _table_parts(folder / f"{name}.parquet", BENCHMARK_TABLES[name], _WHOLE_TABLE)
+    return pa.concat_tables(parts)
+
+
+def _table_parts(path: Path, schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
     """The judged columns of a table, `rows` rows at a time; the first part is empty.
 
     Raises one of DAMAGE if the table cannot be read, lacks a column, or has an unknown column or a
     forbidden empty cell.
     """
-    there = read_schema(path)
-    if there.metadata or any(field.metadata for field in there):
+    present = read_schema(path)
+    if present.metadata or any(field.metadata for field in present):
         raise ValueError("it has metadata, which the format does not have")
-    found = there.names
-    if missing := set(schema.names) - {*found, *_OPTIONAL}:
+    missing = {*schema.names} - {*present.names} - _OPTIONAL_COLUMNS
+    if missing:
         raise ValueError(f"it has no column {' or '.join(sorted(missing))}")
-    if strange := set(found) - set(schema.names):
+    unknown = {*present.names} - {*schema.names}
+    if unknown:
         raise ValueError(
-            f"it has the column {' and '.join(sorted(strange))}, which the format does not have"
+            f"it has the column {' and '.join(sorted(unknown))}, which the format does not have"
         )
-    judged = pa.schema([field for field in schema if field.name in _JUDGED])
+    judged = pa.schema([field for field in schema if field.name in _JUDGED_COLUMNS])
+    read_columns = [name for name in judged.names if name in present.names]
+    filled_columns = sorted(_FILLED_COLUMNS.intersection(judged.names))
     yield judged.empty_table()
-    named = [name for name in judged.names if name in found]
-    for batch in read_batches(path, named, rows):
+    for batch in read_batches(path, read_columns, rows):
         part = pa.Table.from_batches([batch])
-        for name in set(judged.names).difference(named):
-            part = part.append_column(name, pa.nulls(len(part), judged.field(name).type))
+        for name in judged.names:
+            if name not in read_columns:
+                part = part.append_column(name, pa.nulls(len(part), judged.field(name).type))
         part = part.select(judged.names).cast(judged)
-        if empty := [
-            name for name in sorted(_FILLED.intersection(judged.names)) if part[name].null_count
-        ]:
+        empty = [name for name in filled_columns if part[name].null_count]
+        if empty:
             raise ValueError(f"it has rows without {' or '.join(empty)}")
         yield part
-
-
-def readable_parts(path: Path, schema: pa.Schema, rows: int, report: Report) -> Iterator[pa.Table]:
-    """The judged columns of a table, `rows` rows at a time; stops with a finding if it cannot be
-    read further."""
-    try:
-        yield from _parts(path, schema, rows)
-    except DAMAGE as error:
-        report(_unreadable(path, error))
-
-
-def _unreadable(path: Path, error: Exception) -> Finding:
-    return finding("damaged file", f"{path.name} cannot be read: {error}")
-
-
-def labels(column: pa.ChunkedArray) -> np.ndarray:
-    """The strings of a column as an array of objects; equal strings share memory."""
-    coded = pc.dictionary_encode(column.combine_chunks())
-    names = np.array([*coded.dictionary.to_pylist(), None], dtype=object)
-    return names[pc.fill_null(coded.indices, len(names) - 1).to_numpy(zero_copy_only=False)]
-
-
-def places(column: pa.ChunkedArray, among: pa.Array | pa.ChunkedArray) -> np.ndarray:
-    """The index of each value of a column in `among`; -1 if it is not there."""
-    return np.asarray(
-        pc.fill_null(pc.index_in(column, value_set=among), -1).to_numpy(), dtype=np.int64
-    )
-
-
-def repeated(column: pa.ChunkedArray) -> list[str]:
-    """The values that occur more than once in a column."""
-    if pc.count_distinct(column).as_py() == len(column):
-        return []
-    return [entry["values"] for entry in pc.value_counts(column).to_pylist() if entry["counts"] > 1]
-
-
-def readable_toml(path: Path) -> str:
-    """The text of a TOML file. Raises UserError if it cannot be read: nothing can be judged
-    then."""
-    try:
-        text = read_text(path, MOST_TOML)
-        parse_toml(text)
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"{path} cannot be read ({error}), so nothing can be judged; restore it or render "
-            f"again."
-        ) from None
-    return text
 
 
 def image_fault(data: bytes, path: str = "", size: Size | None = None) -> str | None:

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import parse_json
-from generator.judge.meaning import Pair, Thing
+from generator.judge.meaning import ObjectMention, Pair
 
 CONTACT = 0.001
 """Largest gap in metres between an object's foot and the flat top on which it rests."""
@@ -21,112 +20,119 @@ Masks = list[int]
 """For each object of a scene, a set of the scene's objects as bits."""
 
 
-class Decided(NamedTuple):
-    """Whether a relation, or its denial, holds between the objects of a scene.
-
-    `sure[i]`: the objects j for which "i is REL j" is true. `open[i]`: the j for which it is not
-    false. `sure_of[j]`,
-    `open_of[j]`: the same, by the second object. For a relation of three objects, `sure[i][j]` and
-    `open[i][j]` are the
-    sets of third objects, and `sure_of` and `open_of` are empty.
-    """
+class DecidedPairs(NamedTuple):
+    """Whether a relation, or its denial, holds between the objects of a scene."""
 
     sure: list
-    open: list
-    sure_of: Masks
-    open_of: Masks
+    """`sure[i]`: the objects j for which "i is REL j" is true, as bits. For a relation of three
+    objects `sure[i][j]`: the third objects."""
+    possible: list
+    """`possible[i]`: the objects j for which it is not false; with three objects as in `sure`."""
+    sure_by_second: Masks
+    """`sure_by_second[j]`: the objects i for which "i is REL j" is true. Empty with three
+    objects."""
+    possible_by_second: Masks
+    """The same for those for which it is not false."""
 
 
 class Relation(NamedTuple):
-    """A relation of a vocabulary: its margin and, for some relations, its distance, both in
-    metres."""
+    """A relation of a vocabulary."""
 
     margin: float
+    """Metres by which it must hold; it is undecided within this margin."""
     distance: float
+    """Bound of a relation such as near, metres; 0 for relations without a bound."""
+
+
+CategoryAndValues = tuple[str, dict[str, str]]
+"""The category of an object, and its values by kind."""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of a vocabulary that decide the facts of scenes.
-
-    `category`: its word for categories. `relations`: by name, all in `RULES`. `tops`: by category,
-    (height, radius) of
-    its flat top before scaling. `scales`: by (kind, value). A top times a scale is in metres.
-    `met`: cache of the
-    objects seen so far, so that equal objects share memory.
-    """
+    """The terms of a vocabulary that decide the facts of scenes."""
 
     category: str
+    """The vocabulary's word for categories."""
     relations: dict[str, Relation]
+    """The relations by name, all in `RULES`."""
     tops: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """By category, height and radius of its flat top before scaling. Times a scale, in metres."""
     scales: dict[Pair, float] = field(default_factory=dict)
-    met: dict[tuple[str, tuple[Pair, ...]], tuple[str, dict[str, str]]] = field(
+    """The scale that a value gives to its object, by (kind, value)."""
+    known_objects: dict[tuple[str, tuple[Pair, ...]], CategoryAndValues] = field(
         default_factory=dict
     )
+    """The objects read so far, so that equal objects of a hundred thousand scenes share memory."""
 
     @classmethod
     def of(cls, vocabulary_toml: str) -> "Terms":
-        """Read the terms from a vocabulary in TOML. Raises UserError for a relation that is not in
-        `RULES`."""
+        """Read the terms from a vocabulary in TOML.
+
+        Raises:
+            UserError: It has a relation that is not in `RULES`.
+            KeyError, TypeError, AttributeError: It is malformed.
+        """
         data = tomllib.loads(vocabulary_toml)
-        relations = {
-            name: Relation(told["margin"], told.get("distance", 0.0))
-            for name, told in data.get("relations", {}).items()
-        }
-        for name in relations:
+        relations = {}
+        for name, declared in data.get("relations", {}).items():
             if name not in RULES:
                 raise UserError(
                     f"world/vocabulary.toml: this version does not know the relation '{name}'; "
                     f"{did_you_mean(name, list(RULES))}"
                 )
-        tops = {
-            name: (
-                kind["top"]["height"] * kind.get("size", 1),
-                kind["top"]["radius"] * kind.get("size", 1),
-            )
-            for name, kind in data.get("objects", {}).items()
-            if "top" in kind
-        }
-        scales = {
-            (kind, name): value["scale"]
-            for kind, values in data.get("attributes", {}).items()
-            for name, value in values.items()
-            if "scale" in value
-        }
+            relations[name] = Relation(declared["margin"], declared.get("distance", 0.0))
+
+        tops = {}
+        for name, declared in data.get("objects", {}).items():
+            if "top" in declared:
+                size = declared.get("size", 1)
+                top = declared["top"]
+                tops[name] = (top["height"] * size, top["radius"] * size)
+
+        scales = {}
+        for kind, values in data.get("attributes", {}).items():
+            for name, declared in values.items():
+                if "scale" in declared:
+                    scales[kind, name] = declared["scale"]
         return cls(data["category"], relations, tops, scales)
 
     def top(self, category: str, values: dict[str, str]) -> tuple[float, float]:
-        """Height and radius (metres) of an object's flat top; 0, 0 if it has none."""
+        """Height and radius of an object's flat top, metres; 0, 0 if it has none.
+
+        Raises:
+            ValueError: Its category has a top and none of its values has a scale.
+        """
         if category not in self.tops:
             return 0.0, 0.0
         height, radius = self.tops[category]
-        scale = next((self.scales[pair] for pair in values.items() if pair in self.scales), None)
-        if scale is None:
-            raise ValueError(f"its {category} has no value with a scale")
-        return height * scale, radius * scale
+        for pair in values.items():
+            if pair in self.scales:
+                return height * self.scales[pair], radius * self.scales[pair]
+        raise ValueError(f"its {category} has no value with a scale")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SceneGeometry:
-    """A scene, from its record.
+    """A scene, from its record."""
 
-    `objects`: category, and values by kind. `along`: for each object the metres to the right and
-    away from the
-    camera, from an arbitrary origin. `feet`: the height on which it stands; `tops`: height and
-    radius of its flat
-    top; metres. `environment`: its name, if known.
-    """
-
-    objects: list[tuple[str, dict[str, str]]]
-    along: list[tuple[float, float]]
+    objects: list[CategoryAndValues]
+    """The objects in the order of the record."""
+    ground: list[tuple[float, float]]
+    """For each object the metres to the right and away from the camera, from an arbitrary
+    origin."""
     feet: list[float]
+    """The height on which each object stands, metres."""
     tops: list[tuple[float, float]]
+    """Height and radius of each object's flat top, metres; 0, 0 without one."""
     environment: str | None
+    """Name of the environment; None if the record has none."""
     terms: Terms
-    _fitting: dict[Thing, int] = field(default_factory=dict)
+    """The terms of the world's vocabulary."""
+    _fitting: dict[ObjectMention, int] = field(default_factory=dict)
     _having: dict[Pair, int] = field(default_factory=dict)
-    _decided: dict[tuple[str, bool], Decided] = field(default_factory=dict)
-    _grids: dict[int, list["Stand"]] = field(default_factory=dict)
+    _decided: dict[tuple[str, bool], DecidedPairs] = field(default_factory=dict)
+    _grids: dict[int, list["StandingObject"]] = field(default_factory=dict)
 
     def forget(self) -> None:
         """Drop cached results, to save memory."""
@@ -136,28 +142,29 @@ class SceneGeometry:
         self._grids.clear()
 
     @property
-    def all(self) -> int:
+    def all_objects(self) -> int:
         """All objects as bits."""
         return (1 << len(self.objects)) - 1
 
-    def fitting(self, thing: Thing) -> int:
+    def fitting(self, mention: ObjectMention) -> int:
         """The objects that fit a mention, as bits. Ignores the mention's count."""
-        found = self._fitting.get(thing)
-        if found is None:
-            having = self._traits()
-            found = (
-                self.all
-                if thing.category is None
-                else having.get((self.terms.category, thing.category), 0)
-            )
-            for pair in thing.attributes:
-                found &= having.get(pair, 0)
-            if thing.without is not None:
-                found &= ~having.get(thing.without, 0)
-            self._fitting[thing] = found
-        return found
+        fitting = self._fitting.get(mention)
+        if fitting is None:
+            fitting = self._fitting[mention] = self._find_fitting(mention)
+        return fitting
 
-    def _traits(self) -> dict[Pair, int]:
+    def _find_fitting(self, mention: ObjectMention) -> int:
+        having = self._objects_by_trait()
+        fitting = self.all_objects
+        if mention.category is not None:
+            fitting = having.get((self.terms.category, mention.category), 0)
+        for pair in mention.attributes:
+            fitting &= having.get(pair, 0)
+        if mention.without is not None:
+            fitting &= ~having.get(mention.without, 0)
+        return fitting
+
+    def _objects_by_trait(self) -> dict[Pair, int]:
         """The objects that have each (kind, value), including the category, as bits."""
         if not self._having:
             for i, (category, values) in enumerate(self.objects):
@@ -165,119 +172,131 @@ class SceneGeometry:
                     self._having[pair] = self._having.get(pair, 0) | 1 << i
         return self._having
 
-    def decided(self, relation: str, holds: bool) -> Decided:
-        """Between which objects a relation holds, or its denial if `holds` is false."""
-        found = self._decided.get((relation, holds))
-        if found is None:
-            found = self._decided[relation, holds] = (
-                self._relation(relation) if holds else self._denial(relation)
-            )
-        return found
+    def decided(self, relation: str, asserted: bool) -> DecidedPairs:
+        """Between which objects a relation holds, or its denial if it is not `asserted`."""
+        decided = self._decided.get((relation, asserted))
+        if decided is None:
+            decided = self._decide(relation) if asserted else self._decide_denial(relation)
+            self._decided[relation, asserted] = decided
+        return decided
 
-    def _relation(self, name: str) -> Decided:
-        least, margins = self.terms.relations[name].margin, self.margins(name)
+    def _decide(self, name: str) -> DecidedPairs:
+        least = self.terms.relations[name].margin
+        margins = self.margins(name)
+        # Negated, so that a margin that is no number leaves the relation possible, not false.
         if RULES[name].arity == 3:
-            return self._of_three(np.asarray(margins) >= least, ~(np.asarray(margins) <= -least))
-        sure, open_, sure_of, open_of = ([0] * len(self.objects) for _ in range(4))
+            array = np.asarray(margins)
+            bits = np.array([1 << place for place in range(len(self.objects))], dtype=object)
+            sure = ((array >= least) * bits).sum(2).tolist()
+            possible = (~(array <= -least) * bits).sum(2).tolist()
+            return DecidedPairs(sure, possible, [], [])
+        sure, possible, sure_by_second, possible_by_second = (
+            [0] * len(self.objects) for _ in range(4)
+        )
         for i, row in enumerate(margins):
             for j, margin in enumerate(row):
                 if i == j:
                     continue
                 if margin >= least:
                     sure[i] |= 1 << j
-                    sure_of[j] |= 1 << i
+                    sure_by_second[j] |= 1 << i
                 if not margin <= -least:
-                    open_[i] |= 1 << j
-                    open_of[j] |= 1 << i
-        return Decided(sure, open_, sure_of, open_of)
+                    possible[i] |= 1 << j
+                    possible_by_second[j] |= 1 << i
+        return DecidedPairs(sure, possible, sure_by_second, possible_by_second)
 
-    def _of_three(self, sure: NDArray[np.bool_], open_: NDArray[np.bool_]) -> Decided:
-        bits = np.array([1 << place for place in range(len(self.objects))], dtype=object)
-        return Decided((sure * bits).sum(2).tolist(), (open_ * bits).sum(2).tolist(), [], [])
+    def _decide_denial(self, name: str) -> DecidedPairs:
+        """The denial is sure where the relation is not possible, and possible where it is not
+        sure."""
+        relation = self.decided(name, True)
+        if RULES[name].arity == 3:
+            sure = [[~mask for mask in row] for row in relation.possible]
+            possible = [[~mask for mask in row] for row in relation.sure]
+            return DecidedPairs(sure, possible, [], [])
+        others = [self.all_objects & ~(1 << i) for i in range(len(self.objects))]
+
+        def without(masks: Masks) -> Masks:
+            return [others[i] & ~mask for i, mask in enumerate(masks)]
+
+        return DecidedPairs(
+            without(relation.possible),
+            without(relation.sure),
+            without(relation.possible_by_second),
+            without(relation.sure_by_second),
+        )
 
     def margins(self, name: str) -> list:
         """Signed margins of a relation in metres, rounded to micrometres (docs/vocabularies.md), by
         first, second and, if there is one, third object."""
         rule, relation = RULES[name], self.terms.relations[name]
-        if rule.arity not in self._grids:
-            columns, axes = np.array(self.stands()).reshape(-1, 5).T, np.eye(rule.arity, dtype=int)
-            shapes = [tuple(np.where(axis, -1, 1)) for axis in axes]
-            self._grids[rule.arity] = [
-                Stand(*(column.reshape(shape) for column in columns)) for shape in shapes
-            ]
-        margins: list = np.round(
-            rule.margin(*self._grids[rule.arity], relation.distance), 6
-        ).tolist()
+        objects = self._objects_along_axes(rule.arity)
+        margins: list = np.round(rule.margin(*objects, relation.distance), 6).tolist()
         return margins
+
+    def _objects_along_axes(self, arity: int) -> list["StandingObject"]:
+        """All objects `arity` times, each time along another axis of an array, so that one call of
+        a rule computes the margins of all pairs (or triples)."""
+        if arity not in self._grids:
+            columns = np.array(self.standing()).reshape(-1, 5).T
+            grids = []
+            for axis in range(arity):
+                shape = [1] * arity
+                shape[axis] = -1
+                grids.append(StandingObject(*(column.reshape(shape) for column in columns)))
+            self._grids[arity] = grids
+        return self._grids[arity]
 
     def resting(self, upper: int, lower: int) -> float:
         """How far inside the rim of the lower object's flat top the upper object stands, in metres;
         ≤ 0 if it does not rest there."""
-        stands = self.stands()
-        return float(_resting(stands[upper], stands[lower]))
+        standing = self.standing()
+        return float(_resting(standing[upper], standing[lower]))
 
-    def stands(self) -> list["Stand"]:
+    def standing(self) -> list["StandingObject"]:
         """Position and flat top of each object."""
         return [
-            Stand(*place, foot, *top)
-            for place, foot, top in zip(self.along, self.feet, self.tops, strict=True)
+            StandingObject(*position, foot, *top)
+            for position, foot, top in zip(self.ground, self.feet, self.tops, strict=True)
         ]
 
-    def _denial(self, name: str) -> Decided:
-        meaning = self.decided(name, True)
-        if RULES[name].arity == 3:
-            sure, open_ = (
-                [[~mask for mask in row] for row in masks] for masks in (meaning.open, meaning.sure)
-            )
-            return Decided(sure, open_, [], [])
-        others = [self.all & ~(1 << i) for i in range(len(self.objects))]
 
-        def lacking(masks: Masks) -> Masks:
-            return [others[i] & ~mask for i, mask in enumerate(masks)]
-
-        return Decided(
-            lacking(meaning.open),
-            lacking(meaning.sure),
-            lacking(meaning.open_of),
-            lacking(meaning.sure_of),
-        )
-
-
-class Stand(NamedTuple):
-    """Position and flat top of an object, in metres, or arrays of several: metres to the right and
-    away from the camera, height of the foot, height and radius of the flat top."""
+class StandingObject(NamedTuple):
+    """Position and flat top of an object, or arrays of several; metres."""
 
     right: Any
+    """Position to the right, as the camera sees it."""
     away: Any
+    """Position away from the camera."""
     foot: Any
+    """Height on which it stands."""
     height: Any
+    """Height of its flat top above the foot; 0 without one."""
     radius: Any
+    """Radius of its flat top; 0 without one."""
 
 
-def _off(first: Stand, second: Stand) -> Any:
-    """Distance on the ground, metres."""
+def _ground_distance(first: StandingObject, second: StandingObject) -> Any:
     return np.hypot(first.right - second.right, first.away - second.away)
 
 
-def _resting(upper: Stand, lower: Stand) -> Any:
-    gap, off = np.abs(upper.foot - lower.foot - lower.height), _off(upper, lower)
-    return np.where(gap <= CONTACT, lower.radius - off, -np.maximum(off, gap))
+def _resting(upper: StandingObject, lower: StandingObject) -> Any:
+    """Metres inside the rim of the lower top, if the foot touches that top; else negative."""
+    gap = np.abs(upper.foot - lower.foot - lower.height)
+    aside = _ground_distance(upper, lower)
+    return np.where(gap <= CONTACT, lower.radius - aside, -np.maximum(aside, gap))
 
 
 class Rule(NamedTuple):
-    """The rule that decides a relation (docs/vocabularies.md, "Rules of space").
-
-    `margin`: a function of `arity` (2 or 3) objects and the relation's distance that returns the
-    signed margin in
-    metres. `opposite`: the relation that cannot hold together with this relation. `converse`: the
-    same relation seen
-    from the second object.
-    """
+    """The rule that decides a relation (docs/vocabularies.md, "Rules of space")."""
 
     margin: Callable[..., Any]
+    """Returns the signed margin in metres, from `arity` objects and the relation's distance."""
     opposite: str = ""
+    """The relation that cannot hold together with this one; empty if there is none."""
     converse: str = ""
+    """The same relation seen from the second object; empty if there is none."""
     arity: int = 2
+    """How many objects it relates: 2 or 3."""
 
 
 RULES = {
@@ -285,8 +304,12 @@ RULES = {
     "left": Rule(lambda first, second, _: second.right - first.right, "right", "right"),
     "behind": Rule(lambda first, second, _: first.away - second.away, "front", "front"),
     "front": Rule(lambda first, second, _: second.away - first.away, "behind", "behind"),
-    "near": Rule(lambda first, second, distance: distance - _off(first, second), "far", "near"),
-    "far": Rule(lambda first, second, distance: _off(first, second) - distance, "near", "far"),
+    "near": Rule(
+        lambda first, second, distance: distance - _ground_distance(first, second), "far", "near"
+    ),
+    "far": Rule(
+        lambda first, second, distance: _ground_distance(first, second) - distance, "near", "far"
+    ),
     "on": Rule(lambda first, second, _: _resting(first, second), "beneath", "beneath"),
     "beneath": Rule(lambda first, second, _: _resting(second, first), "on", "on"),
 }
@@ -294,24 +317,39 @@ RULES = {
 
 
 def read_scene(record: str, terms: Terms) -> SceneGeometry:
-    """Read the record of a scene (JSON). Raises ValueError, KeyError or TypeError if it is
-    malformed, repeats a key, or has a number that is not finite."""
+    """Read the record of a scene.
+
+    Args:
+        record: JSON, as in the column `scene` of scenes.parquet.
+        terms: The terms of the world's vocabulary.
+
+    Raises:
+        ValueError, KeyError, TypeError: The record is malformed, repeats a key, or has a number
+            that is not finite.
+    """
     data = parse_json(record)
-    json.dumps(data, allow_nan=False)
-    objects = []
-    for thing in data["objects"]:
-        category, values = thing["category"], thing["attributes"]
-        objects.append(terms.met.setdefault((category, tuple(values.items())), (category, values)))
-    away_x, away_y = _sight(data["camera"])
-    places = [tuple(map(float, thing["position"])) for thing in data["objects"]]
-    along = [(x * away_y - y * away_x, x * away_x + y * away_y) for x, y, _ in places]
-    tops = [terms.top(*thing) for thing in objects]
+    json.dumps(data, allow_nan=False)  # refuses NaN and infinity, which JSON parsers accept
+    objects, positions = [], []
+    for object_data in data["objects"]:
+        category, values = object_data["category"], object_data["attributes"]
+        key = category, tuple(values.items())
+        objects.append(terms.known_objects.setdefault(key, (category, values)))
+        positions.append(tuple(map(float, object_data["position"])))
+    away_x, away_y = _viewing_direction(data["camera"])
+    # Right is the viewing direction turned clockwise by a quarter.
+    ground = [(x * away_y - y * away_x, x * away_x + y * away_y) for x, y, _ in positions]
     environment = data.get("environment")
-    known = environment if isinstance(environment, str) else None
-    return SceneGeometry(objects, along, [z for _, _, z in places], tops, known, terms)
+    return SceneGeometry(
+        objects=objects,
+        ground=ground,
+        feet=[z for _, _, z in positions],
+        tops=[terms.top(category, values) for category, values in objects],
+        environment=environment if isinstance(environment, str) else None,
+        terms=terms,
+    )
 
 
-def _sight(camera: dict[str, Any]) -> tuple[float, float]:
+def _viewing_direction(camera: dict[str, Any]) -> tuple[float, float]:
     """The viewing direction of a camera on the ground, a unit vector."""
     (x, y, _), (target_x, target_y, _) = camera["position"], camera["target"]
     length = math.hypot(target_x - x, target_y - y)

@@ -2,272 +2,304 @@
 texts name."""
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
 from generator.judge.geometry import RULES, SceneGeometry
-from generator.judge.meaning import Meaning, Thing
+from generator.judge.meaning import Meaning, ObjectMention, Pair
 
 Binding = tuple[str, str]
+"""(value of the tested kind, category)."""
 Triple = tuple[str, str, str]
+"""(category of the subject, relation, category of the object)."""
 Fact = tuple[int, str, int]
 """A relation that holds in a scene: index of the subject, relation, index of the object."""
 
+ROTATION = "rotation"
+"""The design whose benchmarks are turns."""
 CLASSES = "gzsl"
 """The design that holds out class lists."""
 ASYMMETRIC = ("asymmetric_seen", "asymmetric_unseen")
 """Splits that share groups: in the first the true texts name nothing held out, in the second the
 false texts."""
-DESIGNS = ("bindsplit", "coverage", "systematicity", "rotation", CLASSES)
+DESIGNS = ("bindsplit", "coverage", "systematicity", ROTATION, CLASSES)
 """The designs that the judge knows. Benchmarks of user-defined designs are judged by their held-out
 content."""
 
 
-class Named(NamedTuple):
-    """How much held-out content a text names: numbers of held-out bindings and triples; `absent`:
-    whether it names an atom that training lacks."""
+class HeldOutCounts(NamedTuple):
+    """How much held-out content a text names."""
 
     bindings: int = 0
+    """Number of held-out bindings."""
     triples: int = 0
+    """Number of held-out triples."""
     absent: bool = False
+    """Whether it names a value or category that training lacks."""
+
+
+class Dose(NamedTuple):
+    """Held-out bindings that training shows a counted number of times."""
+
+    times: int
+    """How many training scenes show each of the bindings."""
+    bindings: frozenset[Binding]
+    scenes: frozenset[str]
+    """The training scenes that show one of them."""
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """A holdout.
-
-    `kind`, `category`: the tested attribute kind and the vocabulary's word for categories.
-    `bindings`: held-out (value,
-    object) pairs. `listed`: held-out (subject, relation, object) triples as listed; `triples`:
-    their closure under
-    converses and opposites. `values`, `objects`: atoms that training lacks entirely. `labels`:
-    class lists of the
-    design gzsl, by name of the list. `converses`: the converse of each relation. `asymmetric`:
-    whether there are splits
-    in which either only the true text or only its foil names something held out.
-    """
+    """What a benchmark holds out of training."""
 
     kind: str
+    """The tested kind of attribute, such as color."""
     category: str
+    """The vocabulary's word for categories, such as shape."""
     design: str
+    """Name of the design; empty if the holdout has none."""
     task: str | None
+    """The dataset of class lists; None for other designs."""
     bindings: frozenset[Binding]
-    listed: frozenset[Triple]
+    """The held-out bindings."""
+    listed_triples: frozenset[Triple]
+    """The held-out triples as listed."""
     triples: frozenset[Triple]
-    values: frozenset[str]
-    objects: frozenset[str]
-    labels: Mapping[str, Sequence[tuple[str, ...]]]
+    """The listed triples with all that have the same meaning, by converses and opposites."""
+    absent_values: frozenset[str]
+    """Values that training lacks entirely."""
+    absent_objects: frozenset[str]
+    """Categories that training lacks entirely."""
+    class_lists: Mapping[str, Sequence[tuple[str, ...]]]
+    """For the design gzsl, the labels of each list."""
     converses: Mapping[str, str]
+    """The converse of each relation of the vocabulary that has one."""
     asymmetric: bool
-    doses: tuple[tuple[int, frozenset[Binding], frozenset[str]], ...] = ()
-    """Held-out bindings that training shows: how many times, which, and in which scenes."""
+    """Whether there are splits in which either only the true text or only its foil names something
+    held out."""
+    doses: tuple[Dose, ...] = ()
+    """Held-out bindings that training shows a counted number of times."""
 
     @classmethod
     def of(cls, data: Mapping[str, Any], vocabulary_toml: str) -> "HeldOut":
-        """Read a holdout.json. Raises KeyError, TypeError or ValueError if it is malformed."""
-        listed = frozenset((s, name, o) for s, name, o in data.get("triples", ()))
+        """Read a holdout.json.
+
+        Raises:
+            KeyError, TypeError, ValueError: It is malformed.
+        """
         relations = tomllib.loads(vocabulary_toml).get("relations", {})
-        converses = {
-            name: RULES[name].converse for name in relations if RULES[name].converse in relations
-        }
-        opposites = {
-            name: RULES[name].opposite for name in relations if RULES[name].opposite in relations
-        }
-        labels: dict[str, list[tuple[str, ...]]] = {}
-        for each in data.get("classes", ()):
-            labels.setdefault(each["split"], []).append(tuple(each["label"]))
+        converses = _declared_names({name: RULES[name].converse for name in relations})
+        opposites = _declared_names({name: RULES[name].opposite for name in relations})
+        if not data.get("opposites", True):
+            opposites = {}
+        listed = frozenset(
+            (subject, name, object_) for subject, name, object_ in data.get("triples", ())
+        )
+        class_lists: dict[str, list[tuple[str, ...]]] = {}
+        for entry in data.get("classes", ()):
+            class_lists.setdefault(entry["split"], []).append(tuple(entry["label"]))
+        doses = [
+            Dose(dose["times"], _bindings(dose["bindings"]), frozenset(dose["scenes"]))
+            for dose in data.get("doses", ())
+        ]
         return cls(
-            data["kind"],
-            data["category"],
-            data.get("design", ""),
-            data.get("task"),
-            frozenset((value, thing) for value, thing in data["bindings"]),
-            listed,
-            _closed(listed, converses, opposites if data.get("opposites", True) else {}),
-            frozenset(data.get("absent_values", ())),
-            frozenset(data.get("absent_objects", ())),
-            labels,
-            converses,
-            bool(data.get("asymmetric", False)),
-            tuple(
-                (
-                    dose["times"],
-                    frozenset((value, thing) for value, thing in dose["bindings"]),
-                    frozenset(dose["scenes"]),
-                )
-                for dose in data.get("doses", ())
-            ),
+            kind=data["kind"],
+            category=data["category"],
+            design=data.get("design", ""),
+            task=data.get("task"),
+            bindings=_bindings(data["bindings"]),
+            listed_triples=listed,
+            triples=_closure(listed, converses, opposites),
+            absent_values=frozenset(data.get("absent_values", ())),
+            absent_objects=frozenset(data.get("absent_objects", ())),
+            class_lists=class_lists,
+            converses=converses,
+            asymmetric=bool(data.get("asymmetric", False)),
+            doses=tuple(doses),
         )
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is held out."""
-        return not (self.bindings or self.triples or self.values or self.objects or self.labels)
+        names = self.absent_values or self.absent_objects
+        return not (self.bindings or self.triples or names or self.class_lists)
 
-    def dosed_in(self, scene_id: str) -> frozenset[Binding]:
-        """The held-out bindings of which training may show one in this scene."""
-        return frozenset().union(
-            *(bindings for _, bindings, scenes in self.doses if scene_id in scenes)
-        )
+    # What scenes show
 
-    def dose_split(self, shown: list[Binding]) -> str:
-        """The split of a scene that shows only these held-out bindings: unseen, or that of their
-        dose."""
-        for times, bindings, _ in self.doses:
-            if shown and bindings.issuperset(shown):
-                return f"dose{times}"
-        return "unseen"
-
-    def bindings_shown(self, shown: SceneGeometry) -> list[Binding]:
-        """The held-out bindings of a scene, at most one per object."""
-        return [pair for pair in self.bindings_of(shown) if pair in self.bindings]
-
-    def bindings_of(self, shown: SceneGeometry) -> list[Binding]:
+    def bindings_of(self, scene: SceneGeometry) -> list[Binding]:
         """The bindings of a scene, at most one per object."""
         return [
             (values[self.kind], category)
-            for category, values in shown.objects
+            for category, values in scene.objects
             if self.kind in values
         ]
 
-    def uneven(self, shown: SceneGeometry) -> bool:
+    def held_out_bindings_of(self, scene: SceneGeometry) -> list[Binding]:
+        """The held-out bindings of a scene, at most one per object."""
+        return [binding for binding in self.bindings_of(scene) if binding in self.bindings]
+
+    def held_out_facts_of(self, scene: SceneGeometry) -> list[Fact]:
+        """The relations that hold in a scene and whose triples are held out."""
+        if not self.triples:  # computing all relations of a scene takes time
+            return []
+        return [fact for fact in facts(scene) if _triple_of(scene, fact) in self.triples]
+
+    def held_out_triples_of(self, scene: SceneGeometry) -> list[Triple]:
+        """The held-out triples of a scene, distinct and sorted."""
+        return sorted({_triple_of(scene, fact) for fact in self.held_out_facts_of(scene)})
+
+    def absent_names_of(self, scene: SceneGeometry) -> list[str]:
+        """Values and categories of a scene that training lacks, sorted."""
+        names = set()
+        for category, values in scene.objects:
+            names |= {values.get(self.kind, ""), category}
+        return sorted(names & (self.absent_values | self.absent_objects))
+
+    def group_of(self, scene: SceneGeometry) -> str:
+        """The group of a scene: its categories and tested values in any order or pairing, and its
+        held-out triples. Scenes of one group must be in one split."""
+        values = sorted(values.get(self.kind, "") for _, values in scene.objects)
+        categories = sorted(category for category, _ in scene.objects)
+        parts = ["+".join(values), "+".join(categories)]
+        triples = [" ".join(triple) for triple in self.held_out_triples_of(scene)]
+        if triples:
+            parts.append("+".join(triples))
+        return "|".join(parts)
+
+    def is_uneven(self, scene: SceneGeometry) -> bool:
         """Whether exchanging the values of some two objects decides whether the two show a held-out
         binding: they do either before or after, not both."""
-        for (value, thing), (other_value, other) in combinations(self.bindings_of(shown), 2):
-            own = not {(value, thing), (other_value, other)}.isdisjoint(self.bindings)
-            if own == {(other_value, thing), (value, other)}.isdisjoint(self.bindings):
+        for (value, category), (other_value, other) in combinations(self.bindings_of(scene), 2):
+            before = {(value, category), (other_value, other)}
+            after = {(other_value, category), (value, other)}
+            if before.isdisjoint(self.bindings) != after.isdisjoint(self.bindings):
                 return True
         return False
 
-    def facts_shown(self, shown: SceneGeometry) -> list[Fact]:
-        """The relations that hold in a scene and whose triples are held out."""
-        if not self.triples:
-            return []
-        return [
-            (i, name, j)
-            for i, name, j in facts(shown)
-            if self._between(shown, i, name, j) in self.triples
-        ]
+    def dosed_in(self, scene_id: str) -> frozenset[Binding]:
+        """The held-out bindings of which training may show one in this scene."""
+        dosed = [dose.bindings for dose in self.doses if scene_id in dose.scenes]
+        return frozenset().union(*dosed)
 
-    def triples_shown(self, shown: SceneGeometry) -> list[Triple]:
-        """The held-out triples of a scene, distinct and sorted."""
-        return sorted({self._between(shown, *fact) for fact in self.facts_shown(shown)})
+    def dose_split(self, held_out_bindings: Sequence[Binding]) -> str:
+        """The split of a scene that shows only these held-out bindings: unseen, or that of their
+        dose."""
+        for dose in self.doses:
+            if held_out_bindings and dose.bindings.issuperset(held_out_bindings):
+                return f"dose{dose.times}"
+        return "unseen"
 
-    def absent_shown(self, shown: SceneGeometry) -> list[str]:
-        """Values and objects of a scene that training lacks, sorted."""
-        names = [
-            name
-            for category, values in shown.objects
-            for name in (values.get(self.kind, ""), category)
-        ]
-        return sorted({*names} & (self.values | self.objects))
+    # What texts name
 
-    def cluster(self, shown: SceneGeometry) -> str:
-        """The group of a scene: its objects and tested values in any order or pairing, and its
-        held-out triples."""
-        values = sorted(values.get(self.kind, "") for _, values in shown.objects)
-        told = ["+".join(values), "+".join(sorted(category for category, _ in shown.objects))]
-        triples = [" ".join(triple) for triple in self.triples_shown(shown)]
-        return "|".join([*told, *(["+".join(triples)] if triples else [])])
-
-    def named(self, meaning: Meaning) -> Named:
+    def counts_named(self, meaning: Meaning) -> HeldOutCounts:
         """How much held-out content a text names, whether it asserts or denies it."""
-        bindings = sum(self._names_binding(thing) for thing in meaning.things)
-        ends = [thing.category for thing in meaning.things]
-        triples = (
-            sum((ends[s], name, ends[o]) in self.triples for s, name, o, *_ in meaning.links)
-            if self.triples
-            else 0
-        )
-        return Named(
-            bindings,
-            triples,
-            bool(self.values or self.objects) and any(map(self._names_absent, meaning.things)),
-        )
+        n_bindings = sum(self._names_binding(mention) for mention in meaning.objects)
+        n_triples = 0
+        if self.triples:
+            n_triples = sum(triple in self.triples for triple in self.triples_named(meaning))
+        absent = False
+        if self.absent_values or self.absent_objects:
+            absent = any(map(self._names_absent, meaning.objects))
+        return HeldOutCounts(n_bindings, n_triples, absent)
 
     def bindings_named(self, meaning: Meaning) -> list[Binding]:
         """The bindings of the tested kind that a text asserts, one for each mention that has
         one."""
         return [
-            (value, thing.category)
-            for thing in meaning.things
-            for kind, value in thing.attributes
-            if kind == self.kind and thing.category is not None
+            (value, mention.category)
+            for mention in meaning.objects
+            for kind, value in mention.attributes
+            if kind == self.kind and mention.category is not None
         ]
 
     def triples_named(self, meaning: Meaning) -> list[Triple]:
         """The relations of two objects that a text names, by the categories of the objects."""
-        ends = [thing.category or "" for thing in meaning.things]
-        return [(ends[subject], name, ends[thing]) for subject, name, thing, *_ in meaning.links]
-
-    @staticmethod
-    def _between(shown: SceneGeometry, i: int, name: str, j: int) -> Triple:
-        return shown.objects[i][0], name, shown.objects[j][0]
-
-    def _names_binding(self, thing: Thing) -> bool:
-        category, attributes, without, _ = thing
-        pairs = (*attributes, without) if without else attributes
-        categories = (
-            (category, without[1]) if without and without[0] == self.category else (category,)
-        )
-        return any(
-            (value, other) in self.bindings
-            for of, value in pairs
-            if of == self.kind
-            for other in categories
-        )
-
-    def names(self, meaning: Meaning) -> set[tuple[str, str]]:
-        """The values and categories that a text names, each with its kind."""
-        pairs = (
-            (
-                *thing.attributes,
-                *((thing.without,) if thing.without else ()),
-                (self.category, thing.category or ""),
-            )
-            for thing in meaning.things
-        )
-        return {pair for each in pairs for pair in each if pair[1]}
-
-    def _names_absent(self, thing: Thing) -> bool:
-        pairs = [
-            *thing.attributes,
-            *([thing.without] if thing.without else []),
-            (self.category, thing.category),
+        categories = [mention.category or "" for mention in meaning.objects]
+        return [
+            (categories[subject], name, categories[object_])
+            for subject, name, object_, *_ in meaning.relations
         ]
-        return any(
-            (kind == self.kind and name in self.values)
-            or (kind == self.category and name in self.objects)
-            for kind, name in pairs
-        )
+
+    def names_in(self, meaning: Meaning) -> set[Pair]:
+        """The values and categories that a text names, each with its kind."""
+        pairs = {pair for mention in meaning.objects for pair in self._pairs_of(mention)}
+        return {(kind, name) for kind, name in pairs if name}
+
+    def _pairs_of(self, mention: ObjectMention) -> Iterator[Pair]:
+        """The values and the category of a mention, asserted or denied, each with its kind."""
+        yield from mention.attributes
+        if mention.without:
+            yield mention.without
+        yield self.category, mention.category or ""
+
+    def _names_binding(self, mention: ObjectMention) -> bool:
+        """Whether a mention names a held-out binding, with a value or category that it denies
+        too: "a cube that is not red" names red cubes."""
+        category, attributes, without, _ = mention
+        values = [value for kind, value in attributes if kind == self.kind]
+        categories: list[str | None] = [category]
+        if without:
+            kind, name = without
+            if kind == self.kind:
+                values.append(name)
+            if kind == self.category:
+                categories.append(name)
+        for value in values:
+            for named in categories:
+                if (value, named) in self.bindings:
+                    return True
+        return False
+
+    def _names_absent(self, mention: ObjectMention) -> bool:
+        for kind, name in self._pairs_of(mention):
+            if kind == self.kind and name in self.absent_values:
+                return True
+            if kind == self.category and name in self.absent_objects:
+                return True
+        return False
 
 
-def facts(shown: SceneGeometry) -> list[Fact]:
+def facts(scene: SceneGeometry) -> list[Fact]:
     """All relations of two objects that hold in a scene."""
-    return [
-        (i, name, j)
-        for name, relation in shown.terms.relations.items()
-        if RULES[name].arity == 2
-        for i, row in enumerate(shown.margins(name))
-        for j, margin in enumerate(row)
-        if i != j and margin >= relation.margin
-    ]
+    holding = []
+    for name, relation in scene.terms.relations.items():
+        if RULES[name].arity != 2:
+            continue
+        for i, row in enumerate(scene.margins(name)):
+            for j, margin in enumerate(row):
+                if i != j and margin >= relation.margin:
+                    holding.append((i, name, j))
+    return holding
 
 
-def _closed(
+def _triple_of(scene: SceneGeometry, fact: Fact) -> Triple:
+    i, name, j = fact
+    return scene.objects[i][0], name, scene.objects[j][0]
+
+
+def _bindings(listed: Sequence[Sequence[str]]) -> frozenset[Binding]:
+    return frozenset((value, category) for value, category in listed)
+
+
+def _declared_names(relation_of: Mapping[str, str]) -> dict[str, str]:
+    """A mapping between relations, without those that map to an undeclared relation."""
+    return {name: other for name, other in relation_of.items() if other in relation_of}
+
+
+def _closure(
     listed: frozenset[Triple], converses: Mapping[str, str], opposites: Mapping[str, str]
 ) -> frozenset[Triple]:
     """The closure of the triples under converse and opposite relations."""
-    found: set[Triple] = set()
+    closed: set[Triple] = set()
     waiting = sorted(listed)
     while waiting:
-        subject, name, thing = waiting.pop()
-        if (subject, name, thing) in found or name not in converses:
+        subject, name, object_ = waiting.pop()
+        if (subject, name, object_) in closed or name not in converses:
             continue
-        found.add((subject, name, thing))
-        waiting.append((thing, converses[name], subject))
+        closed.add((subject, name, object_))
+        waiting.append((object_, converses[name], subject))
         if name in opposites:
-            waiting.append((subject, opposites[name], thing))
-    return frozenset(found)
+            waiting.append((subject, opposites[name], object_))
+    return frozenset(closed)

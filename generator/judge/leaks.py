@@ -4,12 +4,14 @@ it."""
 
 from collections import Counter
 from collections.abc import Iterator, Set
+from dataclasses import dataclass
 
 import numpy as np
 
 from generator.judge.benchmark import TRAIN, Benchmark
 from generator.judge.certificate import Finding, finding
-from generator.judge.held_out import ASYMMETRIC, CLASSES, Named, facts
+from generator.judge.held_out import ASYMMETRIC, CLASSES, Binding, HeldOutCounts, Triple, facts
+from generator.judge.meaning import Pair
 from generator.judge.membership import shared_arrangements, shared_triples
 
 
@@ -18,39 +20,72 @@ def leak_findings(benchmark: Benchmark) -> Iterator[Finding]:
     holdouts that list a triple without its converse. Arrangements that the manifest declares to be
     in two class lists are excepted."""
     held_out = benchmark.held_out
-    for triple in sorted(held_out.triples - held_out.listed):
+    for triple in sorted(held_out.triples - held_out.listed_triples):
         yield finding(
             "open holdout",
             f"holdout.json lacks {' '.join(triple)}, which follows from a triple it lists",
         )
     excepted = shared_triples(benchmark)
-    for scene_id, split in benchmark.split_of.items():
-        if split == "train" and scene_id in benchmark.world.shown:
-            shown = benchmark.world.shown[scene_id]
-            exposed = held_out.bindings_shown(shown)
-            if len(exposed) == 1 and exposed[0] in held_out.dosed_in(scene_id):
-                exposed = []  # dose_findings counts these
-            for binding in exposed:
+    yield from _scene_leaks(benchmark, excepted)
+    yield from _text_leaks(benchmark, excepted)
+
+
+def _scene_leaks(benchmark: Benchmark, excepted: frozenset[Triple]) -> Iterator[Finding]:
+    """Training scenes that show held-out content."""
+    held_out = benchmark.held_out
+    for scene_id, scene in benchmark.scenes_of(TRAIN):
+        bindings = held_out.held_out_bindings_of(scene)
+        if len(bindings) == 1 and bindings[0] in held_out.dosed_in(scene_id):
+            bindings = []  # dose_findings counts these
+        for binding in bindings:
+            yield finding(
+                "leaked binding",
+                f"training scene {scene_id} shows the held-out {' '.join(binding)}",
+            )
+        for triple in held_out.held_out_triples_of(scene):
+            if triple not in excepted:
                 yield finding(
-                    "leaked binding",
-                    f"training scene {scene_id} shows the held-out {' '.join(binding)}",
+                    "leaked triple",
+                    f"training scene {scene_id} shows the held-out {' '.join(triple)}",
                 )
-            for triple in held_out.triples_shown(shown):
-                if triple not in excepted:
-                    yield finding(
-                        "leaked triple",
-                        f"training scene {scene_id} shows the held-out {' '.join(triple)}",
-                    )
-            for name in held_out.absent_shown(shown):
-                yield finding(
-                    "leaked atom", f"training scene {scene_id} shows {name}, which training lacks"
-                )
+        for name in held_out.absent_names_of(scene):
+            yield finding(
+                "leaked atom", f"training scene {scene_id} shows {name}, which training lacks"
+            )
+
+
+def _text_leaks(benchmark: Benchmark, excepted: frozenset[Triple]) -> Iterator[Finding]:
+    """Training texts that name held-out content."""
     rows = benchmark.candidates
-    judged = np.flatnonzero((rows.item >= 0) & (rows.text >= 0))
-    training = judged[benchmark.trains[rows.item[judged]]]
+    negatives_may = bool(benchmark.manifest.get("exposed_negatives"))
+    training = rows.with_text[benchmark.is_training[rows.item[rows.with_text]]]
     for row in training[benchmark.familiarity[rows.text[training]] > 0].tolist():
-        if rows.truth[row] or not benchmark.manifest.get("exposed_negatives"):
-            yield from _named(benchmark, row, excepted)
+        if rows.truth[row] or not negatives_may:
+            yield from _leaks_of_text(benchmark, row, excepted)
+
+
+def _leaks_of_text(
+    benchmark: Benchmark, row: int, excepted: frozenset[Triple]
+) -> Iterator[Finding]:
+    """What a training text, the candidate `row`, names of the held-out content."""
+    rows, held_out = benchmark.candidates, benchmark.held_out
+    meaning = benchmark.meanings[rows.text[row]]
+    assert meaning is not None  # a text without a meaning has no familiarity
+    counts = held_out.counts_named(meaning)
+    text = (
+        f"training {'caption' if rows.truth[row] else 'negative'} "
+        f"'{benchmark.text(rows.text[row])}' of item {benchmark.item_id(rows.item[row])}"
+    )
+    # A caption may name the one binding that its scene shows as a dose.
+    is_dosed = bool(held_out.dosed_in(benchmark.scene_id(row)))
+    n_allowed = 1 if is_dosed and rows.truth[row] else 0
+    if counts.bindings > n_allowed:
+        yield finding("leaked binding", f"{text} names a held-out binding")
+    triples = {*held_out.triples_named(meaning)} & held_out.triples
+    for triple in sorted(triples - excepted):
+        yield finding("leaked triple", f"{text} names the held-out {' '.join(triple)}")
+    if counts.absent:
+        yield finding("leaked atom", f"{text} names a value or object that training lacks")
 
 
 def dose_findings(benchmark: Benchmark) -> Iterator[Finding]:
@@ -59,71 +94,55 @@ def dose_findings(benchmark: Benchmark) -> Iterator[Finding]:
     held_out = benchmark.held_out
     if not held_out.doses:
         return
-    n_scenes: Counter[tuple[str, str]] = Counter()
-    for scene_id, split in benchmark.split_of.items():
-        if split == TRAIN and scene_id in benchmark.world.shown:
-            n_scenes.update(held_out.bindings_shown(benchmark.world.shown[scene_id]))
-    for times, bindings, _ in held_out.doses:
-        for binding in sorted(bindings):
-            if n_scenes[binding] != times:
+    n_scenes: Counter[Binding] = Counter()
+    for _, scene in benchmark.scenes_of(TRAIN):
+        n_scenes.update(held_out.held_out_bindings_of(scene))
+    for dose in held_out.doses:
+        for binding in sorted(dose.bindings):
+            if n_scenes[binding] != dose.times:
                 yield finding(
                     "wrong dose",
                     f"{n_scenes[binding]} training scenes show {' '.join(binding)}, and its dose "
-                    f"is {times}",
+                    f"is {dose.times}",
                 )
-
-
-def _named(
-    benchmark: Benchmark, row: int, excepted: frozenset[tuple[str, str, str]]
-) -> Iterator[Finding]:
-    rows = benchmark.candidates
-    meaning = benchmark.meanings[rows.text[row]]
-    assert meaning is not None  # a text without a meaning has no familiarity
-    named = benchmark.held_out.named(meaning)
-    what = (
-        f"training {'caption' if rows.truth[row] else 'negative'} "
-        f"'{benchmark.text(rows.text[row])}' of item "
-    )
-    what += benchmark.item_id(rows.item[row])
-    dosed = benchmark.held_out.dosed_in(benchmark.scene_id(row))
-    if named.bindings > (1 if dosed and rows.truth[row] else 0):
-        yield finding("leaked binding", f"{what} names a held-out binding")
-    ends = [thing.category or "" for thing in meaning.things]
-    triples = {(ends[s], name, ends[o]) for s, name, o, *_ in meaning.links}
-    for triple in sorted((triples & benchmark.held_out.triples) - excepted):
-        yield finding("leaked triple", f"{what} names the held-out {' '.join(triple)}")
-    if named.absent:
-        yield finding("leaked atom", f"{what} names a value or object that training lacks")
 
 
 def undeclared_findings(benchmark: Benchmark) -> Iterator[Finding]:
     """Arrangements in two class lists, exposed negatives and unequal familiarity that the manifest
     does not declare."""
-    manifest, declared = benchmark.manifest, benchmark.manifest.get("declared_leaks", [])
-    for one, other, _ in shared_arrangements(benchmark.held_out):
-        if not {one, other} & {*declared}:
+    manifest = benchmark.manifest
+    declared = manifest.get("declared_leaks", [])
+    for sentence, reversed_sentence, _ in shared_arrangements(benchmark.held_out):
+        if sentence not in declared and reversed_sentence not in declared:
             yield finding(
                 "undeclared leak",
-                f"one arrangement is in two lists: {one}; the manifest does not declare it",
+                f"one arrangement is in two lists: {sentence}; the manifest does not declare it",
             )
     if benchmark.held_out.doses and not any("--dose" in leak for leak in declared):
         yield finding(
             "undeclared leak",
             "training shows bindings with a dose; the manifest does not declare it",
         )
-    if manifest.get("exposed_negatives") and not declared:
+    if declared:
+        return
+    if manifest.get("exposed_negatives"):
         yield finding(
             "undeclared leak",
             "training negatives may name what is held out; the manifest does not declare it",
         )
-    if (
-        manifest.get("equal_familiarity") is False
-        and benchmark.held_out.design != CLASSES
-        and not declared
-    ):
+    # Class lists have no familiarity: their labels are compared with labels of other lists.
+    has_familiarity = benchmark.held_out.design != CLASSES
+    if manifest.get("equal_familiarity") is False and has_familiarity:
         yield finding(
             "undeclared leak", "familiarity may be unequal; the manifest does not declare it"
         )
+
+
+_COMPOUND_FAULTS = {
+    "unseen": ("seen compound", "captions of unseen name only what is held out"),
+    "seen": ("untrained compound", "captions of seen name only what training shows"),
+}
+"""By split, the fault and the rule that it breaks."""
 
 
 def compound_findings(benchmark: Benchmark) -> Iterator[Finding]:
@@ -131,7 +150,7 @@ def compound_findings(benchmark: Benchmark) -> Iterator[Finding]:
     of `unseen` name only held-out compounds, those of `seen` only compounds that training shows.
     Compounds are bindings and relations."""
     rows, held_out = benchmark.candidates, benchmark.held_out
-    captions = np.flatnonzero((rows.item >= 0) & (rows.text >= 0) & (rows.slot == "c"))
+    captions = rows.with_text[rows.slot[rows.with_text] == "c"]
     captions = captions[benchmark.protocols[rows.item[captions]] == "systematicity"]
     splits = benchmark.item_split[rows.item[captions]]
     allowed: dict[str, Set[tuple[str, ...]]] = {"unseen": held_out.bindings | held_out.triples}
@@ -142,9 +161,7 @@ def compound_findings(benchmark: Benchmark) -> Iterator[Finding]:
         if meaning is None or split not in allowed:
             continue
         compounds = [*held_out.bindings_named(meaning), *held_out.triples_named(meaning)]
-        wrong = sorted(
-            {" ".join(compound) for compound in compounds if compound not in allowed[split]}
-        )
+        wrong = {" ".join(compound) for compound in compounds if compound not in allowed[split]}
         if not wrong and compounds:
             continue
         fault, rule = _COMPOUND_FAULTS[split]
@@ -152,71 +169,83 @@ def compound_findings(benchmark: Benchmark) -> Iterator[Finding]:
             fault,
             f"item {benchmark.item_id(rows.item[row])} of {split} says "
             f"'{benchmark.text(rows.text[row])}', which names "
-            f"{', '.join(wrong) or 'no compound'}; {rule}",
+            f"{', '.join(sorted(wrong)) or 'no compound'}; {rule}",
         )
-
-
-_COMPOUND_FAULTS = {
-    "unseen": ("seen compound", "captions of unseen name only what is held out"),
-    "seen": ("untrained compound", "captions of seen name only what training shows"),
-}
 
 
 def _trained_compounds(benchmark: Benchmark) -> set[tuple[str, ...]]:
     """The bindings and the relations that training scenes show."""
     compounds: set[tuple[str, ...]] = set()
-    for scene_id, split in benchmark.split_of.items():
-        if split == TRAIN and scene_id in benchmark.world.shown:
-            shown = benchmark.world.shown[scene_id]
-            compounds.update(benchmark.held_out.bindings_of(shown))
-            if benchmark.held_out.triples:  # without held-out relations no caption is about one
-                names = [category for category, _ in shown.objects]
-                compounds.update(
-                    (names[subject], name, names[thing]) for subject, name, thing in facts(shown)
-                )
-                shown.forget()
+    for _, scene in benchmark.scenes_of(TRAIN):
+        compounds.update(benchmark.held_out.bindings_of(scene))
+        if benchmark.held_out.triples:  # without held-out relations no caption is about one
+            categories = [category for category, _ in scene.objects]
+            for subject, name, object_ in facts(scene):
+                compounds.add((categories[subject], name, categories[object_]))
+            scene.forget()
     return compounds
 
 
 def word_findings(benchmark: Benchmark) -> Iterator[Finding]:
     """Foils with a value or category that no training scene shows and no true text of their item
     names. Checked only if the manifest's request has `known_words`."""
-    if not (benchmark.manifest.get("request") or {}).get("known_words"):
+    request = benchmark.manifest.get("request") or {}
+    if not request.get("known_words"):
         return
-    held_out, world, rows = benchmark.held_out, benchmark.world, benchmark.candidates
-    trained = {
-        pair
-        for scene_id, split in benchmark.split_of.items()
-        if split == TRAIN and scene_id in world.shown
-        for category, values in world.shown[scene_id].objects
-        for pair in ((held_out.category, category), *values.items())
-    }
-    strange = [held_out.names(each) - trained if each else set() for each in benchmark.meanings]
-    judged = np.flatnonzero((rows.item >= 0) & (rows.text >= 0))
-    judged = judged[
-        ~benchmark.trains[rows.item[judged]]
-        & np.array([bool(strange[row]) for row in rows.text[judged]])
-    ]
-    said: dict[int, set[tuple[str, str]]] = {}
+    rows = benchmark.candidates
+    trained = _trained_names(benchmark)
+    unknown_of_text: list[set[Pair]] = []
+    for meaning in benchmark.meanings:
+        names = benchmark.held_out.names_in(meaning) if meaning else set()
+        unknown_of_text.append(names - trained)
+
+    has_unknown = np.array([bool(unknown) for unknown in unknown_of_text], bool)
+    is_evaluation = ~benchmark.is_training[rows.item[rows.with_text]]
+    judged = rows.with_text[is_evaluation & has_unknown[rows.text[rows.with_text]]]
+    named_by_truth: dict[int, set[Pair]] = {}
     for row in judged[rows.truth[judged]].tolist():
-        said.setdefault(rows.item[row], set()).update(strange[rows.text[row]])
+        named_by_truth.setdefault(rows.item[row], set()).update(unknown_of_text[rows.text[row]])
     for row in judged[~rows.truth[judged]].tolist():
-        for _, name in sorted(strange[rows.text[row]] - said.get(rows.item[row], set())):
+        item = rows.item[row]
+        unknown = unknown_of_text[rows.text[row]] - named_by_truth.get(item, set())
+        for _, name in sorted(unknown):
             yield finding(
                 "unknown word",
-                f"a foil of item {benchmark.item_id(rows.item[row])} names {name}, which training "
-                f"lacks",
+                f"a foil of item {benchmark.item_id(item)} names {name}, which training lacks",
             )
 
 
-_CAPTIONS = (
-    "c",
-    "n",
-    "p",
-)  # slots whose texts are compared with each other; every other slot is a separate question
-# The other true captions of a pool of raw retrieval. They are as long as their own images'
-# captions, so they may name more or fewer held-out compounds than this image's.
-_OF_OTHER_IMAGES = "r"
+def _trained_names(benchmark: Benchmark) -> set[Pair]:
+    """The values and categories that training scenes show, each with its kind."""
+    names: set[Pair] = set()
+    for _, scene in benchmark.scenes_of(TRAIN):
+        for category, values in scene.objects:
+            names.add((benchmark.held_out.category, category))
+            names.update(values.items())
+    return names
+
+
+_CAPTION_SLOTS = ("c", "n", "p")
+"""Slots whose texts are compared with each other; every other slot is a separate question."""
+_OTHER_CAPTIONS = "r"
+"""The slot of the other true captions of a pool of raw retrieval. They are as long as their own
+images' captions, so they may name more or fewer held-out compounds than this image's."""
+
+
+@dataclass(frozen=True)
+class _Questions:
+    """Texts that are compared with each other: arrays of one length, an entry for each text."""
+
+    item: np.ndarray
+    """int64: row of the items table."""
+    group: np.ndarray
+    """int64: which question of the item."""
+    n_groups: int
+    """Upper bound of `group`."""
+    text: np.ndarray
+    """int64: row of the texts table."""
+    truth: np.ndarray
+    """bool: whether the text is listed as true."""
 
 
 def symmetry_findings(benchmark: Benchmark) -> Iterator[Finding]:
@@ -229,76 +258,89 @@ def symmetry_findings(benchmark: Benchmark) -> Iterator[Finding]:
     if benchmark.manifest.get("equal_familiarity") is False:
         return
     rows = benchmark.candidates
-    judged = np.flatnonzero((rows.item >= 0) & (rows.text >= 0))
-    judged = judged[
-        ~np.isin(benchmark.item_split[rows.item[judged]], (TRAIN, *ASYMMETRIC))
-        & (benchmark.familiarity[rows.text[judged]] >= 0)
-        & (rows.slot[judged] != _OF_OTHER_IMAGES)
-    ]
+    judged = rows.with_text
+    is_symmetric = ~np.isin(benchmark.item_split[rows.item[judged]], (TRAIN, *ASYMMETRIC))
+    is_readable = benchmark.familiarity[rows.text[judged]] >= 0
+    judged = judged[is_symmetric & is_readable & (rows.slot[judged] != _OTHER_CAPTIONS)]
+
     slots = sorted(set(rows.slot.tolist()))
-    group_of = {slot: 0 if slot in _CAPTIONS else n for n, slot in enumerate(slots, 1)}
-    group = np.array([group_of[slot] for slot in rows.slot[judged].tolist()], np.int64)
-    yield from _unequal(
-        benchmark, rows.item[judged], group, len(slots) + 1, rows.text[judged], rows.truth[judged]
+    group_of = {slot: 0 if slot in _CAPTION_SLOTS else n for n, slot in enumerate(slots, 1)}
+    groups = np.array([group_of[slot] for slot in rows.slot[judged].tolist()], np.int64)
+    yield from _unequal_findings(
+        benchmark,
+        _Questions(
+            item=rows.item[judged],
+            group=groups,
+            n_groups=len(slots) + 1,
+            text=rows.text[judged],
+            truth=rows.truth[judged],
+        ),
     )
+
+
+def _unequal_findings(benchmark: Benchmark, texts: _Questions) -> Iterator[Finding]:
+    """Questions with a familiarity that only true texts or only false texts have.
+
+    A question, and a question with a familiarity, are numbers, so that a million texts are compared
+    by operations on sorted arrays:
+
+    1. The pairs (question, familiarity) that only the true or only the false texts have.
+    2. Of these, the questions that have both true and false texts.
+    """
+    familiarity = benchmark.familiarity[texts.text]
+    n_familiarities = int(familiarity.max(initial=0)) + 1
+    question = texts.item * texts.n_groups + texts.group
+    pair = question * n_familiarities + familiarity
+    one_sided = np.setxor1d(pair[texts.truth], pair[~texts.truth]) // n_familiarities
+    two_sided = np.intersect1d(question[texts.truth], question[~texts.truth])
+    unequal = np.intersect1d(one_sided, two_sided)
+
+    # The texts of a question are neighbours in `order`.
+    order = np.argsort(question, kind="stable")
+    starts = np.searchsorted(question, unequal, "left", order).tolist()
+    ends = np.searchsorted(question, unequal, "right", order).tolist()
+    for number, start, end in zip(unequal.tolist(), starts, ends, strict=True):
+        own = order[start:end]
+        true_texts = texts.text[own[texts.truth[own]]]
+        false_texts = texts.text[own[~texts.truth[own]]]
+        true = _counts_in_words({benchmark.held_out_counts[text] for text in true_texts})
+        false = _counts_in_words({benchmark.held_out_counts[text] for text in false_texts})
+        item_id = benchmark.item_id(number // texts.n_groups)
+        yield finding(
+            "asymmetric familiarity",
+            f"item {item_id}: its true texts name {true}, its false ones {false}",
+        )
 
 
 def asymmetry_findings(benchmark: Benchmark) -> Iterator[Finding]:
     """Texts that break the rule of asymmetric splits: in asymmetric_seen exactly the false texts
     name held-out content, in asymmetric_unseen exactly the true texts."""
     rows = benchmark.candidates
-    for split, familiar in zip(ASYMMETRIC, (True, False), strict=True):
-        judged = np.flatnonzero((rows.item >= 0) & (rows.text >= 0))
-        judged = judged[benchmark.item_split[rows.item[judged]] == split]
-        named = benchmark.familiarity[rows.text[judged]]
-        for row in judged[
-            (named >= 0) & ((named == 0) != (rows.truth[judged] == familiar))
-        ].tolist():
-            which = "true" if rows.truth[row] else "false"
+    # In the first split a true text names nothing held out, in the second a false text.
+    for split, truth_of_familiar in zip(ASYMMETRIC, (True, False), strict=True):
+        judged = rows.with_text[benchmark.item_split[rows.item[rows.with_text]] == split]
+        familiarity = benchmark.familiarity[rows.text[judged]]
+        is_familiar = familiarity == 0
+        should_be_familiar = rows.truth[judged] == truth_of_familiar
+        is_wrong = (familiarity >= 0) & (is_familiar != should_be_familiar)
+        for row in judged[is_wrong].tolist():
+            counts = _counts_in_words({benchmark.held_out_counts[rows.text[row]]})
             yield finding(
                 "wrong familiarity",
-                f"item {benchmark.item_id(rows.item[row])} of {split}: its {which} text "
-                f"'{benchmark.text(rows.text[row])}' names "
-                f"{_in_words({benchmark.named[rows.text[row]]})}",
+                f"item {benchmark.item_id(rows.item[row])} of {split}: its "
+                f"{'true' if rows.truth[row] else 'false'} text "
+                f"'{benchmark.text(rows.text[row])}' names {counts}",
             )
 
 
-def _unequal(
-    benchmark: Benchmark,
-    item: np.ndarray,
-    group: np.ndarray,
-    groups: int,
-    text: np.ndarray,
-    truth: np.ndarray,
-) -> Iterator[Finding]:
-    """Questions with a familiarity that only true texts or only false texts have."""
-    familiarity = benchmark.familiarity[text]
-    width = int(familiarity.max(initial=0)) + 1
-    question = item * groups + group
-    key = question * width + familiarity
-    lone = np.setxor1d(key[truth], key[~truth]) // width
-    both = np.intersect1d(question[truth], question[~truth])
-    found, order = np.intersect1d(lone, both), np.argsort(question, kind="stable")
-    starts, ends = (
-        np.searchsorted(question, found, side, order).tolist() for side in ("left", "right")
-    )
-    for n, start, end in zip(found.tolist(), starts, ends, strict=True):
-        own = order[start:end]
-        true, false = (
-            {benchmark.named[row] for row in text[own[truth[own] == which]]}
-            for which in (True, False)
-        )
-        yield finding(
-            "asymmetric familiarity",
-            f"item {benchmark.item_id(n // groups)}: its true texts name {_in_words(true)}, its "
-            f"false ones {_in_words(false)}",
-        )
-
-
-def _in_words(named: set[Named | None]) -> str:
-    return " or ".join(
-        f"{each.bindings} held-out bindings"
-        + (f" and {each.triples} triples" if each.triples else "")
-        + (" and an atom that training lacks" if each.absent else "")
-        for each in sorted(each for each in named if each)
-    )
+def _counts_in_words(counts: set[HeldOutCounts | None]) -> str:
+    """The distinct amounts of held-out content that texts name."""
+    phrases = []
+    for own in sorted(filter(None, counts)):
+        phrase = f"{own.bindings} held-out bindings"
+        if own.triples:
+            phrase += f" and {own.triples} triples"
+        if own.absent:
+            phrase += " and an atom that training lacks"
+        phrases.append(phrase)
+    return " or ".join(phrases)

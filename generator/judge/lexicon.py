@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from generator.judge.geometry import RULES
-from generator.judge.meaning import Pair, Thing
+from generator.judge.meaning import ObjectMention, Pair
 from generator.judge.templates import Template, readable_templates
 
 NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -39,8 +39,12 @@ _GRAMMAR = {
     "comma": (",",),
     "stop": (".",),
 }
-_VALUE = "{value}"  # stands for the value in the phrase of a kind
-_JOINT = "\u00a0"  # joins the parts of a multi-word term while a text is split
+"""The words of each class that says nothing about a scene by itself."""
+_VALUE = "{value}"
+"""Stands for the value in the phrase of a kind, such as "made of {value}"."""
+_JOINT = "\u00a0"
+"""Joins the parts of a multi-word term while a text is split at spaces. Texts have no such
+character: they would not be read."""
 
 
 class UnreadableError(Exception):
@@ -61,20 +65,21 @@ class Lexicon:
     """The words of a vocabulary and of the grammar.
 
     Ambiguous words are left out, so texts with them cannot be read: words with two meanings, and
-        multi-word terms that
-    can be split into other terms. `category`: the vocabulary's word for categories. `longer`:
-    matches multi-word terms.
-    `templates`: the family's own templates, and `refused` the reason for each that may have two
-    readings. `things`:
-    cache of mentioned objects, by their words.
+    multi-word terms that can be split into other terms.
     """
 
     words: dict[str, Word]
+    """By term; the parts of a multi-word term are joined by `_JOINT`."""
     category: str
-    longer: re.Pattern[str]
+    """The vocabulary's word for categories."""
+    multi_word: re.Pattern[str]
+    """Matches multi-word terms, the longest first."""
     templates: tuple[Template, ...] = ()
+    """The family's own templates."""
     refused: dict[str, str] = field(default_factory=dict)
-    things: dict[object, Thing] = field(default_factory=dict)
+    """By name, why a template of the family may have two readings."""
+    known_mentions: dict[object, ObjectMention] = field(default_factory=dict)
+    """Mentions by their words and by themselves, so that a million texts share them."""
 
     @classmethod
     def of(cls, vocabulary_toml: str) -> "Lexicon":
@@ -82,69 +87,83 @@ class Lexicon:
         of environments."""
         data = tomllib.loads(vocabulary_toml)
         meanings: dict[str, set[Word]] = {}
-        for word, name, meaning in (*_grammar(), *_nouns(data), *_values(data), *_relations(data)):
-            meanings.setdefault(spaced(word).strip(), set()).add((name, meaning))
-        words = {word: next(iter(found)) for word, found in meanings.items() if len(found) == 1}
-        several = [word for word in words if " " in word]
+        entries = (*_grammar_entries(), *_nouns(data), *_values(data), *_relations(data))
+        for term, name, meaning in entries:
+            meanings.setdefault(spaced(term).strip(), set()).add((name, meaning))
+
+        words = {term: next(iter(own)) for term, own in meanings.items() if len(own) == 1}
+        several = [term for term in words if " " in term]
+        # All are found before any is deleted: one may be a part of another.
         divisible = [
-            word
-            for word in several
-            if words[word][0] not in _GRAMMAR and _is_divisible(word, words)
+            term
+            for term in several
+            if words[term][0] not in _GRAMMAR and _is_divisible(term, words)
         ]
-        for word in divisible:
-            del words[word]
-        listed = "|".join(re.escape(word) for word in sorted(several, key=len, reverse=True))
-        classes = {word: frozenset(name for name, _ in found) for word, found in meanings.items()}
+        for term in divisible:
+            del words[term]
+
+        longest_first = sorted(several, key=len, reverse=True)
+        alternatives = "|".join(re.escape(term) for term in longest_first)
+        classes = {term: frozenset(name for name, _ in own) for term, own in meanings.items()}
         templates, refused = readable_templates(data.get("templates", {}), classes)
         return cls(
-            {word.replace(" ", _JOINT): found for word, found in words.items()},
-            data["category"],
-            re.compile(f"(?<![^ ])(?:{listed})(?![^ ])"),
-            templates,
-            refused,
+            words={term.replace(" ", _JOINT): word for term, word in words.items()},
+            category=data["category"],
+            multi_word=re.compile(f"(?<![^ ])(?:{alternatives})(?![^ ])"),
+            templates=templates,
+            refused=refused,
         )
 
-    def divided(self, text: str) -> tuple[list[str], list[Word]]:
-        """Split a text into words, longest match first. Returns the words and their classes and
-        meanings.
+    def split_words(self, text: str) -> tuple[list[str], list[Word]]:
+        """Split a text into terms, longest match first.
 
-        Raises UnreadableError for unknown words.
+        Returns:
+            The terms, and their classes and meanings.
+
+        Raises:
+            UnreadableError: The text has an unknown word.
         """
-        words = self.longer.sub(lambda found: found[0].replace(" ", _JOINT), spaced(text)).split(
-            " "
-        )
+        joined = self.multi_word.sub(lambda match: match[0].replace(" ", _JOINT), spaced(text))
+        terms = joined.split(" ")
         known = self.words
         try:
-            return words, [known[word] for word in words]
+            return terms, [known[term] for term in terms]
         except KeyError as error:
-            word = str(error.args[0]).replace(_JOINT, " ")
-            expected = "one word of this vocabulary after each space"
-            raise UnreadableError(f"'{text}': expected {expected}, got '{word}'") from None
+            term = str(error.args[0]).replace(_JOINT, " ")
+            raise UnreadableError(
+                f"'{text}': expected one word of this vocabulary after each space, got '{term}'"
+            ) from None
 
-    def thing(self, said: tuple[str, ...], words: list[Word]) -> Thing:
-        """The object that some words mention; equal objects share memory."""
-        known = self.things.get(said)
+    def mention(self, terms: tuple[str, ...], words: list[Word]) -> ObjectMention:
+        """The object that some terms, whose words these are, mention."""
+        known = self.known_mentions.get(terms)
         if known is None:
             number = next((meaning for name, meaning in words if name in ("number", "none")), 1)
             category = next(meaning for name, meaning in words if name in ("noun", "plural"))
             pairs = [meaning for name, meaning in words if name in ("value", "after")]
-            known = self.same(Thing(category, _of_different_kinds(pairs), None, number))
-            self.things[said] = known
+            known = self._shared(ObjectMention(category, _one_of_each_kind(pairs), None, number))
+            self.known_mentions[terms] = known
         return known
 
-    def same(self, thing: Thing) -> Thing:
-        """Return one shared instance for equal objects, which saves memory over a million texts."""
-        return self.things.setdefault(thing, thing)
+    def with_traits(
+        self, mention: ObjectMention, pairs: list[Pair], without: Pair | None
+    ) -> ObjectMention:
+        """The mention with further values `pairs`, or with the denied value `without`.
 
-    def described(self, thing: Thing, pairs: list[Pair], without: Pair | None) -> Thing:
-        """The object with further values `pairs`, or with the denied value `without`."""
-        if thing.number != 1 or (without and thing.without):
+        Raises:
+            UnreadableError: It has a count, a second denial, or two values of a kind.
+        """
+        if mention.number != 1 or (without and mention.without):
             raise UnreadableError("expected at most one denial, of an object without a count")
-        given = _of_different_kinds([*thing.attributes, *pairs])
-        return self.same(Thing(thing.category, given, without or thing.without))
+        attributes = _one_of_each_kind([*mention.attributes, *pairs])
+        return self._shared(ObjectMention(mention.category, attributes, without or mention.without))
+
+    def _shared(self, mention: ObjectMention) -> ObjectMention:
+        """One instance for all equal mentions."""
+        return self.known_mentions.setdefault(mention, mention)
 
 
-def _of_different_kinds(pairs: list[Pair]) -> tuple[Pair, ...]:
+def _one_of_each_kind(pairs: list[Pair]) -> tuple[Pair, ...]:
     if len(dict(pairs)) < len(pairs):
         raise UnreadableError("expected one value of each kind of attribute")
     return tuple(sorted(pairs))
@@ -155,80 +174,83 @@ def spaced(text: str) -> str:
     return text.replace(",", " ,").replace(".", " .")
 
 
-def _is_divisible(word: str, words: Container[str]) -> bool:
+def _is_divisible(term: str, terms: Container[str]) -> bool:
     """Whether a multi-word term can also be split into other terms.
 
-    >>> words = {"dark red", "red car", "car", "dark", "red", "dark red car", "big red"}
-    >>> sorted(word for word in words if _is_divisible(word, words))
+    >>> terms = {"dark red", "red car", "car", "dark", "red", "dark red car", "big red"}
+    >>> sorted(term for term in terms if _is_divisible(term, terms))
     ['dark red', 'dark red car', 'red car']
     """
-    parts = word.split(" ")
-    halves = ((" ".join(parts[:n]), " ".join(parts[n:])) for n in range(1, len(parts)))
-    return any(
-        first in words and (rest in words or _is_divisible(rest, words)) for first, rest in halves
-    )
+    parts = term.split(" ")
+    for n in range(1, len(parts)):
+        first, rest = " ".join(parts[:n]), " ".join(parts[n:])
+        if first in terms and (rest in terms or _is_divisible(rest, terms)):
+            return True
+    return False
 
 
 Entry = tuple[str, str, Any]
 """A word, its class and its meaning."""
 
 
-def _grammar() -> Iterator[Entry]:
-    for name, words in _GRAMMAR.items():
-        for word in words:
-            yield from _also_as_opening(word, name, None)
+def _grammar_entries() -> Iterator[Entry]:
+    for name, terms in _GRAMMAR.items():
+        for term in terms:
+            yield from _also_as_opening(term, name, None)
     yield "no", "none", 0
-    yield from ((word, "number", n) for n, word in enumerate(NUMBERS, 2))
-    yield from ((word, "ordinal", n) for n, word in enumerate(PLACES, 1))
+    for number, term in enumerate(NUMBERS, 2):
+        yield term, "number", number
+    for number, term in enumerate(PLACES, 1):
+        yield term, "ordinal", number
 
 
-def _also_as_opening(word: str, name: str, meaning: Any) -> Iterator[Entry]:
-    """The word, and the same word capitalised for the start of a sentence."""
-    yield word, name, meaning
-    yield word[:1].upper() + word[1:], name, meaning
+def _also_as_opening(term: str, name: str, meaning: Any) -> Iterator[Entry]:
+    """The term, and the same term capitalised for the start of a sentence."""
+    yield term, name, meaning
+    yield term[:1].upper() + term[1:], name, meaning
 
 
 def _nouns(data: dict[str, Any]) -> Iterator[Entry]:
     generic = data.get("generic", "object")
-    nouns = [(generic, None, _plural(generic))]
-    for name, declared in data["objects"].items():
-        nouns.append((name, name, declared.get("plural", _plural(name))))
-        nouns += [(word, name, _plural(word)) for word in declared.get("synonyms", [])]
-    for word, name, plural in nouns:
-        yield word, "noun", name
-        if plural != word:
-            yield plural, "plural", name
+    yield from _noun(generic, None, _plural(generic))
+    for category, declared in data["objects"].items():
+        yield from _noun(category, category, declared.get("plural", _plural(category)))
+        for synonym in declared.get("synonyms", []):
+            yield from _noun(synonym, category, _plural(synonym))
+
+
+def _noun(noun: str, category: str | None, plural: str) -> Iterator[Entry]:
+    yield noun, "noun", category
+    if plural != noun:
+        yield plural, "plural", category
 
 
 def _values(data: dict[str, Any]) -> Iterator[Entry]:
-    frames = {
-        kind: declared.get("phrase", _VALUE) for kind, declared in data.get("kinds", {}).items()
-    }
+    declared_kinds = data.get("kinds", {})
     for kind, values in data["attributes"].items():
-        frame = frames.get(kind, _VALUE)
-        for name, declared in values.items():
-            for word in (name, *declared.get("synonyms", [])):
-                yield (
-                    frame.replace(_VALUE, word),
-                    "value" if frame == _VALUE else "after",
-                    (kind, name),
-                )
+        phrase = declared_kinds.get(kind, {}).get("phrase", _VALUE)
+        name = "value" if phrase == _VALUE else "after"
+        for value, declared in values.items():
+            for term in (value, *declared.get("synonyms", [])):
+                yield phrase.replace(_VALUE, term), name, (kind, value)
 
 
 def _relations(data: dict[str, Any]) -> Iterator[Entry]:
-    for name, relation in data.get("relations", {}).items():
-        for word in (relation["phrase"], *relation.get("synonyms", [])):
-            yield (
-                word,
-                "relation_of_three" if name in RULES and RULES[name].arity == 3 else "relation",
-                name,
-            )
-    for name, place in data.get("environments", {}).items():
-        yield from _also_as_opening(place["phrase"], "environment", name)
+    for relation, declared in data.get("relations", {}).items():
+        of_three = relation in RULES and RULES[relation].arity == 3
+        name = "relation_of_three" if of_three else "relation"
+        for term in (declared["phrase"], *declared.get("synonyms", [])):
+            yield term, name, relation
+    for environment, declared in data.get("environments", {}).items():
+        yield from _also_as_opening(declared["phrase"], "environment", environment)
 
 
 def _plural(noun: str) -> str:
-    """The regular plural of a noun."""
+    """The regular plural of a noun.
+
+    >>> _plural("fly"), _plural("fox"), _plural("cube")
+    ('flies', 'foxes', 'cubes')
+    """
     if noun.endswith("y") and len(noun) > 1 and noun[-2] not in "aeiou":
         return noun.removesuffix("y") + "ies"
     hissing = noun[-1:] in ("s", "x", "z") or noun[-2:] in ("ch", "sh")

@@ -21,8 +21,8 @@ Settings = dict[str, Any]
 linear light, float64 (3,), 0..1."""
 
 _ENGLISH = re.compile(r"[A-Za-z0-9 .,'/_-]*")
-_WORDS = ("synonyms", "article")
-"""Settings of a value that only say how to name it."""
+_WORDS = ("synonyms", "article", "weight")
+"""Settings of a value that only say how to name it, or how frequent it is."""
 _LEAST_DIFFERENCE = 2.0
 """CIEDE2000 below which only a trained eye can distinguish two colours side by side."""
 _TOLERANCE = 0.02
@@ -157,9 +157,8 @@ def _equal_colors(light: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which of n colours in linear light (n, 3) cannot be distinguished, bool (n, n)."""
     from skimage.color import deltaE_ciede2000, rgb2lab  # takes a while to load
 
-    shown = np.where(
-        light <= 0.0031308, 12.92 * light, 1.055 * np.maximum(light, 0) ** (1 / 2.4) - 0.055
-    )
-    lab = rgb2lab(shown)
+    # The sRGB curve (IEC 61966-2-1): linear near black, else a power.
+    power = 1.055 * np.maximum(light, 0) ** (1 / 2.4) - 0.055
+    lab = rgb2lab(np.where(light <= 0.0031308, 12.92 * light, power))
     close: NDArray[np.bool_] = deltaE_ciede2000(lab[:, None], lab[None]) < _LEAST_DIFFERENCE
     return close

@@ -5,42 +5,43 @@ import json
 from typing import Any, NamedTuple
 
 Pair = tuple[str, str]
-Link = tuple[Any, ...]
-"""A relation (subject, name, object, asserted); with three objects, the third comes last. Objects
-are indices of mentions; `asserted` is False if the relation is denied."""
+"""A kind of attribute, or the vocabulary's word for categories, and one of its values."""
+RelationMention = tuple[Any, ...]
+"""A relation that a text names: (subject, name, object, asserted); with three objects, the third
+comes last. Objects are indices of `Meaning.objects`; `asserted` is False if the relation is
+denied."""
 
 
-class Thing(NamedTuple):
-    """A mentioned object.
-
-    `category`: None for "object". `attributes`: (kind, value) in order of kind. `without`: a (kind,
-    value) that the
-    text denies of it. `number`: the count, 0 for "no cube".
-    """
+class ObjectMention(NamedTuple):
+    """An object that a text mentions."""
 
     category: str | None
+    """None for the word for all categories, such as "object"."""
     attributes: tuple[Pair, ...] = ()
+    """Its values by kind, in order of kind."""
     without: Pair | None = None
+    """A value or category that the text denies of it; None if it denies none."""
     number: int = 1
+    """How many such objects there are; 0 for "no cube"."""
 
 
 class Meaning(NamedTuple):
-    """What a text asserts: mentioned objects in order of first mention, relations in order.
+    """What a text asserts."""
 
-    `denied`: whether the whole text is denied ("It is not true that …"). `environment`: its name,
-    if the text has one.
-    """
-
-    things: tuple[Thing, ...]
-    links: tuple[Link, ...] = ()
+    objects: tuple[ObjectMention, ...]
+    """The mentioned objects, in order of first mention."""
+    relations: tuple[RelationMention, ...] = ()
+    """The relations, in order of mention."""
     denied: bool = False
+    """Whether the whole text is denied ("It is not true that …")."""
     environment: str | None = None
+    """Name of the environment; None if the text has none."""
 
     def to_json(self) -> str:
         """The column `form` (docs/language.md), as the generator writes it."""
-        data: dict[str, Any] = {"objects": [_thing(thing) for thing in self.things]}
-        if self.links:
-            data["relations"] = self.links
+        data: dict[str, Any] = {"objects": [_object_data(mention) for mention in self.objects]}
+        if self.relations:
+            data["relations"] = self.relations
         if self.denied:
             data["negated"] = True
         if self.environment is not None:
@@ -48,10 +49,13 @@ class Meaning(NamedTuple):
         return json.dumps(data, separators=(",", ":"))
 
 
-def _thing(thing: Thing) -> dict[str, Any]:
-    data: dict[str, Any] = {"category": thing.category, "attributes": dict(thing.attributes)}
-    if thing.without is not None:
-        data["without"] = dict([thing.without])
-    if thing.number != 1:
-        data["count"] = thing.number
+def _object_data(mention: ObjectMention) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "category": mention.category,
+        "attributes": dict(mention.attributes),
+    }
+    if mention.without is not None:
+        data["without"] = dict([mention.without])
+    if mention.number != 1:
+        data["count"] = mention.number
     return data

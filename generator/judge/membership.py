@@ -9,9 +9,9 @@ import numpy as np
 
 from generator.judge.benchmark import TRAIN, Benchmark
 from generator.judge.certificate import Finding, finding
-from generator.judge.files import labels, repeated
+from generator.judge.columns import labels, repeated
 from generator.judge.geometry import SceneGeometry
-from generator.judge.held_out import ASYMMETRIC, CLASSES, Binding, HeldOut, Triple, facts
+from generator.judge.held_out import ASYMMETRIC, CLASSES, Binding, Fact, HeldOut, Triple, facts
 
 _FAMILIAR = ("val", "seen", "partial", *ASYMMETRIC)
 """The splits whose bindings training must show unless they are held out."""
@@ -19,6 +19,11 @@ _ALL = "all"
 """The split of all scenes if nothing is held out."""
 _CLAIMS = ("seen", "unseen", "id_test", "ood_test", _ALL)
 """The splits whose accuracies, or their difference, a benchmark measures."""
+_COMPARED_SPLITS = ("seen", "partial", "unseen", "id_test", "ood_test", _ALL)
+"""The splits in which every question must occur that occurs in one of them."""
+_EXEMPT_CELLS = {("systematicity", "partial")}
+"""Protocols and splits that a paper leaves out: CREPE has no split in which some compounds are
+seen."""
 
 
 def world_findings(benchmark: Benchmark) -> Iterator[Finding]:
@@ -37,140 +42,142 @@ def split_findings(benchmark: Benchmark) -> Iterator[Finding]:
     Splits of class lists (design gzsl) are not checked by held-out facts: `class_findings` checks
     their labels.
     """
-    clusters: dict[str, set[str]] = defaultdict(set)
+    splits_of_group: dict[str, set[str]] = defaultdict(set)
     for scene_id in repeated(benchmark.tables["splits"]["scene_id"]):
         yield finding("repeated scene", f"scene {scene_id} is in splits.parquet more than once")
     for scene_id, split in benchmark.split_of.items():
         if split is None:
             continue
-        if scene_id not in benchmark.world.shown:
+        scene = benchmark.world.scenes.get(scene_id)
+        if scene is None:
             yield finding(
                 "missing scene", f"scene {scene_id} is in split {split} and was not rendered"
             )
-            continue
-        shown = benchmark.world.shown[scene_id]
-        if benchmark.held_out.design != CLASSES:
-            clusters[benchmark.held_out.cluster(shown)].add(
-                ASYMMETRIC[0] if split in ASYMMETRIC else split
-            )
-            yield from _misplaced(scene_id, split, shown, benchmark.held_out)
-    yield from _untrained(benchmark)
-    for cluster, splits in clusters.items():
+        elif benchmark.held_out.design != CLASSES:
+            group = benchmark.held_out.group_of(scene)
+            # The two asymmetric splits share groups on purpose, so they count as one.
+            splits_of_group[group].add(ASYMMETRIC[0] if split in ASYMMETRIC else split)
+            yield from _wrong_split(scene_id, split, scene, benchmark.held_out)
+    yield from _untrained_bindings(benchmark)
+    for group, splits in splits_of_group.items():
         if len(splits) > 1:
             yield finding(
-                "shared group", f"scenes of {cluster} are in {' and '.join(sorted(splits))}"
+                "shared group", f"scenes of {group} are in {' and '.join(sorted(splits))}"
             )
 
 
-def _untrained(benchmark: Benchmark) -> Iterator[Finding]:
+def _untrained_bindings(benchmark: Benchmark) -> Iterator[Finding]:
     """Scenes of familiar splits that show a binding which is not held out and which no training
     scene shows."""
-    held_out, trained = benchmark.held_out, set[Binding]()
-    shown = {
-        scene_id: set(held_out.bindings_of(benchmark.world.shown[scene_id]))
-        for scene_id, split in benchmark.split_of.items()
-        if held_out.design != CLASSES
-        and split in (TRAIN, *_FAMILIAR)
-        and scene_id in benchmark.world.shown
-    }
-    for scene_id, bindings in shown.items():
-        if benchmark.split_of[scene_id] == TRAIN:
-            trained |= bindings
-    for scene_id, bindings in shown.items():
-        for binding in sorted(bindings - trained - held_out.bindings) if trained else ():
+    held_out = benchmark.held_out
+    if held_out.design == CLASSES:
+        return
+    trained: set[Binding] = set()
+    for _, scene in benchmark.scenes_of(TRAIN):
+        trained.update(held_out.bindings_of(scene))
+    if not trained:
+        return
+    for scene_id, scene in benchmark.scenes_of(*_FAMILIAR):
+        untrained = {*held_out.bindings_of(scene)} - trained - held_out.bindings
+        for binding in sorted(untrained):
             yield finding(
                 "untrained binding",
                 f"scene {scene_id} of {benchmark.split_of[scene_id]} shows {' '.join(binding)}, "
-                f"which is not held out "
-                "and which no training scene shows",
+                f"which is not held out and which no training scene shows",
             )
 
 
 def image_findings(benchmark: Benchmark) -> Iterator[Finding]:
     """Images that belong to two scenes."""
-    scenes: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    scenes_of_image: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for scene_id, digest in benchmark.world.image_digests.items():
-        if split := benchmark.split_of.get(scene_id):
-            scenes[digest].append((split, scene_id))
-    for digest, found in scenes.items():
-        splits, ids = (sorted(set(each)) for each in zip(*found, strict=True))
+        split = benchmark.split_of.get(scene_id)
+        if split:
+            scenes_of_image[digest].append((split, scene_id))
+    for digest, scenes in scenes_of_image.items():
+        splits = sorted({split for split, _ in scenes})
+        ids = sorted({scene_id for _, scene_id in scenes})
+        image = f"{digest[:12]}…"
         if len(splits) > 1:
-            yield finding(
-                "shared image", f"one image ({digest[:12]}…) is in {' and '.join(splits)}"
-            )
+            yield finding("shared image", f"one image ({image}) is in {' and '.join(splits)}")
         elif len(ids) > 1:
             yield finding(
                 "repeated image",
-                f"scenes {' and '.join(ids)} of {splits[0]} have the same image ({digest[:12]}…)",
+                f"scenes {' and '.join(ids)} of {splits[0]} have the same image ({image})",
             )
 
 
-def _misplaced(
-    scene_id: str, split: str, shown: SceneGeometry, held_out: HeldOut
+def _wrong_split(
+    scene_id: str, split: str, scene: SceneGeometry, held_out: HeldOut
 ) -> Iterator[Finding]:
     """A scene in the wrong split by its held-out facts. For training scenes leaks.py checks
     this."""
-    bindings, facts = held_out.bindings_shown(shown), held_out.facts_shown(shown)
-    absent = held_out.absent_shown(shown)
-    ends = {end for i, _, j in facts for end in (i, j)}
-    bound = not held_out.bindings or len(bindings) == len(shown.objects)
-    related = not held_out.triples or len(ends) == len(shown.objects)
-    whole = bool(bindings or facts) and bound and related
-    uneven = held_out.asymmetric and not facts and held_out.uneven(shown)
-    fits = {
-        ASYMMETRIC[0]: uneven and not bindings,
-        ASYMMETRIC[1]: uneven and bool(bindings),
-        _ALL: held_out.is_empty,
-        "train": not held_out.is_empty,
-        "val": not bindings and not facts and not held_out.is_empty,
-        "seen": not bindings and not facts and not held_out.is_empty,
-        "partial": bool(bindings or facts) and not whole,
-        "unseen": whole and held_out.dose_split(bindings) == "unseen",
-        "unseen_atoms": bool(absent),
-        **{
-            f"dose{times}": whole and held_out.dose_split(bindings) == f"dose{times}"
-            for times, _, _ in held_out.doses
-        },
-    }
-    if not fits.get(split, False) or (absent and split not in ("train", "unseen_atoms")):
-        told = [*map(" ".join, bindings), *map(" ".join, held_out.triples_shown(shown)), *absent]
-        yield finding(
-            "wrong split",
-            f"scene {scene_id} is in {split} and shows {len(bindings)} held-out bindings, "
-            f"{len(facts)} held-out relations and {len(absent)} values or objects that training "
-            f"lacks ({', '.join(told) or 'none'})",
-        )
+    bindings = held_out.held_out_bindings_of(scene)
+    held_out_facts = held_out.held_out_facts_of(scene)
+    absent = held_out.absent_names_of(scene)
+    # Names that training lacks make a scene one of unseen_atoms, whatever else it shows.
+    is_allowed_absent = not absent or split in (TRAIN, "unseen_atoms")
+    fitting = _fitting_splits(scene, held_out, bindings, held_out_facts)
+    if split in fitting and is_allowed_absent:
+        return
+    triples = held_out.held_out_triples_of(scene)
+    held_out_names = [*map(" ".join, bindings), *map(" ".join, triples), *absent]
+    yield finding(
+        "wrong split",
+        f"scene {scene_id} is in {split} and shows {len(bindings)} held-out bindings, "
+        f"{len(held_out_facts)} held-out relations and {len(absent)} values or objects that "
+        f"training lacks ({', '.join(held_out_names) or 'none'})",
+    )
 
 
-_ASKED_SPLITS = ("seen", "partial", "unseen", "id_test", "ood_test", _ALL)
-"""The splits in which every question must occur that occurs in one of them."""
-_NEVER_ASKED = {("systematicity", "partial")}
-"""Protocols and splits that a paper leaves out: CREPE has no split in which some compounds are
-seen."""
+def _fitting_splits(
+    scene: SceneGeometry, held_out: HeldOut, bindings: list[Binding], held_out_facts: list[Fact]
+) -> set[str]:
+    """The splits that a scene may be in by the held-out bindings and facts that it shows."""
+    if held_out.is_empty:
+        return {_ALL}
+    splits = {TRAIN}
+    if held_out.absent_names_of(scene):
+        splits.add("unseen_atoms")
+    if not bindings and not held_out_facts:
+        splits |= {"val", "seen"}
+    else:
+        # Unseen: every object takes part in what is held out, in each respect in which something
+        # is held out.
+        related = {end for i, _, j in held_out_facts for end in (i, j)}
+        all_bound = not held_out.bindings or len(bindings) == len(scene.objects)
+        all_related = not held_out.triples or len(related) == len(scene.objects)
+        splits.add(held_out.dose_split(bindings) if all_bound and all_related else "partial")
+    if held_out.asymmetric and not held_out_facts and held_out.is_uneven(scene):
+        splits.add(ASYMMETRIC[1] if bindings else ASYMMETRIC[0])
+    return splits
 
 
 def cell_findings(benchmark: Benchmark) -> Iterator[Finding]:
     """Cells without questions that the manifest does not declare, and declared cells that have
     questions.
 
-    A cell is a protocol, kind and skill that some question has, and a split of _ASKED_SPLITS that
-    has scenes.
+    A cell is a protocol, kind and skill that some question has, and a split of `_COMPARED_SPLITS`
+    that has scenes.
     """
     items = benchmark.tables["items"]
     columns = (
-        benchmark.protocols,
-        labels(items["kind"]),
-        labels(items["skill"]),
-        benchmark.item_split,
+        benchmark.protocols.tolist(),
+        labels(items["kind"]).tolist(),
+        labels(items["skill"]).tolist(),
+        benchmark.item_split.tolist(),
     )
-    written = set(zip(*(column.tolist() for column in columns), strict=True))
-    with_scenes = [split for split in _ASKED_SPLITS if split in benchmark.split_of.values()]
-    empty = {
-        " ".join(filter(None, (protocol, kind, skill, split)))
-        for protocol, kind, skill in {cell[:3] for cell in written if cell[3] in with_scenes}
-        for split in with_scenes
-        if (protocol, split) not in _NEVER_ASKED and (protocol, kind, skill, split) not in written
+    written = set(zip(*columns, strict=True))
+    splits = [split for split in _COMPARED_SPLITS if split in benchmark.split_of.values()]
+    questions = {
+        (protocol, kind, skill) for protocol, kind, skill, split in written if split in splits
     }
+    empty = set()
+    for protocol, kind, skill in questions:
+        for split in splits:
+            is_exempt = (protocol, split) in _EXEMPT_CELLS
+            if not is_exempt and (protocol, kind, skill, split) not in written:
+                empty.add(" ".join(filter(None, (protocol, kind, skill, split))))
     declared = set(map(str, benchmark.manifest.get("empty_cells", [])))
     for cell in sorted(empty - declared):
         yield finding(
@@ -186,25 +193,29 @@ def item_findings(benchmark: Benchmark) -> Iterator[Finding]:
     items, rows = benchmark.tables["items"], benchmark.candidates
     for item_id in repeated(items["item_id"]):
         yield finding("repeated item", f"item {item_id} is in items.parquet more than once")
-    known = np.flatnonzero((rows.item >= 0) & (rows.scene >= 0))
-    split_of = np.array(
+
+    with_scene = np.flatnonzero((rows.item >= 0) & (rows.scene >= 0))
+    scene_splits = np.array(
         [benchmark.split_of.get(scene_id) for scene_id in benchmark.scene_ids], dtype=object
     )
-    for row in known[
-        split_of[rows.scene[known]] != benchmark.item_split[rows.item[known]]
-    ].tolist():
+    differs = scene_splits[rows.scene[with_scene]] != benchmark.item_split[rows.item[with_scene]]
+    for row in with_scene[differs].tolist():
+        item = rows.item[row]
         yield finding(
             "wrong split",
-            f"item {benchmark.item_id(rows.item[row])} is in "
-            f"{benchmark.item_split[rows.item[row]]}, its scene "
-            f"{benchmark.scene_id(row)} in {split_of[rows.scene[row]] or 'no split'}",
+            f"item {benchmark.item_id(item)} is in {benchmark.item_split[item]}, its scene "
+            f"{benchmark.scene_id(row)} in {scene_splits[rows.scene[row]] or 'no split'}",
         )
-    asked = {*benchmark.item_split.tolist()}
-    for split in _CLAIMS if asked & {*_CLAIMS} else ():
-        if split in benchmark.split_of.values() and split not in asked:
-            yield finding("no question", f"{split} has scenes and no item asks about them")
-    true = np.bincount(rows.item[(rows.item >= 0) & rows.truth], minlength=len(items)) > 0
-    for item in np.flatnonzero(~true).tolist():
+
+    splits_with_items = {*benchmark.item_split.tolist()}
+    if not splits_with_items.isdisjoint(_CLAIMS):
+        for split in _CLAIMS:
+            if split in benchmark.split_of.values() and split not in splits_with_items:
+                yield finding("no question", f"{split} has scenes and no item asks about them")
+
+    items_of_true_texts = rows.item[(rows.item >= 0) & rows.truth]
+    has_true_text = np.bincount(items_of_true_texts, minlength=len(items)) > 0
+    for item in np.flatnonzero(~has_true_text).tolist():
         yield finding("missing row", f"item {benchmark.item_id(item)} has no true text")
 
 
@@ -213,6 +224,8 @@ def training_findings(benchmark: Benchmark) -> Iterator[Finding]:
     candidates of training items over scenes of another split. If there are none, selecting training
     data by protocol, split or scene is the same."""
     protocols = benchmark.protocols
+    if not len(protocols):
+        return
     by_protocol, by_split = protocols == TRAIN, benchmark.item_split == TRAIN
     for item in np.flatnonzero(by_protocol != by_split).tolist():
         yield finding(
@@ -221,13 +234,12 @@ def training_findings(benchmark: Benchmark) -> Iterator[Finding]:
             f"{benchmark.item_split[item]}",
         )
     rows = benchmark.candidates
-    if not len(protocols):
-        return
-    trains = (rows.item >= 0) & by_protocol[rows.item]
-    trained = np.array(
-        [benchmark.split_of.get(each) == TRAIN for each in benchmark.scene_ids] + [False]
+    is_training = (rows.item >= 0) & by_protocol[rows.item]
+    # The last entry stands for a scene that does not exist, whose index is -1.
+    in_train = np.array(
+        [benchmark.split_of.get(scene_id) == TRAIN for scene_id in benchmark.scene_ids] + [False]
     )
-    for row in np.flatnonzero(trains & ~trained[rows.scene]).tolist():
+    for row in np.flatnonzero(is_training & ~in_train[rows.scene]).tolist():
         scene_id = benchmark.scene_id(row)
         yield finding(
             "training outside train",
@@ -236,94 +248,112 @@ def training_findings(benchmark: Benchmark) -> Iterator[Finding]:
         )
 
 
+# Class lists (design gzsl)
+
 Label = tuple[str, ...]
 """(value, object), or (subject, relation, object) in the relational dataset."""
 
-LIST_OF = {
+LIST_OF_SPLIT = {
     "train": "train",
     "id_val": "train",
     "id_test": "train",
     "ood_val": "ood_val",
     "ood_test": "ood_test",
 }
-_OBJECTS = {"single": 1, "two-object": 2, "relational": 2, "three-object": 3}
+"""The class list from which the scenes of each split take their labels."""
+_OBJECTS_OF_TASK = {"single": 1, "two-object": 2, "relational": 2, "three-object": 3}
+"""Number of objects in each scene, by dataset."""
+_RELATIONAL = "relational"
 
 
 def class_findings(benchmark: Benchmark) -> Iterator[Finding]:
     """Labels in two lists, and scenes that show labels of another list than their split's."""
-    if benchmark.held_out.design != CLASSES:
+    held_out = benchmark.held_out
+    if held_out.design != CLASSES:
         return
-    if benchmark.held_out.task != "relational":
-        yield from _repeated_labels(benchmark.held_out)
+    if held_out.task != _RELATIONAL:
+        yield from _repeated_labels(held_out)
     excepted = shared_triples(benchmark)
     for scene_id, split in benchmark.split_of.items():
-        if split is not None and scene_id in benchmark.world.shown:
-            fault = _scene_fault(
-                benchmark.world.shown[scene_id], split, benchmark.held_out, excepted
-            )
-            if fault:
-                yield finding("wrong split", f"scene {scene_id} is in {split} and {fault}")
+        if split is None or scene_id not in benchmark.world.scenes:
+            continue
+        fault = _class_fault(benchmark.world.scenes[scene_id], split, held_out, excepted)
+        if fault:
+            yield finding("wrong split", f"scene {scene_id} is in {split} and {fault}")
 
 
 def shared_arrangements(held_out: HeldOut) -> Iterator[tuple[str, str, frozenset[Triple]]]:
     """Arrangements that are labels of two lists: the two labels as a sentence, in both orders, and
     their triples."""
-    listed = [
+    labels_of_lists = [
         (name, (label[0], label[1], label[2]))
-        for name, each in held_out.labels.items()
-        for label in each
+        for name, listed in held_out.class_lists.items()
+        for label in listed
         if len(label) == 3
     ]
-    for (name, one), (other, two) in combinations(listed, 2):
-        converse = (one[2], held_out.converses.get(one[1], ""), one[0])
-        if name != other and two in (one, converse):
-            meaning = [f"{' '.join(label)} ({of})" for of, label in ((name, one), (other, two))]
-            yield " = ".join(meaning), " = ".join(reversed(meaning)), frozenset({one, converse})
+    for (name, label), (other_name, other) in combinations(labels_of_lists, 2):
+        subject, relation, object_ = label
+        converse = (object_, held_out.converses.get(relation, ""), subject)
+        if name == other_name or other not in (label, converse):
+            continue
+        first = f"{' '.join(label)} ({name})"
+        second = f"{' '.join(other)} ({other_name})"
+        yield f"{first} = {second}", f"{second} = {first}", frozenset({label, converse})
 
 
 def shared_triples(benchmark: Benchmark) -> frozenset[Triple]:
     """Triples, in both phrasings, of the arrangements that the manifest declares to be in two
     lists."""
     declared = benchmark.manifest.get("declared_leaks", [])
-    found = [
-        triples
-        for one, other, triples in shared_arrangements(benchmark.held_out)
-        if {one, other} & {*declared}
-    ]
-    return frozenset().union(*found)
+    excepted: set[Triple] = set()
+    for sentence, reversed_sentence, triples in shared_arrangements(benchmark.held_out):
+        if sentence in declared or reversed_sentence in declared:
+            excepted |= triples
+    return frozenset(excepted)
 
 
 def _repeated_labels(held_out: HeldOut) -> Iterator[Finding]:
-    for (name, some), (other, others) in combinations(held_out.labels.items(), 2):
-        for label in sorted({*some} & {*others}):
+    for (name, listed), (other_name, other) in combinations(held_out.class_lists.items(), 2):
+        for label in sorted({*listed} & {*other}):
             yield finding(
-                "shared label", f"'{' '.join(label)}' is a label of {name} and of {other}"
+                "shared label", f"'{' '.join(label)}' is a label of {name} and of {other_name}"
             )
 
 
-def _scene_fault(
-    shown: SceneGeometry, split: str, held_out: HeldOut, excepted: frozenset[Triple]
+def _class_fault(
+    scene: SceneGeometry, split: str, held_out: HeldOut, excepted: frozenset[Triple]
 ) -> str | None:
     """Why a scene does not fit its split; None if it does."""
-    own: set[Label] = {*held_out.labels.get(LIST_OF.get(split, ""), ())}
-    objects = [(values.get(held_out.kind, ""), category) for category, values in shown.objects]
-    number = _OBJECTS.get(str(held_out.task))
+    objects = [(values.get(held_out.kind, ""), category) for category, values in scene.objects]
+    number = _OBJECTS_OF_TASK.get(str(held_out.task))
     if number is None:
         return f"belongs to the unknown dataset '{held_out.task}'"
     if len(objects) != number or len({category for _, category in objects}) != number:
         return f"shows {len(objects)} objects, not {number} of {number} categories"
-    if held_out.task != "relational":
-        if len({value for value, _ in objects}) != number:
-            return f"two of its objects share a {held_out.kind}"
-        strange = [" ".join(label) for label in objects if label not in own]
-        return f"shows {' and '.join(strange)}, no label of its list" if strange else None
-    holding = {(objects[i][1], name, objects[j][1]) for i, name, j in facts(shown)}
-    strange = [
+    own_list = LIST_OF_SPLIT.get(split, "")
+    own_labels: set[Label] = {*held_out.class_lists.get(own_list, ())}
+    if held_out.task == _RELATIONAL:
+        return _relational_fault(scene, own_list, own_labels, held_out, excepted)
+    if len({value for value, _ in objects}) != number:
+        return f"two of its objects share a {held_out.kind}"
+    foreign = [" ".join(label) for label in objects if label not in own_labels]
+    return f"shows {' and '.join(foreign)}, no label of its list" if foreign else None
+
+
+def _relational_fault(
+    scene: SceneGeometry,
+    own_list: str,
+    own_labels: set[Label],
+    held_out: HeldOut,
+    excepted: frozenset[Triple],
+) -> str | None:
+    holding = {(scene.objects[i][0], name, scene.objects[j][0]) for i, name, j in facts(scene)}
+    foreign = [
         f"{' '.join(label)} ({name})"
-        for name, each in held_out.labels.items()
-        for label in each
-        if name != LIST_OF.get(split) and label in holding - excepted
+        for name, listed in held_out.class_lists.items()
+        for label in listed
+        if name != own_list and label in holding - excepted
     ]
-    if strange:
-        return f"shows {' and '.join(strange)}, labels of another list"
-    return None if holding & own else "shows no label of its list"
+    if foreign:
+        return f"shows {' and '.join(foreign)}, labels of another list"
+    return None if holding & own_labels else "shows no label of its list"

@@ -8,19 +8,12 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import Any
 
-from generator.base.files import read_json
-from generator.dataset.records import BENCHMARK_TABLES, HoldoutRecord
 from generator.judge.benchmark import TRAIN, Benchmark
 from generator.judge.certificate import Finding, finding
-from generator.judge.files import readable_table
-
-ROTATION = "rotation"
-"""The design whose benchmarks are turns."""
-
-Binding = tuple[str, str]
+from generator.judge.files import StoredDataset
+from generator.judge.held_out import ROTATION, Binding
 
 
 @dataclass(frozen=True)
@@ -45,24 +38,13 @@ class Turn:
         return {scene_id for scene_id, split in self.split_of.items() if split not in (None, TRAIN)}
 
 
-def read_turns(root: Path) -> list[Turn]:
-    """The turns among all benchmarks of a dataset. Benchmarks that cannot be read are left out:
-    they have findings of their own, and `rotation_findings` says which turn is missing."""
+def read_turns(dataset: StoredDataset) -> list[Turn]:
+    """The turns among all benchmarks of a dataset. Benchmarks that cannot be read are missing: they
+    have findings of their own, and `rotation_findings` says which turn is missing."""
     turns = []
-    for manifest in sorted(root.glob("benchmarks/[!.]*/manifest.json")):
-        folder = manifest.parent
-        if not (folder / "holdout.json").exists():
-            continue
-        holdout = read_json(folder / "holdout.json", HoldoutRecord)
-        if holdout.get("design") != ROTATION:
-            continue
-        faults: list[Finding] = []
-        path = folder / "splits.parquet"
-        splits = readable_table(path, BENCHMARK_TABLES["splits"], faults.append)
-        if splits is None:
-            continue
+    for name, (holdout, splits) in dataset.turns.items():
         rows = zip(splits["scene_id"].to_pylist(), splits["split"].to_pylist(), strict=True)
-        turns.append(Turn(folder.name, holdout, dict(rows)))
+        turns.append(Turn(name, holdout, dict(rows)))
     return turns
 
 
@@ -97,30 +79,36 @@ def _group_findings(benchmark: Benchmark) -> Iterator[Finding]:
     """Whether the groups partition the world's values and objects, and give the listed bindings."""
     holdout = benchmark.holdout
     value_groups, object_groups = holdout["value_groups"], holdout["object_groups"]
-    turn, number = holdout["turn"], len(value_groups)
+    turn, n_groups = holdout["turn"], len(value_groups)
     vocabulary = tomllib.loads(benchmark.world.vocabulary)
     for role, groups, names in (
         ("values", value_groups, vocabulary["attributes"][holdout["kind"]]),
         ("objects", object_groups, vocabulary["objects"]),
     ):
-        dealt = [name for group in groups for name in group]
-        if sorted(dealt) != sorted(names):
+        grouped = [name for group in groups for name in group]
+        if sorted(grouped) != sorted(names):
             yield finding(
                 "incomplete rotation",
                 f"the groups of holdout.json do not hold each of the world's {role} once",
             )
-    if not isinstance(turn, int) or not 0 <= turn < number or len(object_groups) != number:
-        yield finding("wrong turn", f"holdout.json names turn {turn} of {number} groups")
+    if not isinstance(turn, int) or not 0 <= turn < n_groups or len(object_groups) != n_groups:
+        yield finding("wrong turn", f"holdout.json names turn {turn} of {n_groups} groups")
         return
+    # Turn t holds out the values of group i with the objects of group i + t.
     expected: set[Binding] = set()
     for i, values in enumerate(value_groups):
-        expected.update(product(values, object_groups[(i + turn) % number]))
-    for value, category in sorted(expected ^ benchmark.held_out.bindings):
-        listed = (value, category) in benchmark.held_out.bindings
+        expected.update(product(values, object_groups[(i + turn) % n_groups]))
+    listed = benchmark.held_out.bindings
+    for value, category in sorted(listed - expected):
         yield finding(
             "wrong turn",
-            f"holdout.json {'lists' if listed else 'lacks'} {value} {category}, which turn {turn} "
-            f"of its groups {'does not hold' if listed else 'holds'} out",
+            f"holdout.json lists {value} {category}, which turn {turn} of its groups does not hold "
+            f"out",
+        )
+    for value, category in sorted(expected - listed):
+        yield finding(
+            "wrong turn",
+            f"holdout.json lacks {value} {category}, which turn {turn} of its groups holds out",
         )
 
 

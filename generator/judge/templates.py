@@ -62,21 +62,18 @@ Reason = str
 
 
 class Template(NamedTuple):
-    """A declared template whose texts have one reading.
-
-    `elements`: its words, stops and placeholders. `opens`: for each element, whether a sentence
-    begins with it.
-    `again`: for each phrase that repeats an object, in order, the place of its object.
-    `phrase_words`: the words that
-    a phrase in a placeholder can have, in small letters. `relations`: the phrases of relations
-    between two objects.
-    """
+    """A declared template whose texts have one reading."""
 
     elements: tuple[str, ...]
-    opens: tuple[bool, ...]
-    again: tuple[int, ...]
+    """Its words, stops and placeholders."""
+    opens_sentence: tuple[bool, ...]
+    """For each element, whether a sentence begins with it."""
+    repeats: tuple[int, ...]
+    """For each phrase that repeats an object, in order, the place of its object."""
     phrase_words: frozenset[str]
+    """The words that a phrase in a placeholder can have, in small letters."""
     relations: frozenset[str]
+    """The phrases of relations between two objects."""
 
     def fillings(self, tokens: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], ...]]:
         """Every way to read the tokens of a text: the tokens of each placeholder, at least one
@@ -100,8 +97,8 @@ class Template(NamedTuple):
                 return
             if first == _RELATION and " ".join(tokens[:end]) not in self.relations:
                 continue
-            for others in self._fillings(tokens[end:], rest):
-                yield (tokens[:end], *others)
+            for following in self._fillings(tokens[end:], rest):
+                yield (tokens[:end], *following)
 
 
 def readable_templates(
@@ -114,63 +111,75 @@ def readable_templates(
         terms: Every term of the lexicon, of one or more words, with its classes.
     """
     templates: list[Template] = []
-    reasons: dict[str, Reason] = {}
+    refused: dict[str, Reason] = {}
     name_of_marks: dict[tuple[str, ...], str] = {}
     all_words = _single_words(terms, frozenset().union(*terms.values()))
     phrase_words = _single_words(terms, _IN_PHRASES)
-    relations = frozenset(term for term, own in terms.items() if "relation" in own)
+    relations = frozenset(term for term, classes in terms.items() if "relation" in classes)
     for name, text in declared.items():
         elements = tuple(str(text).replace(",", " ,").replace(".", " .").split(" "))
+        # The words that no phrase has, in order: templates that differ in them share no text.
         marks = tuple(
-            each.lower()
-            for each in elements
-            if each not in SLOTS and each.lower() not in phrase_words
+            element.lower()
+            for element in elements
+            if element not in SLOTS and element.lower() not in phrase_words
         )
         reason = (
-            _misplaced(elements)
-            or _meaningful(elements, terms)
-            or _ambiguous(elements, all_words, phrase_words)
-            or (
-                marks in name_of_marks
-                and f"its texts may be texts of the template '{name_of_marks[marks]}' too"
-            )
-            or (
-                len(templates) == _MOST_TEMPLATES
-                and f"a family has at most {_MOST_TEMPLATES} templates"
-            )
+            _misplaced_reason(elements)
+            or _meaning_reason(elements, terms)
+            or _ambiguity_reason(elements, all_words, phrase_words)
         )
+        if not reason and marks in name_of_marks:
+            reason = f"its texts may be texts of the template '{name_of_marks[marks]}' too"
+        if not reason and len(templates) == _MOST_TEMPLATES:
+            reason = f"a family has at most {_MOST_TEMPLATES} templates"
         if reason:
-            reasons[name] = reason
+            refused[name] = reason
             continue
         name_of_marks[marks] = name
-        sentence = elements[-1] == "."
-        opens = tuple(sentence and (n == 0 or elements[n - 1] == ".") for n in range(len(elements)))
-        again = tuple(_REPEATS[each] for each in elements if each in _REPEATS)
-        templates.append(Template(elements, opens, again, phrase_words, relations))
-    return tuple(templates), reasons
+        templates.append(
+            Template(
+                elements=elements,
+                opens_sentence=_sentence_openings(elements),
+                repeats=tuple(_REPEATS[element] for element in elements if element in _REPEATS),
+                phrase_words=phrase_words,
+                relations=relations,
+            )
+        )
+    return tuple(templates), refused
 
 
-def _misplaced(elements: tuple[str, ...]) -> Reason | None:
+def _sentence_openings(elements: tuple[str, ...]) -> tuple[bool, ...]:
+    """For each element, whether a sentence begins with it; none does in a template without a full
+    stop at its end."""
+    if elements[-1] != ".":
+        return (False,) * len(elements)
+    previous = (".", *elements[:-1])
+    return tuple(element == "." for element in previous)
+
+
+def _misplaced_reason(elements: tuple[str, ...]) -> Reason | None:
     """Why the placeholders of a template do not make a text."""
     if len(elements) > _MOST_ELEMENTS:
         return f"it has more than {_MOST_ELEMENTS} words"
-    slots = [each for each in elements if "{" in each or "}" in each]
-    if unknown := [each for each in slots if each not in SLOTS]:
-        return f"'{unknown[0]}' is no placeholder"
-    introduced = [each for each in slots if SLOTS[each] in ("one", "bare")]
-    in_order = all(each in pair for each, pair in zip(introduced, _INTRODUCTIONS, strict=False))
+    slots = [element for element in elements if "{" in element or "}" in element]
+    unknown = [slot for slot in slots if slot not in SLOTS]
+    if unknown:
+        return f"'{unknown[0]}' is not a placeholder"
+    introduced = [slot for slot in slots if SLOTS[slot] in ("one", "bare")]
+    in_order = all(slot in pair for slot, pair in zip(introduced, _INTRODUCTIONS, strict=False))
     if len(introduced) > len(_INTRODUCTIONS) or not in_order:
         return "it does not introduce each object once, in order"
     if slots.count(_RELATION) > 1:
         return "it has more than one relation"
-    return (
-        None
-        if introduced or slots == [_ALL]
-        else "it names no object, or names all of them beside others"
-    )
+    if not introduced and slots != [_ALL]:
+        return "it names no object, or names all of them beside others"
+    return None
 
 
-def _meaningful(elements: tuple[str, ...], terms: Mapping[str, frozenset[str]]) -> Reason | None:
+def _meaning_reason(
+    elements: tuple[str, ...], terms: Mapping[str, frozenset[str]]
+) -> Reason | None:
     """Why the words of a template say something about a scene: they contain a term."""
     longest = max(term.count(" ") for term in terms) + 1
     for start in range(len(elements)):
@@ -181,29 +190,28 @@ def _meaningful(elements: tuple[str, ...], terms: Mapping[str, frozenset[str]]) 
     return None
 
 
-def _ambiguous(
+def _ambiguity_reason(
     elements: tuple[str, ...], all_words: frozenset[str], phrase_words: frozenset[str]
 ) -> Reason | None:
     """Why a text of a template may have two readings."""
-    if all(each in SLOTS or each.lower() in all_words for each in elements):
+    if all(element in SLOTS or element.lower() in all_words for element in elements):
         return "it has no word that other texts lack"
-    at = [n for n, each in enumerate(elements) if each in SLOTS]
-    for here, there in pairwise(at):
-        between = elements[here + 1 : there]
+    slot_places = [n for n, element in enumerate(elements) if element in SLOTS]
+    for first, second in pairwise(slot_places):
+        between = elements[first + 1 : second]
         # The article of a phrase ends the words of the relation before it.
-        if (
-            elements[here] == _RELATION
-            and not between
-            and SLOTS[elements[there]] in ("one", "again")
-        ):
+        has_article = SLOTS[elements[second]] in ("one", "again")
+        if elements[first] == _RELATION and not between and has_article:
             continue
         if all(word.lower() in phrase_words for word in between):
-            return f"no word shows where {elements[here]} ends and {elements[there]} begins"
+            return f"no word shows where {elements[first]} ends and {elements[second]} begins"
     return None
 
 
 def _single_words(terms: Mapping[str, frozenset[str]], classes: frozenset[str]) -> frozenset[str]:
     """The single words of all terms of some classes, in small letters."""
-    return frozenset(
-        word.lower() for term, own in terms.items() if own & classes for word in term.split(" ")
-    )
+    words: set[str] = set()
+    for term, own_classes in terms.items():
+        if own_classes & classes:
+            words.update(term.lower().split(" "))
+    return frozenset(words)

@@ -7,12 +7,11 @@ are parsed once.
 """
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 from generator.judge.lexicon import Lexicon, UnreadableError, Word, spaced
-from generator.judge.meaning import Link, Meaning, Pair, Thing
+from generator.judge.meaning import Meaning, ObjectMention, Pair, RelationMention
 from generator.judge.templates import SLOTS, Template
 
 _GRAMMAR = """
@@ -65,21 +64,24 @@ _PARTS = {
 the grammar."""
 
 
-def _rules() -> dict[str, str]:
+def _compile_grammar() -> dict[str, str]:
     """The rules of the grammar as regular expressions over classes, each followed by a space."""
     rules: dict[str, str] = {}
-    for line in filter(None, _GRAMMAR.splitlines()):
-        name, _, body = line.partition("=")
-        rules[name.strip()] = _expression(body, rules)
+    for line in _GRAMMAR.splitlines():
+        if line:
+            name, _, body = line.partition("=")
+            rules[name.strip()] = _expression(body, rules)
     return rules
 
 
 def _expression(body: str, rules: dict[str, str]) -> str:
+    """The body of a rule as a regular expression; names of earlier rules are replaced by theirs."""
     classes = re.sub("[a-z_]+", r"(?:\g<0>[ ])", body)
-    return f"(?:{re.sub('[A-Z]+', lambda name: rules[name[0]], classes)})"
+    expression = re.sub("[A-Z]+", lambda match: rules[match[0]], classes)
+    return f"(?:{expression})"
 
 
-_RULES = _rules()
+_RULES = _compile_grammar()
 _ONE = "a value* noun AFTER"
 _SLOT_RULES = {
     "one": _ONE,
@@ -101,11 +103,14 @@ _PART = re.compile(
 
 
 class _Part(NamedTuple):
-    """A part of a text: its name in `_PARTS`, and its words [start, end)."""
+    """A part of a text that carries meaning."""
 
     name: str
+    """Its name in `_PARTS`."""
     start: int
+    """Index of its first word."""
     end: int
+    """Index after its last word."""
 
 
 @lru_cache(1 << 17)
@@ -117,34 +122,44 @@ def _parts(shape: str) -> tuple[_Part, ...]:
 
 def _parts_in(shape: str) -> tuple[_Part, ...]:
     """The parts in a row of classes that match a rule."""
-    return tuple(
-        _Part(
-            str(found.lastgroup),
-            shape.count(" ", 0, found.start()),
-            shape.count(" ", 0, found.end()),
-        )
-        for found in _PART.finditer(shape)
-    )
+    parts = []
+    for match in _PART.finditer(shape):
+        start, end = (shape.count(" ", 0, at) for at in match.span())
+        parts.append(_Part(str(match.lastgroup), start, end))
+    return tuple(parts)
+
+
+def _shape_of(words: list[Word]) -> str:
+    """The classes of some words, each followed by a space."""
+    return "".join([f"{name} " for name, _ in words])
 
 
 def read_text(text: str, lexicon: Lexicon) -> Meaning:
-    """The meaning of a text. Raises UnreadableError if the grammar does not allow it or if it has
-    two readings."""
+    """The meaning of a text.
+
+    Args:
+        text: A caption or a foil.
+        lexicon: The words of its world's family.
+
+    Raises:
+        UnreadableError: The grammar does not allow it, or it has two readings.
+    """
     try:
-        said, words = lexicon.divided(text)
+        terms, words = lexicon.split_words(text)
     except UnreadableError:
         # Every text of a declared template has a word that is not in the lexicon (templates.py).
-        if (declared := _read_declared(text, lexicon)) is not None:
+        declared = _read_declared(text, lexicon)
+        if declared is not None:
             return declared
         raise
-    shape = "".join([f"{name} " for name, _ in words])
+    shape = _shape_of(words)
     parts = _parts(shape)
     if not parts:
         raise UnreadableError(
             f"'{text}': expected one of the templates of captions, got other words or another order"
         )
     try:
-        meaning = _Reading(lexicon, said, words).read(parts)
+        meaning = _Reading(lexicon, terms, words).read(parts)
     except UnreadableError as error:
         raise UnreadableError(f"'{text}': {error}") from None
     return meaning._replace(denied=True) if shape.startswith("denied ") else meaning
@@ -153,119 +168,143 @@ def read_text(text: str, lexicon: Lexicon) -> Meaning:
 def _read_declared(text: str, lexicon: Lexicon) -> Meaning | None:
     """The meaning of a text of a declared template; None if no template has it."""
     tokens = tuple(spaced(text).split(" "))
-    meanings = {
-        meaning
-        for template in lexicon.templates
-        for contents in template.fillings(tokens)
-        for meaning in _filled(template, contents, lexicon)
-    }
+    meanings = set()
+    for template in lexicon.templates:
+        for contents in template.fillings(tokens):
+            meaning = _read_filling(template, contents, lexicon)
+            if meaning is not None:
+                meanings.add(meaning)
     if len(meanings) > 1:
         raise UnreadableError(f"'{text}': expected one reading, got {len(meanings)}")
     return next(iter(meanings), None)
 
 
-def _filled(
+def _read_filling(
     template: Template, contents: tuple[tuple[str, ...], ...], lexicon: Lexicon
-) -> Iterator[Meaning]:
-    """The meaning of a template with these tokens in its placeholders, if each is a phrase of its
-    rule."""
-    said, words, parts = list[str](), list[Word](), list[_Part]()
-    elements = zip(template.elements, template.opens, strict=True)
+) -> Meaning | None:
+    """The meaning of a template with these tokens in its placeholders; None unless each is a phrase
+    of its rule and each repeated object is the one that the template names."""
+    terms: list[str] = []
+    words: list[Word] = []
+    parts: list[_Part] = []
+    elements = zip(template.elements, template.opens_sentence, strict=True)
     slots = [(SLOTS[element], opens) for element, opens in elements if element in SLOTS]
     for (rule, opens), tokens in zip(slots, contents, strict=True):
-        phrase = _divided_phrase(" ".join(tokens).replace(" ,", ","), opens, lexicon)
+        phrase = _split_phrase(" ".join(tokens).replace(" ,", ","), opens, lexicon)
         if phrase is None:
-            return
-        shape = "".join([f"{name} " for name, _ in phrase[1]])
+            return None
+        phrase_terms, phrase_words = phrase
+        shape = _shape_of(phrase_words)
         if not _SLOT[rule].fullmatch(shape):
-            return
-        parts += [
-            _Part(part.name, part.start + len(words), part.end + len(words))
-            for part in _parts_in(shape)
-        ]
-        said += phrase[0]
-        words += phrase[1]
+            return None
+        offset = len(words)
+        for name, start, end in _parts_in(shape):
+            parts.append(_Part(name, start + offset, end + offset))
+        terms += phrase_terms
+        words += phrase_words
+    reading = _Reading(lexicon, terms, words)
     try:
-        reading = _Reading(lexicon, said, words)
         meaning = reading.read(tuple(parts))
-        if reading.places_again(tuple(parts)) == template.again:
-            yield meaning
+        repeated = reading.repeated_objects(tuple(parts))
     except UnreadableError:
-        return
+        return None
+    return meaning if repeated == template.repeats else None
 
 
-def _divided_phrase(
-    phrase: str, opens: bool, lexicon: Lexicon
+def _split_phrase(
+    phrase: str, opens_sentence: bool, lexicon: Lexicon
 ) -> tuple[list[str], list[Word]] | None:
     """The words of a phrase, with a small first letter if it opens a sentence and has no reading
-    otherwise."""
-    for spelling in (phrase, phrase[:1].lower() + phrase[1:]) if opens else (phrase,):
+    otherwise; None if it has an unknown word."""
+    spellings = [phrase]
+    if opens_sentence:
+        spellings.append(phrase[:1].lower() + phrase[1:])
+    for spelling in spellings:
         try:
-            return lexicon.divided(spelling)
+            return lexicon.split_words(spelling)
         except UnreadableError:
             continue
     return None
 
 
 class _Definite(NamedTuple):
-    """A definite phrase: a category, the value or ordinal that distinguishes it within the
-    category, and the number of objects mentioned before."""
+    """A definite phrase, such as "the red cube"."""
 
     category: str | None
+    """None for the word for all categories."""
     mark: Pair | int | None
-    known: int
+    """The value or ordinal that distinguishes its object within the category; None without one."""
+    n_before: int
+    """The number of objects mentioned before it."""
 
 
 _Reference = int | _Definite
-"""A mentioned object: the place of its mention, or a definite phrase."""
+"""A mentioned object: its index, or a definite phrase that repeats it."""
+
+
+class _AddedTraits(NamedTuple):
+    """What a later part of the text says of a mentioned object."""
+
+    reference: _Reference
+    values: list[Pair]
+    """Further values; empty for a denial."""
+    without: Pair | None
+    """A denied value or category."""
 
 
 class _Reading:
-    """The state while a text is read from its parts: mentions, relations with their ends, and
-    `told`: further values or a denied value of mentions."""
+    """The state while a text is read from its parts, from left to right.
 
-    def __init__(self, lexicon: Lexicon, said: list[str], words: list[Word]):
-        self.lexicon, self.said, self.words = lexicon, said, words
-        self.things: list[Thing] = []
-        self.links: list[tuple[str, bool, list[_Reference]]] = []
-        self.told: list[tuple[_Reference, list[Pair], Pair | None]] = []
-        self.environment: str | None = None
+    A definite phrase must mean one object among all that the text mentions, later ones too. So
+    references stay open until all mentions are read, and are resolved at the end.
+    """
+
+    def __init__(self, lexicon: Lexicon, terms: list[str], words: list[Word]):
+        self._lexicon = lexicon
+        self._terms = terms
+        self._words = words
+        self._objects: list[ObjectMention] = []
+        self._relations: list[tuple[str, bool, list[_Reference]]] = []  # name, asserted, ends
+        self._added: list[_AddedTraits] = []
+        self._environment: str | None = None
 
     def read(self, parts: tuple[_Part, ...]) -> Meaning:
         """The meaning of the parts, which is not denied as a whole."""
         subject: _Reference = 0
-        missing = 0  # ends that the last relation still lacks
+        n_missing_ends = 0  # of the last relation
         for name, start, end in parts:
             if name == "relation":
-                kind, relation = self.words[end - 1]
-                self.links.append((relation, self.words[start][0] != "not", [subject]))
-                missing = 2 if kind == "relation_of_three" else 1
+                kind, relation = self._words[end - 1]
+                asserted = self._words[start][0] != "not"
+                self._relations.append((relation, asserted, [subject]))
+                n_missing_ends = 2 if kind == "relation_of_three" else 1
             elif name == "lacking":
-                last = len(self.things) - 1 if self.words[start][0] == "that_is" else subject
-                self.told.append((last, [], self._trait(end - 1)))
+                # "… that is not red" is said of the last object, "… is not red" of the subject.
+                of_last = self._words[start][0] == "that_is"
+                reference = len(self._objects) - 1 if of_last else subject
+                self._added.append(_AddedTraits(reference, [], self._trait(end - 1)))
             elif name == "given":
-                self.told.append(
-                    (
-                        subject,
-                        [pair for kind, pair in self.words[start:end] if kind in _VALUES],
-                        None,
-                    )
-                )
+                words = self._words[start:end]
+                values = [meaning for kind, meaning in words if kind in _VALUES]
+                self._added.append(_AddedTraits(subject, values, None))
             elif name == "environment":
-                self.environment = self.words[start][1]
-            elif missing:
-                self.links[-1][2].append(self._end(name, start, end))
-                missing -= 1
+                self._environment = self._words[start][1]
+            elif n_missing_ends:
+                self._relations[-1][2].append(self._end(name, start, end))
+                n_missing_ends -= 1
             else:
                 subject = self._end(name, start, end)
-        links = tuple(self._link(*link) for link in self.links)
-        for reference, pairs, without in [
-            (self._place(of), pairs, without) for of, pairs, without in self.told
-        ]:
-            self.things[reference] = self.lexicon.described(self.things[reference], pairs, without)
-        return Meaning(tuple(self.things), links, False, self.environment)
 
-    def places_again(self, parts: tuple[_Part, ...]) -> tuple[int, ...]:
+        relations = tuple(self._resolve_relation(*relation) for relation in self._relations)
+        # All references are resolved before any value is added: an added value would change which
+        # object a definite phrase means.
+        places = [self._place(added.reference) for added in self._added]
+        for place, (_, values, without) in zip(places, self._added, strict=True):
+            mention = self._objects[place]
+            self._objects[place] = self._lexicon.with_traits(mention, values, without)
+        return Meaning(tuple(self._objects), relations, False, self._environment)
+
+    def repeated_objects(self, parts: tuple[_Part, ...]) -> tuple[int, ...]:
         """The places of the objects that definite phrases repeat, in order. Call it after
         `read`."""
         return tuple(
@@ -278,52 +317,55 @@ class _Reading:
         """The object that a part means: a new or mentioned object, or for "it" the object of the
         previous relation."""
         if name == "it":
-            return self.links[-2][2][1]
+            _, _, ends = self._relations[-2]
+            return ends[1]
         if name == "mention":
-            self.things.append(
-                self.lexicon.thing(tuple(self.said[start:end]), self.words[start:end])
-            )
-            return len(self.things) - 1
+            terms = tuple(self._terms[start:end])
+            self._objects.append(self._lexicon.mention(terms, self._words[start:end]))
+            return len(self._objects) - 1
         return self._definite(start, end)
 
     def _definite(self, start: int, end: int) -> _Definite:
-        """The words of a definite phrase, after the objects mentioned until now."""
-        words = self.words[start:end]
+        words = self._words[start:end]
         category = next(meaning for kind, meaning in words if kind == "noun")
         mark = next((meaning for kind, meaning in words if kind in _MARKS), None)
-        return _Definite(category, mark, len(self.things))
+        return _Definite(category, mark, len(self._objects))
 
     def _trait(self, place: int) -> Pair:
         """A value or category that is denied."""
-        kind, meaning = self.words[place]
+        kind, meaning = self._words[place]
         if kind != "noun":
             return meaning
         if meaning is None:
             raise UnreadableError("expected a denied category, got the word for all categories")
-        return self.lexicon.category, meaning
+        return self._lexicon.category, meaning
 
-    def _link(self, relation: str, holds: bool, ends: list[_Reference]) -> Link:
-        subject, thing, *also = places = [self._place(end) for end in ends]
-        if len(set(places)) < len(places) or any(
-            self.things[place].number != 1 for place in places
-        ):
+    def _resolve_relation(
+        self, name: str, asserted: bool, ends: list[_Reference]
+    ) -> RelationMention:
+        places = [self._place(end) for end in ends]
+        has_count = any(self._objects[place].number != 1 for place in places)
+        if has_count or len(set(places)) < len(places):
             raise UnreadableError("expected a relation between different objects without counts")
-        return subject, relation, thing, holds, *also
+        subject, object_, *third = places
+        return subject, name, object_, asserted, *third
 
     def _place(self, reference: _Reference) -> int:
         """The index of the mention that a reference means. Call it after all mentions are read."""
         if isinstance(reference, int):
             return reference
-        category, mark, known = reference
-        places = [place for place, thing in enumerate(self.things) if thing.category == category]
-        if isinstance(mark, int):
+        category, mark, n_before = reference
+        places = [
+            place for place, mention in enumerate(self._objects) if mention.category == category
+        ]
+        if isinstance(mark, int):  # an ordinal: the second cube
             places = places[mark - 1 : mark]
         elif mark is not None:
-            places = [place for place in places if mark in self.things[place].attributes]
-        if len(places) != 1 or places[0] >= known:
+            places = [place for place in places if mark in self._objects[place].attributes]
+        if len(places) != 1 or places[0] >= n_before:
+            marked = "" if mark is None else f" told by {mark}"
             raise UnreadableError(
                 f"expected a definite phrase to mean one object that was mentioned before, got "
-                f"{len(places)} for "
-                f"'{category or 'object'}'{'' if mark is None else f' told by {mark}'}"
+                f"{len(places)} for '{category or 'object'}'{marked}"
             )
         return places[0]

@@ -3,17 +3,17 @@ recorded poses, and that each retrieval item lists exactly the texts of its pool
 its scene."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from generator.judge.benchmark import BATCH, FALSE, TRUE, UNDECIDED, UNREADABLE, Benchmark
 from generator.judge.certificate import Finding, finding
+from generator.judge.columns import labels, row_numbers
 from generator.judge.decide import decide
-from generator.judge.files import labels, places
 from generator.judge.geometry import SceneGeometry
 from generator.judge.lexicon import UnreadableError
-from generator.judge.meaning import Meaning, Thing
+from generator.judge.meaning import Meaning, ObjectMention
 from generator.judge.text_reader import read_text
 
 
@@ -23,100 +23,104 @@ def text_findings(benchmark: Benchmark) -> Iterator[Finding]:
     for name, reason in benchmark.lexicon.refused.items():
         yield finding("ambiguous template", f"templates.{name} of the family is not read: {reason}")
     for row, meaning in enumerate(benchmark.meanings):
-        if meaning is None:
-            try:
-                read_text(benchmark.text(row), benchmark.lexicon)
-            except UnreadableError as error:
-                yield finding(
-                    "unreadable text", f"text {benchmark.tables['texts']['text_id'][row]}: {error}"
-                )
+        if meaning is not None:
+            continue
+        try:
+            read_text(benchmark.text(row), benchmark.lexicon)  # once more, for its reason
+        except UnreadableError as error:
+            text_id = benchmark.tables["texts"]["text_id"][row]
+            yield finding("unreadable text", f"text {text_id}: {error}")
 
 
 def truth_findings(benchmark: Benchmark) -> Iterator[Finding]:
     """Texts listed as true that are false of their scene, texts listed as false that are true, and
     undecided texts."""
     rows, verdicts = benchmark.candidates, benchmark.verdicts
-    right = (verdicts == np.where(rows.truth, TRUE, FALSE)) | (verdicts == UNREADABLE)
-    missing = (rows.item < 0) | (rows.scene < 0) | (rows.text < 0)
-    for row in np.flatnonzero(missing | ~right).tolist():
+    listed_verdicts = np.where(rows.truth, TRUE, FALSE)
+    # Unreadable texts are findings of `text_findings`.
+    is_right = (verdicts == listed_verdicts) | (verdicts == UNREADABLE)
+    is_missing = (rows.item < 0) | (rows.scene < 0) | (rows.text < 0)
+    for row in np.flatnonzero(is_missing | ~is_right).tolist():
         where = f"item {benchmark.listed(row, 'item_id')}, scene {benchmark.scene_id(row)}"
-        if missing[row]:
+        if is_missing[row]:
             yield finding("missing row", f"{where}: its text, scene or item does not exist")
             continue
         kind = benchmark.listed(row, "kind")
         text = f"'{benchmark.text(rows.text[row])}'" + (f" ({kind})" if kind else "")
         listed = f"{where}: {text} is listed as {'true' if rows.truth[row] else 'false'}"
-        shown = _objects(benchmark.shown[rows.scene[row]])
+        objects = _objects_in_words(benchmark.scenes[rows.scene[row]])
         if verdicts[row] == UNDECIDED:
-            yield finding("undecided text", f"{listed}, and is undecided; the scene shows {shown}")
-        else:
             yield finding(
-                "false positive" if rows.truth[row] else "true negative",
-                f"{listed}; the scene shows {shown}",
+                "undecided text", f"{listed}, and is undecided; the scene shows {objects}"
             )
+        else:
+            fault = "false positive" if rows.truth[row] else "true negative"
+            yield finding(fault, f"{listed}; the scene shows {objects}")
 
 
-def _objects(shown: SceneGeometry) -> str:
+def _objects_in_words(scene: SceneGeometry) -> str:
     return " and ".join(
-        f"{' '.join(values.values())} {category}" for category, values in shown.objects
+        f"{' '.join(values.values())} {category}" for category, values in scene.objects
     )
 
 
 def pool_findings(benchmark: Benchmark) -> Iterator[Finding]:
     """Pools with repeated or missing texts, and items whose pool is missing or has other true texts
     than listed."""
-    table = benchmark.tables["pools"]
-    named, text = (
-        labels(table["pool_id"]),
-        places(table["text_id"], benchmark.tables["texts"]["text_id"]),
-    )
-    pools: dict[str, Pool] = {}
-    for pool_id in dict.fromkeys(named.tolist()):
-        rows = text[named == pool_id]
-        distinct = np.unique(rows)
-        if len(distinct) < len(rows):
-            yield finding(
-                "repeated text", f"pool {pool_id} names {len(rows) - len(distinct)} texts twice"
-            )
+    pools: dict[str, TextPool] = {}
+    for pool_id, texts in _texts_of_pools(benchmark).items():
+        distinct = np.unique(texts)
+        n_repeated = len(texts) - len(distinct)
+        if n_repeated:
+            yield finding("repeated text", f"pool {pool_id} names {n_repeated} texts twice")
         if distinct[0] < 0:
             yield finding("missing row", f"pool {pool_id} names texts that do not exist")
-        pools[pool_id] = Pool(
-            [
-                (row, meaning)
-                for row in distinct.tolist()
-                if row >= 0 and (meaning := benchmark.meanings[row])
-            ]
-        )
-    asked = labels(benchmark.tables["items"]["pool_id"])
-    items = np.flatnonzero(benchmark.tables["items"]["pool_id"].is_valid().to_numpy())
-    scenes, listed = _listed(benchmark, items)
-    found: dict[tuple[str, int], tuple[set[int], set[int]]] = {}
-    for item in benchmark.world.progress.each(
-        items.tolist(), "items with a pool", len(items), BATCH
-    ):
-        pool_id, scene = asked[item], scenes.get(item, -1)
+        pools[pool_id] = TextPool.of(benchmark, distinct.tolist())
+
+    items_table = benchmark.tables["items"]
+    pool_of = labels(items_table["pool_id"])
+    items = np.flatnonzero(items_table["pool_id"].is_valid().to_numpy())
+    scene_of, listed_texts = _listed_texts(benchmark, items)
+    # Items of one scene share its texts: they are decided once.
+    decided: dict[tuple[str, int], tuple[set[int], set[int]]] = {}
+    progress = benchmark.world.progress
+    for item in progress.each(items.tolist(), "items with a pool", len(items), BATCH):
+        pool_id, scene = pool_of[item], scene_of.get(item, -1)
         if pool_id not in pools:
             yield finding(
                 "missing row", f"item {benchmark.item_id(item)}: its pool {pool_id} does not exist"
             )
-        elif scene >= 0:
-            if (pool_id, scene) not in found:
-                found[pool_id, scene] = pools[pool_id].decided(benchmark.shown[scene])
-                benchmark.shown[scene].forget()
-            yield from _item_findings(benchmark, item, *found[pool_id, scene], listed[item])
+            continue
+        if scene < 0:
+            continue
+        if (pool_id, scene) not in decided:
+            decided[pool_id, scene] = pools[pool_id].decide_all(benchmark.scenes[scene])
+            benchmark.scenes[scene].forget()
+        true, undecided = decided[pool_id, scene]
+        yield from _item_findings(benchmark, item, true, undecided, listed_texts[item])
 
 
-def _listed(benchmark: Benchmark, items: np.ndarray) -> tuple[dict[int, int], dict[int, set[int]]]:
+def _texts_of_pools(benchmark: Benchmark) -> dict[str, np.ndarray]:
+    """The rows of the texts of each pool; -1 for a text that does not exist."""
+    table = benchmark.tables["pools"]
+    pool_ids = labels(table["pool_id"])
+    texts = row_numbers(table["text_id"], benchmark.tables["texts"]["text_id"])
+    return {pool_id: texts[pool_ids == pool_id] for pool_id in dict.fromkeys(pool_ids.tolist())}
+
+
+def _listed_texts(
+    benchmark: Benchmark, items: np.ndarray
+) -> tuple[dict[int, int], dict[int, set[int]]]:
     """The scene of each item, and the texts that are listed as true of it."""
     rows = benchmark.candidates
-    scenes: dict[int, int] = {}
+    scene_of: dict[int, int] = {}
     listed: dict[int, set[int]] = defaultdict(set)
     for row in np.flatnonzero(np.isin(rows.item, items)).tolist():
         item = int(rows.item[row])
-        scenes[item] = int(rows.scene[row])
+        scene_of[item] = int(rows.scene[row])
         if rows.truth[row]:
             listed[item].add(int(rows.text[row]))
-    return scenes, listed
+    return scene_of, listed
 
 
 def _item_findings(
@@ -135,37 +139,58 @@ def _item_findings(
         )
 
 
-class Pool:
-    """The texts of a pool. A text that asserts an object that the scene lacks is false and is
-    skipped quickly."""
+class TextPool:
+    """Texts that are decided on many scenes.
+
+    Most texts of a pool name an object that a scene lacks. Each such text is false without a look
+    at its relations: `_needed[t]` numbers the mentions that text t needs, and one lookup in an
+    array tells which texts have all of them.
+    """
 
     def __init__(self, texts: list[tuple[int, Meaning]]):
-        self.texts = texts
-        needed = [_needed(meaning) for _, meaning in texts]
-        self.things = list(dict.fromkeys(thing for things in needed for thing in things))
-        number = {thing: n for n, thing in enumerate(self.things)}
+        """`texts`: the row of each text, and its meaning."""
+        self._texts = texts
+        needed = [_needed_mentions(meaning) for _, meaning in texts]
+        self._mentions = list(dict.fromkeys(mention for own in needed for mention in own))
+        number_of = {mention: number for number, mention in enumerate(self._mentions)}
+        # Texts that need fewer mentions than others are filled up with the number after the last
+        # mention, which every scene has.
         width = max(map(len, needed), default=0)
-        self.needed = np.full((len(texts), width), len(self.things))
-        for row, things in enumerate(needed):
-            self.needed[row, : len(things)] = [number[thing] for thing in things]
+        self._needed = np.full((len(texts), width), len(self._mentions))
+        for row, own in enumerate(needed):
+            self._needed[row, : len(own)] = [number_of[mention] for mention in own]
 
-    def decided(self, shown: SceneGeometry) -> tuple[set[int], set[int]]:
-        """The texts that are true of a scene, and the undecided texts."""
-        there = np.array([*(shown.fitting(thing) > 0 for thing in self.things), True])
+    @classmethod
+    def of(cls, benchmark: Benchmark, texts: Iterable[int]) -> "TextPool":
+        """A pool of texts by their rows. Texts that do not exist or cannot be read are left out."""
+        readable = []
+        for text in texts:
+            meaning = benchmark.meanings[text] if text >= 0 else None
+            if meaning is not None:
+                readable.append((text, meaning))
+        return cls(readable)
+
+    def decide_all(self, scene: SceneGeometry) -> tuple[set[int], set[int]]:
+        """The rows of the texts that are true of a scene, and of the undecided texts."""
+        is_present = [scene.fitting(mention) > 0 for mention in self._mentions]
+        has_all = np.array([*is_present, True])[self._needed].all(axis=1)
         true: set[int] = set()
         undecided: set[int] = set()
-        for n in np.flatnonzero(there[self.needed].all(axis=1)).tolist():
-            text, meaning = self.texts[n]
-            truth = decide(meaning, shown)
-            if truth is not False:
-                (undecided if truth is None else true).add(text)
+        for n in np.flatnonzero(has_all).tolist():
+            text, meaning = self._texts[n]
+            truth = decide(meaning, scene)
+            if truth is None:
+                undecided.add(text)
+            elif truth:
+                true.add(text)
         return true, undecided
 
 
-def _needed(meaning: Meaning) -> list[Thing]:
+def _needed_mentions(meaning: Meaning) -> list[ObjectMention]:
     """The objects that a scene must have for a text to be true; none for denied texts and texts
     with counts."""
-    if meaning.denied or any(thing.number != 1 for thing in meaning.things):
+    if meaning.denied or any(mention.number != 1 for mention in meaning.objects):
         return []
-    denied = {thing for _, _, thing, holds, *_ in meaning.links if not holds}
-    return [thing for place, thing in enumerate(meaning.things) if place not in denied]
+    # "not left of a cube" may be true without a cube.
+    denied = {object_ for _, _, object_, asserted, *_ in meaning.relations if not asserted}
+    return [mention for place, mention in enumerate(meaning.objects) if place not in denied]

@@ -1,4 +1,4 @@
-"""Verify a dataset from its files alone and write certificates.
+"""Verifies a dataset from its files alone and writes certificates.
 
 A check takes a Benchmark and yields findings; to add a check, add it to CHECKS. Nothing here
 imports the code that plans, splits or writes captions (a contract in pyproject.toml).
@@ -8,35 +8,26 @@ import gc
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from generator.base.errors import UserError, reason_of
-from generator.base.files import read_json, sha256, write_json
-from generator.base.paths import check_benchmark_name, check_own_files
 from generator.base.progress import SILENT, Progress
-from generator.base.store import fetch, publish, shown
-from generator.dataset.floor import declared_floor
-from generator.dataset.reader import Dataset
-from generator.dataset.records import BENCHMARK_TABLES, BenchmarkManifest, HoldoutRecord
-from generator.dataset.truth import TRUTH_FILE, write_truths
+from generator.dataset.records import BENCHMARK_TABLES
 from generator.judge.benchmark import Benchmark
 from generator.judge.certificate import (
-    DAMAGE,
     Examine,
     Finding,
     Findings,
     Images,
     Reproduce,
     Reproduced,
-    certificate,
-    finding,
     guarded,
+    make_certificate,
 )
 from generator.judge.every_pair import decided_scenes
-from generator.judge.files import file_faults, readable_table
+from generator.judge.files import StoredBenchmark, StoredDataset, find_benchmarks
 from generator.judge.leaks import (
     asymmetry_findings,
     compound_findings,
@@ -84,6 +75,28 @@ CHECKS: tuple[Callable[[Benchmark], Iterator[Finding]], ...] = (
 )
 
 
+@dataclass
+class _Case:
+    """A benchmark that is being verified."""
+
+    stored: StoredBenchmark
+    """Its files."""
+    findings: Findings
+    """What is wrong with it, with its world and with its images."""
+    benchmark: Benchmark | None
+    """None if a table or the holdout cannot be read: then only its files are checked."""
+
+    @classmethod
+    def of(cls, world: World, stored: StoredBenchmark) -> "_Case":
+        """Begin with the findings about the files of a benchmark."""
+        findings = Findings()
+        findings.add(stored.findings)
+        benchmark = None
+        if stored.holdout is not None and len(stored.tables) == len(BENCHMARK_TABLES):
+            benchmark = Benchmark(world, stored.tables, stored.manifest, stored.holdout)
+        return cls(stored, findings, benchmark)
+
+
 def verify_dataset(
     root: Path,
     name: str | None,
@@ -91,157 +104,101 @@ def verify_dataset(
     examine: Examine | None = None,
     reproduce: Reproduce | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Verify the benchmark `name`, or all of them, and write each certificate to its benchmark's
-    verify.json.
+    """Verify benchmarks of a dataset, and write each certificate to its benchmark's verify.json.
 
-    `examine`: checks images; None stays at the level of records. `reproduce`: makes everything
-    except images again;
-    None skips this. Returns the certificates by benchmark name (certificate.py), even if the folder
-    or its URL cannot
-    be written. Raises UserError if there is no dataset, no finished world or no benchmark, or if
-    one of its files is a
-    link, a pipe or a device.
+    Args:
+        root: The folder of the dataset.
+        name: The benchmark to verify; None for all.
+        progress: Shows how far long checks are.
+        examine: Renders images again; None stays at the level of records.
+        reproduce: Makes everything except images again; None skips this.
+
+    Returns:
+        The certificates by name of the benchmark (certificate.py), even if the folder or its URL
+        cannot be written.
+
+    Raises:
+        UserError: There is no dataset, no finished world or no benchmark; one of its files is a
+            link, a pipe or a device; or its manifests or its vocabulary cannot be read.
     """
-    check_own_files(root)
-    fetch(root)
-    world_folder = root / "world"
-    if not world_folder.is_dir():
-        raise UserError(
-            f"{root} is no dataset: it has no folder 'world'; give a folder made by `gen render`."
-        )
-    if not (world_folder / "manifest.json").exists():
-        raise UserError(
-            f"{world_folder} is unfinished; run the same `gen render` command again to finish it."
-        )
-    names = (
-        [name]
-        if name
-        else sorted(path.parent.name for path in root.glob("benchmarks/[!.]*/manifest.json"))
-    )
-    if not names:
-        raise UserError(
-            f"{root} has no benchmark yet; make one with `gen split {root} --holdout 3x3`."
-        )
-    for each in names:
-        if not (root / "benchmarks" / check_benchmark_name(each) / "manifest.json").exists():
-            Dataset.open(root).benchmark(each)
-    certificates: dict[str, dict[str, Any]] = {}
-    making: Callable[[], Mapping[str, Reproduced]] = reproduce(root, names) if reproduce else dict
-    with _uncollected():
-        world = World(world_folder, progress)
-        opened = {each: _opened(world, root / "benchmarks" / each) for each in names}
-        images = (
-            examine(root, _splits(world, [one for _, _, _, one in opened.values()]))
-            if examine
-            else Images()
-        )
-        turns = read_turns(root)
-        for each, (findings, _, _, benchmark) in opened.items():
-            findings.add(world.findings)
-            findings.add(images.findings)
-            if benchmark:
-                for check in CHECKS:
-                    findings.add(guarded(check(benchmark), check.__name__.replace("_findings", "")))
-                findings.add(guarded(rotation_findings(benchmark, each, turns), "the rotation"))
-        floors = {
-            each: _floor(root / "benchmarks" / each, manifest, findings)
-            for each, (findings, manifest, *_) in opened.items()
+    names = find_benchmarks(root, name)
+    # Large datasets are made again in other processes while this one judges.
+    finish_reproduction: Callable[[], Mapping[str, Reproduced]] = dict
+    if reproduce is not None:
+        finish_reproduction = reproduce(root, names)
+    with _gc_paused():
+        dataset = StoredDataset(root, names, progress)
+        world = World(dataset.world)
+        cases = {
+            benchmark: _Case.of(world, stored) for benchmark, stored in dataset.benchmarks.items()
         }
+        images = Images() if examine is None else examine(root, _splits_of_scenes(world, cases))
+        turns = read_turns(dataset)
+        for benchmark, case in cases.items():
+            case.findings.add(world.findings)
+            case.findings.add(images.findings)
+            if case.benchmark is None:
+                continue
+            for check in CHECKS:
+                subject = check.__name__.removesuffix("_findings")
+                case.findings.add(guarded(check(case.benchmark), subject))
+            rotation = rotation_findings(case.benchmark, benchmark, turns)
+            case.findings.add(guarded(rotation, "the rotation"))
         with progress.track("making again", None):
-            again = making()
-        for each, (findings, manifest, tables, benchmark) in opened.items():
-            made = again.get(each, Reproduced())
-            findings.add(made.findings)
-            manifests = [
-                sha256(each_folder / "manifest.json")
-                for each_folder in (world_folder, root / "benchmarks" / each)
-            ]
-            with_floor = {
-                **manifest,
-                "declared_leaks": [*manifest.get("declared_leaks", []), *floors[each]],
-            }
-            certificates[each] = certificate(
-                findings, with_floor, tables, world.digest, images, made, manifests
-            )
-            _write(root, each, certificates[each], None if findings.counts else benchmark)
+            reproduced = finish_reproduction()
+        certificates = {}
+        for benchmark, case in cases.items():
+            remade = reproduced.get(benchmark, Reproduced())
+            certificates[benchmark] = _certify(dataset, case, world, images, remade)
     return certificates
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def _gc_paused() -> Iterator[None]:
     """Disable cyclic garbage collection: the meanings of a million texts have no cycles, and scans
     of them are slow."""
-    collecting = gc.isenabled()
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if collecting:
+        if was_enabled:
             gc.enable()
 
 
-def _write(root: Path, name: str, data: dict[str, Any], sound: Benchmark | None) -> None:
-    """Write a certificate, and the truth of every pair of a `sound` benchmark, one without
-    findings.
+def _splits_of_scenes(world: World, cases: Mapping[str, _Case]) -> dict[str, tuple[str, ...]]:
+    """The split of every readable scene in each of the benchmarks; empty if it is in no split."""
+    split_maps = [case.benchmark.split_of if case.benchmark else {} for case in cases.values()]
+    return {
+        scene_id: tuple(split_of.get(scene_id) or "" for split_of in split_maps)
+        for scene_id in world.scenes
+    }
 
-    Only warns if the folder or its URL cannot be written: the verdict is valid without the files.
-    The truths of a faulty benchmark would rest on its faults, so old ones are removed.
-    """
-    folder = root / "benchmarks" / name
+
+def _certify(
+    dataset: StoredDataset, case: _Case, world: World, images: Images, remade: Reproduced
+) -> dict[str, Any]:
+    """Make and write the certificate of a benchmark."""
+    stored, findings = case.stored, case.findings
+    findings.add(remade.findings)
+    certificate = make_certificate(
+        findings,
+        {**stored.manifest, "declared_leaks": stored.declared_leaks},
+        stored.tables,
+        world=world.digest,
+        images=images,
+        reproduced=remade,
+        manifests=(dataset.world.manifest_digest, stored.manifest_digest),
+    )
+    # A benchmark with findings has no truth to write: it would rest on the faults.
+    is_sound = not findings.counts and case.benchmark is not None
+    truths = decided_scenes(case.benchmark) if is_sound and case.benchmark else None
     try:
-        write_json(folder / "verify.json", data)
-        if sound is None:
-            (folder / TRUTH_FILE).unlink(missing_ok=True)
-        else:
-            write_truths(folder, str(data["benchmark"]), str(data["world"]), decided_scenes(sound))
-        publish(root)
+        dataset.write_certificate(stored.name, certificate, truths)
     except (OSError, UserError) as error:
-        why = error.message if isinstance(error, UserError) else reason_of(error)
+        reason = error.message if isinstance(error, UserError) else reason_of(error)
         logger.warning(
-            f"The certificate is not written to {shown(root)}/benchmarks/{name} ({why}); the "
+            f"The certificate is not written to {dataset.place_of(stored.name)} ({reason}); the "
             f"verdict is the same."
         )
-
-
-def _floor(folder: Path, manifest: Mapping[str, Any], findings: Findings) -> list[str]:
-    """What floor.json declares; a damaged file is a finding."""
-    try:
-        return declared_floor(folder, manifest.get("sums"))
-    except DAMAGE as error:
-        findings.append(finding("damaged file", f"floor.json cannot be read: {error}"))
-        return []
-
-
-def _splits(world: World, benchmarks: list[Benchmark | None]) -> dict[str, tuple[str, ...]]:
-    """The split of every readable scene in each of the benchmarks; empty if it is in no split."""
-    of = [one.split_of if one else {} for one in benchmarks]
-    return {scene_id: tuple(each.get(scene_id) or "" for each in of) for scene_id in world.shown}
-
-
-def _opened(
-    world: World, folder: Path
-) -> tuple[Findings, dict[str, Any], dict[str, pa.Table], Benchmark | None]:
-    """Open a benchmark. Returns the findings about its files, its manifest, its readable tables,
-    and the Benchmark, or None if it cannot be judged."""
-    manifest, findings = read_json(folder / "manifest.json", BenchmarkManifest), Findings()
-    findings.add(file_faults(folder, manifest.get("sums"), images=False, progress=world.progress))
-    tables: dict[str, pa.Table] = {}
-    for name, schema in BENCHMARK_TABLES.items():
-        if (
-            table := readable_table(folder / f"{name}.parquet", schema, findings.append)
-        ) is not None:
-            tables[name] = table
-    if not (folder / "holdout.json").exists():
-        findings.append(
-            finding(
-                "missing holdout",
-                "without holdout.json neither leaks nor familiarity can be judged",
-            )
-        )
-    elif len(tables) == len(BENCHMARK_TABLES):
-        holdout = read_json(folder / "holdout.json", HoldoutRecord)
-        try:
-            return findings, manifest, tables, Benchmark(world, tables, manifest, holdout)
-        except DAMAGE as error:
-            findings.append(finding("unjudged", f"the benchmark cannot be judged: {error!r}"))
-    return findings, manifest, tables, None
+    return certificate

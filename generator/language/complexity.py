@@ -10,23 +10,33 @@ from typing import TypeVar
 from generator.base.declarations import whole_number
 from generator.base.errors import UserError, did_you_mean
 from generator.base.streams import Stream
+from generator.language.form import level_of
 from generator.language.truth import Axes
 from generator.vocabulary.schema import Vocabulary
 
 LEVELS = {"L1": (1, 10), "OA": (2, 12), "OR": (3, 12), "OAR": (4, 12)}
 """Least and greatest N by level: L1 objects only, OA with attributes, OR with relations, OAR with
 both (COMPASS, section 3.1)."""
+MOST_ATOMS = 12
+"""The greatest N of any level."""
 
 
 @dataclass(frozen=True, order=True)
 class Cell:
-    """The complexity of a caption: its level and exact numbers of objects, attributes and
-    relations."""
+    """The complexity of a caption.
+
+    >>> Cell("OAR", 2, 3, 1).complexity
+    6
+    """
 
     level: str
+    """One of LEVELS."""
     n_objects: int
+    """Exact number of objects."""
     n_attributes: int
+    """Exact number of attributes of all objects together."""
     n_relations: int
+    """Exact number of relations."""
 
     @property
     def complexity(self) -> int:
@@ -34,101 +44,134 @@ class Cell:
         return self.n_objects + self.n_attributes + self.n_relations
 
 
-def cells(
+_COUNT_OF_LETTER = {"O": "n_objects", "A": "n_attributes", "R": "n_relations"}
+"""The field of a cell that each letter of `--counts` fixes."""
+
+
+def list_cells(
     levels: Sequence[str],
     complexity: tuple[int, int],
     counts: Mapping[str, int],
+    *,
     vocabulary: Vocabulary,
-    most: int,
+    most_objects: int,
 ) -> list[Cell]:
-    """All cells of some levels with N in `complexity` (inclusive) and the exact `counts` given
-    (keys O, A, R).
+    """List the cells of some levels that a caption can have.
 
-    `most` is the largest number of objects in a scene. An object has at most one attribute of each
-    kind and at most one
-    relation of each slot (truth.py), so that no relation of a caption follows from others. Raises
-    UserError for an
-    unknown level, or if there is no such cell; the message gives the limits.
+    An object has at most one attribute of each kind and at most one relation of each slot
+    (truth.py), so that no relation of a caption follows from others.
+
+    Args:
+        levels: keys of LEVELS.
+        complexity: least and greatest N.
+        counts: exact numbers by letter (O, A, R); letters that are missing are free.
+        vocabulary: of the world.
+        most_objects: the largest number of objects in a scene.
+
+    Returns:
+        The cells by level, in the order of `levels`, then by N.
+
+    Raises:
+        UserError: a level is unknown, or there is no such cell; the message gives the limits.
     """
     for level in levels:
         if level not in LEVELS:
             raise UserError(f"Unknown level '{level}'; {did_you_mean(level, list(LEVELS))}")
-    slots = len(set(Axes(vocabulary).slots))
-    found = [
+    n_kinds = len(vocabulary.varied_kinds)
+    n_slots = len(set(Axes(vocabulary).slots))
+    cells = [
         cell
         for level in levels
-        for cell in _cells_of(level, complexity, len(vocabulary.varied_kinds), slots, most)
-        if all(getattr(cell, _COUNTED[name]) == n for name, n in counts.items())
+        for cell in _cells_of_level(level, complexity, n_kinds, n_slots, most_objects)
+        if _has_counts(cell, counts)
     ]
-    if not found:
-        asked = ", ".join(f"{name}={n}" for name, n in counts.items())
-        least, greatest = (
-            min(LEVELS[level][0] for level in levels),
-            max(LEVELS[level][1] for level in levels),
-        )
+    if not cells:
+        exact = ", ".join(f"{letter}={n}" for letter, n in counts.items())
+        least = min(LEVELS[level][0] for level in levels)
+        greatest = max(LEVELS[level][1] for level in levels)
         raise UserError(
             f"No caption of level {' or '.join(levels)} has {complexity[0]} to {complexity[1]} "
-            f"atoms{f' with {asked}' if asked else ''}: scenes have up to {most} objects, an "
-            f"object up to "
-            f"{len(vocabulary.varied_kinds)} attributes and {slots} relations, and N is {least} to "
-            f"{greatest}; ask for "
-            "less, or render a world with more --objects."
+            f"atoms{f' with {exact}' if exact else ''}: scenes have up to {most_objects} objects, "
+            f"an object up to {n_kinds} attributes and {n_slots} relations, and N is {least} to "
+            f"{greatest}; ask for less, or render a world with more --objects."
         )
-    return found
+    return cells
 
 
-_COUNTED = {"O": "n_objects", "A": "n_attributes", "R": "n_relations"}
+def _has_counts(cell: Cell, counts: Mapping[str, int]) -> bool:
+    return all(getattr(cell, _COUNT_OF_LETTER[letter]) == n for letter, n in counts.items())
 
 
-def _cells_of(
-    level: str, complexity: tuple[int, int], kinds: int, slots: int, most: int
+def _cells_of_level(
+    level: str, complexity: tuple[int, int], n_kinds: int, n_slots: int, most_objects: int
 ) -> Iterator[Cell]:
+    """Yield the cells of a level with N in `complexity`, by N."""
     least, greatest = LEVELS[level]
-    for n in range(max(least, complexity[0]), min(greatest, complexity[1]) + 1):
-        for n_o in range(1, min(n, most) + 1):
-            for n_a in range(n - n_o + 1):
-                n_r = n - n_o - n_a
-                named = "O" + "A" * bool(n_a) + "R" * bool(n_r)
-                if (
-                    named.replace("O", "L1" if named == "O" else "O") == level
-                    and n_a <= n_o * kinds
-                    and n_r <= slots * (n_o // 2)
-                ):
-                    yield Cell(level, n_o, n_a, n_r)
+    for n_atoms in range(max(least, complexity[0]), min(greatest, complexity[1]) + 1):
+        for n_objects in range(1, min(n_atoms, most_objects) + 1):
+            for n_attributes in range(n_atoms - n_objects + 1):
+                n_relations = n_atoms - n_objects - n_attributes
+                # A relation of a slot joins two objects that no other relation of it joins.
+                possible = n_attributes <= n_objects * n_kinds and n_relations <= n_slots * (
+                    n_objects // 2
+                )
+                if possible and level_of(n_attributes, n_relations) == level:
+                    yield Cell(level, n_objects, n_attributes, n_relations)
 
 
 def parse_complexity(spec: str) -> tuple[int, int]:
-    """Least and greatest N from `4..12` or `6`. Raises UserError."""
+    """Parse the least and greatest N from `4..12` or `6`.
+
+    Raises:
+        UserError: `spec` has another form, or is not between 1 and 12.
+
+    >>> parse_complexity("4..12"), parse_complexity("6")
+    ((4, 12), (6, 6))
+    """
     low, dots, high = spec.partition("..")
-    high = high if dots else low
-    least, most = whole_number(low), whole_number(high)
-    if least is None or most is None or not 1 <= least <= most <= 12:
+    least = whole_number(low)
+    greatest = whole_number(high if dots else low)
+    if least is None or greatest is None or not 1 <= least <= greatest <= MOST_ATOMS:
         raise UserError(
-            f"Expected --complexity to be a number of atoms from 1 to 12, or a range such as "
-            f"4..12, got '{spec}'."
+            f"Expected --complexity to be a number of atoms from 1 to {MOST_ATOMS}, or a range "
+            f"such as 4..{MOST_ATOMS}, got '{spec}'."
         )
-    return least, most
+    return least, greatest
 
 
 def parse_counts(spec: str | None) -> dict[str, int]:
-    """Exact counts from `O=3,A=5,R=2`; each of the three may be left out. Raises UserError."""
+    """Parse exact counts from `O=3,A=5,R=2`; each of the three may be left out.
+
+    Raises:
+        UserError: `spec` has another form, or names a letter twice.
+
+    >>> parse_counts("O=3,R=2"), parse_counts(None)
+    ({'O': 3, 'R': 2}, {})
+    """
     counts: dict[str, int] = {}
-    for part in spec.split(",") if spec else ():
-        name, _, given = part.partition("=")
-        number = whole_number(given.strip())
-        if name.strip() not in _COUNTED or number is None or name.strip() in counts:
+    if not spec:
+        return counts
+    for part in spec.split(","):
+        letter, _, digits = part.partition("=")
+        letter = letter.strip()
+        number = whole_number(digits.strip())
+        if letter not in _COUNT_OF_LETTER or number is None or letter in counts:
             raise UserError(
                 f"Expected --counts to be like O=3,A=5,R=2 (objects, attributes, relations), got "
                 f"'{spec}'."
             )
-        counts[name.strip()] = number
+        counts[letter] = number
     return counts
 
 
-_FAILURE = 0.02
-_EXCESS = 2
-_TRIES = 12
-Made = TypeVar("Made")
+_FAILURE_FILLS = 0.02
+"""How much a failure counts as a fill, so that impossible cells of a world come last."""
+_MOST_EXCESS = 2
+"""A cell is skipped once it has more than this many times the average of the filled cells, plus as
+many fills."""
+_MOST_TRIES = 12
+"""Cells that are tried for a scene before it gets no caption."""
+Result = TypeVar("Result")
 Option = TypeVar("Option", bound=Hashable)
 
 
@@ -144,47 +187,65 @@ class Quota:
 
     def __init__(self, cells: Sequence[Cell]):
         self.cells = list(cells)
-        self._filled = Counter[Cell]()
-        self._failed = dict.fromkeys(self.cells, 0.0)
+        """All cells, in order of preference where they are equally filled."""
+        self._fills = Counter[Cell]()
+        self._failures = dict.fromkeys(self.cells, 0.0)
 
-    def fill(self, n_objects: int, make: Callable[[Cell], list[Made]]) -> list[Made]:
-        """Calls `make` with the least filled cell of at most `n_objects` objects, and returns the
-        result.
+    def fill(self, n_objects: int, make: Callable[[Cell], list[Result]]) -> list[Result]:
+        """Call `make` with the least filled cells until one gives a result.
 
-        Tries up to twelve cells until one gives a result; returns an empty list if none does. A
-        failure counts as 0.02 fills. Skips cells that are filled far more often than the average,
-        so that easy cells do not dominate.
+        A failure counts as 0.02 fills. Cells that are filled far more often than the average are
+        skipped, so that easy cells do not dominate.
+
+        Args:
+            n_objects: of the scene; cells with more objects are not tried.
+            make: makes the results of a cell, or returns an empty list.
+
+        Returns:
+            The results of the first of up to twelve cells that has some, else an empty list.
         """
-        filled, failed = self._filled, self._failed
-        limit = _EXCESS * filled.total() / len(filled) + _EXCESS if filled else _EXCESS
-        suitable = (
-            cell for cell in self.cells if cell.n_objects <= n_objects and filled[cell] <= limit
-        )
-        for cell in heapq.nsmallest(_TRIES, suitable, key=lambda cell: filled[cell] + failed[cell]):
-            if made := make(cell):
-                filled[cell] += 1
-                return made
-            failed[cell] += _FAILURE
+        average = self._fills.total() / len(self._fills) if self._fills else 0
+        limit = _MOST_EXCESS * average + _MOST_EXCESS
+        suitable = [
+            cell
+            for cell in self.cells
+            if cell.n_objects <= n_objects and self._fills[cell] <= limit
+        ]
+        for cell in heapq.nsmallest(_MOST_TRIES, suitable, key=self._weight):
+            results = make(cell)
+            if results:
+                self._fills[cell] += 1
+                return results
+            self._failures[cell] += _FAILURE_FILLS
         return []
+
+    def _weight(self, cell: Cell) -> float:
+        return self._fills[cell] + self._failures[cell]
 
     def to_dict(self) -> dict[str, int]:
         """How often each cell was filled, by its description; cells that were never filled are
         omitted."""
         return {
-            f"{c.level} O={c.n_objects} A={c.n_attributes} R={c.n_relations}": self._filled[c]
-            for c in self.cells
-            if c in self._filled
+            f"{cell.level} O={cell.n_objects} A={cell.n_attributes} R={cell.n_relations}": (
+                self._fills[cell]
+            )
+            for cell in self.cells
+            if cell in self._fills
         }
 
 
-def quotas_of(cells: Sequence[Cell], by_complexity: bool) -> dict[str, Quota]:
-    """One quota per level, or with `by_complexity` per level and N, by name: "OA" or "OA 5"."""
-    found: dict[str, list[Cell]] = {}
-    for cell in sorted(cells, key=lambda cell: ([*LEVELS].index(cell.level), cell.complexity)):
-        found.setdefault(
-            f"{cell.level} {cell.complexity}" if by_complexity else cell.level, []
-        ).append(cell)
-    return {name: Quota(members) for name, members in found.items()}
+def make_quotas(cells: Sequence[Cell], by_complexity: bool) -> dict[str, Quota]:
+    """Make one quota per level, or with `by_complexity` per level and N.
+
+    Returns:
+        The quotas by name, "OA" or "OA 5", in the order of LEVELS and of N.
+    """
+    level_order = list(LEVELS)
+    members: dict[str, list[Cell]] = {}
+    for cell in sorted(cells, key=lambda cell: (level_order.index(cell.level), cell.complexity)):
+        name = f"{cell.level} {cell.complexity}" if by_complexity else cell.level
+        members.setdefault(name, []).append(cell)
+    return {name: Quota(cells_of_quota) for name, cells_of_quota in members.items()}
 
 
 class LeastUsed:
@@ -196,12 +257,12 @@ class LeastUsed:
     """
 
     def __init__(self) -> None:
-        self._used: Counter[Hashable] = Counter()
+        self._picks: Counter[Hashable] = Counter()
 
     def pick(self, options: Sequence[Option], stream: Stream) -> Option:
-        """One of the options that were picked least often, at random."""
-        fewest = min(self._used[option] for option in options)
-        least = [option for option in options if self._used[option] == fewest]
-        chosen = least[stream.below(len(least))]
-        self._used[chosen] += 1
+        """Pick one of the options that were picked least often, at random."""
+        fewest = min(self._picks[option] for option in options)
+        least_used = [option for option in options if self._picks[option] == fewest]
+        chosen = least_used[stream.below(len(least_used))]
+        self._picks[chosen] += 1
         return chosen

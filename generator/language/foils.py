@@ -21,24 +21,23 @@ from generator.scene.layouts import can_hold
 from generator.vocabulary.schema import Vocabulary
 
 T = TypeVar("T")
+
 WHOLE = "caption:denied"
 """The change of a foil that adds or removes the denial of a whole caption."""
 
-
 TYPES = ("object", "attribute", "relation")
+"""The types of atoms."""
 
 
 class Atom(NamedTuple):
-    """One object, attribute or relation that a form asserts.
-
-    `type` is one of TYPES. `place` is the place of its mention, or of its relation, in the form.
-    `kind` is the
-    attribute kind, the vocabulary's category word, or "relation".
-    """
+    """One object, attribute or relation that a form asserts."""
 
     type: str
+    """One of TYPES."""
     place: int
+    """The place of its mention in the form; for a relation, the place of the relation."""
     kind: str
+    """The attribute kind, the vocabulary's category word, or "relation"."""
 
 
 class Substitutes:
@@ -53,31 +52,36 @@ class Substitutes:
     def __init__(self, vocabulary: Vocabulary, holdout: Holdout | None = None):
         self._vocabulary = vocabulary
         self.axes = Axes(vocabulary)
-        self._alike = _alike(list(vocabulary.objects), holdout.object_like if holdout else None)
-        self._alike_of = {
-            kind: _alike(
-                vocabulary.values(kind),
-                holdout.value_like if holdout and kind == holdout.kind else None,
-            )
-            for kind in vocabulary.attributes
-        }
+        """The axes of the vocabulary's relations."""
+        self._alike_categories = _group_alike(
+            list(vocabulary.objects), holdout.object_like if holdout else None
+        )
+        self._alike_values: dict[str, dict[str, list[str]]] = {}
+        for kind in vocabulary.attributes:
+            tested = holdout is not None and kind == holdout.kind
+            alike_by = holdout.value_like if holdout and tested else None
+            self._alike_values[kind] = _group_alike(vocabulary.values(kind), alike_by)
 
     def atoms(self, form: Form, types: Sequence[str] = TYPES) -> list[Atom]:
-        """The asserted atoms of some `types`: of single objects in order of mention, then
-        two-object relations."""
-        found = []
-        for i, mention in enumerate(form.objects):
+        """List the atoms that a form asserts: of single objects in order of mention, then relations
+        of two objects.
+
+        Args:
+            form: the form.
+            types: keep only atoms of these types.
+        """
+        atoms = []
+        for place, mention in enumerate(form.objects):
             if mention.count != 1:
                 continue
             if mention.category is not None:
-                found.append(Atom("object", i, self._vocabulary.category))
-            found += [Atom("attribute", i, kind) for kind, _ in mention.attributes]
-        found += [
-            Atom("relation", k, "relation")
-            for k, link in enumerate(form.relations)
-            if link.holds and not link.also
-        ]
-        return [atom for atom in found if atom.type in types]
+                atoms.append(Atom("object", place, self._vocabulary.category))
+            for kind, _ in mention.attributes:
+                atoms.append(Atom("attribute", place, kind))
+        for place, link in enumerate(form.relations):
+            if link.holds and not link.also:
+                atoms.append(Atom("relation", place, "relation"))
+        return [atom for atom in atoms if atom.type in types]
 
     def value(self, form: Form, atom: Atom) -> str:
         """The value that an atom asserts: a category, an attribute value or a relation."""
@@ -86,67 +90,79 @@ class Substitutes:
         mention = form.objects[atom.place]
         return str(mention.category) if atom.type == "object" else mention.values[atom.kind]
 
-    def of(self, form: Form, atom: Atom, facts: Facts) -> list[str]:
-        """The values that may replace an atom's value in a form about a scene.
+    def alternatives(self, form: Form, atom: Atom, facts: Facts) -> list[str]:
+        """List the values that may replace an atom's value in a form about a scene.
 
-        For an object: categories that are neither in the scene nor in the form. For an attribute:
-        the other values of its kind. For a relation: its opposite; for a direction also the other
-        directions, unless one of its two objects already has a relation of that axis.
+        Args:
+            form: a form that asserts the atom.
+            atom: the atom.
+            facts: of the scene.
+
+        Returns:
+            For an object: categories that are neither in the scene nor in the form. For an
+            attribute: the other values of its kind. For a relation: its opposite; for a direction
+            also the other directions, unless one of its two objects already has a relation of that
+            axis.
         """
         own = self.value(form, atom)
         if atom.type == "object":
-            there = {*facts.categories, *(mention.category for mention in form.objects)}
-            return [name for name in self.categories(own) if name not in there]
+            present = {*facts.categories, *(mention.category for mention in form.objects)}
+            return [name for name in self.categories(own) if name not in present]
         if atom.type == "attribute":
             return [value for value in self.values(atom.kind, own) if value != own]
         return self.relations(form, atom, self.axes.interchangeable(self.axes.axis_of(own)))
 
     def relations(self, form: Form, atom: Atom, axes: Iterable[int]) -> list[str]:
-        """The relations of `axes` that may replace a relation. Skips other slots that one of its
-        two objects already fills."""
+        """List the relations of `axes` that may replace a relation. Skips other slots that one of
+        its two objects already fills."""
         own = self.value(form, atom)
-        slot = self.axes.slots[self.axes.axis_of(own)]
-        return [
-            name
-            for axis in axes
-            if self.axes.slots[axis] == slot
-            or not self._fills(form, atom.place, self.axes.slots[axis])
-            for name in self.axes.relations[axis]
-            if name != own
-        ]
+        own_slot = self.axes.slots[self.axes.axis_of(own)]
+        names: list[str] = []
+        for axis in axes:
+            slot = self.axes.slots[axis]
+            if slot != own_slot and self._fills(form, atom.place, slot):
+                continue
+            names += [name for name in self.axes.relations[axis] if name != own]
+        return names
 
     def categories(self, category: str) -> list[str]:
         """The categories that are held out with the same values as `category`, including itself."""
-        return self._alike[category]
+        return self._alike_categories[category]
 
     def values(self, kind: str, value: str) -> list[str]:
         """The values of a kind that are held out with the same categories as `value`, including
         itself."""
-        return self._alike_of[kind][value]
+        return self._alike_values[kind][value]
 
     def _fills(self, form: Form, place: int, slot: int) -> bool:
         """Whether an object of the relation at `place` is in another relation of the slot."""
         ends = {*form.relations[place].ends}
-        return any(
-            self.axes.slots[self.axes.axis_of(other.relation)] == slot and ends & {*other.ends}
-            for k, other in enumerate(form.relations)
-            if k != place
-        )
+        for other_place, other in enumerate(form.relations):
+            if other_place == place:
+                continue
+            other_slot = self.axes.slots[self.axes.axis_of(other.relation)]
+            if other_slot == slot and not ends.isdisjoint(other.ends):
+                return True
+        return False
 
 
-def _alike(names: list[str], like: Callable[[str], object] | None) -> dict[str, list[str]]:
-    """For each name, the names with the same result of `like`; all names if `like` is None."""
-    told = {name: like(name) if like else None for name in names}
-    return {name: [other for other in names if told[other] == told[name]] for name in names}
+def _group_alike(
+    names: list[str], alike_by: Callable[[str], object] | None
+) -> dict[str, list[str]]:
+    """For each name, the names with the same result of `alike_by`; all names if it is None."""
+    keys = {name: alike_by(name) if alike_by else None for name in names}
+    return {name: [other for other in names if keys[other] == keys[name]] for name in names}
 
 
 class Foil(NamedTuple):
-    """A changed form, its changes ("place:kind:old>new", one per atom), and its kind of
-    negative."""
+    """A changed form."""
 
     form: Form
+    """The form after the change; false of the scene if the foil is used."""
     changed: tuple[str, ...]
+    """The changes, one per atom: "place:kind:old>new"."""
     kind: str
+    """Its kind of negative, such as "atom" or "swap"."""
 
 
 class Foils:
@@ -155,109 +171,113 @@ class Foils:
     def __init__(self, vocabulary: Vocabulary, substitutes: Substitutes):
         self._vocabulary = vocabulary
         self._substitutes = substitutes
-        self._category = vocabulary.category
-        names = list(vocabulary.objects)
+        self._category_kind = vocabulary.category
+        categories = list(vocabulary.objects)
         self._impossible = {
             (subject, name, other)
             for name, relation in vocabulary.pair_relations.items()
-            for subject in names
-            for other in names
+            for subject in categories
+            for other in categories
             if not can_hold(relation, subject, other, vocabulary)
         }
 
     def replace_atom(self, form: Form, atom: Atom, value: str, kind: str = "atom") -> Foil:
-        """HN-ATOM: the value of one atom replaced."""
+        """HN-ATOM: replace the value of one atom; `kind` is the foil's kind of negative."""
         if atom.type == "relation":
             link = form.relations[atom.place]
             links = _put(form.relations, atom.place, link._replace(relation=value))
-            changed = f"{link.subject}-{link.object}:relation:{link.relation}>{value}"
-            return Foil(form._replace(relations=links), (changed,), kind)
+            change = f"{link.subject}-{link.object}:relation:{link.relation}>{value}"
+            return Foil(form._replace(relations=links), (change,), kind)
         mention = form.objects[atom.place]
-        new = (
-            mention._replace(category=value)
-            if atom.type == "object"
-            else mention.with_value(atom.kind, value)
-        )
-        return self.change_mentions(form, {atom.place: new}, kind)
+        if atom.type == "object":
+            changed_mention = mention._replace(category=value)
+        else:
+            changed_mention = mention.with_value(atom.kind, value)
+        return self.change_mentions(form, {atom.place: changed_mention}, kind)
 
     def exchange_values(self, form: Form, kind: str, i: int = 0, j: int = 1) -> Foil:
-        """HN-SWAP: the values of one attribute kind exchanged between two mentions."""
-        a, b = form.objects[i], form.objects[j]
-        new = {i: a.with_value(kind, b.values[kind]), j: b.with_value(kind, a.values[kind])}
-        return self.change_mentions(form, new, "swap")
+        """HN-SWAP: exchange the values of one attribute kind between two mentions."""
+        first, second = form.objects[i], form.objects[j]
+        changed_mentions = {
+            i: first.with_value(kind, second.values[kind]),
+            j: second.with_value(kind, first.values[kind]),
+        }
+        return self.change_mentions(form, changed_mentions, "swap")
 
     def exchange_ends(self, form: Form, relation: int) -> Foil:
-        """`order`: subject and object of a relation exchanged: "a cube left of a sphere" → "a
-        sphere left of a cube"."""
+        """`order`: exchange subject and object of the relation at a place: "a cube left of a
+        sphere" → "a sphere left of a cube"."""
         link = form.relations[relation]
-        new = {link.subject: form.objects[link.object], link.object: form.objects[link.subject]}
-        return self.change_mentions(form, new, "order")._replace(
-            changed=(f"{link.subject}-{link.object}:order",)
-        )
+        subject, other = form.objects[link.subject], form.objects[link.object]
+        foil = self.change_mentions(form, {link.subject: other, link.object: subject}, "order")
+        return foil._replace(changed=(f"{link.subject}-{link.object}:order",))
 
     def flip_relation(self, form: Form, relation: int) -> Foil:
-        """`flip`: a relation replaced by its opposite."""
+        """`flip`: replace the relation at a place by its opposite."""
         opposite = self._vocabulary.relations[form.relations[relation].relation].opposite
         return self.replace_atom(form, Atom("relation", relation, "relation"), opposite, "flip")
 
     def split_compound(self, form: Form, atom: Atom, value: str, category: str) -> Foil:
-        """HN-COMP: a compound split over two objects, each completed by a false atom.
+        """HN-COMP: split a compound over two objects, each completed by a false atom.
 
         With the attribute `atom` "pink" of a car, the false value "blue" and the false category
-        "toy": "a pink car" → "a blue car and a pink toy".
+        "toy": "a pink car" → "a blue car and a pink toy". The second object comes right after the
+        first, and the relations of later objects keep their objects.
         """
-        mention, place = form.objects[atom.place], atom.place
-        true = mention.values[atom.kind]
-        second = Mention(category, ((atom.kind, true),))
+        place = atom.place
+        mention = form.objects[place]
+        true_value = mention.values[atom.kind]
         objects = (
             *form.objects[:place],
             mention.with_value(atom.kind, value),
-            second,
+            Mention(category, ((atom.kind, true_value),)),
             *form.objects[place + 1 :],
         )
-        links = tuple(link.moved(lambda end: end + (end > place)) for link in form.relations)
-        changed = (
-            f"{place}:{atom.kind}:{true}>{value}",
-            f"{place}:{self._category}:{mention.category}>{category}",
+        links = tuple(
+            link.moved(lambda end: end + 1 if end > place else end) for link in form.relations
         )
-        return Foil(form._replace(objects=objects, relations=links), changed, "comp")
+        changes = (
+            f"{place}:{atom.kind}:{true_value}>{value}",
+            f"{place}:{self._category_kind}:{mention.category}>{category}",
+        )
+        return Foil(form._replace(objects=objects, relations=links), changes, "comp")
 
     def split_relation(self, form: Form, first: tuple[Atom, str], second: tuple[Atom, str]) -> Foil:
-        """HN-COMP: a relation of two objects split over two relations, each completed by a false
+        """HN-COMP: split a relation of two objects over two relations, each completed by a false
         atom.
 
         `first` and `second` are different atoms with their false values: "a boat on the water" → "a
-        ship is on the
-        water and a boat on rubber".
+        ship is on the water and a boat on rubber".
         """
-        parts = [self.replace_atom(form, atom, value) for atom, value in (first, second)]
-        n = len(form.objects)
-        links = tuple(each.moved(lambda end: end + n) for each in parts[1].form.relations)
-        joined = Form(
-            parts[0].form.objects + parts[1].form.objects, parts[0].form.relations + links
+        first_part = self.replace_atom(form, *first)
+        second_part = self.replace_atom(form, *second)
+        n_objects = len(form.objects)
+        second_links = tuple(
+            link.moved(lambda end: end + n_objects) for link in second_part.form.relations
         )
-        return Foil(joined, parts[0].changed + parts[1].changed, "comp")
+        joined = Form(
+            first_part.form.objects + second_part.form.objects,
+            first_part.form.relations + second_links,
+        )
+        return Foil(joined, first_part.changed + second_part.changed, "comp")
 
     def deny(self, form: Form, atom: Atom) -> Form:
-        """HN-NEG: the form with one atom denied: "that is not red", "no cube", "is not to the left
+        """HN-NEG: deny one atom of a form: "that is not red", "no cube", "is not to the left
         of"."""
         if atom.type == "relation":
-            link = form.relations[atom.place]
-            return form._replace(
-                relations=_put(form.relations, atom.place, link._replace(holds=False))
-            )
+            denied_link = form.relations[atom.place]._replace(holds=False)
+            return form._replace(relations=_put(form.relations, atom.place, denied_link))
         mention = form.objects[atom.place]
         if atom.type == "object":
-            new = mention._replace(count=0)
+            denied = mention._replace(count=0)
         else:
-            new = mention.without_kind(atom.kind)._replace(
-                without=((atom.kind, mention.values[atom.kind]),)
-            )
-        return form._replace(objects=_put(form.objects, atom.place, new))
+            denied_value = (atom.kind, mention.values[atom.kind])
+            denied = mention.without_kind(atom.kind)._replace(without=(denied_value,))
+        return form._replace(objects=_put(form.objects, atom.place, denied))
 
     def deniable(self, form: Form) -> list[Atom]:
-        """The atoms that `deny` can take: all but related objects. At most one atom of an object
-        may be denied."""
+        """List the atoms that `deny` can take: all but related objects. At most one atom of an
+        object may be denied."""
         related = {end for link in form.relations for end in link.ends}
         return [
             atom
@@ -266,93 +286,114 @@ class Foils:
         ]
 
     def all_swaps(self, form: Form) -> list[Foil]:
-        """HN-SWAP: every different form that one swap makes of a form (CREPE, appendix A.4).
+        """HN-SWAP: make every different form that one swap makes of a form (CREPE, appendix A.4).
 
         Exchanges two objects, related or not; exchanges two objects' values of one kind; moves an
         attribute to an object that has none of its kind; for forms of 4 atoms, permutes the objects
         in any way.
         """
-        found: dict[Form, Foil] = {}
-        single = self.exchangeable(form)
-        for i, j in combinations(single, 2):
+        foil_of: dict[Form, Foil] = {}
+        places = self.exchangeable(form)
+        for i, j in combinations(places, 2):
             for foil in self.pair_swaps(form, i, j):
-                found.setdefault(foil.form, foil)
+                foil_of.setdefault(foil.form, foil)
         if form.n_objects + form.n_attributes + form.n_relations == 4:
-            for foil in self._permutations(form, single):
-                found.setdefault(foil.form, foil)
-        found.pop(form, None)
-        return list(found.values())
+            for foil in self._permutations(form, places):
+                foil_of.setdefault(foil.form, foil)
+        # Two objects of one category: their permutation is the form itself.
+        foil_of.pop(form, None)
+        return list(foil_of.values())
 
     @staticmethod
     def exchangeable(form: Form) -> list[int]:
         """The places of the mentions that a swap may change: single objects of a named category."""
         return [
-            i
-            for i, mention in enumerate(form.objects)
+            place
+            for place, mention in enumerate(form.objects)
             if mention.count == 1 and mention.category is not None
         ]
 
     def pair_swaps(self, form: Form, i: int, j: int) -> Iterator[Foil]:
-        """HN-SWAP between two mentions: their categories or values of one kind exchanged, or an
-        attribute moved."""
+        """HN-SWAP between two mentions: exchange their categories or values of one kind, or move an
+        attribute."""
         yield from self._exchanges(form, i, j)
         yield from self._moves(form, i, j)
         yield from self._moves(form, j, i)
 
-    def possible(self, form: Form) -> bool:
+    def is_possible(self, form: Form) -> bool:
         """Whether every relation that a form names, asserted or denied, is possible between the
         named categories.
 
         The text alone would reveal that an impossible relation, such as a cube on a sphere, is
         false.
         """
-        return not any(
-            (form.objects[link.subject].category, link.relation, form.objects[link.object].category)
-            in self._impossible
-            for link in form.relations
-        )
+        for link in form.relations:
+            subject, other = form.objects[link.subject], form.objects[link.object]
+            if (subject.category, link.relation, other.category) in self._impossible:
+                return False
+        return True
 
     def _exchanges(self, form: Form, i: int, j: int) -> Iterator[Foil]:
-        a, b = form.objects[i], form.objects[j]
-        if a.category != b.category:
-            new = {i: a._replace(category=b.category), j: b._replace(category=a.category)}
-            yield self.change_mentions(form, new, "swap")
-        for kind in a.values:
-            if kind in b.values and a.values[kind] != b.values[kind]:
+        """Exchange categories, or the values of a kind that both mentions have."""
+        first, second = form.objects[i], form.objects[j]
+        if first.category != second.category:
+            changed_mentions = {
+                i: first._replace(category=second.category),
+                j: second._replace(category=first.category),
+            }
+            yield self.change_mentions(form, changed_mentions, "swap")
+        for kind in first.values:
+            if kind in second.values and first.values[kind] != second.values[kind]:
                 yield self.exchange_values(form, kind, i, j)
 
-    def _moves(self, form: Form, i: int, j: int) -> Iterator[Foil]:
-        a, b = form.objects[i], form.objects[j]
-        for kind, value in a.attributes:
-            if kind not in b.values and all(denied != kind for denied, _ in b.without):
-                yield self.change_mentions(
-                    form, {i: a.without_kind(kind), j: b.with_value(kind, value)}, "swap"
-                )
+    def _moves(self, form: Form, source: int, target: int) -> Iterator[Foil]:
+        """Move an attribute of mention `source` to mention `target`, if that neither has nor denies
+        one of its kind."""
+        giver, taker = form.objects[source], form.objects[target]
+        denied_kinds = [kind for kind, _ in taker.without]
+        for kind, value in giver.attributes:
+            if kind not in taker.values and kind not in denied_kinds:
+                changed_mentions = {
+                    source: giver.without_kind(kind),
+                    target: taker.with_value(kind, value),
+                }
+                yield self.change_mentions(form, changed_mentions, "swap")
 
-    def _permutations(self, form: Form, single: list[int]) -> Iterator[Foil]:
-        for order in permutations(single):
-            new = {
-                i: form.objects[i]._replace(category=form.objects[j].category)
-                for i, j in zip(single, order, strict=True)
-                if i != j
+    def _permutations(self, form: Form, places: list[int]) -> Iterator[Foil]:
+        """Permute the categories of the mentions at some places in any way."""
+        for order in permutations(places):
+            changed_mentions = {
+                place: form.objects[place]._replace(category=form.objects[origin].category)
+                for place, origin in zip(places, order, strict=True)
+                if place != origin
             }
-            if new:
-                yield self.change_mentions(form, new, "swap")
+            if changed_mentions:
+                yield self.change_mentions(form, changed_mentions, "swap")
 
     def change_mentions(self, form: Form, new: dict[int, Mention], kind: str) -> Foil:
-        """The foil in which the mentions at some places are replaced; `new` maps place to
-        mention."""
-        objects = tuple(new.get(i, mention) for i, mention in enumerate(form.objects))
-        changed = tuple(
-            f"{i}:{name}:{before}>{after}"
-            for i, mention in new.items()
-            for name, before, after in self._differences(form.objects[i], mention)
+        """Replace the mentions at some places.
+
+        Args:
+            form: the form to change.
+            new: the new mention by place.
+            kind: the foil's kind of negative.
+
+        Returns:
+            The foil, with a change for each category and each value that differs.
+        """
+        objects = tuple(new.get(place, mention) for place, mention in enumerate(form.objects))
+        changes = tuple(
+            f"{place}:{name}:{before}>{after}"
+            for place, mention in new.items()
+            for name, before, after in self._differences(form.objects[place], mention)
         )
-        return Foil(form._replace(objects=objects), changed, kind)
+        return Foil(form._replace(objects=objects), changes, kind)
 
     def _differences(self, old: Mention, new: Mention) -> Iterator[tuple[str, str, str]]:
+        """Yield the kind, the old and the new value of each difference; an empty value where a
+        mention has none."""
         if old.category != new.category:
-            yield self._category, str(old.category), str(new.category)
+            yield self._category_kind, str(old.category), str(new.category)
         for kind in sorted({*old.values, *new.values}):
             before, after = old.values.get(kind, ""), new.values.get(kind, "")
             if before != after:
@@ -360,11 +401,16 @@ class Foils:
 
 
 def _put(items: tuple[T, ...], place: int, new: T) -> tuple[T, ...]:
+    """The tuple with the item at `place` replaced."""
     return (*items[:place], new, *items[place + 1 :])
 
 
 def denial_of(atom: Atom, value: str, taken_back: bool) -> str:
     """The change of a foil that denies an atom; with `taken_back`, of a foil that asserts an atom
-    that its caption denies."""
+    that its caption denies.
+
+    >>> denial_of(Atom("attribute", 0, "color"), "red", False)
+    '0:color:red>not red'
+    """
     before, after = (f"not {value}", value) if taken_back else (value, f"not {value}")
     return f"{atom.place}:{atom.kind}:{before}>{after}"

@@ -7,27 +7,24 @@ from typing import Any, NamedTuple
 
 from generator.holdout.holdout import Holdout
 
-Pairs = tuple[tuple[str, str], ...]
-_compact = json.JSONEncoder(
-    separators=(",", ":")
-).encode  # `json.dumps` would make an encoder for each form
+KindValues = tuple[tuple[str, str], ...]
+"""Attribute values as pairs (kind, value), such as ("color", "red")."""
+# One encoder for all forms: with separators, `json.dumps` would make a new one at each call.
+_compact = json.JSONEncoder(separators=(",", ":")).encode
 
 
 class Mention(NamedTuple):
-    """An object that a caption says exists.
-
-    `category` is None for "an object". `attributes` are (kind, value) pairs sorted by kind.
-    `without` holds at most one
-    (kind, value) pair that the caption denies; to deny a category, the kind is the vocabulary's
-    category word, e.g.
-    `shape`. `count` is the exact number of such objects: 0 for "no red cube", 2 for "two red
-    cubes".
-    """
+    """An object that a caption says exists."""
 
     category: str | None
-    attributes: Pairs = ()
-    without: Pairs = ()
+    """The category; None for "an object"."""
+    attributes: KindValues = ()
+    """Its values that the caption asserts, sorted by kind."""
+    without: KindValues = ()
+    """At most one value that the caption denies. To deny a category, the kind is the vocabulary's
+    category word, e.g. `shape`."""
     count: int = 1  # type: ignore[assignment]  # a tuple has a method of that name
+    """The exact number of such objects: 0 for "no red cube", 2 for "two red cubes"."""
 
     @property
     def values(self) -> dict[str, str]:
@@ -45,18 +42,19 @@ class Mention(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A relation between mentions, given by their places in the form; `holds` is False for "is not
-    left of".
-
-    `also`: places of the further objects of a relation with more than two ends, as in "between
-    `object` and `also`".
-    """
+    """A relation between mentions, given by their places in the form."""
 
     subject: int
+    """The place of the mention that stands in the relation."""
     relation: str
+    """The name of the relation."""
     object: int
+    """The place of the mention to which it stands so."""
     holds: bool = True
+    """False if the caption denies the relation: "is not left of"."""
     also: tuple[int, ...] = ()
+    """Places of the other objects of a relation with more than two ends, as in "between `object`
+    and `also`"."""
 
     @property
     def ends(self) -> tuple[int, ...]:
@@ -64,24 +62,30 @@ class Link(NamedTuple):
         return self.subject, self.object, *self.also
 
     def moved(self, place: Callable[[int], int]) -> "Link":
-        """The relation with `place` applied to each of its places."""
-        subject, thing, *also = map(place, self.ends)
-        return self._replace(subject=subject, object=thing, also=tuple(also))
+        """The relation with `place` applied to each of its places.
+
+        >>> Link(0, "left", 1).moved(lambda end: end + 2)
+        Link(subject=2, relation='left', object=3, holds=True, also=())
+        """
+        return self._replace(
+            subject=place(self.subject),
+            object=place(self.object),
+            also=tuple(place(end) for end in self.also),
+        )
 
 
 class Form(NamedTuple):
-    """The meaning of a caption: `objects` exist and are all different, and `relations` hold between
-    them.
-
-    `objects` are in the order of mention. `negated` denies the whole form ("It is not true that
-    …"). `environment`
-    names an environment of the vocabulary, or is None.
-    """
+    """The meaning of a caption: objects exist and are all different, and relations hold between
+    them."""
 
     objects: tuple[Mention, ...]
+    """The objects, in the order of mention. A place in the form is an index of this tuple."""
     relations: tuple[Link, ...] = ()
+    """The relations, in the order of mention."""
     negated: bool = False
+    """Whether the caption denies the whole form: "It is not true that …"."""
     environment: str | None = None
+    """The environment of the vocabulary that the caption names; None if it names none."""
 
     @property
     def n_objects(self) -> int:
@@ -101,14 +105,14 @@ class Form(NamedTuple):
     @property
     def level(self) -> str:
         """The level: L1 objects only, OA with attributes, OR with relations, OAR with both."""
-        named = "O" + "A" * bool(self.n_attributes) + "R" * bool(self.relations)
-        return "L1" if named == "O" else named
+        return level_of(self.n_attributes, self.n_relations)
 
     def reordered(self, i: int, j: int) -> "Form":
         """The form with mentions i and j in exchanged places; its meaning stays the same."""
-        place = {i: j, j: i}
-        objects = tuple(self.objects[place.get(n, n)] for n in range(len(self.objects)))
-        links = tuple(link.moved(lambda end: place.get(end, end)) for link in self.relations)
+        exchanged = {i: j, j: i}
+        places = range(len(self.objects))
+        objects = tuple(self.objects[exchanged.get(place, place)] for place in places)
+        links = tuple(link.moved(lambda end: exchanged.get(end, end)) for link in self.relations)
         return self._replace(objects=objects, relations=links)
 
     def to_dict(self) -> dict[str, Any]:
@@ -141,9 +145,26 @@ class Form(NamedTuple):
         return _compact(self.to_dict())
 
 
+def level_of(n_attributes: int, n_relations: int) -> str:
+    """The level of a caption: L1 objects only, OA with attributes, OR with relations, OAR with both
+    (COMPASS, section 3.1).
+
+    >>> level_of(0, 0), level_of(2, 0), level_of(0, 1), level_of(2, 1)
+    ('L1', 'OA', 'OR', 'OAR')
+    """
+    if n_attributes and n_relations:
+        return "OAR"
+    if n_attributes:
+        return "OA"
+    return "OR" if n_relations else "L1"
+
+
 def merge_equal_mentions(form: Form) -> Form:
-    """Merges equal mentions into one with a count: "two cubes" for "a cube and a cube". For forms
-    without relations."""
+    """Merge equal mentions into one with a count, in a form without relations.
+
+    >>> merge_equal_mentions(Form((Mention("cube"), Mention("cube")))).objects[0].count
+    2
+    """
     numbers: dict[Mention, int] = {}
     for mention in form.objects:
         numbers[mention] = numbers.get(mention, 0) + 1
@@ -165,59 +186,66 @@ def count_bindings(form: Form, holdout: Holdout) -> int:
 
 def count_triples(form: Form, holdout: Holdout) -> int:
     """Number of relations that are held out between the categories of their two mentions."""
-    return (
-        sum(names_triple(form, link, holdout) for link in form.relations) if holdout.triples else 0
-    )
+    if not holdout.triples:
+        return 0
+    return sum(names_triple(form, link, holdout) for link in form.relations)
 
 
 def names_triple(form: Form, link: Link, holdout: Holdout) -> bool:
     """Whether a relation of a form is held out between the categories of its two mentions."""
     subject, other = form.objects[link.subject].category, form.objects[link.object].category
-    return (
-        subject is not None
-        and other is not None
-        and holdout.holds_out_triple(subject, link.relation, other)
-    )
+    if subject is None or other is None:
+        return False
+    return holdout.holds_out_triple(subject, link.relation, other)
 
 
 def equally_familiar(one: Form, other: Form, holdout: Holdout) -> bool:
     """Whether two forms name the same numbers of held-out bindings and of held-out triples, and
     either both or neither name a value or object that is absent from training."""
-    counts = [
-        (count_bindings(form, holdout), count_triples(form, holdout)) for form in (one, other)
-    ]
-    return counts[0] == counts[1] and names_absent(one, holdout) == names_absent(other, holdout)
+    return (
+        count_bindings(one, holdout) == count_bindings(other, holdout)
+        and count_triples(one, holdout) == count_triples(other, holdout)
+        and names_absent(one, holdout) == names_absent(other, holdout)
+    )
 
 
 def relations_fit_split(form: Form, split: str, holdout: Holdout) -> bool:
     """Whether a caption's relations fit the familiarity of its split, if the scene shows held-out
     relations.
 
-    In `unseen` every relation must be held out. In `partial` a caption with relations must name a
-    held-out binding or triple.
+    Args:
+        form: the meaning of the caption.
+        split: of its scene, which shows a held-out relation.
+        holdout: what training never shows.
+
+    Returns:
+        In `unseen`, whether every relation is held out. In other splits, such as `partial`, whether
+        a caption with relations names a held-out binding or triple.
     """
-    held_out = [names_triple(form, link, holdout) for link in form.relations]
-    return (
-        all(held_out)
-        if split == "unseen"
-        else not held_out or any(held_out) or count_held_out(form, holdout) > 0
-    )
+    if split == "unseen":
+        return all(names_triple(form, link, holdout) for link in form.relations)
+    return not form.relations or count_held_out(form, holdout) > 0
 
 
 def names_absent(form: Form, holdout: Holdout) -> bool:
     """Whether a form names a value or object that is absent from training."""
     if not (holdout.absent_objects or holdout.absent_values):
         return False
-    pairs = [pair for mention in form.objects for pair in (*mention.attributes, *mention.without)]
-    categories = [mention.category for mention in form.objects if mention.category is not None]
-    return any(name in holdout.absent_objects for name in categories) or any(
-        (kind == holdout.kind and value in holdout.absent_values)
-        or (kind == holdout.category and value in holdout.absent_objects)
-        for kind, value in pairs
-    )
+    for mention in form.objects:
+        if mention.category in holdout.absent_objects:
+            return True
+        for kind, value in (*mention.attributes, *mention.without):
+            if kind == holdout.kind and value in holdout.absent_values:
+                return True
+            # A denied category is a value of the category word: "an object that is not a cube".
+            if kind == holdout.category and value in holdout.absent_objects:
+                return True
+    return False
 
 
 def _names_binding(mention: Mention, holdout: Holdout) -> bool:
+    """Whether a mention names a held-out binding, asserted or denied."""
+    # Most mentions deny nothing: then only the asserted category and values can make a binding.
     category = mention.category
     if category is not None:
         for kind, value in mention.attributes:
@@ -227,6 +255,8 @@ def _names_binding(mention: Mention, holdout: Holdout) -> bool:
 
 
 def _denies_binding(mention: Mention, holdout: Holdout) -> bool:
+    """Whether the asserted and denied names of a mention together make a held-out binding: "a cube
+    that is not red" names red and cube."""
     pairs = (*mention.attributes, *mention.without)
     values = [value for kind, value in pairs if kind == holdout.kind]
     categories = [value for kind, value in mention.without if kind == holdout.category]

@@ -2,7 +2,7 @@
 Truth)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from generator.dataset.relations import ORDERS, Pose
 from generator.language.form import Form, Link, Mention
@@ -11,37 +11,34 @@ from generator.scene.scene import Scene
 from generator.vocabulary.relations import Relation
 from generator.vocabulary.schema import Vocabulary
 
-Objects = Sequence[int]
-"""Indices of objects of a scene."""
-
 
 class Facts:
-    """A scene's categories, attribute values and relations, by index of the object.
-
-    `holds[relation][i][j]` says whether object i stands in the relation to object j; None if the
-    relation is within its
-    margin, and for i = j. A relation of three objects has a third index.
-    """
+    """What is true of a scene. Objects are numbered from 0, in the order of the scene."""
 
     def __init__(self, scene: Scene, vocabulary: Vocabulary):
-        self.categories = [thing.category for thing in scene.objects]
-        self.values = [thing.attributes for thing in scene.objects]
-        self.environment = scene.environment
+        self.categories = [obj.category for obj in scene.objects]
+        """The category of each object."""
+        self.values = [obj.attributes for obj in scene.objects]
+        """The attribute values of each object, by attribute kind."""
+        self.environment: str | None = scene.environment
+        """The name of the scene's environment."""
+        self.holds = _decide_relations(scene, vocabulary)
+        """`holds[relation][i][j]` says whether object i stands in the relation to object j: None
+        within the relation's margin, and for i = j. A relation of three objects has a third
+        index."""
         self._category_kind = vocabulary.category
-        self.holds = _relations(scene, vocabulary)
         self._fitting: dict[Mention, tuple[int, ...]] = {}
 
     def __len__(self) -> int:
         return len(self.categories)
 
     def fitting(self, mention: Mention) -> tuple[int, ...]:
-        """Indices of the objects that fit a mention."""
-        found = self._fitting.get(mention)
-        if found is None:
-            found = self._fitting[mention] = tuple(
-                i for i in range(len(self)) if self._fits(mention, i)
-            )
-        return found
+        """Numbers of the objects that fit a mention, whatever its count."""
+        # Captions, foils and training texts of a scene repeat their mentions, so results are kept.
+        if mention not in self._fitting:
+            objects = range(len(self))
+            self._fitting[mention] = tuple(i for i in objects if self._fits(mention, i))
+        return self._fitting[mention]
 
     def _fits(self, mention: Mention, i: int) -> bool:
         values = self.values[i]
@@ -52,197 +49,280 @@ class Facts:
         )
 
     def _value(self, kind: str, i: int) -> str | None:
+        """The value of object i of an attribute kind, or its category for the category word."""
         return self.categories[i] if kind == self._category_kind else self.values[i].get(kind)
 
 
 def decide(form: Form, facts: Facts) -> Truth:
-    """Whether a form is true of a scene, under a closed world and with a different object for every
-    mention.
+    """Decide a form under a closed world, with a different object for every mention.
 
-    None if the answer depends on a relation within its margin, or if two readings of the words
-    differ.
+    Args:
+        form: the meaning of a text.
+        facts: of the scene.
+
+    Returns:
+        True, False, or None if the answer depends on a relation within its margin, or if two
+        readings of the words differ.
     """
     if all(mention.count == 1 for mention in form.objects):
-        value = _decide_single(
-            [facts.fitting(mention) for mention in form.objects], form.relations, facts
-        )
+        fitting = [facts.fitting(mention) for mention in form.objects]
+        truth = _decide_single(fitting, form.relations, facts)
     else:
-        value = _decide_counted(form, facts)
-    if form.environment is not None:
-        same = None if facts.environment is None else facts.environment == form.environment
-        value = both(value, same)
-    return value if not form.negated or value is None else not value
+        truth = _decide_counted(form, facts)
+    if form.environment is not None and facts.environment is None:
+        truth = both(truth, None)
+    elif form.environment is not None:
+        truth = both(truth, facts.environment == form.environment)
+    if form.negated and truth is not None:
+        return not truth
+    return truth
 
 
 def both(first: Truth, second: Truth) -> Truth:
-    """Kleene's three-valued "and"."""
+    """Kleene's three-valued "and": False if one of the two is False, else None if one is None.
+
+    >>> both(True, True), both(None, True), both(None, False)
+    (True, None, False)
+    """
     if first is False or second is False:
         return False
     return None if first is None or second is None else True
 
 
 def _decide_counted(form: Form, facts: Facts) -> Truth:
-    value: Truth = True
-    places = [i for i, mention in enumerate(form.objects) if mention.count == 1]
+    """Decide a form in which some mentions have a count: "two cubes", "no red cube".
+
+    Counted mentions are decided one by one; mentions of a single object are decided together, with
+    the relations, which join only them.
+    """
+    truth: Truth = True
     for i, mention in enumerate(form.objects):
-        there = len(facts.fitting(mention))
+        n_fitting = len(facts.fitting(mention))
         if mention.count == 0:
-            value = both(value, there == 0)
+            truth = both(truth, n_fitting == 0)
         elif mention.count > 1:
-            value = both(value, None if there > mention.count else there == mention.count)
-            if any(
-                set(facts.fitting(mention)) & set(facts.fitting(form.objects[j]))
-                for j in range(len(form.objects))
-                if j != i
-            ):
+            # Of three cubes, "two cubes" may be read as at least two or as exactly two.
+            exact = None if n_fitting > mention.count else n_fitting == mention.count
+            truth = both(truth, exact)
+            # In "two cubes and a red cube", the red cube may be one of the two.
+            if _shares_objects(form, i, facts):
                 return None
-    new = {place: number for number, place in enumerate(places)}
-    links = [link.moved(new.__getitem__) for link in form.relations]
-    return both(
-        value, _decide_single([facts.fitting(form.objects[i]) for i in places], links, facts)
-    )
+
+    single_places = [i for i, mention in enumerate(form.objects) if mention.count == 1]
+    new_place = {place: number for number, place in enumerate(single_places)}
+    links = [link.moved(new_place.__getitem__) for link in form.relations]
+    fitting = [facts.fitting(form.objects[i]) for i in single_places]
+    return both(truth, _decide_single(fitting, links, facts))
 
 
-def _decide_single(fits: list[tuple[int, ...]], links: Sequence[Link], facts: Facts) -> Truth:
-    if not all(fits) and all(link.holds for link in links):
+def _shares_objects(form: Form, place: int, facts: Facts) -> bool:
+    """Whether an object of the scene fits the mention at `place` and another mention too."""
+    own = set(facts.fitting(form.objects[place]))
+    others = [mention for i, mention in enumerate(form.objects) if i != place]
+    return any(not own.isdisjoint(facts.fitting(mention)) for mention in others)
+
+
+class _Condition(NamedTuple):
+    """A relation that an assignment of objects to mentions has to fulfil."""
+
+    link: Link
+    denied_of: Sequence[int] | None
+    """If not None, the relation is denied of all of these objects, in place of the object that is
+    assigned to its second mention."""
+
+
+def _decide_single(fitting: Sequence[Sequence[int]], links: Sequence[Link], facts: Facts) -> Truth:
+    """Decide mentions of single objects and the relations between them.
+
+    A denied relation has two readings. "A cube that is not left of a sphere" may speak of a sphere
+    that exists, or say that the cube is left of no sphere, so that there need not be one. If the
+    two readings differ, the form is undecided.
+
+    Args:
+        fitting: for each mention, the objects that fit it.
+        links: the relations between these mentions.
+        facts: of the scene.
+    """
+    if not all(fitting) and all(link.holds for link in links):
         return False
-    specific = _best(fits, [(link, None) for link in links], facts)
-    loose = [
-        link for link in links if not (link.holds or link.also) and _object_in_no_other(link, links)
+    existing = _decide_assignments(fitting, [_Condition(link, None) for link in links], facts)
+    open_links = [
+        link
+        for link in links
+        # Where another relation names the object too, it exists in both readings. A relation of
+        # three objects has only the first reading.
+        if not link.holds and not link.also and _object_in_no_other(link, links)
     ]
-    if not loose:
-        return specific
-    # second reading: the object of a denied relation need not exist ("it is left of no sphere")
-    free = {link.object for link in loose}
-    candidates = [tuple(range(len(facts))) if i in free else there for i, there in enumerate(fits)]
-    none = _best(
-        candidates,
-        [(link, fits[link.object] if link in loose else None) for link in links],
-        facts,
-        free,
-    )
-    return specific if specific == none else None
+    if not open_links:
+        return existing
+
+    open_places = {link.object for link in open_links}
+    conditions = [
+        _Condition(link, fitting[link.object] if link in open_links else None) for link in links
+    ]
+    of_none = _decide_assignments(fitting, conditions, facts, unassigned=open_places)
+    return existing if existing == of_none else None
 
 
 def _object_in_no_other(link: Link, links: Iterable[Link]) -> bool:
+    """Whether no other link has the object of `link` as an end."""
     return not any(link.object in other.ends for other in links if other is not link)
 
 
-def _best(
-    fits: list[tuple[int, ...]],
-    links: Sequence[tuple[Link, Objects | None]],
+def _decide_assignments(
+    fitting: Sequence[Sequence[int]],
+    conditions: Sequence[_Condition],
     facts: Facts,
-    skipped: set[int] | frozenset[int] = frozenset(),
+    unassigned: set[int] | frozenset[int] = frozenset(),
 ) -> Truth:
     """Kleene's "or", over all assignments of different objects to mentions, of the "and" of all
-    links.
+    conditions.
 
-    `fits`: for each mention, the objects that fit it. A link that comes with objects is denied of
-    all of these objects;
-    `skipped` mentions get no object.
+    Assigns the mentions depth first, those that fewest objects fit first, so that impossible
+    branches end early. A condition is checked as soon as all of its mentions have an object. A
+    branch ends at a False condition, and the search at an assignment that fulfils all conditions.
+
+    Args:
+        fitting: for each mention, the objects that fit it.
+        conditions: the relations that have to hold.
+        facts: of the scene.
+        unassigned: mentions that get no object.
+
+    Returns:
+        True if an assignment fulfils all conditions, else None if one is undecided, else False.
     """
-    order = sorted((i for i in range(len(fits)) if i not in skipped), key=lambda i: len(fits[i]))
-    ready: list[list[tuple[Link, Objects | None]]] = [[] for _ in order]
-    place = {mention: step for step, mention in enumerate(order)}
-    for link, free in links:
-        ready[max(place.get(end, 0) for end in link.ends)].append((link, free))
-    chosen: dict[int, int] = {}
+    assigned_mentions = [i for i in range(len(fitting)) if i not in unassigned]
+    order = sorted(assigned_mentions, key=lambda i: len(fitting[i]))
+    step_of = {mention: step for step, mention in enumerate(order)}
+    # Conditions by the step at which the last of their mentions is assigned.
+    conditions_at: list[list[_Condition]] = [[] for _ in order]
+    for condition in conditions:
+        # An unassigned mention needs no step: its condition names the objects itself.
+        steps = [step_of.get(end, 0) for end in condition.link.ends]
+        conditions_at[max(steps)].append(condition)
+
+    assignment: dict[int, int] = {}
     best: Truth = False
 
-    def extend(step: int, value: Truth) -> bool:
+    def assign_from(step: int, truth: Truth) -> bool:
+        """Assign the mentions from `step` on; `truth` is that of the conditions before. Returns
+        whether the search may stop."""
         nonlocal best
         if step == len(order):
-            best = value if best is False else best or value
+            # An undecided assignment outweighs false ones, and a true one outweighs both.
+            if truth is True or best is False:
+                best = truth
             return best is True
         mention = order[step]
-        taken = set(chosen.values())
-        for thing in fits[mention]:
-            if thing in taken:
+        taken = set(assignment.values())
+        for obj in fitting[mention]:
+            if obj in taken:
                 continue
-            chosen[mention] = thing
-            here = value
-            for link, free in ready[step]:
-                here = both(here, _link_truth(link, free, chosen, facts))
+            assignment[mention] = obj
+            here = truth
+            for condition in conditions_at[step]:
+                here = both(here, _decide_condition(condition, assignment, facts))
                 if here is False:
                     break
-            if here is not False and extend(step + 1, here):
+            if here is not False and assign_from(step + 1, here):
                 return True
-            del chosen[mention]
+            del assignment[mention]
         return False
 
-    extend(0, True)
+    assign_from(0, True)
     return best
 
 
-def _link_truth(link: Link, free: Objects | None, chosen: Mapping[int, int], facts: Facts) -> Truth:
-    value = facts.holds[link.relation]
-    if free is None:
-        value = value[chosen[link.subject]][chosen[link.object]]
+def _decide_condition(condition: _Condition, assignment: Mapping[int, int], facts: Facts) -> Truth:
+    """Decide a condition for the objects that its mentions are assigned to."""
+    link = condition.link
+    holds = facts.holds[link.relation]
+    subject = assignment[link.subject]
+    if condition.denied_of is None:
+        truth = holds[subject][assignment[link.object]]
         for end in link.also:
-            value = value[chosen[end]]
-        return value if link.holds or value is None else not value
-    first = chosen[link.subject]
-    values = [value[first][thing] for thing in free if thing != first]
-    return False if True in values else None if None in values else True
+            truth = truth[assignment[end]]
+        if truth is None or link.holds:
+            return truth
+        return not truth
+
+    truths = [holds[subject][obj] for obj in condition.denied_of if obj != subject]
+    if True in truths:
+        return False
+    return None if None in truths else True
 
 
-def _relations(scene: Scene, vocabulary: Vocabulary) -> dict[str, Any]:
-    poses, found = poses_of(scene, vocabulary), dict[str, Any]()
+def _decide_relations(scene: Scene, vocabulary: Vocabulary) -> dict[str, Any]:
+    """Whether each relation holds, for all objects at its ends (`Facts.holds`)."""
+    poses = poses_of(scene, vocabulary)
+    holds: dict[str, Any] = {}
     for name, relation in vocabulary.relations.items():
-        if relation.converse in found:
-            found[name] = [list(row) for row in zip(*found[relation.converse], strict=True)]
+        if relation.converse in holds:
+            # The converse holds of (i, j) where the relation holds of (j, i): transpose.
+            rows = zip(*holds[relation.converse], strict=True)
+            holds[name] = [list(row) for row in rows]
         else:
-            found[name] = _decided(poses, relation)
-    return found
+            holds[name] = _decide_ends(poses, relation)
+    return holds
 
 
-def _decided(poses: Sequence[Pose], relation: Relation, ends: tuple[int, ...] = ()) -> Any:
-    """Truth of a relation for all objects at its ends, as lists nested by end; None if an object
-    repeats."""
-    axis, distance, objects = relation.axis, relation.distance or 0.0, range(len(poses))
+def _decide_ends(poses: Sequence[Pose], relation: Relation, ends: tuple[int, ...] = ()) -> Any:
+    """Decide a relation for all objects at its ends, as lists nested by end.
+
+    Args:
+        poses: of all objects of the scene.
+        relation: the relation to decide.
+        ends: the objects at its first ends; the lists are nested by the ends that remain.
+
+    Returns:
+        True, False or None in nested lists; None also where an object repeats.
+    """
+    axis = relation.axis
+    distance = relation.distance or 0.0
+    objects = range(len(poses))
     if len(ends) < axis.arity - 1:
-        return [_decided(poses, relation, (*ends, i)) for i in objects]
+        return [_decide_ends(poses, relation, (*ends, i)) for i in objects]
     if len({*ends}) < len(ends):
         return [None] * len(objects)
-    return [
-        None
-        if i in ends
-        else decided(axis.margin(relation.name, [poses[k] for k in (*ends, i)], distance), relation)
-        for i in objects
-    ]
-
-
-Axis = tuple[str, ...]
+    truths: list[Truth] = []
+    for i in objects:
+        if i in ends:
+            truths.append(None)
+        else:
+            margin = axis.margin(relation.name, [poses[end] for end in (*ends, i)], distance)
+            truths.append(decided(margin, relation))
+    return truths
 
 
 class Axes:
     """The axes of a vocabulary, numbered from 0: (left, right), (behind, front), (far, near),
-    (beneath, on).
-
-    `relations[axis]` holds the relations of an axis in alphabetical order. `slots[axis]` is the
-    slot of an axis: a
-    caption gives an object at most one relation per slot. Distance and stacking share a slot,
-    because an object that
-    rests on another is near it.
-    """
+    (beneath, on). An axis is two relations that are each other's opposite."""
 
     def __init__(self, vocabulary: Vocabulary):
         declared = vocabulary.pair_relations
-        self.relations: list[Axis] = list(
-            dict.fromkeys(
-                tuple(sorted({name, relation.opposite})) for name, relation in declared.items()
-            )
-        )
-        self._symmetric = [declared[names[0]].axis.symmetric for names in self.relations]
-        planned_by = [declared[names[0]].axis.planned_by for names in self.relations]
-        self._is_direction = [each in ORDERS for each in planned_by]
-        stacking = [axis for axis, each in enumerate(planned_by) if each == "stacks"]
+        self.relations: list[tuple[str, ...]] = []
+        """The relations of each axis, in alphabetical order."""
+        for name, relation in declared.items():
+            names = tuple(sorted({name, relation.opposite}))
+            if names not in self.relations:
+                self.relations.append(names)
+        self._axis_of = {name: axis for axis, names in enumerate(self.relations) for name in names}
+
+        rules = [declared[names[0]].axis for names in self.relations]
+        self._symmetric = [rule.symmetric for rule in rules]
+        self._is_direction = [rule.planned_by in ORDERS for rule in rules]
+        stacking = [axis for axis, rule in enumerate(rules) if rule.planned_by == "stacks"]
         self._stacking = stacking[0] if stacking else None
-        nearness = [axis for axis, each in enumerate(planned_by) if each in ("clumps", "stacks")]
+
+        # An object that rests on another is near it, so distance and stacking share a slot.
+        nearness = [
+            axis for axis, rule in enumerate(rules) if rule.planned_by in ("clumps", "stacks")
+        ]
         self.slots = [
             nearness[0] if axis in nearness else axis for axis in range(len(self.relations))
         ]
-        self._axis_of = {name: axis for axis, names in enumerate(self.relations) for name in names}
+        """The slot of each axis. A caption gives an object at most one relation of each slot, so
+        that no relation of a caption follows from others."""
 
     @property
     def general(self) -> list[int]:
@@ -268,26 +348,25 @@ class Axes:
         These axes are decided for the same pairs of objects, and their relations are equally
         likely.
         """
-        direction = self._is_direction[axis]
-        return [
-            n
-            for n in range(len(self.relations))
-            if n == axis or (direction and self._is_direction[n])
-        ]
+        if not self._is_direction[axis]:
+            return [axis]
+        return [other for other, direction in enumerate(self._is_direction) if direction]
 
     def between(self, facts: Facts, axis: int, i: int, j: int) -> tuple[int, str] | None:
-        """The axis and relation in which object i stands to object j; None if the scene decides
-        neither relation.
+        """Find the relation of an axis in which object i stands to object j.
 
         Directions between two stacked objects are undecided. Instead of a direction, such a pair
         gets its stacking relation, never its distance: stacked objects are always near, so `near`
         would be true more often than `far`.
+
+        Returns:
+            The axis and the relation; None if the scene decides neither relation.
         """
-        for candidate in (axis, self._stacking if self._is_direction[axis] else None):
-            if candidate is not None:
-                found = next(
-                    (name for name in self.relations[candidate] if facts.holds[name][i][j]), None
-                )
-                if found is not None:
-                    return candidate, found
+        candidates = [axis]
+        if self._is_direction[axis] and self._stacking is not None:
+            candidates.append(self._stacking)
+        for candidate in candidates:
+            for name in self.relations[candidate]:
+                if facts.holds[name][i][j]:
+                    return candidate, name
         return None

@@ -11,20 +11,35 @@ from generator.language.truth import Axes, Facts
 from generator.vocabulary.schema import Vocabulary
 
 Sayable = Callable[[int], Sequence[str]]
-"""Takes the index of an object of the scene; returns the attribute kinds that a caption may name of
-it."""
-_WALKS = 4
-_STEPS = 10
-_NEW = (
-    0.7  # probability that a step goes to an unvisited object, if it could also go to a visited one
-)
+"""Takes the number of an object of the scene; returns the attribute kinds that a caption may name
+of it."""
+_MOST_WALKS = 4
+"""Walks that are tried for a caption before its cell is given up; the quota then tries another
+cell."""
+_MOST_STEPS = 10
+"""The longest walk of a shared subgraph (COMPASS, section 3.1)."""
+_NEW_OBJECT_PROBABILITY = 0.7
+"""Probability that a step goes to an unvisited object, if it could also go to a visited one."""
 
 
 class Subgraph(NamedTuple):
-    """A form, and for each of its mentions the index of the scene's object that it describes."""
+    """A part of a scene's graph, which a caption can name."""
 
     form: Form
+    """Its objects, attributes and relations."""
     objects: tuple[int, ...]
+    """For each mention of the form, the number of the scene's object that it describes."""
+
+
+class _Step(NamedTuple):
+    """A step of a walk along a relation."""
+
+    target: int
+    """The object that it leads to."""
+    axis: int
+    """The axis of the relation."""
+    relation: str
+    """The relation in which the object that it starts from stands to `target`."""
 
 
 class Walker:
@@ -40,67 +55,81 @@ class Walker:
         cell: Cell,
         eligible: Sequence[int],
         stream: Stream,
+        *,
         sayable: Sayable | None = None,
         apart: bool = False,
         within: Subgraph | None = None,
     ) -> Subgraph | None:
-        """A random subgraph of eligible objects with exactly the cell's counts; None if none is
-        found.
+        """Draw a random subgraph of eligible objects with exactly the cell's counts.
 
         The walk starts at a random object and follows relations to other objects; when no relation
         is left it jumps to another object. An object is in at most one relation of each slot
         (truth.py): two relations of one axis that share an object are not independent, and the text
-        alone would tell likely chains from unlikely ones. `sayable` limits the attribute kinds that
-        may be named of an object; by default all may. With `apart` the walk jumps to an unvisited
-        object after every relation, so that each relation joins a different pair; the cell needs
-        two objects per relation for that. With `within` the result is a part of that subgraph: all
-        its relations are from there, and `eligible` are the objects of that subgraph.
+        alone would tell likely chains from unlikely ones. Attributes are then drawn among all that
+        the objects have.
+
+        Args:
+            facts: of the scene.
+            cell: the numbers of objects, attributes and relations.
+            eligible: objects that may be named; with `within`, the objects of that subgraph.
+            stream: the random numbers.
+            sayable: the attribute kinds that may be named of an object; by default all.
+            apart: jump to an unvisited object after every relation, so that each relation joins a
+                different pair. The cell needs two objects per relation for that.
+            within: the subgraph of which the result is a part: all its relations are from there.
+
+        Returns:
+            The subgraph; None if no walk has enough relations and attributes.
         """
         if len(eligible) < cell.n_objects or self._lacks_attributes(cell, eligible, sayable):
             return None
-        for _ in range(_WALKS):
-            found = (
-                _part(within, cell, stream)
-                if within
-                else self._related(facts, cell, eligible, stream, apart)
-            )
-            if found is None:
+
+        for _ in range(_MOST_WALKS):
+            if within:
+                walked = _draw_part(within, cell, stream)
+            else:
+                walked = self._walk_relations(facts, cell, eligible, stream, apart)
+            if walked is None:
                 continue
-            objects, links = found
-            slots = [
-                (place, kind)
-                for place, thing in enumerate(objects)
-                for kind in (sayable(thing) if sayable else self._kinds)
-            ]
-            if len(slots) >= cell.n_attributes:
+            objects, links = walked
+            attribute_slots = []
+            for place, obj in enumerate(objects):
+                for kind in sayable(obj) if sayable else self._kinds:
+                    attribute_slots.append((place, kind))
+            if len(attribute_slots) >= cell.n_attributes:
                 break
         else:
             return None
+
         attributes: list[list[tuple[str, str]]] = [[] for _ in objects]
-        for place, kind in stream.sample(slots, cell.n_attributes):
+        for place, kind in stream.sample(attribute_slots, cell.n_attributes):
             attributes[place].append((kind, facts.values[objects[place]][kind]))
         mentions = tuple(
-            Mention(facts.categories[thing], tuple(sorted(pairs)))
-            for thing, pairs in zip(objects, attributes, strict=True)
+            Mention(facts.categories[obj], tuple(sorted(pairs)))
+            for obj, pairs in zip(objects, attributes, strict=True)
         )
         return Subgraph(Form(mentions, tuple(links)), tuple(objects))
 
     def subgraph(self, facts: Facts, eligible: Sequence[int], stream: Stream) -> Subgraph:
-        """All eligible objects, without attributes, and the relations of one walk of at most ten
-        steps (COMPASS, section 3.1).
+        """Draw all eligible objects, without attributes, and the relations of one walk of at most
+        ten steps (COMPASS, section 3.1).
 
-        If no walk of that length is found, tries shorter walks.
+        If no walk of that length is found, tries shorter walks; if none has a relation, the
+        subgraph has none.
         """
-        most = min(_STEPS, len(set(self._axes.slots)) * len(eligible) // 2)
-        walks = (
-            self._related(facts, Cell("OR", len(eligible), 0, n), eligible, stream, False)
-            for n in range(most, 0, -1)
-        )
-        objects, links = next((walk for walk in walks if walk is not None), (list(eligible), []))
-        return Subgraph(
-            Form(tuple(Mention(facts.categories[thing]) for thing in objects), tuple(links)),
-            tuple(objects),
-        )
+        # A relation of a slot joins two objects, so a slot has at most half as many as objects.
+        n_slots = len(set(self._axes.slots))
+        longest = min(_MOST_STEPS, n_slots * len(eligible) // 2)
+        objects: list[int] = list(eligible)
+        links: list[Link] = []
+        for n_relations in range(longest, 0, -1):
+            cell = Cell("OR", len(eligible), 0, n_relations)
+            walked = self._walk_relations(facts, cell, eligible, stream, apart=False)
+            if walked is not None:
+                objects, links = walked
+                break
+        mentions = tuple(Mention(facts.categories[obj]) for obj in objects)
+        return Subgraph(Form(mentions, tuple(links)), tuple(objects))
 
     def _lacks_attributes(
         self, cell: Cell, eligible: Sequence[int], sayable: Sayable | None
@@ -108,45 +137,54 @@ class Walker:
         """Whether every choice of objects has fewer sayable attributes than the cell asks for."""
         if sayable is None:
             return cell.n_attributes > cell.n_objects * len(self._kinds)
-        most = sorted((len(sayable(thing)) for thing in eligible), reverse=True)
-        return sum(most[: cell.n_objects]) < cell.n_attributes
+        n_sayable = sorted((len(sayable(obj)) for obj in eligible), reverse=True)
+        return sum(n_sayable[: cell.n_objects]) < cell.n_attributes
 
-    def _related(
+    def _walk_relations(
         self, facts: Facts, cell: Cell, eligible: Sequence[int], stream: Stream, apart: bool
     ) -> tuple[list[int], list[Link]] | None:
-        """Walks until there are as many objects and relations as the cell has; None if the walk
-        gets stuck."""
+        """Walk until there are as many objects and relations as the cell has.
+
+        Returns:
+            The visited objects, and the relations between their places in that list; None if the
+            walk gets stuck.
+        """
         unvisited = stream.shuffled(eligible)
-        objects, links = [here := unvisited.pop()], list[Link]()
-        filled: set[tuple[int, int]] = set()
+        here = unvisited.pop()
+        objects = [here]
+        links: list[Link] = []
+        filled: set[tuple[int, int]] = set()  # (object, slot) of all relations so far
         while len(links) < cell.n_relations:
             full = len(objects) == cell.n_objects
-            others = stream.shuffled([thing for thing in objects if thing != here])
-            starts = (
-                (start, self._step(facts, start, objects, eligible, full, filled, stream))
-                for start in [here, *others]
-            )
-            start, step = next((each for each in starts if each[1] is not None), (here, None))
+
+            # A step from the current object, else from another visited one, in random order.
+            others = stream.shuffled([obj for obj in objects if obj != here])
+            step: _Step | None = None
+            for start in (here, *others):
+                step = self._draw_step(facts, start, objects, eligible, full, filled, stream)
+                if step is not None:
+                    break
+
             if step is not None:
-                there, axis, relation = step
-                if there not in objects:
-                    objects.append(there)
-                    unvisited.remove(there)
-                slot = self._axes.slots[axis]
-                filled |= {(start, slot), (there, slot)}
-                ends = objects.index(start), objects.index(there)
-                links.append(
-                    _link(ends, relation, self._axes.relations[axis], facts, objects, stream)
-                )
-                here = there
+                if step.target not in objects:
+                    objects.append(step.target)
+                    unvisited.remove(step.target)
+                slot = self._axes.slots[step.axis]
+                filled |= {(start, slot), (step.target, slot)}
+                ends = objects.index(start), objects.index(step.target)
+                axis = self._axes.relations[step.axis]
+                links.append(_link(ends, step.relation, axis, facts, objects, stream))
+                here = step.target
             elif full or not unvisited:
                 return None
+
             jumps = step is None or (apart and len(links) < cell.n_relations)
             if jumps and unvisited and len(objects) < cell.n_objects:
-                objects.append(here := unvisited.pop())
+                here = unvisited.pop()
+                objects.append(here)
         return objects + unvisited[: cell.n_objects - len(objects)], links
 
-    def _step(
+    def _draw_step(
         self,
         facts: Facts,
         here: int,
@@ -155,26 +193,44 @@ class Walker:
         full: bool,
         filled: set[tuple[int, int]],
         stream: Stream,
-    ) -> tuple[int, int, str] | None:
-        """A random step: an object, an axis, and the relation in which `here` stands to the object;
-        None if there is none.
+    ) -> _Step | None:
+        """Draw a random step from an object.
 
-        If the walk is `full`, steps lead only to visited objects.
+        Args:
+            facts: of the scene.
+            here: the object from which the step starts.
+            objects: the visited objects.
+            eligible: the objects to which a step may lead.
+            full: whether steps lead only to visited objects.
+            filled: objects with the slots of their relations, which take no other relation.
+            stream: the random numbers.
+
+        Returns:
+            The step; None if there is none.
         """
         slots = self._axes.slots
-        options = [
-            (there, *found)
-            for axis in self._axes.general
-            if (here, slots[axis]) not in filled
-            for there in (objects if full else eligible)
-            if there != here and (there, slots[axis]) not in filled
-            if (found := self._axes.between(facts, axis, here, there)) is not None
-            if not {(here, slots[found[0]]), (there, slots[found[0]])} & filled
-        ]
-        new = [option for option in options if option[0] not in objects]
-        visited = [option for option in options if option[0] in objects]
-        pool = new if new and (not visited or stream.uniform(0, 1) < _NEW) else visited
-        return pool[stream.below(len(pool))] if pool else None
+        steps: list[_Step] = []
+        for axis in self._axes.general:
+            if (here, slots[axis]) in filled:
+                continue
+            for target in objects if full else eligible:
+                if target == here or (target, slots[axis]) in filled:
+                    continue
+                related = self._axes.between(facts, axis, here, target)
+                if related is None:
+                    continue
+                # A stacked pair gets its stacking relation in place of a direction, and so another
+                # slot than that of `axis`.
+                slot = slots[related[0]]
+                if (here, slot) not in filled and (target, slot) not in filled:
+                    steps.append(_Step(target, *related))
+
+        new = [step for step in steps if step.target not in objects]
+        visited = [step for step in steps if step.target in objects]
+        options = visited
+        if new and (not visited or stream.uniform(0, 1) < _NEW_OBJECT_PROBABILITY):
+            options = new
+        return options[stream.below(len(options))] if options else None
 
 
 def _link(
@@ -185,39 +241,53 @@ def _link(
     objects: list[int],
     stream: Stream,
 ) -> Link:
-    """The relation between two places of a form; at random, it is replaced by its converse."""
+    """The relation between two places of a form; in half of the cases its converse, so that walks
+    do not name one direction more often.
+
+    Args:
+        ends: the places of its subject and object.
+        relation: the relation of the subject to the object.
+        axis: both relations of its axis.
+        facts: of the scene.
+        objects: the scene's object at each place.
+        stream: the random numbers.
+    """
     subject, other = ends
     if stream.below(2):
-        back = next(
-            (name for name in axis if facts.holds[name][objects[other]][objects[subject]]), None
-        )
-        if back is not None:
-            return Link(other, back, subject)
+        for name in axis:
+            if facts.holds[name][objects[other]][objects[subject]]:
+                return Link(other, name, subject)
     return Link(subject, relation, other)
 
 
-def _part(whole: Subgraph, cell: Cell, stream: Stream) -> tuple[list[int], list[Link]] | None:
-    """A part of a subgraph with the cell's numbers of objects and relations, grown from a random
-    object; None if it gets stuck.
+def _draw_part(whole: Subgraph, cell: Cell, stream: Stream) -> tuple[list[int], list[Link]] | None:
+    """Draw a part of a subgraph with the cell's numbers of objects and relations.
 
-    Prefers relations that share an object with the part.
+    Grows the part from a random object, by relations that share an object with it where there are
+    some, so that captions stay connected.
+
+    Returns:
+        The objects, and the relations between their places in that list; None if the part gets
+        stuck.
     """
-    n = len(whole.objects)
-    if n < cell.n_objects:
+    n_places = len(whole.objects)
+    if n_places < cell.n_objects:
         return None
-    places, links = [stream.below(n)], list[Link]()
-    left = stream.shuffled(whole.form.relations)
+    places = [stream.below(n_places)]
+    links: list[Link] = []
+    unused = stream.shuffled(whole.form.relations)
     while len(links) < cell.n_relations:
-        fitting = [link for link in left if len({*places, *link.ends}) <= cell.n_objects]
+        fitting = [link for link in unused if len({*places, *link.ends}) <= cell.n_objects]
         if not fitting:
             return None
-        link = next((link for link in fitting if {*link.ends} & {*places}), fitting[0])
-        left.remove(link)
+        connected = [link for link in fitting if not {*places}.isdisjoint(link.ends)]
+        link = connected[0] if connected else fitting[0]
+        unused.remove(link)
         places += [end for end in link.ends if end not in places]
         links.append(link)
-    places += stream.shuffled([place for place in range(n) if place not in places])[
-        : cell.n_objects - len(places)
-    ]
-    new = {place: number for number, place in enumerate(places)}
-    joined = [link.moved(new.__getitem__) for link in links]
-    return [whole.objects[place] for place in places], joined
+
+    unnamed = stream.shuffled([place for place in range(n_places) if place not in places])
+    places += unnamed[: cell.n_objects - len(places)]
+    new_place = {place: number for number, place in enumerate(places)}
+    moved_links = [link.moved(new_place.__getitem__) for link in links]
+    return [whole.objects[place] for place in places], moved_links

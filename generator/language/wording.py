@@ -1,6 +1,7 @@
 """Synonyms in captions: which words get one, with the same choice in all texts of an item."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from generator.base.streams import Stream
 from generator.language.complexity import LeastUsed
@@ -9,25 +10,38 @@ from generator.language.grammar import Place, Wording
 from generator.vocabulary.schema import Vocabulary
 
 _RELATION = "relation"
-_SYNONYM = 2 / 3  # probability that a word with synonyms is replaced by one
+_SYNONYM_PROBABILITY = 2 / 3
+"""Probability that a word with synonyms is replaced by one. The usual word keeps a third, so that a
+model learns it as well."""
 
 
-def words_of(form: Form, vocabulary: Vocabulary) -> Iterator[tuple[Place, str, str]]:
-    """The words of a form that a synonym may replace: the place, and the kind and name, such as
-    color and red.
+class Word(NamedTuple):
+    """A word of a form that a synonym may replace."""
 
-    Skips a noun in the plural if the vocabulary declares that plural.
+    place: Place
+    """Its place in the form."""
+    kind: str
+    """The attribute kind, the vocabulary's category word, or "relation"."""
+    name: str
+    """The value, category or relation that it names, such as "red"."""
+
+
+def words_of(form: Form, vocabulary: Vocabulary) -> Iterator[Word]:
+    """Yield the words of a form that a synonym may replace.
+
+    Skips a noun in the plural if the vocabulary declares that plural: it is irregular, and the
+    plurals of synonyms are not declared.
     """
     for i, mention in enumerate(form.objects):
         category = mention.category
-        if category is not None and (
-            mention.count < 2 or vocabulary.objects[category].plural is None
-        ):
-            yield (i, vocabulary.category), vocabulary.category, category
+        if category is not None:
+            is_plural = mention.count >= 2
+            if not is_plural or vocabulary.objects[category].plural is None:
+                yield Word((i, vocabulary.category), vocabulary.category, category)
         for kind, value in mention.attributes:
-            yield (i, kind), kind, value
+            yield Word((i, kind), kind, value)
     for k, link in enumerate(form.relations):
-        yield (k, _RELATION), _RELATION, link.relation
+        yield Word((k, _RELATION), _RELATION, link.relation)
 
 
 def synonyms(kind: str, name: str, vocabulary: Vocabulary) -> tuple[str, ...]:
@@ -46,48 +60,69 @@ class Dialect:
     """
 
     def __init__(self, vocabulary: Vocabulary, used: LeastUsed, stream: Stream):
-        self._vocabulary, self._used, self._stream = vocabulary, used, stream
-        self._words: dict[tuple[str, str], str | None] = {}
+        """`used` counts synonyms over all dialects, so that each is equally frequent."""
+        self._vocabulary = vocabulary
+        self._used = used
+        self._stream = stream
+        self._chosen: dict[tuple[str, str], str | None] = {}
+        """The synonym of each name, by kind and name; None for its usual word."""
 
     def wording(self, form: Form) -> Wording:
         """The synonyms of a form's words, each with its place."""
-        words = (
-            (place, self._word(kind, name))
-            for place, kind, name in words_of(form, self._vocabulary)
-        )
-        return tuple((place, word) for place, word in words if word is not None)
+        wording = []
+        for word in words_of(form, self._vocabulary):
+            synonym = self._choose_word(word.kind, word.name)
+            if synonym is not None:
+                wording.append((word.place, synonym))
+        return tuple(wording)
 
-    def _word(self, kind: str, name: str) -> str | None:
-        if (kind, name) not in self._words:
-            options, stream = synonyms(kind, name, self._vocabulary), self._stream
-            says = bool(options) and stream.uniform(0, 1) < _SYNONYM
-            self._words[kind, name] = self._used.pick(options, stream) if says else None
-        return self._words[kind, name]
-
-
-def conversely(form: Form, k: int, vocabulary: Vocabulary) -> Form:
-    """The form with relation k replaced by its converse, and its two objects mentioned in the other
-    order."""
-    link = form.relations[k]
-    other = form.reordered(link.subject, link.object)
-    told = link._replace(relation=vocabulary.relations[link.relation].converse)
-    return other._replace(relations=(*other.relations[:k], told, *other.relations[k + 1 :]))
+    def _choose_word(self, kind: str, name: str) -> str | None:
+        if (kind, name) not in self._chosen:
+            options = synonyms(kind, name, self._vocabulary)
+            # A name without synonyms draws no random number.
+            replaced = bool(options) and self._stream.uniform(0, 1) < _SYNONYM_PROBABILITY
+            self._chosen[kind, name] = self._used.pick(options, self._stream) if replaced else None
+        return self._chosen[kind, name]
 
 
-def rephrased(
+def use_converse(form: Form, place: int, vocabulary: Vocabulary) -> Form:
+    """Replace the relation at a place by its converse, and mention its two objects in the other
+    order: "a cube left of a cone" → "a cone right of a cube"."""
+    link = form.relations[place]
+    reordered = form.reordered(link.subject, link.object)
+    converse = vocabulary.relations[link.relation].converse
+    relations = (
+        *reordered.relations[:place],
+        link._replace(relation=converse),
+        *reordered.relations[place + 1 :],
+    )
+    return reordered._replace(relations=relations)
+
+
+def rephrase(
     form: Form, wording: Wording, vocabulary: Vocabulary, used: LeastUsed, stream: Stream
 ) -> Wording | None:
-    """The wording with one word of the form changed to the least used alternative; None if there is
-    none."""
-    words: dict[Place, str | None] = dict(wording)
-    options = {
-        other or name: (place, other)
-        for place, kind, name in words_of(form, vocabulary)
-        for other in (None, *synonyms(kind, name, vocabulary))
-        if other != words.get(place)
-    }
+    """Change one word of a form to the least used alternative.
+
+    Args:
+        form: the meaning of the text.
+        wording: the synonyms that the text has.
+        vocabulary: its usual words and their synonyms.
+        used: counts the chosen words.
+        stream: chooses among the words that were used least often.
+
+    Returns:
+        The new wording; None if no word has an alternative.
+    """
+    word_at: dict[Place, str | None] = dict(wording)
+    options: dict[str, tuple[Place, str | None]] = {}
+    for word in words_of(form, vocabulary):
+        # None stands for the usual word.
+        for alternative in (None, *synonyms(word.kind, word.name, vocabulary)):
+            if alternative != word_at.get(word.place):
+                options[alternative or word.name] = (word.place, alternative)
     if not options:
         return None
-    place, other = options[used.pick(list(options), stream)]
-    words[place] = other
-    return tuple((at, word) for at, word in words.items() if word is not None)
+    place, alternative = options[used.pick(list(options), stream)]
+    word_at[place] = alternative
+    return tuple((at, word) for at, word in word_at.items() if word is not None)

@@ -1,72 +1,99 @@
 """Finds positions on the ground in given orders, as a camera sees them: left to right and front to
-behind."""
+behind.
+
+The ground is a square around the world's origin. Positions on it have two coordinates, in metres:
+`right`, to the right of the origin as the camera sees it, and `behind`, away from the camera.
+
+Images of objects are measured in *slopes*: pixels divided by the focal length in pixels, from the
+viewing axis. A slope of 0.5 is a point half a metre beside the axis at a depth of one metre. Each
+object is taken for a box of its radius to all sides and twice its radius high.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from generator.base.streams import Stream
-from generator.scene.layouts import shift
+from generator.scene.layouts import max_offset
 from generator.scene.projection import axes
 from generator.scene.relations import along, ground_directions
 from generator.scene.scene import Camera, Point
 from generator.vocabulary.schema import Vocabulary
 
-_SWEEPS = 100  # then a search is stuck, and another start succeeds sooner
-# how much worse a move may make a position, metres; else objects that block each other would stay
-_WORSE = 0.02
-_MOST_HIDDEN = (
-    0.5  # share of an object that another beside it may hide; an object on top of it may hide more
-)
-_GRAIN = (
-    4e-6  # metres; more than rounding to the micrometre can change a distance between two objects
-)
+# Sweeps over all columns. After more, a search is stuck, and another start succeeds sooner.
+_SWEEPS = 100
+
+# Metres by which a move may make violations worse. If every move had to improve them, two objects
+# that block each other would stay.
+_MAX_WORSENING = 0.02
+
+# The largest share of an object's image that another column may hide. An object on top of it may
+# hide more.
+_MAX_HIDDEN = 0.5
+
+# Metres. Rounding positions to the micrometre changes a distance between two by less.
+_ROUNDING = 4e-6
+
+# Leaving the ground or the frame by a metre weighs as much as ten metres between two columns,
+# because no move of another column can make up for it.
+_OUTSIDE_WEIGHT = 10
 
 
 class Footprint(NamedTuple):
-    """Where an object stands, in metres: its nominal radius, the height of its foot, and how far
-    its corners reach.
-
-    Only CLEVR's cube reaches beyond its radius (see `Vocabulary.reach`).
-    """
+    """Where an object of a column stands."""
 
     radius: float
+    """The nominal radius, metres."""
     height: float
+    """The height of its foot above the ground, metres."""
     reach: float
+    """How far its corners reach, metres. Only CLEVR's cube reaches beyond its radius (see
+    `Vocabulary.reach`)."""
 
 
-Post = tuple[Footprint, ...]
+Column = tuple[Footprint, ...]
 """The footprints at one position: of an object, and of the objects on top of it."""
 
 
-class _Image(NamedTuple):
-    """The image of an object in slopes, pixels over the focal length.
+class _ImageBox(NamedTuple):
+    """The rectangle around the image of an object, in slopes."""
 
-    `aside`, `aloft`: its middle, to the right of and above the viewing axis; then half its breadth
-    and height.
-    """
-
-    aside: float
-    aloft: float
-    breadth: float
-    height: float
+    center_x: float
+    """To the right of the viewing axis."""
+    center_y: float
+    """Above the viewing axis."""
+    half_width: float
+    half_height: float
 
 
-class _Stand(NamedTuple):
-    """A post at a position.
+class _ImageExtent(NamedTuple):
+    """How far the image of an object reaches, in slopes; infinite if the object reaches behind the
+    camera."""
 
-    `right` and `behind` are its coordinates from the world's origin, `radius` and `reach` its
-    largest, all in metres;
-    `beyond` is how far its images leave the frame, in slopes.
-    """
+    side: float
+    """Its furthest distance from the viewing axis, to either side."""
+    top: float
+    """Its highest point above the viewing axis."""
+    bottom: float
+    """Its lowest point above the viewing axis; negative below it."""
 
-    post: Post
+
+class _PlacedColumn(NamedTuple):
+    """A column at a position."""
+
+    column: Column
     right: float
+    """Metres from the world's origin."""
     behind: float
+    """Metres from the world's origin."""
     radius: float
+    """The largest nominal radius of its objects, metres."""
     reach: float
-    images: tuple[_Image, ...]
-    beyond: float
+    """The largest reach of its objects, metres."""
+    images: tuple[_ImageBox, ...]
+    """The images of its objects."""
+    outside_frame: float
+    """How far its images leave the frame, in slopes, over all objects and sides."""
 
 
 class Ground:
@@ -74,260 +101,361 @@ class Ground:
     vocabulary."""
 
     def __init__(self, camera: Camera, vocabulary: Vocabulary, width: int, height: int):
-        self.vocabulary, rules, self.size = vocabulary, vocabulary.placement, (width, height)
-        self._near, self._far = _distances(vocabulary)
+        """`width`, `height`: of the image, in pixels."""
+        self.vocabulary = vocabulary
+        self.size = (width, height)
+        rules = vocabulary.placement
+        self._near_distance, self._far_distance = _clump_distances(vocabulary)
+        self._extent = rules.extent
+        self._max_hidden = min(_MAX_HIDDEN, 1 - rules.min_visible)
+        # Positions are rounded after the search.
+        self._clearance = rules.clearance + _ROUNDING
+        self._gap = rules.gap + _ROUNDING
+
         directions = ground_directions(camera)
-        self._right, self._behind = directions["right"], directions["behind"]
-        self._extent, self._hidden = rules.extent, min(_MOST_HIDDEN, 1 - rules.min_visible)
-        self._clearance, self._gap = rules.clearance + _GRAIN, rules.gap + _GRAIN
-        self._half = rules.extent * (abs(self._right[0]) + abs(self._right[1]))
+        self._right_axis, self._behind_axis = directions["right"], directions["behind"]
+        # The camera may look at the square ground from a corner: half its width as seen from there.
+        self._half_ground = rules.extent * (abs(self._right_axis[0]) + abs(self._right_axis[1]))
         self._eye = (
-            along(self._right, camera.position),
-            along(self._behind, camera.position),
+            along(self._right_axis, camera.position),
+            along(self._behind_axis, camera.position),
             camera.position[2],
         )
+        # The components along the ground (behind) and vertically of the image's up direction and
+        # of the viewing direction. Neither has a component to the right.
         _, up, back = axes(camera.position, camera.target)
-        self._up = (along(self._behind, up), up[2])
-        self._depth = (-along(self._behind, back), -back[2])
-        focal = camera.lens / camera.sensor * max(width, height)
-        frame = (min(width, height),) * 2 if rules.frame == "square" else (width, height)
-        self._frame = (frame[0] / 2 / focal, frame[1] / 2 / focal)
-        self._tall = height / focal
+        self._up = (along(self._behind_axis, up), up[2])
+        self._forward = (-along(self._behind_axis, back), -back[2])
 
-    def find(
+        focal_length = camera.lens / camera.sensor * max(width, height)
+        frame = (min(width, height),) * 2 if rules.frame == "square" else (width, height)
+        self._half_frame = (frame[0] / 2 / focal_length, frame[1] / 2 / focal_length)
+        self._image_height = height / focal_length
+
+    def find_positions(
         self,
-        posts: Sequence[Post],
+        columns: Sequence[Column],
         depth_order: Sequence[int],
         stream: Stream,
         clumps: Sequence[int] = (),
     ) -> list[Point] | None:
-        """Find positions of posts, which are listed from left to right; None when the search fails.
+        """Find positions of columns.
 
-        `depth_order`: their ranks from front to behind. `clumps`: their clump numbers, empty if the
-        plan leaves
-        distances open. The search starts from random positions in these orders, `clearance` apart
-        along each direction.
-        Then each post in turn may move between its neighbours to reduce violations, until there are
-        none.
+        This is a random local search over violations of the placement rules:
+        1. Start from random positions in both orders, `clearance` apart in each.
+        2. In each sweep, every column in turn gets a random position between its neighbours in both
+           orders. It stays there unless that makes its violations worse.
+        3. End when there is no violation, or after 100 sweeps.
+
+        Args:
+            columns: the columns, listed from left to right.
+            depth_order: their ranks from front to behind.
+            stream: draws the positions.
+            clumps: their clump numbers; empty if the plan leaves distances open.
+
+        Returns:
+            Their positions, which keep the orders, the clumps and the placement rules; None when
+            the search fails.
         """
-        n = len(posts)
+        # 1. Random positions.
+        n = len(columns)
         by_depth = sorted(range(n), key=depth_order.__getitem__)
-        rights, depths = self._spread(n, stream), self._spread(n, stream)
-        stands = [self._stand(rights[i], depths[depth_order[i]], posts[i]) for i in range(n)]
-        wrong = [self._conflicts(i, stand, stands, clumps) for i, stand in enumerate(stands)]
+        rights, behinds = self._spread(n, stream), self._spread(n, stream)
+        placed = [self._place(columns[i], rights[i], behinds[depth_order[i]]) for i in range(n)]
+        # violations[i][j]: of the rules for columns i and j; [i][i]: of the rules for column i. A
+        # move of column i changes only row i and entry i of the others.
+        violations = [self._violations(i, placed[i], placed, clumps) for i in range(n)]
+
         for _ in range(_SWEEPS):
-            if not any(map(any, wrong)):
-                return [self._point(stand) for stand in stands]
+            # 3. No violation.
+            if not any(map(any, violations)):
+                return [self._point(column) for column in placed]
+            # 2. Moves.
             for i in stream.shuffled(range(n)):
-                moved = self._moved(i, depth_order[i], by_depth, stands, stream)
-                bearable = sum(wrong[i]) + stream.uniform(0, _WORSE)
-                if conflicts := self._conflicts(i, moved, stands, clumps, bearable):
-                    stands[i], wrong[i] = moved, conflicts
-                    for j, each in enumerate(conflicts):
-                        wrong[j][i] = each
+                moved = self._move_between_neighbours(i, depth_order[i], by_depth, placed, stream)
+                most = sum(violations[i]) + stream.uniform(0, _MAX_WORSENING)
+                new_violations = self._violations(i, moved, placed, clumps, most)
+                if new_violations:
+                    placed[i] = moved
+                    violations[i] = new_violations
+                    for j, violation in enumerate(new_violations):
+                        violations[j][i] = violation
         return None
 
-    def depth_order(self, n: int, stream: Stream) -> tuple[int, ...]:
+    def draw_depth_order(self, n: int, stream: Stream) -> tuple[int, ...]:
         """Random ranks from front to behind of n positions on the ground, listed from left to
-        right."""
+        right.
+
+        The ground is not square to the camera, so not all orders are equally frequent.
+        """
         positions = [(stream.uniform(-1, 1), stream.uniform(-1, 1), 0.0) for _ in range(n)]
-        positions.sort(key=lambda position: along(self._right, position))
-        depths = [along(self._behind, position) for position in positions]
-        ranked = sorted(depths)
-        return tuple(ranked.index(depth) for depth in depths)
+        positions.sort(key=lambda position: along(self._right_axis, position))
+        depths = [along(self._behind_axis, position) for position in positions]
+        front_to_behind = sorted(depths)
+        return tuple(front_to_behind.index(depth) for depth in depths)
 
     def seen_from(self, camera: Camera) -> "Ground":
         """The same ground as another camera sees it."""
         return Ground(camera, self.vocabulary, *self.size)
 
-    def fill(
+    def frame_fill(
         self, objects: Sequence[tuple[str, dict[str, str]]], positions: Sequence[Point]
     ) -> float:
         """How far objects reach from the middle of the frame towards its edges; 1 if an object
         touches an edge."""
-        width, height = self._frame
-        shown = self._shown(objects, positions)
-        return max(max(side / width, high / height, -low / height) for side, high, low in shown)
+        half_width, half_height = self._half_frame
+        return max(
+            max(extent.side / half_width, extent.top / half_height, -extent.bottom / half_height)
+            for extent in self._image_extents(objects, positions)
+        )
 
-    def heights(
+    def image_heights(
         self, objects: Sequence[tuple[str, dict[str, str]]], positions: Sequence[Point]
     ) -> list[float]:
         """An upper bound of the height of each object's image, as a share of the height of the
         whole image."""
-        return [(high - low) / self._tall for _, high, low in self._shown(objects, positions)]
+        return [
+            (extent.top - extent.bottom) / self._image_height
+            for extent in self._image_extents(objects, positions)
+        ]
 
-    def _shown(
+    def offset_point(self, position: Point, right: float, behind: float) -> tuple[float, float]:
+        """The coordinates (x, y) of the point that is `right` metres to the right of a position and
+        `behind` metres behind it, to the micrometre."""
+        x = position[0] + right * self._right_axis[0] + behind * self._behind_axis[0]
+        y = position[1] + right * self._right_axis[1] + behind * self._behind_axis[1]
+        return round(x, 6), round(y, 6)
+
+    def _image_extents(
         self, objects: Sequence[tuple[str, dict[str, str]]], positions: Sequence[Point]
-    ) -> Iterator[tuple[float, float, float]]:
-        """The extent of each object's image, see `_reached`."""
+    ) -> Iterator[_ImageExtent]:
         for obj, position in zip(objects, positions, strict=True):
-            place = along(self._right, position), along(self._behind, position)
-            yield self._reached(*place, self.vocabulary.reach(*obj), position[2])
+            right, behind = along(self._right_axis, position), along(self._behind_axis, position)
+            yield self._image_extent(right, behind, self.vocabulary.reach(*obj), position[2])
 
     def _spread(self, n: int, stream: Stream) -> list[float]:
         """n random coordinates in ascending order, at least `clearance` apart, over the whole
         ground."""
-        room = max(0.0, 2 * self._half - (n - 1) * self._clearance)
-        drawn = sorted(stream.uniform(0, room) for _ in range(n))
-        return [at + i * self._clearance - self._half for i, at in enumerate(drawn)]
+        # Draw in what n - 1 clearances leave free, then insert them.
+        free = max(0.0, 2 * self._half_ground - (n - 1) * self._clearance)
+        coordinates = sorted(stream.uniform(0, free) for _ in range(n))
+        return [
+            coordinate + i * self._clearance - self._half_ground
+            for i, coordinate in enumerate(coordinates)
+        ]
 
-    def _moved(
-        self, i: int, rank: int, by_depth: list[int], stands: list[_Stand], stream: Stream
-    ) -> _Stand:
-        """Post i at another random position between its neighbours."""
-        last = len(stands) - 1
-        left = stands[i - 1].right + self._clearance if i else -self._half
-        right = stands[i + 1].right - self._clearance if i < last else self._half
-        front = stands[by_depth[rank - 1]].behind + self._clearance if rank else -self._half
-        behind = stands[by_depth[rank + 1]].behind - self._clearance if rank < last else self._half
-        return self._stand(
-            stream.uniform(left, right), stream.uniform(front, behind), stands[i].post
-        )
+    def _move_between_neighbours(
+        self,
+        i: int,
+        depth_rank: int,
+        by_depth: list[int],
+        placed: list[_PlacedColumn],
+        stream: Stream,
+    ) -> _PlacedColumn:
+        """Column i at another random position between its neighbours in both orders.
 
-    def moved(self, place: Point, right: float, behind: float) -> tuple[float, float]:
-        """The coordinates (x, y) of the point `right` metres to the right of a position and
-        `behind` behind it."""
-        (rx, ry), (bx, by) = self._right, self._behind
-        return round(place[0] + right * rx + behind * bx, 6), round(
-            place[1] + right * ry + behind * by, 6
-        )
+        `by_depth`: the columns from front to behind; column i is at `depth_rank` there.
+        """
+        last = len(placed) - 1
+        left_end = front_end = -self._half_ground
+        right_end = behind_end = self._half_ground
+        if i > 0:
+            left_end = placed[i - 1].right + self._clearance
+        if i < last:
+            right_end = placed[i + 1].right - self._clearance
+        if depth_rank > 0:
+            front_end = placed[by_depth[depth_rank - 1]].behind + self._clearance
+        if depth_rank < last:
+            behind_end = placed[by_depth[depth_rank + 1]].behind - self._clearance
+        right = stream.uniform(left_end, right_end)
+        behind = stream.uniform(front_end, behind_end)
+        return self._place(placed[i].column, right, behind)
 
-    def _stand(self, right: float, behind: float, post: Post) -> _Stand:
-        seen = [self._image(right, behind, part.reach, part.height) for part in post]
-        return _Stand(
-            post,
-            right,
-            behind,
-            max(part.radius for part in post),
-            max(part.reach for part in post),
-            tuple(image for image, _ in seen),
-            sum(beyond for _, beyond in seen),
+    def _place(self, column: Column, right: float, behind: float) -> _PlacedColumn:
+        images = []
+        outside_frame = 0.0
+        for footprint in column:
+            image, outside = self._image(right, behind, footprint.reach, footprint.height)
+            images.append(image)
+            outside_frame += outside
+        return _PlacedColumn(
+            column=column,
+            right=right,
+            behind=behind,
+            radius=max(footprint.radius for footprint in column),
+            reach=max(footprint.reach for footprint in column),
+            images=tuple(images),
+            outside_frame=outside_frame,
         )
 
     def _image(
         self, right: float, behind: float, radius: float, foot: float
-    ) -> tuple[_Image, float]:
-        """The image of an object of radius r and height 2r, and how far it leaves the frame, in
-        slopes."""
-        aside, ahead = right - self._eye[0], behind - self._eye[1]
-        side, high, low = self._reached(right, behind, radius, foot)
-        if math.isinf(side):
-            return _Image(0, 0, 1, 1), 1
-        depth = self._deep(ahead, foot - self._eye[2] + radius)
-        beyond = max(0.0, side - self._frame[0])
-        beyond += max(0.0, high - self._frame[1]) + max(0.0, -low - self._frame[1])
-        return _Image(aside / depth, (high + low) / 2, radius / depth, (high - low) / 2), beyond
+    ) -> tuple[_ImageBox, float]:
+        """The image of an object, and how far it leaves the frame, in slopes."""
+        extent = self._image_extent(right, behind, radius, foot)
+        if math.isinf(extent.side):
+            # Behind the camera: any box, and a violation.
+            return _ImageBox(0, 0, 1, 1), 1
+        half_width, half_height = self._half_frame
+        outside = max(0.0, extent.side - half_width)
+        outside += max(0.0, extent.top - half_height) + max(0.0, -extent.bottom - half_height)
+        depth = self._depth(behind - self._eye[1], foot - self._eye[2] + radius)
+        image = _ImageBox(
+            center_x=(right - self._eye[0]) / depth,
+            center_y=(extent.top + extent.bottom) / 2,
+            half_width=radius / depth,
+            half_height=(extent.top - extent.bottom) / 2,
+        )
+        return image, outside
 
-    def _reached(
+    def _image_extent(
         self, right: float, behind: float, radius: float, foot: float
-    ) -> tuple[float, float, float]:
-        """The extent of an object's image, in slopes: how far it reaches to the side of the viewing
-        axis, and the heights of its top and its foot above the axis. All are infinite if it reaches
-        behind the camera.
+    ) -> _ImageExtent:
+        """How far the image of an object reaches.
+
+        `right`, `behind`: its position; `radius`: to all sides; `foot`: the height of its foot; all
+        in metres.
         """
-        aside, ahead, foot = right - self._eye[0], behind - self._eye[1], foot - self._eye[2]
-        near, far, top = ahead - radius, ahead + radius, foot + 2 * radius
-        nearest = self._deep(near, top)
-        if nearest <= 0:
-            return math.inf, math.inf, -math.inf
-        high = (far * self._up[0] + top * self._up[1]) / self._deep(far, top)
-        low = (near * self._up[0] + foot * self._up[1]) / self._deep(near, foot)
-        return (abs(aside) + radius) / nearest, high, low
+        # The corners of the box around the object, relative to the eye.
+        aside = right - self._eye[0]
+        near, far = behind - self._eye[1] - radius, behind - self._eye[1] + radius
+        bottom = foot - self._eye[2]
+        top = bottom + 2 * radius
+        # The camera looks down, so the nearest corner is at the top in front. It bounds the sides;
+        # the highest point of the image is at the top behind, the lowest at the bottom in front.
+        least_depth = self._depth(near, top)
+        if least_depth <= 0:
+            return _ImageExtent(math.inf, math.inf, -math.inf)
+        return _ImageExtent(
+            side=(abs(aside) + radius) / least_depth,
+            top=(far * self._up[0] + top * self._up[1]) / self._depth(far, top),
+            bottom=(near * self._up[0] + bottom * self._up[1]) / self._depth(near, bottom),
+        )
 
-    def _deep(self, ahead: float, above: float) -> float:
-        """Depth along the viewing axis of a point `ahead` metres from the eye, along the ground,
-        and `above` it."""
-        return ahead * self._depth[0] + above * self._depth[1]
+    def _depth(self, behind: float, above: float) -> float:
+        """Depth along the viewing axis of a point `behind` and `above` the eye, all in metres."""
+        return behind * self._forward[0] + above * self._forward[1]
 
-    def _conflicts(
+    def _violations(
         self,
         i: int,
-        stand: _Stand,
-        stands: list[_Stand],
+        column: _PlacedColumn,
+        placed: list[_PlacedColumn],
         clumps: Sequence[int],
-        bearable: float = math.inf,
+        most: float = math.inf,
     ) -> list[float]:
-        """How much post i at `stand` and each other post violate the rules, roughly in metres; 0
-        without a violation. Entry i is the penalty for leaving the ground or frame. Empty if the
-        sum exceeds `bearable`."""
-        x, y = self._world(stand)
-        outside = 10 * (
-            max(0.0, abs(x) - self._extent) + max(0.0, abs(y) - self._extent) + stand.beyond
-        )
-        found, left = [outside] * len(stands), bearable - outside
-        for j, other in enumerate(stands):
+        """How much column i at a new place violates the rules.
+
+        Args:
+            i: the index of the column.
+            column: it, at its new place.
+            placed: all columns, with column i at its old place.
+            clumps: their clump numbers, or nothing.
+            most: the largest sum of violations that is of interest.
+
+        Returns:
+            Entry j: the violation of the rules for columns i and j, roughly in metres, 0 if there
+            is none. Entry i: by how much column i leaves the ground or the frame. Empty if the sum
+            exceeds `most`.
+        """
+        x, y = self._world(column)
+        outside_ground = max(0.0, abs(x) - self._extent) + max(0.0, abs(y) - self._extent)
+        outside = _OUTSIDE_WEIGHT * (outside_ground + column.outside_frame)
+        violations = [outside] * len(placed)
+        left = most - outside
+        for j, other in enumerate(placed):
+            # The sum only grows, and most moves are not taken.
             if left < 0:
                 return []
-            if j != i:
-                found[j] = self._conflict(stand, other)
-                if clumps:
-                    found[j] += self._misplaced(stand, other, clumps[i] == clumps[j])
-                left -= found[j]
-        return found if left >= 0 else []
+            if j == i:
+                continue
+            violations[j] = self._pair_violation(column, other)
+            if clumps:
+                violations[j] += self._clump_violation(
+                    column, other, in_one_clump=clumps[i] == clumps[j]
+                )
+            left -= violations[j]
+        return violations if left >= 0 else []
 
-    def _misplaced(self, one: _Stand, other: _Stand, near: bool) -> float:
-        """How much too far apart two posts of one clump are (`near`), or how much too close two
-        others, metres."""
-        aside, ahead = one.right - other.right, one.behind - other.behind
-        apart = math.sqrt(aside * aside + ahead * ahead)
-        return max(0.0, apart - self._near if near else self._far - apart)
+    def _clump_violation(
+        self, column: _PlacedColumn, other: _PlacedColumn, *, in_one_clump: bool
+    ) -> float:
+        """How much too far apart two columns of one clump are, or how much too close two others,
+        metres."""
+        across, in_depth = column.right - other.right, column.behind - other.behind
+        distance = math.sqrt(across * across + in_depth * in_depth)
+        if in_one_clump:
+            return max(0.0, distance - self._near_distance)
+        return max(0.0, self._far_distance - distance)
 
-    def _conflict(self, one: _Stand, other: _Stand) -> float:
-        """The missing part of the gap between two posts, plus the hidden share of the rear post
-        beyond the limit."""
-        aside, ahead = one.right - other.right, one.behind - other.behind
-        # CLEVR keeps a gap between nominal radii; corners that reach further may use it up, but
-        # never meet
-        apart = max(one.radius + other.radius + self._gap, one.reach + other.reach + _GRAIN)
-        square = aside * aside + ahead * ahead
-        wrong = apart - math.sqrt(square) if square < apart * apart else 0.0
-        back, front = (one, other) if ahead > 0 else (other, one)
+    def _pair_violation(self, column: _PlacedColumn, other: _PlacedColumn) -> float:
+        """The missing part of the gap between two columns (metres), plus the hidden share of the
+        rear column beyond the limit."""
+        across, in_depth = column.right - other.right, column.behind - other.behind
+        # CLEVR keeps a gap between nominal radii. Corners that reach further may use it up, but
+        # never meet.
+        gap_distance = column.radius + other.radius + self._gap
+        least_distance = max(gap_distance, column.reach + other.reach + _ROUNDING)
+        square = across * across + in_depth * in_depth
+        missing = 0.0
+        # Comparing squares spares most pairs the root.
+        if square < least_distance * least_distance:
+            missing = least_distance - math.sqrt(square)
+
+        rear, front = (column, other) if in_depth > 0 else (other, column)
         hidden = 0.0
-        for of in back.images:
-            for part in front.images:
-                across = part.breadth + of.breadth - abs(part.aside - of.aside)
-                if across > 0:
-                    hidden += self._hides(across, part, of)
-        return wrong + hidden
+        for rear_image in rear.images:
+            for front_image in front.images:
+                overlap_x = (
+                    front_image.half_width
+                    + rear_image.half_width
+                    - abs(front_image.center_x - rear_image.center_x)
+                )
+                if overlap_x > 0:
+                    hidden += self._hidden_beyond_limit(overlap_x, front_image, rear_image)
+        return missing + hidden
 
-    def _hides(self, across: float, front: _Image, back: _Image) -> float:
+    def _hidden_beyond_limit(
+        self, overlap_x: float, front_image: _ImageBox, rear_image: _ImageBox
+    ) -> float:
         """The share of an object that another hides beyond the limit; their images overlap by
-        `across` sideways.
+        `overlap_x` sideways.
 
-        Estimated from the rectangles around their images; rays on the real shapes decide later.
+        Estimated from the rectangles around their images. The renderer later measures it with rays
+        on the real shapes.
         """
-        along = front.height + back.height - abs(front.aloft - back.aloft)
-        if along <= 0:
-            return 0.0
-        return max(
-            0.0,
-            min(1.0, across / (2 * back.breadth)) * min(1.0, along / (2 * back.height))
-            - self._hidden,
+        overlap_y = (
+            front_image.half_height
+            + rear_image.half_height
+            - abs(front_image.center_y - rear_image.center_y)
         )
+        if overlap_y <= 0:
+            return 0.0
+        share_x = min(1.0, overlap_x / (2 * rear_image.half_width))
+        share_y = min(1.0, overlap_y / (2 * rear_image.half_height))
+        return max(0.0, share_x * share_y - self._max_hidden)
 
-    def _world(self, stand: _Stand) -> tuple[float, float]:
-        (rx, ry), (bx, by) = self._right, self._behind
-        return stand.right * rx + stand.behind * bx, stand.right * ry + stand.behind * by
+    def _world(self, column: _PlacedColumn) -> tuple[float, float]:
+        """World coordinates (x, y) of a column, metres."""
+        x = column.right * self._right_axis[0] + column.behind * self._behind_axis[0]
+        y = column.right * self._right_axis[1] + column.behind * self._behind_axis[1]
+        return x, y
 
-    def _point(self, stand: _Stand) -> Point:
-        x, y = self._world(stand)
+    def _point(self, column: _PlacedColumn) -> Point:
+        x, y = self._world(column)
         return (round(x, 6), round(y, 6), 0.0)
 
 
-def _distances(vocabulary: Vocabulary) -> tuple[float, float]:
+def _clump_distances(vocabulary: Vocabulary) -> tuple[float, float]:
     """The largest distance within a clump, and the least between clumps, metres, so that near and
     far are decided.
 
-    Both allow for objects that rest off the middle of their post.
+    Both allow for objects that rest off the middle of their column.
     """
-    bounds = [
-        (relation.distance - relation.margin, relation.distance + relation.margin)
-        for relation in vocabulary.pair_relations.values()
-        if relation.axis.planned_by == "clumps" and relation.distance is not None
-    ]
-    room = 2 * shift(vocabulary) + _GRAIN
-    near, far = (
-        min((low for low, _ in bounds), default=math.inf),
-        max((high for _, high in bounds), default=0.0),
-    )
-    return near - room, far + room
+    near, far = math.inf, 0.0
+    for relation in vocabulary.pair_relations.values():
+        if relation.axis.planned_by == "clumps" and relation.distance is not None:
+            near = min(near, relation.distance - relation.margin)
+            far = max(far, relation.distance + relation.margin)
+    allowance = 2 * max_offset(vocabulary) + _ROUNDING
+    return near - allowance, far + allowance

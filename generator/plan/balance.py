@@ -1,5 +1,13 @@
-"""Balances counts: each row takes its least-used option, then a repair pass reduces the remaining
-excess."""
+"""Makes counts even: each row takes one of its options so that all names are used equally often.
+
+Rows are the scenes of a plan, or their objects. An option of a row fills *cells*. A cell is a name
+that is counted within a class, such as "red" in the class ("value", "left"). Within a class, the
+counts should differ by at most one.
+
+`choose` first gives each row its least-used option. Rows with few options can then still leave a
+surplus in some cells, so `even_out` moves rows until no cell is crowded, or until moves stop
+helping.
+"""
 
 from array import array
 from collections.abc import Callable, Collection, Hashable, Sequence, Set
@@ -8,152 +16,225 @@ from typing import TypeVar
 from generator.base.streams import Stream
 
 T = TypeVar("T")
-_AT_ONCE = 300  # uneven rows that move in each sweep
-_OTHERS = 20  # other rows that move with them, to make room
-_PATIENCE = 4_000  # moves without improvement
+
+# Which cells are crowded is computed once for each sweep, over all cells. Moving many rows in a
+# sweep spreads that cost; moving all of them would act on a picture that is out of date.
+_CROWDED_ROWS_PER_SWEEP = 300
+
+# Rows outside crowded cells move too: a crowded row often has no free cell until another leaves it.
+_OTHER_ROWS_PER_SWEEP = 20
+
+PATIENCE = 4_000
+"""Moves without improvement after which the counts count as even as they can be."""
 
 Cells = tuple[int, ...]
-"""The numbers of the cells that a choice fills."""
+"""The numbers of the cells that an option fills."""
 
 
-class Counts:
-    """The count of each cell. Within a class, counts should differ by at most one.
-
-    A cell is a counted name of a class, such as "red" in the class ("value", "left"). `filled` has
-    the count of each cell. A class that is a tuple need not be even while its first item is in
-    `loose`.
-    """
+class CellCounts:
+    """The count of each cell, and the classes within which counts should be even."""
 
     def __init__(self) -> None:
         self.filled = array("q")
+        """The count of each cell, by the cell's number."""
         self.loose: Collection[str] = ()
-        self._classes: dict[Hashable, list[int]] = {}
-        self._class_of: list[list[int]] = []
-        self._cells: dict[tuple[Hashable, Hashable], int] = {}
+        """Classes whose key is a tuple that starts with one of these words need not be even."""
+        self._cells_of_class: dict[Hashable, list[int]] = {}
+        self._class_of_cell: list[list[int]] = []
+        self._number_of: dict[tuple[Hashable, Hashable], int] = {}
 
-    def cell(self, among: Hashable, name: Hashable) -> int:
-        """The number of the cell of a name in the class `among`; both are added when they are
-        new."""
-        number = self._cells.setdefault((among, name), len(self.filled))
+    def cell(self, class_key: Hashable, name: Hashable) -> int:
+        """The number of the cell of a name in a class; both are added if they are new."""
+        number = self._number_of.setdefault((class_key, name), len(self.filled))
         if number == len(self.filled):
             self.filled.append(0)
-            cells = self._classes.setdefault(among, [])
-            cells.append(number)
-            self._class_of.append(cells)
+            class_cells = self._cells_of_class.setdefault(class_key, [])
+            class_cells.append(number)
+            self._class_of_cell.append(class_cells)
         return number
 
     def classes(self) -> list[list[int]]:
         """The cells of each class."""
-        return list(self._classes.values())
+        return list(self._cells_of_class.values())
 
     def add(self, cells: Cells, n: int = 1) -> None:
-        """Fill cells, or with n = -1 empty them again."""
+        """Add n to the count of each cell; n = -1 takes back what was added."""
         for cell in cells:
             self.filled[cell] += n
 
-    def growth(self, empties: Cells, fills: Cells) -> int:
-        """Half the growth of the sum of squared counts when cells are emptied and then equally many
-        filled."""
-        filled, grown = self.filled, 0
-        for cell in empties:
-            filled[cell] -= 1
-            grown -= filled[cell]
-        for cell in fills:
-            grown += filled[cell]
-            filled[cell] += 1
-        self.add(fills, -1)
-        self.add(empties)
-        return grown
+    def growth(self, emptied: Cells, filled: Cells) -> int:
+        """How a move changes the unevenness: half the growth of the sum of squared counts.
+
+        With as many cells filled as emptied, the sum of counts stays the same, so a smaller sum of
+        squares means more even counts.
+
+        Args:
+            emptied: the cells that lose one.
+            filled: the cells that gain one; as many.
+
+        >>> counts = CellCounts()
+        >>> red, blue = counts.cell("color", "red"), counts.cell("color", "blue")
+        >>> counts.add((red, red, red))
+        >>> counts.growth((red,), (blue,))  # (2² + 1² - 3² - 0²) / 2
+        -2
+        """
+        current, growth = self.filled, 0
+        # One after the other, as a cell may occur in both, or twice in one.
+        for cell in emptied:
+            current[cell] -= 1
+            growth -= current[cell]
+        for cell in filled:
+            growth += current[cell]
+            current[cell] += 1
+        self.add(filled, -1)
+        self.add(emptied)
+        return growth
 
     def crowded(self) -> dict[int, int]:
-        """Cells with count > class minimum + 1, each with count - class minimum - 1; skips loose
-        classes."""
-        found: dict[int, int] = {}
-        for among, cells in self._classes.items():
-            if isinstance(among, tuple) and among[0] in self.loose:
+        """The cells whose count exceeds the least count of their class by more than one.
+
+        Returns:
+            For each of these cells its surplus: count - least count - 1. Loose classes are skipped.
+        """
+        surplus_of: dict[int, int] = {}
+        for class_key, cells in self._cells_of_class.items():
+            if isinstance(class_key, tuple) and class_key[0] in self.loose:
                 continue
             counts = [self.filled[cell] for cell in cells]
-            most = min(counts) + 1
-            if max(counts) > most:
-                found |= {cell: n - most for cell, n in zip(cells, counts, strict=True) if n > most}
-        return found
+            highest_even = min(counts) + 1
+            if max(counts) <= highest_even:
+                continue
+            for cell, count in zip(cells, counts, strict=True):
+                if count > highest_even:
+                    surplus_of[cell] = count - highest_even
+        return surplus_of
 
     def is_crowded(self, cell: int) -> bool:
-        """Whether the count of a cell is above its class minimum + 1."""
-        return self.filled[cell] > min([self.filled[each] for each in self._class_of[cell]]) + 1
+        """Whether the count of a cell exceeds the least count of its class by more than one."""
+        least = min([self.filled[other] for other in self._class_of_cell[cell]])
+        return self.filled[cell] > least + 1
 
     def excess(self) -> int:
-        """How far the counts are from even: the sum over cells of max(0, count - class minimum -
-        1)."""
+        """How far the counts are from even: the sum over cells of
+        max(0, count - least count of the class - 1)."""
         return sum(self.crowded().values())
 
 
 def even_out(
-    chosen: list[T],
-    counts: Counts,
-    cells: Callable[[int, T], Cells],
-    best: Callable[[int, T, Set[int]], T],
+    choices: list[T],
+    counts: CellCounts,
     stream: Stream,
+    *,
+    cells_of: Callable[[int, T], Cells],
+    best_choice: Callable[[int, T, Set[int]], T],
+    patience: int = PATIENCE,
 ) -> None:
-    """Change the choices of rows one by one until the counts are even or stop improving. `counts`
-    includes the choices.
+    """Change the choices of rows, one at a time, until the counts are even or stop improving.
 
-    `cells`: the cells that a row's choice fills. `best`: the best choice for a row given the
-    choices of all others,
-    random among ties and never worse than the present one; its last argument has the cells that
-    were crowded before the
-    sweep. Each sweep moves some rows that fill a crowded cell, and a few others. Moves of zero cost
-    are allowed, so
-    that surpluses can drift and cancel. The best choices found are kept.
+    This is a local search over sweeps:
+    1. Find the crowded cells, the rows that fill one, and draw some of these rows and a few others.
+    2. Give each drawn row its best choice, all others being what they are. A move that costs
+       nothing is allowed: it lets a surplus wander until it meets a gap that it can fill.
+    3. Remember the choices with the least excess so far; end when that stays for `patience` moves.
+    Last, the remembered choices are put back.
+
+    Args:
+        choices: the choice of each row; changed in place.
+        counts: the counts, which include the choices.
+        stream: draws the rows and their order.
+        cells_of: the cells that a choice of a row fills.
+        best_choice: the best choice of a row, from the row, its present choice, and the cells that
+            were crowded before the sweep. It is random among ties and never worse than the present
+            choice.
+        patience: moves without improvement after which the search ends.
     """
+    cells_of_row = [cells_of(row, choice) for row, choice in enumerate(choices)]
 
-    def put(row: int, choice: T) -> None:
-        if choice != chosen[row]:
-            counts.add(fills[row], -1)
-            chosen[row], fills[row] = choice, cells(row, choice)
-            counts.add(fills[row])
+    def set_choice(row: int, choice: T) -> None:
+        if choice == choices[row]:
+            return
+        counts.add(cells_of_row[row], -1)
+        choices[row] = choice
+        cells_of_row[row] = cells_of(row, choice)
+        counts.add(cells_of_row[row])
 
-    fills = [cells(row, choice) for row, choice in enumerate(chosen)]
-    least, found, patience = counts.excess(), list(chosen), _PATIENCE
-    while chosen and (crowded := set(counts.crowded())) and patience > 0:
-        uneven = [row for row, each in enumerate(fills) if not crowded.isdisjoint(each)]
-        moving = {uneven[stream.below(len(uneven))] for _ in range(min(_AT_ONCE, len(uneven)))}
-        moving |= {stream.below(len(chosen)) for _ in range(_OTHERS)}
+    crowded = counts.crowded()
+    least_excess = sum(crowded.values())
+    best_choices = list(choices)
+    moves_left = patience
+    while choices and crowded and moves_left > 0:
+        # 1. The rows that move.
+        crowded_rows = [
+            row for row, cells in enumerate(cells_of_row) if not crowded.keys().isdisjoint(cells)
+        ]
+        n_crowded = min(_CROWDED_ROWS_PER_SWEEP, len(crowded_rows))
+        moving = {crowded_rows[stream.below(len(crowded_rows))] for _ in range(n_crowded)}
+        moving |= {stream.below(len(choices)) for _ in range(_OTHER_ROWS_PER_SWEEP)}
+
+        # 2. Their moves. Sorted first, because the order of a set is not fixed.
         for row in stream.shuffled(sorted(moving)):
-            put(row, best(row, chosen[row], crowded))
-        patience -= len(moving)
-        if (excess := counts.excess()) < least:
-            least, found, patience = excess, list(chosen), _PATIENCE
-    for row, choice in enumerate(found):
-        put(row, choice)
+            set_choice(row, best_choice(row, choices[row], crowded.keys()))
+        moves_left -= len(moving)
+
+        # 3. Whether they helped.
+        crowded = counts.crowded()
+        excess = sum(crowded.values())
+        if excess < least_excess:
+            least_excess = excess
+            best_choices = list(choices)
+            moves_left = patience
+    for row, choice in enumerate(best_choices):
+        set_choice(row, choice)
 
 
-def choose(options: Sequence[Sequence[Cells]], counts: Counts, stream: Stream) -> list[int]:
-    """Choose an option for each row so that counts become even. Adds these to `counts`; returns
-    their indices."""
+def choose(options: Sequence[Sequence[Cells]], counts: CellCounts, stream: Stream) -> list[int]:
+    """Choose an option for each row so that counts become even, and add the choices to the counts.
 
-    filled = counts.filled.__getitem__
+    Args:
+        options: for each row, the cells that each of its options fills; all options of a row fill
+            equally many.
+        counts: the counts so far, which the choices continue.
+        stream: decides between options that are used equally often.
 
-    def cheapest(row: int) -> int:
-        # half the growth of the sum of squared counts, minus a constant
-        return least_of([sum(map(filled, option)) for option in options[row]], stream)
+    Returns:
+        The index of the chosen option of each row.
 
-    def best(row: int, pick: int, _: Set[int]) -> int:
-        counts.add(options[row][pick], -1)
-        found = cheapest(row)
-        counts.add(options[row][pick])
-        return found
+    >>> counts = CellCounts()
+    >>> red_or_blue = [(counts.cell("color", name),) for name in ("red", "blue")]
+    >>> sorted(choose([red_or_blue] * 4, counts, Stream("example")))
+    [0, 0, 1, 1]
+    """
+    count_of = counts.filled.__getitem__
 
-    chosen = []
-    for row, option in enumerate(options):
-        chosen.append(cheapest(row))
-        counts.add(option[chosen[-1]])
-    even_out(chosen, counts, lambda row, pick: options[row][pick], best, stream)
-    return chosen
+    def least_used(row: int) -> int:
+        # The sum of counts is half the growth of the sum of squares, except for a constant: that
+        # of the cells, of which all options of a row fill equally many.
+        return _index_of_least([sum(map(count_of, cells)) for cells in options[row]], stream)
+
+    def best_choice(row: int, choice: int, _crowded: Set[int]) -> int:
+        counts.add(options[row][choice], -1)
+        best = least_used(row)
+        counts.add(options[row][choice])
+        return best
+
+    choices: list[int] = []
+    for row, row_options in enumerate(options):
+        choice = least_used(row)
+        choices.append(choice)
+        counts.add(row_options[choice])
+    even_out(
+        choices,
+        counts,
+        stream,
+        cells_of=lambda row, choice: options[row][choice],
+        best_choice=best_choice,
+    )
+    return choices
 
 
-def least_of(costs: Sequence[int], stream: Stream) -> int:
+def _index_of_least(costs: Sequence[int], stream: Stream) -> int:
     """The index of the least cost, random among ties."""
     least = min(costs)
-    best = [i for i, cost in enumerate(costs) if cost == least]
-    return best[stream.below(len(best))] if len(best) > 1 else best[0]
+    cheapest = [i for i, cost in enumerate(costs) if cost == least]
+    # No number is drawn if there is nothing to decide.
+    return cheapest[stream.below(len(cheapest))] if len(cheapest) > 1 else cheapest[0]

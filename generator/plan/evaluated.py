@@ -14,7 +14,7 @@ from generator.holdout.possible import splits_that_stay_empty
 from generator.holdout.request import WorldPart, design_of
 from generator.plan.minimal_pairs import plan_with_twins
 from generator.plan.plan import plan_parts
-from generator.scene.layouts import facts
+from generator.scene.layouts import certain_relations
 from generator.scene.planned import Planned
 from generator.vocabulary.schema import Vocabulary
 
@@ -26,6 +26,7 @@ class EvaluatedScenes:
     name: str
     """The name of the design, for people."""
     split: str
+    """The split whose accuracy is the main result."""
     vocabulary: tuple[int, int]
     """The number of values and of objects of the world."""
     blocks: list[int] = field(default_factory=list)
@@ -40,12 +41,17 @@ class EvaluatedScenes:
     """Whether the blocks are the turns of a rotation."""
 
     def add(self, block: int, cluster: str, arrangement: Arrangement) -> None:
-        """Add a scene."""
+        """Add a scene.
+
+        Args:
+            block: its turn or block, counted from 0.
+            cluster: its cluster.
+            arrangement: the value and the category of each of its objects.
+        """
+        bindings = [f"{value}{OF}{category}" for value, category in arrangement]
         self.blocks.append(block)
         self.clusters.append(cluster)
-        self.bindings.append(
-            SEPARATOR.join(f"{value}{OF}{category}" for value, category in arrangement)
-        )
+        self.bindings.append(SEPARATOR.join(bindings))
 
     def __len__(self) -> int:
         return len(self.blocks)
@@ -63,15 +69,23 @@ class EvaluatedScenes:
     @property
     def binding_count(self) -> int:
         """The number of different bindings."""
-        return len({binding for scene in set(self.bindings) for binding in scene.split(SEPARATOR)})
+        distinct: set[str] = set()
+        for scene in set(self.bindings):
+            distinct.update(scene.split(SEPARATOR))
+        return len(distinct)
 
 
-def told_split(rule: Rule) -> str:
-    """The split whose accuracy is the main result: `unseen`, or the last split of class lists.
+def headline_split(rule: Rule) -> str:
+    """The split whose accuracy is the main result.
 
-    Where no scene can be `unseen`, it is `asymmetric_unseen`, which shows what is held out.
+    Args:
+        rule: of the design, for a holdout.
+
+    Returns:
+        `unseen`, or the last split of class lists. Where no scene can be `unseen`, it is
+        `asymmetric_unseen`, which shows what is held out.
     """
-    if "unseen" in splits_that_stay_empty(rule.holdout) and rule.holdout.asymmetric:
+    if rule.holdout.asymmetric and "unseen" in splits_that_stay_empty(rule.holdout):
         return ASYMMETRIC[1]
     return "unseen" if "unseen" in rule.splits else rule.splits[-1]
 
@@ -90,7 +104,7 @@ def empty_scenes(holdout: Holdout, vocabulary: Vocabulary) -> EvaluatedScenes:
     design = design_of(holdout)
     return EvaluatedScenes(
         name=design_name(holdout),
-        split=told_split(design.rule(vocabulary, holdout)),
+        split=headline_split(design.rule(vocabulary, holdout)),
         vocabulary=(len(vocabulary.values(holdout.kind)), len(vocabulary.objects)),
         trained=not holdout.is_empty,
         rotation=design.shares_scenes,
@@ -102,22 +116,34 @@ def planned_scenes(
 ) -> list[EvaluatedScenes]:
     """The evaluated scenes of each design of a plan.
 
-    Scenes that were planned for no split, as over the grid, are assigned by the holdouts' rules; so
-    are the scenes that the turns of a rotation share.
+    Args:
+        planned: the scenes of a world.
+        holdouts: one for each part of the world; those of one design have the same `design_name`.
+        vocabulary: of the world.
+
+    Returns:
+        The scenes of each design.
     """
     rules = [design_of(holdout).rule(vocabulary, holdout) for holdout in holdouts]
+    names = [design_name(holdout) for holdout in holdouts]
     designs: dict[str, EvaluatedScenes] = {}
-    for holdout in holdouts:
-        designs.setdefault(design_name(holdout), empty_scenes(holdout, vocabulary))
+    for name, holdout in zip(names, holdouts, strict=True):
+        designs.setdefault(name, empty_scenes(holdout, vocabulary))
+    shares_scenes = design_of(holdouts[0]).shares_scenes
     for scene in planned:
-        shared = scene.split is None or design_of(holdouts[0]).shares_scenes
-        for part in range(len(rules)) if shared else [scene.part]:
-            design = designs[design_name(holdouts[part])]
-            if not shared and scene.split != design.split:
+        # Scenes that were planned for no split, as over the grid, may belong to every holdout; so
+        # may the scenes that the turns of a rotation share. Rules then say to which.
+        is_shared = scene.split is None or shares_scenes
+        parts = range(len(rules)) if is_shared else [scene.part]
+        for part in parts:
+            design = designs[names[part]]
+            if not is_shared and scene.split != design.split:
                 continue
             arrangement = scene.arrangement(holdouts[part].kind)
-            placing = rules[part].place(arrangement, facts(scene, vocabulary), scene.scene_id)
-            if (placing.split if shared else scene.split) == design.split:
+            relations = certain_relations(scene, vocabulary)
+            placing = rules[part].place(arrangement, relations, scene.scene_id)
+            split = placing.split if is_shared else scene.split
+            if split == design.split:
                 design.add(part, cluster_of(arrangement, placing.triples), arrangement)
     return list(designs.values())
 
@@ -140,15 +166,17 @@ def scenes_to_plan(
         objects: the least and greatest number of objects of a scene.
         exchange: what twins exchange; None for a world without twins.
 
+    Returns:
+        The scenes of each design.
+
     Raises:
         UserError: a split has no scene.
     """
     of_splits = []
     for part in parts:
-        split = told_split(design_of(part.holdout).rule(vocabulary, part.holdout))
-        of_splits.append(
-            WorldPart(part.holdout, None if part.counts is None else {split: part.counts[split]})
-        )
+        split = headline_split(design_of(part.holdout).rule(vocabulary, part.holdout))
+        counts = None if part.counts is None else {split: part.counts[split]}
+        of_splits.append(WorldPart(part.holdout, counts))
     if exchange is None:
         plan = plan_parts(vocabulary, of_splits, seed, objects)
     else:
@@ -159,8 +187,18 @@ def scenes_to_plan(
 def dealt_scenes(
     name: str, holdouts: Sequence[Holdout], vocabulary: Vocabulary, number: int
 ) -> EvaluatedScenes:
-    """About `number` scenes of two objects that holdouts of bindings leave unseen, each as often as
-    any other. They stand for a plan that nobody made yet."""
+    """Scenes of two objects that holdouts of bindings leave unseen, each as often as any other.
+    They stand for a plan that nobody made yet.
+
+    Args:
+        name: of the design, for people.
+        holdouts: of its turns or blocks.
+        vocabulary: of the world.
+        number: about how many scenes, over all turns or blocks.
+
+    Returns:
+        The scenes.
+    """
     dealt = empty_scenes(holdouts[0], vocabulary)
     dealt.name = name
     for block, holdout in enumerate(holdouts):
@@ -174,10 +212,9 @@ def dealt_scenes(
 def _unseen_arrangements(bindings: Sequence[Binding]) -> list[Arrangement]:
     """Pairs of held-out bindings that stay held out if their objects exchange values."""
     held_out = set(bindings)
-    return [
-        ((value, category), (other_value, other_category))
-        for (value, category), (other_value, other_category) in combinations(bindings, 2)
-        if value != other_value
-        and category != other_category
-        and {(value, other_category), (other_value, category)} <= held_out
-    ]
+    arrangements: list[Arrangement] = []
+    for (value, category), (other_value, other_category) in combinations(bindings, 2):
+        exchanged = {(value, other_category), (other_value, category)}
+        if value != other_value and category != other_category and exchanged <= held_out:
+            arrangements.append(((value, category), (other_value, other_category)))
+    return arrangements

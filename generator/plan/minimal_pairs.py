@@ -12,7 +12,7 @@ from generator.holdout.membership import ASYMMETRIC, Arrangement, Placing, Rule
 from generator.holdout.request import WorldPart, design_of
 from generator.plan.plan import plan_parts
 from generator.scene.exchange import BOTH, PLACES, VALUES, Exchange, swapped
-from generator.scene.layouts import facts
+from generator.scene.layouts import certain_relations
 from generator.scene.planned import Planned, scene_id
 from generator.vocabulary.schema import Vocabulary
 
@@ -46,26 +46,29 @@ def plan_with_twins(
         UserError: as `plan_parts`.
     """
     rules = [design_of(part.holdout).rule(vocabulary, part.holdout) for part in parts]
-    asked: Sizes = Counter()
+    requested: Sizes = Counter()
     for number, part in enumerate(parts):
-        asked.update({(number, split): n for split, n in (part.counts or {}).items()})
-    drawn = Counter({key: ceil(n / 2) if _has_twins(key[1]) else n for key, n in asked.items()})
+        for split, n in (part.counts or {}).items():
+            requested[number, split] = n
+    n_originals = Counter(
+        {key: ceil(n / 2) if _has_twins(key[1]) else n for key, n in requested.items()}
+    )
     while True:
-        most_twins = asked - drawn
+        most_twins = requested - n_originals
         originals = plan_parts(
-            vocabulary, _with_counts(parts, drawn), seed, objects, most_twins.keys()
+            vocabulary, _with_counts(parts, n_originals), seed, objects, most_twins.keys()
         )
         plan = with_twins(originals, rules, seed, exchange, most_twins)
-        found = Counter((planned.part, str(planned.split)) for planned in plan)
+        planned = Counter((scene.part, str(scene.split)) for scene in plan)
         # A split without any scene may be lacking (`Design.may_lack`); more scenes cannot be drawn
         # for it.
-        missing = {key: n - found[key] for key, n in asked.items() if 0 < found[key] < n}
+        missing = {key: n - planned[key] for key, n in requested.items() if 0 < planned[key] < n}
         if not missing:
             return plan
         for key, n in missing.items():
             # As many originals as will fill the split if as large a share of them as now has a
             # twin.
-            drawn[key] += ceil(n * drawn[key] / found[key])
+            n_originals[key] += ceil(n * n_originals[key] / planned[key])
 
 
 def with_twins(
@@ -89,21 +92,22 @@ def with_twins(
         exchange: one of EXCHANGES.
         most: the most twins of each split of each part.
     """
-    twins: Sizes = Counter()
-    pairs_of_kind: Counter[tuple[int, str, str | None]] = Counter()
+    n_twins: Sizes = Counter()
+    n_pairs_of_kind: Counter[tuple[int, str, str | None]] = Counter()
     plan: list[Planned] = []
-    for planned in originals:
-        scene = planned._replace(scene_id=scene_id(len(plan)))
-        part, split = planned.part, str(planned.split)
+    for original in originals:
+        scene = original._replace(scene_id=scene_id(len(plan)))
+        part, split = original.part, str(original.split)
         exchanges = {}
-        if _has_twins(split) and twins[part, split] < most[part, split]:
-            exchanges = _exchanges(planned, rules[part], exchange)
+        if _has_twins(split) and n_twins[part, split] < most[part, split]:
+            exchanges = _exchanges(original, rules[part], exchange)
         if exchanges:
-            kind = min(exchanges, key=lambda kind: pairs_of_kind[part, split, kind])
-            pairs_of_kind[part, split, kind] += 1
-            twins[part, split] += 1
+            # Of two kinds of exchange, the one with fewer pairs in this split so far.
+            kind = min(exchanges, key=lambda kind: n_pairs_of_kind[part, split, kind])
+            n_pairs_of_kind[part, split, kind] += 1
+            n_twins[part, split] += 1
             options = exchanges[kind]
-            chosen = options[Stream("twin", seed, planned.scene_id).below(len(options))]
+            chosen = options[Stream("twin", seed, original.scene_id).below(len(options))]
             scene = scene._replace(exchange=chosen)
             plan.append(scene)
             scene = scene._replace(scene_id=scene_id(len(plan)), twin_of=scene.scene_id)
@@ -116,57 +120,65 @@ def _has_twins(split: str) -> bool:
     return split not in ("train", *ASYMMETRIC)
 
 
-def _with_counts(parts: Sequence[WorldPart], drawn: Sizes) -> list[WorldPart]:
+def _with_counts(parts: Sequence[WorldPart], counts: Sizes) -> list[WorldPart]:
     """The parts with other numbers of scenes."""
     return [
-        replace(part, counts={split: drawn[number, split] for split in part.counts or {}})
+        replace(part, counts={split: counts[number, split] for split in part.counts or {}})
         for number, part in enumerate(parts)
     ]
 
 
-def _placing(planned: Planned, arrangement: Arrangement, rule: Rule) -> Placing:
-    return rule.place(arrangement, facts(planned, rule.vocabulary) if rule.holdout.triples else ())
+def _placing(scene: Planned, arrangement: Arrangement, rule: Rule) -> Placing:
+    """What a rule says of a scene with another arrangement at the same places."""
+    relations = certain_relations(scene, rule.vocabulary) if rule.holdout.triples else ()
+    return rule.place(arrangement, relations)
 
 
-def _exchanges(planned: Planned, rule: Rule, exchange: str) -> dict[str | None, list[Exchange]]:
+def _exchanges(scene: Planned, rule: Rule, exchange: str) -> dict[str | None, list[Exchange]]:
     """The exchanges that give a scene a twin, by kind: the tested kind, or None for places."""
-    own = _placing(planned, planned.arrangement(rule.holdout.kind), rule)
-    categories = [category for category, _ in planned.objects]
-    stacked = {i for pair in enumerate(planned.rests_on) if pair[1] is not None for i in pair}
+    placing = _placing(scene, scene.arrangement(rule.holdout.kind), rule)
+    categories = [category for category, _ in scene.objects]
+    in_stack: set[int] = set()
+    for upper, lower in enumerate(scene.rests_on):
+        if lower is not None:
+            in_stack |= {upper, lower}
     lone = [
         i
         for i, category in enumerate(categories)
-        if categories.count(category) == 1 and i not in stacked
+        if categories.count(category) == 1 and i not in in_stack
     ]
-    kinds = {VALUES: (rule.holdout.kind,), PLACES: (None,), BOTH: (rule.holdout.kind, None)}[
-        exchange
-    ]
-    possible: dict[str | None, list[Exchange]] = {}
+    tested = rule.holdout.kind
+    kinds = {VALUES: (tested,), PLACES: (None,), BOTH: (tested, None)}[exchange]
+    exchanges: dict[str | None, list[Exchange]] = {}
     for kind in kinds:
         options = [Exchange(kind, i, j) for i, j in combinations(lone, 2)]
-        suitable = [option for option in options if _suits(planned, own, option, rule)]
+        suitable = [option for option in options if _gives_twin(scene, placing, option, rule)]
         if suitable:
-            possible[kind] = suitable
-    return possible
+            exchanges[kind] = suitable
+    return exchanges
 
 
-def _suits(planned: Planned, own: Placing, exchange: Exchange, rule: Rule) -> bool:
+def _gives_twin(scene: Planned, placing: Placing, exchange: Exchange, rule: Rule) -> bool:
     """Whether an exchange changes the arrangement, but not its split, its number of held-out
     bindings or its triples.
 
-    In `partial` just one of the two objects has to be held out, if any binding of the scene is."""
-    before = planned.arrangement(rule.holdout.kind)
-    values, categories = [value for value, _ in before], [category for _, category in before]
+    In `partial` exactly one of the two objects has to be held out, if any binding of the scene is.
+    """
+    before = scene.arrangement(rule.holdout.kind)
+    values = swapped([value for value, _ in before], exchange)
+    categories = [category for _, category in before]
     if exchange.kind is None:
+        # Objects are listed from left to right, so places exchange values and categories.
         categories = swapped(categories, exchange)
-    after = tuple(zip(swapped(values, exchange), categories, strict=True))
+    after = tuple(zip(values, categories, strict=True))
     if before == after:
         return False
-    twins = _placing(planned, after, rule)
-    held_out = sum(rule.holdout.holds_out(*before[i]) for i in (exchange.first, exchange.second))
-    return (
-        own.split == twins.split
-        and len(own.held_out) == len(twins.held_out)
-        and own.triples == twins.triples
-        and (own.split != "partial" or held_out == 1 or not own.held_out)
-    )
+    twin_placing = _placing(scene, after, rule)
+    if placing.split != twin_placing.split or placing.triples != twin_placing.triples:
+        return False
+    if len(placing.held_out) != len(twin_placing.held_out):
+        return False
+    if placing.split == "partial" and placing.held_out:
+        ends = (before[exchange.first], before[exchange.second])
+        return sum(rule.holdout.holds_out(*binding) for binding in ends) == 1
+    return True

@@ -10,7 +10,7 @@ them.
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, replace
 from math import sqrt
 from pathlib import Path
 
@@ -21,7 +21,12 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from generator.base.clusters import Clusters
-from generator.base.crossed import OF_COMPARISONS, OF_SHARES, CrossedMeans
+from generator.base.crossed import (
+    OF_COMPARISONS,
+    OF_SHARES,
+    CrossedMeans,
+    variance_of_difference,
+)
 from generator.base.errors import UserError
 from generator.base.files import write_json
 from generator.holdout.holdout import Holdout
@@ -30,19 +35,25 @@ from generator.plan.evaluated import EvaluatedScenes, dealt_scenes
 from generator.vocabulary.schema import Vocabulary
 
 LEVEL, POWER = 0.95, 0.8
+"""The level of the intervals, and the share of cases in which a difference shall be shown."""
 ACCURACIES = (0.75, 0.9, 0.97)
-_DRAWS = 40
-"""Draws of each simulation. The mean width has a standard error of 1 to 4%."""
-_ROUNDS = (30, 80)
-"""Draws of the two rounds that find the smallest difference. The first only says where about it
-is."""
+"""The accuracies that `gen plan --power` prints."""
+_WIDTH_DRAWS = 40
+"""Draws of the mean width, which then has a standard error of 1 to 4%."""
+_DIFFERENCE_DRAWS = (20, 20, 30, 80)
+"""Draws of each round that finds the smallest difference. Each round draws the less accurate model
+at the difference that the round before found. All but the last only come near it; with 80 draws the
+power at the result has a standard error of 2 points."""
+_SETTLED = 1e-3
+"""Where a fit may end. The evaluator's fits go on for digits that a mean over draws does not
+have."""
 _TOO_WIDE = 0.2
 """From this half width on, *Expect:* advises another design."""
 _MOST_SCENES = 2000
 """Larger designs are simulated with so many of their scenes, evenly chosen. Widths then
 hardly depend on the number of scenes, but on clusters, bindings and trainings."""
 _POINTS, _MASS = np.polynomial.hermite_e.hermegauss(30)
-_METHOD = 1
+_METHOD = 2
 """Part of the digest of kept results. Raise it when the simulation changes."""
 
 
@@ -55,7 +66,9 @@ class Effects:
     bindings: float
     """Of all its bindings together, where they are unseen."""
     clusters: float
+    """Of its cluster."""
     trainings: float
+    """Of the training of the model."""
     trained_bindings: float
     """Of all its bindings together within a training."""
 
@@ -83,43 +96,47 @@ class Expected:
     trainings."""
 
 
-class _Design:
-    """The scenes of a design with a number of trainings, prepared for many draws."""
+class SimulatedDesign:
+    """The scenes of a design with a number of trainings, prepared for many draws of models."""
 
     def __init__(self, scenes: EvaluatedScenes, trainings: int):
+        """Prepare the estimators of means and differences.
+
+        Args:
+            scenes: of the design.
+            trainings: of each turn or block.
+        """
         self.trainings = trainings
         chosen = _evenly(len(scenes))
-        blocks = np.array(scenes.blocks)[chosen]
         self._clusters = Clusters.of(
             np.array(scenes.clusters, dtype=object)[chosen],
             np.array(scenes.bindings, dtype=object)[chosen],
             vocabulary=scenes.vocabulary,
         )
-        # A training is of one turn, so items are scenes, once for each training of their turn.
-        self._rows = np.tile(np.arange(len(blocks)), trainings)
+        blocks = np.array(scenes.blocks)[chosen]
         block = np.unique(blocks, return_inverse=True)[1].reshape(-1)
+
+        # A training is of one turn, so items are scenes, once for each training of their turn.
+        self._scene_of_item = np.tile(np.arange(len(blocks)), trainings)
         training = np.repeat(np.arange(trainings), len(blocks))
-        self.training_of_item = (
-            (block[self._rows] * trainings + training) if scenes.trained else training * 0
-        )
+        self.training_of_item = np.zeros(len(training), dtype=int)
+        if scenes.trained:
+            self.training_of_item = block[self._scene_of_item] * trainings + training
+
+        # Blocks count equally, and so do the trainings of a block.
         size = np.bincount(block)
         scene_weights = 1 / (len(size) * size[block])
-        items = self._clusters.take(self._rows)
-        items = Clusters(
-            items.codes,
-            items.scenes,
-            self.training_of_item,
-            items.shown,
-            items.weights,
-            items.factors,
-            items.vocabulary,
-        )
+        items = replace(self._clusters.take(self._scene_of_item), trainings=self.training_of_item)
         self._means = CrossedMeans(
             items,
-            scene_weights[self._rows] / trainings,
+            scene_weights[self._scene_of_item] / trainings,
             finite_bindings=trainings > 1 or not scenes.trained,
+            settled=_SETTLED,
         )
-        self._comparison = CrossedMeans(self._clusters, scene_weights, prior=OF_COMPARISONS)
+        self._differences = CrossedMeans(
+            self._clusters, scene_weights, prior=OF_COMPARISONS, settled=_SETTLED
+        )
+        self._scene_weights = scene_weights
 
     def interval_width(self, outcomes: np.ndarray) -> float:
         """Half the width of the interval of the mean of outcomes (items,)."""
@@ -127,43 +144,74 @@ class _Design:
         return (high - low) / 2
 
     def difference(self, first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
-        """The difference of two models with one training each, and the reach of its interval."""
-        estimate = self._comparison.estimate(first - second).vocabulary
+        """The difference of two models with one training each, and the reach of its interval.
+
+        Args:
+            first: (scenes,) outcomes of a model.
+            second: (scenes,) outcomes of another.
+
+        Returns:
+            The difference in -1..1, and half the width of its interval.
+        """
+        shares = [
+            self._differences.shrunk_share(float(self._scene_weights @ outcomes))
+            for outcomes in (first, second)
+        ]
+        variance = variance_of_difference(*shares)
+        estimate = self._differences.estimate(first - second, variance=variance).vocabulary
         low, high = estimate.interval(LEVEL)
         return estimate.value, (high - low) / 2
 
     def outcomes(self, accuracy: float, effects: Effects, rng: np.random.Generator) -> np.ndarray:
-        """The outcomes (items,) of one new model, whose accuracy over this vocabulary is
-        `accuracy` in expectation."""
+        """The outcomes of one new model.
+
+        Args:
+            accuracy: its accuracy over this vocabulary, in expectation (0..1).
+            effects: the sizes of its effects, which are drawn.
+            rng: the source of random numbers.
+
+        Returns:
+            (items,) 0 or 1.
+        """
         scenes = self._clusters
         logits = np.full(len(scenes), _constant(accuracy, effects))
         for main_effects, size in zip(scenes.main_effects(), scenes.vocabulary, strict=True):
-            drawn = rng.normal(0, effects.names, size)
+            of_names = rng.normal(0, effects.names, size)
             # Over the vocabulary the effects add up to 0: the accuracy is that over the vocabulary.
-            drawn -= drawn.mean()
-            logits += (main_effects @ drawn[: main_effects.shape[1]])[scenes.shown]
+            of_names -= of_names.mean()
+            logits += (main_effects @ of_names[: main_effects.shape[1]])[scenes.shown]
         bindings = scenes.weights.shape[1]
         logits += (scenes.weights @ rng.normal(0, effects.bindings, bindings))[scenes.shown]
         logits += rng.normal(0, effects.clusters, scenes.codes.max() + 1)[scenes.codes]
-        of_items = logits[self._rows]
+
+        of_items = logits[self._scene_of_item]
         for training in np.unique(self.training_of_item):
             own = self.training_of_item == training
-            within = scenes.weights @ rng.normal(0, effects.trained_bindings, bindings)
-            of_items[own] += (
-                rng.normal(0, effects.trainings) + within[scenes.shown[self._rows[own]]]
-            )
+            of_bindings = scenes.weights @ rng.normal(0, effects.trained_bindings, bindings)
+            shown = scenes.shown[self._scene_of_item[own]]
+            of_items[own] += rng.normal(0, effects.trainings) + of_bindings[shown]
         return (rng.random(len(of_items)) < expit(of_items)).astype(float)
 
 
 def expected(
     scenes: EvaluatedScenes, accuracy: float, trainings: int, effects: Effects
 ) -> Expected:
-    """What a design tells about models of an accuracy in 0..1; from the cache if it is there."""
+    """What a design tells about models of an accuracy; from the cache if it is there.
+
+    Args:
+        scenes: of the design.
+        accuracy: of the model, or of the more accurate of two models (0..1).
+        trainings: of each turn or block.
+        effects: the sizes of the models' effects.
+
+    Returns:
+        The width to expect and, for one training, the smallest difference.
+    """
     path = _cache_path(scenes, accuracy, trainings, effects)
     if path.exists():
         return Expected(**json.loads(path.read_text(encoding="utf-8")))
-    design = _Design(scenes, trainings)
-    found = Expected(
+    design = SimulatedDesign(scenes, trainings)
+    expectation = Expected(
         accuracy,
         trainings,
         half_width(design, accuracy, effects),
@@ -171,90 +219,101 @@ def expected(
     )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_json(path, asdict(found))
+        write_json(path, asdict(expectation))
     except (OSError, UserError):
         pass  # without a cache it is computed again
-    return found
+    return expectation
 
 
-def half_width(design: _Design, accuracy: float, effects: Effects) -> float:
-    """Half the mean width of the interval of an accuracy."""
+def half_width(design: SimulatedDesign, accuracy: float, effects: Effects) -> float:
+    """Half the mean width of the interval of an accuracy (0..1)."""
     rng = np.random.default_rng(0)
-    widths = [design.interval_width(design.outcomes(accuracy, effects, rng)) for _ in range(_DRAWS)]
+    widths = []
+    for _ in range(_WIDTH_DRAWS):
+        widths.append(design.interval_width(design.outcomes(accuracy, effects, rng)))
     return float(np.nanmean(widths))
 
 
-def detectable(design: _Design, accuracy: float, effects: Effects) -> float | None:
-    """The smallest difference that is shown in 80% of cases; None if no difference up to the whole
-    accuracy is.
+def detectable(design: SimulatedDesign, accuracy: float, effects: Effects) -> float | None:
+    """The smallest difference to a less accurate model that is shown in 80% of cases.
 
-    The effects on the two models are independent, which is the worst case. A difference is shown if
-    it and its error exceed the reach of the interval. Errors are taken as normal with the standard
-    deviation over the draws. Reach and error depend on the accuracy of the other model, so the
-    second round draws it at the difference that the first round found.
+    The effects on the two models are independent, which is the worst case. A difference d is shown
+    if d + error > reach, where the error and the reach of the interval vary between draws. The
+    margin error - reach is taken as normal, so the smallest d is its mean, negated, plus 0.84
+    standard deviations. Both depend on how accurate the other model is, so the search is repeated
+    with the difference that it found.
+
+    Args:
+        design: with one training of each turn or block.
+        accuracy: of the more accurate model (0..1).
+        effects: the sizes of the effects.
+
+    Returns:
+        A difference in 0..1; None if no difference up to the whole accuracy is shown.
     """
     difference = 0.0
-    for number in _ROUNDS:
+    for draws in _DIFFERENCE_DRAWS:
+        # The same random numbers in each round, so that rounds differ by the difference alone.
         rng = np.random.default_rng(1)
-        other = max(accuracy - difference, accuracy / 10)
-        draws = [
-            design.difference(
-                design.outcomes(accuracy, effects, rng), design.outcomes(other, effects, rng)
-            )
-            for _ in range(number)
-        ]
-        values, reaches = np.array(draws).T
+        other_accuracy = max(accuracy - difference, accuracy / 10)
+        values, reaches = np.empty(draws), np.empty(draws)
+        for draw in range(draws):
+            first = design.outcomes(accuracy, effects, rng)
+            second = design.outcomes(other_accuracy, effects, rng)
+            values[draw], reaches[draw] = design.difference(first, second)
         if not np.isfinite(reaches).all():
             return None
-        difference = _shown_in_most(reaches, float(values.std(ddof=1)))
-        if difference >= accuracy:
-            return None
-    return difference
-
-
-def _shown_in_most(reaches: np.ndarray, error: float) -> float:
-    """The difference d for which the mean of P(d + error > reach) is POWER."""
-    highest = float(reaches.max()) + 10 * error
-
-    def surplus(difference: float) -> float:
-        return float(norm.cdf((difference - reaches) / max(error, 1e-9)).mean()) - POWER
-
-    return float(brentq(surplus, 0, highest + 1e-6))
+        margins = values - values.mean() - reaches
+        difference = float(reaches.mean() + norm.ppf(POWER) * margins.std(ddof=1))
+    return difference if difference < accuracy else None
 
 
 def sentence(scenes: EvaluatedScenes) -> str:
-    """The precision to expect of a design, in one line for people."""
+    """The precision to expect of a design, in one line for people.
+
+    Args:
+        scenes: of the design.
+
+    Returns:
+        The line, which ends with advice where the interval will be wide.
+    """
     effects = EFFECTS["usual"]
-    groups = (
-        f"{scenes.cluster_count:,} group{'s' * (scenes.cluster_count > 1)} of "
-        f"{scenes.binding_count:,} bindings"
-    )
+    plural = "s" if scenes.cluster_count > 1 else ""
     over = ""
     if scenes.block_count > 1:
         over = f" over {scenes.block_count} {'turns' if scenes.rotation else 'blocks'} together"
-    reach = expected(scenes, 0.75, 1, effects).half_width
-    claim = (
-        f"an {scenes.split} accuracy of 75%{over} will have an interval of about ±{_points(reach)} "
+    width = expected(scenes, 0.75, 1, effects).half_width
+    line = (
+        f"{scenes.cluster_count:,} group{plural} of {scenes.binding_count:,} bindings: an "
+        f"{scenes.split} accuracy of 75%{over} will have an interval of about ±{_points(width)} "
         f"points"
     )
     if scenes.rotation:
-        twice = expected(scenes, 0.75, 2, effects).half_width
-        claim += f", and ±{_points(twice)} with two trainings of each turn"
-    if reach >= _TOO_WIDE:
-        claim += ". That is wide: use a rotation or more blocks"
-    return f"{groups}: {claim}."
+        with_two = expected(scenes, 0.75, 2, effects).half_width
+        line += f", and ±{_points(with_two)} with two trainings of each turn"
+    if width >= _TOO_WIDE:
+        line += ". That is wide: use a rotation or more blocks"
+    return f"{line}."
 
 
 def alternatives(holdout: Holdout, vocabulary: Vocabulary, number: int) -> list[EvaluatedScenes]:
-    """Designs to choose from, for the vocabulary and kind of `holdout`, with `number` scenes each:
-    one block, five blocks and a rotation, as far as the vocabulary is large enough."""
+    """Designs to choose from: one block, five blocks and a rotation, as far as the vocabulary is
+    large enough.
+
+    Args:
+        holdout: its kind and category are those of the designs.
+        vocabulary: of the world.
+        number: of scenes of each design.
+
+    Returns:
+        The scenes of each design.
+    """
     of_kind = f"{holdout.kind}:{holdout.category}="
+    block, rotation = f"{of_kind}3x3", f"{of_kind}turns=4"
     requests = {
-        "one block of 3x3": HoldoutRequest(holdout=(f"{of_kind}3x3",)),
-        "five blocks of 3x3": HoldoutRequest(
-            holdout=(f"{of_kind}3x3",), block_seeds=(0, 1, 2, 3, 4)
-        ),
-        "rotation of 4 turns": HoldoutRequest(design="rotation", holdout=(f"{of_kind}turns=4",)),
+        "one block of 3x3": HoldoutRequest(holdout=(block,)),
+        "five blocks of 3x3": HoldoutRequest(holdout=(block,), block_seeds=(0, 1, 2, 3, 4)),
+        "rotation of 4 turns": HoldoutRequest(design="rotation", holdout=(rotation,)),
     }
     designs = []
     for name, request in requests.items():
@@ -282,7 +341,7 @@ def _constant(accuracy: float, effects: Effects) -> float:
 def _cache_path(scenes: EvaluatedScenes, accuracy: float, trainings: int, effects: Effects) -> Path:
     """The file of a result, named by the digest of all that decides it."""
     content = [
-        *(_METHOD, _DRAWS, *_ROUNDS, accuracy, trainings, astuple(effects)),
+        *(_METHOD, _WIDTH_DRAWS, *_DIFFERENCE_DRAWS, accuracy, trainings, astuple(effects)),
         *(scenes.blocks, scenes.clusters, scenes.bindings, scenes.vocabulary, scenes.trained),
         *(sorted(prior.freedom.items()) for prior in (OF_SHARES, OF_COMPARISONS)),
         *(sorted(prior.spreads.items()) for prior in (OF_SHARES, OF_COMPARISONS)),

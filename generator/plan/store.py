@@ -15,32 +15,38 @@ from generator.dataset.records import PLAN, PLAN_FILE, plan_request, plan_schema
 from generator.dataset.writer import check_free, check_plan
 from generator.scene.planned import Planned, scene_id
 
-_ROWS = 500  # in memory at a time
+# Scenes in memory at a time; a plan may have millions.
+_ROWS = 500
 
 
 @dataclass(frozen=True)
 class Assigned:
-    """The split that a scene is made for, and for class lists its objects in the order of its
-    label."""
+    """What a scene is made for."""
 
     split: str
+    """Its split."""
     named: tuple[int, ...]
+    """Of class lists: its objects, by index, in the order of its label; else ()."""
 
 
 class StoredPlan:
-    """The plan in a dataset's folder; a few scenes are in memory at a time.
-
-    `request`: all that decides the contents of the world, including its vocabulary and holdouts.
-    Raises UserError when
-    there is no plan, or when it is damaged.
-    """
+    """The plan in a dataset's folder; a few scenes are in memory at a time."""
 
     def __init__(self, root: Path):
-        self.root, self._path = root, root / "world" / PLAN_FILE
+        """
+        Args:
+            root: the dataset's folder.
+
+        Raises:
+            UserError: there is no plan, or it is damaged.
+        """
+        self.root = root
+        self._path = root / "world" / PLAN_FILE
         request = plan_request(root / "world")
         if request is None:
             raise UserError(f"{root} has no plan; make one with `gen plan --out {root}`.")
         self.request: dict[str, Any] = request
+        """All that decides the contents of the world, including its vocabulary and holdouts."""
 
     def __len__(self) -> int:
         return count_rows(self._path)
@@ -51,7 +57,8 @@ class StoredPlan:
         try:
             for batch in read_batches(self._path, PLAN.names, _ROWS, PLAN):
                 for row in batch.to_pylist():
-                    if row["scene_id"] != scene_id(number):  # it names files
+                    # The id names files, so a wrong one could write anywhere.
+                    if row["scene_id"] != scene_id(number):
                         raise ValueError(f"scene {number} is called '{row['scene_id']}'")
                     yield Planned.from_row(row)
                     number += 1
@@ -63,39 +70,46 @@ class StoredPlan:
     def counts(self) -> dict[str, int]:
         """The number of scenes for each split, largest first; scenes of the grid are for no
         split."""
-        found = Counter(read_table(self._path, columns=["split"])["split"].drop_null().to_pylist())
-        return dict(sorted(found.items(), key=lambda each: (-each[1], each[0])))
+        splits = read_table(self._path, columns=["split"])["split"].drop_null().to_pylist()
+        counts = Counter(splits)
+        return {
+            split: counts[split]
+            for split in sorted(counts, key=lambda split: (-counts[split], split))
+        }
 
     def assigned(self) -> dict[int, dict[str, Assigned]]:
         """The split and label order of each scene, by part and scene_id; empty over the grid."""
-        found: dict[int, dict[str, Assigned]] = {}
-        known: dict[
-            tuple[str, tuple[int, ...]], Assigned
-        ] = {}  # few are distinct: each is stored once
+        assigned: dict[int, dict[str, Assigned]] = {}
+        # Few are distinct, so scenes share them.
+        shared: dict[tuple[str, tuple[int, ...]], Assigned] = {}
         for batch in read_batches(self._path, ["scene_id", "part", "split", "named"], _ROWS, PLAN):
             for row in batch.to_pylist():
-                if row["split"] is not None:
-                    made_for = (row["split"], tuple(row["named"] or ()))
-                    assigned = known.setdefault(made_for, Assigned(*made_for))
-                    found.setdefault(row["part"], {})[row["scene_id"]] = assigned
-        return found
+                if row["split"] is None:
+                    continue
+                made_for = (row["split"], tuple(row["named"] or ()))
+                of_part = assigned.setdefault(row["part"], {})
+                of_part[row["scene_id"]] = shared.setdefault(made_for, Assigned(*made_for))
+        return assigned
 
 
 def is_planned(root: Path, request: Mapping[str, Any]) -> bool:
-    """Whether a folder holds the plan of a request. Raises UserError if it holds another plan or
-    other files."""
-    found = plan_request(root / "world")
-    if found is None:
+    """Whether a folder holds the plan of a request.
+
+    Raises:
+        UserError: it holds another plan or other files.
+    """
+    stored = plan_request(root / "world")
+    if stored is None:
         check_free(root)
         return False
-    check_plan(root, found, json.loads(json.dumps(request)))
+    # Compare what JSON keeps: it makes lists of tuples.
+    check_plan(root, stored, json.loads(json.dumps(request)))
     return True
 
 
 def write_plan(root: Path, request: Mapping[str, Any], planned: Iterable[Planned]) -> StoredPlan:
     """Write the plan of a request into a dataset's folder, atomically."""
     (root / "world").mkdir(parents=True, exist_ok=True)
-    write_table(
-        root / "world" / PLAN_FILE, (each.to_row() for each in planned), plan_schema(request)
-    )
+    rows = (scene.to_row() for scene in planned)
+    write_table(root / "world" / PLAN_FILE, rows, plan_schema(request))
     return StoredPlan(root)

@@ -1,7 +1,9 @@
 """Renders scenes one after another in a process on this machine, and retries failures."""
 
+import shutil
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from generator.base.errors import UserError
@@ -12,6 +14,8 @@ _TRIES = 2
 _KILLS = (
     20  # gives up a scene after the system killed so many processes, such as when memory is short
 )
+_LEAST_ROOM = 16 << 20
+"""Bytes of a disk that is not full: the drafts of some workers, of a few MB each."""
 _START = 300.0  # seconds that Blender may take to load
 
 Answer = dict[str, Any]
@@ -55,9 +59,27 @@ class Worker:
             self._drop()
             tries[killed] += 1
             if tries[False] >= _TRIES:
+                self._check_room(answer["failed"])
                 return given_up(job, answer["failed"])
             if tries[True] >= _KILLS:
                 return given_up(job, f"{answer['failed']}, {_KILLS} times; is there enough memory?")
+
+    def _check_room(self, reason: str) -> None:
+        """Raise UserError if the disk is nearly full, because it may be why a scene failed.
+
+        A worker finds out by writing, but another worker may have freed its draft in between. Then
+        the scene would count as failed for good, and the same command would not render it again.
+        """
+        folder = self._setup.get("folder")
+        if folder is None or not Path(folder).is_dir():
+            return
+        free = shutil.disk_usage(folder).free
+        if free < _LEAST_ROOM:
+            raise UserError(
+                f"The disk of {folder} has {free >> 10:,} KiB free, and a scene could not be "
+                f"written ({reason}). Finished images are kept: free some space and run the same "
+                f"command again."
+            )
 
     def close(self) -> None:
         """End the process. A scene that is being rendered in another thread ends with a

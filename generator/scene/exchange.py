@@ -9,22 +9,22 @@ from generator.scene.scene import Camera, Point, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary
 
 Objects = tuple[tuple[str, dict[str, str]], ...]
+
 VALUES, PLACES, BOTH = EXCHANGES = ("values", "places", "both")
 """What the twins of a world exchange: their values of the tested kind, their places, or each in
 half of the pairs."""
 
 
 class Exchange(NamedTuple):
-    """An exchange of a property between two objects.
-
-    `first` and `second` are their ranks from left to right. They exchange their values of the
-    attribute kind `kind`;
-    None: they swap ground positions, which reverses left and right.
-    """
+    """An exchange of a property between two objects."""
 
     kind: str | None
+    """The attribute kind whose values they exchange; None: they swap ground positions, which
+    reverses left and right."""
     first: int
+    """The rank of one object from left to right."""
     second: int
+    """The rank of the other."""
 
 
 def exchanged(scene: Scene, exchange: Exchange) -> Scene:
@@ -33,13 +33,14 @@ def exchanged(scene: Scene, exchange: Exchange) -> Scene:
     Objects stay listed from left to right. A moved object keeps its angle to the camera, so it
     shows the same side.
     """
-    one, other = scene.objects[exchange.first], scene.objects[exchange.second]
-    if exchange.kind is None:
-        new = _moved(other, one.position, scene.camera), _moved(one, other.position, scene.camera)
-    else:
-        new = _with_value_of(one, other, exchange.kind), _with_value_of(other, one, exchange.kind)
+    first, second = scene.objects[exchange.first], scene.objects[exchange.second]
     objects = list(scene.objects)
-    objects[exchange.first], objects[exchange.second] = new
+    if exchange.kind is None:
+        objects[exchange.first] = _moved(second, first.position, scene.camera)
+        objects[exchange.second] = _moved(first, second.position, scene.camera)
+    else:
+        objects[exchange.first] = _with_value_of(first, second, exchange.kind)
+        objects[exchange.second] = _with_value_of(second, first, exchange.kind)
     return replace(scene, objects=tuple(objects))
 
 
@@ -51,20 +52,21 @@ def with_room(objects: Objects, exchange: Exchange | None, vocabulary: Vocabular
     """
     if exchange is None:
         return objects
-    kind = next(
+    size_kind = next(
         kind
         for kind, values in vocabulary.attributes.items()
-        if any(each.scale for each in values.values())
+        if any(value.scale for value in values.values())
     )
-    two = [objects[exchange.first], objects[exchange.second]]
-    sized = [
-        (category, {**values, kind: other[kind]}) for category, values in two for _, other in two
-    ]
-    largest = max(sized, key=lambda each: vocabulary.reach(*each))
-    return tuple(
-        largest if i in (exchange.first, exchange.second) else each
-        for i, each in enumerate(objects)
-    )
+    ends = (exchange.first, exchange.second)
+    combinations = []
+    for i in ends:
+        category, attributes = objects[i]
+        for j in ends:
+            _, other_attributes = objects[j]
+            size = other_attributes[size_kind]
+            combinations.append((category, {**attributes, size_kind: size}))
+    largest = max(combinations, key=lambda obj: vocabulary.reach(*obj))
+    return tuple(largest if i in ends else obj for i, obj in enumerate(objects))
 
 
 def swapped(values: Sequence[str], exchange: Exchange) -> list[str]:

@@ -11,34 +11,36 @@ Attributes = dict[str, str]
 
 
 class Planned(NamedTuple):
-    """The planned contents of a scene, without positions.
-
-    `objects`: (category, attribute values by kind), left object first. `depth_order`: the rank of
-    each object from
-    front to behind, 0 nearest to the camera. `rests_on`, `clumps`: as in a Layout
-    (scene/layouts.py). `yaw`: as in a
-    Scene.
-
-    A twin (minimal_pairs.py) has the contents and the `exchange` of its scene; its `twin_of` is the
-    scene's id. `part`,
-    `split`: the part of the world, and its split, that the scene is made for; `split` is None over
-    the grid. `named`:
-    the objects, by index, in the order of the scene's label (class lists).
-    """
+    """The planned contents of a scene, without positions."""
 
     scene_id: str
+    """Its number in the plan, with six digits; it names the scene's files."""
     cluster_id: str
+    """The cluster of its arrangement (holdout/membership.py)."""
     objects: tuple[tuple[str, Attributes], ...]
+    """(Category, attribute values by kind) of each object, left object first."""
     depth_order: tuple[int, ...]
+    """The rank of each object from front to behind, 0 nearest to the camera."""
     environment: str
+    """The name of its place in the vocabulary."""
     rests_on: tuple[int | None, ...] = ()
+    """As in a Layout (scene/layouts.py)."""
     clumps: tuple[int, ...] = ()
+    """As in a Layout."""
     exchange: Exchange | None = None
+    """What distinguishes the two scenes of a minimal pair, which both have the same plan; None if
+    the scene has no twin."""
     twin_of: str | None = None
+    """For a twin, the id of its scene."""
     part: int = 0
+    """The part of the world that the scene is made for."""
     split: str | None = None
+    """The split of that part that the scene is made for; None over the grid, and where several
+    holdouts share all scenes."""
     named: tuple[int, ...] = ()
+    """Of class lists: the objects, by index, in the order of the scene's label."""
     yaw: float = 0.0
+    """As in a Scene."""
 
     def arrangement(self, kind: str) -> tuple[tuple[str, str], ...]:
         """(value of an attribute kind, category) of each object, left object first."""
@@ -46,18 +48,16 @@ class Planned(NamedTuple):
 
     def to_row(self) -> dict[str, Any]:
         """A row of `generator.dataset.records.PLAN`, JSON-ready."""
-        unknown = (None,) * len(self.objects)
-        layouts = zip(
+        none_of_each = (None,) * len(self.objects)
+        objects = []
+        for (category, attributes), depth, lower, clump in zip(
             self.objects,
             self.depth_order,
-            self.rests_on or unknown,
-            self.clumps or unknown,
+            self.rests_on or none_of_each,
+            self.clumps or none_of_each,
             strict=True,
-        )
-        return {
-            **{name: getattr(self, name) for name in _PLAIN},
-            "named": list(self.named),
-            "objects": [
+        ):
+            objects.append(
                 {
                     "category": category,
                     "attributes": attributes,
@@ -65,8 +65,11 @@ class Planned(NamedTuple):
                     "rests_on": lower,
                     "clump": clump,
                 }
-                for (category, attributes), depth, lower, clump in layouts
-            ],
+            )
+        return {
+            **{name: getattr(self, name) for name in _SAME_IN_ROW},
+            "named": list(self.named),
+            "objects": objects,
             "exchange": self.exchange._asdict() if self.exchange else None,
         }
 
@@ -74,30 +77,34 @@ class Planned(NamedTuple):
     def from_row(cls, row: Mapping[str, Any]) -> "Planned":
         """The inverse of `to_row`. Raises KeyError, TypeError or ValueError for anything else."""
         objects, exchange = row["objects"], row["exchange"]
-        depths, rests_on, clumps = (
-            tuple(each[name] for each in objects) for name in ("depth", "rests_on", "clump")
-        )
+        rests_on = tuple(obj["rests_on"] for obj in objects)
+        clumps = tuple(obj["clump"] for obj in objects)
         return cls(
-            **{name: row[name] for name in _PLAIN},
+            **{name: row[name] for name in _SAME_IN_ROW},
             named=tuple(row["named"]),
-            objects=tuple((each["category"], dict(each["attributes"])) for each in objects),
-            depth_order=depths,
+            objects=tuple((obj["category"], dict(obj["attributes"])) for obj in objects),
+            depth_order=tuple(obj["depth"] for obj in objects),
             rests_on=() if all(lower is None for lower in rests_on) else rests_on,
             clumps=() if None in clumps else clumps,
             exchange=Exchange(**exchange) if exchange else None,
         )
 
 
-_PLAIN = ("scene_id", "cluster_id", "twin_of", "part", "split", "environment", "yaw")
+_SAME_IN_ROW = ("scene_id", "cluster_id", "twin_of", "part", "split", "environment", "yaw")
+"""The fields of `Planned` that a row has under the same name with the same value."""
 
 
 class Recorded(NamedTuple):
-    """A scene as a world recorded it (JSON of a Scene); it is rendered without changes."""
+    """A scene as a world recorded it; it is rendered without changes."""
 
     scene_id: str
+    """As in `Planned`."""
     scene: str
+    """The JSON of a Scene."""
     cluster_id: str = ""
+    """As in `Planned`; "" for a scene of no world."""
     twin_of: str | None = None
+    """As in `Planned`."""
 
     def to_row(self) -> dict[str, Any]:
         """The fields by name, JSON-ready."""
@@ -113,14 +120,14 @@ def read_job(row: Mapping[str, Any]) -> Job:
     return Recorded(**row) if "scene" in row else Planned.from_row(row)
 
 
-Each = TypeVar("Each", bound=Job, covariant=True)
+SceneJob = TypeVar("SceneJob", bound=Job, covariant=True)
 
 
-class Scenes(Protocol[Each]):
+class Scenes(Protocol[SceneJob]):
     """Scenes to render, with a length; they can be iterated repeatedly."""
 
     def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[Each]: ...
+    def __iter__(self) -> Iterator[SceneJob]: ...
 
 
 def scene_id(number: int) -> str:

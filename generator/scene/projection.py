@@ -10,13 +10,17 @@ from typing import Any
 from generator.scene.scene import Camera, Point
 
 Axes = tuple[Point, Point, Point]
+"""Right, up and backward unit vectors."""
 
 
 def axes(position: Point, target: Point) -> Axes:
-    """Right, up and backward unit vectors, in world coordinates, of a camera or lamp at `position`
-    that faces `target`.
+    """The axes, in world coordinates, of a camera or lamp at `position` that faces `target`.
 
     They are the rows of camera_from_world's rotation and the columns of world_from_camera's.
+
+    >>> right, up, back = axes((0.0, -2.0, 0.0), (0.0, 0.0, 0.0))
+    >>> right, back
+    ((1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
     """
     back = _unit((position[0] - target[0], position[1] - target[1], position[2] - target[2]))
     right = _unit((-back[1], back[0], 0.0))
@@ -31,13 +35,24 @@ def axes(position: Point, target: Point) -> Axes:
 def project(
     camera: Camera, x: Any, y: Any, z: Any, width: int, height: int
 ) -> tuple[Any, Any, Any]:
-    """Pixel coordinates and depth of world points, floats or arrays of one shape (metres).
+    """Pixel coordinates and depth of world points. As in Blender, the sensor width spans the longer
+    side of the image.
 
-    Returns (column, row, depth): column and row in pixels from the top left corner, the first
-    pixel's centre being
-    (0.5, 0.5); depth in metres along the viewing axis, positive before the camera. As in Blender,
-    the sensor width
-    spans the longer side of the image.
+    Args:
+        camera: the camera.
+        x: world coordinates in metres, a float or an array; `y` and `z` have the same shape.
+        y: as x.
+        z: as x.
+        width: of the image, pixels.
+        height: of the image, pixels.
+
+    Returns:
+        (column, row, depth): column and row in pixels from the top left corner, the first pixel's
+        centre being (0.5, 0.5); depth in metres along the viewing axis, positive before the camera.
+
+    >>> camera = Camera((0.0, -2.0, 0.0), (0.0, 0.0, 0.0), lens=35.0, sensor=32.0)
+    >>> project(camera, 0.0, 1.0, 0.0, 320, 240)
+    (160.0, 120.0, 3.0)
     """
     dx, dy, dz = x - camera.position[0], y - camera.position[1], z - camera.position[2]
     right, up, back = axes(camera.position, camera.target)
@@ -51,8 +66,9 @@ def project(
 def ray(camera: Camera, column: Any, row: Any, width: int, height: int) -> tuple[Any, Any, Any]:
     """The ray through a point of the image (pixels), or the rays through arrays of points.
 
-    Returns its direction (x, y, z) in world coordinates, scaled to one metre of depth along the
-    viewing axis.
+    Returns:
+        Its direction (x, y, z) in world coordinates, scaled to one metre of depth along the viewing
+        axis.
     """
     right, up, back = axes(camera.position, camera.target)
     focal = camera.lens / camera.sensor * max(width, height)
@@ -67,8 +83,11 @@ def ray(camera: Camera, column: Any, row: Any, width: int, height: int) -> tuple
 def unproject(
     camera: Camera, column: Any, row: Any, depth: Any, width: int, height: int
 ) -> tuple[Any, Any, Any]:
-    """The inverse of `project`: world points (metres), floats or arrays, from pixel coordinates and
-    depth in metres."""
+    """The inverse of `project`: world points, floats or arrays.
+
+    Returns:
+        (x, y, z) in metres, from columns and rows in pixels and depths in metres.
+    """
     x, y, z = ray(camera, column, row, width, height)
     return (
         camera.position[0] + depth * x,

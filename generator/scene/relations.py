@@ -21,15 +21,19 @@ Truth = bool | None
 def poses_of(scene: Scene, vocabulary: Vocabulary) -> list[Pose]:
     """The poses of a scene's objects, from which the rules of space compute margins."""
     ground = ground_directions(scene.camera)
-    return [
-        Pose(
-            along(ground["right"], obj.position),
-            along(ground["behind"], obj.position),
-            obj.position[2],
-            *(vocabulary.top(obj.category, obj.attributes) or (0.0, 0.0)),
+    poses = []
+    for obj in scene.objects:
+        top_height, top_radius = vocabulary.top(obj.category, obj.attributes) or (0.0, 0.0)
+        poses.append(
+            Pose(
+                right=along(ground["right"], obj.position),
+                behind=along(ground["behind"], obj.position),
+                foot=obj.position[2],
+                top_height=top_height,
+                top_radius=top_radius,
+            )
         )
-        for obj in scene.objects
-    ]
+    return poses
 
 
 def decided(margin: float, relation: Relation) -> Truth:
@@ -41,7 +45,8 @@ def decided(margin: float, relation: Relation) -> Truth:
 def ground_directions(camera: Camera) -> dict[str, tuple[float, float]]:
     """Unit vectors (x, y) on the ground for left, right, front and behind as the camera sees
     them."""
-    x, y = (t - p for t, p in zip(camera.target[:2], camera.position[:2], strict=True))
+    x = camera.target[0] - camera.position[0]
+    y = camera.target[1] - camera.position[1]
     length = math.sqrt(x * x + y * y)
     x, y = x / length, y / length
     return {"behind": (x, y), "front": (-x, -y), "right": (y, -x), "left": (-y, x)}
@@ -73,30 +78,38 @@ def scene_graph(scene: Scene, vocabulary: Vocabulary) -> nx.MultiDiGraph:
 
 
 def scene_row(
-    job: Job, scene: Scene, seen: Iterable[tuple[Sequence[int], float]], vocabulary: Vocabulary
+    job: Job,
+    scene: Scene,
+    boxes: Iterable[tuple[Sequence[int], float]],
+    vocabulary: Vocabulary,
 ) -> dict[str, Any]:
     """A row of `generator.dataset.records.SCENES`; `WorldWriter` adds status and size.
 
-    `seen`: for each object its amodal box (left, top, right, bottom in pixels) and its visible
-    fraction.
+    Args:
+        job: the scene that was to be rendered.
+        scene: the scene as it was placed.
+        boxes: for each object its amodal box (left, top, right, bottom in pixels), and the fraction
+            of it that is visible.
+        vocabulary: of the world.
     """
+    objects = []
+    for obj, (box, visible_fraction) in zip(scene.objects, boxes, strict=True):
+        objects.append(
+            {
+                "category": obj.category,
+                "attributes": obj.attributes,
+                "amodal_box": list(box),
+                "visible_fraction": visible_fraction,
+            }
+        )
+    edges = scene_graph(scene, vocabulary).edges(keys=True, data="holds")
     return {
         "scene_id": job.scene_id,
         "cluster_id": job.cluster_id,
         "twin_of": job.twin_of,
-        "objects": [
-            {
-                "category": thing.category,
-                "attributes": thing.attributes,
-                "amodal_box": list(box),
-                "visible_fraction": share,
-            }
-            for thing, (box, share) in zip(scene.objects, seen, strict=True)
-        ],
+        "objects": objects,
         "relations": [
-            {"subject": i, "relation": name, "object": j}
-            for i, j, name, holds in scene_graph(scene, vocabulary).edges(keys=True, data="holds")
-            if holds
+            {"subject": i, "relation": name, "object": j} for i, j, name, holds in edges if holds
         ],
         "scene": scene.to_json(),
     }

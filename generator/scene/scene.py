@@ -12,74 +12,79 @@ Point = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class SceneObject:
-    """An object: its category, attribute values by kind, and pose.
-
-    `position` is the point under its centre on which it stands, in metres, z up: on the ground (z =
-    0), or on the top
-    of the object that carries it. `heading` turns it about the vertical, in radians,
-    counter-clockwise seen from
-    above, 0 facing +x.
-    """
+    """An object and its pose."""
 
     category: str
+    """A name of the vocabulary's objects."""
     attributes: dict[str, str]
+    """Values by attribute kind."""
     position: Point
+    """The point under its centre on which it stands, in metres, z up: on the ground (z = 0), or on
+    the top of the object that carries it."""
     heading: float
+    """Its turn about the vertical in radians, counter-clockwise seen from above; 0 faces +x."""
 
 
 @dataclass(frozen=True)
 class Camera:
-    """A pinhole camera: position and target in metres, lens and sensor width in millimetres; up is
-    +z."""
+    """A pinhole camera; up is +z."""
 
     position: Point
+    """Metres."""
     target: Point
+    """The point in the middle of the image, metres."""
     lens: float
+    """The focal length, millimetres."""
     sensor: float
+    """The width of the sensor, millimetres; it spans the longer side of the image."""
 
 
 @dataclass(frozen=True)
 class Lamp:
-    """A lamp that shines at the origin.
-
-    `type` is "area" or "sun"; `energy` is in watts (area) or watts per square metre (sun); `size`
-    and `position` are in
-    metres; `color` is linear red, green and blue.
-    """
+    """A lamp that shines at the origin."""
 
     type: str
+    """area or sun."""
     energy: float
+    """Watts (area), or watts per square metre (sun)."""
     size: float | None
+    """The side of an area lamp, metres; None for a sun."""
     color: Point
+    """Linear red, green and blue."""
     position: Point
+    """Metres."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """Everything needed to render an image again, except its size and quality.
-
-    `yaw`: the viewing direction of the camera, degrees; in a photographed place, to the right of
-    the panorama's left
-    edge.
-    """
+    """Everything needed to render an image again, except its size and quality."""
 
     objects: tuple[SceneObject, ...]
+    """The objects, from left to right as the camera sees them."""
     camera: Camera
     lamps: dict[str, Lamp]
+    """The lamps by name."""
     environment: str
+    """The name of its place in the vocabulary."""
     yaw: float = 0.0
+    """The viewing direction of the camera, degrees; in a photographed place, to the right of the
+    panorama's left edge."""
 
     def to_json(self) -> str:
         """Compact JSON with sorted keys; numbers read back exactly."""
         data = asdict(self)
+        # Scenes without a direction are written as they were before there were directions.
         if not self.yaw:
             del data["yaw"]
         return json.dumps(data, sort_keys=True, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, text: str) -> "Scene":
-        """The inverse of `to_json`. Raises UserError for other JSON, as a damaged table of scenes
-        may hold."""
+        """The inverse of `to_json`.
+
+        Raises:
+            UserError: this is other JSON, as a damaged table of scenes may hold.
+        """
         try:
             return cls._from_data(json.loads(text))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
@@ -92,27 +97,30 @@ class Scene:
     def _from_data(cls, data: dict[str, Any]) -> "Scene":
         objects = tuple(
             SceneObject(
-                _text(o["category"]), _texts(o["attributes"]), _point(o["position"]), o["heading"]
+                category=_text(obj["category"]),
+                attributes=_texts(obj["attributes"]),
+                position=_point(obj["position"]),
+                heading=obj["heading"],
             )
-            for o in data["objects"]
+            for obj in data["objects"]
         )
-        camera = data["camera"]
+        camera = Camera(
+            position=_point(data["camera"]["position"]),
+            target=_point(data["camera"]["target"]),
+            lens=data["camera"]["lens"],
+            sensor=data["camera"]["sensor"],
+        )
         lamps = {
-            name: Lamp(v["type"], v["energy"], v["size"], _point(v["color"]), _point(v["position"]))
-            for name, v in data["lamps"].items()
+            name: Lamp(
+                type=lamp["type"],
+                energy=lamp["energy"],
+                size=lamp["size"],
+                color=_point(lamp["color"]),
+                position=_point(lamp["position"]),
+            )
+            for name, lamp in data["lamps"].items()
         }
-        return cls(
-            objects,
-            Camera(
-                _point(camera["position"]),
-                _point(camera["target"]),
-                camera["lens"],
-                camera["sensor"],
-            ),
-            lamps,
-            data["environment"],
-            data.get("yaw", 0.0),
-        )
+        return cls(objects, camera, lamps, data["environment"], data.get("yaw", 0.0))
 
 
 def _text(value: Any) -> str:

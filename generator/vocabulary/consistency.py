@@ -1,5 +1,5 @@
 """Checks that the tables of a family fit together; each raises ValueError with a sentence that says
-how to mend it."""
+how to fix it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,17 +9,17 @@ from generator.vocabulary.english import plural_of
 from generator.vocabulary.look_alikes import look_alikes
 from generator.vocabulary.materials import check_inputs
 from generator.vocabulary.relations import check_relations
-from generator.vocabulary.tables import GRAMMAR, TEMPLATE_NAMES, Tables, check_phrasing
+from generator.vocabulary.tables import GRAMMAR, TEMPLATE_NAMES, FamilyTables, check_phrasing
 from generator.vocabulary.templates import FamilyWords, template_mistakes
 
 
-def check_names(family: Tables) -> None:
+def check_names(family: FamilyTables) -> None:
     """The tested kind, category and adjectives agree with the attribute kinds; objects and
     environments exist."""
     kinds = family.attributes.keys()
     if family.tested not in kinds:
         raise ValueError(
-            f"tested = '{family.tested}' is no attribute kind; "
+            f"tested = '{family.tested}' is not an attribute kind; "
             f"{did_you_mean(family.tested, [*kinds])}"
         )
     if family.category in kinds:
@@ -42,7 +42,7 @@ def check_names(family: Tables) -> None:
         raise ValueError("expected at least one environment; add one to [environments].")
 
 
-def _check_words(family: Tables) -> None:
+def _check_words(family: FamilyTables) -> None:
     """No word or synonym has two meanings; words of values and objects contain no grammar words of
     captions."""
     declared_at: dict[str, str] = {}
@@ -66,28 +66,26 @@ def _check_words(family: Tables) -> None:
     refuse(mistakes)
 
 
-def _words(family: Tables) -> Iterator[tuple[str, str, Sequence[str]]]:
+def _words(family: FamilyTables) -> Iterator[tuple[str, str, Sequence[str]]]:
     """Yield every word and phrase of captions, where it is declared, and its synonyms."""
     for kind, values in family.attributes.items():
+        phrasing = family.phrases.get(kind)
         for name, value in values.items():
-            yield name, f"{kind}.{name}", value.synonyms
-            if phrasing := family.phrases.get(kind):
-                yield from (
-                    (phrasing.of(word), f"{kind}.{name}", ()) for word in (name, *value.synonyms)
-                )
-    yield from (
-        (name, f"{family.category}.{name}", spec.synonyms) for name, spec in family.objects.items()
-    )
-    yield from (
-        (each.phrase, f"relations.{name}", each.synonyms) for name, each in family.relations.items()
-    )
+            place = f"{kind}.{name}"
+            yield name, place, value.synonyms
+            if phrasing:
+                for word in (name, *value.synonyms):
+                    yield phrasing.insert(word), place, ()
+    for name, spec in family.objects.items():
+        yield name, f"{family.category}.{name}", spec.synonyms
+    for name, relation in family.relations.items():
+        yield relation.phrase, f"relations.{name}", relation.synonyms
     yield family.generic, "generic", ()
-    yield from (
-        (each.phrase, f"environments.{name}", ()) for name, each in family.environments.items()
-    )
+    for name, environment in family.environments.items():
+        yield environment.phrase, f"environments.{name}", ()
 
 
-def _check_templates(family: Tables) -> None:
+def _check_templates(family: FamilyTables) -> None:
     """Every declared template has one reading; `drawn_templates` names declared templates."""
     refuse(template_mistakes(family.templates, TEMPLATE_NAMES, family_words(family)))
     for name in family.drawn_templates:
@@ -98,7 +96,7 @@ def _check_templates(family: Tables) -> None:
             )
 
 
-def family_words(family: Tables) -> FamilyWords:
+def family_words(family: FamilyTables) -> FamilyWords:
     """The words of a family, as templates need them."""
     terms: dict[str, str] = {}
     environments = []
@@ -108,15 +106,14 @@ def family_words(family: Tables) -> FamilyWords:
         else:
             terms |= dict.fromkeys((name, *synonyms), place)
     for name, spec in family.objects.items():
-        place = f"{family.category}.{name}"
-        terms |= dict.fromkeys(
-            (spec.plural or plural_of(name), *map(plural_of, spec.synonyms)), place
-        )
+        plurals = [spec.plural or plural_of(name)]
+        plurals += [plural_of(synonym) for synonym in spec.synonyms]
+        terms |= dict.fromkeys(plurals, f"{family.category}.{name}")
     terms[plural_of(family.generic)] = "generic"
-    return FamilyWords.of(terms, environments)
+    return FamilyWords.from_terms(terms, environments)
 
 
-def _check_phrasings(family: Tables) -> None:
+def _check_phrasings(family: FamilyTables) -> None:
     """Every phrasing belongs to an attribute kind and does not begin with a grammar word of
     captions."""
     for kind, phrasing in family.kinds.items():
@@ -127,13 +124,13 @@ def _check_phrasings(family: Tables) -> None:
         check_phrasing(kind, phrasing)
 
 
-def _check_paints(family: Tables) -> None:
+def _check_paints(family: FamilyTables) -> None:
     """`paints` is empty or names two or more attribute kinds, each once."""
     paints = family.paints
     unknown = [kind for kind in paints if kind not in family.attributes]
     if unknown:
         raise ValueError(
-            f"paints names '{unknown[0]}', which is no attribute kind; "
+            f"paints names '{unknown[0]}', which is not an attribute kind; "
             f"{did_you_mean(unknown[0], [*family.attributes])}"
         )
     if paints and len(set(paints)) != max(2, len(paints)):
@@ -144,7 +141,7 @@ def _check_paints(family: Tables) -> None:
     check_inputs(family.attributes, paints)
 
 
-def _check_lamps(family: Tables) -> None:
+def _check_lamps(family: FamilyTables) -> None:
     """The lamps of an environment replace lamps of the family, of the same type."""
     lamps = family.lamps
     for place, environment in family.environments.items():
@@ -161,11 +158,12 @@ def _check_lamps(family: Tables) -> None:
                 )
 
 
-def _check_relations(family: Tables) -> None:
+def _check_relations(family: FamilyTables) -> None:
     """Opposites have the same margin and distance. With free depth orders, no relation is planned
     by clumps or stacks. Two of the largest objects can stand side by side within the distance of a
     clump."""
     check_relations(family.relations)
+    # Distance of the axes of two of the largest objects with the least gap between them, metres.
     side_by_side = 2 * max(family.radii, default=0) + family.placement.gap
     for name, relation in family.relations.items():
         planned_by = relation.axis.planned_by
@@ -182,7 +180,7 @@ def _check_relations(family: Tables) -> None:
             )
 
 
-def _check_stacks(family: Tables) -> None:
+def _check_stacks(family: FamilyTables) -> None:
     """Where relations are planned by stacks, some objects carry others, on tops wider than the
     relation's margin."""
     stacking = [
@@ -190,20 +188,21 @@ def _check_stacks(family: Tables) -> None:
     ]
     if not stacking or not family.scales:
         return
-    rule, margin, least = stacking[0].axis.rules[0], stacking[0].margin, min(family.scales)
-    tops = {
-        name: spec.top.radius * spec.size * least
+    rule, margin = stacking[0].axis.rules[0], stacking[0].margin
+    smallest_scale = min(family.scales)
+    top_radii = {
+        name: spec.top.radius * spec.size * smallest_scale
         for name, spec in family.objects.items()
         if spec.top
     }
-    for name, radius in tops.items():
+    for name, radius in top_radii.items():
         if radius <= margin:
             raise ValueError(
                 f"at its smallest, the top of '{name}' has a radius of {radius:.3g} m, which is "
-                f"not above the margin "
-                f"of '{rule}' ({margin} m); reduce the margin, or declare no top."
+                f"not above the margin of '{rule}' ({margin} m); reduce the margin, or declare no "
+                f"top."
             )
-    if not tops:
+    if not top_radii:
         raise ValueError(
             f"the rule '{rule}' needs an object to rest on; declare a top for an object, or leave "
             f"out the relation."
@@ -215,11 +214,12 @@ def _check_stacks(family: Tables) -> None:
         )
 
 
-def _check_looks(family: Tables) -> None:
+def _check_looks(family: FamilyTables) -> None:
     """No words, values or objects can be confused."""
     refuse(look_alikes(family.model_dump(exclude_none=True)))
 
 
+# The order of the mistakes that `gen vocab check` prints.
 CHECKS = (
     _check_lamps,
     _check_looks,

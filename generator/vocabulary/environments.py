@@ -10,6 +10,7 @@ from generator.base.declarations import Amount, Declared, Finite, Hex, Positive,
 from generator.vocabulary.materials import linear_of
 
 Vector = tuple[Finite, Finite, Finite]
+"""World coordinates in metres, z up; or linear red, green and blue."""
 Colors = Annotated[tuple[Hex, ...], Field(min_length=1)]
 PropType = Literal[
     "rock", "bush", "tree", "fir", "palm", "cactus", "tuft", "flower", "crate", "barrel", "house"
@@ -17,45 +18,52 @@ PropType = Literal[
 
 
 class LampSpec(Declared):
-    """A lamp that shines at the origin: energy in watts (area) or watts per square metre (sun),
-    lengths in metres."""
+    """A lamp that shines at the origin."""
 
     type: Literal["area", "sun"]
     energy: Positive
+    """Watts for an area, watts per square metre for a sun."""
     size: Positive | None = None
+    """The side of an area lamp, metres; None for the renderer's own."""
     color: Vector
+    """Linear red, green and blue."""
     position: Vector
+    """Metres; of a sun only the direction counts."""
     jitter: Amount = 0
+    """In each scene, each coordinate of the position moves by a uniform random -jitter..jitter,
+    metres."""
 
 
 class SkySpec(Declared):
-    """The sky as the camera sees it: a gradient, with clouds or stars. It gives no light.
-
-    `haze` is the distance in metres at which the ground has taken on most of the colour of the
-    horizon.
-    """
+    """The sky as the camera sees it: a gradient, with clouds or stars. It gives no light."""
 
     horizon: Hex
+    """Colour at the horizon."""
     zenith: Hex
+    """Colour from about twenty degrees above the horizon upward."""
     clouds: Share = 0
+    """How much of the sky is covered, 0..1."""
     stars: bool = False
     haze: Positive | None = None
+    """The distance in metres at which the ground has taken on most of the colour of the horizon;
+    None for clear air."""
 
 
 class ReliefSpec(Declared):
-    """Hills of a height and breadth (metres) that rise between two distances from the origin
-    (metres).
-
-    `ridges` 0 makes dunes and hills, 1 peaks with sharp crests. The colours go from the foot to the
-    top.
-    """
+    """Hills that rise between two distances from the origin."""
 
     height: Positive
+    """Of the highest hill, metres."""
     breadth: Positive
+    """Approximate breadth of one hill, metres."""
     begins: Positive
+    """The distance behind the origin at which they begin to rise, metres."""
     full: Positive
+    """The distance behind the origin from which they have their height, metres."""
     ridges: Share = 0
+    """0 makes dunes and hills, 1 peaks with sharp crests."""
     colors: tuple[Hex, ...] = ()
+    """From the foot to the top; empty for the colours of the ground."""
 
     @model_validator(mode="after")
     def _rising(self) -> "ReliefSpec":
@@ -66,43 +74,50 @@ class ReliefSpec(Declared):
 
 class GroundSpec(Declared):
     """The ground: spots of two colours, or paving stones or square plates of the first with joints
-    of the second.
-
-    `grain` is the size of the spots or stones, metres; `bumps` is how uneven the ground looks.
-    """
+    of the second."""
 
     colors: tuple[Hex, Hex]
+    """Of two types of spots, or of stones and joints."""
     pattern: Literal["spots", "paving", "plates"] = "spots"
     grain: Positive = 1.0
+    """The size of the spots or stones, metres."""
     bumps: Share = 0.3
+    """How uneven the ground looks, 0..1."""
 
 
 class WaterSpec(Declared):
-    """Water that begins at a distance (metres) behind the origin; the ground dips below it."""
+    """Water behind the objects; the ground dips below it."""
 
     color: Hex
     begins: Positive
+    """The distance of the shore, metres."""
 
 
 class RoomSpec(Declared):
-    """A room around the ground: walls of panels, with a window to the sky in the back wall. Lengths
-    in metres."""
+    """A room around the ground: walls of panels, with a window to the sky in the back wall."""
 
     distance: Positive
+    """From the origin to the back wall, metres."""
     breadth: Positive
+    """Distance between the side walls, metres."""
     height: Positive
+    """Of the walls, metres."""
     colors: tuple[Hex, Hex]
+    """Of the frames, and of the panels."""
 
 
 class PropSpec(Declared):
-    """Props scattered behind the objects: how many, and between which distances and sizes,
-    metres."""
+    """Props scattered behind the objects."""
 
     type: PropType
     count: Annotated[int, Field(ge=1, le=1000)]
+    """How many; props that do not fit on land without touching others are left out."""
     between: tuple[Positive, Positive]
+    """Least and greatest distance from the origin, metres."""
     size: tuple[Positive, Positive]
+    """Least and greatest height, metres."""
     colors: Colors
+    """Of the main part, then of another part: bark, tips, frame, band, windows, leaf."""
 
     @model_validator(mode="after")
     def _rising(self) -> "PropSpec":
@@ -117,21 +132,20 @@ Degrees = Annotated[float, Field(ge=-360, le=720)]
 
 class PhotoSpec(Declared):
     """A photographed place: a panorama that lights the scene, is its backdrop, and is projected
-    onto the ground.
-
-    `panorama`: its asset set and name, as SET/NAME. `sectors`: the directions in which the camera
-    may look, degrees to
-    the right of the panorama's left edge. `height`: of the panorama's camera above the ground,
-    metres; by default the
-    height of the scene's camera. `exposure`: in stops. `even`: the share of the panorama's light
-    that is spread evenly over all directions.
-    """
+    onto the ground."""
 
     panorama: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}/[a-z0-9][a-z0-9_-]{0,63}$")]
+    """Its asset set and name, as SET/NAME."""
     sectors: Annotated[tuple[tuple[Degrees, Degrees], ...], Field(min_length=1)] = ((0, 360),)
+    """The directions in which the camera may look, from and to, degrees to the right of the
+    panorama's left edge."""
     height: Positive | None = None
+    """Of the panorama's camera above the ground, metres; None for the height of the scene's
+    camera."""
     exposure: Annotated[float, Field(ge=-8, le=8)] = 0
+    """Brighter or darker, in stops."""
     even: Share = 0
+    """The share of the panorama's light that is spread evenly over all directions."""
 
     @model_validator(mode="after")
     def _rising(self) -> "PhotoSpec":
@@ -150,28 +164,32 @@ and colour."""
 
 class Environment(Declared):
     """Where a scene is: its phrase in captions, such as "in a desert under a cloudy sky", and its
-    look.
-
-    `light` is the strength of even white light from all around, by default the family's `sky`.
-    `lamps` replace the
-    family's lamps of the same names. An environment without a `ground` has the family's floor.
-    `views`: the number of
-    viewing directions of a landscape; with `hours` its suns are low and warm in two of three
-    directions.
-    """
+    look."""
 
     phrase: Words
+    """The words of captions that name it."""
     light: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    """The strength of even white light from all around; None for the family's `sky`."""
     lamps: dict[str, LampSpec] = Field(default_factory=dict)
+    """They replace the family's lamps of the same names."""
     sky: SkySpec | None = None
+    """What the camera sees above the ground; None for the even light."""
     ground: GroundSpec | None = None
+    """The ground of a landscape; None for the family's floor."""
     reliefs: dict[str, ReliefSpec] = Field(default_factory=dict)
+    """Hills by name; several add up."""
     water: WaterSpec | None = None
+    """A lake or sea."""
     room: RoomSpec | None = None
+    """Walls around the ground."""
     props: dict[str, PropSpec] = Field(default_factory=dict)
+    """Props by name."""
     photo: PhotoSpec | None = None
+    """A panorama in place of light, sky and ground."""
     views: Annotated[int, Field(ge=1, le=36)] = 1
+    """The number of viewing directions of a landscape."""
     hours: bool = False
+    """Whether its suns are low and warm in two of three directions."""
 
     @property
     def sectors(self) -> tuple[tuple[float, float], ...]:
@@ -182,17 +200,13 @@ class Environment(Declared):
 
     def at_hour(self, lamp: LampSpec, yaw: float) -> LampSpec:
         """A lamp at the time of day of the direction `yaw`, degrees: noon, morning or evening."""
-        turn, height, tint = (
-            _HOURS[round(yaw * self.views / 360) % len(_HOURS)] if self.hours else _HOURS[0]
-        )
+        view = round(yaw * self.views / 360)
+        turn, height, tint = _HOURS[view % len(_HOURS)] if self.hours else _HOURS[0]
         if lamp.type != "sun" or not turn:
             return lamp
-        (x, y, z), cos, sin = (
-            lamp.position,
-            math.cos(math.radians(turn)),
-            math.sin(math.radians(turn)),
-        )
-        color = tuple(share * each for share, each in zip(tint, lamp.color, strict=True))
+        x, y, z = lamp.position
+        cos, sin = math.cos(math.radians(turn)), math.sin(math.radians(turn))
+        color = tuple(share * channel for share, channel in zip(tint, lamp.color, strict=True))
         position = (x * cos - y * sin, x * sin + y * cos, z * height)
         return lamp.model_copy(update={"position": position, "color": color})
 
@@ -203,18 +217,19 @@ class Environment(Declared):
 
     @model_validator(mode="after")
     def _on_a_ground(self) -> "Environment":
-        without = [name for name in ("reliefs", "water", "room", "props") if getattr(self, name)]
-        if self.ground is None and without:
-            raise ValueError(f"{without[0]} needs a ground; declare one")
+        """Landscapes need a ground, and a photograph replaces light, sky and ground."""
+        on_ground = [name for name in ("reliefs", "water", "room", "props") if getattr(self, name)]
+        if self.ground is None and on_ground:
+            raise ValueError(f"{on_ground[0]} needs a ground; declare one")
         if self.ground is None and self.views > 1:
             raise ValueError(
                 "views need a landscape with a ground; declare a ground, or leave out views"
             )
         if self.hours and self.views == 1:
             raise ValueError("hours need more than one view; raise views, or leave out hours")
-        beside = [name for name in ("light", "sky", "ground") if getattr(self, name) is not None]
-        if self.photo and beside:
-            raise ValueError(f"a photo has its own light, sky and ground; leave out {beside[0]}")
+        own = [name for name in ("light", "sky", "ground") if getattr(self, name) is not None]
+        if self.photo and own:
+            raise ValueError(f"a photo has its own light, sky and ground; leave out {own[0]}")
         return self
 
 

@@ -1,7 +1,6 @@
 """Reads the text of a world family, shipped or the user's own, and merges it with the family that
 it extends."""
 
-import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,30 +14,31 @@ from generator.base.limits import MOST_TOML, read_text
 from generator.base.registry import resource
 
 Table = dict[str, Any]
-_ALTERNATIVES = {
-    "srgb": "linear",
-    "linear": "srgb",
-}  # two ways to give one colour: either replaces the other
+"""A table of parsed TOML."""
+_ALTERNATIVES = {"srgb": "linear", "linear": "srgb"}
+"""Two ways to give one colour: either replaces the other."""
 
 
 def vocabulary_text(family: str) -> str:
     """The complete TOML text of the family of that name, or of the file at that path.
 
     A file without `extends` is returned unchanged; other files are merged with the family that they
-    extend. Raises UserError when there is no such family, when a file cannot be read, when it
-    extends itself, or when it removes a missing entry.
+    extend.
+
+    Raises:
+        UserError: there is no such family, a file cannot be read, extends itself or removes a
+            missing entry.
     """
-    text, origin = _read(family, Path(), f"Unknown family '{family}'")
-    if not _parsed(text, family):
+    text, path = _read(family, Path(), f"Unknown family '{family}'")
+    tables = _parse(text, family)
+    if not tables:
         raise UserError(
             f"'{family}' is empty; begin it with extends = \"clevr\" and add your tables, as `gen "
             f"vocab new` does."
         )
-    return (
-        tomli_w.dumps(_resolved(text, origin, (), family))
-        if "extends" in _parsed(text, family)
-        else text
-    )
+    if "extends" not in tables:
+        return text
+    return tomli_w.dumps(_resolve(text, path, (), family))
 
 
 def shipped_families() -> dict[str, Path]:
@@ -47,7 +47,13 @@ def shipped_families() -> dict[str, Path]:
 
 
 def _read(family: str, beside: Path, unknown: str) -> tuple[str, Path]:
-    """The text and path of a family; a relative path starts at the folder `beside`."""
+    """The text and path of a family.
+
+    Args:
+        family: its name or path.
+        beside: the folder at which a relative path starts.
+        unknown: begins the error message for a name that is not shipped.
+    """
     shipped = shipped_families()
     if family not in shipped and Path(family).suffix != ".toml":
         raise UserError(
@@ -63,104 +69,123 @@ def _read(family: str, beside: Path, unknown: str) -> tuple[str, Path]:
         ) from None
 
 
-def _parsed(text: str, origin: str) -> Table:
+def _parse(text: str, origin: str) -> Table:
     try:
         return parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"'{origin}' is not valid TOML: {error}.") from None
 
 
-def _resolved(text: str, path: Path, within: tuple[Path, ...], origin: str) -> Table:
-    """The tables of a file merged over the tables of the family that it extends; `within`: files
-    that extend it."""
-    own = _parsed(text, origin)
+def _resolve(text: str, path: Path, extended_by: tuple[Path, ...], origin: str) -> Table:
+    """Merge the tables of a file over the tables of the family that it extends.
+
+    Args:
+        text: of the file.
+        path: of the file.
+        extended_by: the files that extend it, which it may not extend itself.
+        origin: names the file in errors.
+    """
+    own = _parse(text, origin)
     if "extends" not in own:
         return own
-    extended, removed = own.pop("extends"), own.pop("remove", [])
-    if path.resolve() in within:
-        chain = " extends ".join(f"'{each.name}'" for each in (*within, path))
+    base_name = own.pop("extends")
+    removed = own.pop("remove", [])
+    if path.resolve() in extended_by:
+        chain = " extends ".join(f"'{file.name}'" for file in (*extended_by, path))
         raise UserError(
             f"'{origin}': {chain}, which is a cycle; remove `extends` from one of them."
         )
-    if not isinstance(extended, str):
+    if not isinstance(base_name, str):
         raise UserError(
-            f"'{origin}': extends is the name of a family or the path of a file, got {extended!r}."
+            f"'{origin}': extends is the name of a family or the path of a file, got {base_name!r}."
         )
     base_text, base_path = _read(
-        extended, path.parent, f"'{origin}' extends the unknown family '{extended}'"
+        base_name, path.parent, f"'{origin}' extends the unknown family '{base_name}'"
     )
-    base = _resolved(base_text, base_path, (*within, path.resolve()), extended)
-    before = base.get("attributes")
-    kinds = [*before] if isinstance(before, dict) else []
+    base = _resolve(base_text, base_path, (*extended_by, path.resolve()), base_name)
+    base_attributes = base.get("attributes")
+    base_kinds = list(base_attributes) if isinstance(base_attributes, dict) else []
+
+    # The place comes before `remove`, which may remove parts of it.
     if "place" in own:
-        base = _staged(base, own.pop("place"), origin)
+        base = _replace_stage(base, own.pop("place"), origin)
     _remove(base, removed, origin)
-    merged = _merged(base, {"name": path.stem.lower(), **own})
-    ordered = isinstance(merged.get("attributes"), dict) and isinstance(
+    merged = _merge(base, {"name": path.stem.lower(), **own})
+
+    # Tables of other types are refused later, when the family is validated.
+    has_order = isinstance(merged.get("attributes"), dict) and isinstance(
         merged.get("adjectives"), list
     )
-    if "adjectives" not in own and ordered:
-        merged["adjectives"] = _adjectives(merged, kinds)
+    if "adjectives" not in own and has_order:
+        merged["adjectives"] = _order_adjectives(merged, base_kinds)
     return merged
 
 
-def _staged(base: Table, place: Any, origin: str) -> Table:
-    """A family on the stage `scenes/stages/PLACE.toml`, which replaces its environments and
+def _replace_stage(base: Table, place: Any, origin: str) -> Table:
+    """Put a family on the stage `scenes/stages/PLACE.toml`, which replaces its environments and
     lamps."""
     stages = {path.stem: path for path in sorted(resource("scenes/stages").glob("*.toml"))}
     if not isinstance(place, str) or place not in stages:
         raise UserError(
             f"'{origin}': unknown place {place!r}; {did_you_mean(str(place), list(stages))}"
         )
-    kept = {key: value for key, value in base.items() if key not in ("environments", "lamps")}
-    return _merged(kept, _parsed(read_text(stages[place], MOST_TOML), place))
+    rest = {key: value for key, value in base.items() if key not in ("environments", "lamps")}
+    return _merge(rest, _parse(read_text(stages[place], MOST_TOML), place))
 
 
 def _remove(base: Table, removed: Any, origin: str) -> None:
     """Delete the entries that `remove` lists, such as "objects.star", from `base`."""
-    if not isinstance(removed, list) or not all(isinstance(each, str) for each in removed):
+    if not isinstance(removed, list) or not all(isinstance(entry, str) for entry in removed):
         raise UserError(
             f"'{origin}': remove is a list such as [\"objects.star\"], got {removed!r}."
         )
-    for dotted in removed:
-        *tables, key = re.split(r"\.", dotted)
+    for entry in removed:
+        *tables, key = entry.split(".")
         table: Any = base
-        for name in (*tables, key):
-            if not isinstance(table, dict) or name not in table:
-                known = (
-                    [".".join([*dotted.split(".")[:-1], each]) for each in table]
-                    if isinstance(table, dict)
-                    else []
-                )
-                raise UserError(
-                    f"'{origin}' removes '{dotted}', which is not there; "
-                    f"{did_you_mean(dotted, known or list(base))}"
-                )
-            parent, table = table, table[name]
-        del parent[key]
+        for name in tables:
+            _check_entry(name, table, entry, base, origin)
+            table = table[name]
+        _check_entry(key, table, entry, base, origin)
+        del table[key]
 
 
-def _merged(base: Mapping[str, Any], added: Mapping[str, Any]) -> Table:
+def _check_entry(name: str, table: Any, entry: str, base: Table, origin: str) -> None:
+    """Raise UserError unless `name`, a part of the entry to remove, is a key of `table`."""
+    if isinstance(table, dict) and name in table:
+        return
+    known: list[str] = []
+    if isinstance(table, dict):
+        prefix = entry.split(".")[:-1]
+        known = [".".join([*prefix, key]) for key in table]
+    raise UserError(
+        f"'{origin}' removes '{entry}', which is not there; "
+        f"{did_you_mean(entry, known or list(base))}"
+    )
+
+
+def _merge(base: Mapping[str, Any], added: Mapping[str, Any]) -> Table:
     """Merge tables key by key; any other value of `added` replaces the value of `base`."""
     merged = {key: value for key, value in base.items() if _ALTERNATIVES.get(key) not in added}
     for key, value in added.items():
         before = merged.get(key)
-        merged[key] = (
-            _merged(before, value)
-            if isinstance(before, dict) and isinstance(value, dict)
-            else value
-        )
+        if isinstance(before, dict) and isinstance(value, dict):
+            merged[key] = _merge(before, value)
+        else:
+            merged[key] = value
     return merged
 
 
-def _adjectives(merged: Table, before: list[str]) -> list[str]:
+def _order_adjectives(merged: Table, base_kinds: list[str]) -> list[str]:
     """The order of adjectives, with new attribute kinds just before the tested one: "a large
     striped red cube".
 
-    `before` are the attribute kinds of the extended family.
+    Args:
+        merged: the tables of the family.
+        base_kinds: the attribute kinds of the family that it extends.
     """
     kinds = merged["attributes"]
-    new = [kind for kind in kinds if kind not in before]
+    new = [kind for kind in kinds if kind not in base_kinds]
     order = [kind for kind in merged["adjectives"] if kind in kinds and kind not in new]
-    at = order.index(merged["tested"]) if merged.get("tested") in order else len(order)
+    tested = merged.get("tested")
+    at = order.index(tested) if tested in order else len(order)
     return [*order[:at], *new, *order[at:]]

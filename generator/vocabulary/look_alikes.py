@@ -11,13 +11,21 @@ from functools import cache
 from itertools import combinations
 from typing import Any, NamedTuple
 
-_PLAIN = re.compile(r"[A-Za-z0-9 .,'/_-]*")
-_CLOSE = 2.0  # CIEDE2000 below which only a trained eye tells two colours apart, side by side
-_FAR = 0.35  # difference of an sRGB channel, 0..1, that closer colours never reach
-# difference of L*, 0..100, that closer colours never reach: CIEDE2000 divides it by 1.75 at most
-_LIGHTER = 3.5
-_NUMBERS = 0.02  # tolerance of numbers: shares, or metres
-_WORDS = ("synonyms", "article")
+from generator.vocabulary.materials import linear_of
+
+_PLAIN_LETTERS = re.compile(r"[A-Za-z0-9 .,'/_-]*")
+_LEAST_DIFFERENCE = 2.0
+"""CIEDE2000 below which only a trained eye tells two colours apart, side by side."""
+_MOST_CHANNEL_DIFFERENCE = 0.35
+"""Difference of an sRGB channel, 0..1, that closer colours never reach. Channels are
+compared first, since CIEDE2000 takes longer."""
+_MOST_LIGHTNESS_DIFFERENCE = 3.5
+"""Difference of L*, 0..100, that closer colours never reach: CIEDE2000 divides it by 1.75 at
+most."""
+_NUMBER_TOLERANCE = 0.02
+"""Tolerance of numbers: shares, or metres."""
+_WORD_KEYS = ("synonyms", "article")
+"""Keys of a value that say nothing of how it looks."""
 MOST_VALUES = 256
 """Values of a kind. All pairs of them are compared, at up to 0.1 ms a pair. The largest kind of a
 shipped family has 8."""
@@ -32,11 +40,18 @@ class Color(NamedTuple):
 
 
 def look_alikes(vocabulary: Mapping[str, Any]) -> Iterator[str]:
-    """Yields a sentence for each ambiguous word, pair of values and mesh of a family. `vocabulary`:
-    its parsed TOML."""
+    """Find what could be confused in a family.
+
+    Args:
+        vocabulary: its parsed TOML.
+
+    Yields:
+        A sentence for each ambiguous word, pair of values and mesh.
+    """
     kinds, objects = vocabulary["attributes"], vocabulary["objects"]
     for word in _words(kinds, objects):
-        if strange := strange_letters(word):
+        strange = strange_letters(word)
+        if strange:
             yield f"the word '{word}' has {strange}; spell it with the letters of English."
     for kind, values in kinds.items():
         if len(values) > MOST_VALUES:
@@ -45,20 +60,17 @@ def look_alikes(vocabulary: Mapping[str, Any]) -> Iterator[str]:
                 f"leave some out."
             )
             continue
-        looks = {
-            name: _look({key: given for key, given in value.items() if key not in _WORDS})
-            for name, value in values.items()
-        }
-        for one, other in combinations(values, 2):
-            if looks[one] and _same(looks[one], looks[other]):
+        looks = {name: _look_of_value(value) for name, value in values.items()}
+        for first, second in combinations(values, 2):
+            if looks[first] and _is_same(looks[first], looks[second]):
                 yield (
-                    f"the values '{one}' and '{other}' of {kind} look the same; make one a synonym "
-                    f"of the other."
+                    f"the values '{first}' and '{second}' of {kind} look the same; make one a "
+                    f"synonym of the other."
                 )
-    named = defaultdict[str, list[str]](list)
-    for name, told in objects.items():
-        named[told.get("mesh", name)].append(name)
-    for mesh, names in named.items():
+    names_of_mesh = defaultdict[str, list[str]](list)
+    for name, spec in objects.items():
+        names_of_mesh[spec.get("mesh", name)].append(name)
+    for mesh, names in names_of_mesh.items():
         if len(names) > 1:
             yield (
                 f"the objects '{names[0]}' and '{names[1]}' have one mesh, {mesh}; make one a "
@@ -73,87 +85,103 @@ def strange_letters(word: str) -> str | None:
     >>> strange_letters("café"), strange_letters("gr\\u0430y"), strange_letters("gr\\u200bay")
     (None, 'CYRILLIC SMALL LETTER A', 'ZERO WIDTH SPACE')
     """
-    plain = "".join(
-        letter for letter in unicodedata.normalize("NFD", word) if not unicodedata.combining(letter)
-    )
-    strange = dict.fromkeys(letter for letter in plain if not _PLAIN.fullmatch(letter))
+    strange: list[str] = []
+    # In NFD, an accent is a character of its own.
+    for letter in unicodedata.normalize("NFD", word):
+        is_plain = _PLAIN_LETTERS.fullmatch(letter) or unicodedata.combining(letter)
+        if not is_plain and letter not in strange:
+            strange.append(letter)
     return ", ".join(unicodedata.name(letter, repr(letter)) for letter in strange) or None
 
 
 def _words(kinds: Mapping[str, Any], objects: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the words of captions: kinds, values, objects, and their synonyms and plurals."""
     yield from kinds
     for table in (*kinds.values(), objects):
-        for name, told in table.items():
-            yield from (
-                name,
-                *told.get("synonyms", ()),
-                *([told["plural"]] if "plural" in told else ()),
-            )
+        for name, spec in table.items():
+            yield name
+            yield from spec.get("synonyms", ())
+            if "plural" in spec:
+                yield spec["plural"]
+
+
+def _look_of_value(value: Mapping[str, Any]) -> Any:
+    """The look of a value without its words."""
+    return _look({key: setting for key, setting in value.items() if key not in _WORD_KEYS})
 
 
 def _look(value: Any) -> Any:
     """The settings of a value, with each colour as a Color."""
     if isinstance(value, Mapping):
-        known = {
-            key: _look(given)
-            for key, given in value.items()
-            if key not in ("linear", "srgb", "albedo")
-        }
-        if light := value.get("linear") or value.get("srgb"):
-            channels = (
-                [channel / 255 for channel in light]
-                if isinstance(light, list | tuple)
-                else _decoded(light)
-            )
-            known["color"] = Color(
-                *(_encoded(channel * value.get("albedo", 1.0)) for channel in channels)
-            )
-        elif "albedo" in value:
-            known["albedo"] = value["albedo"]
-        return known
+        return _look_of_table(value)
     if isinstance(value, list | tuple):
-        return tuple(map(_look, value))
-    return (
-        Color(*map(_encoded, _decoded(value)))
-        if isinstance(value, str) and value.startswith("#")
-        else value
-    )
+        return tuple(_look(entry) for entry in value)
+    if isinstance(value, str) and value.startswith("#"):
+        return Color(*(_encode(channel) for channel in _decode(value)))
+    return value
 
 
-def _same(one: Any, other: Any) -> bool:
-    if isinstance(one, Color) and isinstance(other, Color):
-        return _same_color(one, other)
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    if isinstance(one, tuple) and isinstance(other, tuple):
-        return len(one) == len(other) and all(map(_same, one, other))
-    if isinstance(one, float | int) and isinstance(other, float | int):
-        return abs(one - other) <= _NUMBERS
-    return bool(one == other)
+def _look_of_table(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a table; colour and albedo together are one colour, since only their product
+    is seen."""
+    look = {
+        key: _look(setting)
+        for key, setting in table.items()
+        if key not in ("linear", "srgb", "albedo")
+    }
+    light = table.get("linear") or table.get("srgb")
+    if light:
+        if isinstance(light, list | tuple):
+            channels = [channel / 255 for channel in light]
+        else:
+            channels = _decode(light)
+        albedo = table.get("albedo", 1.0)
+        look["color"] = Color(*(_encode(channel * albedo) for channel in channels))
+    elif "albedo" in table:
+        look["albedo"] = table["albedo"]
+    return look
 
 
-def _same_color(one: Color, other: Color) -> bool:
-    if max(abs(a - b) for a, b in zip(one, other, strict=True)) > _FAR:
+def _is_same(first: Any, second: Any) -> bool:
+    """Whether two looks are the same to the eye."""
+    if isinstance(first, Color) and isinstance(second, Color):
+        return _is_same_color(first, second)
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(
+            _is_same(first[key], second[key]) for key in first
+        )
+    if isinstance(first, tuple) and isinstance(second, tuple):
+        return len(first) == len(second) and all(map(_is_same, first, second))
+    if isinstance(first, float | int) and isinstance(second, float | int):
+        return abs(first - second) <= _NUMBER_TOLERANCE
+    return bool(first == second)
+
+
+def _is_same_color(first: Color, second: Color) -> bool:
+    channel_differences = [abs(a - b) for a, b in zip(first, second, strict=True)]
+    if max(channel_differences) > _MOST_CHANNEL_DIFFERENCE:
         return False
     from skimage.color import deltaE_ciede2000  # takes a while to load
 
-    first, second = _lab(one), _lab(other)
-    return bool(abs(first[0] - second[0]) <= _LIGHTER and deltaE_ciede2000(first, second) < _CLOSE)
+    first_lab, second_lab = _lab(first), _lab(second)
+    if abs(first_lab[0] - second_lab[0]) > _MOST_LIGHTNESS_DIFFERENCE:
+        return False
+    return bool(deltaE_ciede2000(first_lab, second_lab) < _LEAST_DIFFERENCE)
 
 
 @cache
 def _lab(color: Color) -> Any:
+    """A colour in CIE L*a*b*."""
     from skimage.color import rgb2lab
 
     return rgb2lab(color)
 
 
-def _decoded(srgb: str) -> list[float]:
-    channels = [int(srgb[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    return [
-        each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in channels
-    ]
+def _decode(srgb: str) -> list[float]:
+    """Red, green and blue of "#rrggbb" without the sRGB curve, 0..1."""
+    return [channel / 255 for channel in linear_of(srgb)]
 
 
-def _encoded(channel: float) -> float:
+def _encode(channel: float) -> float:
+    """A linear channel, 0..1, with the sRGB curve (IEC 61966-2-1)."""
     return 12.92 * channel if channel <= 0.0031308 else 1.055 * channel ** (1 / 2.4) - 0.055

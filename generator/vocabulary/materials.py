@@ -13,9 +13,9 @@ Pattern = Literal[
     "noise", "blades", "cobbles", "rings", "brick", "veins", "stripes", "checker", "dots", "scales"
 ]
 _FLOOR_GRAY = (204.0, 204.0, 204.0)
-
-
-_LINEAR_PART = 0.04045  # below this an sRGB channel is linear (IEC 61966-2-1)
+"""Linear red, green and blue of a floor without a colour of its own, 0..255."""
+_LINEAR_PART = 0.04045
+"""Below this an sRGB channel is linear (IEC 61966-2-1)."""
 
 
 def linear_of(srgb: str) -> tuple[float, float, float]:
@@ -35,11 +35,14 @@ def _decoded(channel: float) -> float:
 
 
 class Colored(Declared):
-    """Something of one colour: linear red, green and blue, 0..255, or the same as sRGB
-    "#rrggbb"."""
+    """Something of one colour, which is given in one of two ways."""
 
     linear: tuple[Channel, Channel, Channel] | None = None
+    """Red, green and blue without the sRGB curve, 0..255; None if `srgb` gives the colour, or if
+    there is none."""
     srgb: Hex | None = None
+    """The same as colour pickers show it, "#rrggbb"; None if `linear` gives the colour, or if there
+    is none."""
 
     @model_validator(mode="after")
     def _one_color(self) -> "Colored":
@@ -60,54 +63,63 @@ class Colored(Declared):
 
 
 class Brushed(Declared):
-    """A second lobe of a metal's reflection: its share of the reflection, its roughness and its
-    stretch, 0..1."""
+    """A second lobe of a metal's reflection."""
 
     share: Share
+    """Its share of the reflection."""
     roughness: Share
+    """0 mirror, 1 matt."""
     stretch: Share
+    """How far it is stretched along one direction."""
 
 
 class Glaze(Declared):
-    """A white gloss over a surface: its index of refraction, 1 for none, and its roughness."""
+    """A white gloss over a surface."""
 
     ior: Annotated[float, Field(ge=1, allow_inf_nan=False)]
+    """Index of refraction; 1 for no gloss."""
     roughness: Share
+    """0 mirror, 1 matt."""
 
 
 class Texture(Declared):
-    """A solid pattern through the body of an object, fixed to the object.
-
-    `scale` is the size of its marks in metres. Without `colors` it has the object's own colour and
-    a darker shade.
-    `relief` is how far the marks seem to stand out; 0 leaves the surface even.
-    """
+    """A solid pattern through the body of an object, fixed to the object."""
 
     pattern: Pattern
     colors: Annotated[tuple[Hex, ...], Field(min_length=2, max_length=4)] | None = None
+    """Its colours; None for the object's own colour and a darker shade."""
     scale: Positive
+    """The size of its marks, metres."""
     relief: Share = 0
+    """How far the marks seem to stand out; 0 leaves the surface even."""
 
 
 class WallSpec(Declared):
-    """Where the floor bends up into a wall: a direction in degrees from +x towards +y, and lengths
-    in metres."""
+    """Where the floor bends up into a wall."""
 
     direction: Finite
+    """Direction to the wall, degrees from +x towards +y."""
     distance: Positive
+    """From the origin to the wall, metres."""
     bend: Positive
+    """How far before the wall the floor begins to rise, metres."""
     rise: Positive
+    """The height at which the sheet becomes vertical, metres."""
     height: Positive
+    """Of the vertical part, metres."""
     breadth: Positive
+    """Width of the whole sheet, metres."""
 
 
 class FloorSpec(Colored):
-    """The floor: its colour (by default light gray), strength (`specular`) and roughness of its
-    gloss, and its wall."""
+    """The floor; without a colour it is light gray."""
 
     specular: Share = 0.5
+    """Strength of its gloss; 0 for none."""
     roughness: Share = 0.9
+    """Roughness of its gloss: 0 mirror, 1 matt."""
     wall: WallSpec | None = None
+    """Where the floor bends up; None for a plane."""
 
     def inputs(self) -> dict[str, object]:
         """The inputs of the floor's material, by name."""
@@ -120,26 +132,39 @@ class FloorSpec(Colored):
 
 
 class AttributeValue(Colored):
-    """One value of an attribute kind: the words for it and the inputs of material or object that it
-    sets."""
+    """One value of an attribute kind: the words for it, and the inputs of material or object that
+    it sets. None leaves an input to another kind."""
 
     synonyms: tuple[str, ...] = ()
+    """Other words for it."""
     article: Literal["a", "an"] | None = None
+    """Its article, if the first letter suggests the wrong one."""
     metallic: Share | None = None
+    """0 dielectric, 1 metal."""
     roughness: Share | None = None
+    """0 mirror, 1 matt."""
     specular: Share | None = None
+    """Reflection of a non-metal; 0.5 as plastic, 0 none."""
     albedo: Share | None = None
+    """Factor on the light that the surface reflects; None for 1."""
     brushed: Brushed | None = None
+    """Spreads a part of a metal's reflection."""
     glaze: Glaze | None = None
+    """A white gloss over the surface."""
     texture: Texture | None = None
+    """A pattern on the whole object."""
     scale: Positive | None = None
+    """Radius of the footprint, metres."""
+    weight: Annotated[int, Field(ge=1, le=100)] = 1
+    """How often objects have this value, relative to the others of its kind. It has no effect on
+    the kind under test, whose values the design balances."""
 
     def inputs(self) -> dict[str, Any]:
         """The inputs that this value sets, by name; `srgb` is converted to `linear`."""
-        given = self.model_dump(
-            exclude={"synonyms", "article", "srgb", "linear"}, exclude_none=True
+        inputs = self.model_dump(
+            exclude={"synonyms", "article", "srgb", "linear", "weight"}, exclude_none=True
         )
-        return given if self.color is None else {"linear": self.color, **given}
+        return inputs if self.color is None else {"linear": self.color, **inputs}
 
 
 Attributes = Mapping[str, Mapping[str, AttributeValue]]
@@ -147,73 +172,88 @@ Attributes = Mapping[str, Mapping[str, AttributeValue]]
 
 
 def check_inputs(attributes: Attributes, paints: Sequence[str]) -> None:
-    """Raise ValueError unless each input that an object needs is set by exactly one attribute kind.
+    """Check that each input that an object needs is set by exactly one attribute kind.
 
-    A world uses one of the kinds in `paints`; each has to fit the other kinds.
+    Args:
+        attributes: the values of all kinds.
+        paints: the kinds of which a world uses one; each has to fit the other kinds.
+
+    Raises:
+        ValueError: an input is set twice, or not at all, or not by all values of a kind.
     """
-    for kept in paints or (None,):
-        _check_inputs(
-            {
-                kind: values
-                for kind, values in attributes.items()
-                if kind == kept or kind not in paints
-            }
-        )
+    for paint in paints or (None,):
+        used = {
+            kind: values
+            for kind, values in attributes.items()
+            if kind == paint or kind not in paints
+        }
+        _check_inputs(used)
 
 
 def _check_inputs(attributes: Attributes) -> None:
-    setters: dict[str, str] = {}
+    """Check the kinds of one world."""
+    kind_of_input: dict[str, str] = {}
     for kind, values in attributes.items():
-        if (
-            len({value.texture.colors is not None for value in values.values() if value.texture})
-            == 2
-        ):
-            raise ValueError(
-                f"only some textures of '{kind}' have colors; give them to all or none."
-            )
-        given = {frozenset(_needed(value)) for value in values.values()}
-        names = frozenset[str]().union(*(value.inputs() for value in values.values()))
-        if len(given) != 1 or not names:
-            said = [
-                f"{name} sets {', '.join(sorted(_needed(value))) or 'none'}"
-                for name, value in values.items()
-            ]
-            raise ValueError(
-                f"values of '{kind}' set different inputs, or none: {'; '.join(said)}. Let each "
-                f"value set the same ones."
-            )
-        for name in sorted(names):
-            if name in setters:
-                alike = get_close_matches(kind, [setters[name]])
-                mend = f"did you mean '{alike[0]}'?" if alike else "let one kind set it."
-                raise ValueError(f"'{setters[name]}' and '{kind}' both set '{name}'; {mend}")
-            setters[name] = kind
-    covered = _covered(attributes, setters)
+        _check_values_agree(kind, values)
+        inputs = frozenset[str]().union(*(value.inputs() for value in values.values()))
+        for name in sorted(inputs):
+            if name in kind_of_input:
+                other = kind_of_input[name]
+                alike = get_close_matches(kind, [other])
+                fix = f"did you mean '{alike[0]}'?" if alike else "let one kind set it."
+                raise ValueError(f"'{other}' and '{kind}' both set '{name}'; {fix}")
+            kind_of_input[name] = kind
+
+    textures_have_colors = _check_textures(attributes, kind_of_input)
     for name in ("linear", "metallic", "roughness", "scale"):
-        if name not in setters and not (name == "linear" and covered):
+        if name == "linear" and textures_have_colors:
+            continue
+        if name not in kind_of_input:
             raise ValueError(
                 f"no attribute kind sets '{name}'; declare one, with a single value if it shall "
                 f"not vary."
             )
 
 
+def _check_values_agree(kind: str, values: Mapping[str, AttributeValue]) -> None:
+    """Check that all values of a kind set the same inputs."""
+    textures = [value.texture for value in values.values() if value.texture]
+    if len({texture.colors is not None for texture in textures}) == 2:
+        raise ValueError(f"only some textures of '{kind}' have colors; give them to all or none.")
+    sets_of_inputs = {frozenset(_needed(value)) for value in values.values()}
+    sets_nothing = not any(value.inputs() for value in values.values())
+    if len(sets_of_inputs) != 1 or sets_nothing:
+        phrases = [
+            f"{name} sets {', '.join(sorted(_needed(value))) or 'none'}"
+            for name, value in values.items()
+        ]
+        raise ValueError(
+            f"values of '{kind}' set different inputs, or none: {'; '.join(phrases)}. Let each "
+            f"value set the same ones."
+        )
+
+
 def _needed(value: AttributeValue) -> set[str]:
     """The inputs that all values of a kind have to share: a value may lack a texture, and the
     colours of a texture count as `linear`."""
     needed = value.inputs().keys() - {"texture"}
-    return needed | {"linear"} if value.texture is not None and value.texture.colors else needed
+    if value.texture is not None and value.texture.colors:
+        needed |= {"linear"}
+    return needed
 
 
-def _covered(attributes: Attributes, setters: Mapping[str, str]) -> bool:
+def _check_textures(attributes: Attributes, kind_of_input: Mapping[str, str]) -> bool:
     """Whether textures have their own colours. Raises ValueError if these hide the values of
     another kind."""
-    values = attributes[setters["texture"]].values() if "texture" in setters else ()
-    covering = any(value.texture and value.texture.colors for value in values)
-    hidden = setters.get("linear")
-    if covering and hidden not in (None, setters["texture"]) and len(attributes[hidden]) > 1:
+    texture_kind = kind_of_input.get("texture")
+    if texture_kind is None:
+        return False
+    values = attributes[texture_kind].values()
+    have_colors = any(value.texture and value.texture.colors for value in values)
+    color_kind = kind_of_input.get("linear")
+    if have_colors and color_kind not in (None, texture_kind) and len(attributes[color_kind]) > 1:
         raise ValueError(
-            f"the textures of '{setters['texture']}' have colors, so '{hidden}' would not be seen; "
-            f"leave out their "
-            "colors, or name both kinds in paints: a world uses one of these."
+            f"the textures of '{texture_kind}' have colors, so '{color_kind}' would not be seen; "
+            f"leave out their colors, or name both kinds in paints: a world uses one of these."
         )
-    return covering
+    return have_colors

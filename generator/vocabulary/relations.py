@@ -14,17 +14,18 @@ from generator.dataset.relations import AXIS_OF, Axis
 
 
 class Relation(Declared):
-    """A relation of a family: its name (the name of its rule), its words, and the metres that
-    decide it.
-
-    It is undecided within `margin`; `distance` is the bound, for rules that need a distance.
-    """
+    """A relation of a family."""
 
     name: str = Field(exclude=True)
+    """The name of its rule."""
     phrase: Words
+    """Its words, such as "to the left of"."""
     synonyms: tuple[Words, ...] = ()
+    """Other phrases for it."""
     margin: Positive
+    """It is undecided where its rule gives fewer metres than this, in either direction."""
     distance: Positive | None = None
+    """The bound of rules that need a distance, metres; None for other rules."""
 
     @field_validator("name")
     @classmethod
@@ -50,8 +51,12 @@ class Relation(Declared):
 
 
 def check_relations(relations: Mapping[str, Relation]) -> None:
-    """Raise ValueError, naming all mistakes, unless each opposite is declared with the same margin
-    and distance, and exactly the rules that need a distance have one."""
+    """Check that each opposite is declared with the same margin and distance, and that exactly the
+    rules that need a distance have one.
+
+    Raises:
+        ValueError: names all mistakes.
+    """
     refuse(
         mistake
         for name in relations
@@ -64,19 +69,17 @@ def _check_relation(name: str, relations: Mapping[str, Relation]) -> None:
     opposite = relations.get(relation.opposite)
     if opposite is None:
         raise ValueError(
-            f"relation '{name}' has the opposite '{relation.opposite}', which is not declared; add "
-            f"it."
+            f"relation '{name}' has the opposite '{relation.opposite}', which is not declared; "
+            f"add it."
         )
     if (opposite.margin, opposite.distance) != (relation.margin, relation.distance):
         raise ValueError(
             f"relation '{name}' and its opposite '{opposite.name}' differ in margin or distance; "
-            f"give them the same, "
-            "or one would be undecided where the other is decided."
+            f"give them the same, or one would be undecided where the other is decided."
         )
     if (relation.distance is not None) != relation.axis.needs_distance:
         needing = [rule for rule, axis in AXIS_OF.items() if axis.needs_distance]
         raise ValueError(
             f"relation '{name}' has distance = {relation.distance}; {' and '.join(needing)} need a "
-            f"distance, the "
-            "others have none."
+            f"distance, the others have none."
         )

@@ -6,10 +6,10 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import tomli_w
-from pydantic import ValidationError, model_validator
+from pydantic import PrivateAttr, ValidationError, model_validator
 
 from generator.assets.sets import unknown_mesh
 from generator.assets.shapes import SHAPES, reach
@@ -18,19 +18,47 @@ from generator.base.errors import UserError, did_you_mean
 from generator.base.files import parse_toml
 from generator.vocabulary.consistency import CHECKS, check_names
 from generator.vocabulary.families import vocabulary_text
-from generator.vocabulary.tables import Tables
+from generator.vocabulary.tables import FamilyTables
+
+T = TypeVar("T")
 
 
-class Vocabulary(Tables):
-    """A world family, as declared in `scenes/NAME.toml` or in a file of the user's."""
+class Vocabulary(FamilyTables):
+    """A world family, as declared in `scenes/NAME.toml` or in a file of the user's. It knows its
+    text."""
+
+    _text: str | None = PrivateAttr(None)
+    """The TOML that it was parsed from; None for a family that the code has changed."""
+
+    @property
+    def text(self) -> str:
+        """The TOML that it was parsed from, to the byte. Of a family that `painted_with` or
+        `placed_in` has changed: that of `toml`."""
+        return self.toml() if self._text is None else self._text
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two families declare the same, in any words of TOML."""
+        return isinstance(other, Vocabulary) and self.model_dump() == other.model_dump()
 
     @model_validator(mode="after")
     def _consistent(self) -> "Vocabulary":
+        """Check what no table can check by itself. Names come first, since other checks look them
+        up."""
         check_names(self)
-        if mistake := unknown_mesh([*self.meshes.values(), *self.panoramas], self.assets):
+        mistake = unknown_mesh([*self.meshes.values(), *self.panoramas], self.assets)
+        if mistake:
             raise ValueError(mistake)
-        refuse(mistake for check in CHECKS for mistake in caught(partial(check, self)))
+        mistakes: list[str] = []
+        for check in CHECKS:
+            mistakes += caught(partial(check, self))
+        refuse(mistakes)
         return self
+
+    def _changed(self, **tables: Any) -> "Vocabulary":
+        """This family with other tables, and so without its text."""
+        changed = self.model_copy(update=tables)
+        changed._text = None
+        return changed
 
     @property
     def adjective_order(self) -> tuple[str, ...]:
@@ -61,20 +89,17 @@ class Vocabulary(Tables):
         first of them."""
         if not self.paints:
             return self
-        kept = next((each for each in (kind, self.tested) if each in self.paints), self.paints[0])
-        dropped = [each for each in self.paints if each != kept]
-        changes: dict[str, Any] = {
-            "attributes": {
-                each: values for each, values in self.attributes.items() if each not in dropped
-            },
-            "kinds": {
-                each: phrasing for each, phrasing in self.kinds.items() if each not in dropped
-            },
-            "adjectives": tuple(each for each in self.adjectives if each not in dropped),
-            "tested": kept if self.tested in dropped else self.tested,
-            "paints": (),
-        }
-        return self.model_copy(update=changes)
+        used = next(
+            (paint for paint in (kind, self.tested) if paint in self.paints), self.paints[0]
+        )
+        dropped = [paint for paint in self.paints if paint != used]
+        return self._changed(
+            attributes=_without(self.attributes, dropped),
+            kinds=_without(self.kinds, dropped),
+            adjectives=tuple(kind for kind in self.adjectives if kind not in dropped),
+            tested=used if self.tested in dropped else self.tested,
+            paints=(),
+        )
 
     def placed_in(self, environments: Sequence[str]) -> "Vocabulary":
         """This family with only these environments, in the order of the file. Raises UserError for
@@ -85,8 +110,8 @@ class Vocabulary(Tables):
                     f"The family '{self.name}' has no environment '{name}'; "
                     f"{did_you_mean(name, list(self.environments))}"
                 )
-        kept = {name: each for name, each in self.environments.items() if name in environments}
-        return self.model_copy(update={"environments": kept})
+        places = {name: place for name, place in self.environments.items() if name in environments}
+        return self._changed(environments=places)
 
     def toml(self) -> str:
         """This family as the text of a TOML file, without keys that have their default."""
@@ -100,7 +125,9 @@ class Vocabulary(Tables):
         """The scale of an object with these attribute values, by kind: the radius of its footprint,
         metres."""
         scales = (self.attributes[kind][value].scale for kind, value in attributes.items())
-        return self.objects[category].size * next(scale for scale in scales if scale is not None)
+        # One attribute kind of an object sets the scale (`materials.check_inputs`).
+        scale = next(scale for scale in scales if scale is not None)
+        return self.objects[category].size * scale
 
     def reach(self, category: str, attributes: Mapping[str, str]) -> float:
         """How far an object extends from its vertical axis, metres: its scale, and more for CLEVR's
@@ -128,49 +155,75 @@ class Vocabulary(Tables):
 def read_vocabulary(family: str) -> Vocabulary:
     """Read the family of that name, or the TOML file at that path.
 
-    Raises UserError when there is no such family or file, when it is not TOML, or when a
-    declaration is wrong.
+    Raises:
+        UserError: there is no such family or file, it is not TOML, or a declaration is wrong.
+
+    >>> read_vocabulary("clevr").values("material")
+    ['rubber', 'metal']
     """
     return parse_vocabulary(vocabulary_text(family), family)
 
 
 def with_assets(text: str, assets: str) -> str:
-    """The TOML `text` of a family with another asset set; all other lines stay as they are."""
-    head, tables, rest = re.split(r"(^\s*\[|\Z)", text, maxsplit=1, flags=re.MULTILINE)
+    """The TOML `text` of a family with another asset set; all other lines stay as they are.
+
+    >>> with_assets('name = "zoo"\\n[objects]\\n', "mine")
+    'assets = "mine"\\nname = "zoo"\\n[objects]\\n'
+    """
+    # Keys of the family itself stand before its first table.
+    head, bracket, tables = re.split(r"(^\s*\[|\Z)", text, maxsplit=1, flags=re.MULTILINE)
     line = tomli_w.dumps({"assets": assets}).strip()
-    head, found = re.subn(
+    head, n_replaced = re.subn(
         r"^[ \t]*assets[ \t]*=.*$", lambda _: line, head, count=1, flags=re.MULTILINE
     )
-    return ("" if found else f"{line}\n") + head + tables + rest
+    return ("" if n_replaced else f"{line}\n") + head + bracket + tables
 
 
 def parse_vocabulary(text: str, origin: str) -> Vocabulary:
-    """Parse the TOML `text` of a family; `origin` names it in errors. Raises UserError, naming the
-    first mistake."""
+    """Parse the TOML of a family.
+
+    Args:
+        text: the TOML, without `extends`.
+        origin: names it in errors, such as the path of its file.
+
+    Returns:
+        The family, whose `text` is the text.
+
+    Raises:
+        UserError: names the first mistake.
+    """
     try:
-        return Vocabulary.model_validate(parse_toml(text))
+        vocabulary = Vocabulary.model_validate(parse_toml(text))
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"'{origin}' is not valid TOML: {error}.") from None
     except ValidationError as error:
         raise UserError(f"'{origin}': {mistakes_of(error)[0]}") from None
+    vocabulary._text = text
+    return vocabulary
+
+
+def _without(table: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:
+    return {name: entry for name, entry in table.items() if name not in names}
 
 
 def mistakes_of(error: ValidationError) -> list[str]:
     """Every mistake of a declaration, as a sentence. Checks across tables run only if each table is
     valid by itself."""
-    # a misspelt key is also reported as missing, which says less
+    # A misspelt key is also reported as missing, which says less.
     ranked = sorted(error.errors(), key=lambda mistake: mistake["type"] != "extra_forbidden")
-    return [line for mistake in ranked for line in _mistake(mistake).split("\n")]
+    sentences: list[str] = []
+    for mistake in ranked:
+        # Checks across tables report several mistakes at once, one a line.
+        sentences += _describe_mistake(mistake).split("\n")
+    return sentences
 
 
-def _mistake(mistake: Mapping[str, Any]) -> str:
+def _describe_mistake(mistake: Mapping[str, Any]) -> str:
     place = ".".join(str(part) for part in mistake["loc"])
     if mistake["type"] == "extra_forbidden":
-        model = table_of(Vocabulary, mistake["loc"][:-1])
-        return (
-            f"unknown key '{place}'; "
-            f"{did_you_mean(str(mistake['loc'][-1]), list(model.model_fields))}"
-        )
+        *table, key = mistake["loc"]
+        known_keys = list(table_of(Vocabulary, table).model_fields)
+        return f"unknown key '{place}'; {did_you_mean(str(key), known_keys)}"
     if mistake["type"] == "missing" and len(mistake["loc"]) == 1:
         return (
             f'{place} is missing; declare it, or begin the file with extends = "clevr" to add to a '

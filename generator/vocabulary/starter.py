@@ -1,131 +1,75 @@
-"""Writes a commented starter file for a user's own family (`gen vocab new`)."""
+"""Writes a commented starter file for a user's own family (`gen vocab new`): a copy of
+scenes/starter/starter.toml that extends the family of the user's choice."""
 
 import os
 from pathlib import Path
+from typing import NamedTuple
+
+import tomli_w
 
 from generator.base.errors import UserError
+from generator.base.registry import resource
 from generator.vocabulary.families import shipped_families
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
 
-_COLORS = {
-    "teal": "#0b7a75",
-    "coral": "#ff7f50",
-    "olive": "#7d7d1a",
-    "navy": "#14245a",
-    "orange": "#f07a10",
-    "pink": "#f2a0c0",
-}
-_OBJECTS = {"hourglass": "spindle", "clevr-cylinder": "drum"}
-# Values of an attribute kind of the user's own, by the input that they set.
-_FINISHES = {
-    "glaze": (
-        "glazed = { glaze = { ior = 1.8, roughness = 0.05 } }",
-        'frosted = { glaze = { ior = 2.6, roughness = 0.5 }, synonyms = ["dusty"] }',
-    ),
-    "specular": (
-        "waxed = { specular = 0.9 }",
-        'dusty = { specular = 0.0, synonyms = ["powdery"] }',
-    ),
-    "albedo": ("bleached = { albedo = 1.0 }", 'sooty = { albedo = 0.5, synonyms = ["smoky"] }'),
-}
-_KIND = """
-# An attribute kind of your own: each value sets the same inputs of the material, which no other kind sets.
-# [attributes.finish]
-# {}
-# {}
-"""
-_RELATIONS = """
-# A relation and its converse, by one of the rules of space.
-# [relations]
-# near = {{ phrase = "near", margin = 0.2, distance = {distance} }}
-# far = {{ phrase = "far from", margin = 0.2, distance = {distance} }}
-"""
-_HOLDOUT = """
-# What training never shows is no part of a family; it is chosen when a world is made (docs/choose.md):
-#   gen render --family THIS_FILE --holdout {holdout}
-#   gen render --family THIS_FILE --holdout "{single}"
-"""
-_TEXT = """\
-# A family of your own: all of '{family}', and the entries of this file. docs/vocabularies.md explains every key.
-# Lines that begin with "#" are comments; remove the "#" from the lines that you want, and edit them.
-extends = {extends}
-# remove = ["objects.{thing}"]
-
-[attributes.{colored}]
-{color} = {{ srgb = "{code}" }}
-
-# A phrase after the noun instead of an adjective: "a {thing} made of ...".
-# [kinds.{other}]
-# phrase = "made of {{value}}"
-
-# Objects: `mesh` is a shape, or a mesh of the asset set (`gen assets list`), that no other object has.
-# [objects]
-# {object} = {{ mesh = "{mesh}" }}
-
-# A template of captions, for `gen describe --template next-to` (docs/language.md).
-# [templates]
-# next-to = "a photo of {{a}} next to {{b}}"
-"""
+_STARTER = "scenes/starter/starter.toml"
+_EXTENDS = 'extends = "clevr"\n'
+"""The line of the starter that names the family to extend."""
+_NEW_VALUE = ("color", "teal")
+"""The kind and the value that the starter adds."""
 
 
-def write_starter(out: Path, family: str) -> tuple[Path, str]:
-    """Write the TOML file `out`, a starting point that extends a family.
+class Starter(NamedTuple):
+    """A starter file that was written."""
 
-    Returns `out`, and a value of `--holdout` that holds out the new colour, quoted for a shell.
+    path: Path
+    holdout: str
+    """A value of `--holdout` that holds out the new colour, quoted for a shell."""
 
-    Raises UserError when the file exists or does not end in .toml, when there is no such family, or
-    when none of its attribute kinds sets only colour.
+
+def write_starter(out: Path, family: str) -> Starter:
+    """Write a starting point for a family that extends another one.
+
+    Args:
+        out: the TOML file to write.
+        family: the family to extend: a name, or the path of a TOML file.
+
+    Raises:
+        UserError: the file exists or does not end in .toml, there is no such family, or it has no
+            room for the colour that the starter adds.
     """
     if out.suffix != ".toml":
         raise UserError(f"Expected a file that ends in .toml, got '{out}'.")
     if out.exists():
         raise UserError(f"{out} exists; choose another name, or edit it.")
-    extended = family if family in shipped_families() else os.path.relpath(family, out.parent)
-    text, holdout = _text(read_vocabulary(family), extended)
+    base = read_vocabulary(family)
+    kind, value = _NEW_VALUE
+    if value in base.attributes.get(kind, {}):
+        raise UserError(
+            f"The family '{base.name}' has the {kind} '{value}' already, which a starter would add; "
+            f"extend another family."
+        )
+
+    # A path in `extends` starts at the folder of the file that has it.
+    extends = family if family in shipped_families() else os.path.relpath(family, out.parent)
+    text = resource(_STARTER).read_text(encoding="utf-8")
+    text = text.replace(_EXTENDS, tomli_w.dumps({"extends": extends}), 1)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8")
-    return out, holdout
-
-
-def _text(vocabulary: Vocabulary, extends: str) -> tuple[str, str]:
-    alone = (
-        kind
-        for kind, values in vocabulary.attributes.items()
-        if all(value.inputs().keys() == {"linear"} for value in values.values())
-    )
-    if (colored := next(alone, None)) is None:
+    try:
+        starter = read_vocabulary(str(out))
+    except UserError as error:
+        out.unlink()
         raise UserError(
-            f"No attribute kind of the family '{vocabulary.name}' sets colour alone, so a starter "
-            f"has nothing to add a colour to; extend another family."
-        )
-    words = {word for values in vocabulary.attributes.values() for word in values}
-    color, code = next((name, code) for name, code in _COLORS.items() if name not in words)
-    other = next((kind for kind in vocabulary.attributes if kind != colored), colored)
-    mesh = next((mesh for mesh in _OBJECTS if mesh not in vocabulary.meshes.values()), "hourglass")
-    taken = {
-        name
-        for values in vocabulary.attributes.values()
-        for value in values.values()
-        for name in value.inputs()
-    }
-    text = _TEXT.format(
-        family=vocabulary.name,
-        extends=f'"{extends}"',
-        thing=list(vocabulary.objects)[-1],
-        colored=colored,
-        color=color,
-        code=code,
-        other=other,
-        object=_OBJECTS[mesh],
-        mesh=mesh,
-    )
-    values, objects = [color, vocabulary.values(colored)[0]], list(vocabulary.objects)[:2]
-    holdout = f'"{colored}={",".join(values)} {vocabulary.category}={",".join(objects)}"'
-    text += _HOLDOUT.format(holdout=holdout, single=f"{color}:{objects[0]}")
-    if finish := next((lines for name, lines in _FINISHES.items() if name not in taken), None):
-        text += _KIND.format(*finish)
-    if vocabulary.placement.orders == "free" or "near" in vocabulary.relations:
-        return text, holdout
-    return text + _RELATIONS.format(
-        distance=round(2 * max(vocabulary.radii) + vocabulary.placement.gap + 0.8, 1)
-    ), holdout
+            f"A starter adds a {kind} to a family, which '{base.name}' does not take: "
+            f"{error.message} Extend another family."
+        ) from None
+    return Starter(out, _holdout_of_new_value(starter))
+
+
+def _holdout_of_new_value(starter: Vocabulary) -> str:
+    """A block of the new value and the first of its kind, and the first two objects."""
+    kind, value = _NEW_VALUE
+    values = f"{value},{starter.values(kind)[0]}"
+    objects = ",".join(list(starter.objects)[:2])
+    return f'"{kind}={values} {starter.category}={objects}"'

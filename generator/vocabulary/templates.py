@@ -10,7 +10,7 @@ each phrase ends.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
@@ -62,51 +62,52 @@ each."""
 _TOKEN = re.compile(r"([A-Za-z][A-Za-z'-]*|\{[^{} ]*\})([,.]?)")
 
 
-class Part(NamedTuple):
-    """A part of a declared template.
-
-    `kind`: "words", or the kind of a placeholder (PLACEHOLDERS). `text`: the words, or the name of
-    the placeholder.
-    `place`: the place of the placeholder's object in the form; 0 for words. `stop`: ",", "." or ""
-    after the part.
-    """
+class TemplatePart(NamedTuple):
+    """A part of a declared template."""
 
     kind: str
+    """"words", or the kind of a placeholder (PLACEHOLDERS)."""
     text: str
+    """The words, or the name of the placeholder."""
     place: int
+    """The place of the placeholder's object in the form; 0 for words."""
     stop: str
+    """What follows the part: ",", "." or nothing."""
 
 
 class FamilyWords(NamedTuple):
-    """The words of a family, as templates need them.
-
-    `terms`: every term of values, objects and relations, with where it is declared. `in_phrases`:
-    the single words of
-    phrases that stand for a placeholder. `in_texts`: the single words of all texts of the grammar.
-    """
+    """The words of a family, as templates need them."""
 
     terms: Mapping[str, str]
+    """Every term of values, objects and relations, with where it is declared."""
     in_phrases: frozenset[str]
+    """The single words of phrases that stand for a placeholder."""
     in_texts: frozenset[str]
+    """The single words of all texts of the grammar."""
 
     @classmethod
-    def of(cls, terms: Mapping[str, str], elsewhere: list[str]) -> "FamilyWords":
-        """The words of `terms`; `elsewhere` are further terms of texts, which stand for no
-        placeholder."""
-        in_phrases = _PHRASE_WORDS | {word for term in terms for word in term.lower().split()}
-        in_texts = (
-            in_phrases
-            | _GRAMMAR_WORDS
-            | {word for term in elsewhere for word in term.lower().split()}
-        )
+    def from_terms(cls, terms: Mapping[str, str], elsewhere: list[str]) -> "FamilyWords":
+        """Collect the single words of terms.
+
+        Args:
+            terms: terms that stand for placeholders, with where they are declared.
+            elsewhere: other terms of texts, such as the phrases of environments.
+        """
+        in_phrases = _PHRASE_WORDS | _single_words(terms)
+        in_texts = in_phrases | _GRAMMAR_WORDS | _single_words(elsewhere)
         return cls(terms, in_phrases, in_texts)
 
 
-def parts_of(text: str) -> tuple[Part, ...]:
-    """The parts of a template, one for each placeholder and each word.
+def _single_words(terms: Iterable[str]) -> frozenset[str]:
+    return frozenset(word for term in terms for word in term.lower().split())
 
-    Raises ValueError where the text is not made of words and known placeholders with one space
-    between them.
+
+def parts_of(text: str) -> tuple[TemplatePart, ...]:
+    """Split a template into its parts, one for each placeholder and each word.
+
+    Raises:
+        ValueError: the text is not made of words and known placeholders with one space between
+            them.
 
     >>> [part.text for part in parts_of("a photo of {a} next to {b}")]
     ['a', 'photo', 'of', 'a', 'next', 'to', 'b']
@@ -117,30 +118,33 @@ def parts_of(text: str) -> tuple[Part, ...]:
         if match is None:
             raise ValueError(
                 f"expected words and placeholders with one space between them and only commas and "
-                f"full stops after "
-                f'them, got {token!r}; write it like "a photo of {{a}} next to {{b}}".'
+                f'full stops after them, got {token!r}; write it like "a photo of {{a}} next to '
+                f'{{b}}".'
             )
         word, stop = match[1], match[2]
         if not word.startswith("{"):
-            parts.append(Part("words", word, 0, stop))
+            parts.append(TemplatePart("words", word, 0, stop))
             continue
         name = word[1:-1]
         if name not in PLACEHOLDERS:
             raise ValueError(f"unknown placeholder {word}; {did_you_mean(name, [*PLACEHOLDERS])}")
         kind, place = PLACEHOLDERS[name]
-        parts.append(Part(kind, name, place, stop))
+        parts.append(TemplatePart(kind, name, place, stop))
     return tuple(parts)
 
 
 def template_mistakes(
     templates: Mapping[str, str], taken: tuple[str, ...], words: FamilyWords
 ) -> Iterator[str]:
-    """A sentence for each declared template that is refused, with how to mend it.
+    """Find the declared templates that are refused.
 
     Args:
-        templates: The text of each declared template, by name.
-        taken: Names of the templates of the grammar.
-        words: The words of the family.
+        templates: the text of each declared template, by name.
+        taken: names of the templates of the grammar.
+        words: the words of the family.
+
+    Yields:
+        A sentence for each, which says how to fix it.
     """
     accepted: dict[str, tuple[str, ...]] = {}
     for name, text in templates.items():
@@ -166,7 +170,7 @@ def template_mistakes(
             )
 
 
-def _check_placeholders(parts: tuple[Part, ...]) -> None:
+def _check_placeholders(parts: tuple[TemplatePart, ...]) -> None:
     """Objects are introduced in order, each once; a relation joins the first to the second."""
     slots = [part for part in parts if part.kind != "words"]
     introduced = [part for part in slots if part.kind in (*INTRODUCES_ONE, "list")]
@@ -194,23 +198,24 @@ def _check_placeholders(parts: tuple[Part, ...]) -> None:
         )
 
 
-def _check_relation(slots: list[Part], n_objects: int) -> None:
+def _check_relation(slots: list[TemplatePart], n_objects: int) -> None:
     """A relation stands between the first object and the second."""
-    at = [place for place, part in enumerate(slots) if part.kind == "relation"]
-    if not at:
+    relation_slots = [at for at, part in enumerate(slots) if part.kind == "relation"]
+    if not relation_slots:
         return
-    ends = [
-        slots[place].place if 0 <= place < len(slots) and slots[place].kind != "relation" else None
-        for place in (at[0] - 1, at[0] + 1)
-    ]
-    if len(at) > 1 or n_objects != 2 or ends != [0, 1]:
+    # The objects whose placeholders stand beside the relation; None at either end of the template.
+    objects_beside: list[int | None] = []
+    for at in (relation_slots[0] - 1, relation_slots[0] + 1):
+        is_object = 0 <= at < len(slots) and slots[at].kind != "relation"
+        objects_beside.append(slots[at].place if is_object else None)
+    if len(relation_slots) > 1 or n_objects != 2 or objects_beside != [0, 1]:
         raise ValueError(
             "{relation} joins the first of two objects to the second; place it once, after {a} and "
             "before {b}."
         )
 
 
-def _check_words(parts: tuple[Part, ...], words: FamilyWords) -> None:
+def _check_words(parts: tuple[TemplatePart, ...], words: FamilyWords) -> None:
     """The template's own words say nothing that the family declares, and show where each phrase
     ends."""
     for run in _runs(parts):
@@ -220,13 +225,13 @@ def _check_words(parts: tuple[Part, ...], words: FamilyWords) -> None:
                     f"its words contain '{term}', which means {declared_at}; use another word, or "
                     f"a placeholder."
                 )
-        if denials := [word for word in run if word in _DENIALS]:
+        denials = [word for word in run if word in _DENIALS]
+        if denials:
             raise ValueError(f"'{denials[0]}' would deny or count what it names; use another word.")
     if not any(word not in words.in_texts for run in _runs(parts) for word in run):
         raise ValueError(
             "all its words occur in other captions too, so that a text could have two readings; "
-            "add a word that no "
-            'object, value, relation or environment has, such as "showing".'
+            'add a word that no object, value, relation or environment has, such as "showing".'
         )
     for one, other, between in _gaps(parts):
         # A relation's words end where an article begins, so "{relation} {b}" needs no word between.
@@ -234,25 +239,24 @@ def _check_words(parts: tuple[Part, ...], words: FamilyWords) -> None:
         if not ends_itself and not any(word not in words.in_phrases for word in between):
             raise ValueError(
                 f"between {{{one.text}}} and {{{other.text}}} stands no word that ends the first, "
-                f"so that a text could "
-                f"have two readings; add a word there that no object, value or relation has, such "
-                f'as "beside".'
+                f"so that a text could have two readings; add a word there that no object, value "
+                f'or relation has, such as "beside".'
             )
 
 
-def _marks(parts: tuple[Part, ...], words: FamilyWords) -> tuple[str, ...]:
+def _marks(parts: tuple[TemplatePart, ...], words: FamilyWords) -> tuple[str, ...]:
     """The words that no phrase in a placeholder has, in order: equal for all texts of a
     template."""
     return tuple(word for part in parts for word in _lower(part) if word not in words.in_phrases)
 
 
-def _lower(part: Part) -> list[str]:
+def _lower(part: TemplatePart) -> list[str]:
     """The words that a part adds to every text, in small letters, with its punctuation."""
     own = [part.text.lower()] if part.kind == "words" else []
     return [*own, part.stop] if part.stop else own
 
 
-def _runs(parts: tuple[Part, ...]) -> Iterator[list[str]]:
+def _runs(parts: tuple[TemplatePart, ...]) -> Iterator[list[str]]:
     """The words before, between and after the placeholders."""
     run: list[str] = []
     for part in parts:
@@ -263,7 +267,9 @@ def _runs(parts: tuple[Part, ...]) -> Iterator[list[str]]:
     yield run
 
 
-def _gaps(parts: tuple[Part, ...]) -> Iterator[tuple[Part, Part, list[str]]]:
+def _gaps(
+    parts: tuple[TemplatePart, ...],
+) -> Iterator[tuple[TemplatePart, TemplatePart, list[str]]]:
     """Each two neighbouring placeholders, and the words between them."""
     slots = [part for part in parts if part.kind != "words"]
     between = list(_runs(parts))[1:-1]

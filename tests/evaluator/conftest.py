@@ -22,7 +22,7 @@ from evaluator.training import networks
 from generator.base.files import sha256, write_json
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.writer import WorldWriter
-from generator.describe.benchmark import describe
+from generator.describe.benchmark import describe_world
 from generator.describe.request import first_request
 from generator.holdout.blocks import draw_block
 from generator.holdout.holdout import Holdout
@@ -161,7 +161,13 @@ def build_dataset(root: Path, scenes: dict[str, int] = SCENES, seed: int = 3) ->
     vocabulary = parse_vocabulary(small_vocabulary_text(), "small")
     holdout = draw_block("3x3", vocabulary, 0)
     _write_drawn(root, vocabulary, [WorldPart(holdout, scenes)], scenes, seed)
-    describe(root, World(root / "world"), holdout, _name(holdout), first_request(holdout))
+    describe_world(
+        root,
+        World(root / "world"),
+        holdout=holdout,
+        name=_name(holdout),
+        request=first_request(holdout),
+    )
     return root
 
 
@@ -180,14 +186,14 @@ def build_class_lists(root: Path, seed: int = 3) -> Path:
             for each in planned
             if each.part == part
         }
-        describe(
+        describe_world(
             root,
             World(root / "world"),
-            holdout,
-            _name(holdout),
-            first_request(holdout),
-            made_for,
-            True,
+            holdout=holdout,
+            name=_name(holdout),
+            request=first_request(holdout),
+            assigned=made_for,
+            with_world=True,
         )
     return root
 

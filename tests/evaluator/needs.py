@@ -15,15 +15,14 @@ def needs_of(
     pairs: Iterable[Pair], pools: Pools | None = None, contests: Iterable[Sequence[Pair]] = ()
 ) -> Needs:
     """The needs of contests, and of other pairs that are compared with none."""
-    of = [list(contest) for contest in contests]
-    of += [[pair] for pair in pairs if not any(pair in contest for contest in of)]
-    columns = (
-        pa.chunked_array([[pair[i] for contest in of for pair in contest]], pa.string())
-        for i in (0, 1)
-    )
-    return make_needs(
-        *columns, np.repeat(np.arange(len(of)), [len(contest) for contest in of]), pools or {}
-    )
+    groups = [list(contest) for contest in contests]
+    groups += [[pair] for pair in pairs if not any(pair in group for group in groups)]
+    members = [pair for group in groups for pair in group]
+    images = pa.chunked_array([[image for image, _ in members]], pa.string())
+    texts = pa.chunked_array([[text for _, text in members]], pa.string())
+    sizes = [len(group) for group in groups]
+    contest = np.repeat(np.arange(len(groups)), sizes)
+    return make_needs(images, texts, contest=contest, pools=pools or {})
 
 
 def pair_ids(needs: Needs) -> list[Pair]:

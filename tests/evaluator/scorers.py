@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from PIL import Image
 
-from evaluator.models.contracts import BatchSize, Contests, DualEncoder, Pairs, PairScorer
+from evaluator.models.contracts import BatchSize, Contests, DualEncoder, ImageTextPairs, PairScorer
 from tests.evaluator.encoders import DIMENSIONS, word_vector
 
 INFO = {
@@ -77,7 +77,7 @@ class Reader(PairScorer):
         return np.array([row + [0] * (16 - len(row)) for row in rows], dtype=np.int64)
 
     def score_pairs(
-        self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None
+        self, images: Sequence[Image.Image], pairs: ImageTextPairs, contests: Contests = None
     ) -> np.ndarray:
         """Scores (pairs, 2)."""
         if len(pairs) > self._room:

@@ -215,7 +215,7 @@ def test_a_request_that_cannot_be_met_is_one_sentence(
 ) -> None:
     with pytest.raises(UserError, match=said):
         evaluate(Encoder(), drawn, **more)
-    with pytest.raises(UserError, match="is no dataset"):
+    with pytest.raises(UserError, match="is not a dataset"):
         evaluate(Encoder(), "/nowhere")
     with pytest.raises(UserError, match="has no method to score with"):
         evaluate(object(), drawn)

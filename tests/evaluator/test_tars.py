@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import describe
+from generator.describe.benchmark import describe_world
 from generator.describe.request import first_request
 from generator.holdout.holdout import Holdout
 from generator.holdout.request import design_of
@@ -19,7 +19,9 @@ def test_scores_do_not_depend_on_where_images_lie(drawn: Path, tmp_path: Path) -
     root = rewrite(drawn, tmp_path / "tars", tar_bytes=20_000)
     holdout = Holdout.from_dict(Dataset.open(drawn).block())
     name = design_of(holdout).benchmark_name(holdout)
-    describe(root, Dataset.open(root).world, holdout, name, first_request(holdout))
+    describe_world(
+        root, Dataset.open(root).world, holdout=holdout, name=name, request=first_request(holdout)
+    )
     assert len(list(root.glob("world/shards/*.tar"))) > 2
     assert not list(root.glob("world/images"))
     for dataset, run in ((drawn, "loose"), (root, "packed")):

@@ -260,7 +260,6 @@ READERS: dict[str, Reader] = {
     "ply": Reader(("a.ply", "b.ply"), _mesh_files("a.ply", "b.ply")),
     "glb": Reader(("a.glb",), _mesh_files("a.glb")),
     "pool": Reader(("pool.npy",), _pool),
-    "splits, JSON": Reader(("splits.json",), lambda root: verify_splits(root / "splits.json")),
     "splits, CSV": Reader(("splits.csv",), lambda root: verify_splits(root / "splits.csv")),
     **{
         f"items, {kind}": Reader((f"items.{kind.lower()}",), _items(f"items.{kind.lower()}"))
@@ -323,11 +322,10 @@ _DIGEST = captions_digest(["a red cube", "a blue cube"])
 TEXTS = {
     "a.obj": "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n",
     "a.ply": _PLY.format("ascii") + "0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n",
-    "splits.json": (
-        '{"train": ["red cube left of blue ball", "blue cube"], "test": ["green cone right of red '
-        'cube"]}'
+    "splits.csv": (
+        "split,first.color,first,relation,second,image\ntrain,red,cube,left,ball,a.png\n"
+        "test,blue,ball,right,cube,b.png\n"
     ),
-    "splits.csv": "split,label,image\ntrain,red cube,a.png\ntest,blue ball,b.png\n",
     "items.csv": _ITEMS,
     "answers.csv": _ANSWERS,
     "corpus.json": (

@@ -7,10 +7,10 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import describe
+from generator.describe.benchmark import describe_world
 from generator.describe.protocols import protocol_names
-from generator.describe.request import Request
-from generator.describe.statistics import Statistics
+from generator.describe.request import TextRequest
+from generator.describe.statistics import CaptionStatistics
 from generator.describe.training import KINDS, NEGATIVES, POSITIVES
 from generator.holdout.membership import SPLITS
 from tests.generator.unrendered import BENCHMARK, write_world
@@ -90,7 +90,7 @@ class Design:
     seed: int = 0
     objects: tuple[int, int] = (2, 2)
     scenes: int = 6
-    request: Request = field(default_factory=lambda: Request(strict=False))
+    request: TextRequest = field(default_factory=lambda: TextRequest(strict=False))
 
 
 def family(values: int, things: int) -> str:
@@ -111,7 +111,13 @@ def make(design: Design, root: Path) -> Path:
     prepared = write_world(
         root, counts, str(path), design.objects, design.block, design.seed, design.block_seed
     )
-    describe(root, Dataset.open(root).world, prepared.holdout, BENCHMARK, design.request)
+    describe_world(
+        root,
+        Dataset.open(root).world,
+        holdout=prepared.holdout,
+        name=BENCHMARK,
+        request=design.request,
+    )
     return root
 
 
@@ -121,12 +127,12 @@ def designs(draw: st.DrawFn) -> Design:
     values, things = draw(st.integers(3, 6)), draw(st.integers(3, 6))
     fewest = draw(st.integers(1, 3))
     shares = st.sampled_from([0.0, 0.5, 1.0])
-    statistics = st.none() | st.builds(Statistics, shares, shares, shares)
+    statistics = st.none() | st.builds(CaptionStatistics, shares, shares, shares)
 
     def some(kinds: tuple[str, ...]) -> st.SearchStrategy[tuple[str, ...]]:
         return st.lists(st.sampled_from(kinds), min_size=1, unique=True).map(tuple)
 
-    request = Request(
+    request = TextRequest(
         training=draw(st.none() | some(KINDS)),
         negatives=draw(some(NEGATIVES)),
         positives=draw(some(POSITIVES)),

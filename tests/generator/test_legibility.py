@@ -104,13 +104,13 @@ def test_the_docs_have_the_table() -> None:
         2 < len(rows) < 2 + sum(len(kinds(family(world))) for world in WORLDS)
     )  # what is always named is left out
     for each in measured():
-        if min(each.at(side) for side in SIDES) < LEGIBLE:
+        if min(each.percent_at(side) for side in SIDES) < LEGIBLE:
             row = next(
                 row
                 for row in rows
                 if row.startswith(f"| `{each.family}`") and f"| {each.kind} |" in row
             )
-            assert f"{each.name} {math.floor(each.at(SIDES[0]))}" in row
+            assert f"{each.name} {math.floor(each.percent_at(SIDES[0]))}" in row
     assert "\n".join(rows) in (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
 
 

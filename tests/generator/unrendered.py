@@ -11,10 +11,11 @@ from PIL import Image
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.dataset.writer import WorldWriter
-from generator.describe.benchmark import describe
+from generator.describe.benchmark import describe_world
 from generator.describe.request import first_request
 from generator.placement.scenes import place_scene
-from generator.plan.job import Job, Prepared, plan_world, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import Prepared, plan_world, prepare
 from generator.render.process import given_up
 from generator.render.run import Rendering, work_of
 from generator.scene.planned import Planned
@@ -36,7 +37,16 @@ def write_world(
     """Write a world of so many scenes of each split, each of so many objects (least, most), without
     twins, into `root`."""
     prepared = prepare(
-        Job(family, block, scenes, WIDTH, HEIGHT, seed, block_seed, objects, pairs=False)
+        WorldOptions(
+            family=family,
+            holdout=block,
+            scenes=scenes,
+            resolution=f"{WIDTH}x{HEIGHT}",
+            seed=seed,
+            block_seed=block_seed,
+            objects=objects,
+            pairs=False,
+        )
     )
     write_planned(root, prepared)
     return prepared
@@ -52,20 +62,24 @@ def write_planned(root: Path, prepared: Prepared, tar_bytes: int | None = None) 
                 writer.add(_record(planned, prepared, writer.images))
             except UserError as error:  # one scene in some thousands of ten objects has no room
                 writer.add(given_up(planned, error.message))
-        writer.finish(prepared.text)
+        writer.finish(prepared.vocabulary.text)
 
 
 def write_texts(root: Path, prepared: Prepared) -> int:
     """Write the benchmark over the world in `root`; returns the number of its texts and items."""
-    describe(
-        root, Dataset.open(root).world, prepared.holdout, BENCHMARK, first_request(prepared.holdout)
+    describe_world(
+        root,
+        Dataset.open(root).world,
+        holdout=prepared.holdout,
+        name=BENCHMARK,
+        request=first_request(prepared.holdout),
     )
     benchmark = Dataset.open(root).benchmark(BENCHMARK)
     return int(benchmark.texts.num_rows + benchmark.items.num_rows)
 
 
 def _record(planned: Planned, prepared: Prepared, folder: Path) -> dict[str, Any]:
-    scene = place_scene(planned, prepared.vocabulary, prepared.job.seed, 0, WIDTH, HEIGHT)
+    scene = place_scene(planned, prepared.vocabulary, prepared.options.seed, 0, WIDTH, HEIGHT)
     png = io.BytesIO()
     number = int(planned.scene_id)
     Image.new("RGB", (WIDTH, HEIGHT), (number % 256, number // 256 % 256, number // 65536)).save(

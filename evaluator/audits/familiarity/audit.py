@@ -130,8 +130,8 @@ class Audit:
         are several. `duplicates`: samples that repeat the image and both captions of another
         (appendix B.8).
         """
-        samples = [each for each in self.samples if not each.again]
-        overlaps = [each for each in self.overlaps if not each.sample.again]
+        samples = [each for each in self.samples if not each.is_duplicate]
+        overlaps = [each for each in self.overlaps if not each.sample.is_duplicate]
         buckets = Counter(each.bucket for each in overlaps)
         partitions = Counter(each.partition for each in overlaps if each.bucket != CLOSE_ONLY)
         of_slot = {
@@ -179,7 +179,7 @@ class Audit:
             sides = (_said(sample.positive, each.positive), _said(sample.negative, each.negative))
             inside.append((row, sample.item, *sides, each.bucket, each.partition, *question))
             for name, buckets in _SPLITS.items():
-                if each.bucket in buckets and not sample.again:
+                if each.bucket in buckets and not sample.is_duplicate:
                     members[name].append(row)
         columns = (
             "row",

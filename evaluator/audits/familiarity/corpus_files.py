@@ -119,8 +119,8 @@ def _repeats(name: str, beside: set[str]) -> bool:
     """Whether this is a file of img2dataset that repeats the captions of a file in `beside`.
 
     >>> beside = {"0.tar", "0.parquet", "a.json", "a.txt", "b.json"}
-    >>> [_repeats(name, beside) for name in ("0.parquet", "0_stats.json", "a.json", "0.tar",
-    "b.json")]
+    >>> names = "0.parquet", "0_stats.json", "a.json", "0.tar", "b.json"
+    >>> [_repeats(name, beside) for name in names]
     [True, True, True, False, False]
     """
     for end, others in (

@@ -4,7 +4,7 @@ images."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evaluator.experiments.lab import Experiment, Lab
+from evaluator.experiments.lab import ROTATION, Experiment, Lab
 from evaluator.experiments.stages import Stage
 
 _NETWORKS = {
@@ -17,29 +17,40 @@ _NETWORKS = {
 
 @dataclass(frozen=True)
 class Scale:
-    """sizes: numbers of training images. asked: scenes of the world that all models are scored on.
-    few: scenes of training worlds besides their training images. Other fields are options of
-    commands, named by purpose.
-    """
+    """What a scale renders, trains and scores."""
 
     networks: Sequence[str] = tuple(_NETWORKS)
+    """The networks to train, keys of _NETWORKS."""
     sizes: Sequence[int] = (500, 2000, 8000)
-    asked: str = "train=100,val=10,seen=500,partial=1,unseen=500,unseen_atoms=300"
+    """Numbers of training images."""
+    evaluated: str = "train=100,val=10,seen=500,partial=1,unseen=500,unseen_atoms=300"
+    """Scenes of the world of each block on which all models are scored."""
     few: str = "val=10,seen=10,partial=1,unseen=10,unseen_atoms=10"
+    """Scenes of training worlds besides their training images."""
+    rotation: str = "train=4000,val=40,partial=40,unseen=600"
+    """Scenes of the rotation: compounds that are unseen in one turn are seen in the others, so that
+    SC and UC are of the same images. A rotation has no unseen atoms."""
+    turns: Sequence[int] = (0, 1, 2, 3)
+    """The turns of the rotation; none to leave it out."""
     objects: str = "3..6"
     resolution: str = "96x96"
     quality: str = "draft"
     blocks: Sequence[int] = (0, 1, 2)
+    """Block seeds."""
     seeds: Sequence[int] = (0, 1)
+    """Training seeds of every block and turn."""
     scratch: str = "--texts plain,graded"
+    """Options of the trainings."""
 
 
 SCALES = {
     "smoke": Scale(
         networks=("ResNet",),
         sizes=(80, 160),
-        asked="train=60,val=4,seen=12,partial=1,unseen=12,unseen_atoms=9",
+        evaluated="train=60,val=4,seen=12,partial=1,unseen=12,unseen_atoms=9",
         few="val=4,seen=4,partial=1,unseen=4,unseen_atoms=4",
+        rotation="train=160,val=8,partial=8,unseen=24",
+        turns=(0,),
         objects="3",
         resolution="64x64",
         blocks=(0,),
@@ -61,43 +72,71 @@ SCALES = {
 
 def make(lab: Lab, at: Scale) -> None:
     """Declare the experiment: training worlds differ only in size, and all models are scored on one
-    world per block."""
-
-    def world(block: int, scenes: str, seed: int) -> Stage:
-        asked = (
-            f"--family clevr-many --objects {at.objects} --design systematicity --block-seed "
-            f"{block}"
-        )
-        rendered = lab.render(
-            f"{asked} --no-pairs --scenes {scenes} --seed {seed}", at.resolution, at.quality
-        )
-        described = lab.stage(
-            f"gen describe {rendered} --preset crepe2023 --known-words --name crepe2023"
-        )
-        return lab.stage(f"gen verify {described}")
-
+    world per block; and on the turns of a rotation, which has one world for training and scoring.
+    """
     for block in at.blocks:
-        asked = world(block, at.asked, seed=0)
+        evaluated = _world_of_block(lab, at, block, at.evaluated, seed=0)
         for size in at.sizes:
-            learnt = world(block, f"train={size},{at.few}", seed=1)
-            for network, options in _NETWORKS.items():
+            training = _world_of_block(lab, at, block, f"train={size},{at.few}", seed=1)
+            for network, architecture in _NETWORKS.items():
                 label = f"{size} images / {network}"
                 if network not in at.networks:
                     lab.lacks(label)
                     continue
                 for seed in at.seeds:
-                    given = f"--benchmark crepe2023 --seed {seed} {options} {at.scratch}"
-                    trained = lab.stage(f"score train scratch {learnt} {given}")
+                    options = f"--benchmark crepe2023 --seed {seed} {architecture} {at.scratch}"
+                    trained = lab.stage(f"score train scratch {training} {options}")
                     lab.row(
                         label,
-                        f"score run {asked} --benchmark crepe2023 --model jackalope:{trained}",
+                        f"score run {evaluated} --benchmark crepe2023 --model jackalope:{trained}",
                     )
+    if at.turns:
+        _add_rotation(lab, at)
+
+
+def _add_rotation(lab: Lab, at: Scale) -> None:
+    """Declare the rows of the rotation: each network trained on each turn."""
+    world = _render(lab, at, f"--holdout turns=4 --scenes {at.rotation} --seed 2")
+    for turn in at.turns:
+        world = lab.stage(
+            f"gen describe {world} --benchmark turn{turn} --preset crepe2023 --known-words "
+            f"--name crepe-turn{turn}"
+        )
+    world = lab.stage(f"gen verify {world}")
+    for network in at.networks:
+        for turn in at.turns:
+            benchmark = f"{world} --benchmark crepe-turn{turn}"
+            for seed in at.seeds:
+                train = f"score train scratch {benchmark} --seed {seed} {_NETWORKS[network]}"
+                trained = lab.stage(f"{train} {at.scratch}")
+                lab.row(
+                    f"{ROTATION} / {network}", f"score run {benchmark} --model jackalope:{trained}"
+                )
+
+
+def _world_of_block(lab: Lab, at: Scale, block: int, scenes: str, seed: int) -> Stage:
+    """A verified world of one block of compounds, with the paper's texts."""
+    rendered = _render(
+        lab,
+        at,
+        f"--design systematicity --block-seed {block} --scenes {scenes} --seed {seed}",
+    )
+    described = lab.stage(
+        f"gen describe {rendered} --preset crepe2023 --known-words --name crepe2023"
+    )
+    return lab.stage(f"gen verify {described}")
+
+
+def _render(lab: Lab, at: Scale, plan: str) -> Stage:
+    family = f"--family clevr-many --objects {at.objects} --no-pairs"
+    return lab.render(f"{family} {plan}", at.resolution, at.quality)
 
 
 EXPERIMENT = Experiment(
     "Tables 4, 5 and 7 to 13 and figures 4 and 5 of Ma et al. 2023: systematicity and productivity "
     "of small and large models trained from scratch on more and more images. Training worlds "
-    "differ only in size, and all models are scored on the same world.",
+    "differ only in size, and all models are scored on the same world. Rows of the rotation are "
+    "over four turns, in which every compound is unseen once.",
     "crepe2023",
     SCALES,
     make,

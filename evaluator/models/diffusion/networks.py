@@ -1,5 +1,8 @@
 """Adapters of the supported diffusers pipelines: how each encodes texts, and how its network is
-called."""
+called.
+
+To support another pipeline, write a subclass of Network and add it to NETWORKS by its class name.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -11,12 +14,19 @@ from evaluator.models.diffusion.noising import Diffusion, Flow, Noising, process
 from evaluator.models.hub import quiet
 from evaluator.models.pretrained import without_incidental
 
+_SD3_T5_TOKENS, _FLUX_T5_TOKENS = 256, 512
+"""Tokens that T5 reads by default of the pipelines' `encode_prompt`."""
 Condition = dict[str, torch.Tensor]
 """The encoded text that conditions a network: tensors by name."""
 
 
 class Network(ABC):
-    """Base class of adapters of a pipeline."""
+    """Base class of adapters of a pipeline. A subclass says how texts are encoded and how the
+    network is called; it may override the other members.
+
+    Args:
+        pipe: The pipeline of diffusers.
+    """
 
     component = "transformer"
     """Name of the denoising network among the pipeline's components."""
@@ -58,25 +68,38 @@ class Network(ABC):
 
     def configurations(self) -> Any:
         """The configuration of each component, without names of folders and versions."""
-        configs = {
-            part: getattr(component, "config", {})
-            for part, component in self.pipe.components.items()
-        }
-        return {
-            part: without_incidental(config.to_dict() if hasattr(config, "to_dict") else config)
-            for part, config in configs.items()
-        }
+        configs = {}
+        for part, component in self.pipe.components.items():
+            config = getattr(component, "config", {})
+            settings = config.to_dict() if hasattr(config, "to_dict") else config
+            configs[part] = without_incidental(settings)
+        return configs
 
     @abstractmethod
     def encode_texts(self, texts: list[str]) -> Condition:
-        """The conditions of texts, each tensor with the texts along its first axis."""
+        """Encode texts.
+
+        Args:
+            texts: The texts.
+
+        Returns:
+            The conditions, each tensor with the texts along its first axis.
+        """
 
     @abstractmethod
     def predict(
         self, noisy: torch.Tensor, timesteps: torch.Tensor, condition: Condition
     ) -> torch.Tensor:
-        """The network's prediction (n, c, h, w) for noisy latents (n, c, h, w) at timesteps (n,)
-        under n conditions."""
+        """Call the network.
+
+        Args:
+            noisy: Noisy latents (n, c, h, w).
+            timesteps: Their timesteps (n,).
+            condition: n conditions.
+
+        Returns:
+            The network's prediction (n, c, h, w).
+        """
 
 
 class StableDiffusion(Network):
@@ -123,10 +146,11 @@ class StableDiffusionXL(StableDiffusion):
             texts, device=self.pipe.device, do_classifier_free_guidance=False
         )
         if self.pipe.config.force_zeros_for_empty_prompt:
-            given = torch.tensor(
+            is_text = torch.tensor(
                 [float(text != "") for text in texts], device=states.device, dtype=states.dtype
             )
-            states, pooled = states * given[:, None, None], pooled * given[:, None]
+            states = states * is_text[:, None, None]
+            pooled = pooled * is_text[:, None]
         return {"states": states, "pooled": pooled}
 
     def predict(
@@ -159,11 +183,13 @@ class StableDiffusion3(Network):
 
     def tokenizers(self) -> list[tuple[Any, int]]:
         """Both CLIP tokenizers, and T5 with 256 tokens if the pipeline has it."""
-        clip = [
-            (each, self.pipe.tokenizer_max_length)
-            for each in (self.pipe.tokenizer, self.pipe.tokenizer_2)
+        tokenizers = [
+            (tokenizer, self.pipe.tokenizer_max_length)
+            for tokenizer in (self.pipe.tokenizer, self.pipe.tokenizer_2)
         ]
-        return clip if self.pipe.tokenizer_3 is None else [*clip, (self.pipe.tokenizer_3, 256)]
+        if self.pipe.tokenizer_3 is not None:
+            tokenizers.append((self.pipe.tokenizer_3, _SD3_T5_TOKENS))
+        return tokenizers
 
     def encode_texts(self, texts: list[str]) -> Condition:
         """Hidden states of all encoders, and the pooled states of both CLIP encoders."""
@@ -197,7 +223,8 @@ class Flux(Network):
 
     def tokenizers(self) -> list[tuple[Any, int]]:
         """The tokenizers of CLIP and T5."""
-        return [(self.pipe.tokenizer, self.pipe.tokenizer_max_length), (self.pipe.tokenizer_2, 512)]
+        clip = (self.pipe.tokenizer, self.pipe.tokenizer_max_length)
+        return [clip, (self.pipe.tokenizer_2, _FLUX_T5_TOKENS)]
 
     def encode_texts(self, texts: list[str]) -> Condition:
         """Hidden states of T5 and the pooled state of CLIP."""
@@ -210,14 +237,14 @@ class Flux(Network):
         """The velocity."""
         n, channels, height, width = noisy.shape
         steps = self.pipe.scheduler.config.num_train_timesteps
-        guided = self.model.config.guidance_embeds
+        takes_guidance = self.model.config.guidance_embeds
         image_ids = self.pipe._prepare_latent_image_ids(
             n, height // 2, width // 2, noisy.device, noisy.dtype
         )
         predicted = self.model(
             hidden_states=self.pipe._pack_latents(noisy, n, channels, height, width),
             timestep=timesteps / steps,
-            guidance=torch.ones(n, device=noisy.device) if guided else None,
+            guidance=torch.ones(n, device=noisy.device) if takes_guidance else None,
             pooled_projections=condition["pooled"],
             encoder_hidden_states=condition["states"],
             txt_ids=torch.zeros(condition["states"].shape[1], 3, device=noisy.device),
@@ -235,9 +262,10 @@ NETWORKS: dict[str, type[Network]] = {
 }
 
 
-_TEXTS = 16
+_TEXTS_AT_ONCE = 16
 """Texts per batch of the text encoders."""
-_KEPT_BYTES = 2**30
+_MOST_BYTES = 2**30
+"""Bytes of conditions in memory."""
 
 
 class ConditionCache:
@@ -246,27 +274,41 @@ class ConditionCache:
 
     def __init__(self, network: Network):
         self._network = network
-        self._kept: dict[str, Condition] = {}
+        self._conditions: dict[str, Condition] = {}
 
     def stacked(self, texts: Sequence[str], device: torch.device) -> Condition:
         """The conditions of texts on a device, each tensor with the texts along its first axis."""
         distinct = list(dict.fromkeys(texts))
-        new = [text for text in distinct if text not in self._kept]
-        for start in range(0, len(new), _TEXTS):
-            some = new[start : start + _TEXTS]
+        self._encode([text for text in distinct if text not in self._conditions])
+        conditions = [self._use(text) for text in distinct]
+
+        # A dictionary is in the order of insertion: the least recently used come first.
+        bytes_of_text = sum(tensor.nbytes for tensor in conditions[0].values())
+        surplus = len(self._conditions) - _MOST_BYTES // bytes_of_text
+        for text in list(self._conditions)[: max(0, surplus)]:
+            del self._conditions[text]
+
+        index_of = {text: index for index, text in enumerate(distinct)}
+        index = torch.tensor([index_of[text] for text in texts], device=device)
+        stacked = {}
+        for name in conditions[0]:
+            tensors = torch.stack([condition[name] for condition in conditions])
+            stacked[name] = tensors.to(device)[index]
+        return stacked
+
+    def _encode(self, texts: Sequence[str]) -> None:
+        for start in range(0, len(texts), _TEXTS_AT_ONCE):
+            part = list(texts[start : start + _TEXTS_AT_ONCE])
+            # In float32 whatever the run's precision: protocols compare texts.
             with quiet(), torch.autocast(self._network.pipe.device.type, enabled=False):
-                conditions = self._network.encode_texts(some)
-            for row, text in enumerate(some):
-                self._kept[text] = {
-                    name: tensor[row].float().cpu().clone() for name, tensor in conditions.items()
+                encoded = self._network.encode_texts(part)
+            for row, text in enumerate(part):
+                self._conditions[text] = {
+                    name: tensor[row].float().cpu().clone() for name, tensor in encoded.items()
                 }
-        for text in distinct:  # most recently used last
-            self._kept[text] = self._kept.pop(text)
-        found = [self._kept[text] for text in distinct]
-        room = _KEPT_BYTES // sum(tensor.nbytes for tensor in found[0].values())
-        for text in list(self._kept)[: max(0, len(self._kept) - room)]:
-            del self._kept[text]
-        place = torch.tensor([distinct.index(text) for text in texts], device=device)
-        return {
-            name: torch.stack([each[name] for each in found]).to(device)[place] for name in found[0]
-        }
+
+    def _use(self, text: str) -> Condition:
+        """The condition of a text, which becomes the most recently used."""
+        condition = self._conditions.pop(text)
+        self._conditions[text] = condition
+        return condition

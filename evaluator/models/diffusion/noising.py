@@ -39,8 +39,7 @@ class Diffusion:
         if self.prediction not in ("epsilon", "v_prediction"):
             raise UserError(
                 f"Expected a scheduler that predicts epsilon or v_prediction, got "
-                f"'{self.prediction}'; name another "
-                "pipeline."
+                f"'{self.prediction}'; name another pipeline."
             )
 
     def timesteps(self, levels: torch.Tensor) -> torch.Tensor:
@@ -102,7 +101,7 @@ def process_of(scheduler: Any, kind: type[Noising]) -> Noising:
     the class.
     """
     name = type(scheduler).__name__
-    known = [f"{each}Scheduler" for each in kind.SCHEDULERS.split()]
+    known = [f"{scheduler_name}Scheduler" for scheduler_name in kind.SCHEDULERS.split()]
     if name not in known:
         raise UserError(
             f"The scheduler {name} is not supported for this pipeline; expected one of: "
@@ -112,8 +111,7 @@ def process_of(scheduler: Any, kind: type[Noising]) -> Noising:
         if scheduler.config.get(setting):
             raise UserError(
                 f"The scheduler {name} has {setting} set, which replaces the process of its class; "
-                f"name a pipeline "
-                "without it."
+                f"name a pipeline without it."
             )
     return kind(scheduler.config)
 
@@ -138,12 +136,14 @@ def staged_order(stages: tuple[int, ...]) -> np.ndarray:
     order: list[int] = []
     for stage in stages:
         taken = set(order)
-        order += _spread([i for i in range(total) if i not in taken], stage - len(order))
+        remaining = [sample for sample in range(total) if sample not in taken]
+        order += _evenly_spaced(remaining, stage - len(order))
     return np.array(order, dtype=np.int64)
 
 
-def _spread(rest: list[int], count: int) -> list[int]:
-    return [rest[(2 * i + 1) * len(rest) // (2 * count)] for i in range(count)]
+def _evenly_spaced(samples: list[int], count: int) -> list[int]:
+    """`count` samples at the centres of as many equal parts of a list."""
+    return [samples[(2 * i + 1) * len(samples) // (2 * count)] for i in range(count)]
 
 
 def nested_order(total: int, seed: int) -> np.ndarray:
@@ -156,19 +156,22 @@ def nested_order(total: int, seed: int) -> np.ndarray:
     """
     rng = np.random.default_rng([seed, 1])
 
-    def order(first: int, count: int) -> np.ndarray:
+    def order_of(first: int, count: int) -> np.ndarray:
+        """The order of the samples first … first + count − 1."""
         if count == 1:
             return np.array([first], dtype=np.int64)
+        # Of an odd number, chance decides which half is larger.
         left = count // 2 if rng.random() < 0.5 else count - count // 2
-        halves = [order(first, left), order(first + left, count - left)]
+        halves = [order_of(first, left), order_of(first + left, count - left)]
+        # The larger half comes first, so that both are used up; of equal halves, chance decides.
         if len(halves[0]) == len(halves[1]) and rng.random() < 0.5:
             halves.reverse()
         halves.sort(key=len, reverse=True)
-        mixed = np.empty(count, dtype=np.int64)
-        mixed[0::2], mixed[1::2] = halves
-        return mixed
+        alternating = np.empty(count, dtype=np.int64)
+        alternating[0::2], alternating[1::2] = halves
+        return alternating
 
-    return order(0, total)
+    return order_of(0, total)
 
 
 def image_digest(image: Image.Image) -> str:

@@ -16,6 +16,7 @@ Fit = Literal["whole", "crop"]
 
 
 FIRST_LOOK = 16
+"""Samples before the first look, at which the variance has about 10 degrees of freedom."""
 
 
 def looks(total: int) -> tuple[int, ...]:
@@ -24,32 +25,41 @@ def looks(total: int) -> tuple[int, ...]:
     >>> looks(200)
     (16, 24, 32, 48, 64, 96, 128, 192, 200)
     """
-    found = [
-        n << k
-        for k in range(total.bit_length())
-        for n in (FIRST_LOOK, FIRST_LOOK * 3 // 2)
-        if n << k < total
-    ]
-    return (*sorted(found), total)
+    # Two looks for each doubling: later looks are rarer, since each more sample tells less.
+    counts = []
+    for doublings in range(total.bit_length()):
+        for first in (FIRST_LOOK, FIRST_LOOK * 3 // 2):
+            counts.append(first << doublings)
+    return (*sorted(count for count in counts if count < total), total)
 
 
 def z_score(differences: np.ndarray, total: int) -> np.ndarray:
     """The mean difference in standard errors, converted from Student's t to a standard normal
-    deviate, float64 (…).
+    deviate.
 
-    differences: (…, n) errors of one text minus errors of another, at n ≥ 2 of `total` samples,
-        ordered by noise level.
-    If all differences are equal, the result is infinite, or 0 if they are 0.
+    Differences change smoothly with the noise level, and samples are evenly spaced over it. So the
+    variance is that of successive differences (von Neumann 1941), which the smooth change hardly
+    enters.
+
+    Args:
+        differences: Errors of one text minus errors of another, (…, n), at n ≥ 2 of `total`
+            samples, ordered by noise level.
+        total: The number of all samples; the mean over all of them has no error.
+
+    Returns:
+        float64 (…). If all differences are equal, infinite, or 0 if they are 0.
     """
     from scipy import stats
 
     n = differences.shape[-1]
     mean = differences.mean(-1)
     variance = (np.diff(differences, axis=-1) ** 2).mean(-1) / 2
-    error = np.sqrt(variance / n * (1 - n / total))
+    finite_population = 1 - n / total
+    error = np.sqrt(variance / n * finite_population)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where(mean == 0, 0.0, mean / error)
-    freedom = 2 * (n - 1) ** 2 / (3 * n - 4)  # of this variance estimate, for normal differences
+    # The degrees of freedom of this variance estimate, for normal differences.
+    freedom = 2 * (n - 1) ** 2 / (3 * n - 4)
     return np.sign(t) * stats.norm.isf(stats.t.sf(np.abs(t), freedom))
 
 
@@ -58,44 +68,60 @@ def critical_value(error: float, total: int) -> float:
     """The value that `z_score` exceeds at any look before the last with probability `error`, if
     there is no difference.
 
+    The mean of n of `total` samples, as n grows, moves like a Brownian motion at the time
+    n / (1 − n / total); so the looks are times, and the critical value is a boundary of it.
+
+    Args:
+        error: The probability.
+        total: The number of all samples.
+
     >>> round(critical_value(0.05, 1024), 2)
     2.46
     """
     from scipy.optimize import brentq
 
     times = [n / (1 - n / total) for n in looks(total)[:-1]]
-    return float(brentq(lambda critical: _passing(critical, times) - error, 0, 10, xtol=1e-3))
+    # 10 standard errors are never exceeded, and 0 nearly always.
+    return float(
+        brentq(lambda critical: _crossing_probability(critical, times) - error, 0, 10, xtol=1e-3)
+    )
 
 
-def _passing(critical: float, times: list[float], points: int = 201) -> float:
+def _crossing_probability(critical: float, times: list[float], points: int = 201) -> float:
     """Probability that a Brownian motion exceeds critical·√time at any of the times (Armitage et
     al. 1969)."""
     from scipy.special import ndtr
 
-    passed, before, mass, places = 0.0, 0.0, np.ones(1), np.zeros(1)
+    # The distribution of the motion below the boundary, as masses at places. At each time, what
+    # crosses the boundary is counted and leaves.
+    crossed = 0.0
+    previous_time = 0.0
+    masses, places = np.ones(1), np.zeros(1)
     for time in times:
-        step, bound = np.sqrt(time - before), critical * np.sqrt(time)
-        passed += float(mass @ ndtr((places - bound) / step))
-        # the mass below the bound, in equal cells, placed at their centres
+        step_deviation = np.sqrt(time - previous_time)
+        bound = critical * np.sqrt(time)
+        crossed += float(masses @ ndtr((places - bound) / step_deviation))
+
+        # What stays below is put in equal cells, each at its centre; 7 deviations hold all of it.
         edges = np.linspace(-7 * np.sqrt(time), bound, points)
-        mass = np.diff(ndtr((edges[:, None] - places) / step), axis=0) @ mass
-        before, places = time, (edges[1:] + edges[:-1]) / 2
-    return passed
+        below_edge = ndtr((edges[:, None] - places) / step_deviation)
+        masses = np.diff(below_edge, axis=0) @ masses
+        places = (edges[1:] + edges[:-1]) / 2
+        previous_time = time
+    return crossed
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """The numbers of samples after which texts of a contest drop out, and which texts drop out.
-
-    After stage k each remaining text has had `stages[k]` samples, and the `keep[k]` best texts go
-    on. With
-    `confidence` instead of `keep`, a text goes on until `z_score` decides that another text is
-    better.
-    """
+    """The numbers of samples after which texts of a contest drop out, and which texts drop out."""
 
     stages: tuple[int, ...]
+    """After stage k each remaining text has had stages[k] samples."""
     keep: tuple[int, ...] = ()
+    """After stage k the keep[k] best texts go on; () for a schedule with `confidence`."""
     confidence: float | None = None
+    """A text goes on until `z_score` decides with this confidence, 0.5..1, that another text is
+    better. None for a schedule with `keep`."""
 
     @property
     def total(self) -> int:
@@ -110,23 +136,33 @@ class Schedule:
     def order(self, seed: int) -> np.ndarray:
         """The order in which samples are taken, int64 (total,). Every stage covers the whole range
         of noise levels."""
-        return (
-            staged_order(self.stages) if self.confidence is None else nested_order(self.total, seed)
-        )
+        if self.confidence is None:
+            return staged_order(self.stages)
+        return nested_order(self.total, seed)
 
     def beaten(self, errors: np.ndarray, stage: int) -> np.ndarray:
-        """Which texts of a contest drop out, bool (texts,), given their errors (texts, n) ordered
-        by noise level.
+        """Which texts of a contest drop out.
 
         The text of the smallest mean error (the first of several) never drops out.
+
+        Args:
+            errors: The errors of the texts, (texts, n), ordered by noise level.
+            stage: The index of the stage that ends.
+
+        Returns:
+            bool (texts,).
         """
-        best = int(errors.mean(1).argmin())
+        means = errors.mean(1)
+        best = int(means.argmin())
         if self.stages[stage] == self.total:
             beaten = np.ones(len(errors), dtype=bool)
         elif self.confidence is None:
-            beaten = np.argsort(np.argsort(errors.mean(1), kind="stable")) >= self.keep[stage]
+            rank = np.argsort(np.argsort(means, kind="stable"))
+            beaten = rank >= self.keep[stage]
         else:
-            critical = critical_value((1 - self.confidence) / (len(errors) - 1), self.total)
+            # Bonferroni: the best text may err against each of its rivals.
+            error_of_rival = (1 - self.confidence) / (len(errors) - 1)
+            critical = critical_value(error_of_rival, self.total)
             beaten = z_score(errors - errors[best], self.total) > critical
         beaten[best] = False
         return beaten
@@ -139,8 +175,8 @@ class Schedule:
             )
         if not self.early:
             return f"{self.total:,} samples"
-        steps = (f"{n} samples keep {kept}" for n, kept in zip(self.stages, self.keep, strict=True))
-        return " → ".join(steps)
+        stages = zip(self.stages, self.keep, strict=True)
+        return " → ".join(f"{samples} samples keep {texts}" for samples, texts in stages)
 
 
 @dataclass(frozen=True)
@@ -148,14 +184,21 @@ class Settings:
     """All settings of a score besides the model."""
 
     preset: str
+    """The name of the preset that the settings began with."""
     schedule: Schedule
+    """How many samples each text gets."""
     loss: Loss = "l2"
+    """The error of a prediction: mean squared, mean absolute, or Huber's."""
     fit: Fit = "whole"
+    """How an image is fitted to the network (evaluator.models.diffusion.scorer.fit_image)."""
     seed: int = 0
+    """The seed of noise and of a random order of samples."""
 
 
 FIXED = 64
+"""Samples of each text, of the default preset."""
 EXHAUSTIVE = 1024
+"""Samples of each text, of the presets that may take them all."""
 CONFIDENCE = 0.97
 PRESETS = {
     preset.preset: preset
@@ -173,26 +216,30 @@ class Options(TypedDict, total=False):
     """Arguments of a diffusion model: a preset, and settings that override it."""
 
     preset: Literal["fixed", "exhaustive", "sequential", "li2023", "pearson2025"]
+    """A key of PRESETS."""
     loss: Loss
+    """As `Settings.loss`."""
     seed: Annotated[int, Field(ge=0)]
+    """As `Settings.seed`."""
     samples: Annotated[int, Field(ge=1)]
+    """Samples of each text, or the most for preset=sequential."""
     confidence: Annotated[float, Field(ge=0.5, lt=1)]
+    """As `Schedule.confidence`, for preset=sequential."""
 
 
 def settings_of(**options: Unpack[Options]) -> Settings:
     """The settings of a preset, changed by the other options.
 
+    Raises:
+        UserError: The preset does not have an option.
+
     >>> settings_of(preset="li2023", loss="huber").loss
     'huber'
-
-    Raises UserError for an option that the preset does not have.
     """
     preset = PRESETS[options.get("preset", "fixed")]
-    schedule, samples, confidence = (
-        preset.schedule,
-        options.get("samples"),
-        options.get("confidence"),
-    )
+    schedule = preset.schedule
+    samples = options.get("samples")
+    confidence = options.get("confidence")
     if schedule.confidence is None:
         if confidence is not None:
             raise UserError(

@@ -12,7 +12,7 @@ from PIL import Image
 from torch.nn import functional as F
 from torchvision import transforms
 
-from evaluator.models.contracts import BatchSize, Contests, Pairs, PairScorer, cache_key
+from evaluator.models.contracts import BatchSize, Contests, ImageTextPairs, PairScorer, cache_key
 from evaluator.models.diffusion.networks import ConditionCache, Network
 from evaluator.models.diffusion.noising import image_digest, levels, noise
 from evaluator.models.diffusion.schedules import Fit, Schedule, Settings
@@ -20,11 +20,13 @@ from evaluator.models.hub import quiet
 from evaluator.models.network import describe_network
 
 UNCONDITIONAL = ""
+"""The text of unconditional errors."""
 _WIDEST = 2.0
 """Largest aspect ratio of an image."""
-_FINE = 2e-7
+_TIE_TOLERANCE = 2e-7
 """Tie tolerance of errors in float32. Errors are about 0.01 to 1. Rounding changes them by up to
 1e-7, another text often by less than 1e-5."""
+_BATCH_ON_GPU, _BATCH_ON_CPU = 128, 8
 _LOSSES: dict[str, Callable[..., torch.Tensor]] = {
     "l2": F.mse_loss,
     "l1": F.l1_loss,
@@ -36,37 +38,32 @@ class DiffusionClassifier(PairScorer):
     """A pipeline of diffusers as a PairScorer. Scores are minus errors, so that higher is better.
 
     `relative` is minus the mean difference between a text's error and the unconditional error, over
-    the text's samples.
-    `conditional` is minus the error: that difference plus the mean unconditional error over all
-    samples of the image.
-    Within an image both give the same ranking. Between images use `relative`, because the
-    unconditional error measures
-    how hard the image is.
+    the text's samples. `conditional` is minus the error: that difference plus the mean
+    unconditional error over all samples of the image. Within an image both give the same ranking.
+    Between images use `relative`, because the unconditional error measures how hard the image is.
+
+    Args:
+        adapter: The pipeline on its device.
+        settings: Schedule, loss, fit and seed.
+        device: The device.
+        name: What was loaded, for run.json.
     """
 
     channels = ("conditional", "relative")
     image_channel = "relative"
-    tie_tolerance = _FINE
+    tie_tolerance = _TIE_TOLERANCE
     counts: dict[str, int]
 
     def __init__(self, adapter: Network, settings: Settings, device: torch.device, name: str):
-        """adapter: the pipeline on its device. name: what was loaded, for run.json."""
         self.adapter, self._settings, self.device = adapter, settings, device
-        self.batch = BatchSize(
-            128 if device.type == "cuda" else 8, "evaluation of the diffusion model"
-        )
+        batch = _BATCH_ON_GPU if device.type == "cuda" else _BATCH_ON_CPU
+        self.batch = BatchSize(batch, "evaluation of the diffusion model")
         schedule = settings.schedule
         self._order = schedule.order(settings.seed)
         self._conditions = ConditionCache(adapter)
         self.passes, self.contested = schedule.total, schedule.early
         self.counts = {"evaluations": 0}
-        size = f"bicubic to a shorter side of {adapter.side}, centre crop"
-        if settings.fit == "whole":
-            longest = f", at most {adapter.longest}" if adapter.longest else ""
-            size = (
-                f"bicubic to the area of {adapter.side} × {adapter.side}, whole image, sides "
-                f"multiples of {adapter.multiple}{longest}"
-            )
+        factor = adapter.pipe.vae.config.scaling_factor
         self.info = describe_network(name, self.network, device) | {
             "preset": settings.preset,
             "pipeline": type(adapter.pipe).__name__,
@@ -75,16 +72,24 @@ class DiffusionClassifier(PairScorer):
             "samples": str(schedule),
             "loss": settings.loss,
             "seed": settings.seed,
-            "preprocessing": f"{size} → VAE latent mean × {adapter.pipe.vae.config.scaling_factor}",
+            "preprocessing": f"{self._describe_fit()} → VAE latent mean × {factor}",
             "text_length": max(length for _, length in adapter.tokenizers()),
         }
-        decides = {
-            key: value
-            for key, value in self.info.items()
-            if key not in ("weights", "preset", "device")
-        }
+        not_deciding = ("weights", "preset", "device")
+        decides = {key: value for key, value in self.info.items() if key not in not_deciding}
         self.key = cache_key(
             decides, schedule.confidence, schedule.stages, adapter.configurations(), device.type
+        )
+
+    def _describe_fit(self) -> str:
+        """How images are resized, for run.json."""
+        adapter = self.adapter
+        if self._settings.fit == "crop":
+            return f"bicubic to a shorter side of {adapter.side}, centre crop"
+        longest = f", at most {adapter.longest}" if adapter.longest else ""
+        return (
+            f"bicubic to the area of {adapter.side} × {adapter.side}, whole image, sides "
+            f"multiples of {adapter.multiple}{longest}"
         )
 
     @property
@@ -97,7 +102,7 @@ class DiffusionClassifier(PairScorer):
 
     def describe_cost(self, pairs: int, images: int) -> str:
         """A sentence with the number of network evaluations that the pairs and images take."""
-        most = "at most " * self.contested
+        most = "at most " if self.contested else ""
         return (
             f"{pairs:,} pairs of image and text to score, and {images:,} images without a text: "
             f"{most}{self.passes:,} evaluations each ({most}{(pairs + images) * self.passes:,} "
@@ -107,46 +112,48 @@ class DiffusionClassifier(PairScorer):
     def token_counts(self, texts: Sequence[str]) -> list[int]:
         """The number of tokens of each text before truncation, start and end included: the maximum
         over all tokenizers."""
+        if not texts:
+            return []
         with quiet():
-            found = [
-                each(list(texts), verbose=False)["input_ids"]
-                for each, _ in self.adapter.tokenizers()
-                if texts
+            ids = [
+                tokenizer(list(texts), verbose=False)["input_ids"]
+                for tokenizer, _ in self.adapter.tokenizers()
             ]
-        return [max(map(len, rows)) for rows in zip(*found, strict=True)]
+        return [max(len(row) for row in rows) for rows in zip(*ids, strict=True)]
 
     def tokens(self, texts: Sequence[str]) -> np.ndarray:
         """Token ids of all tokenizers side by side, int64 (n, length)."""
+        columns = []
         with quiet():  # the run itself reports truncated texts
-            rows = [
-                tokenizer(list(texts), padding="max_length", truncation=True, max_length=length)[
-                    "input_ids"
-                ]
-                for tokenizer, length in self.adapter.tokenizers()
-            ]
-        return np.concatenate(
-            [np.array(ids, dtype=np.int64).reshape(len(texts), -1) for ids in rows], axis=1
-        )
+            for tokenizer, length in self.adapter.tokenizers():
+                options = {"padding": "max_length", "truncation": True, "max_length": length}
+                ids = tokenizer(list(texts), **options)["input_ids"]
+                columns.append(np.array(ids, dtype=np.int64).reshape(len(texts), -1))
+        return np.concatenate(columns, axis=1)
 
     @torch.inference_mode()
     def score_pairs(
-        self, images: Sequence[Image.Image], pairs: Pairs, contests: Contests = None
+        self, images: Sequence[Image.Image], pairs: ImageTextPairs, contests: Contests = None
     ) -> np.ndarray:
         """As PairScorer.score_pairs. Without `contests`, the texts of each image are compared with
         one another."""
-        rows = {pair: row for row, pair in enumerate(dict.fromkeys(pairs))}
-        row_of = [rows[pair] for pair in pairs]
-        errors = _PairErrors(self, images, list(rows))
-        groups = (
-            errors.by_image()
-            if contests is None
-            else [[row_of[i] for i in contest] for contest in contests]
-        )
+        distinct = list(dict.fromkeys(pairs))
+        row_of = {pair: row for row, pair in enumerate(distinct)}
+        rows = [row_of[pair] for pair in pairs]
+        errors = _PairErrors(self, images, distinct)
+        if contests is None:
+            groups = errors.by_image()
+        else:
+            groups = [[rows[index] for index in contest] for contest in contests]
         relative = eliminate(
-            len(rows), groups, self._settings.schedule, self._order, errors.differences
+            len(distinct),
+            groups,
+            schedule=self._settings.schedule,
+            order=self._order,
+            measure=errors.differences,
         )
-        conditional = relative + np.array([errors.unconditional(image) for image, _ in rows])
-        scores = -np.stack([conditional, relative], axis=1)[row_of]
+        unconditional = np.array([errors.unconditional(image) for image, _ in distinct])
+        scores = -np.stack([relative + unconditional, relative], axis=1)[rows]
         return scores.astype(np.float32).reshape(len(pairs), len(self.channels))
 
     def latent(self, image: Image.Image) -> torch.Tensor:
@@ -163,17 +170,26 @@ class DiffusionClassifier(PairScorer):
     def errors(
         self, latent: torch.Tensor, digest: str, texts: Sequence[str], samples: np.ndarray
     ) -> np.ndarray:
-        """Errors of the network on an image's latent, float64 (texts, samples): one evaluation
-        each."""
-        found = np.empty((len(samples), len(texts)))
+        """Errors of the network on an image's latent, one evaluation each.
 
-        def compute(part: Sequence[int]) -> np.ndarray:
-            return self._batch_errors(latent, digest, texts, samples, np.array(part))
+        Args:
+            latent: The latent, float32 (c, h, w).
+            digest: The digest of the image, which decides its noise.
+            texts: The texts.
+            samples: Numbers of samples, int64 (samples,).
 
-        for part, errors in self.batch.run(compute, range(found.size)):
-            found.flat[np.array(part)] = errors
-        self.counts["evaluations"] += found.size
-        return found.T
+        Returns:
+            float64 (texts, samples).
+        """
+        table = np.empty((len(samples), len(texts)))
+
+        def compute(cells: Sequence[int]) -> np.ndarray:
+            return self._batch_errors(latent, digest, texts, samples, np.array(cells))
+
+        for cells, errors in self.batch.run(compute, range(table.size)):
+            table.flat[np.array(cells)] = errors
+        self.counts["evaluations"] += table.size
+        return table.T
 
     def _batch_errors(
         self,
@@ -181,29 +197,27 @@ class DiffusionClassifier(PairScorer):
         digest: str,
         texts: Sequence[str],
         samples: np.ndarray,
-        part: np.ndarray,
+        cells: np.ndarray,
     ) -> np.ndarray:
-        """Errors, float64 (part,), of the cells `part` of the table (samples, texts), numbered row
-        by row."""
+        """Errors, float64 (cells,), of cells of the table (samples, texts), numbered row by row."""
         process, device = self.adapter.process, self.device
-        drawn, of_drawn = np.unique(part // len(texts), return_inverse=True)
+        # Texts of one sample share its noise, so each noise is made once.
+        rows, row_index = np.unique(cells // len(texts), return_inverse=True)
+        shape = tuple(latent.shape)
         noises = np.stack(
-            [
-                noise(digest, self._settings.seed, int(samples[i]), tuple(latent.shape))
-                for i in drawn
-            ]
+            [noise(digest, self._settings.seed, int(samples[row]), shape) for row in rows]
         )
         added = torch.from_numpy(noises).to(device)
-        level = torch.from_numpy(levels(self._settings.schedule.total)[samples[drawn]])
+        level = torch.from_numpy(levels(self._settings.schedule.total)[samples[rows]])
         noisy = process.add_noise(latent, added, level)
         target = process.target(latent, added, level).expand_as(added)
         timesteps = process.timesteps(level).to(device)
-        chosen = torch.from_numpy(of_drawn).to(device)
-        condition = self._conditions.stacked([texts[i] for i in part % len(texts)], device)
-        predicted = self.adapter.predict(noisy[chosen], timesteps[chosen], condition).float()
-        losses = _LOSSES[self._settings.loss](predicted, target[chosen], reduction="none").mean(
-            (1, 2, 3)
-        )
+
+        index = torch.from_numpy(row_index).to(device)
+        condition = self._conditions.stacked([texts[cell] for cell in cells % len(texts)], device)
+        predicted = self.adapter.predict(noisy[index], timesteps[index], condition).float()
+        loss = _LOSSES[self._settings.loss]
+        losses = loss(predicted, target[index], reduction="none").mean((1, 2, 3))
         return np.asarray(losses.cpu().double().numpy())
 
 
@@ -224,10 +238,10 @@ class _PairErrors:
 
     def by_image(self) -> list[list[int]]:
         """The rows of the pairs of each image."""
-        return [
-            [row for row, (image, _) in enumerate(self._pairs) if image == each]
-            for each in self._digest
-        ]
+        rows_of_image: dict[int, list[int]] = {image: [] for image in self._digest}
+        for row, (image, _) in enumerate(self._pairs):
+            rows_of_image[image].append(row)
+        return list(rows_of_image.values())
 
     def unconditional(self, image: int) -> float:
         """Mean unconditional error over all samples of the image."""
@@ -236,68 +250,89 @@ class _PairErrors:
     def differences(self, rows: list[int], samples: np.ndarray) -> np.ndarray:
         """Errors of pairs minus the unconditional errors at the same samples, float64 (rows,
         samples)."""
-        found = np.empty((len(rows), len(samples)))
-        of_image: dict[int, list[int]] = {}
+        differences = np.empty((len(rows), len(samples)))
+        places_of_image: dict[int, list[int]] = {}
         for place, row in enumerate(rows):
-            of_image.setdefault(self._pairs[row][0], []).append(place)
-        for image, places in of_image.items():
+            places_of_image.setdefault(self._pairs[row][0], []).append(place)
+        for image, places in places_of_image.items():
+            # The unconditional text first; it may also be one of the texts.
             texts = [UNCONDITIONAL, *(self._pairs[rows[place]][1] for place in places)]
             distinct = list(dict.fromkeys(texts))
             errors = self._classifier.errors(
                 self._latent[image], self._digest[image], distinct, samples
             )
-            found[places] = errors[[distinct.index(text) for text in texts[1:]]] - errors[0]
-            self._unconditional[image] += errors[0].tolist()
-        return found
+            unconditional = errors[0]
+            text_rows = [distinct.index(text) for text in texts[1:]]
+            differences[places] = errors[text_rows] - unconditional
+            self._unconditional[image] += unconditional.tolist()
+        return differences
 
 
 def eliminate(
     texts: int,
     contests: Sequence[Sequence[int]],
+    *,
     schedule: Schedule,
     order: np.ndarray,
     measure: Callable[[list[int], np.ndarray], np.ndarray],
 ) -> np.ndarray:
-    """Mean errors of texts 0 … texts − 1 under a schedule, float64 (texts,), each over the samples
-    that the text got.
+    """Mean errors of texts under a schedule, each over the samples that the text got.
 
-    `measure` gives errors, float64 (texts, samples), of texts at samples. `order` is the order in
-    which samples are
-    taken, int64 (schedule.total,). A text without rivals gets all samples. If the mean of an
-    eliminated text is below
-    its winner's, which had more samples, it is set to the winner's mean plus their difference at
-    the elimination.
+    The method: at each stage, the texts that still run in a contest get the stage's samples; then
+    the schedule says which of them drop out. A text without rivals gets all samples. At the end, if
+    the mean of an eliminated text is below its winner's, which had more samples, it is set to the
+    winner's mean plus their difference at the elimination.
+
+    Args:
+        texts: The number of texts.
+        contests: For each contest, the texts that it compares, as numbers from 0.
+        schedule: The stages.
+        order: The order in which samples are taken, int64 (schedule.total,).
+        measure: Gives errors, float64 (texts, samples), of texts at samples.
+
+    Returns:
+        float64 (texts,).
     """
     table = np.full((texts, schedule.total), np.nan)
-    running = [sorted(set(contest)) for contest in contests if len(set(contest)) > 1]
-    alone = set(range(texts)).difference(*running)
-    beats = nx.DiGraph()  # edges from winner to loser: difference of their means, number of samples
-    for stage, (before, n) in enumerate(pairwise((0, *schedule.stages))):
-        active = sorted(alone.union(*running))
+    distinct = [sorted(set(contest)) for contest in contests]
+    running = [contest for contest in distinct if len(contest) > 1]
+    without_rivals = set(range(texts)).difference(*running)
+    # Edges from winner to loser: `by`, the difference of their means, `after`, their samples.
+    beats = nx.DiGraph()
+    for stage, (before, count) in enumerate(pairwise((0, *schedule.stages))):
+        active = sorted(without_rivals.union(*running))
         if not active:
             break
-        table[np.array(active)[:, None], order[before:n]] = measure(active, order[before:n])
-        by_level = np.sort(order[:n])
-        for place, contest in enumerate(running):
-            errors = table[np.array(contest)[:, None], by_level]
+        samples = order[before:count]
+        table[np.array(active)[:, None], samples] = measure(active, samples)
+
+        samples_by_level = np.sort(order[:count])
+        for number, contest in enumerate(running):
+            errors = table[np.array(contest)[:, None], samples_by_level]
             beaten = schedule.beaten(errors, stage)
             means = errors.mean(1)
             best = int(means.argmin())
-            for i in np.flatnonzero(beaten):
-                beats.add_edge(contest[best], contest[i], by=float(means[i] - means[best]), after=n)
-            running[place] = [text for text, out in zip(contest, beaten, strict=True) if not out]
+            for index in np.flatnonzero(beaten):
+                difference = float(means[index] - means[best])
+                beats.add_edge(contest[best], contest[index], by=difference, after=count)
+            running[number] = [
+                text for text, is_beaten in zip(contest, beaten, strict=True) if not is_beaten
+            ]
         running = [contest for contest in running if len(contest) > 1]
-    return _agreeing(np.nanmean(table, axis=1), beats)
+    return _agree_with_eliminations(np.nanmean(table, axis=1), beats)
 
 
-def _agreeing(errors: np.ndarray, beats: nx.DiGraph) -> np.ndarray:
-    """Raises each eliminated text's error above its winner's, so that final scores agree with the
+def _agree_with_eliminations(errors: np.ndarray, beats: nx.DiGraph) -> np.ndarray:
+    """Raise each eliminated text's error above its winner's, so that final scores agree with the
     eliminations.
 
-    If eliminations form a cycle, those after the fewest samples are dropped.
+    Several contests may eliminate in a circle; then the elimination after the fewest samples, the
+    least certain, is dropped.
     """
     while not nx.is_directed_acyclic_graph(beats):
-        beats.remove_edge(*min(nx.find_cycle(beats), key=lambda edge: beats.edges[edge]["after"]))
+        cycle = nx.find_cycle(beats)
+        beats.remove_edge(*min(cycle, key=lambda edge: beats.edges[edge]["after"]))
+    # Winners first, whose errors may be raised by theirs.
     for winner in nx.topological_sort(beats):
         for loser, edge in beats[winner].items():
             if errors[loser] < errors[winner]:
@@ -308,24 +343,30 @@ def _agreeing(errors: np.ndarray, beats: nx.DiGraph) -> np.ndarray:
 def fit_image(
     image: Image.Image, side: int, multiple: int, fit: Fit, longest: int | None = None
 ) -> Image.Image:
-    """Resize (bicubic) for a network that was made for squares of `side` pixels.
+    """Resize (bicubic) for a network that was made for squares.
 
-    `whole` keeps the image's proportions, up to 2 : 1, at the area of the square; sides are rounded
-    to multiples of
-    `multiple` pixels, and no side is above `longest`: an image that would be longer gets a smaller
-    area. `crop` resizes
-    the shorter side to `side` and crops the centre.
+    Args:
+        image: An RGB image.
+        side: The side of the squares in pixels.
+        multiple: Sides are rounded to multiples of this many pixels, for `whole`.
+        fit: `whole` keeps the image's proportions, up to 2 : 1, at the area of the square. `crop`
+            resizes the shorter side to `side` and crops the centre.
+        longest: The longest side in pixels, for `whole`: an image that would be longer gets a
+            smaller area. None for no limit.
     """
     if fit == "crop":
-        return transforms.CenterCrop(side)(
-            transforms.Resize(side, transforms.InterpolationMode.BICUBIC)(image)
-        )
+        resize = transforms.Resize(side, transforms.InterpolationMode.BICUBIC)
+        return transforms.CenterCrop(side)(resize(image))
     if image.width == image.height:
         return image.resize((side, side), Image.Resampling.BICUBIC)
-    ratio = min(_WIDEST, max(1 / _WIDEST, image.width / image.height)) ** 0.5
-    shrink = min(1.0, (longest or math.inf) / (side * max(ratio, 1 / ratio)))
+    proportions = min(_WIDEST, max(1 / _WIDEST, image.width / image.height))
+    # side · √p by side / √p has the area of the square.
+    stretch = proportions**0.5
+    longer_side = side * max(stretch, 1 / stretch)
+    shrink = min(1.0, (longest or math.inf) / longer_side)
     columns, rows = (
-        max(1, round(each * shrink / multiple)) * multiple for each in (side * ratio, side / ratio)
+        max(1, round(length * shrink / multiple)) * multiple
+        for length in (side * stretch, side / stretch)
     )
     return image.resize((columns, rows), Image.Resampling.BICUBIC)
 
@@ -354,13 +395,10 @@ def _normalisation(
 ) -> tuple[torch.Tensor | float, torch.Tensor | float]:
     """Shift and factor of latents in training, (latent − shift) · factor: numbers, or per channel
     (c, 1, 1)."""
-    if (
-        getattr(config, "latents_mean", None) is not None
-        and getattr(config, "latents_std", None) is not None
-    ):
-        shift, deviation = (
-            like.new_tensor(each)[:, None, None]
-            for each in (config.latents_mean, config.latents_std)
-        )
-        return shift, config.scaling_factor / deviation
-    return getattr(config, "shift_factor", None) or 0.0, config.scaling_factor
+    means = getattr(config, "latents_mean", None)
+    deviations = getattr(config, "latents_std", None)
+    if means is None or deviations is None:
+        return getattr(config, "shift_factor", None) or 0.0, config.scaling_factor
+    shift = like.new_tensor(means)[:, None, None]
+    deviation = like.new_tensor(deviations)[:, None, None]
+    return shift, config.scaling_factor / deviation

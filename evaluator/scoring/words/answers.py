@@ -2,244 +2,354 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from evaluator.models.contracts import FAILED
 from evaluator.protocols.scores import ItemScores
 from evaluator.scoring.words.prompt import Prompt
-from evaluator.scoring.words.reader import Answered
+from evaluator.scoring.words.reader import AnsweredQuestion
 from generator.dataset.answer_reader import CUT_OFF, REFUSED, UNREAD, Reading
 from generator.dataset.questions import CHOICE, IMAGES, MATCHING, YES_NO, Candidates
 
-_TIE = -1
-"""The choice if two options are tied as the most frequent answer, or if an answer chooses none."""
-_HALF = 0.5
-Orders = Mapping[int, Sequence[Answered]]
-"""The answers to a question by the order of its options."""
+_NO_CHOICE = -1
+"""The label of an answer that chooses nothing: several labels are tied as the most frequent one, or
+none was read."""
+_YES, _NO = 0, 1
+"""The labels of yes and no."""
+_UNDECIDED = 0.5
+"""The score of an option that neither won nor lost; options with equal scores are a tie, which
+protocols count as wrong."""
+
+AnswersByOrder = Mapping[int, Sequence[AnsweredQuestion]]
+"""The answers to a question by the number of the order of its options."""
+
+
+class _QuestionKey(NamedTuple):
+    """A question in any order of its options."""
+
+    item: str
+    """Id of the item."""
+    form: str
+    """CHOICE, IMAGES, MATCHING or YES_NO."""
+    true: int | None
+    """Row of the true option; None for YES_NO, whose single option is true or false."""
+    options: tuple[int, ...]
+    """Rows of the options, sorted."""
+
+    @property
+    def foil_key(self) -> tuple[str, str, frozenset[int]]:
+        """Equal for questions of an item that have the same false options."""
+        return self.item, self.form, frozenset(self.options) - {self.true}
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """A question with several options, and its answers."""
+
+    true: int
+    """Row of the true option."""
+    false: frozenset[int]
+    """Rows of the false options."""
+    shares_foils: bool
+    """Whether another question of the item has the same false options."""
+    answers_by_order: AnswersByOrder
+    """The answers in each order of the options."""
 
 
 def item_scores(
-    answered: Iterable[Answered], rows: Candidates, samples: int
+    answered: Iterable[AnsweredQuestion], rows: Candidates, *, samples: int
 ) -> dict[str, ItemScores]:
-    """Return the scores of candidates in their items, by the form of the questions: CHOICE (with
-    YES_NO), IMAGES and MATCHING.
+    """Convert the answers about items to scores of their candidates.
 
-    The true option of a choice wins if it is chosen in every order. It scores 1/2; a false option
-    chosen in a share t > 0 of the orders scores 1/2 + (1 + t)/4, any other 0 (1/2 if only ties
-    prevented the win). If several true options share their false options, these score 1/2, and a
+    The method: answers are grouped by question; each question of several options scores its
+    options; captions that were asked alone, yes or no, are scored together for each item.
+
+    The true option of a choice wins if it is chosen in every order. It scores 1/2. A false option
+    chosen in a share t > 0 of the orders scores 1/2 + (1 + t)/4, any other 0, or 1/2 if only ties
+    prevented the win. If several true options share their false options, these score 1/2, and a
     true option 1 if it won, 0 if a false option was chosen, else 1/2. Yes scores 1, and no 0.
 
     An answer without a label (unread, refused, cut off) chooses nothing, so its question is wrong.
     A question with a failed request is unscored, unless another of its answers is wrong already.
 
-    Args: answered: The answers, in any order. rows: The candidates of the benchmark. samples: How
-        often each question was asked. If more than once, a last sample is added: the most frequent
-        label of each question.
+    Args:
+        answered: The answers, in any order.
+        rows: The candidates of the benchmark.
+        samples: How often each question was asked. If more than once, a last sample is added: the
+            most frequent label of each question.
 
-    Returns: Scores of shape (samples, rows): CHOICE from choices of captions and from yes or no,
-        IMAGES from choices of images, MATCHING from choices of which caption belongs to which
-        image.
+    Returns:
+        Scores of shape (samples, rows) by the form of the questions: CHOICE from choices of
+        captions and from yes or no, IMAGES from choices of images, MATCHING from choices of which
+        caption belongs to which image.
     """
-    questions: dict[tuple[Any, ...], dict[int, list[Answered]]] = defaultdict(
+    questions = _group_by_question(answered)
+    question_count_of_foils = Counter(key.foil_key for key in questions)
+    sample_numbers: list[int | None] = list(range(samples))
+    if samples > 1:
+        sample_numbers.append(None)  # the majority of the samples
+    scores_of_form = {
+        form: ItemScores.empty(len(sample_numbers), len(rows.item))
+        for form in (CHOICE, IMAGES, MATCHING)
+    }
+
+    # Questions of several options are scored one by one.
+    yes_no_answers: dict[str, dict[int, Sequence[AnsweredQuestion]]] = defaultdict(dict)
+    for key, answers_by_order in questions.items():
+        scores = scores_of_form[CHOICE if key.form == YES_NO else key.form]
+        scores.asked[list(key.options)] = True
+        if key.true is None:
+            # A caption that is asked alone has one order.
+            (row,) = key.options
+            yes_no_answers[key.item][row] = next(iter(answers_by_order.values()))
+            continue
+        choice = _Choice(
+            true=key.true,
+            false=frozenset(key.options) - {key.true},
+            shares_foils=question_count_of_foils[key.foil_key] > 1,
+            answers_by_order=answers_by_order,
+        )
+        for place, sample in enumerate(sample_numbers):
+            _score_choice(scores, place, choice=choice, sample=sample)
+
+    # Captions that were asked alone are scored item by item: one wrong answer decides its item.
+    for answers_of_row in yes_no_answers.values():
+        for place, sample in enumerate(sample_numbers):
+            readings = {
+                row: _reading_of_sample(answers, sample) for row, answers in answers_of_row.items()
+            }
+            _score_yes_no(scores_of_form[CHOICE], place, readings=readings, truth=rows.truth)
+
+    asked_items = {key.item for key in questions}
+    for scores in scores_of_form.values():
+        scores.of_asked_items[:] = [item in asked_items for item in rows.item]
+    return scores_of_form
+
+
+def _group_by_question(
+    answered: Iterable[AnsweredQuestion],
+) -> dict[_QuestionKey, dict[int, list[AnsweredQuestion]]]:
+    """The answers by question and by the order of its options."""
+    groups: dict[_QuestionKey, dict[int, list[AnsweredQuestion]]] = defaultdict(
         lambda: defaultdict(list)
     )
     for answer in answered:
         question = answer.question
-        key = question.item, question.form, question.true, tuple(sorted(question.options))
-        questions[key][question.order].append(answer)
-    sharing = Counter(
-        (item, form, frozenset(options) - {true}) for item, form, true, options in questions
-    )
-    n_samples = samples + (samples > 1)
-    by_form = {
-        form: ItemScores.empty(n_samples, len(rows.item)) for form in (CHOICE, IMAGES, MATCHING)
-    }
-    asked_alone: dict[str, dict[int, Orders]] = defaultdict(dict)
-    for (item, form, true, options), orders in questions.items():
-        scores = by_form[CHOICE if form == YES_NO else form]
-        scores.asked[list(options)] = True
-        if form == YES_NO:
-            asked_alone[item][options[0]] = orders
-            continue
-        shared = sharing[item, form, frozenset(options) - {true}] > 1
-        for sample in range(len(scores.values)):
-            labels = _labels(orders, sample if sample < samples else None)
-            _score_choice(scores, sample, labels, orders, int(true), set(options) - {true}, shared)
-    for options_of_item in asked_alone.values():
-        for sample in range(n_samples):
-            _score_yes_no(
-                by_form[CHOICE], sample, sample if sample < samples else None, options_of_item, rows
-            )
-    asked_items = {item for item, *_ in questions}
-    for scores in by_form.values():
-        scores.of_asked_items[:] = [item in asked_items for item in rows.item]
-    return by_form
+        options = tuple(sorted(question.options))
+        key = _QuestionKey(question.item, question.form, question.true, options)
+        groups[key][question.order].append(answer)
+    return groups
 
 
-def _labels(orders: Orders, sample: int | None) -> list[Reading]:
-    return [_label(answers, sample) for answers in orders.values()]
-
-
-def _score_choice(
-    scores: ItemScores,
-    sample: int,
-    labels: Sequence[Reading],
-    orders: Orders,
-    true: int,
-    false: set[int],
-    shared: bool,
-) -> None:
-    """Set the scores of the options of a choice, or the reason why they have none."""
-    chosen = [
-        _TIE if label.label in (None, _TIE) else answers[0].question.options[label.label]
-        for label, answers in zip(labels, orders.values(), strict=True)
-    ]
-    wrong = any(option in false for option in chosen)
-    failed, unread = _lacking(labels)
-    options = [true, *false]
-    if failed and not (wrong or unread):
-        scores.reasons[sample, options] = failed
+def _score_choice(scores: ItemScores, place: int, *, choice: _Choice, sample: int | None) -> None:
+    """Set the scores of the options of a choice in the row `place` of scores, or the reason why
+    they have none. sample: as for `_reading_of_sample`."""
+    readings = []
+    chosen = []
+    for answers in choice.answers_by_order.values():
+        reading = _reading_of_sample(answers, sample)
+        readings.append(reading)
+        if reading.label is None or reading.label == _NO_CHOICE:
+            chosen.append(_NO_CHOICE)
+        else:
+            chosen.append(answers[0].question.options[reading.label])
+    is_wrong = any(option in choice.false for option in chosen)
+    failure, unread = _reasons_without_label(readings)
+    options = [choice.true, *choice.false]
+    if failure and not (is_wrong or unread):
+        scores.reasons[place, options] = failure
         return
-    if unread and not wrong:
-        scores.unread[sample, options] = unread
-    _score(scores.values[sample], true, false, chosen, shared)
+    if unread and not is_wrong:
+        scores.unread[place, options] = unread
+    _set_option_scores(scores.values[place], choice, chosen)
+
+
+def _set_option_scores(values: np.ndarray, choice: _Choice, chosen: Sequence[int]) -> None:
+    """Set the scores (rows,) of the options of a choice.
+
+    chosen: the option that was chosen in each order, or _NO_CHOICE.
+    """
+    has_won = all(option == choice.true for option in chosen)
+    has_lost = any(option in choice.false for option in chosen)
+    if choice.shares_foils:
+        # False options keep one score for all their questions, so the true option takes the result.
+        values[list(choice.false)] = _UNDECIDED
+        if has_won:
+            values[choice.true] = 1.0
+        elif has_lost:
+            values[choice.true] = 0.0
+        else:
+            values[choice.true] = _UNDECIDED
+        return
+    values[choice.true] = _UNDECIDED
+    for row in choice.false:
+        share = chosen.count(row) / len(chosen)
+        if share:
+            values[row] = _UNDECIDED + (1 + share) / 4
+        elif has_won or has_lost:
+            values[row] = 0.0
+        else:
+            values[row] = _UNDECIDED
 
 
 def _score_yes_no(
-    scores: ItemScores,
-    sample: int,
-    of_sample: int | None,
-    options: Mapping[int, Orders],
-    rows: Candidates,
+    scores: ItemScores, place: int, *, readings: Mapping[int, Reading], truth: Sequence[bool]
 ) -> None:
-    """Set the scores of an item's captions, each asked alone, or the reason why they have none."""
-    labels = {
-        row: _label(next(iter(orders.values())), of_sample) for row, orders in options.items()
-    }
-    failed, unread = _lacking(list(labels.values()))
-    wrong = any(label.label == int(rows.truth[row]) for row, label in labels.items())
-    if failed and not (wrong or unread):
-        scores.reasons[sample, list(options)] = failed
+    """Set the scores of an item's captions, each asked alone, in the row `place` of scores, or the
+    reason why they have none.
+
+    readings: what was answered, by the caption's row. truth: whether each row is true.
+    """
+    options = list(readings)
+    failure, unread = _reasons_without_label(readings.values())
+    is_wrong = any(
+        reading.label == (_NO if truth[row] else _YES) for row, reading in readings.items()
+    )
+    if failure and not (is_wrong or unread):
+        scores.reasons[place, options] = failure
         return
-    for row, label in labels.items():
-        never = float(not rows.truth[row])  # neither a tie nor a missing label is right
-        scores.values[sample, row] = {0: 1.0, 1: 0.0}.get(
-            _TIE if label.label is None else label.label, never
-        )
-    if unread and not wrong:
-        scores.unread[sample, list(options)] = unread
+    score_of_label = {_YES: 1.0, _NO: 0.0}
+    for row, reading in readings.items():
+        # Neither a tie nor a missing label is right: the caption gets the wrong answer's score.
+        wrong_score = float(not truth[row])
+        label = _NO_CHOICE if reading.label is None else reading.label
+        scores.values[place, row] = score_of_label.get(label, wrong_score)
+    if unread and not is_wrong:
+        scores.unread[place, options] = unread
 
 
-def _lacking(labels: Iterable[Reading]) -> tuple[str, str]:
-    """Why a request failed, and why an answer has no label; "" if none did."""
-    reasons = [label.why for label in labels if label.label is None]
-    failed = next((why for why in reasons if why.startswith(FAILED)), "")
-    return failed, next((why for why in reasons if not why.startswith(FAILED)), "")
+def _reasons_without_label(readings: Iterable[Reading]) -> tuple[str, str]:
+    """Why a request failed, and why an answer has no label, of the first of each; "" if none
+    did."""
+    failure = unread = ""
+    for reading in readings:
+        if reading.label is not None:
+            continue
+        if reading.why.startswith(FAILED):
+            failure = failure or reading.why
+        else:
+            unread = unread or reading.why
+    return failure, unread
 
 
-def _label(answers: Sequence[Answered], sample: int | None) -> Reading:
-    """The label of a sample; for None, the majority label of the samples that can be read."""
-    if sample is not None:
-        return next(
-            (each.reading for each in answers if each.sample == sample),
-            Reading(None, f"{FAILED}never asked"),
-        )
-    said = Counter(
-        each.reading.label for each in answers if each.reading.label is not None
-    ).most_common(2)
-    if not said:
+def _reading_of_sample(answers: Sequence[AnsweredQuestion], sample: int | None) -> Reading:
+    """What a sample says, of the answers to a question in one order; for None, the majority of the
+    samples that can be read."""
+    if sample is None:
+        return _majority(answers)
+    for answer in answers:
+        if answer.sample == sample:
+            return answer.reading
+    return Reading(None, f"{FAILED}never asked")
+
+
+def _majority(answers: Sequence[AnsweredQuestion]) -> Reading:
+    """The most frequent label of answers; _NO_CHOICE if several are."""
+    labels = [answer.reading.label for answer in answers if answer.reading.label is not None]
+    most_frequent = Counter(labels).most_common(2)
+    if not most_frequent:
         # One answer that says nothing is enough to be wrong; only if all requests failed, the
         # question is unscored.
-        return min(
-            (each.reading for each in answers), key=lambda reading: reading.why.startswith(FAILED)
-        )
-    return Reading(_TIE if len(said) == 2 and said[0][1] == said[1][1] else said[0][0])
+        for answer in answers:
+            if not answer.reading.why.startswith(FAILED):
+                return answer.reading
+        return answers[0].reading
+    (label, count), *others = most_frequent
+    if others and others[0][1] == count:
+        return Reading(_NO_CHOICE)
+    return Reading(label)
 
 
-def _score(
-    values: np.ndarray, true: int, false: set[int], chosen: Sequence[int], shared: bool
-) -> None:
-    """Set the scores (rows,) of a question's options. chosen: the option that was chosen in each
-    order."""
-    won, lost = all(each == true for each in chosen), any(each in false for each in chosen)
-    if shared:
-        values[list(false)] = _HALF
-        values[true] = 1.0 if won else 0.0 if lost else _HALF
-        return
-    values[true] = _HALF
-    for row in false:
-        times = chosen.count(row) / len(chosen)
-        values[row] = _HALF + (1 + times) / 4 if times else 0.0 if won or lost else _HALF
+def summarize_answers(
+    answered: Sequence[AnsweredQuestion], rows: Candidates, prompt: Prompt
+) -> dict[str, Any]:
+    """Count answers, for the results.
 
+    Args:
+        answered: The answers of a run.
+        rows: The candidates of the benchmark.
+        prompt: The prompt that asked, which names the labels.
 
-def summary(answered: Sequence[Answered], rows: Candidates, prompt: Prompt) -> dict[str, Any]:
-    """The summary of answers in the results: their number, the numbers without a label by reason,
-    tokens, and `positions`: how often each label is chosen and is right, as shares of the read
-    answers, by number of options.
+    Returns:
+        The number of answers, the numbers without a label by reason, tokens, and `positions`: how
+        often each label is chosen and is right, as shares of the read answers, by number of
+        options.
     """
-    whys = Counter(each.reading.why for each in answered)
-    named = {"refused": REFUSED, "cut_off": CUT_OFF, "unread": UNREAD}
+    reasons = Counter(answer.reading.why for answer in answered)
     counts: dict[str, Any] = {
         "answers": len(answered),
-        **{name: whys[why] for name, why in named.items()},
+        "refused": reasons[REFUSED],
+        "cut_off": reasons[CUT_OFF],
+        "unread": reasons[UNREAD],
+        "not_answered": sum(n for reason, n in reasons.items() if reason.startswith(FAILED)),
     }
-    counts["not_answered"] = sum(n for why, n in whys.items() if why.startswith(FAILED))
     for name in ("prompt_tokens", "completion_tokens"):
-        counts[name] = sum(getattr(each.answer, name) for each in answered)
-    return {**counts, "positions": _positions(answered, rows, prompt)}
+        counts[name] = sum(getattr(answer.answer, name) for answer in answered)
+    return {**counts, "positions": _position_shares(answered, rows, prompt)}
 
 
-def _positions(
-    answered: Sequence[Answered], rows: Candidates, prompt: Prompt
+def _position_shares(
+    answered: Sequence[AnsweredQuestion], rows: Candidates, prompt: Prompt
 ) -> list[dict[str, Any]]:
+    """How often each label is chosen, and how often it is right, by form and number of options."""
     chosen: dict[tuple[str, int], Counter[int]] = defaultdict(Counter)
     right: dict[tuple[str, int], Counter[int]] = defaultdict(Counter)
-    for each in answered:
-        asked = each.question
-        if each.reading.label is None:
+    for answer in answered:
+        label = answer.reading.label
+        if label is None:
             continue
-        truth = (
-            int(not rows.truth[asked.options[0]])
-            if asked.true is None
-            else asked.options.index(asked.true)
-        )
-        key = asked.form, max(2, len(asked.options))
-        chosen[key][each.reading.label] += 1
-        right[key][truth] += 1
-    return [
-        {
-            "form": form,
-            "options": n,
-            "label": (prompt.yes[0], prompt.no[0])[place]
-            if form == YES_NO
-            else prompt.letters[place],
-            "answers": said.total(),
-            "chosen": said[place] / said.total(),
-            "right": right[form, n][place] / said.total(),
-        }
-        for (form, n), said in sorted(chosen.items())
-        for place in range(n)
-    ]
+        question = answer.question
+        if question.true is None:
+            right_label = _YES if rows.truth[question.options[0]] else _NO
+        else:
+            right_label = question.options.index(question.true)
+        # A question of yes or no has one option and two labels.
+        key = question.form, max(2, len(question.options))
+        chosen[key][label] += 1
+        right[key][right_label] += 1
+
+    shares = []
+    for (form, option_count), labels in sorted(chosen.items()):
+        names = (prompt.yes[0], prompt.no[0]) if form == YES_NO else prompt.letters
+        total = labels.total()
+        for label in range(option_count):
+            shares.append(
+                {
+                    "form": form,
+                    "options": option_count,
+                    "label": names[label],
+                    "answers": total,
+                    "chosen": labels[label] / total,
+                    "right": right[form, option_count][label] / total,
+                }
+            )
+    return shares
 
 
-def position_lines(answers: Mapping[str, Any]) -> list[str]:
-    """Sentences on the counts of `summary`, for logs and pages."""
-    said = [f"{answers['answers']:,} answers"]
-    said += [
-        f"{answers[name]:,} {name.replace('_', ' ')}"
-        for name in ("refused", "cut_off", "unread", "not_answered")
-        if answers[name]
-    ]
-    lines = [", ".join(said) + "."]
-    for key in dict.fromkeys((each["form"], each["options"]) for each in answers["positions"]):
-        of = [each for each in answers["positions"] if (each["form"], each["options"]) == key]
-        shares = ", ".join(
-            f"{each['label']} {each['chosen']:.0%} (right {each['right']:.0%})" for each in of
-        )
-        options = {IMAGES: "images", MATCHING: "assignments of two captions to two images"}.get(
-            key[0], "options"
-        )
-        lines.append(f"Of {key[1]} {options} it chooses {shares}.")
+_OPTION_WORDS = {IMAGES: "images", MATCHING: "assignments of two captions to two images"}
+
+
+def describe_answers(answers: Mapping[str, Any]) -> list[str]:
+    """Sentences on the counts of `summarize_answers`, for logs and pages.
+
+    >>> counts = {"refused": 2, "cut_off": 0, "unread": 0, "not_answered": 0}
+    >>> describe_answers({"answers": 1200, "positions": [], **counts})
+    ['1,200 answers, 2 refused.']
+    """
+    counts = [f"{answers['answers']:,} answers"]
+    for name in ("refused", "cut_off", "unread", "not_answered"):
+        if answers[name]:
+            counts.append(f"{answers[name]:,} {name.replace('_', ' ')}")
+    lines = [", ".join(counts) + "."]
+
+    shares_of_group: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for position in answers["positions"]:
+        share = f"{position['label']} {position['chosen']:.0%} (right {position['right']:.0%})"
+        shares_of_group[position["form"], position["options"]].append(share)
+    for (form, option_count), shares in shares_of_group.items():
+        options = _OPTION_WORDS.get(form, "options")
+        lines.append(f"Of {option_count} {options} it chooses {', '.join(shares)}.")
     return lines

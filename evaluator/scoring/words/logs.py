@@ -13,7 +13,7 @@ import pyarrow as pa
 from evaluator.benchmarks.tables import read_table, texts
 from evaluator.models.contracts import FAILED, Answer
 from evaluator.scoring.words.prompt import Prompt, read_prompt
-from evaluator.scoring.words.reader import Answered, read_answer
+from evaluator.scoring.words.reader import AnsweredQuestion, read_answer
 from evaluator.scoring.words.workbook import read_workbook
 from generator.base.errors import UserError
 from generator.base.files import read_json
@@ -25,6 +25,7 @@ from generator.dataset.questions import (
     MOST,
     YES_NO,
     Candidates,
+    Named,
     Question,
     read_id,
 )
@@ -32,10 +33,10 @@ from generator.dataset.reader import Benchmark
 
 logger = logging.getLogger(__name__)
 _FINISHES = {"max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
-"""{Inspect's reason why an answer ended: ours}; all others count as "stop"."""
+"""Inspect's reason why an answer ended → ours; all others count as "stop"."""
 MOST_SAMPLES = 1000
 """Most samples of a question, as of `score ask`."""
-_Found = tuple[str, int, Answer]
+_LogRow = tuple[str, int, Answer]
 """The id of a question, the number of the sample, and the answer."""
 
 
@@ -46,6 +47,7 @@ class Log:
     tool: str
     """The tool's name."""
     path: Path
+    """The file."""
     answers: dict[str, dict[int, Answer]]
     """By the id of the question and the number of the sample, from 0; samples are Inspect's
     epochs."""
@@ -57,26 +59,28 @@ class Log:
 
 
 def read_log(path: Path) -> Log | pa.Table:
-    """The log in a file, or its table of scores.
+    """Read the log in a file, or its table of scores.
 
-    Raises UserError for a file that cannot be read, and for a log that has only totals or answers a
-    question twice.
+    Raises:
+        UserError: The file cannot be read, or it is a log that has only totals, too many samples,
+            or two answers to a question.
     """
     suffix = path.suffix.lower()
     is_log = path.is_file() and (suffix == ".eval" or (suffix == ".json" and not _is_list(path)))
+    rows: Iterator[_LogRow]
     if is_log:
-        tool, found = "Inspect", _of_inspect(_inspect_log(path), path)
+        tool, rows = "Inspect", _inspect_rows(_read_inspect_log(path), path)
     else:
         table = read_workbook(path) if suffix == ".xlsx" and path.is_file() else read_table(path)
-        names = set(table.column_names)
-        if "score" not in names and "doc_hash" in names:
-            tool, found = "lmms-eval", _of_lmms_eval(table)
-        elif "score" not in names and "prediction" in names:
-            tool, found = "VLMEvalKit", _of_vlmevalkit(table, path)
+        columns = set(table.column_names)
+        if "score" not in columns and "doc_hash" in columns:
+            tool, rows = "lmms-eval", _lmms_eval_rows(table)
+        elif "score" not in columns and "prediction" in columns:
+            tool, rows = "VLMEvalKit", _vlmevalkit_rows(table, path)
         else:
             return table
     answers: dict[str, dict[int, Answer]] = defaultdict(dict)
-    for name, sample, answer in found:
+    for name, sample, answer in rows:
         if sample in answers[name]:
             raise UserError(f"{path} answers the question '{name}' twice; give a log of one run.")
         if not 0 <= sample < MOST_SAMPLES:
@@ -85,17 +89,22 @@ def read_log(path: Path) -> Log | pa.Table:
     return Log(tool, path, dict(answers))
 
 
-def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[Answered], Prompt]:
-    """The answers of a log to questions about a benchmark's items, and the prompt whose labels they
-    use.
+def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[AnsweredQuestion], Prompt]:
+    """The answers of a log to questions about a benchmark's items.
 
-    An item that lacks a question or an order gets a failed request in its place. Raises UserError
-    for questions of another benchmark.
+    An item that lacks a question or an order gets a failed request in its place.
+
+    Returns:
+        The answers, item by item, and the prompt whose labels they use.
+
+    Raises:
+        UserError: The log answers questions of another benchmark, or lacks some questions of every
+            item.
     """
     rows, prompt = Candidates(benchmark), read_prompt(None)
-    found: dict[str, list[Answered]] = defaultdict(list)
+    answered_of_item: dict[str, list[AnsweredQuestion]] = defaultdict(list)
+    question_counts: dict[str, int] = {}
     orders: Counter[tuple[str, str, frozenset[int]]] = Counter()
-    wholes: dict[str, int] = {}
     for name, samples in log.answers.items():
         named = read_id(name)
         if named is None:
@@ -103,65 +112,89 @@ def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[Answered], Prompt]
                 f"{log.path} is a log of other questions ('{name}'); give one of `gen export`'s "
                 f"questions."
             )
-        own = len({*named.options}) == len(named.options) <= MOST
-        own &= all(row < len(rows.item) and rows.item[row] == named.item for row in named.options)
-        true = [row for row in named.options if own and rows.truth[row]]
-        if (
-            named.benchmark != benchmark.digest[:8]
-            or not own
-            or (len(named.options) > 1 and len(true) != 1)
-        ):
+        true_rows = _true_rows(named, rows)
+        if true_rows is None or named.benchmark != benchmark.digest[:8]:
             raise UserError(
-                f"{log.path} answers '{name}', which is no question of {benchmark.folder}; give "
-                f"the --dataset and the "
-                "--benchmark that were exported."
+                f"{log.path} answers '{name}', which is not a question of {benchmark.folder}; give "
+                "the --dataset and the --benchmark that were exported."
             )
-        form = CHOICE if len({rows.scene[row] for row in named.options}) == 1 else IMAGES
-        form = YES_NO if len(named.options) == 1 else MATCHING if named.matching else form
+        # An id does not say the number of the order: orders are counted as they come.
+        form = _form(named, rows)
         group = named.item, form, frozenset(named.options)
-        question = Question(
-            named.item, form, named.options, None if form == YES_NO else true[0], orders[group]
-        )
+        true = None if form == YES_NO else true_rows[0]
+        question = Question(named.item, form, named.options, true, orders[group])
         orders[group] += 1
         for sample, answer in samples.items():
-            found[named.item].append(read_answer(question, sample, answer, rows, prompt))
-        wholes[named.item] = named.whole
-    asked = {item: {each.question.options for each in answers} for item, answers in found.items()}
-    parts = [item for item in found if len(asked[item]) < wholes[item]]
-    if len(parts) == len(found):
+            answered_of_item[named.item].append(
+                read_answer(question, answer, sample=sample, rows=rows, prompt=prompt)
+            )
+        question_counts[named.item] = named.whole
+
+    answered_options = {
+        item: {answer.question.options for answer in answers}
+        for item, answers in answered_of_item.items()
+    }
+    incomplete = [
+        item for item, options in answered_options.items() if len(options) < question_counts[item]
+    ]
+    if len(incomplete) == len(answered_of_item):
         raise UserError(
             f"{log.path} lacks some questions of every item; run the tool without a limit."
         )
-    for item in parts:
-        # A missing question is as one whose request failed: the item is unscored, unless it is
+    for item in incomplete:
+        # A missing question counts as one whose request failed: the item is unscored, unless it is
         # wrong already.
-        first = found[item][0].question
-        missing = Answer("", f"{FAILED}the log lacks some of its questions")
-        another = replace(first, order=len(asked[item]))
-        found[item] += [
-            read_answer(another, sample, missing, rows, prompt) for sample in range(log.samples)
+        first = answered_of_item[item][0].question
+        failure = Answer("", f"{FAILED}the log lacks some of its questions")
+        missing = replace(first, order=len(answered_options[item]))
+        answered_of_item[item] += [
+            read_answer(missing, failure, sample=sample, rows=rows, prompt=prompt)
+            for sample in range(log.samples)
         ]
-    if parts:
-        logger.info(f"{len(parts):,} items lack some of their questions in {log.path.name}.")
-    return [answer for answers in found.values() for answer in answers], prompt
+    if incomplete:
+        logger.info(f"{len(incomplete):,} items lack some of their questions in {log.path.name}.")
+    answered = [answer for answers in answered_of_item.values() for answer in answers]
+    return answered, prompt
 
 
-def _of_lmms_eval(table: pa.Table) -> Iterator[_Found]:
+def _true_rows(named: Named, rows: Candidates) -> list[int] | None:
+    """The true options of the question with an id; None if the benchmark has no such question."""
+    options = named.options
+    if len(options) > MOST or len(set(options)) < len(options):
+        return None
+    if any(row >= len(rows.item) or rows.item[row] != named.item for row in options):
+        return None
+    true_rows = [row for row in options if rows.truth[row]]
+    # A single option is asked by yes or no, and may be false.
+    if len(options) > 1 and len(true_rows) != 1:
+        return None
+    return true_rows
+
+
+def _form(named: Named, rows: Candidates) -> str:
+    """The form of the question with an id."""
+    if len(named.options) == 1:
+        return YES_NO
+    if named.matching:
+        return MATCHING
+    scenes = {rows.scene[row] for row in named.options}
+    return CHOICE if len(scenes) == 1 else IMAGES
+
+
+def _lmms_eval_rows(table: pa.Table) -> Iterator[_LogRow]:
     """Yield the rows of --log_samples. `right` has the id; `resps`, if a filter changed the answer,
     the original."""
     for row in table.to_pylist():
-        said = row.get("resps") or row.get("filtered_resps")
-        while isinstance(said, list) and said:
-            said = said[0]
+        text = row.get("resps") or row.get("filtered_resps")
+        # Answers are nested by request and by repetition.
+        while isinstance(text, list) and text:
+            text = text[0]
         right = row.get("right")
-        yield (
-            str(right.get("id") if isinstance(right, dict) else row.get("doc_id")),
-            0,
-            Answer(str(said or "")),
-        )
+        name = right.get("id") if isinstance(right, dict) else row.get("doc_id")
+        yield str(name), 0, Answer(str(text or ""))
 
 
-def _of_vlmevalkit(table: pa.Table, path: Path) -> Iterator[_Found]:
+def _vlmevalkit_rows(table: pa.Table, path: Path) -> Iterator[_LogRow]:
     """Yield the rows of MODEL_DATA.xlsx. Refuses the file of its evaluation: one row for all orders
     of a question."""
     if "hit" in table.column_names:
@@ -169,16 +202,14 @@ def _of_vlmevalkit(table: pa.Table, path: Path) -> Iterator[_Found]:
             f"{path} is VLMEvalKit's evaluation of predictions; give the predictions, in the file "
             f"without '_result'."
         )
-    for name, said in zip(texts(table, "id"), texts(table, "prediction"), strict=True):
-        failed = "Failed to obtain answer" in said
-        yield (
-            name,
-            0,
-            Answer("", f"{FAILED}VLMEvalKit obtained no answer") if failed else Answer(said),
-        )
+    for name, text in zip(texts(table, "id"), texts(table, "prediction"), strict=True):
+        if "Failed to obtain answer" in text:
+            yield name, 0, Answer("", f"{FAILED}VLMEvalKit obtained no answer")
+        else:
+            yield name, 0, Answer(text)
 
 
-def _of_inspect(log: dict[str, Any], path: Path) -> Iterator[_Found]:
+def _inspect_rows(log: dict[str, Any], path: Path) -> Iterator[_LogRow]:
     """Yield the samples of a log: the epoch, the last answer, and why it ended."""
     if "metrics" in log and "samples" not in log:
         raise UserError(
@@ -188,24 +219,27 @@ def _of_inspect(log: dict[str, Any], path: Path) -> Iterator[_Found]:
     samples = log.get("samples")
     if not isinstance(samples, list) or not samples:
         raise UserError(
-            f"{path} is no log of Inspect with samples; give the complete log of `inspect eval`."
+            f"{path} is not a log of Inspect with samples; give the complete log of `inspect eval`."
         )
     for sample in samples:
         try:
-            output, error = sample.get("output") or {}, sample.get("error") or {}
-            reason = ((output.get("choices") or [{}])[0]).get("stop_reason") or "stop"
-            answer = Answer(output.get("completion") or "", _FINISHES.get(reason, "stop"))
-            epoch = int(sample.get("epoch") or 1) - 1
-            yield (
-                str(sample["id"]),
-                epoch,
-                Answer("", f"{FAILED}{error.get('message')}") if error else answer,
-            )
+            yield _inspect_row(sample)
         except (KeyError, TypeError, AttributeError, ValueError):
             raise UserError(
-                f"{path} is no log of Inspect: a sample has no id or output; give one as Inspect "
-                f"wrote it."
+                f"{path} is not a log of Inspect: a sample has no id or output; give one as "
+                f"Inspect wrote it."
             ) from None
+
+
+def _inspect_row(sample: dict[str, Any]) -> _LogRow:
+    name = str(sample["id"])
+    epoch = int(sample.get("epoch") or 1) - 1
+    output, error = sample.get("output") or {}, sample.get("error") or {}
+    first_choice = (output.get("choices") or [{}])[0]
+    finish = _FINISHES.get(first_choice.get("stop_reason") or "stop", "stop")
+    if error:
+        return name, epoch, Answer("", f"{FAILED}{error.get('message')}")
+    return name, epoch, Answer(output.get("completion") or "", finish)
 
 
 def _is_list(path: Path) -> bool:
@@ -213,7 +247,7 @@ def _is_list(path: Path) -> bool:
     return read_bytes(path, MOST_LIST).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[")
 
 
-def _inspect_log(path: Path) -> dict[str, Any]:
+def _read_inspect_log(path: Path) -> dict[str, Any]:
     """A log as a dictionary. Inspect itself reads files of the format .eval."""
     check_file(path, MOST_LIST)
     if path.suffix.lower() == ".json":

@@ -17,27 +17,40 @@ from generator.dataset.questions import IMAGES, MATCHING, MOST, YES_NO, Candidat
 DEFAULT = Path(__file__).with_name("prompt.toml")
 Words = tuple[Annotated[str, Field(min_length=1)], ...]
 
+_PLACEHOLDERS = {
+    "choice": ("options",),
+    "images": ("caption",),
+    "matching": ("options",),
+    "yes_no": ("caption",),
+    "option": ("letter", "caption"),
+    "assignment": ("first", "second"),
+}
+"""The placeholders that each template must have."""
+
 
 @dataclass(frozen=True)
 class Prompt:
-    """Templates of questions. choice: which caption is true. images: of which of two images a
-    caption is true. matching: which of two captions belongs to which of two images. yes_no: whether
-    a caption is true. option: a line of {options}. assignment: an option of matching, whose {first}
-    caption is that of the first image.
-
-    letters: the labels of options. yes, no: the words that an answer may give.
-    """
+    """Templates of questions, and the words of their answers."""
 
     __pydantic_config__ = ConfigDict(extra="forbid", strict=False)
     choice: str
+    """Asks which caption is true; {options} are the lettered captions."""
     images: str
+    """Asks of which of two images {caption} is true."""
     matching: str
+    """Asks which of two captions belongs to which of two images; {options} are assignments."""
     yes_no: str
+    """Asks whether {caption} is true."""
     option: str
+    """A line of {options}: a {letter} and its {caption}."""
     assignment: str
+    """An option of `matching`: {first} is the caption of the first image, {second} of the other."""
     letters: Annotated[str, Field(min_length=MOST, max_length=MOST)]
+    """The labels of options, a character each."""
     yes: Annotated[Words, Field(min_length=1)]
+    """The words that mean yes in an answer, the one that the question names first."""
     no: Annotated[Words, Field(min_length=1)]
+    """The words that mean no in an answer, the one that the question names first."""
 
     @property
     def digest(self) -> str:
@@ -45,61 +58,70 @@ class Prompt:
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:12]
 
     def ask(self, question: Question, rows: Candidates) -> tuple[str, list[str]]:
-        """The words of a question, and the scenes that it shows."""
-        texts, scenes = [rows.text[row] for row in question.options], rows.images_of(question)
+        """Put a question into words.
+
+        Args:
+            question: The question.
+            rows: The candidates of the benchmark.
+
+        Returns:
+            The words of the question, and the ids of the scenes whose images it shows.
+        """
+        captions = [rows.text[row] for row in question.options]
+        scenes = rows.images_of(question)
         if question.form == IMAGES:
-            return _filled(self.images, caption=texts[0]).strip(), scenes
+            return _fill(self.images, caption=captions[0]).strip(), scenes
         if question.form == YES_NO:
-            return _filled(self.yes_no, caption=texts[0]).strip(), scenes
-        said, template = texts, self.choice
+            return _fill(self.yes_no, caption=captions[0]).strip(), scenes
         if question.form == MATCHING:
-            said, template = self.assignments(texts), self.matching
-        lettered = zip(self.letters, said, strict=False)
-        options = "\n".join(
-            _filled(self.option, letter=letter, caption=text) for letter, text in lettered
-        )
-        return _filled(template, options=options).strip(), scenes
+            template, option_texts = self.matching, self.assignments(captions)
+        else:
+            template, option_texts = self.choice, captions
+        lines = [
+            _fill(self.option, letter=letter, caption=text)
+            for letter, text in zip(self.letters, option_texts, strict=False)
+        ]
+        return _fill(template, options="\n".join(lines)).strip(), scenes
 
     def assignments(self, captions: Sequence[str]) -> list[str]:
         """The options of a question about matching: in option k, caption k belongs to the first
         image."""
         first, second = captions
         return [
-            _filled(self.assignment, first=first, second=second),
-            _filled(self.assignment, first=second, second=first),
+            _fill(self.assignment, first=first, second=second),
+            _fill(self.assignment, first=second, second=first),
         ]
 
 
 def read_prompt(path: Path | None) -> Prompt:
-    """The prompt of a file, whose entries override those of prompt.toml; None for prompt.toml
-    itself.
+    """Read the prompt of a file.
 
-    Raises UserError for a file that is not such TOML or lacks a placeholder.
+    Args:
+        path: A TOML file whose entries override those of prompt.toml; None for prompt.toml itself.
+
+    Raises:
+        UserError: The file is not such TOML, lacks a placeholder, or gives two answers the same
+            words.
     """
-    usual = read_toml(DEFAULT, "prompt")
-    given = {} if path is None else read_toml(path, "prompt")
-    for name in given:
-        if name not in usual:
-            raise UserError(f"The prompt {path} has no '{name}': {did_you_mean(name, list(usual))}")
-    found = prompt_of({**usual, **given}, path)
-    places = {
-        "choice": ("options",),
-        "images": ("caption",),
-        "matching": ("options",),
-        "yes_no": ("caption",),
-        "option": ("letter", "caption"),
-        "assignment": ("first", "second"),
-    }
-    for name, needed in places.items():
-        for place in needed:
-            if f"{{{place}}}" not in getattr(found, name):
+    defaults = read_toml(DEFAULT, "prompt")
+    overrides = {} if path is None else read_toml(path, "prompt")
+    for name in overrides:
+        if name not in defaults:
+            raise UserError(
+                f"The prompt {path} has no '{name}': {did_you_mean(name, list(defaults))}"
+            )
+    prompt = prompt_of({**defaults, **overrides}, path)
+    for name, placeholders in _PLACEHOLDERS.items():
+        for placeholder in placeholders:
+            if f"{{{placeholder}}}" not in getattr(prompt, name):
                 raise UserError(
-                    f"'{name}' of the prompt {path} has no {{{place}}}; put it where the text "
-                    f"belongs."
+                    f"'{name}' of the prompt {path} has no {{{placeholder}}}; put it where the "
+                    f"text belongs."
                 )
-    if len(set(found.letters.lower())) < MOST or {*found.yes} & {*found.no}:
+    distinct_letters = set(prompt.letters.lower())
+    if len(distinct_letters) < MOST or set(prompt.yes) & set(prompt.no):
         raise UserError(f"The prompt {path} gives two answers the same words; use different words.")
-    return found
+    return prompt
 
 
 def prompt_of(record: Mapping[str, Any], path: object = "of the run") -> Prompt:
@@ -110,10 +132,10 @@ def prompt_of(record: Mapping[str, Any], path: object = "of the run") -> Prompt:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
         raise UserError(
-            f"'{place}' of the prompt {path} cannot be used ({first['msg']}); mend it."
+            f"'{place}' of the prompt {path} cannot be used ({first['msg']}); fix it."
         ) from None
 
 
-def _filled(text: str, **values: str) -> str:
+def _fill(text: str, **values: str) -> str:
     """Replace the {placeholders} of a text by values. Placeholders inside the values stay."""
-    return re.sub(r"\{(\w+)\}", lambda place: values.get(place[1], place[0]), text)
+    return re.sub(r"\{(\w+)\}", lambda match: values.get(match[1], match[0]), text)

@@ -1,7 +1,6 @@
 """Read the answer to a question of a benchmark. The rules are in
 generator/dataset/answer_reader.py, which the exports to other tools copy."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evaluator.models.contracts import FAILED, Answer
@@ -11,43 +10,48 @@ from generator.dataset.questions import CHOICE, MATCHING, YES_NO, Candidates, Qu
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnsweredQuestion:
     """An answer to a question, and what it says."""
 
     question: Question
+    """The question, with its options in the order shown."""
     sample: int
     """Number of the sample, from 0: a question may be asked several times."""
     answer: Answer
+    """The whole answer."""
     reading: Reading
+    """The label that the answer chooses, or why it has none."""
 
 
 def read_answer(
-    question: Question, sample: int, answer: Answer, rows: Candidates, prompt: Prompt
-) -> Answered:
+    question: Question, answer: Answer, *, sample: int, rows: Candidates, prompt: Prompt
+) -> AnsweredQuestion:
     """Read what an answer to a question says.
 
     Args:
-        question: The question that was asked.
-        sample: The number of the sample.
+        question: The question.
         answer: The whole answer, and why it ended.
+        sample: The number of the sample.
         rows: The candidates of the benchmark.
         prompt: The letters, and the words for yes and no, that the question named.
 
     Returns:
         The answer with its reading; a request that failed has no label.
     """
+    return AnsweredQuestion(question, sample, answer, _read(question, answer, rows, prompt))
+
+
+def _read(question: Question, answer: Answer, rows: Candidates, prompt: Prompt) -> Reading:
     if answer.finish.startswith(FAILED):
-        reading = Reading(None, answer.finish)
-    elif question.form == YES_NO:
-        reading = read_yes_no(answer.text, answer.finish, prompt.yes, prompt.no)
-    else:
-        texts = [rows.text[row] for row in question.options]
-        options: Sequence[str] = []
-        if question.form == CHOICE:
-            options = texts
-        elif question.form == MATCHING:
-            options = prompt.assignments(texts)
-        reading = read_choice(
-            answer.text, answer.finish, prompt.letters[: len(question.options)], options
-        )
-    return Answered(question, sample, answer, reading)
+        return Reading(None, answer.finish)
+    if question.form == YES_NO:
+        return read_yes_no(answer.text, answer.finish, prompt.yes, prompt.no)
+    # An answer may repeat the words of an option in place of its letter. Images have no words.
+    captions = [rows.text[row] for row in question.options]
+    option_texts: list[str] = []
+    if question.form == CHOICE:
+        option_texts = captions
+    elif question.form == MATCHING:
+        option_texts = prompt.assignments(captions)
+    letters = prompt.letters[: len(question.options)]
+    return read_choice(answer.text, answer.finish, letters, option_texts)

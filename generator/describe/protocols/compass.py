@@ -1,17 +1,19 @@
 """The protocols of COMPASS: integration (section 5, appendix A) and skill-targeted negatives
 (section 3.2, appendix A)."""
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 
 from generator.base.streams import Stream
 from generator.describe.captioner import Candidate, Captioner, Draft, Item, Text
 from generator.describe.protocol import Protocol, Recipe
-from generator.language.complexity import Cell, quotas_of
+from generator.language.complexity import Cell, make_quotas
 from generator.language.foils import Atom, Foil
 from generator.language.form import Form, Link, Mention
 
-_ATTEMPTS = 3
+_MOST_VALUES_TRIED = 3
+"""False values that are tried for an atom."""
 _TEMPLATES = {"object": "in-image", "attribute": "there-is", "relation": "clauses"}
 """The templates of decomposed captions, by type of atom."""
 
@@ -47,31 +49,45 @@ class Integration(Protocol):
         one_subgraph: bool = False,
         shared_values: bool = False,
     ):
+        """Begin the protocol.
+
+        Args:
+            captioner: the language of the benchmark.
+            cells: the complexities of captions.
+            one_subgraph: take all captions of a scene from one walk.
+            shared_values: also replace values that several objects of the scene have.
+        """
         super().__init__(captioner)
-        fewest = 1 if shared_values else 2
-        kinds = sum(len(values) > fewest for values in captioner.vocabulary.attributes.values())
-        usable = [cell for cell in cells if cell.n_attributes <= kinds * cell.n_objects]
-        draw = partial(_replaceable_walk, one_subgraph=one_subgraph, shared=shared_values)
+        # A kind needs a value that the scene lacks; if values are not shared, at least one more.
+        fewest_values = 2 if shared_values else 3
+        n_kinds = sum(
+            len(values) >= fewest_values for values in captioner.vocabulary.attributes.values()
+        )
+        usable = [cell for cell in cells if cell.n_attributes <= n_kinds * cell.n_objects]
+        draw = partial(_walk_replaceable, one_subgraph=one_subgraph, shared=shared_values)
         self.recipes = {
-            name: Recipe(draw, _composed, quota)
-            for name, quota in quotas_of(usable, one_subgraph).items()
+            name: Recipe(draw, _write_composed, quota)
+            for name, quota in make_quotas(usable, one_subgraph).items()
         }
 
 
-def _replaceable_walk(draft: Draft, cell: Cell, one_subgraph: bool, shared: bool) -> Form | None:
+def _walk_replaceable(draft: Draft, cell: Cell, one_subgraph: bool, shared: bool) -> Form | None:
+    """Draw a caption of which every attribute value can be replaced."""
     sayable = partial(draft.replaceable, shared=shared)
     return draft.walk(cell, sayable, within=draft.subgraph() if one_subgraph else None)
 
 
-def _composed(draft: Draft, form: Form) -> Iterator[Item | None]:
+def _write_composed(draft: Draft, form: Form) -> Iterator[Item | None]:
+    """The composed caption with a foil for each atom, and the decomposed captions; no item if an
+    atom cannot be replaced."""
     atoms = draft.substitutes.atoms(form)
     foils = []
     for atom in atoms:
-        found = draft.accepted(_atom_changes(draft, form, atom), form)
-        if not found:
+        selected = draft.select_foils(_atom_changes(draft, form, atom), form)
+        if not selected:
             return
-        foils += found
-    item = draft.item("composed", None, form, foils)
+        foils += selected
+    item = draft.make_item("composed", None, form, foils)
     if item is not None:
         yield item._replace(candidates=(*item.candidates, *_decomposed(form, atoms, foils)))
 
@@ -82,7 +98,7 @@ def _atom_changes(draft: Draft, form: Form, atom: Atom) -> Iterator[Foil]:
         values = [draft.vocabulary.relations[form.relations[atom.place].relation].opposite]
     else:
         values = _absent_values(draft, form, atom)
-    for value in draft.stream.shuffled(values)[:_ATTEMPTS]:
+    for value in draft.stream.shuffled(values)[:_MOST_VALUES_TRIED]:
         foil = draft.foils.replace_atom(form, atom, value, atom.type)
         if draft.accepts(_primitive(foil.form, atom), _primitive(form, atom)):
             yield foil
@@ -98,7 +114,7 @@ def _absent_values(draft: Draft, form: Form, atom: Atom) -> list[str]:
     turns the caption into the foil, and both scenes are equally likely: the text alone says
     nothing.
     """
-    values = draft.substitutes.of(form, atom, draft.facts)
+    values = draft.substitutes.alternatives(form, atom, draft.facts)
     if atom.type != "attribute":
         return values
     own = form.objects[atom.place].values[atom.kind]
@@ -109,12 +125,14 @@ def _absent_values(draft: Draft, form: Form, atom: Atom) -> list[str]:
 
 
 def _decomposed(form: Form, atoms: Sequence[Atom], foils: Sequence[Foil]) -> Iterator[Candidate]:
-    for n, (atom, foil) in enumerate(zip(atoms, foils, strict=True), 1):
-        true, false = (
-            Text(_primitive(each, atom), _TEMPLATES[atom.type]) for each in (form, foil.form)
-        )
-        yield Candidate(true, f"d{n}", True)
-        yield Candidate(false, f"d{n}", False, foil.kind, foil.changed, true)
+    """Yield a caption and a foil of each atom alone, in slots d1 … dN."""
+    for number, (atom, foil) in enumerate(zip(atoms, foils, strict=True), 1):
+        template = _TEMPLATES[atom.type]
+        caption = Text(_primitive(form, atom), template)
+        false_text = Text(_primitive(foil.form, atom), template)
+        slot = f"d{number}"
+        yield Candidate(caption, slot, True)
+        yield Candidate(false_text, slot, False, foil.kind, foil.changed, caption)
 
 
 def _primitive(form: Form, atom: Atom) -> Form:
@@ -122,10 +140,8 @@ def _primitive(form: Form, atom: Atom) -> Form:
     two related objects."""
     if atom.type == "relation":
         link = form.relations[atom.place]
-        ends = (
-            Mention(form.objects[link.subject].category),
-            Mention(form.objects[link.object].category),
-        )
+        subject, other = form.objects[link.subject], form.objects[link.object]
+        ends = Mention(subject.category), Mention(other.category)
         return Form(ends, (Link(0, link.relation, 1),))
     mention = form.objects[atom.place]
     attributes = () if atom.type == "object" else ((atom.kind, mention.values[atom.kind]),)
@@ -138,7 +154,10 @@ SKILLS = {
     "relation": ("OR", "OAR"),
 }
 """The levels of the captions of each skill."""
-_K, _DRAWS = 4, 10
+_N_FOILS = 4
+"""Foils of an item (COMPASS, section 3.2)."""
+_MOST_DRAWS = 10
+"""Foils that are drawn until four are accepted."""
 _FALSE_OF_A_PAIR = 2
 """For each true relation two equally likely alternatives are false: its opposite and one of the
 other axis's directions."""
@@ -173,73 +192,89 @@ class Skill(Protocol):
         one_subgraph: bool = False,
         shared_values: bool = False,
     ):
+        """Begin the protocol.
+
+        Args:
+            captioner: the language of the benchmark.
+            cells: the complexities of captions.
+            absent_values: replace attribute values only by values that the scene lacks.
+            any_relation: replace relations by any other relation of the same pairs.
+            one_subgraph: take all captions of a scene from one walk.
+            shared_values: also replace values that several objects of the scene have.
+        """
         super().__init__(captioner)
-        self._absent, self._any_relation, self._one_subgraph = (
-            absent_values,
-            any_relation,
-            one_subgraph,
-        )
-        self._shared = shared_values
+        self._absent_values = absent_values
+        self._any_relation = any_relation
+        self._one_subgraph = one_subgraph
+        self._shared_values = shared_values
         # Of a pair, one relation of each axis is false.
-        false = len(captioner.substitutes.axes.general) if any_relation else _FALSE_OF_A_PAIR
-        fewest = {"object": 1, "attribute": 1, "relation": -(-_K // false)}
-        self.recipes = {
-            f"{skill} {name}": Recipe(
-                partial(self._walk, skill), partial(self._targeted, skill), quota
-            )
-            for skill, levels in SKILLS.items()
-            for name, quota in quotas_of(
-                [
-                    c
-                    for c in cells
-                    if c.level in levels and getattr(c, f"n_{skill}s") >= fewest[skill]
-                ],
-                one_subgraph,
-            ).items()
+        n_axes = len(captioner.substitutes.axes.general)
+        false_of_a_pair = n_axes if any_relation else _FALSE_OF_A_PAIR
+        fewest_atoms = {
+            "object": 1,
+            "attribute": 1,
+            "relation": math.ceil(_N_FOILS / false_of_a_pair),
         }
+        self.recipes = {}
+        for skill, levels in SKILLS.items():
+            usable = [
+                cell
+                for cell in cells
+                if cell.level in levels and getattr(cell, f"n_{skill}s") >= fewest_atoms[skill]
+            ]
+            for name, quota in make_quotas(usable, one_subgraph).items():
+                draw, write = partial(self._walk, skill), partial(self._write_targeted, skill)
+                self.recipes[f"{skill} {name}"] = Recipe(draw, write, quota)
 
     def _walk(self, skill: str, draft: Draft, cell: Cell) -> Form | None:
-        apart = skill == "relation" and cell.n_objects >= 2 * cell.n_relations
-        absent = self._absent and skill == "attribute"
-        sayable = partial(draft.replaceable, shared=self._shared) if absent else None
-        return draft.walk(cell, sayable, apart, draft.subgraph() if self._one_subgraph else None)
-
-    def _targeted(self, skill: str, draft: Draft, form: Form) -> Iterator[Item | None]:
-        yield draft.item(
-            "targeted", skill, form, draft.accepted(self._foils(skill, draft, form), form, _K)
+        """Draw a caption whose atoms of the skill can be replaced."""
+        sayable = None
+        if self._absent_values and skill == "attribute":
+            sayable = partial(draft.replaceable, shared=self._shared_values)
+        return draft.walk(
+            cell,
+            sayable,
+            apart=skill == "relation" and cell.n_objects >= 2 * cell.n_relations,
+            within=draft.subgraph() if self._one_subgraph else None,
         )
 
-    def _foils(self, skill: str, draft: Draft, form: Form) -> Iterator[Foil]:
-        """Up to ten foils. An atom's weight is halved each time it is chosen."""
+    def _write_targeted(self, skill: str, draft: Draft, form: Form) -> Iterator[Item | None]:
+        foils = draft.select_foils(self._draw_foils(skill, draft, form), form, _N_FOILS)
+        yield draft.make_item("targeted", skill, form, foils)
+
+    def _draw_foils(self, skill: str, draft: Draft, form: Form) -> Iterator[Foil]:
+        """Draw up to ten foils. An atom's weight is halved each time it is chosen, so that foils
+        change different atoms."""
         atoms = draft.substitutes.atoms(form, (skill,))
         values = [draft.stream.shuffled(self._values(draft, form, atom)) for atom in atoms]
         weights = [1.0] * len(atoms)
-        for _ in range(_DRAWS):
-            weights = [
-                weight if left else 0.0 for weight, left in zip(weights, values, strict=True)
-            ]
+        for _ in range(_MOST_DRAWS):
+            for place, values_left in enumerate(values):
+                if not values_left:
+                    weights[place] = 0.0
             if not any(weights):
                 return
-            n = _draw_weighted(weights, draft.stream)
-            weights[n] /= 2
-            yield draft.foils.replace_atom(form, atoms[n], values[n].pop(), skill)
+            place = _draw_weighted(weights, draft.stream)
+            weights[place] /= 2
+            yield draft.foils.replace_atom(form, atoms[place], values[place].pop(), skill)
 
     def _values(self, draft: Draft, form: Form, atom: Atom) -> list[str]:
+        """The values by which foils may replace an atom."""
         if atom.type == "relation" and self._any_relation:
             axes = draft.substitutes.axes
-            own = axes.axis_of(draft.substitutes.value(form, atom))
-            return draft.substitutes.relations(form, atom, axes.of_the_same_pairs(own))
-        return (
-            _absent_values(draft, form, atom)
-            if self._absent
-            else draft.substitutes.of(form, atom, draft.facts)
-        )
+            own_axis = axes.axis_of(draft.substitutes.value(form, atom))
+            return draft.substitutes.relations(form, atom, axes.of_the_same_pairs(own_axis))
+        if self._absent_values:
+            return _absent_values(draft, form, atom)
+        return draft.substitutes.alternatives(form, atom, draft.facts)
 
 
 def _draw_weighted(weights: Sequence[float], stream: Stream) -> int:
+    """Draw a place with a probability in proportion to its weight."""
     mark = stream.uniform(0, sum(weights))
-    for n, weight in enumerate(weights):
+    for place, weight in enumerate(weights):
         mark -= weight
         if mark < 0:
-            return n
+            return place
+    # Rounding may leave a mark of zero.
     return len(weights) - 1

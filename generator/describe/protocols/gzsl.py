@@ -12,128 +12,160 @@ from generator.language.form import Form, Link, Mention
 TEMPLATE = "photo"
 """The template of all labels: "a photo of …"."""
 N_DISTRACTORS = 2
-_TRIES = 200
-Hard = list[tuple[str, Form]]
+"""Distractors of a label (Pearson et al. 2025, section 3)."""
+_MOST_LABELS_DRAWN = 200
+"""Random labels that are drawn until two of them can be distractors."""
+HardNegatives = list[tuple[str, Form]]
 """Hard negatives, each with its kind."""
 
 
 def _bound(kind: str, binding: Sequence[str]) -> Form:
-    return Form((Mention(binding[1], ((kind, binding[0]),)),))
+    """The label of a binding (value, category); `kind` is the kind of the value."""
+    value, category = binding
+    return Form((Mention(category, ((kind, value),)),))
 
 
 def _related(triple: Sequence[str]) -> Form:
-    return Form((Mention(triple[0]), Mention(triple[2])), (Link(0, triple[1], 1),))
+    """The label of a triple (category, relation, category)."""
+    subject, relation, other = triple
+    return Form((Mention(subject), Mention(other)), (Link(0, relation, 1),))
 
 
-def _hard_of_bindings(draft: Draft, target: Sequence[str], others: Sequence[Sequence[str]]) -> Hard:
+def _hard_negatives_of_binding(
+    draft: Draft, target: Sequence[str], others: Sequence[Sequence[str]]
+) -> HardNegatives:
     """Per other object: its value on the target's category (kind: the tested kind, such as
     `color`), and the target's value on its category (kind: the category word, such as `shape`)."""
     kind = draft.tested
-    return [
-        *((kind, _bound(kind, (value, target[1]))) for value, _ in others),
-        *(
-            (draft.vocabulary.category, _bound(kind, (target[0], category)))
-            for _, category in others
-        ),
+    target_value, target_category = target
+    other_values = [(kind, _bound(kind, (value, target_category))) for value, _ in others]
+    other_categories = [
+        (draft.vocabulary.category, _bound(kind, (target_value, category)))
+        for _, category in others
     ]
+    return other_values + other_categories
 
 
-def _hard_of_relation(draft: Draft, caption: Form) -> Hard:
+def _hard_negatives_of_relation(draft: Draft, caption: Form) -> HardNegatives:
     """The caption with its relation flipped, and the caption with its ends exchanged."""
-    turned = caption._replace(objects=caption.objects[::-1])
-    return [("flip", draft.foils.flip_relation(caption, 0).form), ("order", turned)]
+    exchanged = caption._replace(objects=caption.objects[::-1])
+    return [("flip", draft.foils.flip_relation(caption, 0).form), ("order", exchanged)]
 
 
-def _question(
-    draft: Draft, kind: str, caption: Form, hard: Hard, drawn: Iterator[Form]
+def _write_question(
+    draft: Draft,
+    kind: str,
+    caption: Form,
+    hard_negatives: HardNegatives,
+    labels: Iterator[Form],
 ) -> Iterator[Item]:
-    """The item of a label (slot c), with its hard negatives and two distractors from `drawn` as
-    wrong labels (slot n).
+    """Write the item of a label (slot c), with its hard negatives and two distractors as wrong
+    labels (slot n).
 
-    No item if `drawn` has fewer than two distractors. A label with a relation also has a zero-shot
-    question (slot
-    `zsl`): the right label and the first two labels of `drawn`, even if these are hard negatives.
+    A label with a relation also has a zero-shot question (slot `zsl`): the right label and the
+    first two of `labels`, even if these are hard negatives.
+
+    Args:
+        draft: the work on the scene.
+        kind: the item's kind.
+        caption: the right label.
+        hard_negatives: its hard negatives.
+        labels: false labels in random order. Distractors are the first two that are no hard
+            negatives; no item if there are fewer.
     """
-    zero_shot, distractors = list[Form](), list[Form]()
-    for form in drawn:
+    # Distractors may not be hard negatives, or the item would have a label twice.
+    hard_forms = [form for _, form in hard_negatives]
+    zero_shot: list[Form] = []
+    distractors: list[Form] = []
+    for form in labels:
         zero_shot.append(form)
-        if form not in [each for _, each in hard]:
+        if form not in hard_forms:
             distractors.append(form)
             if len(distractors) == N_DISTRACTORS:
                 break
     else:
         return
-    item = _label_item(
-        draft, kind, caption, [*hard, *(("distractor", form) for form in distractors)]
-    )
+    wrong_labels = [*hard_negatives, *(("distractor", form) for form in distractors)]
+    item = _make_label_item(draft, kind, caption, wrong_labels)
     if caption.relations:
-        text = item.candidates[0].text
-        asked = [Candidate(text, "zsl", True)]
+        caption_text = item.candidates[0].text
+        candidates = [*item.candidates, Candidate(caption_text, "zsl", True)]
         for form in zero_shot[:N_DISTRACTORS]:
-            asked.append(
-                Candidate(Text(form, TEMPLATE), "zsl", False, "distractor", ("distractor",), text)
+            text = Text(form, TEMPLATE)
+            candidates.append(
+                Candidate(text, "zsl", False, "distractor", ("distractor",), caption_text)
             )
-        item = item._replace(candidates=(*item.candidates, *asked))
+        item = item._replace(candidates=tuple(candidates))
     yield item
 
 
-def _label_item(draft: Draft, kind: str, caption: Form, foils: Hard) -> Item:
+def _make_label_item(draft: Draft, kind: str, caption: Form, wrong_labels: HardNegatives) -> Item:
+    """Make the item of a label and its wrong labels, whose kind is also their change."""
     skill = "relation" if caption.relations else "attribute"
-    return draft.said(
-        kind, skill, caption, [Foil(form, (name,), name) for name, form in foils], TEMPLATE
-    )
+    foils = [Foil(form, (name,), name) for name, form in wrong_labels]
+    return draft.make_item_in_template(kind, skill, caption, foils, TEMPLATE)
 
 
 # Labels that are drawn for each scene
 
 
-def _drawn_binding(draft: Draft, pair: Form) -> Iterator[Item]:
-    """The item about the first of two objects."""
+def _write_drawn_binding(draft: Draft, pair: Form) -> Iterator[Item]:
+    """Write the item about the first of two objects."""
     kind = draft.tested
-    own, other = ((mention.values[kind], str(mention.category)) for mention in pair.objects)
-    values, categories = (
-        draft.substitutes.values(kind, own[0]),
-        draft.substitutes.categories(own[1]),
-    )
+    target, other = ((mention.values[kind], str(mention.category)) for mention in pair.objects)
+    values = draft.substitutes.values(kind, target[0])
+    categories = draft.substitutes.categories(target[1])
     labels = (
-        _bound(kind, (_choice(draft, values), _choice(draft, categories))) for _ in range(_TRIES)
+        _bound(kind, (_choose(draft, values), _choose(draft, categories)))
+        for _ in range(_MOST_LABELS_DRAWN)
     )
-    caption, hard = _bound(kind, own), _hard_of_bindings(draft, own, [other])
-    yield from _drawn(draft, "two-object", caption, hard, labels)
+    hard_negatives = _hard_negatives_of_binding(draft, target, [other])
+    yield from _write_drawn(draft, "two-object", _bound(kind, target), hard_negatives, labels)
 
 
-def _drawn_relation(draft: Draft, caption: Form) -> Iterator[Item]:
-    """The item about two related objects."""
-    name = caption.relations[0].relation
-    one, other = (
+def _write_drawn_relation(draft: Draft, caption: Form) -> Iterator[Item]:
+    """Write the item about two related objects."""
+    relation = caption.relations[0].relation
+    subjects, others = (
         draft.substitutes.categories(str(mention.category)) for mention in caption.objects
     )
-    relations = (name, draft.vocabulary.relations[name].opposite)
-    labels = (
-        tuple(_choice(draft, each) for each in (one, relations, other)) for _ in range(_TRIES)
-    )
-    forms = (_related(label) for label in labels if label[0] != label[2])
-    yield from _drawn(draft, "relational", caption, _hard_of_relation(draft, caption), forms)
+    relations = (relation, draft.vocabulary.relations[relation].opposite)
+    hard_negatives = _hard_negatives_of_relation(draft, caption)
+    labels = _draw_related_labels(draft, subjects, relations, others)
+    yield from _write_drawn(draft, "relational", caption, hard_negatives, labels)
 
 
-def _drawn(
-    draft: Draft, kind: str, caption: Form, hard: Hard, labels: Iterator[Form]
+def _draw_related_labels(
+    draft: Draft, subjects: Sequence[str], relations: Sequence[str], others: Sequence[str]
+) -> Iterator[Form]:
+    """Draw labels of two different categories in a relation."""
+    for _ in range(_MOST_LABELS_DRAWN):
+        triple = (_choose(draft, subjects), _choose(draft, relations), _choose(draft, others))
+        if triple[0] != triple[2]:
+            yield _related(triple)
+
+
+def _write_drawn(
+    draft: Draft, kind: str, caption: Form, hard_negatives: HardNegatives, labels: Iterator[Form]
 ) -> Iterator[Item]:
-    """The item with random labels as distractors; each wrong label is false and as familiar as the
-    truth."""
-    seen = {caption}
-
-    def different() -> Iterator[Form]:
-        for form in labels:
-            if form not in seen and draft.accepts(form, caption):
-                seen.add(form)
-                yield form
-
-    if all(draft.accepts(form, caption) for _, form in hard):
-        yield from _question(draft, kind, caption, hard, different())
+    """Write the item with random labels as distractors; each wrong label is false and as familiar
+    as the truth."""
+    if not all(draft.accepts(form, caption) for _, form in hard_negatives):
+        return
+    distractors = _select_labels(draft, caption, labels)
+    yield from _write_question(draft, kind, caption, hard_negatives, distractors)
 
 
-def _choice(draft: Draft, names: Sequence[str]) -> str:
+def _select_labels(draft: Draft, caption: Form, labels: Iterator[Form]) -> Iterator[Form]:
+    """Yield different labels that may be wrong labels of a caption."""
+    selected = {caption}
+    for form in labels:
+        if form not in selected and draft.accepts(form, caption):
+            selected.add(form)
+            yield form
+
+
+def _choose(draft: Draft, names: Sequence[str]) -> str:
     return names[draft.stream.below(len(names))]
 
 
@@ -144,32 +176,31 @@ class ClassLabels:
     """The label of each image and its wrong labels, from the holdout's class lists as published.
 
     `single`: wrong labels are all other labels of every list. `two-object`, `three-object`: two
-    distractors from the
-    split's list, and for each other object its value on the target's category, and the target's
-    value on its category.
-    `relational`: the flipped relation, the exchanged ends, and two distractors from the split's
-    list. These distractors
-    never equal a hard negative. The zero-shot question about a relation has two labels drawn from
-    the whole list, so
-    they may name the objects of the image (section 4.4 explains results by that). A wrong label is
-    never true of the
-    image in any wording.
+    distractors from the split's list, and for each other object its value on the target's category,
+    and the target's value on its category. `relational`: the flipped relation, the exchanged ends,
+    and two distractors from the split's list.
+
+    These distractors never equal a hard negative. The zero-shot question about a relation has two
+    labels drawn from the whole list, so they may name the objects of the image (section 4.4
+    explains results by that). A wrong label is never true of the image in any wording.
     """
 
     def __init__(self, captioner: Captioner):
         self._rule = ClassRule(captioner.vocabulary, captioner.holdout)
         self._task = str(captioner.holdout.task)
-        self.recipes = {self._task: Recipe(self.label, self._items)}
+        self.recipes = {self._task: Recipe(self.label, self._write_items)}
 
     def label(self, draft: Draft) -> Form | None:
         """The label of the scene; for relations, in the phrasing of the split's list. None if the
         list lacks it."""
-        facts, order = draft.facts, self._order(draft)
+        facts = draft.facts
+        order = self._object_order(draft)
         if self._task != "relational":
-            return _bound(
-                draft.tested, (facts.values[order[0]][draft.tested], facts.categories[order[0]])
-            )
+            target = order[0]
+            value = facts.values[target][draft.tested]
+            return _bound(draft.tested, (value, facts.categories[target]))
         labels = self._rule.listed(list_of(draft.scene.split))
+        # A list has each relation in one phrasing only: "a left of b" or "b right of a".
         for i, j in ((order[0], order[-1]), (order[-1], order[0])):
             for relation in draft.vocabulary.pair_relations:
                 label = (facts.categories[i], relation, facts.categories[j])
@@ -177,33 +208,46 @@ class ClassLabels:
                     return _related(label)
         return None
 
-    def _order(self, draft: Draft) -> Sequence[int]:
+    def _object_order(self, draft: Draft) -> Sequence[int]:
         """The objects in the order of the label that the scene was made for, else in random
         order."""
         return draft.scene.label_order or draft.stream.shuffled(range(len(draft.facts)))
 
-    def _items(self, draft: Draft, caption: Form) -> Iterator[Item]:
-        kind, false = draft.tested, lambda form: draft.scene.decide(form) is False
+    def _write_items(self, draft: Draft, caption: Form) -> Iterator[Item]:
+        """Write the item of the scene's label."""
+        kind = draft.tested
         if self._task == "single":
-            every = [_bound(kind, each.label) for each in self._rule.holdout.classes]
-            yield _label_item(
-                draft, self._task, caption, [("label", form) for form in every if form != caption]
-            )
+            labels = [_bound(kind, listed.label) for listed in self._rule.holdout.classes]
+            wrong_labels = [("label", form) for form in labels if form != caption]
+            yield _make_label_item(draft, self._task, caption, wrong_labels)
             return
-        listed = draft.stream.shuffled(self._rule.listed(list_of(draft.scene.split)))
+
+        listed_labels = draft.stream.shuffled(self._rule.listed(list_of(draft.scene.split)))
         if self._task == "relational":
-            hard, labels = _hard_of_relation(draft, caption), [_related(label) for label in listed]
+            hard_negatives = _hard_negatives_of_relation(draft, caption)
+            labels = [_related(label) for label in listed_labels]
         else:
-            (target,) = caption.objects
-            own = target.values[kind], str(target.category)
-            shown = [
-                (values[kind], category)
-                for values, category in zip(draft.facts.values, draft.facts.categories, strict=True)
-            ]
-            hard = _hard_of_bindings(draft, own, [each for each in shown if each != own])
-            labels = [_bound(kind, label) for label in listed]
-        if draft.scene.decide(caption) is True and all(false(form) for _, form in hard):
-            yield from _question(draft, self._task, caption, hard, filter(false, labels))
+            (mention,) = caption.objects
+            target = mention.values[kind], str(mention.category)
+            others = [binding for binding in self._bindings(draft) if binding != target]
+            hard_negatives = _hard_negatives_of_binding(draft, target, others)
+            labels = [_bound(kind, label) for label in listed_labels]
+
+        def is_false(form: Form) -> bool:
+            return draft.scene.decide(form) is False
+
+        caption_is_true = draft.scene.decide(caption) is True
+        if caption_is_true and all(is_false(form) for _, form in hard_negatives):
+            distractors = filter(is_false, labels)
+            yield from _write_question(draft, self._task, caption, hard_negatives, distractors)
+
+    def _bindings(self, draft: Draft) -> list[tuple[str, str]]:
+        """The value and category of each object of a scene."""
+        facts = draft.facts
+        return [
+            (values[draft.tested], category)
+            for values, category in zip(facts.values, facts.categories, strict=True)
+        ]
 
 
 class Gzsl(Protocol):
@@ -216,8 +260,10 @@ class Gzsl(Protocol):
     name = "gzsl"
     kinds = ("single", "two-object", "three-object", "relational")
     recipes: Mapping[str, Recipe] = {
-        "two-object": Recipe(Draft.tested_pair, _drawn_binding),
-        "relational": Recipe(lambda draft: draft.related_pair(directed=True), _drawn_relation),
+        "two-object": Recipe(Draft.draw_tested_pair, _write_drawn_binding),
+        "relational": Recipe(
+            lambda draft: draft.draw_related_pair(directed=True), _write_drawn_relation
+        ),
     }
 
     def __init__(self, captioner: Captioner):
@@ -235,7 +281,7 @@ class TrainingLabels(Protocol):
 
     def __init__(self, captioner: Captioner):
         super().__init__(captioner)
-        self.recipes = {"label": Recipe(ClassLabels(captioner).label, self._item)}
+        self.recipes = {"label": Recipe(ClassLabels(captioner).label, self._write_item)}
 
-    def _item(self, draft: Draft, caption: Form) -> Iterator[Item]:
-        yield draft.said("label", None, caption, [], TEMPLATE)
+    def _write_item(self, draft: Draft, caption: Form) -> Iterator[Item]:
+        yield draft.make_item_in_template("label", None, caption, [], TEMPLATE)

@@ -35,21 +35,27 @@ class Ladder(Protocol):
     kinds: tuple[str, ...] = tuple(f"{d}-edit{'s' * (d > 1)}" for d in range(1, MOST_EDITS + 1))
 
     def __init__(self, captioner: Captioner, kinds: Sequence[str] | None = None):
-        """`kinds` selects distances; by default all are written. A family without enough synonyms
-        has fewer."""
+        """Begin the protocol.
+
+        Args:
+            captioner: the language of the benchmark.
+            kinds: the distances to write; by default all. A family without enough synonyms has
+                fewer.
+        """
         super().__init__(captioner)
         self.recipes = {
-            kind: Recipe(_all_attributes, partial(self._triple, kind, distance))
-            for distance, kind in enumerate(self.kinds, 1)
+            kind: Recipe(_draw_all_attributes, partial(self._write_triple, kind, n_edits))
+            for n_edits, kind in enumerate(self.kinds, 1)
         }
         self.select(kinds)
 
-    def _triple(self, kind: str, distance: int, draft: Draft, form: Form) -> Iterator[Item]:
+    def _write_triple(self, kind: str, n_edits: int, draft: Draft, form: Form) -> Iterator[Item]:
+        """Write the item of a caption with a paraphrase and a foil `n_edits` away."""
         false_word = _draw_false_word(draft, form)
         template = draft.captioner.draw_template([form], draft.stream, _TEMPLATES)
         if false_word is None or template is None:
             return
-        others = _draw_synonyms(draft, form, distance - 1, without=false_word.place)
+        others = _draw_synonyms(draft, form, n_edits - 1, without=false_word.place)
         if others is None:
             return
         reworded: Wording = ((false_word.place, false_word.true_synonym), *others)
@@ -75,25 +81,29 @@ class FalseWord(NamedTuple):
     """A word of a caption that its foil replaces by a false one; both have a synonym."""
 
     place: Place
+    """Its place in the form."""
     true_synonym: str
+    """A synonym of the true word."""
     false_synonym: str
+    """A synonym of the false word."""
     form: Form
     """The form of the foil."""
     changed: tuple[str, ...]
     """The two names, as a foil's `changed`."""
 
 
-def _all_attributes(draft: Draft) -> Form | None:
-    """Two objects with their values of every attribute kind that has several values."""
-    form = draft.tested_pair()
+def _draw_all_attributes(draft: Draft) -> Form | None:
+    """Draw two objects with their values of every attribute kind that has several values."""
+    form = draft.draw_tested_pair()
     if form is None:
         return None
     objects = []
     for mention in form.objects:
-        values = draft.facts.values[draft.facts.categories.index(str(mention.category))]
-        for kind, known in draft.vocabulary.attributes.items():
-            if len(known) > 1:
-                mention = mention.with_value(kind, values[kind])
+        # Captions name unique objects, so the category finds the object.
+        obj = draft.facts.categories.index(str(mention.category))
+        for kind, known_values in draft.vocabulary.attributes.items():
+            if len(known_values) > 1:
+                mention = mention.with_value(kind, draft.facts.values[obj][kind])
         objects.append(mention)
     return form._replace(objects=tuple(objects))
 
@@ -104,17 +114,18 @@ def _draw_false_word(draft: Draft, form: Form) -> FalseWord | None:
     options: list[tuple[Atom, str]] = []
     for atom in draft.substitutes.atoms(form):
         used = {mention.values.get(atom.kind) for mention in form.objects}
-        for value in draft.substitutes.of(form, atom, draft.facts):
+        for value in draft.substitutes.alternatives(form, atom, draft.facts):
             # A value of the other object would make the foil an exchange, which is a kind of its
             # own.
             if value not in used and synonyms(atom.kind, value, draft.vocabulary):
                 options.append((atom, value))
-    words = {place: (kind, name) for place, kind, name in words_of(form, draft.vocabulary)}
+    words = {word.place: word for word in words_of(form, draft.vocabulary)}
     for atom, value in draft.stream.shuffled(options):
         place = (atom.place, atom.kind)
         if place not in words or place not in _single_places(draft, form):
             continue
-        true_synonym = draft.pick(synonyms(*words[place], draft.vocabulary))
+        word = words[place]
+        true_synonym = draft.pick(synonyms(word.kind, word.name, draft.vocabulary))
         false_synonym = draft.pick(synonyms(atom.kind, value, draft.vocabulary))
         foil = draft.foils.replace_atom(form, atom, value)
         if true_synonym and false_synonym and draft.accepts(foil.form, form):
@@ -130,11 +141,12 @@ def _draw_synonyms(
     places = [place for place in _single_places(draft, form) if place != without]
     if len(places) < number:
         return None
-    words = {place: (kind, name) for place, kind, name in words_of(form, draft.vocabulary)}
+    words = {word.place: word for word in words_of(form, draft.vocabulary)}
     wording = []
     for place in draft.stream.sample(places, number):
-        kind, name = words[place]
-        wording.append((place, draft.pick(synonyms(kind, name, draft.vocabulary)) or name))
+        word = words[place]
+        synonym = draft.pick(synonyms(word.kind, word.name, draft.vocabulary))
+        wording.append((place, synonym or word.name))
     return wording
 
 
@@ -142,7 +154,7 @@ def _single_places(draft: Draft, form: Form) -> list[Place]:
     """The places of words that have a synonym and occur once: a caption calls one thing by one
     name, so a word that occurs twice would be two edits."""
     places_of: dict[tuple[str, str], list[Place]] = {}
-    for place, kind, name in words_of(form, draft.vocabulary):
-        if synonyms(kind, name, draft.vocabulary):
-            places_of.setdefault((kind, name), []).append(place)
+    for word in words_of(form, draft.vocabulary):
+        if synonyms(word.kind, word.name, draft.vocabulary):
+            places_of.setdefault((word.kind, word.name), []).append(word.place)
     return [places[0] for _, places in sorted(places_of.items()) if len(places) == 1]

@@ -27,9 +27,16 @@ class Pairs(Protocol):
     needs = "it needs scenes with a twin (gen render --pairs), both in one split of this block"
 
     def __init__(self, captioner: Captioner, fallback_template: str | None = None):
-        """`fallback_template` is used for captions that the requested template cannot say."""
+        """Begin the protocol.
+
+        Args:
+            captioner: the language of the benchmark.
+            fallback_template: used for captions that the requested template cannot say; None to
+                leave them out.
+        """
         super().__init__(captioner)
-        self.recipes = {"twins": Recipe(_caption, partial(_both_captions, fallback_template))}
+        write = partial(_write_both_captions, fallback_template)
+        self.recipes = {"twins": Recipe(_draw_caption, write)}
 
     @classmethod
     def first_options(cls, holdout: Holdout) -> Mapping[str, Any]:
@@ -40,9 +47,9 @@ class Pairs(Protocol):
         return self.recipes if scene.twin else {}
 
 
-def _caption(draft: Draft) -> Form | None:
-    """A caption of the two objects that differ between a scene and its twin, with the exchanged
-    property.
+def _draw_caption(draft: Draft) -> Form | None:
+    """Draw a caption of the two objects that differ between a scene and its twin, with the
+    exchanged property.
 
     The objects are in random order. The property is their values of one kind, or a relation that
     holds in one direction only. None if the two scenes are in different splits, or if no caption
@@ -56,57 +63,56 @@ def _caption(draft: Draft) -> Form | None:
         for i in range(len(here))
         if (here.categories[i], here.values[i]) != (there.categories[i], there.values[i])
     ]
-    unique = {*changed} <= {*scene.unique_objects}
-    if (
-        scene.split != twin.split
-        or len(changed) != 2
-        or not unique
-        or not scene.objects_fit_split(changed)
-    ):
+    if scene.split != twin.split or len(changed) != 2:
+        return None
+    if not {*changed} <= {*scene.unique_objects} or not scene.objects_fit_split(changed):
         return None
     i, j = changed if draft.stream.below(2) else changed[::-1]
     if here.categories[i] == there.categories[i]:
         kinds = [kind for kind, value in here.values[i].items() if value != there.values[i][kind]]
         return draft.name_objects((i, j), kinds) if len(kinds) == 1 else None
+    # The objects have exchanged their places.
     one_way = [
         name
         for name in draft.vocabulary.pair_relations
         if here.holds[name][i][j] and here.holds[name][j][i] is False
     ]
     relation = draft.pick(one_way)
-    return draft.related(i, relation, j) if relation else None
+    return draft.name_related_pair(i, relation, j) if relation else None
 
 
-def _both_captions(fallback: str | None, draft: Draft, form: Form) -> Iterator[Item]:
+def _write_both_captions(fallback: str | None, draft: Draft, form: Form) -> Iterator[Item]:
+    """Write the item of a caption of the scene and a caption of its twin (slots 0 and 1, in random
+    order). Each is true of its own scene and false of the other."""
     twin = draft.scene.twin
     assert twin is not None
-    other = _exchanged(draft, form)
-    back = _exchanged(draft, other.form)
-    template = (
-        draft.captioner.draw_template([form, other.form], draft.stream, _TEMPLATES) or fallback
-    )
-    distinct = (
-        draft.accepts(other.form, form)
-        and draft.captioner.accepts(form, other.form, twin)
-        and twin.decide(other.form) is True
-    )
-    if template is None or not distinct:
+    to_twin = _exchange(draft, form)
+    to_scene = _exchange(draft, to_twin.form)
+    twin_form = to_twin.form
+    template = draft.captioner.draw_template([form, twin_form], draft.stream, _TEMPLATES)
+    template = template or fallback
+    false_of_scene = draft.accepts(twin_form, form)
+    if not false_of_scene or not draft.captioner.accepts(form, twin_form, twin):
         return
-    texts = Text(form, template), Text(other.form, template)
-    captions = [(texts[0], texts[1], back, False), (texts[1], texts[0], other, True)]
-    candidates = [
-        candidate
-        for slot, (own, wrong, foil, of_twin) in enumerate(draft.stream.shuffled(captions))
-        for candidate in (
-            Candidate(own, str(slot), True, of_twin=of_twin),
-            Candidate(own, str(slot), False, changed=foil.changed, of=wrong, of_twin=not of_twin),
+    if template is None or twin.decide(twin_form) is not True:
+        return
+
+    text, twin_text = Text(form, template), Text(twin_form, template)
+    # A caption, the caption of the other scene, the change that makes the first of the second, and
+    # whether the first belongs to the twin.
+    captions = [(text, twin_text, to_scene, False), (twin_text, text, to_twin, True)]
+    candidates = []
+    for slot, (own, other, change, of_twin) in enumerate(draft.stream.shuffled(captions)):
+        candidates.append(Candidate(own, str(slot), True, of_twin=of_twin))
+        candidates.append(
+            Candidate(own, str(slot), False, changed=change.changed, of=other, of_twin=not of_twin)
         )
-    ]
     kind = "relation" if form.relations else "attribute"
     yield Item(draft.protocol, kind, kind, tuple(candidates))
 
 
-def _exchanged(draft: Draft, form: Form) -> Foil:
+def _exchange(draft: Draft, form: Form) -> Foil:
+    """Exchange the property that distinguishes the two scenes."""
     if form.relations:
         return draft.foils.exchange_ends(form, 0)
     ((kind, _),) = form.objects[0].attributes

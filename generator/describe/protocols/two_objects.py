@@ -14,56 +14,56 @@ from generator.language.foils import WHOLE, Atom, Foil
 from generator.language.form import Form, Mention
 
 POOL = "grid"
+"""The name of the pool of `retrieval`, and the kind of its items."""
 _GRID_TEMPLATE = "a-and-a"
 
 
-def _swap(draft: Draft, form: Form) -> Iterator[Item | None]:
+def _write_swap(draft: Draft, form: Form) -> Iterator[Item | None]:
     """Two objects exchange their values of the tested kind; one item for each order of mention."""
+    # Both orders, so that a preference for the first mention cancels.
     for caption in (form, form._replace(objects=form.objects[::-1])):
-        foils = draft.accepted([draft.foils.exchange_values(caption, draft.tested)], caption)
-        yield draft.item("swap", "attribute", caption, foils)
+        exchanged = draft.foils.exchange_values(caption, draft.tested)
+        foils = draft.select_foils([exchanged], caption)
+        yield draft.make_item("swap", "attribute", caption, foils)
 
 
-def _flip(draft: Draft, form: Form) -> Iterator[Item | None]:
+def _write_flip(draft: Draft, form: Form) -> Iterator[Item | None]:
     """A relation becomes its opposite."""
-    yield draft.item(
-        "flip", "relation", form, draft.accepted([draft.foils.flip_relation(form, 0)], form)
-    )
+    foils = draft.select_foils([draft.foils.flip_relation(form, 0)], form)
+    yield draft.make_item("flip", "relation", form, foils)
 
 
-def _order(draft: Draft, form: Form) -> Iterator[Item | None]:
+def _write_order(draft: Draft, form: Form) -> Iterator[Item | None]:
     """A relation's subject and object are exchanged."""
-    yield draft.item(
-        "order", "relation", form, draft.accepted([draft.foils.exchange_ends(form, 0)], form)
-    )
+    foils = draft.select_foils([draft.foils.exchange_ends(form, 0)], form)
+    yield draft.make_item("order", "relation", form, foils)
 
 
-def _one_object(draft: Draft) -> Form | None:
-    thing = draft.pick(
-        [i for i in draft.scene.unique_objects if draft.scene.objects_fit_split((i,))]
-    )
-    return None if thing is None else draft.name_objects((thing,), (draft.tested,))
+def _draw_object(draft: Draft) -> Form | None:
+    """Draw a unique object that fits the split, with its tested value."""
+    fitting = [i for i in draft.scene.unique_objects if draft.scene.objects_fit_split((i,))]
+    obj = draft.pick(fitting)
+    return None if obj is None else draft.name_objects((obj,), (draft.tested,))
 
 
-def _denial(draft: Draft, form: Form) -> Iterator[Item | None]:
+def _write_denial(draft: Draft, form: Form) -> Iterator[Item | None]:
     """A true statement against its denial, or the denial of a false statement against that
     statement.
 
     Both cases have probability 1/2, so that "not true" is equally often true and false.
     """
-    caption, foil = form, form._replace(negated=True)
+    caption, foil_form = form, form._replace(negated=True)
     if draft.stream.below(2):
         own = form.objects[0].values[draft.tested]
-        value = draft.pick(
-            [each for each in draft.substitutes.values(draft.tested, own) if each != own]
-        )
+        others = [value for value in draft.substitutes.values(draft.tested, own) if value != own]
+        value = draft.pick(others)
         if value is None:  # no other value is held out with the same objects
             return
-        foil = draft.foils.replace_atom(form, Atom("attribute", 0, draft.tested), value).form
-        caption = foil._replace(negated=True)
-    yield draft.item(
-        "denial", "negation", caption, draft.accepted([Foil(foil, (WHOLE,), "neg")], caption)
-    )
+        atom = Atom("attribute", 0, draft.tested)
+        foil_form = draft.foils.replace_atom(form, atom, value).form
+        caption = foil_form._replace(negated=True)
+    foils = draft.select_foils([Foil(foil_form, (WHOLE,), "neg")], caption)
+    yield draft.make_item("denial", "negation", caption, foils)
 
 
 class Binary(Protocol):
@@ -71,15 +71,20 @@ class Binary(Protocol):
 
     name = "binary"
     recipes: Mapping[str, Recipe] = {
-        "swap": Recipe(Draft.tested_pair, _swap),
-        "flip": Recipe(Draft.related_pair, _flip),
-        "order": Recipe(lambda draft: draft.related_pair(directed=True), _order),
-        "denial": Recipe(_one_object, _denial),
+        "swap": Recipe(Draft.draw_tested_pair, _write_swap),
+        "flip": Recipe(Draft.draw_related_pair, _write_flip),
+        "order": Recipe(lambda draft: draft.draw_related_pair(directed=True), _write_order),
+        "denial": Recipe(_draw_object, _write_denial),
     }
     kinds = tuple(recipes)
 
     def __init__(self, captioner: Captioner, kinds: Sequence[str] | None = None):
-        """`kinds` selects some kinds of foils; by default all are written."""
+        """Begin the protocol.
+
+        Args:
+            captioner: the language of the benchmark.
+            kinds: the kinds of foils to write; by default all.
+        """
         super().__init__(captioner)
         self.select(kinds)
 
@@ -88,30 +93,29 @@ class Binary(Protocol):
         return super().describes(split) or split in ASYMMETRIC
 
     def recipes_of(self, scene: DescribedScene) -> Mapping[str, Recipe]:
-        """The recipes that apply to a scene."""
-        return {
-            what: each
-            for what, each in self.recipes.items()
-            if what == "swap" or scene.split not in ASYMMETRIC
-        }
+        """The recipes that apply to a scene; in asymmetric splits only swaps."""
+        if scene.split not in ASYMMETRIC:
+            return self.recipes
+        return {kind: recipe for kind, recipe in self.recipes.items() if kind == "swap"}
 
     @classmethod
     def first_options(cls, holdout: Holdout) -> Mapping[str, Any]:
         return {"kinds": ("swap", "flip") if holdout.triples else ("swap",)}
 
 
-def _grid_scene(draft: Draft) -> Form | None:
-    values = [each[draft.tested] for each in draft.facts.values]
-    return (
-        draft.name_objects((0, 1), (draft.tested,))
-        if len(values) == 2 and values[0] != values[1]
-        else None
-    )
+def _draw_grid_scene(draft: Draft) -> Form | None:
+    """The two objects of a scene; None if it has another number, or if their tested values are
+    equal."""
+    values = [values[draft.tested] for values in draft.facts.values]
+    if len(values) != 2 or values[0] == values[1]:
+        return None
+    return draft.name_objects((0, 1), (draft.tested,))
 
 
-def _in_both_orders(draft: Draft, form: Form) -> Iterator[Item]:
-    forms = form, form._replace(objects=form.objects[::-1])
-    candidates = tuple(Candidate(Text(each, _GRID_TEMPLATE), "c", True) for each in forms)
+def _write_both_orders(draft: Draft, form: Form) -> Iterator[Item]:
+    """The caption in both orders of mention; false texts come from the pool."""
+    orders = form, form._replace(objects=form.objects[::-1])
+    candidates = tuple(Candidate(Text(order, _GRID_TEMPLATE), "c", True) for order in orders)
     yield Item(draft.protocol, POOL, "attribute", candidates, POOL)
 
 
@@ -125,7 +129,7 @@ class Retrieval(Protocol):
         "its pool is the world's two-object grid, so it needs scenes of exactly two objects "
         "(--objects 2)"
     )
-    recipes: Mapping[str, Recipe] = {POOL: Recipe(_grid_scene, _in_both_orders)}
+    recipes: Mapping[str, Recipe] = {POOL: Recipe(_draw_grid_scene, _write_both_orders)}
 
     def pools(self) -> Mapping[str, Iterator[Text]]:
         return {POOL: self._grid()}
@@ -138,29 +142,29 @@ class Retrieval(Protocol):
             yield Text(Form(mentions), _GRID_TEMPLATE)
 
 
-def _assignments(draft: Draft, form: Form) -> Iterator[Item | None]:
+def _write_assignments(draft: Draft, form: Form) -> Iterator[Item | None]:
+    """Two objects' values and categories in all assignments to the four slots."""
     turned = form._replace(objects=form.objects[::-1])
-    attributes, categories = zip(
-        *((mention.attributes, mention.category) for mention in form.objects), strict=True
-    )
+    categories = [mention.category for mention in form.objects]
+    attributes = [mention.attributes for mention in form.objects]
     foils = []
-    for one, two in product(product(categories, attributes), repeat=2):
-        foil = draft.foils.change_mentions(
-            form, {0: Mention(*one), 1: Mention(*two)}, _repeats(one, two)
-        )
+    # A slot has a category and attributes; the two slots are filled independently, 4 x 4 ways.
+    for first, second in product(product(categories, attributes), repeat=2):
+        mentions = {0: Mention(*first), 1: Mention(*second)}
+        foil = draft.foils.change_mentions(form, mentions, _name_repeats(first, second))
         if foil.form not in (form, turned):
             foils.append(foil)
+    selected = draft.select_foils(foils, form, len(foils))
     templates = ("a-and-a", "there-is", "there-is-each")
-    item = draft.item(
-        "assignments", "attribute", form, draft.accepted(foils, form, len(foils)), templates
-    )
+    item = draft.make_item("assignments", "attribute", form, selected, templates)
     if item is not None:
-        caption, *false = item.candidates
+        # The other order of mention is true too.
+        caption, *false_texts = item.candidates
         other = Candidate(Text(turned, caption.text.template), "c", True)
-        yield item._replace(candidates=(caption, other, *false))
+        yield item._replace(candidates=(caption, other, *false_texts))
 
 
-def _repeats(one: tuple[object, object], two: tuple[object, object]) -> str:
+def _name_repeats(first: tuple[object, object], second: tuple[object, object]) -> str:
     """Which slots of an assignment repeat; a slot is (category, attributes)."""
     names = {
         (False, False): "none",
@@ -168,7 +172,7 @@ def _repeats(one: tuple[object, object], two: tuple[object, object]) -> str:
         (False, True): "attribute",
         (True, True): "both",
     }
-    return names[one[0] == two[0], one[1] == two[1]]
+    return names[first[0] == second[0], first[1] == second[1]]
 
 
 class Confusion(Protocol):
@@ -181,24 +185,29 @@ class Confusion(Protocol):
 
     name = "confusion"
     kinds = ("assignments",)
-    recipes: Mapping[str, Recipe] = {"assignments": Recipe(Draft.tested_pair, _assignments)}
+    recipes: Mapping[str, Recipe] = {
+        "assignments": Recipe(Draft.draw_tested_pair, _write_assignments)
+    }
 
 
-def _in_context(draft: Draft, form: Form) -> Iterator[Item | None]:
-    foils = draft.accepted([draft.foils.exchange_values(form, draft.tested)], form)
-    longer = [
-        each._replace(environment=draft.facts.environment)
-        for each in (form, *(foil.form for foil in foils))
-    ]
-    item = draft.item(
-        "environment", "attribute", form, foils, ("a-and-a", "there-is", "this-photo"), longer
+def _write_in_context(draft: Draft, form: Form) -> Iterator[Item | None]:
+    """A caption and its attribute swap, without and with the environment."""
+    foils = draft.select_foils([draft.foils.exchange_values(form, draft.tested)], form)
+    forms = [form, *(foil.form for foil in foils)]
+    with_environment = [plain._replace(environment=draft.facts.environment) for plain in forms]
+    templates = ("a-and-a", "there-is", "this-photo")
+    item = draft.make_item("environment", "attribute", form, foils, templates, with_environment)
+    if item is None or not draft.accepts(with_environment[1], form):
+        return
+    template = item.candidates[0].text.template
+    true_text, false_text = (Text(longer, template) for longer in with_environment)
+    (foil,) = foils
+    candidates = (
+        *item.candidates,
+        Candidate(true_text, "context", True),
+        Candidate(false_text, "context", False, foil.kind, foil.changed, true_text),
     )
-    if item is not None and draft.accepts(longer[1], form):
-        true, false = (Text(each, item.candidates[0].text.template) for each in longer)
-        context = Candidate(false, "context", False, foils[0].kind, foils[0].changed, true)
-        yield item._replace(
-            candidates=(*item.candidates, Candidate(true, "context", True), context)
-        )
+    yield item._replace(candidates=candidates)
 
 
 class Context(Protocol):
@@ -207,4 +216,6 @@ class Context(Protocol):
 
     name = "context"
     kinds = ("environment",)
-    recipes: Mapping[str, Recipe] = {"environment": Recipe(Draft.tested_pair, _in_context)}
+    recipes: Mapping[str, Recipe] = {
+        "environment": Recipe(Draft.draw_tested_pair, _write_in_context)
+    }

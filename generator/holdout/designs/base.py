@@ -15,6 +15,7 @@ from generator.holdout.syntax import NONE, file_name_of, short_name
 from generator.vocabulary.schema import Vocabulary
 
 MOST_SCENES = 10_000_000
+"""The most scenes of a world."""
 GRID = "grid"
 """The value of `--scenes` for every arrangement of two objects once."""
 UNDIVIDED_COUNTS = {ALL: 1000}
@@ -22,36 +23,39 @@ UNDIVIDED_COUNTS = {ALL: 1000}
 ASYMMETRIC_SCENES = 150
 """Default number of scenes of each split of asymmetric clusters."""
 DEFAULT_COUNTS = {"train": 2000, "val": 100, "seen": 300, "partial": 300, "unseen": 300}
-_SHOWN = 3  # bindings and triples that a summary spells out
+"""Default number of scenes of each split of a block."""
+# Bindings and triples that a summary spells out.
+_SPELT_OUT = 3
 
 
 @dataclass(frozen=True)
 class FirstTexts:
-    """The texts of a benchmark that is made with its world: its protocols, and the template of all
-    texts; None draws a template per item. `Protocol.first_options` gives the options of each
-    protocol."""
+    """The texts of a benchmark that is made with its world."""
 
     protocols: tuple[str, ...]
+    """Its protocols; `Protocol.first_options` gives the options of each."""
     template: str | None = "a-and-a"
+    """The template of all texts; None draws a template per item."""
 
 
 class Design(ABC):
     """A way to hold combinations out of training. It has no state: results depend only on
     arguments.
 
-    `name` is the value of `--design`. `prefix` starts the names of its benchmarks and folders.
-    `pairs`: whether scenes
-    may have minimal pairs (`--pairs`). `grid`: whether its splits may cover the grid of all
-    arrangements of two objects
-    (`--scenes grid`). `label_captions`: whether training captions are the labels of its class
-    lists.
+    A new design sets `name`, and implements `default_holdout` and `draw`. It may override the
+    attributes and the other methods.
     """
 
     name: ClassVar[str]
+    """The value of `--design`."""
     prefix: ClassVar[str] = ""
+    """Starts the names of its benchmarks and folders."""
     pairs: ClassVar[bool] = True
+    """Whether scenes may have minimal pairs (`--pairs`)."""
     grid: ClassVar[bool] = True
+    """Whether its splits may cover all arrangements of two objects (`--scenes grid`)."""
     label_captions: ClassVar[bool] = False
+    """Whether training captions are the labels of its class lists."""
     shares_scenes: ClassVar[bool] = False
     """Whether every scene belongs to every holdout of the design, in the split that the holdout's
     rule gives it. Otherwise a scene belongs to the holdout that it was planned for."""
@@ -60,102 +64,168 @@ class Design(ABC):
 
     def claims(self, holdout_option: str) -> bool:
         """Whether a value of `--holdout` can only be of this design, so that `--design` may be left
-        out."""
+        out.
+
+        Args:
+            holdout_option: one value of `--holdout`, without blanks at its ends.
+        """
         return False
 
     @abstractmethod
     def default_holdout(self, vocabulary: Vocabulary) -> tuple[str, ...]:
-        """The default of `--holdout`."""
+        """The default of `--holdout`.
+
+        Args:
+            vocabulary: of the world, whose numbers of values and objects limit what can be held
+                out.
+        """
 
     @abstractmethod
     def draw(
-        self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool
+        self,
+        holdout_options: Sequence[str],
+        vocabulary: Vocabulary,
+        block_seed: int,
+        opposites: bool,
     ) -> list[Holdout]:
-        """The holdouts that `--holdout` describes; each becomes a benchmark. The same seed always
-        gives the same holdouts.
+        """The holdouts that `--holdout` describes; each becomes a benchmark.
 
-        `opposites`: whether the opposites of held-out relations are held out too. Raises UserError
-        if a description is
-        malformed or impossible; the message says how to correct it.
+        Args:
+            holdout_options: the values of `--holdout`, or the default.
+            vocabulary: whose names are held out.
+            block_seed: draws what the options leave open; the same seed always gives the same
+                holdouts.
+            opposites: whether the opposites of held-out relations are held out too.
+
+        Raises:
+            UserError: an option is malformed or impossible; the message says how to correct it.
         """
 
     def rule(self, vocabulary: Vocabulary, holdout: Holdout) -> Rule:
-        """The rule that assigns scenes to splits."""
+        """The rule that assigns scenes to splits.
+
+        Args:
+            vocabulary: of the world.
+            holdout: that the design drew.
+        """
         return SplitPlan(vocabulary, holdout)
 
     def scene_counts(
         self,
         holdouts: Sequence[Holdout],
         vocabulary: Vocabulary,
-        asked: Mapping[str, int] | str | None,
+        scenes_option: Mapping[str, int] | str | None,
     ) -> list[dict[str, int]]:
-        """Number of scenes of each split, for each holdout. `asked` is the value of `--scenes`, or
-        numbers by split.
+        """Number of scenes of each split, for each holdout.
 
-        Raises UserError for a malformed number, or if a split would have no scene.
+        Args:
+            holdouts: that the design drew.
+            vocabulary: of the world.
+            scenes_option: the value of `--scenes`, or numbers by split; None for the default.
+
+        Raises:
+            UserError: a number is malformed, or a split would have no scene.
         """
-        if asked is None or isinstance(asked, str):
-            counts = UNDIVIDED_COUNTS if holdouts[0].is_empty else self.counts
-            counts = {
-                split: n
-                for split, n in counts.items()
-                if split not in splits_that_stay_empty(holdouts[0])
-            }
-            uneven = dict.fromkeys(ASYMMETRIC, ASYMMETRIC_SCENES) if holdouts[0].asymmetric else {}
-            asked = parse_scenes(asked, {**counts, **uneven})
-        return [dict(asked) for _ in holdouts]
+        if isinstance(scenes_option, Mapping):
+            return [dict(scenes_option) for _ in holdouts]
+        holdout = holdouts[0]
+        default_counts = UNDIVIDED_COUNTS if holdout.is_empty else self.counts
+        empty = splits_that_stay_empty(holdout)
+        defaults = {split: n for split, n in default_counts.items() if split not in empty}
+        if holdout.asymmetric:
+            defaults.update(dict.fromkeys(ASYMMETRIC, ASYMMETRIC_SCENES))
+        counts = parse_scenes(scenes_option, defaults)
+        return [dict(counts) for _ in holdouts]
 
     def may_lack(self, holdout: Holdout) -> tuple[str, ...]:
         """Splits that may be empty: those that the shape of the bindings leaves without scenes.
 
         If only relations are held out, scenes of two objects are never `partial`.
+
+        Args:
+            holdout: that the design drew.
+
+        Returns:
+            The names of the splits. Planning raises UserError if any other split has no scene.
         """
         if holdout.bindings:
             return tuple(splits_that_stay_empty(holdout))
         return () if holdout.is_empty else ("partial",)
 
     def benchmark_name(self, holdout: Holdout) -> str:
-        """The default name of a benchmark, from the requested holdout and the block seed."""
+        """The default name of a benchmark, from the requested holdout and the block seed.
+
+        Args:
+            holdout: that the design drew.
+
+        Returns:
+            A name for a folder; different for different holdouts of one world.
+        """
         if holdout.is_empty:
             return NONE
         words = [file_name_of(spec, holdout.kind, holdout.category) for spec in holdout.asked]
         return f"{self.prefix}{short_name('+'.join(words))}-b{holdout.block_seed}"
 
     def summary(self, holdout: Holdout) -> str:
-        """A one-line summary of what is held out."""
+        """A one-line summary of what is held out.
+
+        Args:
+            holdout: that the design drew.
+
+        Returns:
+            A phrase without a full stop, which follows "Held out: ".
+        """
         parts = []
         if holdout.bindings and holdout.is_block:
             values, objects = ", ".join(holdout.values), ", ".join(holdout.objects)
             parts.append(f"{holdout.kind} {values} with {holdout.category} {objects}")
         elif holdout.bindings:
-            first_bindings = ", ".join(" ".join(binding) for binding in holdout.bindings[:_SHOWN])
-            rest = ", ..." * (len(holdout.bindings) > _SHOWN)
+            first_bindings = ", ".join(
+                " ".join(binding) for binding in holdout.bindings[:_SPELT_OUT]
+            )
+            rest = ", ..." * (len(holdout.bindings) > _SPELT_OUT)
             count = f"{len(holdout.bindings)} binding{'s' * (len(holdout.bindings) > 1)}"
             parts.append(
                 f"{count} of {holdout.kind} and {holdout.category} ({first_bindings}{rest})"
             )
         if holdout.triples:
-            first = [" ".join(triple) for triple in holdout.triples[:_SHOWN]]
-            more = ", ..." * (len(holdout.triples) > _SHOWN)
+            first = [" ".join(triple) for triple in holdout.triples[:_SPELT_OUT]]
+            more = ", ..." * (len(holdout.triples) > _SPELT_OUT)
             parts.append(f"{len(holdout.triples)} relation triples ({', '.join(first)}{more})")
-        if absent := (*holdout.absent_values, *holdout.absent_objects):
+        absent = (*holdout.absent_values, *holdout.absent_objects)
+        if absent:
             parts.append(f"every {', '.join(absent)}")
         if holdout.asymmetric:
             parts.append("a fifth of the asymmetric groups")
         return "; ".join(parts) or "nothing"
 
     def first_texts(self, holdout: Holdout) -> FirstTexts:
-        """The texts of the benchmark that is made with its world."""
+        """The texts of the benchmark that is made with its world.
+
+        Args:
+            holdout: that the design drew.
+        """
         protocols = ("binary", "retrieval", "pairs")
         return FirstTexts(protocols, template=None) if holdout.triples else FirstTexts(protocols)
 
     def equal_familiarity(self, holdout: Holdout) -> bool:
         """Whether every foil must be as familiar as its caption. Without opposites, a flipped
-        relation is more familiar."""
+        relation is more familiar.
+
+        Args:
+            holdout: that the design drew.
+        """
         return holdout.opposites or not holdout.triples
 
     def declared_leaks(self, holdout: Holdout) -> list[str]:
-        """The leaks that a benchmark must declare, one phrase each."""
+        """The leaks that a benchmark must declare.
+
+        Args:
+            holdout: that the design drew.
+
+        Returns:
+            A phrase for each leak.
+        """
         if self.equal_familiarity(holdout):
             return []
         return ["a flipped relation is more familiar than its held-out truth (--no-opposites)"]
@@ -165,13 +235,18 @@ def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_COUNTS)
     """Number of scenes of each split from `N` (divided in proportion to the defaults) or
     `train=2000,seen=300`.
 
-    Splits that are not named keep their default, or less: if fewer scenes of the named splits are
-    wanted than by default, the others shrink by the same factor.
+    Splits that are not named keep their default, or less: if the named splits get fewer scenes than
+    by default, the others shrink by the same factor.
+
+    Args:
+        spec: the text; None for the defaults.
+        defaults: numbers by split.
+
+    Raises:
+        UserError: it is any other text, or leaves a split without scenes.
 
     >>> parse_scenes("train=100")
     {'train': 100, 'val': 5, 'seen': 15, 'partial': 15, 'unseen': 15}
-
-    Raises UserError for any other text, and for a split without scenes.
     """
     if spec is None:
         return dict(defaults)
@@ -182,25 +257,27 @@ def parse_scenes(spec: str | None, defaults: Mapping[str, int] = DEFAULT_COUNTS)
         counts[next(iter(counts))] += whole - sum(counts.values())
     else:
         pairs = [part.partition("=") for part in spec.split(",")]
-        asked = {name.strip(): whole_number(number.strip()) for name, _, number in pairs}
-        if not asked.keys() <= defaults.keys() or None in asked.values():
+        numbers = {name.strip(): whole_number(number.strip()) for name, _, number in pairs}
+        if not numbers.keys() <= defaults.keys() or None in numbers.values():
             raise UserError(
                 f"Expected --scenes to be a number, {GRID}, or like train=2000,seen=300 with "
                 f"splits {', '.join(defaults)}, got '{spec}'."
             )
-        if len(asked) < len(pairs):
+        if len(numbers) < len(pairs):
             raise UserError(f"--scenes {spec} names a split twice; give each split one number.")
-        named = {name: number for name, number in asked.items() if number is not None}
+        named = {name: number for name, number in numbers.items() if number is not None}
         named_by_default = sum(defaults[name] for name in named)
         smaller = min(1, sum(named.values()) / named_by_default)
         counts = {split: max(1, round(n * smaller)) for split, n in defaults.items()} | named
     check_total(sum(counts.values()), spec)
-    if short := [split for split, n in counts.items() if n == 0]:
-        enough = (
-            f": take {-(-total // min(defaults.values())):,} or more" if whole is not None else ""
-        )
+    empty = [split for split, n in counts.items() if n == 0]
+    if empty:
+        enough = ""
+        if whole is not None:
+            # The least number of which each split gets one, rounded up.
+            enough = f": take {-(-total // min(defaults.values())):,} or more"
         raise UserError(
-            f"--scenes {spec} leaves no scene for {', '.join(short)}; every split needs at least "
+            f"--scenes {spec} leaves no scene for {', '.join(empty)}; every split needs at least "
             f"one{enough}."
         )
     return counts

@@ -25,15 +25,19 @@ class BindSplit(Design):
         return (default_block(vocabulary),)
 
     def draw(
-        self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool
+        self,
+        holdout_options: Sequence[str],
+        vocabulary: Vocabulary,
+        block_seed: int,
+        opposites: bool,
     ) -> list[Holdout]:
         """One holdout: all blocks together."""
-        for spec in asked:
-            if spec.startswith(ATOMS):
+        for option in holdout_options:
+            if option.startswith(ATOMS):
                 raise UserError(
-                    f"--holdout {spec}: unseen atoms belong to --design systematicity; add it."
+                    f"--holdout {option}: unseen atoms belong to --design systematicity; add it."
                 )
-        return [draw_block(asked, vocabulary, block_seed, opposites)]
+        return [draw_block(holdout_options, vocabulary, block_seed, opposites)]
 
 
 class Systematicity(Design):
@@ -48,10 +52,15 @@ class Systematicity(Design):
         return (default_block(vocabulary), f"{ATOMS}=1x2")
 
     def draw(
-        self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool
+        self,
+        holdout_options: Sequence[str],
+        vocabulary: Vocabulary,
+        block_seed: int,
+        opposites: bool,
     ) -> list[Holdout]:
         """One holdout: all blocks and atoms together."""
-        holdout = replace(draw_block(asked, vocabulary, block_seed, opposites), design=self.name)
+        holdout = draw_block(holdout_options, vocabulary, block_seed, opposites)
+        holdout = replace(holdout, design=self.name)
         if not (holdout.absent_values or holdout.absent_objects):
             raise UserError(
                 f"The design systematicity needs unseen atoms too; add --holdout {ATOMS}=1x2."

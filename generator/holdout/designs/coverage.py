@@ -12,7 +12,7 @@ from generator.holdout.holdout import Binding, Holdout
 from generator.holdout.syntax import check_kind
 from generator.vocabulary.schema import Vocabulary
 
-_SPEC = re.compile(
+_OPTION = re.compile(
     r"(?:(?P<kind>[^:=]+):(?P<category>[^:=]+)=)?k=?(?P<least>\d+)(?:\.\.(?P<most>\d+))?"
 )
 
@@ -35,7 +35,11 @@ class Coverage(Design):
         return (f"k1..{len(vocabulary.values(vocabulary.tested)) - 2}",)
 
     def draw(
-        self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool
+        self,
+        holdout_options: Sequence[str],
+        vocabulary: Vocabulary,
+        block_seed: int,
+        opposites: bool,
     ) -> list[Holdout]:
         """One holdout per k.
 
@@ -43,45 +47,47 @@ class Coverage(Design):
         start at even distances around the ring, so the numbers of objects that values are seen with
         differ by at most 1. Bindings that are seen at k are also seen at k + 1.
         """
-        match = _SPEC.fullmatch(asked[0]) if len(asked) == 1 else None
-        if not match:
+        option = " ".join(holdout_options)
+        match = _OPTION.fullmatch(option)
+        if match is None:
             raise UserError(
-                f"Expected --holdout of the design coverage to be like k4 or k1..7, got "
-                f"'{' '.join(asked)}'."
+                f"Expected --holdout of the design coverage to be like k4 or k1..7, got '{option}'."
             )
-        kind = check_kind(asked[0], match["kind"], match["category"], vocabulary)
+        kind = check_kind(option, match["kind"], match["category"], vocabulary)
         values, objects = vocabulary.values(kind), list(vocabulary.objects)
         least, most = int(match["least"]), int(match["most"] or match["least"])
         if not 1 <= least <= most < len(values):
             raise UserError(
-                f"--holdout {asked[0]}: {kind} has {len(values)} values, and at least one must "
-                f"stay unseen with each object; k runs from 1 to {len(values) - 1}."
+                f"--holdout {option}: {kind} has {len(values)} values, and at least one must stay "
+                f"unseen with each object; k runs from 1 to {len(values) - 1}."
             )
         stream = Stream("coverage", block_seed, kind)
-        ring, things = stream.shuffled(values), stream.shuffled(objects)
-        start = {thing: i * len(values) // len(things) for i, thing in enumerate(things)}
-        made = []
+        ring, shuffled_objects = stream.shuffled(values), stream.shuffled(objects)
+        start_of = {
+            category: i * len(values) // len(shuffled_objects)
+            for i, category in enumerate(shuffled_objects)
+        }
+        holdouts = []
         for k in range(least, most + 1):
-            bindings: list[Binding] = [
-                (value, thing)
-                for value in values
-                for thing in objects
-                if (ring.index(value) - start[thing]) % len(values) >= k
-            ]
-            spec = f"{kind}:{vocabulary.category}=k{k}"
-            made.append(
+            bindings: list[Binding] = []
+            for value in values:
+                for category in objects:
+                    steps_from_start = (ring.index(value) - start_of[category]) % len(values)
+                    if steps_from_start >= k:
+                        bindings.append((value, category))
+            holdouts.append(
                 Holdout(
                     kind,
                     vocabulary.category,
-                    tuple(values),
-                    tuple(objects),
-                    block_seed,
-                    tuple(bindings),
+                    values=tuple(values),
+                    objects=tuple(objects),
+                    block_seed=block_seed,
+                    bindings=tuple(bindings),
                     design=self.name,
-                    asked=(spec,),
+                    asked=(f"{kind}:{vocabulary.category}=k{k}",),
                 )
             )
-        return made
+        return holdouts
 
     def may_lack(self, holdout: Holdout) -> tuple[str, ...]:
         """Small k may leave no cluster without held-out bindings (val, seen), large k none with

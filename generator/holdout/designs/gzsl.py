@@ -11,6 +11,7 @@ from generator.holdout.holdout import Holdout
 from generator.holdout.presets import preset_names
 from generator.vocabulary.schema import Vocabulary
 
+# Scenes of all datasets together, if neither a preset nor the user says another number.
 _SCENES = 6000
 
 
@@ -29,13 +30,17 @@ class Gzsl(Design):
         return ("classes",)
 
     def draw(
-        self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool
+        self,
+        holdout_options: Sequence[str],
+        vocabulary: Vocabulary,
+        block_seed: int,
+        opposites: bool,
     ) -> list[Holdout]:
         """One holdout per dataset, from drawn class lists (`classes`, `classes=17/4/11`;
         `objects=3` adds a dataset of three objects) or from the lists of a preset."""
-        if len(asked) == 1 and asked[0] in preset_names():
-            return published_classes(asked[0], vocabulary)
-        return draw_classes(asked, vocabulary, block_seed)
+        if len(holdout_options) == 1 and holdout_options[0] in preset_names():
+            return published_classes(holdout_options[0], vocabulary)
+        return draw_classes(holdout_options, vocabulary, block_seed)
 
     def rule(self, vocabulary: Vocabulary, holdout: Holdout) -> ClassRule:
         """The labels of a scene decide its split."""
@@ -45,29 +50,34 @@ class Gzsl(Design):
         self,
         holdouts: Sequence[Holdout],
         vocabulary: Vocabulary,
-        asked: Mapping[str, int] | str | None,
+        scenes_option: Mapping[str, int] | str | None,
     ) -> list[dict[str, int]]:
-        """The published numbers of scenes for a preset without `asked`; otherwise `asked` scenes in
-        all (default 6000), divided in the published proportions."""
+        """The published numbers of scenes for a preset without `--scenes`; otherwise the number of
+        scenes in all (default 6000) is divided in the published proportions."""
         published = [self.rule(vocabulary, holdout).published_counts() for holdout in holdouts]
-        if asked is None and holdouts[0].asked[0] in preset_names():
+        if scenes_option is None and holdouts[0].asked[0] in preset_names():
             return published
-        scenes = str(_SCENES) if asked is None else asked
-        whole = whole_number(scenes.strip()) if isinstance(scenes, str) else None
-        if whole is None:
+        option = str(_SCENES) if scenes_option is None else scenes_option
+        n_scenes = whole_number(option.strip()) if isinstance(option, str) else None
+        if n_scenes is None:
             raise UserError(
                 f"Expected --scenes of the design gzsl to be a number for its {len(holdouts)} "
-                f"datasets together, got '{asked}'."
+                f"datasets together, got '{scenes_option}'."
             )
-        check_total(whole, str(asked))
+        check_total(n_scenes, str(scenes_option))
         total = sum(sum(counts.values()) for counts in published)
-        made = [{split: whole * n // total for split, n in counts.items()} for counts in published]
-        if short := [split for counts in made for split, n in counts.items() if n == 0]:
+        scene_counts = []
+        empty: list[str] = []
+        for counts in published:
+            scaled = {split: n_scenes * n // total for split, n in counts.items()}
+            empty += [split for split, n in scaled.items() if n == 0]
+            scene_counts.append(scaled)
+        if empty:
             raise UserError(
-                f"--scenes {asked} leaves no scene for {', '.join(dict.fromkeys(short))}; take "
-                f"{total // 100:,} or more."
+                f"--scenes {scenes_option} leaves no scene for "
+                f"{', '.join(dict.fromkeys(empty))}; take {total // 100:,} or more."
             )
-        return made
+        return scene_counts
 
     def benchmark_name(self, holdout: Holdout) -> str:
         """PRESET-DATASET for a preset; otherwise `gzsl`, the kind if requested, the dataset and the
@@ -80,8 +90,8 @@ class Gzsl(Design):
 
     def summary(self, holdout: Holdout) -> str:
         """A one-line summary of what is held out."""
-        labels = sum(each.split != "train" for each in holdout.classes)
-        return f"{labels} of {len(holdout.classes)} labels ({holdout.task})"
+        n_untrained = sum(listed.split != "train" for listed in holdout.classes)
+        return f"{n_untrained} of {len(holdout.classes)} labels ({holdout.task})"
 
     def first_texts(self, holdout: Holdout) -> FirstTexts:
         """The protocol `gzsl`: each image's label against wrong labels."""

@@ -40,7 +40,11 @@ class Rotation(Design):
         return (f"turns={max(turns, 2)}",)
 
     def draw(
-        self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool
+        self,
+        holdout_options: Sequence[str],
+        vocabulary: Vocabulary,
+        block_seed: int,
+        opposites: bool,
     ) -> list[Holdout]:
         """One holdout for each turn.
 
@@ -48,7 +52,7 @@ class Rotation(Design):
             UserError: The option is not like `turns=4` or `color:shape=turns=4`, or the vocabulary
                 is too small for so many turns.
         """
-        option = " ".join(asked)
+        option = " ".join(holdout_options)
         match = _OPTION.fullmatch(option)
         if match is None:
             raise UserError(
@@ -74,21 +78,23 @@ class Rotation(Design):
         self,
         holdouts: Sequence[Holdout],
         vocabulary: Vocabulary,
-        asked: Mapping[str, int] | str | None,
+        scenes_option: Mapping[str, int] | str | None,
     ) -> list[dict[str, int]]:
         """The scenes that are planned for each turn: each number is divided among the turns.
 
         Raises:
             UserError: A number is malformed, or smaller than the number of turns.
         """
-        totals = asked if isinstance(asked, Mapping) else parse_scenes(asked, self.counts)
+        totals = scenes_option
+        if not isinstance(totals, Mapping):
+            totals = parse_scenes(totals, self.counts)
         turns = len(holdouts[0].value_groups)
         for split, total in totals.items():
             if total < turns:
                 raise UserError(
-                    f"--scenes {asked}: {split} gets {total} scenes, fewer than the {turns} turns; "
-                    f"take {turns} or more, and leave out seen, whose images are those of unseen "
-                    f"and partial."
+                    f"--scenes {scenes_option}: {split} gets {total} scenes, fewer than the "
+                    f"{turns} turns; take {turns} or more, and leave out seen, whose images are "
+                    f"those of unseen and partial."
                 )
         counts = []
         for holdout in holdouts:
@@ -123,8 +129,8 @@ class Rotation(Design):
             objects = holdout.object_groups[(i + turn) % turns]
             sub_blocks.append(f"{', '.join(values)} with {', '.join(objects)}")
         doses = ", ".join(f"{dose.times} times" for dose in holdout.doses)
-        shown = f"; training shows some of them {doses}" if doses else ""
-        return f"turn {holdout.turn} of {turns}: {holdout.kind} {'; '.join(sub_blocks)}{shown}"
+        exposure = f"; training shows some of them {doses}" if doses else ""
+        return f"turn {holdout.turn} of {turns}: {holdout.kind} {'; '.join(sub_blocks)}{exposure}"
 
 
 def _check_turns(option: str, turns: int, kind: str, vocabulary: Vocabulary) -> None:

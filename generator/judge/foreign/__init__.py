@@ -1,2 +1,2 @@
-"""Judges splits of datasets made by others, from their labels alone: leaks, shortcuts, true
-negatives, familiarity."""
+"""Judges splits of datasets made by others, from a table of their labels alone: leaks, shortcuts,
+true negatives, familiarity."""

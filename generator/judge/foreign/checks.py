@@ -3,110 +3,105 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from itertools import permutations
 from typing import Any
 
 from scipy.stats import binomtest
 
 from generator.judge.certificate import Finding, finding
-from generator.judge.foreign.labels import CONVERSE, POSITION, attributes
-from generator.judge.foreign.rows import Label, Row, Task
-from generator.judge.meaning import Meaning, Pair, Thing
+from generator.judge.foreign.table import (
+    CONVERSES,
+    POSITION,
+    Label,
+    LabelledObject,
+    LabelTable,
+    Row,
+)
+from generator.judge.meaning import Pair
 
 
-def arrangement_leaks(task: Task) -> Iterator[Finding]:
+def arrangement_leaks(table: LabelTable) -> Iterator[Finding]:
     """Arrangements in more than one split: in the same words, by a converse relation, or in another
     order of mention.
 
     Training splits and the familiar splits count as one.
     """
-    first: dict[Meaning, dict[tuple[str, Label], Row]] = defaultdict(dict)
-    for row, split, label in task.labelled:
-        first[label.shown].setdefault((split, label), row)
-    for rows in first.values():
-        if len({_side(task, split) for split, _ in rows}) > 1:
-            where = " = ".join(row.quoted(label) for (_, label), row in rows.items())
-            yield finding(_kind(task, [*rows]), where)
+    first_rows: dict[Label, dict[tuple[str, Label], Row]] = defaultdict(dict)
+    for row in table.rows:
+        if row.split is not None:
+            first_rows[row.label.arrangement].setdefault((row.split, row.label), row)
+    for rows in first_rows.values():
+        if len({_side(table, split) for split, _ in rows}) > 1:
+            same = " = ".join(row.quoted(label) for (_, label), row in rows.items())
+            yield finding(_leak_kind(table, [*rows]), same)
 
 
-def _side(task: Task, split: str) -> str | None:
+def _side(table: LabelTable, split: str) -> str | None:
     """A key that is equal for splits that may show the same arrangements: None for training and
     familiar splits."""
-    return None if split in task.training | task.familiar else split
+    return None if split in table.training | table.familiar else split
 
 
-def _kind(task: Task, found: list[tuple[str, Label]]) -> str:
-    sides: dict[Meaning, set[str | None]] = defaultdict(set)
-    for split, label in found:
-        sides[label.meaning].add(_side(task, split))
-    if any(len(each) > 1 for each in sides.values()):
+def _leak_kind(table: LabelTable, occurrences: list[tuple[str, Label]]) -> str:
+    """The fault of an arrangement with these splits and labels."""
+    sides: dict[Label, set[str | None]] = defaultdict(set)
+    for split, label in occurrences:
+        sides[label].add(_side(table, split))
+    if any(len(own) > 1 for own in sides.values()):
         return "shared arrangement"
-    return "converse leak" if any(meaning.links for meaning in sides) else "reordered leak"
+    return "converse leak" if any(label.relation for label in sides) else "reordered leak"
 
 
-def image_leaks(task: Task) -> Iterator[Finding]:
+def image_leaks(table: LabelTable) -> Iterator[Finding]:
     """Images in more than one split."""
-    first: dict[str, dict[str, Row]] = defaultdict(dict)
-    for row in task.rows:
+    first_rows: dict[str, dict[str, Row]] = defaultdict(dict)
+    for row in table.rows:
         if row.image and row.split:
-            first[row.image].setdefault(row.split, row)
-    for image, rows in first.items():
+            first_rows[row.image].setdefault(row.split, row)
+    for image, rows in first_rows.items():
         if len(rows) > 1:
-            yield finding(
-                "shared image", f"{image} ({'; '.join(row.where for row in rows.values())})"
-            )
+            places = "; ".join(row.where for row in rows.values())
+            yield finding("shared image", f"{image} ({places})")
 
 
-def true_negatives(task: Task) -> Iterator[Finding]:
+def true_negatives(table: LabelTable) -> Iterator[Finding]:
     """Negatives that follow from their row's label: in another order, by a converse relation, or as
     a part of it."""
-    pairs = [
-        (row.label, each, row) for row in task.rows for each in row.negatives if row.label and each
-    ]
-    counts = Counter((label, negative) for label, negative, _ in pairs)
-    for label, negative, row in pairs:
-        count = counts.pop((label, negative), 0)  # the first row of each pair
-        if count and follows(negative.shown, label.shown):
-            often = f" and of {count - 1} more rows" if count > 1 else ""
+    rows: dict[tuple[Label, Label], list[Row]] = defaultdict(list)
+    for row in table.rows:
+        if row.negative is not None:
+            rows[row.label, row.negative].append(row)
+    for (label, negative), own_rows in rows.items():
+        if follows(negative, label):
+            more = f" and of {len(own_rows) - 1} more rows" if len(own_rows) > 1 else ""
             yield finding(
                 "true negative",
-                f'"{negative.words}" is a negative of {row.quoted(label)}{often}, and true of it',
+                f'"{negative.words}" is a negative of {own_rows[0].quoted(label)}{more}, and true '
+                f"of it",
             )
 
 
-def follows(meaning: Meaning, shown: Meaning) -> bool:
-    """Whether the label `meaning` is true of every scene that shows `shown`, i.e. is a part of it.
+def follows(claim: Label, label: Label) -> bool:
+    """Whether a claim is true of every scene that shows a label.
 
-    Both are in the normal form of `arrangement`.
+    Each object of the claim must be another object of the label, with no more values than it, and
+    the relation must be the label's or its converse.
     """
-    links = set(shown.links)
-
-    def place(at: int, chosen: tuple[int, ...]) -> bool:
-        if at == len(meaning.things):
-            return all(
-                _holds(chosen[s], name, chosen[o], holds, links)
-                for s, name, o, holds in meaning.links
-            )
-        fitting = (
-            n
-            for n, thing in enumerate(shown.things)
-            if n not in chosen and _fits(meaning.things[at], thing)
-        )
-        return any(place(at + 1, (*chosen, n)) for n in fitting)
-
-    return place(0, ())
+    places = range(len(label.objects))
+    for chosen in permutations(places, len(claim.objects)):
+        objects = [label.objects[place] for place in chosen]
+        if not all(map(_is_part, claim.objects, objects)):
+            continue
+        relation = label.relation
+        if relation is not None and chosen[0] > chosen[-1]:
+            relation = CONVERSES.get(relation)
+        if claim.relation is None or claim.relation == relation:
+            return True
+    return False
 
 
-def _fits(meaning: Thing, shown: Thing) -> bool:
-    return meaning.category == shown.category and set(meaning.attributes) <= set(shown.attributes)
-
-
-def _holds(
-    subject: int, name: str, thing: int, holds: bool, links: set[tuple[int, str, int, bool]]
-) -> bool:
-    return (subject, name, thing, holds) in links or (
-        CONVERSE.get(name) == name and (thing, name, subject, holds) in links
-    )
+def _is_part(claim: LabelledObject, labelled: LabelledObject) -> bool:
+    return claim.category == labelled.category and {*claim.values} <= {*labelled.values}
 
 
 LEVEL = 0.01
@@ -115,101 +110,113 @@ LEVEL = 0.01
 SHARE = 0.75
 """Minimum share of one place for a shortcut."""
 
-Code = tuple[str, str]
-"""The names of two places that are compared."""
-
 
 @dataclass(frozen=True)
 class PlacePreference:
-    """How often a value or category is at `place` and not at `other`: in `there` of `arrangements`
-    arrangements.
-
-    `p`: the probability of a count at least this uneven by chance (exact two-sided sign test,
-    exchanging the two
-    objects of each arrangement at random).
-    """
+    """How often a value or category is at one place and not at another."""
 
     split: str
     kind: str
+    """Kind of the value; "object" for a category."""
     value: str
     place: str
+    """Where it is more often: first, "subject of left", or a position."""
     other: str
+    """The place that is compared."""
     there: int
+    """In how many arrangements it is at `place` and not at `other`."""
     arrangements: int
+    """In how many arrangements it is at one of the two places."""
     p: float
+    """Probability of a count at least this uneven by chance: exact two-sided sign test, exchanging
+    the two objects of each arrangement at random."""
 
-    def words(self, tests: int) -> str:
-        """The preference as a sentence; `tests`: how many values were tested."""
-        always = (
-            "always"
-            if self.there == self.arrangements
-            else f"in {self.there / self.arrangements:.0%}"
-        )
+    def describe(self, n_tests: int) -> str:
+        """The preference as a sentence; `n_tests`: how many values were tested."""
+        often = "always"
+        if self.there < self.arrangements:
+            often = f"in {self.there / self.arrangements:.0%}"
         return (
-            f"{self.split}: {self.kind} {self.value} is {always} {self.place} and not {self.other} "
-            f"({self.there:,} of "
-            f"{self.arrangements:,} arrangements, p = {self.p:.1e}, one of {tests} such tests)"
+            f"{self.split}: {self.kind} {self.value} is {often} {self.place} and not {self.other} "
+            f"({self.there:,} of {self.arrangements:,} arrangements, p = {self.p:.1e}, one of "
+            f"{n_tests} such tests)"
         )
 
 
-def shortcut_findings(task: Task) -> tuple[list[Finding], list[dict[str, Any]]]:
+def shortcut_findings(table: LabelTable) -> tuple[list[Finding], list[dict[str, Any]]]:
     """Shortcuts as findings, and every tested value as data. Each arrangement counts once per
     split.
 
     A shortcut is a value that is at one place in at least 75% of arrangements, with p below 1%
     after Bonferroni's correction over all tests.
     """
-    preferences = list(_preferences(task))
-    found = [
-        finding("positional shortcut", preference.words(len(preferences)))
-        for preference in preferences
-        if preference.p * len(preferences) < LEVEL
-        and preference.there >= SHARE * preference.arrangements
-    ]
-    return found, [asdict(preference) for preference in preferences]
+    preferences = list(_place_preferences(table))
+    n_tests = len(preferences)
+    findings = []
+    for preference in preferences:
+        is_frequent = preference.there >= SHARE * preference.arrangements
+        if is_frequent and preference.p * n_tests < LEVEL:
+            findings.append(finding("positional shortcut", preference.describe(n_tests)))
+    return findings, [asdict(preference) for preference in preferences]
 
 
-def _preferences(task: Task) -> Iterator[PlacePreference]:
-    labels: dict[str, dict[Label, None]] = {split: {} for split in task.splits}
-    for _, split, label in task.labelled:
-        labels[split][label] = None
-    for split, shown in labels.items():
-        counts: dict[tuple[Code, str, str], list[int]] = {}
-        for label in shown:
-            for places, one, other in _ends(label):
-                for which, (here, there) in enumerate(((one, other), (other, one))):
-                    for pair in here:
-                        if pair not in there:
-                            counts.setdefault((places, *pair), [0, 0])[which] += 1
-        for (places, kind, value), (one_count, other_count) in sorted(counts.items()):
-            which, total = int(other_count > one_count), one_count + other_count
-            p = float(binomtest(one_count, total).pvalue)
-            most = max(one_count, other_count)
+def _place_preferences(table: LabelTable) -> Iterator[PlacePreference]:
+    labels_of: dict[str, dict[Label, None]] = {split: {} for split in table.splits}
+    for row in table.rows:
+        if row.split is not None:
+            labels_of[row.split][row.label] = None
+    for split, labels in labels_of.items():
+        counts: dict[tuple[_Places, str, str], list[int]] = defaultdict(lambda: [0, 0])
+        for label in labels:
+            for places, traits in _compared_places(label):
+                for which in (0, 1):
+                    for kind, value in set(traits[which]) - set(traits[1 - which]):
+                        counts[places, kind, value][which] += 1
+        for (places, kind, value), (first, second) in sorted(counts.items()):
+            which = int(second > first)
             yield PlacePreference(
-                split, kind, value, places[which], places[1 - which], most, total, p
+                split=split,
+                kind=kind,
+                value=value,
+                place=places[which],
+                other=places[1 - which],
+                there=max(first, second),
+                arrangements=first + second,
+                p=float(binomtest(first, first + second).pvalue),
             )
 
 
-def _ends(label: Label) -> Iterator[tuple[Code, tuple[Pair, ...], tuple[Pair, ...]]]:
+_Places = tuple[str, str]
+"""The names of two places that are compared."""
+
+
+def _compared_places(label: Label) -> Iterator[tuple[_Places, tuple[tuple[Pair, ...], ...]]]:
     """Pairs of places in a label, by mention, relation or position, with the (kind, value) pairs at
     both places."""
-    if len(label.meaning.things) != 2:
+    if len(label.objects) != 2:
         return
-    first, second = map(_traits, label.meaning.things)
-    yield ("first", "second"), first, second
-    for subject, relation, thing, _ in label.shown.links:
-        things = label.shown.things
-        yield (
-            (f"subject of {relation}", f"object of {relation}"),
-            _traits(things[subject]),
-            _traits(things[thing]),
+    first, second = map(_traits, label.objects)
+    yield ("first", "second"), (first, second)
+
+    arrangement = label.arrangement
+    if arrangement.relation is not None:
+        places = (f"subject of {arrangement.relation}", f"object of {arrangement.relation}")
+        subject, object_ = map(_traits, arrangement.objects)
+        yield places, (subject, object_)
+
+    positions = [dict(labelled.values).get(POSITION) for labelled in label.objects]
+    if None not in positions and positions[0] != positions[1]:
+        (one, one_traits), (other, other_traits) = sorted(
+            zip(map(str, positions), (first, second), strict=True)
         )
-    one, other = (dict(thing.attributes).get(POSITION) for thing in label.meaning.things)
-    if one and other and one != other:
-        (one, first), (other, second) = sorted([(one, first), (other, second)])
-        yield (one, other), first, second
+        yield (one, other), (one_traits, other_traits)
 
 
-@lru_cache(1 << 16)
-def _traits(thing: Thing) -> tuple[Pair, ...]:
-    return ("object", str(thing.category)), *attributes(thing)
+def _traits(labelled: LabelledObject) -> tuple[Pair, ...]:
+    return ("object", labelled.category), *labelled.attributes
+
+
+def count_splits(table: LabelTable) -> dict[str, int]:
+    """The number of rows of each split."""
+    counts = Counter(row.split for row in table.rows)
+    return {split: counts[split] for split in table.splits}

@@ -23,12 +23,21 @@ def write(path: Path, text: str) -> str:
     return str(path)
 
 
-def made(model: str, items: str, correct: list[float], source: str = "", **labels: str) -> Answers:
+def answers_of(
+    model: str, items: str, correct: list[float], source: str = "", **labels: str
+) -> Answers:
     """The answers to items of one letter each; labels have one letter an item too."""
     columns = {name: np.array(list(values), dtype=object) for name, values in labels.items()}
     item = np.array(list(items), dtype=object)
     return Answers(
-        model, source or model, None, None, {}, item, np.array(correct, dtype=float), columns
+        model=model,
+        source=source or model,
+        benchmark=None,
+        block=None,
+        design={},
+        item=item,
+        correct=np.array(correct, dtype=float),
+        labels=columns,
     )
 
 
@@ -71,6 +80,35 @@ def test_a_protocol_whose_main_metric_is_no_right_or_wrong_is_left_out_and_said(
     table[table["protocol"] == "gzsl"].to_csv(path, index=False)
     with pytest.raises(UserError, match="has no items that are right or wrong"):
         read_answers(str(run))
+
+
+def test_a_table_without_a_metric_is_not_compared_with_pairs_of_images(
+    run: Path, tmp_path: Path
+) -> None:
+    """Its items have the names of images, and `correct` is about each of them."""
+    path = run / "tables" / "items.csv"
+    items = pd.read_csv(path, low_memory=False)
+    of_binary = items[items["protocol"] == "binary"]
+    matching = of_binary.assign(metric="matching", value=1)
+    pd.concat([of_binary, matching]).to_csv(path, index=False)
+    results = read_json(run / "results.json")
+    for row in results["rows"]:
+        row["is_main"] = row["protocol"] == "binary"
+        if row["protocol"] == "binary":
+            row["metric"] = "matching"
+    write_json(run / "results.json", results)
+
+    table = tmp_path / "theirs.csv"
+    columns = {"item": of_binary["item_id"], "correct": 0, "cluster": of_binary["cluster"]}
+    pd.DataFrame(columns).to_csv(table, index=False)
+    answers = [*read_answers(str(run)), *read_answers(str(table))]
+    with pytest.raises(UserError, match=r"theirs.csv has no column 'metric'.*--metric accuracy"):
+        match_blocks(answers)
+
+    # The user says which metric the table holds.
+    both = [*read_answers(str(run), "accuracy"), *read_answers(str(table), "accuracy")]
+    (matched,) = match_blocks(both)
+    assert set(matched.labels["metric"]) == {"accuracy"}
 
 
 def test_tables_are_read_as_they_are_written(tmp_path: Path) -> None:
@@ -177,8 +215,10 @@ def test_a_path_may_hold_an_equals_sign(tmp_path: Path) -> None:
 
 def test_items_that_not_all_runs_answered_are_left_out_and_counted() -> None:
     nan = float("nan")
-    first = made("x", "abcdefgh", [1, 1, 0, 0, 1, 1, nan, 1], split="sssssssu", cluster="11112222")
-    second = made("y", "hgfedcb", [0, 1, 1, 1, 0, 0, 1], split="ussssst", cluster="2222911")
+    first = answers_of(
+        "x", "abcdefgh", [1, 1, 0, 0, 1, 1, nan, 1], split="sssssssu", cluster="11112222"
+    )
+    second = answers_of("y", "hgfedcb", [0, 1, 1, 1, 0, 0, 1], split="ussssst", cluster="2222911")
     matched = match([first, second])
     assert matched.left_out == {
         "items": 8,
@@ -198,10 +238,10 @@ def test_items_that_not_all_runs_answered_are_left_out_and_counted() -> None:
 
 def test_labels_that_only_one_source_has_hold_for_all() -> None:
     plain, labelled = (
-        made("x", "ab", [1, 0]),
-        made("y", "ba", [1, 1], split="us", cluster="12", kind="kk"),
+        answers_of("x", "ab", [1, 0]),
+        answers_of("y", "ba", [1, 1], split="us", cluster="12", kind="kk"),
     )
-    matched = match([plain, labelled, made("x", "ab", [0, 0], "other")])
+    matched = match([plain, labelled, answers_of("x", "ab", [0, 0], "other")])
     assert matched.labels["split"].tolist() == ["s", "u"]
     assert matched.models == {"x": [0, 2], "y": [1]}
     assert matched.left_out["mismatched"] == {}
@@ -220,11 +260,11 @@ def test_nothing_in_common_and_other_benchmarks_are_refused() -> None:
     with pytest.raises(
         UserError, match=r"y has no item that all runs before it have \(it has 'c', x has 'a'\)"
     ):
-        match([made("x", "ab", [1, 1]), made("y", "cd", [1, 1])])
+        match([answers_of("x", "ab", [1, 1]), answers_of("y", "cd", [1, 1])])
     with pytest.raises(UserError, match="No item can be compared"):
-        match([made("x", "ab", [1, float("nan")]), made("y", "ab", [float("nan"), 1])])
+        match([answers_of("x", "ab", [1, float("nan")]), answers_of("y", "ab", [float("nan"), 1])])
     blocks = [
-        replace(made("m", "a", [1], source), benchmark=("b", source, "w"))
+        replace(answers_of("m", "a", [1], source), benchmark=("b", source, "w"))
         for source in ("r1", "r2")
     ]
     with pytest.raises(

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar as statsmodels_mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from evaluator.analysis.comparison import compare, write_rows
@@ -252,7 +254,63 @@ def test_seeds_are_trainings_of_one_model_whose_spread_widens_the_interval(tmp_p
         1,
         UNKNOWN + "new trainings",
     )
-    assert one["p_mcnemar"] is one["only_first"] is None
+    assert one["p_mcnemar"] is one["q_mcnemar"] is one["only_first"] is None
+
+
+def test_published_flips_are_mcnemars_with_mid_p_corrected_over_pairs_of_models(
+    tmp_path: Path,
+) -> None:
+    rng = np.random.default_rng(3)
+    shares = {"a": (0.85, 0.30), "b": (0.60, 0.60), "c": (0.78, 0.38)}
+    outcomes = {
+        name: {
+            split: rng.random(300) < share
+            for split, share in zip(("seen", "unseen"), of_splits, strict=True)
+        }
+        for name, of_splits in shares.items()
+    }
+    comparison = compare(
+        [write(tmp_path / f"{name}.csv", of_model) for name, of_model in outcomes.items()]
+    )
+    q_of = {}
+    for split in ("seen", "unseen"):
+        rows = [row for row in comparison["rows"] if row["split"] == split]
+        by_hand = []
+        for row in rows:
+            first, second = outcomes[row["first"]][split], outcomes[row["second"]][split]
+            table = [
+                [(first & second).sum(), (first & ~second).sum()],
+                [(~first & second).sum(), (~first & ~second).sum()],
+            ]
+            # Mid-p is the exact p without half of the probability of the table itself.
+            exact = statsmodels_mcnemar(table, exact=True).pvalue
+            off = sorted((table[0][1], table[1][0]))
+            by_hand.append(min(1.0, exact - stats.binom.pmf(off[0], sum(off), 0.5)))
+        assert [row["p_mcnemar"] for row in rows] == pytest.approx(by_hand)
+        corrected = multipletests(by_hand, method="fdr_bh")[1]
+        assert [row["q_mcnemar"] for row in rows] == pytest.approx(corrected.tolist())
+        for row, p, q in zip(rows, by_hand, corrected, strict=True):
+            q_of[row["first"], row["second"], split] = (p, q)
+    flips = {(flip["first"], flip["second"]): flip for flip in comparison["flips"]}
+    assert {("a", "b"), ("a", "c")} <= {*flips}
+    for pair, flip in flips.items():
+        of_splits = [q_of[*pair, split] for split in flip["splits"]]
+        assert flip["p_flip_mcnemar"] == pytest.approx(max(p for p, _ in of_splits))
+        assert flip["significant_mcnemar"] == all(q <= 0.05 for _, q in of_splits)
+    assert flips["a", "b"]["significant_mcnemar"]
+    assert flips["a", "b"]["ahead"] == ["a", "b"]
+
+
+def test_published_tests_of_several_trainings_need_the_same_lead_in_all(tmp_path: Path) -> None:
+    rights = {"a0": 70, "a1": 80, "b0": 50, "b1": 60, "c0": 50, "c1": 90}
+    tables = {
+        name: write(tmp_path / f"{name}.csv", {"s": share(right)}) for name, right in rights.items()
+    }
+    (same,) = compare([f"{name[0]}={tables[name]}" for name in ("a0", "a1", "b0", "b1")])["rows"]
+    weaker = mcnemar(share(70), share(50)), mcnemar(share(80), share(60))
+    assert same["p_mcnemar"] == pytest.approx(max(weaker))
+    (mixed,) = compare([f"{name[0]}={tables[name]}" for name in ("a0", "a1", "c0", "c1")])["rows"]
+    assert mixed["p_mcnemar"] == mixed["q_mcnemar"] == 1
 
 
 def test_blocks_of_one_design_are_compared_within_each_and_pooled(tmp_path: Path) -> None:

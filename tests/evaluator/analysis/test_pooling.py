@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evaluator import Evaluation, pool
 from evaluator.analysis.pooling import differences, pool_runs, spread_notes
 from evaluator.protocols.records import STATISTICS
 from evaluator.provenance.contamination import unknown_training
@@ -189,6 +190,26 @@ def test_turns_are_one_analysis_of_their_items(tmp_path: Path) -> None:
         == "this vocabulary (4 values, 3 objects); bindings like these; new trainings"
     )
     assert any("one training" in note for note in spread_notes([once]))
+
+
+def test_evaluations_in_memory_are_pooled_as_their_folders_are(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Results of `evaluate` have no folder; the evaluation has."""
+    rng = np.random.default_rng(0)
+    runs = [turn_run(tmp_path / f"{turn}", turn, 0, rng) for turn in range(4)]
+    without_folder = [
+        {name: value for name, value in run.items() if name != "folder"} for run in runs
+    ]
+    evaluations = [
+        Evaluation(Path(run["folder"]), results)
+        for run, results in zip(runs, without_folder, strict=True)
+    ]
+    assert pool(evaluations) == pool_runs(runs)
+    assert caplog.text == ""
+    (entry,) = pool_runs(without_folder)
+    assert entry["rows"][2]["speaks_of"] == "blocks like these; new trainings"
+    assert "intervals are Student's t over blocks" in caplog.text
 
 
 def test_one_run_keeps_its_rows() -> None:

@@ -15,7 +15,7 @@ from generator.base.errors import UserError
 from generator.base.files import write_json
 from generator.dataset.floor import FloorKind, declared_floor, write_floor
 from generator.dataset.reader import Dataset
-from generator.describe.request import Request
+from generator.describe.request import TextRequest
 from generator.judge.verify import verify_dataset
 from tests.evaluator.audits.benchmarks import Entry, pair, swaps, write
 from tests.evaluator.conftest import score_json, succeed
@@ -86,7 +86,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, value: Any) -> None:
 
 
 def test_certificate_and_every_table_say_what_texts_reveal(tmp_path: Path) -> None:
-    design = Design(6, 6, "3x3", scenes=14, request=Request(("binary",), strict=False))
+    design = Design(6, 6, "3x3", scenes=14, request=TextRequest(("binary",), strict=False))
     root = make(design, tmp_path / "d")
     benchmark = Dataset.open(root).benchmark(BENCHMARK)
     kind = FloorKind(

@@ -65,7 +65,7 @@ def write_json(path: Path, data: object) -> None:
     """A file of JSON, with its folders; JSON lines where its name ends so."""
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = data if path.suffix == ".jsonl" and isinstance(data, list) else [data]
-    path.write_text("".join(f"{json.dumps(each)}\n" for each in lines))
+    path.write_text("".join(f"{json.dumps(entry)}\n" for entry in lines))
 
 
 def write_csv(path: Path, rows: Sequence[dict[str, Any]], numbered: bool = False) -> None:
@@ -224,7 +224,7 @@ def write_cola(folder: Path) -> Path:
     return folder
 
 
-def write_bivlc(folder: Path, shown: Sequence[tuple[str, str]] = PAIRS) -> Path:
+def write_bivlc(folder: Path, color_pairs: Sequence[tuple[str, str]] = PAIRS) -> Path:
     """Parquet with images in it, in the folder `data`, in two files."""
     rows = [
         {
@@ -235,7 +235,7 @@ def write_bivlc(folder: Path, shown: Sequence[tuple[str, str]] = PAIRS) -> Path:
             "type": "Replace",
             "subtype": "Attribute",
         }
-        for a, b in shown
+        for a, b in color_pairs
     ]
     for n, part in enumerate((rows[:2], rows[2:])):
         _write_parquet(folder / "data" / f"test-{n:05d}-of-00002.parquet", part)
@@ -264,7 +264,7 @@ def write_naturalbench_vqa(folder: Path) -> Path:
     """One Parquet file: questions with yes for their own image, with yes for the other one, with
     options, and two that both images answer alike."""
     (a, b), *_ = PAIRS
-    asked = [f"Is the {color} apple there?" for color in (a, b)]
+    own_questions = [f"Is the {color} apple there?" for color in (a, b)]
     names = [f"Image_{image}_Question_{k}" for k in (0, 1) for image in (0, 1)]
     rows = [
         {
@@ -277,10 +277,10 @@ def write_naturalbench_vqa(folder: Path) -> Path:
             "Source": source,
         }
         for questions, kind, answers, source in (
-            (asked, "yes_no", ("Yes", "No", "No", "Yes"), "DOCCI"),
-            (asked[::-1], "yes_no", ("No", "Yes", "Yes", "No"), "Flickr30K"),
-            (asked, "multiple_choice", ("A", "B", "B", "A"), "DOCCI"),
-            (asked, "yes_no", ("Yes", "No", "Yes", "No"), "DOCCI"),
+            (own_questions, "yes_no", ("Yes", "No", "No", "Yes"), "DOCCI"),
+            (own_questions[::-1], "yes_no", ("No", "Yes", "Yes", "No"), "Flickr30K"),
+            (own_questions, "multiple_choice", ("A", "B", "B", "A"), "DOCCI"),
+            (own_questions, "yes_no", ("Yes", "No", "Yes", "No"), "DOCCI"),
         )
     ]
     _write_parquet(folder / "train.parquet", rows)
@@ -420,9 +420,10 @@ def write_compass(folder: Path) -> Path:
             folder / "gt-caption" / "l2-OA" / f"{name}.json",
             {"2": "a red cube", "3": "a red cube and a thing"},
         )
-        for form, found in (("composed", negatives), ("decomposed", parts)):
+        for form, content in (("composed", negatives), ("decomposed", parts)):
             write_json(
-                folder / "compositional-integration" / "l2-OA" / form / f"{name}.json", {"2": found}
+                folder / "compositional-integration" / "l2-OA" / form / f"{name}.json",
+                {"2": content},
             )
     return folder
 
@@ -491,7 +492,7 @@ def write_whatsup(folder: Path) -> Path:
     rows = [
         {
             "image_path": f"data/controlled_images/{n}.jpeg",
-            "caption_options": [f"A {each} mug on a table" for each in (color, *OTHERS[color])],
+            "caption_options": [f"A {entry} mug on a table" for entry in (color, *OTHERS[color])],
         }
         for n, color in enumerate(COLORS)
     ]
@@ -499,7 +500,7 @@ def write_whatsup(folder: Path) -> Path:
     for name in ("coco_qa_one_obj", "vg_qa_two_obj"):
         texts = [[f"a {color} cup", f"a {other_than(color)} cup"] for color in COLORS]
         texts[3].reverse()
-        write_json(folder / f"{name}.json", [[n, *each] for n, each in enumerate(texts)])
+        write_json(folder / f"{name}.json", [[n, *entry] for n, entry in enumerate(texts)])
     return folder
 
 
@@ -508,7 +509,7 @@ def write_negbench(folder: Path) -> Path:
     _photos(folder / "images", "{}.jpg")
     rows: list[dict[str, object]] = []
     for n, color in enumerate(COLORS):
-        captions = [f"a car but no {each} one" for each in OTHERS[color]]
+        captions = [f"a car but no {entry} one" for entry in OTHERS[color]]
         captions.insert(n, f"a {color} car")
         row = {
             "image_path": f"data/{n}.jpg",

@@ -26,14 +26,16 @@ OK = {"item": "a", "protocol": "binary", "truth": True, "score": 0.5}
 
 
 @pytest.mark.parametrize(
-    "told", [({"truth": True}, {"truth": False}), ({"slot": "c"}, {"slot": "n"})]
+    "columns", [({"truth": True}, {"truth": False}), ({"slot": "c"}, {"slot": "n"})]
 )
 def test_truth_alone_gives_slots_and_slots_alone_give_truth(
-    told: tuple[dict[str, Any], ...],
+    columns: tuple[dict[str, Any], ...],
 ) -> None:
-    found = tables(*({"item": "a", "protocol": "binary", "score": 0.5, **each} for each in told))
-    assert found.candidates["slot"].to_pylist() == ["c", "n"]
-    assert found.candidates["truth"].to_pylist() == [True, False]
+    converted = tables(
+        *({"item": "a", "protocol": "binary", "score": 0.5, **column} for column in columns)
+    )
+    assert converted.candidates["slot"].to_pylist() == ["c", "n"]
+    assert converted.candidates["truth"].to_pylist() == [True, False]
 
 
 def test_images_are_clusters_unless_the_file_has_some() -> None:
@@ -52,35 +54,35 @@ def test_images_are_clusters_unless_the_file_has_some() -> None:
     )
 
 
-@pytest.mark.parametrize("told", ["image", "truth"])
-def test_pairs_know_which_image_belongs_to_which_caption(told: str) -> None:
+@pytest.mark.parametrize("column", ["image", "truth"])
+def test_pairs_know_which_image_belongs_to_which_caption(column: str) -> None:
     rows = [
         {"item": "7", "protocol": "pairs", "slot": caption, "score": 0.5}
-        | ({"image": image} if told == "image" else {"truth": caption == image})
+        | ({"image": image} if column == "image" else {"truth": caption == image})
         for caption, image in PLACES
     ]
-    found = tables(*rows)
-    assert found.candidates["truth"].to_pylist() == [True, False, False, True]
-    assert found.candidates["scene_id"].to_pylist() == ["7/0", "7/1", "7/0", "7/1"]
-    assert found.items["cluster_id"].to_pylist() == ["7/0"]
+    converted = tables(*rows)
+    assert converted.candidates["truth"].to_pylist() == [True, False, False, True]
+    assert converted.candidates["scene_id"].to_pylist() == ["7/0", "7/1", "7/0", "7/1"]
+    assert converted.items["cluster_id"].to_pylist() == ["7/0"]
 
 
 def test_labels_counts_and_words_are_kept_and_empty_scores_are_no_scores() -> None:
     of_item = {"kind": "k", "skill": "object", "split": "seen"}
     of_texts = {"level": "OA", "n_objects": 2}
     row = {"item": "a", "protocol": "skill", **of_item, **of_texts}
-    found = tables(
+    converted = tables(
         {**row, "truth": True, "text": "a cube", "score": None},
         {**row, "truth": False, "text": "a ball", "score": 1},
     )
-    assert found.items.select([*of_item]).to_pylist() == [of_item]
+    assert converted.items.select([*of_item]).to_pylist() == [of_item]
     texts = [{"text": text, **of_texts} for text in ("a cube", "a ball")]
-    assert found.texts.select(["text", *of_texts]).to_pylist() == texts
-    assert np.isnan(found.scores).tolist() == [True, False]
+    assert converted.texts.select(["text", *of_texts]).to_pylist() == texts
+    assert np.isnan(converted.scores).tolist() == [True, False]
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         ([{"protocol": "binary", "truth": True, "score": 0.5}], "has no column 'item'"),
         ([{"item": "a", "protocol": "binary", "score": 0.5}], "has no column 'slot'"),
@@ -108,10 +110,10 @@ def test_labels_counts_and_words_are_kept_and_empty_scores_are_no_scores() -> No
         ),
     ],
 )
-def test_what_contradicts_itself_is_one_sentence(rows: list[dict[str, Any]], said: str) -> None:
+def test_contradicting_rows_are_one_sentence(rows: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(UserError) as error:
         tables(*rows)
-    assert said in error.value.message
+    assert message in error.value.message
 
 
 def rows(table: pa.Table) -> set[tuple[object, ...]]:

@@ -11,7 +11,7 @@ from generator.base.errors import UserError
 
 def _read(path: Path, *rows: object) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     path.write_text(json.dumps(rows))
-    return [(each.images[0].names, each.texts) for each in read_choices(path)]
+    return [(question.images[0].names, question.texts) for question in read_choices(path)]
 
 
 def test_the_true_caption_comes_first_and_others_once(tmp_path: Path) -> None:
@@ -35,7 +35,7 @@ def test_numbers_of_images_are_those_of_their_corpus(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "message"),
     [
         ([1, "a"], "Expected a list of image, true_caption, false_caption as row 0 of"),
         (
@@ -53,6 +53,6 @@ def test_numbers_of_images_are_those_of_their_corpus(tmp_path: Path) -> None:
         ({"image": "1.jpg"}, "has no 'true_caption'"),
     ],
 )
-def test_rows_of_another_form_are_refused(row: object, said: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=said):
+def test_rows_of_another_form_are_refused(row: object, message: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=message):
         _read(tmp_path / "coco_qa.json", row)

@@ -15,10 +15,10 @@ DECOMPOSED = "compositional-integration/l2-OA/decomposed/11.json"
 
 
 def test_a_caption_stands_with_its_negatives_and_its_parts(tmp_path: Path) -> None:
-    first, second = read_compass(write_compass(tmp_path))
-    question = first
-    assert (question.item, question.level, question.counts) == ("l2-OA/11/2", "OA", (1, 1, 0))
-    assert list(zip(question.slot_of, question.truth[0], question.texts, strict=True)) == [
+    question, incomplete = read_compass(write_compass(tmp_path))
+    assert question.item == "l2-OA/11/2"
+    assert (question.details.level, question.details.counts) == ("OA", (1, 1, 0))
+    assert list(zip(question.slots, question.truth[0], question.texts, strict=True)) == [
         ("c", True, "a red cube"),
         ("n", False, "a green cube"),
         ("n", False, "a gray thing"),
@@ -27,7 +27,8 @@ def test_a_caption_stands_with_its_negatives_and_its_parts(tmp_path: Path) -> No
         ("d2", True, "There is a red thing in the image."),
         ("d2", False, "There is a gray thing in the image."),
     ]
-    assert [each.labels["complete"] for each in (first, second)] == ["yes", "no"]
+    assert question.labels.filterable == {"complete": "yes"}
+    assert incomplete.labels.filterable == {"complete": "no"}
 
 
 @pytest.mark.parametrize(
@@ -38,16 +39,16 @@ def test_a_caption_stands_with_its_negatives_and_its_parts(tmp_path: Path) -> No
         (DECOMPOSED, {"9": []}, NO_DECOMPOSED),
     ],
 )
-def test_what_lacks_a_part_is_excluded_with_the_reason(
+def test_incomplete_entry_is_excluded_with_the_reason(
     tmp_path: Path, name: str, data: Any, reason: str
 ) -> None:
     write_compass(tmp_path)
     (tmp_path / name).write_text(json.dumps(data))
-    assert next(iter(read_compass(tmp_path))).excluded == reason
+    assert next(iter(read_compass(tmp_path))).omissions.excluded == reason
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "said"),
+    ("name", "data", "message"),
     [
         (COMPOSED, {"2": "a green cube"}, "Expected a list of texts for 2 atoms"),
         (COMPOSED, {"two": []}, "Expected numbers of atoms as the keys"),
@@ -65,10 +66,12 @@ def test_what_lacks_a_part_is_excluded_with_the_reason(
         (DECOMPOSED, {"2": [{"a": [3], "replaced": "object"}]}, "Expected a list of texts in"),
     ],
 )
-def test_files_of_another_form_are_refused(tmp_path: Path, name: str, data: Any, said: str) -> None:
+def test_files_of_another_form_are_refused(
+    tmp_path: Path, name: str, data: Any, message: str
+) -> None:
     write_compass(tmp_path)
     (tmp_path / name).write_text(json.dumps(data))
-    with pytest.raises(UserError, match=said.replace("|", r"\|")):
+    with pytest.raises(UserError, match=message.replace("|", r"\|")):
         list(read_compass(tmp_path))
 
 

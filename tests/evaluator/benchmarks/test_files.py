@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from evaluator.benchmarks.files import BOX, Cell, Columns, Record, box_of, read_records
+from evaluator.benchmarks.files import BOX_COLUMNS, Cell, Columns, Record, box_of, read_records
 from generator.base.errors import UserError
 from tests.evaluator.benchmarks.test_tables import write
 
@@ -20,14 +20,14 @@ def test_rows_are_those_of_the_file_or_of_its_folder(
 ) -> None:
     path = write(tmp_path, kind)
     records = list(read_records(tmp_path if whole else path))
-    assert [(each.key, each.text("item"), each.file) for each in records] == [
+    assert [(record.key, record.text("item"), record.file) for record in records] == [
         ("0", "007", path),
         ("1", "8", path),
         ("2", "é", path),
     ]
 
 
-def test_a_byte_order_mark_of_windows_is_no_damage(tmp_path: Path) -> None:
+def test_byte_order_mark_of_windows_is_skipped(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('[{"item": "007"}]', encoding="utf-8-sig")
     assert [record.text("item") for record in read_records(tmp_path / "a.json")] == ["007"]
 
@@ -41,7 +41,7 @@ def test_files_of_a_folder_come_by_name_and_with_those_of_data(tmp_path: Path) -
         tmp_path / "notes.txt",
     ):
         path.write_text('{"x": {"caption": "c"}}')
-    assert [each.file.name for each in read_records(tmp_path)] == ["a.json", "b.json", "c.json"]
+    assert [record.file.name for record in read_records(tmp_path)] == ["a.json", "b.json", "c.json"]
 
 
 def test_images_in_cells_are_named_by_their_bytes(tmp_path: Path) -> None:
@@ -57,32 +57,34 @@ def test_images_in_cells_are_named_by_their_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [None, "x", [], 1e400])
-def test_a_number_that_is_none_is_said(value: object) -> None:
+def test_value_that_is_not_a_number_is_refused(value: object) -> None:
     with pytest.raises(
         UserError, match=r"has no 'n'|Row 0 of .* as its 'n'; expected a whole number"
     ):
         Record(Path("a.json"), "0", {"n": value}).number("n")
 
 
-def test_a_folder_without_questions_is_said(tmp_path: Path) -> None:
+def test_folder_without_questions_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"has no questions: expected a file that ends in \.csv"):
         list(read_records(tmp_path))
 
 
-@pytest.mark.parametrize(("kind", "item", "named"), [((), "set/4", "set"), (("tag",), "4", "T")])
+@pytest.mark.parametrize(
+    ("kind_columns", "item", "kind"), [((), "set/4", "set"), (("tag",), "4", "T")]
+)
 def test_an_id_beside_a_column_of_kinds_is_the_whole_id(
-    tmp_path: Path, kind: tuple[str, ...], item: str, named: str
+    tmp_path: Path, kind_columns: tuple[str, ...], item: str, kind: str
 ) -> None:
     (tmp_path / "set.json").write_text(
         json.dumps([{"id": 4, "image": "1.jpg", "a": "x", "b": "y", "tag": "T"}])
     )
-    (question,) = Columns(("image",), ("a", "b"), kind, "id")(tmp_path / "set.json")
-    assert (question.item, question.kind) == (item, named)
+    (question,) = Columns(("image",), ("a", "b"), kind_columns, "id")(tmp_path / "set.json")
+    assert (question.item, question.labels.kind) == (item, kind)
 
 
 def test_a_box_needs_all_columns_and_pixels() -> None:
     boxes = [{"bbox_x": 1, "bbox_y": 2, "bbox_w": 3, "bbox_h": height} for height in (None, 0)]
     empty, flat = (Record(Path("x.json"), "0", box) for box in boxes)
-    assert box_of(empty, BOX) is None
+    assert box_of(empty, BOX_COLUMNS) is None
     with pytest.raises(UserError, match="has a box of 3x0 pixels"):
-        box_of(flat, BOX)
+        box_of(flat, BOX_COLUMNS)

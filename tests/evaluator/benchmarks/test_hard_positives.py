@@ -13,13 +13,18 @@ from tests.evaluator.benchmarks.conftest import write_hard_positives, write_json
 
 
 def test_rows_of_two_files_are_one_question(tmp_path: Path) -> None:
-    asked = list(read_hard_positives(write_hard_positives(tmp_path)))
-    assert [(each.item, each.kind, each.skill) for each in asked][3:] == [
-        ("vl_checklist_attributes/3", "replace", "attribute"),
-        ("vl_checklist_relations/0", "replace", "relation"),
+    questions = list(read_hard_positives(write_hard_positives(tmp_path)))
+    labels = [question.labels for question in questions]
+    assert [question.item for question in questions][3:] == [
+        "vl_checklist_attributes/3",
+        "vl_checklist_relations/0",
     ]
-    first = asked[0]
-    assert list(zip(first.slot_of, first.truth[0], first.texts, strict=True)) == [
+    assert [(label.kind, label.skill) for label in labels][3:] == [
+        ("replace", "attribute"),
+        ("replace", "relation"),
+    ]
+    first = questions[0]
+    assert list(zip(first.slots, first.truth[0], first.texts, strict=True)) == [
         ("c", True, "red car"),
         ("n", False, "gray car"),
         ("p", True, "a red car"),
@@ -28,8 +33,8 @@ def test_rows_of_two_files_are_one_question(tmp_path: Path) -> None:
 
 def test_one_file_finds_its_hard_positives(tmp_path: Path) -> None:
     write_hard_positives(tmp_path)
-    (asked,) = read_hard_positives(tmp_path / "data" / "vl_checklist_relations.json")
-    assert asked.texts[2] == "green or red car"
+    (question,) = read_hard_positives(tmp_path / "data" / "vl_checklist_relations.json")
+    assert question.texts[2] == "green or red car"
     row = {
         "image_path": "1.jpg",
         "true_caption": "red cup and blue hat",
@@ -37,17 +42,18 @@ def test_one_file_finds_its_hard_positives(tmp_path: Path) -> None:
     }
     row |= dict.fromkeys(("bbox_x", "bbox_y"), 1) | dict.fromkeys(("bbox_w", "bbox_h"), 2)
     swapped = {**row, "true_caption": "blue hat and red cup"}
-    for name, each in (
+    for name, record in (
         ("visual_genome_attribution", row),
         ("visual_genome_attribution.swapped", swapped),
     ):
-        write_json(tmp_path / "beside" / f"{name}.json", [each])
-    (asked,) = read_hard_positives(tmp_path / "beside")
-    assert (asked.kind, asked.skill, asked.images[0].box) == ("swap", "attribute", (1, 1, 3, 3))
+        write_json(tmp_path / "beside" / f"{name}.json", [record])
+    (question,) = read_hard_positives(tmp_path / "beside")
+    assert (question.labels.kind, question.labels.skill) == ("swap", "attribute")
+    assert question.images[0].box == (1, 1, 3, 3)
 
 
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("spoil", "message"),
     [
         (lambda rows: rows[:-1], "has 4 rows and .* 3; give two files of one version"),
         (
@@ -61,11 +67,11 @@ def test_one_file_finds_its_hard_positives(tmp_path: Path) -> None:
     ],
 )
 def test_files_of_two_versions_are_refused(
-    tmp_path: Path, spoil: Callable[[list[object]], object], said: str
+    tmp_path: Path, spoil: Callable[[list[object]], object], message: str
 ) -> None:
     file = write_hard_positives(tmp_path) / "swapped_data" / "vl_checklist_attributes.json"
     file.write_text(json.dumps(spoil(json.loads(file.read_text()))))
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         list(read_hard_positives(tmp_path))
 
 

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from evaluator import Dataset, evaluate
-from evaluator.benchmarks.reading import reading_said
+from evaluator.benchmarks.reading import describe_reading
 from evaluator.benchmarks.registry import LAYOUTS, read_layout, read_texts
 from evaluator.runs.measure import measure
 from generator.base.errors import UserError
@@ -91,11 +91,13 @@ def test_a_benchmark_of_others_is_scored_by_its_name(
     path = WRITERS[name](tmp_path / "files")
     images = tmp_path / "files" / "images"
     dataset = Dataset.open(f"{name}:{path}", images=images if images.is_dir() else None)
-    found = evaluate(colors, dataset, out=tmp_path / "run", name="colors")
+    evaluation = evaluate(colors, dataset, out=tmp_path / "run", name="colors")
     split = "seen" if name == "table" else "all"
-    (protocol,) = {row["protocol"] for row in found.results["rows"]}
+    (protocol,) = {row["protocol"] for row in evaluation.results["rows"]}
     for metric, kind, value in EXPECTED[name]:
-        row = find(found.results, protocol, split, metric=metric, kind=kind, skill=None, error=None)
+        row = find(
+            evaluation.results, protocol, split, metric=metric, kind=kind, skill=None, error=None
+        )
         assert row["value"] == pytest.approx(value), (metric, kind)
         assert row["unscored"] == 0
         assert row["average"].startswith("macro" if "mean of" in metric else "micro")
@@ -109,8 +111,8 @@ def test_a_benchmark_of_others_is_scored_by_its_name(
         "filters": [],
     }
     assert record["certificate"] == "not verified"
-    again = measure(tmp_path / "run")
-    assert again == found.results
+    remeasured = measure(tmp_path / "run")
+    assert remeasured == evaluation.results
 
 
 def test_a_finished_run_is_not_scored_again_and_one_of_changed_files_refused(
@@ -118,8 +120,8 @@ def test_a_finished_run_is_not_scored_again_and_one_of_changed_files_refused(
 ) -> None:
     folder = write_sugarcrepe(tmp_path / "files")
     first = evaluate(colors, f"sugarcrepe:{folder}", out=tmp_path / "run", name="colors")
-    again = evaluate(colors, f"sugarcrepe:{folder}", out=tmp_path / "run", name="colors")
-    assert again.results["rows"] == first.results["rows"]
+    second = evaluate(colors, f"sugarcrepe:{folder}", out=tmp_path / "run", name="colors")
+    assert second.results["rows"] == first.results["rows"]
     square("gray").save(folder / "images" / "000000000002.jpg")
     with pytest.raises(UserError, match="holds a run of another world"):
         evaluate(colors, f"sugarcrepe:{folder}", out=tmp_path / "run", name="colors")
@@ -141,7 +143,7 @@ ROW = {"filename": "000000000001.jpg", "caption": "a red car", "negative_caption
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("images/000000000001.jpg", None, r"names the image 000000000001.jpg, which is not in"),
         ("images/000000000001.jpg", "no image", "cannot be read as JPEG, PNG, WEBP"),
@@ -162,11 +164,11 @@ ROW = {"filename": "000000000001.jpg", "caption": "a red car", "negative_caption
     ],
 )
 def test_files_that_are_not_as_published_are_refused(
-    name: str, content: str | None, said: str, tmp_path: Path, colors: Colors
+    name: str, content: str | None, message: str, tmp_path: Path, colors: Colors
 ) -> None:
     folder = write_sugarcrepe(tmp_path / "files")
     (folder / name).unlink() if content is None else (folder / name).write_text(content)
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         evaluate(colors, f"sugarcrepe:{folder}", out=tmp_path / "run", name="colors")
     assert not (tmp_path / "run" / "run.json").exists()
 
@@ -183,57 +185,57 @@ def test_one_image_twice_is_refused(tmp_path: Path) -> None:
     }
     (tmp_path / "examples.jsonl").write_text(json.dumps(row) + "\n")
     with pytest.raises(UserError, match="has one image twice"):
-        read_layout("winoground", tmp_path, None)
+        read_layout("winoground", tmp_path, images=None)
 
 
 def test_crepe_is_asked_by_kind_and_complexity(tmp_path: Path, colors: Colors) -> None:
-    found = evaluate(
+    results = evaluate(
         colors, f"crepe:{write_crepe(tmp_path / 'files')}", out=tmp_path / "run", name="colors"
     ).results
     for kind, value, items in (("atom", 1, 7), ("swap", 1, 7), ("neg", 0, 7), ("all", 0, 7)):
-        row = find(found, "productivity", "all", metric="R@1", kind=kind, n=None)
+        row = find(results, "productivity", "all", metric="R@1", kind=kind, n=None)
         assert (row["value"], row["items"], row["ties"]) == (value, items, 7 * (1 - value))
         assert row["chance"] == pytest.approx({"neg": 1 / 2, "all": 1 / 8}.get(kind, 1 / 4))
-        assert find(found, "productivity", "all", metric="R@1", kind=kind, n=4)["items"] == 3
-        mean = find(found, "productivity", "all", metric="R@1, mean of categories", kind=kind)
+        assert find(results, "productivity", "all", metric="R@1", kind=kind, n=4)["items"] == 3
+        mean = find(results, "productivity", "all", metric="R@1, mean of categories", kind=kind)
         assert (mean["value"], mean["average"]) == (value, "macro (over categories)")
 
 
 def test_compounds_of_crepe_are_seen_and_unseen(tmp_path: Path, colors: Colors) -> None:
     path = write_crepe_systematicity(tmp_path / "files")
-    found = evaluate(colors, f"crepe:{path}", out=tmp_path / "run", name="colors").results
+    results = evaluate(colors, f"crepe:{path}", out=tmp_path / "run", name="colors").results
     for kind, split, value, items in (
         ("atom", "seen", 1, 4),
         ("comp", "seen", 1, 4),
         ("both", "unseen", 2 / 3, 3),
         ("comp", "unseen", 2 / 3, 3),
     ):
-        row = find(found, "systematicity", split, metric="R@1", kind=kind)
+        row = find(results, "systematicity", split, metric="R@1", kind=kind)
         assert (row["value"], row["items"]) == (pytest.approx(value), items)
-    assert found["reading"]["excluded"] == {"it has no negative of this kind": 2}
+    assert results["reading"]["excluded"] == {"it has no negative of this kind": 2}
 
 
 def test_compass_is_asked_composed_and_decomposed(tmp_path: Path, colors: Colors) -> None:
     path = write_compass(tmp_path / "files")
-    found = evaluate(colors, f"compass:{path}", out=tmp_path / "run", name="colors").results
+    results = evaluate(colors, f"compass:{path}", out=tmp_path / "run", name="colors").results
     for metric, value, chance in (
         ("R@1 composed", 1 / 2, (1 / 3 + 1 / 2) / 2),
         ("R@1 decomposed", 1 / 2, 1 / 4),
     ):
-        row = find(found, "integration", "all", metric=metric, n=2)
+        row = find(results, "integration", "all", metric=metric, n=2)
         assert (row["level"], row["value"], row["chance"]) == (
             "OA",
             value,
             pytest.approx(chance, abs=1e-6),
         )
     whole = Dataset.open(f"compass:{path}", filters=["complete"])
-    found = evaluate(colors, whole, out=tmp_path / "whole", name="colors").results
-    assert find(found, "integration", "all", metric="R@1 composed", n=2)["value"] == 1
-    assert (found["benchmark"], found["rules"]["filters"]) == (
+    results = evaluate(colors, whole, out=tmp_path / "whole", name="colors").results
+    assert find(results, "integration", "all", metric="R@1 composed", n=2)["value"] == 1
+    assert (results["benchmark"], results["rules"]["filters"]) == (
         "compass (complete)",
         {"complete": "yes"},
     )
-    assert found["reading"]["excluded"] == {"its complete is not yes": 1}
+    assert results["reading"]["excluded"] == {"its complete is not yes": 1}
 
 
 def test_filters_are_named_and_what_they_leave_out_is_counted(
@@ -248,15 +250,15 @@ def test_filters_are_named_and_what_they_leave_out_is_counted(
     dataset = Dataset.open(
         f"vl_checklist:{folder}", images=folder / "images", filters=["first=02", "present"]
     )
-    found = evaluate(colors, dataset, out=tmp_path / "run", name="colors").results
-    assert found["benchmark"] == "vl_checklist (first=2, present)"
-    assert found["factors"]["design"]["filters"] == {"first": "2", "present": "yes"}
-    assert found["reading"]["excluded"] == {
+    results = evaluate(colors, dataset, out=tmp_path / "run", name="colors").results
+    assert results["benchmark"] == "vl_checklist (first=2, present)"
+    assert results["factors"]["design"]["filters"] == {"first": "2", "present": "yes"}
+    assert results["reading"]["excluded"] == {
         "it is not among the first of its file": 3,
         "its image is not there": 1,
     }
-    assert find(found, "binary", "all", metric="accuracy", kind=None)["items"] == 7
-    assert measure(tmp_path / "run") == found
+    assert find(results, "binary", "all", metric="accuracy", kind=None)["items"] == 7
+    assert measure(tmp_path / "run") == results
 
 
 def test_images_of_questions_that_a_filter_drops_are_not_looked_for(tmp_path: Path) -> None:
@@ -272,7 +274,7 @@ def test_a_file_of_another_version_is_said(tmp_path: Path) -> None:
     assert about["versions"] == [
         "swap_obj.json has 1 questions, the published file 245: it is another version."
     ]
-    assert reading_said(about) == about["versions"]
+    assert describe_reading(about) == about["versions"]
     with pytest.raises(UserError, match="has no 'caption2'"):
         read_texts("sugarcrepe_pp", tmp_path / "files" / "swap_obj.json")
 

@@ -13,7 +13,7 @@ def test_rows_of_one_pattern_are_pairs(tmp_path: Path) -> None:
     first, second = read_mmvp(write_mmvp_vlm(tmp_path))
     assert first.texts == ("a photo of a red sign", "a photo of a blue sign")
     assert first.images[1].names[1] == "Color and Appearance/2.jpg"
-    assert (second.item, second.kind) == ("3", "Texts")
+    assert (second.item, second.labels.kind) == ("3", "Texts")
 
 
 def test_a_statement_without_its_partner_is_refused(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def test_the_command_scores_and_the_page_shows_images_until_they_change(
         "from tests.evaluator.benchmarks.conftest import Colors\n\ndef make():\n    return "
         "Colors()\n"
     )
-    asked = (
+    arguments = (
         "run",
         f"sugarcrepe:{folder}",
         "--model",
@@ -27,10 +27,10 @@ def test_the_command_scores_and_the_page_shows_images_until_they_change(
         "--out",
         tmp_path / "run",
     )
-    refused = score_command(*asked)
+    refused = score_command(*arguments)
     assert refused.exit_code == 2
     assert "give the folder of the images with --images" in refused.output
-    succeed(*asked, "--images", images)
+    succeed(*arguments, "--images", images)
     run = open_run(tmp_path / "run")
     assert pictures_of(run) is not None
     page = tmp_path / "page.html"

@@ -11,20 +11,20 @@ import pytest
 from PIL import ExifTags, Image
 
 from evaluator.benchmarks import pictures
-from evaluator.benchmarks.pictures import Finder, Picture, Pictures
-from evaluator.benchmarks.question import Cell, Shown
+from evaluator.benchmarks.pictures import ImageFinder, Picture, Pictures
+from evaluator.benchmarks.question import Cell, ImageRef
 from generator.base.errors import UserError
 from tests.evaluator.benchmarks.conftest import COLORS, encoded, square
 
 
-def _of(tmp_path: Path, data: bytes, box: pictures.Box | None = None) -> Pictures:
+def _pictures(tmp_path: Path, data: bytes, box: pictures.Box | None = None) -> Pictures:
     (tmp_path / "a").write_bytes(data)
     return Pictures(tmp_path, {"a": Picture(tmp_path / "a", box)})
 
 
 @pytest.mark.parametrize("kind", pictures.FORMATS)
 def test_images_of_each_format_are_read_as_rgb(tmp_path: Path, kind: str) -> None:
-    image = _of(tmp_path, encoded(square("red"), kind)).image("a")
+    image = _pictures(tmp_path, encoded(square("red"), kind)).image("a")
     assert (image.mode, image.size) == ("RGB", (24, 24))
     assert image.getpixel((12, 12)) == pytest.approx(COLORS["red"], abs=8)
 
@@ -32,11 +32,11 @@ def test_images_of_each_format_are_read_as_rgb(tmp_path: Path, kind: str) -> Non
 @pytest.mark.parametrize(
     "data", [b"", b"GIF89a", encoded(square("red"), "GIF"), encoded(square("red"), "JPEG")[:200]]
 )
-def test_what_is_no_whole_image_is_refused(tmp_path: Path, data: bytes) -> None:
+def test_damaged_image_is_refused(tmp_path: Path, data: bytes) -> None:
     with pytest.raises(
         UserError, match=r"The image a of .* cannot be read as JPEG, PNG, WEBP"
     ) as error:
-        _of(tmp_path, data).image("a")
+        _pictures(tmp_path, data).image("a")
     assert " at 0x" not in error.value.message
 
 
@@ -44,7 +44,7 @@ def test_images_of_too_many_pixels_are_refused(tmp_path: Path) -> None:
     bomb = encoded(Image.new("1", (12_000, 12_000)))
     assert len(bomb) < 100_000
     with pytest.raises(UserError, match="12000x12000 pixels, expected at most 100,000,000"):
-        _of(tmp_path, bomb).image("a")
+        _pictures(tmp_path, bomb).image("a")
 
 
 def test_an_image_that_is_large_and_allowed_is_read_without_a_warning(
@@ -54,22 +54,22 @@ def test_an_image_that_is_large_and_allowed_is_read_without_a_warning(
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 24 * 24 - 1)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert _of(tmp_path, encoded(square("red"))).image("a").size == (24, 24)
+        assert _pictures(tmp_path, encoded(square("red"))).image("a").size == (24, 24)
 
 
 def test_the_digest_is_another_one_for_other_bytes_boxes_and_ids(tmp_path: Path) -> None:
     red, blue = encoded(square("red")), encoded(square("blue"))
     digests = [
-        _of(tmp_path, red).digest,
-        _of(tmp_path, blue).digest,
-        _of(tmp_path, red, (0, 0, 4, 4)).digest,
+        _pictures(tmp_path, red).digest,
+        _pictures(tmp_path, blue).digest,
+        _pictures(tmp_path, red, (0, 0, 4, 4)).digest,
     ]
     named = Pictures(tmp_path, {"b": Picture(tmp_path / "a")})
     assert len({*digests, named.digest}) == 4
-    assert _of(tmp_path, red).digest == digests[0]
+    assert _pictures(tmp_path, red).digest == digests[0]
 
 
-def test_a_missing_file_is_said(tmp_path: Path) -> None:
+def test_missing_image_file_is_refused(tmp_path: Path) -> None:
     missing = Pictures(tmp_path, {"a": Picture(tmp_path / "none.png")})
     for read in (missing.image, missing.image_digest):
         with pytest.raises(
@@ -84,39 +84,39 @@ def _touch(path: Path) -> Path:
     return path
 
 
-def _found(finder: Finder, *names: str) -> Path | None:
-    picture = finder.find(Shown(names))
+def _find(finder: ImageFinder, *names: str) -> Path | None:
+    picture = finder.find(ImageRef(names))
     return picture and picture.source  # type: ignore[return-value]
 
 
 def test_images_are_given_or_beside_the_questions(tmp_path: Path) -> None:
-    assert Finder(tmp_path / "a.json", None).folder == tmp_path
+    assert ImageFinder(tmp_path / "a.json", None).folder == tmp_path
     (tmp_path / "images").mkdir()
     assert (
-        Finder(tmp_path / "a.json", None).folder
-        == Finder(tmp_path, None).folder
+        ImageFinder(tmp_path / "a.json", None).folder
+        == ImageFinder(tmp_path, None).folder
         == tmp_path / "images"
     )
-    assert Finder(tmp_path, tmp_path / "other").folder == tmp_path / "other"
+    assert ImageFinder(tmp_path, tmp_path / "other").folder == tmp_path / "other"
 
 
 def test_a_name_is_looked_for_as_it_stands_then_without_its_folders(tmp_path: Path) -> None:
-    finder = Finder(tmp_path, tmp_path)
+    finder = ImageFinder(tmp_path, tmp_path)
     whole, part, last = (_touch(tmp_path / name) for name in ("data/VG/1.jpg", "VG/1.jpg", "1.jpg"))
     for expected in (whole, part, last):
-        assert _found(finder, "data/VG/1.jpg") == expected
+        assert _find(finder, "data/VG/1.jpg") == expected
         expected.unlink()
-    assert _found(finder, "data/VG/1.jpg") is None
+    assert _find(finder, "data/VG/1.jpg") is None
     png = _touch(tmp_path / "ex_0.png")
-    assert _found(finder, "x/none.jpg", "ex_0") == png
+    assert _find(finder, "x/none.jpg", "ex_0") == png
     with pytest.raises(UserError, match="is no path within that folder"):
-        finder.find(Shown(("../1.jpg",)))
+        finder.find(ImageRef(("../1.jpg",)))
 
 
 def test_the_images_of_a_folder_come_by_name(tmp_path: Path) -> None:
     for name in ("red cube/2.png", "red cube/1.jpg", "red cube/notes.txt", "red cube/.3.png"):
         _touch(tmp_path / name)
-    finder = Finder(tmp_path, tmp_path)
+    finder = ImageFinder(tmp_path, tmp_path)
     assert finder.images_in(["gone", "red cube"]) == ["red cube/1.jpg", "red cube/2.png"]
     assert finder.images_in(["gone"]) == []
 
@@ -142,7 +142,7 @@ def test_grey_of_16_bits_is_scaled(tmp_path: Path) -> None:
         assert (image == grey[..., None]).all()
 
 
-def test_an_image_that_exif_would_turn_is_said_once(
+def test_exif_orientation_is_warned_of_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     exif = Image.Exif()

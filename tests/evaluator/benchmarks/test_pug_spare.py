@@ -10,8 +10,8 @@ from tests.evaluator.benchmarks.conftest import write_pug_spare
 def test_the_colours_of_two_animals_are_exchanged(tmp_path: Path) -> None:
     questions, about = read_texts("pug_spare", write_pug_spare(tmp_path))
     assert questions[1].texts == ("green deer stag and red fox", "red deer stag and green fox")
-    assert (questions[1].item, questions[1].kind) == ("Desert/0000001.png", "Desert")
-    assert Counter(each.cluster for each in questions) == dict.fromkeys(
+    assert (questions[1].item, questions[1].labels.kind) == ("Desert/0000001.png", "Desert")
+    assert Counter(question.cluster for question in questions) == dict.fromkeys(
         (
             "deer stag+fox+gray+red",
             "deer stag+fox+green+red",
@@ -21,5 +21,5 @@ def test_the_colours_of_two_animals_are_exchanged(tmp_path: Path) -> None:
         2,
     )
     island, about = read_texts("pug_spare", tmp_path, ["world=Island"])
-    assert {each.kind for each in island} == {"Island"}
+    assert {question.labels.kind for question in island} == {"Island"}
     assert about["excluded"] == {"its world is not Island": 4}

@@ -4,21 +4,34 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.benchmarks.question import Cell, Question, Shown, candidates_of
+from evaluator.benchmarks.question import (
+    Cell,
+    ImageRef,
+    PublishedQuestion,
+    QuestionLabels,
+    make_candidate_table,
+)
 from generator.base.errors import UserError
 
 HERE = Path("here")
 
 
 def test_one_image_is_asked_as_binary_with_any_number_of_negatives() -> None:
-    common = {"item": "7", "kind": "color", "split": "test", "cluster": "c"}
-    question = Question(
-        images=(Shown(("a.jpg",)),), texts=("x", "y", "z"), truth=((False, True, False),), **common
+    labels = {"kind": "color", "split": "test", "cluster": "c"}
+    question = PublishedQuestion(
+        item="7",
+        images=(ImageRef(("a.jpg",)),),
+        texts=("x", "y", "z"),
+        truth=((False, True, False),),
+        labels=QuestionLabels(**labels),
     )
-    rows = candidates_of([question], HERE).to_pylist()
-    told = [(row["slot"], row["truth"], row["text"]) for row in rows]
-    assert told == [("n", False, "x"), ("c", True, "y"), ("n", False, "z")]
-    common |= {"protocol": "binary", "image": "a.jpg"}
+    rows = make_candidate_table([question], HERE).to_pylist()
+    assert [(row["slot"], row["truth"], row["text"]) for row in rows] == [
+        ("n", False, "x"),
+        ("c", True, "y"),
+        ("n", False, "z"),
+    ]
+    common = {**labels, "item": "7", "protocol": "binary", "image": "a.jpg"}
     assert all(common.items() <= row.items() for row in rows)
 
 
@@ -32,28 +45,25 @@ def test_one_image_is_asked_as_binary_with_any_number_of_negatives() -> None:
     ],
 )
 def test_other_questions_are_refused(images: str, truth: tuple[tuple[bool, ...], ...]) -> None:
-    question = Question(
-        "7", tuple(Shown((name,)) for name in images), ("x", "y")[: len(truth[0])], truth
+    question = PublishedQuestion(
+        "7", tuple(ImageRef((name,)) for name in images), ("x", "y")[: len(truth[0])], truth
     )
     with pytest.raises(
         UserError,
         match="expected one image with true and false texts, or two images with a text each",
     ):
-        candidates_of([question], HERE)
+        make_candidate_table([question], HERE)
 
 
 def test_no_questions_are_refused() -> None:
     with pytest.raises(UserError, match="here has no questions"):
-        candidates_of([], HERE)
+        make_candidate_table([], HERE)
 
 
-def test_an_image_is_named_by_its_first_name_or_its_bytes_and_a_part_by_its_box() -> None:
-    assert (Shown(("a/1.jpg", "1.jpg")).id, Shown(("1.jpg",), box=(1, 2, 3, 4)).id) == (
-        "a/1.jpg",
-        "1.jpg@1,2,3,4",
-    )
-    assert Shown(("1.jpg",), box=(1, 2, 3, 4)).whole == "1.jpg"
-    assert (
-        Shown(cell=Cell(Path("a.parquet"), 3, "image", "0123456789abcdef01")).id
-        == "0123456789abcdef"
-    )
+def test_image_id_is_its_first_name_or_its_digest_and_its_box() -> None:
+    part = ImageRef(("1.jpg",), box=(1, 2, 3, 4))
+    cell = ImageRef(cell=Cell(Path("a.parquet"), 3, "image", "0123456789abcdef01"))
+    assert ImageRef(("a/1.jpg", "1.jpg")).id == "a/1.jpg"
+    assert part.id == "1.jpg@1,2,3,4"
+    assert part.whole_id == "1.jpg"
+    assert cell.id == "0123456789abcdef"

@@ -6,48 +6,48 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.benchmarks.question import Question
-from evaluator.benchmarks.reading import Layout, parse_filters, read_questions, reading_said
+from evaluator.benchmarks.question import Omissions, Origin, PublishedQuestion, QuestionLabels
+from evaluator.benchmarks.reading import Layout, describe_reading, parse_filters, read_questions
 from generator.base.errors import UserError
 
 HERE = Path("here")
 
 
-def _layout(*asked: Question) -> Layout:
-    def read(path: Path) -> Iterator[Question]:
+def _layout(*questions: PublishedQuestion) -> Layout:
+    def read(path: Path) -> Iterator[PublishedQuestion]:
         assert path == HERE
-        yield from asked
+        yield from questions
 
     return Layout(read, ("half",))
 
 
-def _asked(
-    item: str, half: str = "a", excluded: str = "", lacking: int = 0, file: str = "x.json"
-) -> Question:
-    return Question(
-        item,
-        (),
-        ("x", "y"),
-        ((True, False),),
-        "there",
-        Path(file),
-        "c",
-        labels={"half": half},
-        excluded=excluded,
-        lacking=("a text",) * lacking,
+def _question(
+    item: str, half: str = "a", excluded: str = "", dropped: int = 0, file: str = "x.json"
+) -> PublishedQuestion:
+    return PublishedQuestion(
+        item=item,
+        images=(),
+        texts=("x", "y"),
+        truth=((True, False),),
+        origin=Origin("there", Path(file)),
+        labels=QuestionLabels(cluster="c", filterable={"half": half}),
+        omissions=Omissions(excluded, dropped_texts=("a text",) * dropped),
     )
 
 
 def _read(layout: Layout, *filters: str) -> tuple[list[str], dict[str, int]]:
-    questions, _, about = read_questions(
-        layout, HERE, parse_filters(filters, ["half"], "made"), None
-    )
+    parsed = parse_filters(filters, ["half"], "made")
+    questions, _, about = read_questions(layout, HERE, filters=parsed, finder=None)
     return [question.item for question in questions], about["excluded"]
 
 
 def test_the_first_questions_of_each_file_are_those_that_other_filters_keep() -> None:
     layout = _layout(
-        _asked("1"), _asked("2", "b"), _asked("3"), _asked("4"), _asked("5", file="y.json")
+        _question("1"),
+        _question("2", "b"),
+        _question("3"),
+        _question("4"),
+        _question("5", file="y.json"),
     )
     assert _read(layout, "half=a", "first=2") == (
         ["1", "3", "5"],
@@ -57,16 +57,16 @@ def test_the_first_questions_of_each_file_are_those_that_other_filters_keep() ->
 
 def test_texts_are_counted_of_questions_that_are_kept_alone() -> None:
     layout = _layout(
-        _asked("1", lacking=2),
-        _asked("2", lacking=1, excluded="no truth"),
-        _asked("3", "b", lacking=1),
+        _question("1", dropped=2),
+        _question("2", dropped=1, excluded="no truth"),
+        _question("3", "b", dropped=1),
     )
     assert _read(layout, "half=a") == (["1"], {"a text": 2, "no truth": 1, "its half is not a": 1})
 
 
 def test_an_id_that_occurs_twice_is_refused_even_where_it_is_left_out() -> None:
     with pytest.raises(UserError, match="here has two questions with the id 1; keep one of them"):
-        _read(_layout(_asked("1"), _asked("1", "b")), "half=a")
+        _read(_layout(_question("1"), _question("1", "b")), "half=a")
 
 
 def test_a_benchmark_of_which_nothing_is_left_is_refused() -> None:
@@ -75,11 +75,11 @@ def test_a_benchmark_of_which_nothing_is_left_is_refused() -> None:
         match=r"None of the 2 questions of here is left \(1: no truth; 1: its half is not c\); its labels are half: "
         r"a, b",
     ):
-        _read(_layout(_asked("1", excluded="no truth"), _asked("2", "b")), "half=c")
+        _read(_layout(_question("1", excluded="no truth"), _question("2", "b")), "half=c")
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("filters", "message"),
     [
         (["frist=3"], "Unknown filter 'frist' of crepe: did you mean 'first'"),
         (["first=3", "first=4"], "'first' is given twice"),
@@ -90,20 +90,20 @@ def test_a_benchmark_of_which_nothing_is_left_is_refused() -> None:
         (["present=no"], "Expected present without a value"),
     ],
 )
-def test_what_is_no_filter_is_said(given: list[str], said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        parse_filters(given, ["corpus"], "crepe")
+def test_invalid_filter_is_refused(filters: list[str], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        parse_filters(filters, ["corpus"], "crepe")
 
 
-def test_filters_exclusions_and_versions_are_said() -> None:
+def test_filters_exclusions_and_versions_are_described() -> None:
     reading = {
         "filters": {"first": "5", "present": "yes"},
         "excluded": {"no image": 1200, "no text": 1},
         "versions": ["a.json is old."],
     }
-    assert reading_said(reading) == [
+    assert describe_reading(reading) == [
         "Filters: first=5, present.",
         "Left out: 1,200: no image; 1: no text.",
         "a.json is old.",
     ]
-    assert reading_said({}) == []
+    assert describe_reading({}) == []

@@ -8,23 +8,31 @@ import pytest
 
 from evaluator import evaluate
 from evaluator.benchmarks import registry
-from evaluator.benchmarks.pictures import External, Picture, Pictures
-from evaluator.benchmarks.question import Question, Shown, candidates_of
-from evaluator.benchmarks.registry import Source, external_source, open_external, read_own_table
+from evaluator.benchmarks.pictures import Picture, Pictures, PublishedBenchmark
+from evaluator.benchmarks.question import ImageRef, PublishedQuestion, make_candidate_table
+from evaluator.benchmarks.registry import (
+    BenchmarkSource,
+    external_source,
+    open_external,
+    read_own_table,
+)
 from generator.base.errors import UserError
 from tests.evaluator.benchmarks.conftest import Colors, square, write_sugarcrepe, write_table
 from tests.evaluator.synthetic import find
 
 
-def own_reader(path: Path, images: Path | None) -> External:
+def own_reader(path: Path, images: Path | None) -> PublishedBenchmark:
     """As a package of someone else writes it: each file is an image of the colour that names it."""
     files = sorted(path.glob("*.png"))
     questions = [
-        Question(file.stem, (Shown((file.name,)),), (f"a {file.stem} hat", "a gray hat"))
+        PublishedQuestion(
+            file.stem, (ImageRef((file.name,)),), (f"a {file.stem} hat", "a gray hat")
+        )
         for file in files
     ]
-    return External(
-        candidates_of(questions, path), Pictures(path, {file.name: Picture(file) for file in files})
+    return PublishedBenchmark(
+        make_candidate_table(questions, path),
+        Pictures(path, {file.name: Picture(file) for file in files}),
     )
 
 
@@ -35,7 +43,7 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def entry_points(group: str, name: str | None = None) -> list[EntryPoint]:
         assert group == registry.PLUGINS
-        return [each for each in (entry, lost) if name in (None, each.name)]
+        return [plugin for plugin in (entry, lost) if name in (None, plugin.name)]
 
     monkeypatch.setattr(registry, "entry_points", entry_points)
 
@@ -45,12 +53,12 @@ def test_a_benchmark_of_another_package_is_scored(tmp_path: Path, colors: Colors
     (tmp_path / "files").mkdir()
     for color in ("red", "blue"):
         square(color).save(tmp_path / "files" / f"{color}.png")
-    found = evaluate(colors, f"mine:{tmp_path / 'files'}", out=tmp_path / "run", name="colors")
-    assert find(found.results, "binary", "all")["value"] == 1
+    evaluation = evaluate(colors, f"mine:{tmp_path / 'files'}", out=tmp_path / "run", name="colors")
+    assert find(evaluation.results, "binary", "all")["value"] == 1
     with pytest.raises(
         UserError, match=r"The benchmark 'lost' cannot be read with nowhere.at_all:read"
     ):
-        open_external(Source(tmp_path, "lost"))
+        open_external(BenchmarkSource(tmp_path, "lost"))
 
 
 def test_the_reader_in_the_docs_reads(tmp_path: Path) -> None:
@@ -66,7 +74,7 @@ def test_the_reader_in_the_docs_reads(tmp_path: Path) -> None:
 def test_names_are_told_from_folders_and_urls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert external_source("sugarcrepe:files", None) == Source(Path("files"), "sugarcrepe")
+    assert external_source("sugarcrepe:files", None) == BenchmarkSource(Path("files"), "sugarcrepe")
     assert external_source("s3://bucket/dataset", None) is None
     assert external_source("a/b:c", None) is None
     assert external_source("dataset", None) is None
@@ -78,24 +86,24 @@ def test_names_are_told_from_folders_and_urls(
     with pytest.raises(
         UserError, match="Unknown benchmark 'sugarcrap'"
     ):  # as a run.json may name one
-        open_external(Source(tmp_path, "sugarcrap"))
+        open_external(BenchmarkSource(tmp_path, "sugarcrap"))
 
 
 def test_files_that_are_not_there_are_said(tmp_path: Path) -> None:
     with pytest.raises(
         UserError, match=r"There is no .*none; give the file or folder of sugarcrepe"
     ):
-        open_external(Source(tmp_path / "none", "sugarcrepe"))
+        open_external(BenchmarkSource(tmp_path / "none", "sugarcrepe"))
     folder = write_sugarcrepe(tmp_path / "files")
     with pytest.raises(
         UserError, match=r"There is no folder .*none; give the folder of the images"
     ):
-        open_external(Source(folder, "sugarcrepe", tmp_path / "none"))
+        open_external(BenchmarkSource(folder, "sugarcrepe", tmp_path / "none"))
 
 
 def test_a_dataset_is_recorded_by_its_folder(tmp_path: Path) -> None:
-    assert Source(tmp_path).record() == {"dataset": str(tmp_path), "external": None}
-    assert (str(Source(tmp_path)), str(Source(tmp_path, "aro"))) == (
+    assert BenchmarkSource(tmp_path).record() == {"dataset": str(tmp_path), "external": None}
+    assert (str(BenchmarkSource(tmp_path)), str(BenchmarkSource(tmp_path, "aro"))) == (
         str(tmp_path),
         f"aro:{tmp_path}",
     )

@@ -55,7 +55,7 @@ def test_words_for_truths_are_read_and_others_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("a.txt", "x", "ends in .csv"),
         ("a.csv", "a,score\n", "has no rows"),
@@ -73,11 +73,11 @@ def test_words_for_truths_are_read_and_others_refused(tmp_path: Path) -> None:
         ("a.parquet", "no parquet", "is damaged (Parquet magic bytes"),
     ],
 )
-def test_files_that_are_no_tables_are_refused(
-    tmp_path: Path, name: str, content: str, said: str
+def test_file_that_is_not_a_table_is_refused(
+    tmp_path: Path, name: str, content: str, message: str
 ) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
-    with pytest.raises(UserError, match=re.escape(said)):
+    with pytest.raises(UserError, match=re.escape(message)):
         read_table(tmp_path / name)
 
 
@@ -98,13 +98,13 @@ def test_ids_of_more_than_64_bits_are_text(tmp_path: Path) -> None:
     assert numbers(table, "score", tmp_path).tolist() == [float(value) for value in ids]
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="There is no file"):
         read_table(tmp_path / "a.csv")
 
 
 @pytest.mark.parametrize("words", ["0.5\nhigh", "0.5\n0,5"])
-def test_scores_that_are_no_numbers_are_named_with_their_row(tmp_path: Path, words: str) -> None:
+def test_score_that_is_not_a_number_is_refused_with_its_row(tmp_path: Path, words: str) -> None:
     path = tmp_path / "a.csv"
     path.write_text(
         "score\n" + "\n".join(f'"{word}"' for word in words.split("\n")) + "\n", encoding="utf-8"
@@ -123,7 +123,7 @@ def test_log_odds_keep_the_order_of_probabilities(pair: list[float]) -> None:
         assert a == pytest.approx(math.log(low / (1 - low)), rel=1e-6, abs=1e-6)
 
 
-def test_what_is_no_probability_is_refused(tmp_path: Path) -> None:
+def test_score_that_is_not_a_probability_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("score\n0.5\n1.5\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"got 1\.5 in row 2; leave --probabilities out"):

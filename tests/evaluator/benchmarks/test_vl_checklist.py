@@ -31,9 +31,9 @@ ROW = ["1.jpg", {"POS": ["a"], "NEG": ["b"]}]
 )
 def test_published_names_are_understood(tmp_path: Path, path: str, kind: str, skill: str) -> None:
     write_json(tmp_path / path, [ROW])
-    (asked,) = read_vl_checklist(tmp_path / path)
-    assert (asked.kind, asked.skill) == (kind, skill)
-    assert asked.images[0].names == (f"{skill.split('/')[0]}/1.jpg", "1.jpg")
+    (question,) = read_vl_checklist(tmp_path / path)
+    assert (question.labels.kind, question.labels.skill) == (kind, skill)
+    assert question.images[0].names == (f"{skill.split('/')[0]}/1.jpg", "1.jpg")
 
 
 @pytest.mark.parametrize(
@@ -61,10 +61,10 @@ def test_files_without_rows_are_counted(tmp_path: Path) -> None:
     assert (len(questions), about["excluded"]) == (11, {"a file without questions": 1})
 
 
-def test_a_file_below_no_capability_is_refused(tmp_path: Path) -> None:
+def test_file_outside_the_capabilities_folders_is_refused(tmp_path: Path) -> None:
     write_json(tmp_path / "color.json", [ROW])
     with pytest.raises(
         UserError,
-        match=r"color\.json is no file of VL-CheckList: expected one below Attribute, Object or Relation",
+        match=r"color\.json is not a file of VL-CheckList: expected one below Attribute, Object or Relation",
     ):
         list(read_vl_checklist(tmp_path))

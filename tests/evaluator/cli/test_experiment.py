@@ -2,6 +2,7 @@
 to tables."""
 
 import json
+import re
 import shlex
 from importlib import import_module
 from itertools import pairwise
@@ -122,6 +123,18 @@ def mine(tmp_path: Path) -> Path:
     return path
 
 
+def test_a_dry_run_says_what_is_left_and_how_many_images_are_rendered(tmp_path: Path) -> None:
+    done = succeed("experiment", "crepe2023", "--scale", "smoke", "--out", tmp_path, "--dry-run")
+    (left,) = [line for line in done.stderr.splitlines() if line.startswith("Left: ")]
+    commands = done.stdout.splitlines()
+    for command in ("gen plan", "gen render", "score train", "score run"):
+        number = sum(f"{command} " in line for line in commands)
+        assert f"{number} × {command}" in left
+    scenes = [re.findall(r"--scenes (\S+)", line) for line in commands]
+    images = sum(int(n) for found in scenes for text in found for n in re.findall(r"\d+", text))
+    assert f"gen render ({images:,} images)" in left
+
+
 def test_a_recipe_of_mine_is_said_to_be_code_and_a_dry_run_runs_no_stage(
     mine: Path, tmp_path: Path
 ) -> None:
@@ -130,6 +143,8 @@ def test_a_recipe_of_mine_is_said_to_be_code_and_a_dry_run_runs_no_stage(
         f"A recipe is code: this runs the code of {mine}.",
         "One model from scratch.",
         "6 stages, 0 done.",
+        "Left: 1 × gen plan, 1 × gen render (39 images), 1 × gen verify, 1 × score train, 1 × score "
+        "run, 1 × score tables. What each takes: docs/install.md.",
     ]
     assert len(done.stdout.splitlines()) == 6
     assert not (tmp_path / "out").exists()

@@ -83,7 +83,7 @@ def test_a_failure_stops_what_reads_it_and_nothing_else_and_may_be_tried_again(
     assert folders == {WRONG.name, PLAN.name}
     failure = failures[last.name]
     assert failure.code == 2
-    assert "clevrr" in failure.said
+    assert "clevrr" in failure.end_of_log
     assert run_stage(WRONG, tmp_path) is not None
 
 

@@ -73,7 +73,7 @@ class Listing(Chat):
         elif model != "sure":
             tokens.append(("No", 0.9 * (1 - p_yes)))
         listed = [{"token": token, "logprob": math.log(p), "bytes": None} for token, p in tokens]
-        listed.sort(key=lambda each: -each["logprob"])
+        listed.sort(key=lambda token: -token["logprob"])
         first = listed[0] | {"top_logprobs": listed[: request["top_logprobs"]]}
         more = {} if model == "quiet" else {"logprobs": {"content": [first]}}
         self.send(200, json.dumps(completion(model, "Yes.", **more)).encode())
@@ -148,7 +148,7 @@ def test_an_endpoint_that_answers_nothing_ends_the_run(server: Server) -> None:
     model = load(server, "breaking")
     with pytest.raises(
         UserError,
-        match=r"has stopped answering, 6 questions in a row \(.*out of order.*\); mend it",
+        match=r"has stopped answering, 6 questions in a row \(.*out of order.*\); fix it",
     ):
         model.score_pairs(IMAGES, PAIRS)
 
@@ -177,8 +177,8 @@ def test_a_run_says_its_cost_and_continues(
     assert 0 < sum(row["unscored"] or 0 for row in rows) < sum(row["items"] for row in rows)
     before = server.asked.total()
     succeed("score", *command, "--out", tmp_path / "b")
-    again = server.asked.total() - before - (1 + RETRIES) * record["counts"]["refused"]
-    assert 1 < again <= 4  # the first request, and one after each batch without an answer
+    retried = server.asked.total() - before - (1 + RETRIES) * record["counts"]["refused"]
+    assert 1 < retried <= 4  # the first request, and one after each batch without an answer
     assert (tmp_path / "a" / "scores.parquet").read_bytes() == (
         tmp_path / "b" / "scores.parquet"
     ).read_bytes()
@@ -187,13 +187,13 @@ def test_a_run_says_its_cost_and_continues(
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "said"),
+    ("name", "arguments", "message"),
     [
         ("missing", (), "refuses 'missing' (Error code: 404"),
         ("closed", (), "put its key in the environment variable OPENAI_API_KEY"),
-        ("page", (), "about an image with 'page' (its response is no chat completion)"),
+        ("page", (), "about an image with 'page' (its response is not a chat completion)"),
         ("plain", ("--device", "cpu"), "runs at its endpoint and not on 'cpu'"),
-        ("", (), "start it or mend its URL"),
+        ("", (), "start it or fix its URL"),
     ],
 )
 def test_one_sentence(
@@ -204,7 +204,7 @@ def test_one_sentence(
     caplog: pytest.LogCaptureFixture,
     name: str,
     arguments: tuple[str, ...],
-    said: str,
+    message: str,
 ) -> None:
     """Without the key, which a server may repeat; `""` is a server that is down."""
     caplog.set_level(logging.DEBUG)
@@ -214,7 +214,7 @@ def test_one_sentence(
     done = score_command(
         "run", drawn, "--model", server.spec(name or "plain"), "--out", tmp_path / "run", *arguments
     )
-    assert_one_sentence(done, said)
+    assert_one_sentence(done, message)
     assert "very-secret" not in done.stderr + caplog.text
     assert not (tmp_path / "run").exists()
 

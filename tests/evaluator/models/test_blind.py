@@ -55,7 +55,7 @@ def test_the_shorter_text_wins() -> None:
 def _judged(text: str, by: Iterable[str]) -> float:
     """The score of a text by a trigram of some of the TEXTS, which knows the words of all."""
     model = NgramModel(by)
-    model._words = NgramModel(TEXTS)._words
+    model._vocabulary_size = NgramModel(TEXTS)._vocabulary_size
     return -np.log(model.perplexities([text])[text])
 
 
@@ -73,8 +73,8 @@ def test_a_trigram_that_judges_an_image_has_read_no_text_of_its_group() -> None:
     model.fit_texts(TEXTS, groups)
     for image, group in (("a", groups[0]), ("b", groups[0]), ("c", groups[1])):
         expected = [_judged(text, {*TEXTS} - group.texts) for text in group.texts]
-        found = model.score_pairs([image], [(0, text) for text in group.texts])
-        assert found[:, 0] == pytest.approx(expected, abs=1e-5)
+        scores = model.score_pairs([image], [(0, text) for text in group.texts])
+        assert scores[:, 0] == pytest.approx(expected, abs=1e-5)
     both = model.score_pairs(["a", "c"], [(0, TEXTS[2]), (1, TEXTS[2]), (1, TEXTS[3])])
     assert both[0, 0] != both[1, 0]
     keys = {model.key}
@@ -164,15 +164,15 @@ def test_texts_are_asked_token_by_token(gpt2: Path) -> None:
     expected = []
     for text in TEXTS:
         ids = [0, *tokenizer(text, add_special_tokens=False)["input_ids"]]
-        told = []
+        fitted = []
         for i in range(1, len(ids)):
             with torch.no_grad():
-                told.append(
+                fitted.append(
                     torch.log_softmax(library(torch.tensor([ids[:i]])).logits[0, -1], 0)[
                         ids[i]
                     ].item()
                 )
-        expected.append(sum(told) / len(told))
+        expected.append(sum(fitted) / len(fitted))
     for batch in (1, 2, 64):
         model = LanguageModelScorer(str(gpt2), "cpu", "blind:lm:")
         model.batch = BatchSize(batch, "text")
@@ -189,8 +189,8 @@ def test_another_tokenizer_is_told_by_the_tokens(gpt2: Path, tmp_path: Path) -> 
         .replace('"RED"', '"blue"')
     )
     mine, other = (
-        load_model(f"blind:lm:{each}", "cpu").tokens(["a red cube", "a cube"])
-        for each in (gpt2, folder)
+        load_model(f"blind:lm:{folder_or_copy}", "cpu").tokens(["a red cube", "a cube"])
+        for folder_or_copy in (gpt2, folder)
     )
     assert (mine == other).all(axis=1).tolist() == [False, True]
 

@@ -37,12 +37,12 @@ def _plainly(
     scores = np.empty((len(images), len(texts), 2))
     for i, image in enumerate(images):
         for j, text in enumerate(texts):
-            given: Any = processor(image, text, return_tensors="pt", truncation=True)
+            inputs: Any = processor(image, text, return_tensors="pt", truncation=True)
             with torch.no_grad():
-                cosine = model(**given, use_itm_head=False).itm_score.item()
+                cosine = model(**inputs, use_itm_head=False).itm_score.item()
                 if first is not None:
-                    given["input_ids"][:, 0] = first
-                unmatched, matched = model(**given).itm_score[0].tolist()
+                    inputs["input_ids"][:, 0] = first
+                unmatched, matched = model(**inputs).itm_score[0].tolist()
             scores[i, j] = matched - unmatched, cosine
     return scores
 
@@ -72,11 +72,11 @@ def test_texts_begin_with_enc_as_in_the_published_code(tmp_path: Path) -> None:
     assert (ours.info["first_token"], published.info["first_token"]) == ("cls", "enc")
     assert ours.key != published.key
     by_cls, by_enc = (scored(model, images, TEXTS, seed=1) for model in (ours, published))
-    for found, first in (
+    for model_id, first in (
         (by_cls, 2),
         (by_enc, len(WORDS) + 1),
     ):  # [CLS], and [ENC] after the words and [DEC]
-        assert found == pytest.approx(_plainly(folder, images, TEXTS, first), abs=1e-4)
+        assert model_id == pytest.approx(_plainly(folder, images, TEXTS, first), abs=1e-4)
     assert np.abs(by_enc[..., 0] - by_cls[..., 0]).max() > 0.1 * by_cls[..., 0].std()
 
 
@@ -109,10 +109,10 @@ def test_vilt_scores_are_those_of_a_plain_loop(vilt: Path) -> None:
     images, texts = pictures(), [*TEXTS, " ".join(TEXTS * 3)]
     model = ViltForImageAndTextRetrieval.from_pretrained(vilt).eval()
     processor = ViltProcessor.from_pretrained(vilt)
-    given: Any = {"truncation": True, "max_length": LENGTH, "return_tensors": "pt"}
+    options: Any = {"truncation": True, "max_length": LENGTH, "return_tensors": "pt"}
     with torch.no_grad():
         plain = [
-            [model(**processor(image, text, **given)).logits[0].tolist() for text in texts]
+            [model(**processor(image, text, **options)).logits[0].tolist() for text in texts]
             for image in images
         ]
     assert_agrees(load_model(f"vilt:{vilt}", "cpu"), images, texts, np.array(plain))

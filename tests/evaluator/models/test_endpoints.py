@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from evaluator.models.api import RETRIES, TIMEOUT, answer_of, load_answering
-from evaluator.models.contracts import FAILED, Answer, Chat, How
+from evaluator.models.contracts import FAILED, Answer, Chat, GenerationConfig
 from evaluator.models.registry import name_of_spec
 from generator.base.errors import UserError
 from tests.evaluator.chat import Chat as Handler
@@ -71,16 +71,18 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 def answer(server: Server, model: str, **arguments: Any) -> Answer:
     """The answer to one question."""
-    found: list[Answer] = []
+    answers: list[Answer] = []
     chat = Chat("name", lambda: [Image.new("RGB", (8, 8))], "A or B?", 0)
-    asked = load_answering(server.spec(model).removeprefix("api:"), None, **arguments)
-    asked.answer_all([chat], How(10, 0.0), lambda _, said: found.append(said))
-    return found[0]
+    answerer = load_answering(server.spec(model).removeprefix("api:"), None, **arguments)
+    answerer.answer_all(
+        [chat], GenerationConfig(10, 0.0), keep=lambda _, reply: answers.append(reply)
+    )
+    return answers[0]
 
 
 def test_a_server_that_only_streams_is_asked_to_stream(server: Server) -> None:
-    said = answer(server, "streams")
-    assert said == Answer("<think>Not A.</think>\nThe answer is B.", "stop", 30, 5, "served")
+    reply = answer(server, "streams")
+    assert reply == Answer("<think>Not A.</think>\nThe answer is B.", "stop", 30, 5, "served")
 
 
 def test_a_server_that_is_busy_at_first_does_not_end_the_run(server: Server) -> None:
@@ -89,9 +91,9 @@ def test_a_server_that_is_busy_at_first_does_not_end_the_run(server: Server) -> 
 
 
 def test_a_key_of_one_letter_hides_no_letters_in_messages(server: Server) -> None:
-    said = answer(server, "wrong")
-    assert said.finish.startswith(FAILED)
-    assert "sorry, s is a sixth sense" in said.finish
+    reply = answer(server, "wrong")
+    assert reply.finish.startswith(FAILED)
+    assert "sorry, s is a sixth sense" in reply.finish
 
 
 def test_a_long_key_is_hidden(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,5 +139,5 @@ def test_a_server_that_is_down_is_said_soon(server: Server) -> None:
     server.stop()
     with pytest.raises(UserError, match="does not answer"):
         load_answering(spec.removeprefix("api:"), None).answer_all(
-            [Chat("name", list, "A or B?", 0)], How(10, 0.0), lambda _, __: None
+            [Chat("name", list, "A or B?", 0)], GenerationConfig(10, 0.0), keep=lambda _, __: None
         )

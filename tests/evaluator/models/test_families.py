@@ -73,18 +73,18 @@ pytestmark = pytest.mark.parametrize("name", FAMILIES)
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory, tiny: Any) -> Callable[[str], Path]:
     """The folder of a tiny model of a family; not to be changed."""
-    root, made = tmp_path_factory.mktemp("families"), dict[str, Path]()
+    root, folders = tmp_path_factory.mktemp("families"), dict[str, Path]()
 
     def folder(name: str) -> Path:
-        if name not in made:
+        if name not in folders:
             torch.manual_seed(0)
-            made[name] = root / name.replace(" ", "-").replace(":", "-") / "embedding"
-            made[name].parent.mkdir()
+            folders[name] = root / name.replace(" ", "-").replace(":", "-") / "embedding"
+            folders[name].parent.mkdir()
             if name == "open_clip":
-                open_clip_folder(tiny(), made[name])
+                open_clip_folder(tiny(), folders[name])
             else:
-                made[name] = FAMILIES[name].make(made[name]) or made[name]
-        return made[name]
+                folders[name] = FAMILIES[name].make(folders[name]) or folders[name]
+        return folders[name]
 
     return folder
 
@@ -110,16 +110,18 @@ def load(name: str, folder: Path) -> Any:
 
 
 def weights_of(folder: Path) -> Path:
-    return next(each for each in sorted(folder.rglob("*.safetensors")) if "safety" not in str(each))
+    return next(file for file in sorted(folder.rglob("*.safetensors")) if "safety" not in str(file))
 
 
 def change(weights: Path, to: Callable[[Any], Any]) -> None:
     """The largest tensor becomes another one, or is left out."""
     tensors = load_file(weights)
-    largest = max(tensors, key=lambda each: tensors[each].numel())
+    largest = max(tensors, key=lambda name: tensors[name].numel())
     tensors[largest] = to(tensors[largest])
     save_file(
-        {key: each for key, each in tensors.items() if each is not None}, weights, {"format": "pt"}
+        {key: tensor for key, tensor in tensors.items() if tensor is not None},
+        weights,
+        {"format": "pt"},
     )
 
 
@@ -172,9 +174,9 @@ def test_weights_that_are_not_whole_are_refused_in_one_sentence(
     name: str, damage: str, moved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(moved.parent)
-    spoil, said = DAMAGES[damage]
+    spoil, message = DAMAGES[damage]
     spoil(weights_of(moved))
-    with pytest.raises(UserError, match=said) as caught:
+    with pytest.raises(UserError, match=message) as caught:
         load(name, moved)
     assert str(moved) in caught.value.message
     assert "\n" not in caught.value.message
@@ -236,11 +238,11 @@ def test_memory_that_runs_out_halves_the_batch_and_loses_nothing(name: str, mode
         pytest.skip("batches of dual encoders are sized by the scoring")
     expected = matrix(model, pictures()[:2], TEXTS)
     sizes = notes_rows(name, model, room=3)
-    model._known = {}
+    model._scores = {}
     assert matrix(model, pictures()[:2], TEXTS) == pytest.approx(expected, abs=1e-4)
     assert max(sizes) <= 3
     notes_rows(name, model, room=0)
-    model._known = {}
+    model._scores = {}
     with pytest.raises(
         UserError, match=r"Not enough memory for one .*choose --device cpu or a smaller model"
     ):
@@ -259,6 +261,12 @@ def test_as_many_are_computed_at_once_as_asked(
         model = load(name, folder)
         rows = notes_rows(name, model)
         score(
-            model, world, benchmark, needs, tmp_path / f"{batch}", batch, tmp_path / f"cache{batch}"
+            model,
+            world,
+            benchmark=benchmark,
+            needs=needs,
+            out=tmp_path / f"{batch}",
+            batch=batch,
+            cache_folder=tmp_path / f"cache{batch}",
         )
         assert max(rows) == batch

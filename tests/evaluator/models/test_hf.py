@@ -235,14 +235,14 @@ MAKERS: dict[str, Callable[[Path], object]] = {
 @pytest.fixture(scope="session")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """The folder of a tiny model of a type; not to be changed."""
-    root, made = tmp_path_factory.mktemp("hf"), {}
+    root, folders = tmp_path_factory.mktemp("hf"), {}
 
     def make(kind: str) -> Path:
-        if kind not in made:
+        if kind not in folders:
             torch.manual_seed(0)
             MAKERS[kind](root / kind)
-            made[kind] = root / kind
-        return made[kind]
+            folders[kind] = root / kind
+        return folders[kind]
 
     return make
 
@@ -354,9 +354,11 @@ def test_align_needs_no_pooler(copied: Callable[[str], Path]) -> None:
     folder = copied("align")
     before = load_model(f"hf:{folder}", "cpu")
     state = load_file(folder / "model.safetensors")
-    kept = {name: tensor for name, tensor in state.items() if "text_model.pooler" not in name}
-    assert len(kept) < len(state)
-    save_file(kept, folder / "model.safetensors", {"format": "pt"})
+    without_pooler = {
+        name: tensor for name, tensor in state.items() if "text_model.pooler" not in name
+    }
+    assert len(without_pooler) < len(state)
+    save_file(without_pooler, folder / "model.safetensors", {"format": "pt"})
     assert load_model(f"hf:{folder}", "cpu").key == before.key
 
 
@@ -369,7 +371,7 @@ def test_a_pickle_of_tensors_is_read(copied: Callable[[str], Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "changes", "said"),
+    ("kind", "changes", "message"),
     [
         ("clip", {"model_type": "vilt"}, "is not a dual encoder of hf: .*; score it as vilt:"),
         ("clip", {"model_type": "llava"}, "is a model of type 'llava', .*; score it as vqa:"),
@@ -391,12 +393,12 @@ def test_a_pickle_of_tensors_is_read(copied: Callable[[str], Path]) -> None:
     ],
 )
 def test_what_is_no_dual_encoder_is_refused_with_the_family_that_reads_it(
-    kind: str, changes: dict[str, Any], said: str, copied: Callable[[str], Path]
+    kind: str, changes: dict[str, Any], message: str, copied: Callable[[str], Path]
 ) -> None:
     folder = copied(kind)
     shutil.rmtree(folder / "1_Pooling", ignore_errors=True)
     change_json(folder / "config.json", **changes)
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         load_model(f"hf:{folder}", "cpu")
 
 

@@ -16,7 +16,7 @@ import pytest
 import transformers
 from safetensors.torch import load_file, save_file
 
-from evaluator.models.hub import Source, check_files, find_source, first_line, loading, quiet
+from evaluator.models.hub import ModelSource, check_files, find_source, first_line, loading, quiet
 from evaluator.models.registry import load_model
 from generator.base.errors import UserError
 from tests.evaluator.conftest import Tiny
@@ -25,14 +25,14 @@ from tests.evaluator.models.test_vqa import make_llava
 from tests.evaluator.tiny_models import make_blip, make_gpt2, make_vilt, open_clip_folder
 
 MEND = "give vilt: a folder that save_pretrained wrote, or OWNER/NAME of the Hugging Face Hub"
-HUB = Source("owner/name", "owner/name", None, MEND)
+HUB = ModelSource("owner/name", "owner/name", None, MEND)
 
 
 def test_names_of_the_hub_may_have_a_revision() -> None:
     assert find_source("owner/name", "vilt:") == HUB
-    found = find_source("owner/name@v1.0", "vilt:")
-    assert (found.name, found.place, found.revision) == ("owner/name@v1.0", "owner/name", "v1.0")
-    assert not found.is_local
+    source = find_source("owner/name@v1.0", "vilt:")
+    assert (source.name, source.place, source.revision) == ("owner/name@v1.0", "owner/name", "v1.0")
+    assert not source.is_local
 
 
 def test_a_folder_holds_its_configuration(tmp_path: Path) -> None:
@@ -47,7 +47,9 @@ def test_a_folder_holds_its_configuration(tmp_path: Path) -> None:
     ):
         find_source(str(tmp_path), "vilt:")
     (tmp_path / "config.json").touch()
-    assert find_source(str(tmp_path), "vilt:") == Source(str(tmp_path), str(tmp_path), None, MEND)
+    assert find_source(str(tmp_path), "vilt:") == ModelSource(
+        str(tmp_path), str(tmp_path), None, MEND
+    )
     assert find_source(str(tmp_path), "vilt:").is_local
     (
         tmp_path / "adapter_config.json"
@@ -76,13 +78,13 @@ def test_without_network_the_model_is_named_in_one_sentence(
 ) -> None:
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     name = spec[spec.index("owner") :]
-    said = rf"^'{name}' is not on this machine and cannot be downloaded \(.*\); check the name and the network\.$"
-    with pytest.raises(UserError, match=said):
+    message = rf"^'{name}' is not on this machine and cannot be downloaded \(.*\); check the name and the network\.$"
+    with pytest.raises(UserError, match=message):
         load_model(spec, "cpu")
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "message"),
     [
         (
             OSError("We couldn't connect to the Hub\nand more"),
@@ -99,8 +101,8 @@ def test_without_network_the_model_is_named_in_one_sentence(
         (UserError("As it is."), r"^As it is\.$"),
     ],
 )
-def test_errors_of_the_library_become_one_sentence(error: Exception, said: str) -> None:
-    with pytest.raises(UserError, match=said), loading(HUB):
+def test_errors_of_the_library_become_one_sentence(error: Exception, message: str) -> None:
+    with pytest.raises(UserError, match=message), loading(HUB):
         raise error
 
 
@@ -153,19 +155,19 @@ def test_every_family_of_the_hub_takes_a_revision(
         [sys.executable, "-c", LOAD, *specs], env=env, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
+    report = json.loads(done.stdout.splitlines()[-1])
     for spec, folder_spec in local.items():
-        assert found[spec] == found[folder_spec], spec
-    assert len(set(found.values())) == 2 * (len(makers) - 1)  # hf: and blip: read the same folders
-    assert found[specs[-1]] == found["diffusion:diffusion/tiny@v2"]
+        assert report[spec] == report[folder_spec], spec
+    assert len(set(report.values())) == 2 * (len(makers) - 1)  # hf: and blip: read the same folders
+    assert report[specs[-1]] == report["diffusion:diffusion/tiny@v2"]
 
 
 def _scale(folder: Path, factor: float) -> None:
     """Multiply all weights below a folder."""
     for path in folder.rglob("*.safetensors"):
         tensors = {
-            name: each * factor if each.is_floating_point() else each
-            for name, each in load_file(path).items()
+            name: tensor * factor if tensor.is_floating_point() else tensor
+            for name, tensor in load_file(path).items()
         }
         save_file(tensors, path, metadata={"format": "pt"})
 

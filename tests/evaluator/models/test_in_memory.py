@@ -47,10 +47,10 @@ def test_models_score_as_their_specs_do_and_stay_as_they_were(
         (answering, f"vqa:{tmp_path / 'llava'}"),
     ):
         model[0].train()
-        found = evaluate(model, drawn, protocols="binary", limit=8)
+        evaluation = evaluate(model, drawn, protocols="binary", limit=8)
         expected = evaluate(spec, drawn, protocols="binary", limit=8, device="cpu")
-        assert found.items["scores"].tolist() == expected.items["scores"].tolist()
-        assert found.results["model"] == type(model[0]).__name__
+        assert evaluation.items["scores"].tolist() == expected.items["scores"].tolist()
+        assert evaluation.results["model"] == type(model[0]).__name__
         assert model[0].training
     assert dual[1].tokenizer.padding_side == answering[1].tokenizer.padding_side == "left"
 
@@ -60,9 +60,9 @@ def test_a_model_in_another_precision_is_used_as_it_is(clip: tuple[tuple[Any, ..
     expected = matrix(from_memory((network, *others), "m"), pictures(), TEXTS)
     half = from_memory((network.bfloat16(), *others), "m")
     assert half.info["precision"] == "bfloat16"
-    found = matrix(half, pictures(), TEXTS)
-    assert found.dtype == np.float32
-    assert found == pytest.approx(expected, abs=0.05)
+    scores = matrix(half, pictures(), TEXTS)
+    assert scores.dtype == np.float32
+    assert scores == pytest.approx(expected, abs=0.05)
 
 
 class Bare(torch.nn.Module):
@@ -76,7 +76,7 @@ class Bare(torch.nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("model", "said"),
+    ("model", "message"),
     [
         (
             Bare(),
@@ -90,9 +90,9 @@ class Bare(torch.nn.Module):
     ],
 )
 def test_an_object_that_lacks_something_is_refused_with_what_it_lacks(
-    model: Any, said: str
+    model: Any, message: str
 ) -> None:
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         from_memory(model, name_of(model))
 
 

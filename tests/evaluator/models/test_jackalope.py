@@ -52,7 +52,7 @@ def test_folders_may_be_in_the_home(model: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    ("missing", "said"),
+    ("missing", "message"),
     [
         ("", "There is no file or folder"),
         (
@@ -62,13 +62,13 @@ def test_folders_may_be_in_the_home(model: Path, monkeypatch: pytest.MonkeyPatch
         ),
         (
             "open_clip_config.json",
-            "is no folder with open_clip_config.json; give a folder that open_clip wrote.",
+            "is not a folder with open_clip_config.json; give a folder that open_clip wrote.",
         ),
         ("open_clip_model.safetensors", "cannot be loaded"),
     ],
 )
 def test_a_folder_that_lacks_something_is_refused(
-    model: Path, drawn: Path, tmp_path: Path, missing: str, said: str
+    model: Path, drawn: Path, tmp_path: Path, missing: str, message: str
 ) -> None:
     if missing:
         (model / missing).unlink()
@@ -76,7 +76,7 @@ def test_a_folder_that_lacks_something_is_refused(
         shutil.rmtree(model)
     assert_one_sentence(
         score_command("run", drawn, "--model", f"jackalope:{model}", "--out", tmp_path / "run"),
-        said,
+        message,
     )
     assert not (tmp_path / "run").exists()
 
@@ -114,6 +114,6 @@ def test_every_family_reads_what_a_folder_records_of_its_training(
     ]
     folder = make(tmp_path / "model")
     assert load_model(f"{family}:{folder}", "cpu").exposure is None
-    shown = Exposure(objects=frozenset({("color", "red", "cube")}), scenes=frozenset({"0" * 16}))
-    (folder / "jackalope.json").write_text(json.dumps({**RECORD, "exposure": shown.to_dict()}))
-    assert load_model(f"{family}:{folder}", "cpu").exposure == shown
+    exposure = Exposure(objects=frozenset({("color", "red", "cube")}), scenes=frozenset({"0" * 16}))
+    (folder / "jackalope.json").write_text(json.dumps({**RECORD, "exposure": exposure.to_dict()}))
+    assert load_model(f"{family}:{folder}", "cpu").exposure == exposure

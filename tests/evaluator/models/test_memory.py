@@ -26,9 +26,9 @@ def room_for(
 @pytest.mark.parametrize("most", [1, 3, 7, 100])
 def test_every_item_is_computed_once_in_order(most: int, caplog: pytest.LogCaptureFixture) -> None:
     batch, sizes = BatchSize(16, "number"), list[int]()
-    found = list(batch.run(room_for(most, sizes), range(50)))
-    assert [i for part, _ in found for i in part] == list(range(50))
-    assert all(total == sum(part) for part, total in found)
+    batches = list(batch.run(room_for(most, sizes), range(50)))
+    assert [i for part, _ in batches for i in part] == list(range(50))
+    assert all(total == sum(part) for part, total in batches)
     assert max(sizes) == batch.size == {1: 1, 3: 2, 7: 4, 100: 16}[most]
     assert ("continuing with batches of" in caplog.text) == (most < 16)
 

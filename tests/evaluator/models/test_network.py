@@ -22,15 +22,22 @@ from tests.evaluator.conftest import Tiny, assert_one_sentence, score_command
 from tests.hostile_files import sparse
 
 
-@pytest.mark.parametrize("device", ["cuda:99", "gpu", "xpu:7"])
+@pytest.mark.parametrize(
+    ("device", "message"),
+    [
+        ("cuda:99", "The device 'cuda:99' is not available"),
+        ("gpu", "Unknown device 'gpu': did you mean"),
+        ("xpu:7", "The device 'xpu:7' is not available"),
+    ],
+)
 def test_a_device_that_is_not_there(
-    tiny: Callable[..., Tiny], drawn: Path, tmp_path: Path, device: str
+    tiny: Callable[..., Tiny], drawn: Path, tmp_path: Path, device: str, message: str
 ) -> None:
     spec = f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
     done = score_command(
         "run", drawn, "--model", spec, "--device", device, "--out", tmp_path / "run"
     )
-    assert_one_sentence(done, f"The device '{device}' is not available")
+    assert_one_sentence(done, message)
 
 
 def test_the_best_device_is_the_gpu_of_this_process_or_the_cpu(

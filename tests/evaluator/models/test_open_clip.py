@@ -78,11 +78,11 @@ def test_a_saved_resnet_keeps_quickgelu(tiny: Callable[..., Tiny], tmp_path: Pat
     )
     (tmp_path / "saved").mkdir()
     save_model(model, tmp_path / "saved")
-    again = load_model(f"open_clip:local-dir:{tmp_path / 'saved'}", "cpu")
+    reloaded = load_model(f"open_clip:local-dir:{tmp_path / 'saved'}", "cpu")
     decides = ("activation", "weights_sha256", "text_length")
-    assert [again.info[each] for each in decides] == [model.info[each] for each in decides]
-    assert "QuickGELU" in again.info["activation"]
-    assert np.array_equal(again.encode_texts(TEXTS), model.encode_texts(TEXTS))
+    assert [reloaded.info[name] for name in decides] == [model.info[name] for name in decides]
+    assert "QuickGELU" in reloaded.info["activation"]
+    assert np.array_equal(reloaded.encode_texts(TEXTS), model.encode_texts(TEXTS))
 
 
 @pytest.fixture
@@ -116,19 +116,19 @@ def test_a_file_is_prepared_as_all_published_weights_are(
 ) -> None:
     monkeypatch.setenv("HOME", str(tiny().save(tmp_path / "own.pt").parent))
     published_as = open_clip.pretrained._PRETRAINED["tiny"]
-    for each in published_as.values():
-        each |= {"mean": (0.5, 0.5, 0.5), "resize_mode": "squash"}
+    for config in published_as.values():
+        config |= {"mean": (0.5, 0.5, 0.5), "resize_mode": "squash"}
     published_as["quick"]["std"] = (0.5, 0.5, 0.5)
-    said = load_model("open_clip:tiny@~/own.pt", "cpu").info["preprocessing"]
-    assert "mean=(0.5, 0.5, 0.5), std=(0.26" in said
-    assert "CenterCrop" not in said
+    preprocessing = load_model("open_clip:tiny@~/own.pt", "cpu").info["preprocessing"]
+    assert "mean=(0.5, 0.5, 0.5), std=(0.26" in preprocessing
+    assert "CenterCrop" not in preprocessing
 
 
 def test_published_weights_that_cannot_be_had(
     published: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    for name, said in (
+    for name, message in (
         ("tiny-quickgelu@plain", r"trained with GELU, not QuickGELU: name the architecture tiny\."),
         (
             "tiny@gone",
@@ -136,7 +136,7 @@ def test_published_weights_that_cannot_be_had(
         ),
         ("tiny@quik", "no weights 'quik' for tiny: did you mean 'quick'"),
     ):
-        with pytest.raises(UserError, match=said):
+        with pytest.raises(UserError, match=message):
             load_model(f"open_clip:{name}", "cpu")
 
 

@@ -15,13 +15,13 @@ from evaluator.runs.folder import open_run
 from evaluator.runs.measure import measure_protocols
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
-from generator.describe.request import Request
+from generator.describe.request import TextRequest
 from generator.judge.verify import verify_dataset
 from tests.evaluator.conftest import assert_one_sentence, score_command
 from tests.generator.designs import BENCHMARK, Design, make
 
 PROTOCOLS = ("binary", "systematicity", "productivity", "integration", "hard_positives", "gzsl")
-CROWD = Design(6, 6, "3x3", objects=(2, 3), scenes=14, request=Request(PROTOCOLS, strict=False))
+CROWD = Design(6, 6, "3x3", objects=(2, 3), scenes=14, request=TextRequest(PROTOCOLS, strict=False))
 RATE = 0.8
 
 
@@ -89,8 +89,8 @@ def test_errors_follow_the_seed_and_the_pair_alone(judged: Path) -> None:
         oracle: Any = load_model(spec, None)
         oracle.open(benchmark, dataset.world)
         scores.append(oracle.scores_of_texts(scene_id))
-    first, again, other, right = scores
-    np.testing.assert_array_equal(first, again)
+    first, repeated, other, right = scores
+    np.testing.assert_array_equal(first, repeated)
     assert (first != other).any()
     decided = right != 0.5
     assert (first[~decided] == 0.5).all()

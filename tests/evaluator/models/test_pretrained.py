@@ -18,7 +18,7 @@ from transformers import AutoTokenizer, CLIPImageProcessor, GPT2LMHeadModel, Vil
 from evaluator.models.network import activations
 from evaluator.models.pretrained import (
     TOKENIZER_AND_IMAGES,
-    Wanted,
+    LoadTarget,
     check_tokenizer,
     describe_preprocessing,
     load_pretrained,
@@ -29,7 +29,7 @@ from tests.evaluator.models.conftest import change_json
 from tests.evaluator.tiny_models import WORDS
 from tests.paths import CHECKOUT
 
-WANTED = Wanted(
+WANTED = LoadTarget(
     "vilt:", "a ViLT model", {"vilt": "ViltForImageAndTextRetrieval"}, TOKENIZER_AND_IMAGES
 )
 
@@ -47,18 +47,18 @@ def test_no_memory_for_the_model_is_said(vilt: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    ("missing", "said"),
+    ("missing", "message"),
     [
         ("processor_config.json", r"cannot be loaded \(.*image processor"),
         ("tokenizer.json", "has no tokenizer files"),
     ],
 )
 def test_what_lacks_a_file_is_refused_in_one_sentence(
-    vilt: Path, tmp_path: Path, missing: str, said: str
+    vilt: Path, tmp_path: Path, missing: str, message: str
 ) -> None:
     folder = Path(shutil.copytree(vilt, tmp_path / "spoilt"))
     (folder / missing).unlink()
-    with pytest.raises(UserError, match=said) as caught:
+    with pytest.raises(UserError, match=message) as caught:
         load_model(f"vilt:{folder}", "cpu")
     assert "\n" not in str(caught.value)
     assert str(caught.value).endswith(".")
@@ -81,7 +81,7 @@ def test_unused_modules_are_dropped_and_may_be_missing(vilt: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("fixture", "spec", "said"),
+    ("fixture", "spec", "message"),
     [
         ("vilt", "vilt:", r"; give vilt: a ViLT model with a retrieval head\."),
         ("blip", "blip:", r"; give blip: a BLIP model with retrieval heads\."),
@@ -96,14 +96,14 @@ def test_code_that_any_file_names_is_never_run(
     trap: Callable[[Path], Path],
     fixture: str,
     spec: str,
-    said: str,
+    message: str,
 ) -> None:
     """Nor that of a type of model which transformers does not know."""
     folder = trap(Path(shutil.copytree(request.getfixturevalue(fixture), tmp_path / "model")))
     with suppress(UserError):  # refused, or loaded with the library's own classes
         load_model(f"{spec}{folder}", "cpu")
     change_json(folder / "config.json", model_type="foreign")
-    with pytest.raises(UserError, match=f"is a model of type 'foreign'{said}"):
+    with pytest.raises(UserError, match=f"is a model of type 'foreign'{message}"):
         load_model(f"{spec}{folder}", "cpu")
 
 
@@ -166,13 +166,13 @@ def test_steps_stand_in_their_order_with_their_settings() -> None:
     images = CLIPImageProcessor(
         size={"shortest_edge": 32}, crop_size=32, image_mean=[0.4] * 3, image_std=[0.2] * 3
     )
-    said = describe_preprocessing(images)
-    assert said.startswith(
+    description = describe_preprocessing(images)
+    assert description.startswith(
         "CLIPImageProcessor → resize size={'shortest_edge': 32} resample=bicubic → center_crop"
     )
     assert (
-        said.endswith("normalize image_mean=[0.4, 0.4, 0.4] image_std=[0.2, 0.2, 0.2]")
-        or "(0.4, 0.4, 0.4)" in said
+        description.endswith("normalize image_mean=[0.4, 0.4, 0.4] image_std=[0.2, 0.2, 0.2]")
+        or "(0.4, 0.4, 0.4)" in description
     )
     assert "size_divisor=16" in describe_preprocessing(ViltImageProcessor(size_divisor=16))
     assert "center_crop" not in describe_preprocessing(CLIPImageProcessor(do_center_crop=False))

@@ -13,7 +13,7 @@ from PIL import Image
 
 from evaluator.models.contracts import Group, fingerprints
 from evaluator.models.registry import load_model
-from evaluator.models.user_objects import networks_of, user_code
+from evaluator.models.user_code import networks_of, user_code
 from evaluator.provenance.exposure import Exposure
 from generator.base.errors import UserError
 from generator.base.files import read_json
@@ -82,17 +82,19 @@ def _load(spec: str) -> Any:
 
 
 @pytest.fixture
-def made(written: Callable[..., str]) -> Callable[..., Any]:
+def make_model(written: Callable[..., str]) -> Callable[..., Any]:
     """Loads the `Model` of a module that is written for it."""
     return lambda source, name="own_model": _load(written(source, name))
 
 
-def test_two_methods_are_a_dual_encoder_whose_score_is_the_cosine(made: Callable[..., Any]) -> None:
-    model = made(ENCODER)
+def test_two_methods_are_a_dual_encoder_whose_score_is_the_cosine(
+    make_model: Callable[..., Any],
+) -> None:
+    model = make_model(ENCODER)
     left, right = model.encode_images(IMAGES), model.encode_texts(TEXTS)
     assert left.dtype == right.dtype == np.float32
     raw = np.array([[256, 1, 1], [1, 1, 256]]), np.array([[10, 1, 1], [13, 1, 1], [6, 0, 1]])
-    norms = [np.linalg.norm(each, axis=1) for each in raw]
+    norms = [np.linalg.norm(vectors, axis=1) for vectors in raw]
     assert left @ right.T == pytest.approx(raw[0] @ raw[1].T / np.outer(*norms), abs=1e-6)
     assert np.array_equal(model.tokens(TEXTS), fingerprints(t.encode() for t in TEXTS))
     assert len({row.tobytes() for row in model.tokens([*TEXTS, TEXTS[0]])}) == 3
@@ -101,28 +103,36 @@ def test_two_methods_are_a_dual_encoder_whose_score_is_the_cosine(made: Callable
 
 
 def test_networks_are_counted_put_on_the_device_and_not_left_training(
-    made: Callable[..., Any],
+    make_model: Callable[..., Any],
 ) -> None:
-    first = made(NETWORK.replace("SEED", "0"))
+    first = make_model(NETWORK.replace("SEED", "0"))
     assert (first.info["parameters"], first.info["device"]) == (16, "cpu")
     assert np.array_equal(first.encode_images(IMAGES), first.encode_images(IMAGES))
     assert first.encode_texts(TEXTS).shape == (3, 4)
 
 
-def test_results_are_reused_under_the_key_that_the_object_gives(made: Callable[..., Any]) -> None:
-    assert not made(ENCODER).reusable
+def test_results_are_reused_under_the_key_that_the_object_gives(
+    make_model: Callable[..., Any],
+) -> None:
+    assert not make_model(ENCODER).reusable
     named = ENCODER + "    key = 'version 1'\n    channels = 3  # of its images\n"
-    first, again, changed = made(named), made(named), made(named + "# changed\n")
+    first, reloaded, changed = (
+        make_model(named),
+        make_model(named),
+        make_model(named + "# changed\n"),
+    )
     assert first.reusable
-    assert first.key == again.key
-    assert len({first.key, changed.key, made(named.replace("version 1", "version 2")).key}) == 3
-    assert first.key != made(named, "elsewhere").key
-    assert re.fullmatch(r"[0-9a-f]{16}", made(ENCODER + "    key = '../../x'\n").key)
+    assert first.key == reloaded.key
+    assert (
+        len({first.key, changed.key, make_model(named.replace("version 1", "version 2")).key}) == 3
+    )
+    assert first.key != make_model(named, "elsewhere").key
+    assert re.fullmatch(r"[0-9a-f]{16}", make_model(ENCODER + "    key = '../../x'\n").key)
 
 
-@pytest.mark.parametrize(("key", "kept"), [("", 0), ("    key = 'mine'\n", 1)])
+@pytest.mark.parametrize(("key", "cached"), [("", 0), ("    key = 'mine'\n", 1)])
 def test_what_a_model_without_a_key_computes_goes_with_its_run(
-    key: str, kept: int, written: Callable[..., str], drawn: Path, tmp_path: Path
+    key: str, cached: int, written: Callable[..., str], drawn: Path, tmp_path: Path
 ) -> None:
     succeed(
         "score run",
@@ -134,12 +144,12 @@ def test_what_a_model_without_a_key_computes_goes_with_its_run(
         "--limit",
         "2",
     )
-    assert len(list((tmp_path / "cache").rglob("*.sqlite"))) == kept
+    assert len(list((tmp_path / "cache").rglob("*.sqlite"))) == cached
     assert not list((tmp_path / "run").rglob("*.sqlite"))
 
 
-def test_one_method_is_a_pair_scorer(made: Callable[..., Any]) -> None:
-    model = made(SCORER)
+def test_one_method_is_a_pair_scorer(make_model: Callable[..., Any]) -> None:
+    model = make_model(SCORER)
     scores = model.score_pairs(
         IMAGES, [(0, "a red cube"), (1, "a red cube"), (0, "a cone")], contests=[[0, 2]]
     )
@@ -148,23 +158,23 @@ def test_one_method_is_a_pair_scorer(made: Callable[..., Any]) -> None:
     assert (model.channels, model.passes) == (("score",), 1)
 
 
-def test_many_pairs_at_once_with_channels(made: Callable[..., Any]) -> None:
-    model = made(BULK)
+def test_many_pairs_at_once_with_channels(make_model: Callable[..., Any]) -> None:
+    model = make_model(BULK)
     scores = model.score_pairs(IMAGES, [(1, "abc"), (0, "d")], contests=[[0, 1]])
     assert scores.dtype == np.float32
     assert scores.tolist() == [[0, 3], [255, 1]]
     assert (model.channels, model.passes) == (("fit", "length"), 2)
     assert model.tokens(["ab", "cd", "e"]).tolist() == [[2], [2], [1]]
-    untold = made(
+    untold = make_model(
         BULK.replace(", contests=None", "").replace(", contests)", ")") + "    contested = True\n"
     )
     assert untold.score_pairs(IMAGES, [(1, "abc")], [[0]]).tolist() == [[0, 3]]
 
 
-def test_what_is_no_number_is_left_to_be_unscored(made: Callable[..., Any]) -> None:
-    model = made(SCORER.replace("return", "return float('inf') or", 1))
+def test_what_is_no_number_is_left_to_be_unscored(make_model: Callable[..., Any]) -> None:
+    model = make_model(SCORER.replace("return", "return float('inf') or", 1))
     assert np.isnan(model.score_pairs(IMAGES, [(1, "abc")])).all()
-    encoder = made(ENCODER.replace("+ 1 for", "* np.nan for"))
+    encoder = make_model(ENCODER.replace("+ 1 for", "* np.nan for"))
     assert np.isnan(encoder.encode_images(IMAGES)).all()
 
 
@@ -226,19 +236,19 @@ def _use(model: Any) -> None:
 
 @pytest.mark.parametrize("mistake", WRONG)
 def test_what_a_method_gives_wrong_is_named_in_one_sentence(
-    mistake: str, made: Callable[..., Any]
+    mistake: str, make_model: Callable[..., Any]
 ) -> None:
-    source, before, after, said = WRONG[mistake]
+    source, before, after, message = WRONG[mistake]
     assert before in source
-    model = made(source.replace(before, after))
-    with pytest.raises(UserError, match=said) as caught:
+    model = make_model(source.replace(before, after))
+    with pytest.raises(UserError, match=message) as caught:
         _use(model)
     assert "python:own_model:Model" in caught.value.message
     assert caught.value.message.endswith(".")
 
 
 @pytest.mark.parametrize(
-    ("source", "spec", "said"),
+    ("source", "spec", "message"),
     [
         (
             ENCODER,
@@ -258,7 +268,7 @@ def test_what_a_method_gives_wrong_is_named_in_one_sentence(
             "'python:own_model'",
         ),
         (ENCODER, "python:./own_model:Model", "Expected python:PACKAGE.MODULE:FACTORY"),
-        ("Model = 3", "python:own_model:Model", "'Model' in own_model is no class or function"),
+        ("Model = 3", "python:own_model:Model", "'Model' in own_model is not a class or function"),
         (
             "class Model: pass",
             "python:own_model:Model",
@@ -282,7 +292,7 @@ def test_what_a_method_gives_wrong_is_named_in_one_sentence(
         (
             ENCODER + "    key = 3\n",
             "python:own_model:Model",
-            r"The attribute `key` of .* is 3 \(.*\); mend it, or leave it out",
+            r"The attribute `key` of .* is 3 \(.*\); fix it, or leave it out",
         ),
         (
             BULK + "    contested = 'yes'\n",
@@ -322,10 +332,10 @@ def test_what_a_method_gives_wrong_is_named_in_one_sentence(
     ],
 )
 def test_what_is_no_model_is_refused_in_one_sentence(
-    source: str, spec: str, said: str, written: Callable[..., str]
+    source: str, spec: str, message: str, written: Callable[..., str]
 ) -> None:
     written(source)
-    with pytest.raises(UserError, match=said) as caught:
+    with pytest.raises(UserError, match=message) as caught:
         _load(spec)
     assert caught.value.message.endswith(".")
     assert "\n" not in caught.value.message
@@ -376,17 +386,17 @@ RAISING = {  # what is written, after what, the sentence, the line of the user's
 def test_what_the_users_code_raises_is_a_sentence_and_the_users_own_lines(
     mistake: str, written: Callable[..., str], tmp_path: Path
 ) -> None:
-    source, said, line = RAISING[mistake]
+    source, message, line = RAISING[mistake]
     spec = written(source)
     with pytest.raises(UserError) as caught:
         _use(_load(spec))
-    first, *shown = caught.value.message.split("\n")
-    assert first.startswith(said.format(spec=spec))
-    assert first.endswith("; mend it here:")
+    first, *lines = caught.value.message.split("\n")
+    assert first.startswith(message.format(spec=spec))
+    assert first.endswith("; fix it here:")
     assert line in caught.value.message
-    files = [each for each in shown if each.lstrip().startswith("File ")]
+    files = [line for line in lines if line.lstrip().startswith("File ")]
     assert files
-    assert all(str(tmp_path / "own_model.py") in each for each in files)
+    assert all(str(tmp_path / "own_model.py") in line for line in files)
 
 
 def test_a_run_ends_with_that_sentence_and_exit_code_2(
@@ -397,38 +407,40 @@ def test_a_run_ends_with_that_sentence_and_exit_code_2(
     assert (done.exit_code, done.stdout) == (2, "")
     error = done.stderr[done.stderr.index("Error: ") :]
     assert error.startswith(
-        f"Error: encode_texts of {spec} ended with KeyError: 'no'; mend it here:\n"
+        f"Error: encode_texts of {spec} ended with KeyError: 'no'; fix it here:\n"
     )
     assert "evaluator/" not in error
     assert "Traceback" not in error
 
 
-def test_what_is_prepared_in_threads_is_what_the_object_encodes(made: Callable[..., Any]) -> None:
+def test_what_is_prepared_in_threads_is_what_the_object_encodes(
+    make_model: Callable[..., Any],
+) -> None:
     prepares = (
         ENCODER.replace("i, np.float64", "i[1], np.float64")
         + "    def prepare(self, image):\n        return 'ready', image\n"
     )
-    plain, model = made(ENCODER, "plain"), made(prepares)
+    plain, model = make_model(ENCODER, "plain"), make_model(prepares)
     assert model.prepare(IMAGES[0]) == ("ready", IMAGES[0])
     ready = [model.prepare(image) for image in IMAGES]
     assert np.array_equal(
-        model.encode_images(ready), plain.encode_images([plain.prepare(each) for each in IMAGES])
+        model.encode_images(ready), plain.encode_images([plain.prepare(image) for image in IMAGES])
     )
     with pytest.raises(
         UserError, match="prepare of python:broken:Model ended with ZeroDivisionError"
     ):
-        made(ENCODER + "    def prepare(self, image):\n        1 / 0\n", "broken").prepare(
+        make_model(ENCODER + "    def prepare(self, image):\n        1 / 0\n", "broken").prepare(
             IMAGES[0]
         )
 
 
-def test_what_an_object_says_of_itself_is_handed_on(made: Callable[..., Any]) -> None:
+def test_what_an_object_says_of_itself_is_handed_on(make_model: Callable[..., Any]) -> None:
     more = (
         "    contested = True\n    reads_images = False\n    from evaluator.provenance.exposure "
         "import Exposure\n  "
         "  exposure = Exposure()\n    tie_tolerance = 1e-9\n"
     )
-    silent, model = made(BULK, "silent"), made(BULK + more)
+    silent, model = make_model(BULK, "silent"), make_model(BULK + more)
     assert (silent.contested, silent.reads_images, silent.exposure, silent.fits_texts) == (
         False,
         True,
@@ -440,10 +452,10 @@ def test_what_an_object_says_of_itself_is_handed_on(made: Callable[..., Any]) ->
 
 
 def test_an_object_that_is_contested_gets_its_pairs_at_once_and_others_get_batches(
-    made: Callable[..., Any],
+    make_model: Callable[..., Any],
 ) -> None:
     pairs, contests = [(i, text) for i in (0, 1) for text in TEXTS], [[0, 1, 2], [3, 4, 5]]
-    parts, whole = made(BULK, "parts"), made(BULK + "    contested = True\n", "whole")
+    parts, whole = make_model(BULK, "parts"), make_model(BULK + "    contested = True\n", "whole")
     for model in (parts, whole):
         model.batch.size = 2
     assert np.array_equal(
@@ -453,12 +465,12 @@ def test_an_object_that_is_contested_gets_its_pairs_at_once_and_others_get_batch
     assert parts._model.calls == [(1, 2, None), (2, 2, None), (1, 2, None)]
 
 
-def test_an_object_that_is_fitted_on_texts_is_told_them(made: Callable[..., Any]) -> None:
+def test_an_object_that_is_fitted_on_texts_is_told_them(make_model: Callable[..., Any]) -> None:
     fits = SCORER + (
         "    def fit_texts(self, texts, groups):\n        self.fitted = sorted(texts), "
         "len(groups)\n"
     )
-    model = made(fits)
+    model = make_model(fits)
     model.fit_texts(tuple(TEXTS), [Group(frozenset("a"), frozenset(TEXTS))])
     assert model.fits_texts
     assert model._model.fitted == (sorted(TEXTS), 1)
@@ -539,7 +551,7 @@ def test_networks_are_found_in_attributes_and_containers() -> None:
         own=inner, deep={"a": [(SimpleNamespace(held=outer),)], "again": inner}
     )
     shared.itself = shared
-    assert {id(each) for each in networks_of(shared)} == {id(inner), id(outer)}
+    assert {id(network) for network in networks_of(shared)} == {id(inner), id(outer)}
     assert networks_of(outer) == [outer]
     assert networks_of("no network") == []
 

@@ -23,7 +23,7 @@ from tests.evaluator.models.test_python import IMAGES
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ("opn_clip:ViT-B-32@openai", "Unknown model family 'opn_clip': did you mean 'open_clip'?"),
         ("ViT-B-32", "Expected --model to be family:name or family:name@weights"),
@@ -31,7 +31,7 @@ from tests.evaluator.models.test_python import IMAGES
         ("open_clip:,a=1", "Expected --model to be family:name"),
         ("vqa:x,a=1,a=2", "The argument 'a' of vqa: is given twice; give it once."),
         ("blind:length,size=3", "blind: has no argument 'size': expected one of: dtype"),
-        ("open_clip:x@y,size=3", "open_clip: has no argument 'size': it takes none; leave it out."),
+        ("open_clip:x@y,size=3", "open_clip: has no argument 'size': expected one of: framing."),
         ("vqa:x,dtyp=float16", "vqa: has no argument 'dtyp': did you mean 'dtype'?"),
         ("vqa:x,device=cpu", "vqa: has no argument 'device'"),
         (
@@ -51,18 +51,18 @@ from tests.evaluator.models.test_python import IMAGES
     ],
 )
 def test_what_names_no_model_is_refused_in_one_sentence(
-    spec: str, said: str, drawn: Path, tmp_path: Path
+    spec: str, message: str, drawn: Path, tmp_path: Path
 ) -> None:
     """Before any model is loaded."""
     done = score_command(
         "run", drawn, "--model", "blind:length", "--model", spec, "--out", tmp_path / "run"
     )
-    assert_one_sentence(done, said)
+    assert_one_sentence(done, message)
     assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ("blind:ngrams", "Unknown blind model 'ngrams': did you mean 'ngram'?"),
         ("blind:lm", "blind:lm names no language model: add : and a folder or a name on the Hub"),
@@ -82,16 +82,16 @@ def test_what_names_no_model_is_refused_in_one_sentence(
             "open_clip:tiny@missing.pt",
             "There are no weights 'missing.pt' for tiny: give a checkpoint's path.",
         ),
-        ("open_clip:local-dir:", "'.' is no folder with open_clip_config.json"),
+        ("open_clip:local-dir:", "'.' is not a folder with open_clip_config.json"),
     ],
 )
 def test_names_that_a_family_does_not_know_are_refused(
-    spec: str, said: str, tiny: Callable[..., Tiny]
+    spec: str, message: str, tiny: Callable[..., Tiny]
 ) -> None:
     tiny()
     with pytest.raises(UserError) as caught:
         load_model(spec, "cpu")
-    assert said in caught.value.message
+    assert message in caught.value.message
     assert "\n" not in caught.value.message
 
 
@@ -112,7 +112,14 @@ def test_arguments_follow_after_commas(name: str, arguments: dict[str, str]) -> 
 
 
 def test_a_loader_with_any_arguments_gets_them_as_they_are() -> None:
-    assert checked_arguments(lambda name, device, **more: None, {"a": "1"}, "x:") == {"a": "1"}
+    assert checked_arguments(lambda name, device, **more: None, {"a": "1"}, model="x:") == {
+        "a": "1"
+    }
+
+
+def test_a_loader_without_arguments_takes_none() -> None:
+    with pytest.raises(UserError, match="x: has no argument 'a': it takes none; leave it out"):
+        checked_arguments(lambda name, device: None, {"a": "1"}, model="x:")
 
 
 def test_no_family_is_imported_before_it_is_asked_for() -> None:
@@ -185,6 +192,6 @@ def test_a_family_that_cannot_be_loaded(value: str, installed: Callable[[str, st
     installed("bright", f"bright = {value}")
     with pytest.raises(
         UserError,
-        match=f"The model family 'bright' cannot be loaded from {value} .*; mend or uninstall",
+        match=f"The model family 'bright' cannot be loaded from {value} .*; fix or uninstall",
     ):
         load_model("bright:large", "cpu")

@@ -13,7 +13,7 @@ import transformers as t
 from PIL import Image
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from evaluator.models.contracts import FAILED, Answer, Chat, How
+from evaluator.models.contracts import FAILED, Answer, Chat, GenerationConfig
 from evaluator.models.registry import load_answering, load_model
 from evaluator.models.vqa import QUESTION, SharedPrefix
 from generator.base.errors import UserError
@@ -57,8 +57,10 @@ TEMPLATE = (
 def _tokenizer(
     special: Sequence[str], without: Sequence[str] = (), start: str | None = None
 ) -> Any:
-    said = [w for w in (*ANSWERS, *NEARLY, *WORDS[len(SPECIAL) :], *_ASKED) if w not in without]
-    ids = {word: i for i, word in enumerate((*special, "[UNK]", *said))}
+    vocabulary = [
+        w for w in (*ANSWERS, *NEARLY, *WORDS[len(SPECIAL) :], *_ASKED) if w not in without
+    ]
+    ids = {word: i for i, word in enumerate((*special, "[UNK]", *vocabulary))}
     tokenizer = Tokenizer(models.WordLevel(ids, "[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     if start:
@@ -231,9 +233,9 @@ def _plainly(
     scores = np.empty((len(images), len(texts), 2))
     for i, image in enumerate(images):
         for j, text in enumerate(texts):
-            given = _given(processor, image, QUESTION.format(text))
+            inputs = _given(processor, image, QUESTION.format(text))
             out = model.generate(
-                **given,
+                **inputs,
                 max_new_tokens=1,
                 do_sample=False,
                 output_logits=True,
@@ -319,13 +321,18 @@ def test_a_text_that_would_break_the_prompt_is_not_scored(llava: Path) -> None:
 
 def test_results_are_kept_under_all_that_decides_them(llava: Path, tmp_path: Path) -> None:
     """Scores under the whole prompt, answers also under how they are generated."""
-    asked, drawn = (Path(shutil.copytree(llava, tmp_path / name)) for name in ("asked", "drawn"))
-    template = asked / "chat_template.jinja"
+    question_changed, sampling_changed = (
+        Path(shutil.copytree(llava, tmp_path / name)) for name in ("asked", "drawn")
+    )
+    template = question_changed / "chat_template.jinja"
     template.write_text(template.read_text().replace("USER", "PLEASE"))
-    (drawn / "generation_config.json").write_text('{"top_k": 1}')
-    mine, other, drawn_so = (load_answering(f"vqa:{each}", "cpu") for each in (llava, asked, drawn))
+    (sampling_changed / "generation_config.json").write_text('{"top_k": 1}')
+    mine, other, sampled_otherwise = (
+        load_answering(f"vqa:{folder}", "cpu")
+        for folder in (llava, question_changed, sampling_changed)
+    )
     assert (mine.tokens(TEXTS) != other.tokens(TEXTS)).any(axis=1).all()
-    assert len({mine.key, other.key, drawn_so.key}) == 3
+    assert len({mine.key, other.key, sampled_otherwise.key}) == 3
 
 
 def test_models_that_cannot_be_asked_are_refused(llava: Path, tmp_path: Path) -> None:
@@ -347,16 +354,16 @@ def test_models_that_cannot_be_asked_are_refused(llava: Path, tmp_path: Path) ->
         UserError, match=r"has no token for 'no'; name a model that answers in English\."
     ):
         load_model(f"vqa:{mute}", "cpu")
-    said = r"do not fit BlipForQuestionAnswering: \S+ and \d+ more tensors would be random; name a model trained for"
-    with pytest.raises(UserError, match=said):
+    message = r"do not fit BlipForQuestionAnswering: \S+ and \d+ more tensors would be random; name a model trained for"
+    with pytest.raises(UserError, match=message):
         load_model(f"vqa:{make_blip(tmp_path / 'blip')}", "cpu")
 
 
 def test_blip_alone_has_another_first_token(tmp_path: Path, llava: Path) -> None:
     folder = make_blip(tmp_path / "blip", "BlipForQuestionAnswering", published=True)
-    found = [load_model(f"vqa:{folder},first_token={first}", "cpu") for first in ("cls", "enc")]
-    by_cls, by_enc = (scored(model, pictures(), TEXTS)[..., 0] for model in found)
-    assert found[0].key != found[1].key
+    models = [load_model(f"vqa:{folder},first_token={first}", "cpu") for first in ("cls", "enc")]
+    by_cls, by_enc = (scored(model, pictures(), TEXTS)[..., 0] for model in models)
+    assert models[0].key != models[1].key
     assert np.abs(by_enc - by_cls).max() > 0.1 * by_cls.std()
     with pytest.raises(
         UserError, match="is not a BLIP model, and only those take first_token=enc; leave it out"
@@ -392,36 +399,40 @@ def test_whole_answers_are_those_of_generate(
         for i, image in enumerate(images)
         for k, text in enumerate(questions)
     ]
-    kept: dict[str, Answer] = {}
+    answers: dict[str, Answer] = {}
     model.answer_all(
-        chats, How(6, temperature), lambda chat, answer: kept.update({chat.name: answer})
+        chats,
+        GenerationConfig(6, temperature),
+        keep=lambda chat, answer: answers.update({chat.name: answer}),
     )
-    assert len(kept) == len(chats)
+    assert len(answers) == len(chats)
     for chat in chats:
         inputs = model._inputs([chat.show()], [chat.text])
         torch.manual_seed(chat.seed)
-        drawn = (
+        sampling = (
             {"do_sample": True, "temperature": temperature, "top_k": 0}
             if temperature
             else {"do_sample": False}
         )
         with torch.inference_mode():
-            (row,) = model._model.generate(**inputs, max_new_tokens=6, **drawn).tolist()
+            (row,) = model._model.generate(**inputs, max_new_tokens=6, **sampling).tolist()
         prompt = inputs["input_ids"][0].tolist()
         start = len(prompt) if row[: len(prompt)] == prompt else 0
-        said = model._processor.decode(row[start:], skip_special_tokens=True).strip()
-        assert kept[chat.name].text == said
+        text = model._processor.decode(row[start:], skip_special_tokens=True).strip()
+        assert answers[chat.name].text == text
         ends = model._loaded.tokenizer.eos_token_id in row[start + 1 :]
-        assert kept[chat.name].finish == ("stop" if ends else "length")
-    assert len({answer.text for answer in kept.values()}) > 1
+        assert answers[chat.name].finish == ("stop" if ends else "length")
+    assert len({answer.text for answer in answers.values()}) > 1
 
 
 def test_a_question_that_would_break_the_prompt_has_no_answer(llava: Path) -> None:
-    kept: list[Answer] = []
+    answers: list[Answer] = []
     model = load_answering(f"vqa:{llava}", "cpu")
     model.answer_all(
-        [Chat("x", pictures, "<image>")], How(6, 0.0), lambda _, answer: kept.append(answer)
+        [Chat("x", pictures, "<image>")],
+        GenerationConfig(6, 0.0),
+        keep=lambda _, answer: answers.append(answer),
     )
-    assert [answer.finish for answer in kept] == [
+    assert [answer.finish for answer in answers] == [
         f"{FAILED}the question has a special token of the model"
     ]

@@ -18,12 +18,13 @@ from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
 from generator.dataset.reader import Dataset
 from generator.dataset.records import SCENES
-from generator.describe.benchmark import describe
-from generator.describe.request import Request
+from generator.describe.benchmark import describe_world
+from generator.describe.request import TextRequest
 from generator.judge.lexicon import Lexicon
 from generator.judge.verify import verify_dataset
 from generator.language.truth import Facts, decide
-from generator.plan.job import Job, Prepared, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import Prepared, prepare
 from generator.scene.scene import Scene
 from tests.evaluator.protocols.conftest import CAPTION_AND_FOIL, run_of
 from tests.evaluator.protocols.plain import tie, wins
@@ -152,21 +153,19 @@ def test_raw_retrieval_is_its_definition(many: Path, tmp_path: Path, protocol: s
 
 
 WORLDS = {
-    "bindings": Job(
-        "clevr-many",
-        ("3x3", "atoms=1x2"),
-        {"train": 60, "val": 2, "seen": 24, "partial": 2, "unseen": 24, "unseen_atoms": 24},
-        64,
-        48,
+    "bindings": WorldOptions(
+        family="clevr-many",
+        holdout=("3x3", "atoms=1x2"),
+        scenes={"train": 60, "val": 2, "seen": 24, "partial": 2, "unseen": 24, "unseen_atoms": 24},
+        resolution="64x48",
         design="systematicity",
         objects=(3, 6),
     ),
-    "relations": Job(
-        "clevr-relations",
-        ("relation:pair=2x3", "atoms=1x2"),
-        {"train": 80, "val": 2, "seen": 30, "partial": 2, "unseen": 30, "unseen_atoms": 20},
-        64,
-        48,
+    "relations": WorldOptions(
+        family="clevr-relations",
+        holdout=("relation:pair=2x3", "atoms=1x2"),
+        scenes={"train": 80, "val": 2, "seen": 30, "partial": 2, "unseen": 30, "unseen_atoms": 20},
+        resolution="64x48",
         design="systematicity",
     ),
 }
@@ -184,8 +183,10 @@ def planned(
     prepared = prepare(WORLDS[request.param])
     write_planned(root, prepared)
     # Equally familiar foils do not limit raw retrieval, which has none.
-    asked = Request(PROTOCOLS, equal_familiarity=request.param == "bindings", complexity=(4, 5))
-    describe(root, Dataset.open(root).world, prepared.holdout, "all", asked)
+    asked = TextRequest(PROTOCOLS, equal_familiarity=request.param == "bindings", complexity=(4, 5))
+    describe_world(
+        root, Dataset.open(root).world, holdout=prepared.holdout, name="all", request=asked
+    )
     return root, prepared
 
 
@@ -195,7 +196,7 @@ def test_who_knows_the_truth_reaches_everything_in_every_split(
     """The captions of unseen compounds are true of many images: any of them counts as right."""
     root, prepared = planned
     benchmark = Dataset.open(root).benchmark("all")
-    lexicon = Lexicon.of(prepared.text)
+    lexicon = Lexicon.of(prepared.vocabulary.text)
     facts = {
         row["scene_id"]: Facts(Scene.from_json(row["scene"]), prepared.vocabulary)
         for row in Dataset.open(root).world.table("scenes", SCENES).to_pylist()
@@ -332,10 +333,10 @@ def test_raw_retrieval_that_costs_too_much_is_left_out_and_named(many: Path) -> 
         for name, (i, t) in needs.pools.items()
         if name.startswith("raw-systematicity")
     )
-    fewer = within_limit(needs, benchmark, LIMIT // cells + 1)
+    fewer = within_limit(needs, benchmark, passes=LIMIT // cells + 1)
     assert "systematicity" in fewer.left_out
     assert not any(name.startswith("raw-systematicity") for name in fewer.pools)
-    assert within_limit(needs, benchmark, 1).left_out == ()
+    assert within_limit(needs, benchmark, passes=1).left_out == ()
 
 
 def test_captions_alone_are_asked_raw_only_and_relations_have_rows_of_their_own(

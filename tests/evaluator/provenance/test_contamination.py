@@ -34,7 +34,7 @@ from evaluator.training.methods import Scratch
 from evaluator.training.session import train
 from evaluator.training.source import benchmark_source, corpus_source
 from generator.dataset.reader import Benchmark, Dataset, World
-from generator.describe.benchmark import describe
+from generator.describe.benchmark import describe_world
 from generator.describe.request import first_request
 from generator.holdout.blocks import draw_block
 from generator.vocabulary.schema import parse_vocabulary
@@ -65,7 +65,9 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
         dataset = Dataset.open(root)
         vocabulary = parse_vocabulary(dataset.world.vocabulary_text, "vocabulary.toml")
         holdout = draw_block("3x3", vocabulary, 5)
-        describe(root, dataset.world, holdout, OTHER, first_request(holdout))
+        describe_world(
+            root, dataset.world, holdout=holdout, name=OTHER, request=first_request(holdout)
+        )
         _train(dataset.world, dataset.benchmark(TRAINED), folder / "model")
 
     return once(tmp_path_factory, "two", make)
@@ -222,8 +224,12 @@ def test_training_negatives_that_name_what_is_held_out_count(
     root = Path(shutil.copytree(two / "dataset", tmp_path / "dataset"))
     dataset = Dataset.open(root)
     holdout = draw_block("3x3", parse_vocabulary(dataset.world.vocabulary_text, "v"), 0)
-    describe(
-        root, dataset.world, holdout, "exposed", first_request(holdout, exposed_negatives=True)
+    describe_world(
+        root,
+        dataset.world,
+        holdout=holdout,
+        name="exposed",
+        request=first_request(holdout, exposed_negatives=True),
     )
     benchmark = Dataset.open(root).benchmark("exposed")
     for negatives, status in (("swap", CONTAMINATED), ("", CLEAN)):

@@ -124,7 +124,7 @@ def test_the_first_screen_has_verdict_holdout_and_a_wrong_unseen_image(
     path = half_right.parent / "first.html"
     results, text = write(half_right, path)
     first, _ = text.split("<nav", 1)
-    head = first.split('<div class="first">')[0]
+    head = first.split('<section class="first"')[0]
     assert judge(pool_runs(results)[0]).sentence in html.unescape(head)
     assert f"Held out of training: {results[0]['held_out']}." in html.unescape(head)
     assert first.count('data-figure="gap"') == 1

@@ -12,7 +12,7 @@ from evaluator.report.files import latex_tables
 from evaluator.report.overview import main_lines, read_lines, side_by_side
 from evaluator.report.table import ceiling_cell, plain
 from evaluator.report.verdict import DIFFERENT_CEILINGS, judge
-from generator.describe.request import Request
+from generator.describe.request import TextRequest
 from generator.judge.verify import verify_dataset
 from tests.evaluator.conftest import succeed
 from tests.generator.designs import BENCHMARK, Design, make
@@ -23,7 +23,7 @@ CROWD = Design(
     "3x3",
     objects=(2, 3),
     scenes=14,
-    request=Request(("systematicity", "binary"), strict=False),
+    request=TextRequest(("systematicity", "binary"), strict=False),
 )
 
 

@@ -56,7 +56,13 @@ def test_an_image_that_lacks_a_text_of_its_pool_has_no_row(
         for text in texts
         if (image, text) != (images[1], texts[5])
     ]
-    found = dataset_scores(table(pairs, [0.5] * len(pairs)), PATH, benchmark, PROTOCOLS, False)
+    found = dataset_scores(
+        table(pairs, [0.5] * len(pairs)),
+        PATH,
+        benchmark=benchmark,
+        protocols=PROTOCOLS,
+        probabilities=False,
+    )
     assert "retrieval" in found.protocols
     assert np.isnan(found.pools["grid"]).all(axis=1).tolist()[:4] == [False, True, False, True]
     assert "lacks" in caplog.text
@@ -66,7 +72,11 @@ def test_a_protocol_without_a_score_is_not_measured(
     benchmark: Benchmark, needs: Needs, caplog: pytest.LogCaptureFixture
 ) -> None:
     found = dataset_scores(
-        table(pair_ids(needs)[:4], [0.5, None, 0.5, 0.5]), PATH, benchmark, PROTOCOLS, False
+        table(pair_ids(needs)[:4], [0.5, None, 0.5, 0.5]),
+        PATH,
+        benchmark=benchmark,
+        protocols=PROTOCOLS,
+        probabilities=False,
     )
     assert found.protocols == ["binary"]
     assert found.pools == {}
@@ -87,10 +97,22 @@ def test_other_ids_repeated_pairs_and_unneeded_scores_are_refused(
         ),
     ):
         with pytest.raises(UserError, match=said):
-            dataset_scores(table(pairs, [0.5] * len(pairs)), PATH, benchmark, PROTOCOLS, False)
+            dataset_scores(
+                table(pairs, [0.5] * len(pairs)),
+                PATH,
+                benchmark=benchmark,
+                protocols=PROTOCOLS,
+                probabilities=False,
+            )
     train = next(row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "train")
     with pytest.raises(UserError, match=r"has no score that an item of .* needs"):
-        dataset_scores(table([(train, text)], [0.5]), PATH, benchmark, PROTOCOLS, False)
+        dataset_scores(
+            table([(train, text)], [0.5]),
+            PATH,
+            benchmark=benchmark,
+            protocols=PROTOCOLS,
+            probabilities=False,
+        )
 
 
 WINOGROUND = {  # item: scores of c0_i0, c0_i1, c1_i0, c1_i1; whether text, image, group are right

@@ -69,7 +69,7 @@ def test_a_run_with_a_link_is_not_read_or_written(folder: Path, tmp_path: Path, 
 def test_pools_and_channels_have_plain_names(name: str) -> None:
     for pool, channel in ((name, "itm"), ("grid", name)):
         with pytest.raises(UserError, match="letters, digits"):
-            pool_path(Path("run"), pool, channel, 1)
+            pool_path(Path("run"), pool, channel=channel, number=1)
 
 
 def _shown(folder: Path) -> None:

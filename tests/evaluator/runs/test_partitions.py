@@ -234,9 +234,8 @@ c,binary,i,a red car,true,
 """
     )
     partitions = audited(f"table:{table}", tmp_path / "out")
-    written = write_questions(
-        tmp_path / "b", "t", vars(benchmark_tables(read_table(table), table, False))
-    )
+    tables = benchmark_tables(read_table(table), table, False).by_name()
+    written = write_questions(tmp_path / "b", "t", tables=tables)
     assert read_splits(partitions, Benchmark(written))["of"] == {
         "a": "mixed",
         "b": "seen",

@@ -213,7 +213,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(drawn: Path, tmp_path:
 def test_mistakes_about_the_dataset_are_one_sentence(drawn: Path, tmp_path: Path) -> None:
     model = f"bag:sharp@{drawn}"
     for arguments, said in (
-        ([tmp_path / "nowhere"], "is no dataset: it has no folder 'world'"),
+        ([tmp_path / "nowhere"], "is not a dataset: it has no folder 'world'"),
         (
             [drawn, "--benchmark", "color-shape-3x3-b1"],
             "has no benchmark 'color-shape-3x3-b1'; did you mean 'color-shape-3x3-b0'?",

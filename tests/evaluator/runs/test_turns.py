@@ -11,7 +11,8 @@ from evaluator.training.methods import Finetune
 from evaluator.training.source import corpus_source
 from generator.dataset.reader import Dataset
 from generator.describe.benchmark import write_benchmarks
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from tests.conftest import once, refuse
 from tests.conftest import succeed as run_gen
 from tests.evaluator.conftest import score_json, succeed
@@ -29,7 +30,9 @@ def rotation(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def make(root: Path) -> None:
         path = root.with_suffix(".toml")
         path.write_text(family(5, 5), encoding="utf-8")
-        prepared = prepare(Job(str(path), "turns=2", SCENES, 64, 48))
+        prepared = prepare(
+            WorldOptions(family=str(path), holdout="turns=2", scenes=SCENES, resolution="64x48")
+        )
         write_planned(root, prepared)
         write_benchmarks(root, Dataset.open(root).world, False)
 
@@ -98,7 +101,17 @@ def test_doses_are_trained_scored_and_not_taken_for_contamination(tmp_path: Path
     root = tmp_path / "world"
     (tmp_path / "family.toml").write_text(family(6, 6), encoding="utf-8")
     scenes = {"train": 270, "val": 3, "partial": 9, "unseen": 18}
-    write_planned(root, prepare(Job(str(tmp_path / "family.toml"), "turns=3", scenes, 64, 48)))
+    write_planned(
+        root,
+        prepare(
+            WorldOptions(
+                family=str(tmp_path / "family.toml"),
+                holdout="turns=3",
+                scenes=scenes,
+                resolution="64x48",
+            )
+        ),
+    )
     write_benchmarks(root, Dataset.open(root).world, False)
     run_gen("gen split", root, "--holdout", "turns=3", "--dose", "0,1")
     models, runs = tmp_path / "models", tmp_path / "runs"

@@ -22,7 +22,13 @@ class Squares:
     def __init__(self) -> None:
         self.batches: list[list[int]] = []
         self.job = Job(
-            "number", N, self._names, partial(plan_batches, N), self._images, int, self._compute
+            item="number",
+            total=N,
+            names=self._names,
+            plan=partial(plan_batches, N),
+            images=self._images,
+            load=int,
+            compute=self._compute,
         )
 
     def _names(self, rows: np.ndarray) -> list[str]:
@@ -41,21 +47,21 @@ def _compute(
     squares: Squares, folder: Path, rank: int = 0, count: int = 1, workers: int = 0
 ) -> np.ndarray | None:
     settings = Settings(torch.device("cpu"), batch=16, workers=workers)
-    return compute(
-        squares.job, VectorCache(folder / "cache.sqlite"), folder, settings, Process(rank, count)
-    )
+    cache = VectorCache(folder / "cache.sqlite")
+    process = Process(rank, count)
+    return compute(squares.job, cache, out=folder, settings=settings, process=process)
 
 
 @pytest.mark.parametrize("workers", [0, 3])
 def test_each_row_is_computed_once_and_stored(tmp_path: Path, workers: int) -> None:
     squares = Squares()
-    found = _compute(squares, tmp_path, workers=workers)
-    assert found is not None
-    assert found[:, 0].tolist() == [i**2 for i in range(N)]
+    squared = _compute(squares, tmp_path, workers=workers)
+    assert squared is not None
+    assert squared[:, 0].tolist() == [i**2 for i in range(N)]
     assert list(map(len, squares.batches)) == [16, 16, 16, 2]
 
 
-def test_what_is_known_is_skipped_and_the_batches_stay(
+def test_cached_rows_are_skipped_and_the_batches_stay(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     squares = Squares()
@@ -70,10 +76,11 @@ def test_what_is_known_is_skipped_and_the_batches_stay(
 def test_processes_take_turns(tmp_path: Path) -> None:
     first, second = Squares(), Squares()
     assert _compute(second, tmp_path, 1, 2) is None
-    found = _compute(first, tmp_path, 0, 2)
-    assert [list(map(len, each.batches)) for each in (first, second)] == [[16, 16], [16, 2]]
-    assert found is not None
-    assert found[:, 0].tolist() == [i**2 for i in range(N)]
+    squared = _compute(first, tmp_path, 0, 2)
+    assert [len(batch) for batch in first.batches] == [16, 16]
+    assert [len(batch) for batch in second.batches] == [16, 2]
+    assert squared is not None
+    assert squared[:, 0].tolist() == [i**2 for i in range(N)]
 
 
 BATCHES = [[0, 1], [2], [3, 4], [5]]
@@ -85,13 +92,13 @@ def _images(rows: list[int]) -> list[str]:
 
 @pytest.mark.parametrize("threads", [0, 1, 4])
 def test_batches_come_in_order_with_their_images(threads: int) -> None:
-    found = list(prefetch(BATCHES, _images, str.upper, threads))
-    assert found == [(rows, {f"i{row}": f"I{row}" for row in rows}) for rows in BATCHES]
+    loaded = list(prefetch(BATCHES, images=_images, load=str.upper, threads=threads))
+    assert loaded == [(rows, {f"i{row}": f"I{row}" for row in rows}) for rows in BATCHES]
 
 
 def test_no_more_than_the_next_two_batches_are_loaded_ahead() -> None:
     loaded: list[str] = []
-    batches = prefetch([[i] for i in range(10)], _images, loaded.append, 1)
+    batches = prefetch([[i] for i in range(10)], images=_images, load=loaded.append, threads=1)
     next(batches)
     assert set(loaded) <= {"i0", "i1", "i2"}
     batches.close()  # type: ignore[attr-defined]
@@ -105,15 +112,16 @@ def test_an_image_that_cannot_be_read_is_an_error_of_its_batch(threads: int) -> 
             raise OSError("damaged")
         return image
 
-    batches = prefetch(BATCHES, _images, load, threads)
+    batches = prefetch(BATCHES, images=_images, load=load, threads=threads)
     assert next(batches)[0] == [0, 1]
     with pytest.raises(OSError, match="damaged"):
         next(batches)
 
 
 def test_threads_load() -> None:
-    names = [
-        images["i0"]
-        for _, images in prefetch([[0]], _images, lambda image: threading.current_thread().name, 2)
-    ]
+    def load(image: str) -> str:
+        return threading.current_thread().name
+
+    batches = prefetch([[0]], images=_images, load=load, threads=2)
+    names = [images["i0"] for _, images in batches]
     assert names != [threading.current_thread().name]

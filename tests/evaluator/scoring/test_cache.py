@@ -105,7 +105,9 @@ def test_an_entry_that_was_changed_is_not_used(
 
 def test_scores_are_a_row_for_each_channel_and_pair(tmp_path: Path) -> None:
     scores = np.array([[1.5, 2.5], [np.nan, -np.inf]], dtype=np.float32)
-    write_scores(tmp_path, pa.array(["a", "b"]), pa.array(["s", "t"]), scores, ("itm", "itc"))
+    write_scores(
+        tmp_path, pa.array(["a", "b"]), pa.array(["s", "t"]), scores=scores, channels=("itm", "itc")
+    )
     rows = [tuple(row.values()) for row in pq.read_table(tmp_path / "scores.parquet").to_pylist()]
     assert rows == [
         ("a", "s", "itm", 1.5, None),
@@ -116,24 +118,24 @@ def test_scores_are_a_row_for_each_channel_and_pair(tmp_path: Path) -> None:
 
 
 def test_pools_are_files_by_channel(tmp_path: Path) -> None:
-    write_matrix(pool_path(tmp_path, "grid", "itm", 0), np.eye(2))
-    write_matrix(pool_path(tmp_path, "grid", "itc", 1), np.zeros((2, 2)))
+    write_matrix(pool_path(tmp_path, "grid", channel="itm", number=0), np.eye(2))
+    write_matrix(pool_path(tmp_path, "grid", channel="itc", number=1), np.zeros((2, 2)))
     assert [path.name for path in sorted((tmp_path / "pools").iterdir())] == [
         "grid.itc.npy",
         "grid.npy",
     ]
-    found = np.load(pool_path(tmp_path, "grid", "itm", 0))
-    assert (found.dtype, found.tolist()) == (np.float32, np.eye(2).tolist())
+    stored = np.load(pool_path(tmp_path, "grid", channel="itm", number=0))
+    assert (stored.dtype, stored.tolist()) == (np.float32, np.eye(2).tolist())
 
 
-@pytest.mark.parametrize("kept", ["x'7b7d'", "'{}'", "7"])
+@pytest.mark.parametrize("damaged_value", ["x'7b7d'", "'{}'", "7"])
 def test_a_damaged_answer_is_asked_again(
-    tmp_path: Path, kept: str, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, damaged_value: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     with AnswerStore("model", tmp_path) as answers:
         answers.put(["a", "b"], [Answer("A", "stop", 3, 1), Answer("B", "stop", 3, 1)])
     with sqlite3.connect(tmp_path / "model.sqlite") as database:
-        database.execute(f"UPDATE rows SET value = {kept} WHERE name = 'b'")
+        database.execute(f"UPDATE rows SET value = {damaged_value} WHERE name = 'b'")
     with AnswerStore("model", tmp_path) as answers:
         assert answers.get(["a", "b"]) == {"a": Answer("A", "stop", 3, 1)}
         assert "1 entries of the cache" in caplog.text

@@ -48,7 +48,7 @@ class Slow(Wrapped):
     def _noted(self, inputs: list[bytes], vectors: np.ndarray) -> np.ndarray:
         time.sleep(self._wait)
         with self._log.open("a") as file:
-            file.write("".join(f"{hash_of(each)}\n" for each in inputs))
+            file.write("".join(f"{hash_of(data)}\n" for data in inputs))
         return vectors
 
 
@@ -217,7 +217,7 @@ def names(rows: np.ndarray) -> list[str]:
 def store(tmp_path: Path) -> Callable[..., VectorStore]:
     """Makes the store of a process."""
     return lambda rank, count=2: VectorStore(
-        VectorCache(tmp_path / "cache.sqlite"), tmp_path, "texts", Process(rank, count)
+        VectorCache(tmp_path / "cache.sqlite"), tmp_path, kind="texts", process=Process(rank, count)
     )
 
 
@@ -255,7 +255,7 @@ def test_a_late_process_with_nothing_to_do_leaves_nothing(tmp_path: Path) -> Non
     """The main process may have ended before it starts, as when all vectors are in the cache."""
     cache = VectorCache(tmp_path / "cache.sqlite")
     cache.put(["a"], np.ones((1, 2)))
-    with VectorStore(cache, tmp_path / "run", "texts", Process(1, 2)) as late:
+    with VectorStore(cache, tmp_path / "run", kind="texts", process=Process(1, 2)) as late:
         remove_parts(tmp_path / "run")
         assert late.known(names, np.arange(1)).tolist() == [True]
     assert not (tmp_path / "run").exists()
@@ -268,9 +268,9 @@ def test_what_another_process_writes_meanwhile_is_not_computed_again(
         read = first.get
 
         def late(names: Sequence[str]) -> dict[str, np.ndarray]:
-            found = read(names)
+            vectors = read(names)
             second.put(["a"], np.ones((1, 2)))
-            return found
+            return vectors
 
         monkeypatch.setattr(first, "get", late)
         assert first.gather(names, 1).tolist() == [[1, 1]]
@@ -280,6 +280,6 @@ def test_processes_that_give_nothing_are_not_waited_for_forever(
     store: Callable[..., VectorStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("evaluator.scoring.store._PATIENCE", 0.0)
-    said = r"have not given 2 of the texts for .*; run the same command again to continue"
-    with store(0) as main, pytest.raises(UserError, match=said):
+    message = r"have not given 2 of the texts for .*; run the same command again to continue"
+    with store(0) as main, pytest.raises(UserError, match=message):
         main.gather(names, 2)

@@ -48,7 +48,15 @@ def _scored(
 ) -> list[dict[str, Any]]:
     """Score into `out`, with a cache of its own or another one; returns the rows by pair."""
     out.mkdir()
-    score(model, world, benchmark, needs, out, 64, cache or out / "embeddings")
+    score(
+        model,
+        world,
+        benchmark=benchmark,
+        needs=needs,
+        out=out,
+        batch=64,
+        cache_folder=cache or out / "embeddings",
+    )
     return pq.read_table(out / "scores.parquet").to_pylist()
 
 
@@ -56,7 +64,15 @@ def test_each_input_is_encoded_once_and_not_at_all_when_cached(
     bag: WordBag, world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path
 ) -> None:
     model = Counting(bag)
-    score(model, world, benchmark, needs, tmp_path, 16, tmp_path / "embeddings")
+    score(
+        model,
+        world,
+        benchmark=benchmark,
+        needs=needs,
+        out=tmp_path,
+        batch=16,
+        cache_folder=tmp_path / "embeddings",
+    )
     assert sorted(model.texts) == sorted({benchmark.text_of[t] for t in needs.texts.to_pylist()})
     assert len(model.images) == len(set(model.images)) == len(needs.images)
     images, texts = (
@@ -79,7 +95,15 @@ def test_each_input_is_encoded_once_and_not_at_all_when_cached(
         (tmp_path / "scores.parquet").read_bytes(),
         (tmp_path / "pools" / "grid.images.npy").read_bytes(),
     )
-    score(model, world, benchmark, needs, tmp_path, 16, tmp_path / "embeddings")
+    score(
+        model,
+        world,
+        benchmark=benchmark,
+        needs=needs,
+        out=tmp_path,
+        batch=16,
+        cache_folder=tmp_path / "embeddings",
+    )
     assert (len(model.texts), len(model.images)) == (len(needs.texts), len(needs.images))
     assert before == (
         (tmp_path / "scores.parquet").read_bytes(),
@@ -96,9 +120,9 @@ def test_images_of_one_precision_are_not_taken_for_those_of_another(
         score(
             model,
             world,
-            benchmark,
-            needs,
-            tmp_path / precision,
+            benchmark=benchmark,
+            needs=needs,
+            out=tmp_path / precision,
             cache_folder=tmp_path,
             settings=how,
         )
@@ -115,10 +139,26 @@ def test_a_run_that_was_stopped_encodes_only_the_rest(
             return super().encode_images(images)
 
     with pytest.raises(KeyboardInterrupt):
-        score(Stopped(bag), world, benchmark, needs, tmp_path, 8, tmp_path / "embeddings")
+        score(
+            Stopped(bag),
+            world,
+            benchmark=benchmark,
+            needs=needs,
+            out=tmp_path,
+            batch=8,
+            cache_folder=tmp_path / "embeddings",
+        )
     assert not (tmp_path / "scores.parquet").exists()
     rest = Counting(bag)
-    score(rest, world, benchmark, needs, tmp_path, 8, tmp_path / "embeddings")
+    score(
+        rest,
+        world,
+        benchmark=benchmark,
+        needs=needs,
+        out=tmp_path,
+        batch=8,
+        cache_folder=tmp_path / "embeddings",
+    )
     assert (len(rest.texts), len(rest.images)) == (0, len(needs.images) - 16)
 
 
@@ -146,8 +186,8 @@ def test_scores_that_are_no_number_are_counted_and_in_no_mean(
     monkeypatch.setattr(
         "evaluator.runs.run.load_model", lambda spec, device: Broken(Sharp(captions))
     )
-    found = evaluate("bag:broken", drawn, out=tmp_path / "run", batch_size=64, device="cpu")
-    folder, results = found.folder, found.results
+    evaluation = evaluate("bag:broken", drawn, out=tmp_path / "run", batch_size=64, device="cpu")
+    folder, results = evaluation.folder, evaluation.results
     for row in pq.read_table(folder / "scores.parquet").to_pylist():
         assert row["unscored"] == (NOT_A_NUMBER if row["image_id"] in scenes else None)
     for protocol, items in (("binary", 24), ("retrieval", 12)):
@@ -157,11 +197,11 @@ def test_scores_that_are_no_number_are_counted_and_in_no_mean(
         assert find(results, protocol, "partial")["unscored"] == 0
     items = measure_protocols(open_run(folder))["binary"].items
     assert set(items.unscored.tolist()) == {"", NOT_A_NUMBER}
-    said = (
+    message = (
         f"Unscored items of 'binary': {', '.join(items.item_id[~items.scored][:5])} and 1 more "
         f"({NOT_A_NUMBER})"
     )
-    assert said in caplog.text
+    assert message in caplog.text
 
 
 def _cut(words: int) -> Callable[[str], list[str]]:
@@ -239,7 +279,7 @@ def test_models_of_other_keys_or_tokenizers_share_no_results(
 ) -> None:
     """Keys may be equal, since a key may be made of the weights alone; what a model reads of a text
     is not."""
-    captions, key, found = captions_by_image(drawn), "the same weights", {}
+    captions, key, scores = captions_by_image(drawn), "the same weights", {}
     models = {
         "whole": WordBag(captions, key=key),
         "cut": WordBag(captions, read=_cut(4), key=key),
@@ -247,17 +287,19 @@ def test_models_of_other_keys_or_tokenizers_share_no_results(
         "other": Sharp(captions, key="other"),
     }
     for name, model in models.items():
-        found[name] = _scored(
+        scores[name] = _scored(
             model, world, benchmark, needs, tmp_path / f"{name}-shared", tmp_path / "cache"
         )
-        assert found[name] == _scored(model, world, benchmark, needs, tmp_path / name)
-    assert found["whole"] == found["again"]
-    assert found["whole"] not in (found["cut"], found["other"])
+        assert scores[name] == _scored(model, world, benchmark, needs, tmp_path / name)
+    assert scores["whole"] == scores["again"]
+    assert scores["whole"] not in (scores["cut"], scores["other"])
 
 
 def test_settings_follow_the_models_device_and_kind() -> None:
     bag: Any = TorchBag()
-    assert settings_for(bag, 4, "bfloat16", 2) == Settings(torch.device("cpu"), "bfloat16", 4, 2)
+    assert settings_for(bag, 4, precision="bfloat16", workers=2) == Settings(
+        torch.device("cpu"), "bfloat16", 4, 2
+    )
     bag.info = {"device": "its own"}
     assert settings_for(bag) == Settings(torch.device("cpu"), batch=128)
     bag.info = {"device": "cuda:1"}

@@ -29,10 +29,13 @@ def test_needs_are_the_evaluation_items_and_no_more(benchmark: Benchmark, needs:
     protocol = {row["item_id"]: row["protocol"] for row in benchmark.items.to_pylist()}
     rows = benchmark.candidates.to_pylist()
     binary = {(r["scene_id"], r["text_id"]) for r in rows if protocol[r["item_id"]] == "binary"}
-    asked = {r["scene_id"] for r in rows if protocol[r["item_id"]] == "retrieval"}
+    retrieval_scenes = {r["scene_id"] for r in rows if protocol[r["item_id"]] == "retrieval"}
     assert pair_ids(needs) == sorted(binary)
     assert list(needs.pools) == ["grid"]
-    assert pool_ids(needs, "grid") == (sorted(asked), benchmark.pools["text_id"].to_pylist())
+    assert pool_ids(needs, "grid") == (
+        sorted(retrieval_scenes),
+        benchmark.pools["text_id"].to_pylist(),
+    )
     assert {split[scene] for scene in needs.images.to_pylist()} == {
         "val",
         "seen",
@@ -67,7 +70,7 @@ def test_groups_hold_whole_clusters_and_every_text_that_is_asked_of_them(
         if row["item_id"] in cluster_of:
             clusters.setdefault(cluster_of[row["item_id"]], set()).add(group_of[row["scene_id"]])
             assert benchmark.text_of[row["text_id"]] in groups[group_of[row["scene_id"]]].texts
-    assert all(len(found) == 1 for found in clusters.values())
+    assert all(len(cluster_items) == 1 for cluster_items in clusters.values())
     assert len(groups) == len(clusters)
 
 
@@ -91,12 +94,12 @@ def test_what_is_not_asked_is_said_with_its_option() -> None:
     )
     assert "'grid' is sampled" in sampled
     assert "'systematicity' is left out" in left_out
-    assert all("--full-pools" in said for said in (sampled, left_out))
+    assert all("--full-pools" in sentences for sentences in (sampled, left_out))
 
 
 def test_a_trial_samples_pools_that_a_run_would_ask_whole(benchmark: Benchmark) -> None:
     """`--limit 10` on a cross encoder took 73,932 passes, `--limit 20` 2,051: a smaller pool was
     asked whole."""
     needs = collect_needs(benchmark, ["retrieval"])
-    assert within_limit(needs, benchmark, 1).sampled == {}
-    assert within_limit(needs, benchmark, 1, 0).sampled == {"grid": SAMPLE}
+    assert within_limit(needs, benchmark, passes=1).sampled == {}
+    assert within_limit(needs, benchmark, passes=1, most=0).sampled == {"grid": SAMPLE}

@@ -41,8 +41,8 @@ def _run(
     model: Reader, dataset: Path, out: Path, monkeypatch: pytest.MonkeyPatch, **more: Any
 ) -> dict[str, Any]:
     monkeypatch.setattr("evaluator.runs.run.load_model", lambda spec, device: model)
-    asked: dict[str, Any] = {"protocols": ("binary",), "batch_size": 16} | more
-    results: Any = evaluate("reader:x", dataset, out=out, device="cpu", **asked).results
+    options: dict[str, Any] = {"protocols": ("binary",), "batch_size": 16} | more
+    results: Any = evaluate("reader:x", dataset, out=out, device="cpu", **options).results
     return results
 
 
@@ -51,7 +51,15 @@ def test_scores_are_those_of_a_loop_over_pairs(
     world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path, batch: int
 ) -> None:
     model = Reader()
-    score(model, world, benchmark, needs, tmp_path / "run", batch, tmp_path / "cache")
+    score(
+        model,
+        world,
+        benchmark=benchmark,
+        needs=needs,
+        out=tmp_path / "run",
+        batch=batch,
+        cache_folder=tmp_path / "cache",
+    )
     rows, n = pq.read_table(tmp_path / "run" / "scores.parquet").to_pylist(), needs.pairs.shape[1]
     assert [(r["image_id"], r["text_id"]) for r in rows] == pair_ids(needs) * 2
     assert [r["channel"] for r in rows] == ["match"] * n + ["length"] * n
@@ -76,22 +84,30 @@ def test_what_is_compared_comes_together_and_images_once(
     world: World, benchmark: Benchmark, needs: Needs, tmp_path: Path
 ) -> None:
     model = Reader()
-    score(model, world, benchmark, needs, tmp_path / "run", 1000, tmp_path / "cache")
+    score(
+        model,
+        world,
+        benchmark=benchmark,
+        needs=needs,
+        out=tmp_path / "run",
+        batch=1000,
+        cache_folder=tmp_path / "cache",
+    )
     names = Counter(name for images, _, _ in model.calls for name in images)
     assert max(names.values()) == 1  # no image is in two calls
-    asked = {
+    expected = {
         frozenset(
             (world.image(image).tobytes(), benchmark.text_of[text]) for image, text in contest
         )
         for contest in contest_ids(needs)
     }
-    found = {
+    scored_contests = {
         frozenset(pairs[i] for i in contest)
         for _, pairs, contests in model.calls
         for contest in contests
     }
-    assert asked <= found
-    assert all(len(contest) == 2 for contest in asked)
+    assert expected <= scored_contests
+    assert all(len(contest) == 2 for contest in expected)
     for _, pairs, contests in model.calls:  # which is true cannot be told from the order
         for contest in contests:
             assert contest == sorted(contest)
@@ -105,13 +121,37 @@ def test_a_model_whose_scores_depend_on_the_company_never_gets_half_of_it(
         contested = True
 
     model = Racing("racing")
-    score(model, world, benchmark, needs, tmp_path / "run", 2, tmp_path / "cache")
+    score(
+        model,
+        world,
+        benchmark=benchmark,
+        needs=needs,
+        out=tmp_path / "run",
+        batch=2,
+        cache_folder=tmp_path / "cache",
+    )
     assert max(Counter(name for images, _, _ in model.calls for name in images).values()) == 1
     before = len(model.scored)
-    score(model, world, benchmark, needs, tmp_path / "run", 2, tmp_path / "cache")
+    score(
+        model,
+        world,
+        benchmark=benchmark,
+        needs=needs,
+        out=tmp_path / "run",
+        batch=2,
+        cache_folder=tmp_path / "cache",
+    )
     assert len(model.scored) == before
     fewer = needs_of(pair_ids(needs)[:1])
-    score(model, world, benchmark, fewer, tmp_path / "other", 2, tmp_path / "cache")
+    score(
+        model,
+        world,
+        benchmark=benchmark,
+        needs=fewer,
+        out=tmp_path / "other",
+        batch=2,
+        cache_folder=tmp_path / "cache",
+    )
     assert len(model.scored) == before + 1  # alone it is another question
 
 
@@ -120,11 +160,35 @@ def test_nothing_is_scored_twice_and_other_benchmarks_take_what_is_known(
 ) -> None:
     model = Reader()
     half = needs_of(pair_ids(needs)[: needs.pairs.shape[1] // 2])
-    score(model, world, benchmark, half, tmp_path / "half", 16, tmp_path / "cache")
-    score(model, world, benchmark, needs, tmp_path / "run", 16, tmp_path / "cache")
+    score(
+        model,
+        world,
+        benchmark=benchmark,
+        needs=half,
+        out=tmp_path / "half",
+        batch=16,
+        cache_folder=tmp_path / "cache",
+    )
+    score(
+        model,
+        world,
+        benchmark=benchmark,
+        needs=needs,
+        out=tmp_path / "run",
+        batch=16,
+        cache_folder=tmp_path / "cache",
+    )
     assert max(Counter(model.scored).values()) == 1
     other = Reader("another")
-    score(other, world, benchmark, half, tmp_path / "half", 16, tmp_path / "cache")
+    score(
+        other,
+        world,
+        benchmark=benchmark,
+        needs=half,
+        out=tmp_path / "half",
+        batch=16,
+        cache_folder=tmp_path / "cache",
+    )
     assert len(other.scored) == half.pairs.shape[1]
 
 
@@ -139,9 +203,9 @@ def test_a_tolerance_for_float32_is_not_kept_in_bfloat16(
         score(
             model,
             world,
-            benchmark,
-            needs,
-            tmp_path / precision,
+            benchmark=benchmark,
+            needs=needs,
+            out=tmp_path / precision,
             cache_folder=tmp_path,
             settings=how,
         )
@@ -162,8 +226,24 @@ def test_batches_are_halved_when_memory_runs_out(
     """Between what is compared, where scores depend on the company."""
     plenty, cramped = Reader(), Reader(room=room)
     plenty.contested = cramped.contested = contested
-    score(plenty, world, benchmark, needs, tmp_path / "plenty", 64, tmp_path / "a")
-    score(cramped, world, benchmark, needs, tmp_path / "tight", 64, tmp_path / "b")
+    score(
+        plenty,
+        world,
+        benchmark=benchmark,
+        needs=needs,
+        out=tmp_path / "plenty",
+        batch=64,
+        cache_folder=tmp_path / "a",
+    )
+    score(
+        cramped,
+        world,
+        benchmark=benchmark,
+        needs=needs,
+        out=tmp_path / "tight",
+        batch=64,
+        cache_folder=tmp_path / "b",
+    )
     files = [(tmp_path / name / "scores.parquet").read_bytes() for name in ("plenty", "tight")]
     assert files[0] == files[1]
     assert max(len(pairs) for _, pairs, _ in cramped.calls) <= room
@@ -192,8 +272,8 @@ def test_any_channel_can_be_measured(
         score_command("measure", folder, "--channel", "lenth"),
         "no channel 'lenth': did you mean 'length'?",
     )
-    again = _run(Reader(), drawn, tmp_path / "second", monkeypatch, protocols=(), channel="length")
-    assert again == second
+    second = _run(Reader(), drawn, tmp_path / "second", monkeypatch, protocols=(), channel="length")
+    assert second == second
     with pytest.raises(
         UserError, match=r"The model has no channel 'cosine': expected one of: match, length\."
     ):
@@ -211,18 +291,18 @@ def test_a_pool_that_costs_too_much_is_sampled_and_said(
     whole = collect_needs(benchmark, ["binary", "retrieval"])
     texts = pool_ids(whole, "grid")[1]
     assert 40 * 900 * Reader.passes > LIMIT > 40 * 900
-    same = within_limit(whole, benchmark, 1)
+    same = within_limit(whole, benchmark, passes=1)
     assert (contest_ids(same), all_pairs(same)) == (contest_ids(whole), all_pairs(whole))
     results = _run(Reader(), drawn, tmp_path / "run", monkeypatch, protocols=())
-    assert "The pool 'grid' is sampled" in (said := caplog.text)
-    assert "--full-pools" in said
+    assert "The pool 'grid' is sampled" in (log := caplog.text)
+    assert "--full-pools" in log
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["sampled_pools"] == results["sampled_pools"] == {"grid": SAMPLE}
     assert not (tmp_path / "run" / "pools").exists()
     row = find(results, "retrieval", "seen", metric="R@1, sampled pool")
     assert row["chance"] == pytest.approx(2 / (2 + SAMPLE), abs=1e-6)
 
-    sampled = within_limit(whole, benchmark, Reader.passes)
+    sampled = within_limit(whole, benchmark, passes=Reader.passes)
     pairs = [
         (r["image_id"], r["text_id"])
         for r in pq.read_table(tmp_path / "run" / "scores.parquet").to_pylist()
@@ -235,10 +315,10 @@ def test_a_pool_that_costs_too_much_is_sampled_and_said(
         }
         assert len(drawn_texts) == len(true[image]) + SAMPLE
         assert {(image, text) for text in drawn_texts} <= set(pairs)
-    asked = sampled.count()
+    pair_count = sampled.count()
     assert (
-        f"{asked:,} pairs of image and text to score, 3 forward passes each ({3 * asked:,} forward "
-        f"passes" in said
+        f"{pair_count:,} pairs of image and text to score, 3 forward passes each ({3 * pair_count:,} forward "
+        f"passes" in log
     )
 
     full = _run(
@@ -298,31 +378,34 @@ def test_distinct_pairs_are_those_of_a_plain_loop(
 
     model = Reader()
     model.contested = contested
-    named = [texts[text] for text in needs.texts.to_pylist()]
-    table = pa.table({"text_id": needs.texts, "text": needs.texts})
-    pairs = _DistinctPairs(model, Named(), SimpleNamespace(texts=table), needs, named)
+    text_names = [texts[text] for text in needs.texts.to_pylist()]
+    benchmark: Any = SimpleNamespace(texts=pa.table({"text_id": needs.texts, "text": needs.texts}))
+    world: Any = Named()
+    pairs = _DistinctPairs(model, world, benchmark=benchmark, needs=needs, names=text_names)
 
-    blocks = [
-        *(sorted(set(contest)) for contest in contests),
-        *([(i, t) for t in "zuv"] for i in "fa"),
-    ]
-    names: dict[str, int] = {}
-    for block in sorted(blocks, key=min):
-        for image, text in block:
-            names.setdefault(f"{images[image]}:{texts[text]}", len(names))
-    assert [name.split(":m")[0] for name in pairs._plain_names(np.arange(pairs.total))] == list(
-        names
-    )
-    row_of = {(i, t): names.get(f"{images[i]}:{texts[t]}", -1) for i in images for t in texts}
-    assert pairs.rows(*needs.pairs).tolist() == [row_of[pair] for pair in pair_ids(needs)]
-    expected = sorted({tuple(sorted({row_of[pair] for pair in block})) for block in blocks})
-    found = pairs._contests_among(np.arange(pairs.total))
-    assert sorted({tuple(contest) for contest in found}) == [
+    groups = [sorted(set(contest)) for contest in contests]
+    groups += [[(image, text) for text in "zuv"] for image in "fa"]
+    row_of_name: dict[str, int] = {}
+    for group in sorted(groups, key=min):
+        for image, text in group:
+            row_of_name.setdefault(f"{images[image]}:{texts[text]}", len(row_of_name))
+    assert pairs._content_names(np.arange(pairs.total)) == list(row_of_name)
+    row_of_pair = {
+        (image, text): row_of_name.get(f"{images[image]}:{texts[text]}", -1)
+        for image in images
+        for text in texts
+    }
+    expected_rows = [row_of_pair[pair] for pair in pair_ids(needs)]
+    assert pairs.rows(*needs.pairs).tolist() == expected_rows
+    expected = {tuple(sorted({row_of_pair[pair] for pair in group})) for group in groups}
+    contests_of_rows = pairs._contests_among(np.arange(pairs.total))
+    assert sorted({tuple(contest) for contest in contests_of_rows}) == sorted(
         rows for rows in expected if len(rows) > 1
-    ]
+    )
     if contested:
-        parts = [
-            {pairs.names(np.array([row]))[0].split(":")[-1] for row in rows} for rows in expected
+        # Pairs of one group are in one component, and each component has a digest of its own.
+        digests_of_groups = [
+            {name.rpartition(":")[2] for name in pairs.names(np.array(rows))} for rows in expected
         ]
-        assert all(len(part) == 1 for part in parts)
-        assert len({part for each in parts for part in each}) == len(pairs._ends)
+        assert all(len(digests) == 1 for digests in digests_of_groups)
+        assert len(set().union(*digests_of_groups)) == len(pairs._component_ends)

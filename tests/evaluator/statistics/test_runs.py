@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bench.designs import FAILING, SPREADS, WIDER, Design, Study, measured
+from bench.designs import FAILING, SPREADS, WIDER, Design, Study, simulate
 from evaluator.statistics.blocks import block_mean
 from evaluator.statistics.runs import (
     RunItems,
@@ -65,6 +65,23 @@ def test_what_a_training_adds_to_both_sides_cancels_in_a_crossover() -> None:
     )
 
 
+@pytest.mark.parametrize(("right_unseen", "value"), [(0.0, 1.0), (1.0, 0.0)])
+def test_a_gap_in_whose_splits_nothing_varies_has_an_interval(
+    right_unseen: float, value: float
+) -> None:
+    """Two turns over the same 24 images: all are right where seen, and all or none where unseen."""
+    seen = [items("a", "a0", range(24), [1] * 24), items("b", "b0", range(24, 48), [1] * 24)]
+    unseen = [
+        items("a", "a0", range(24, 48), [right_unseen] * 24),
+        items("b", "b0", range(24), [right_unseen] * 24),
+    ]
+    gap, same_images = gap_over_runs(list(zip(seen, unseen, strict=True)))
+    assert (gap.value, same_images) == (value, True)
+    assert (gap.low > 0) == (value > 0)
+    assert gap.low < gap.high
+    assert (gap.p < 0.01) == (value > 0)
+
+
 def test_the_influences_have_the_mean_of_the_difference() -> None:
     first, second = (
         items("a", "", range(4), [1, 1, 0, 1]),
@@ -88,10 +105,10 @@ def test_a_rotation_tells_more_than_a_block_and_the_wider_claim_is_wider() -> No
     rotation = Study(Design("rotation", 160, "rotation", 4, (2, 3), 2), SPREADS[0], 0.75)
     block = Study(Design("block", 160, "blocks", 1, (3, 3)), SPREADS[0], 0.75)
     of_rotation, of_block = (
-        measured(study, 3)["unseen, this vocabulary"][:, 1].mean() for study in (rotation, block)
+        simulate(study, 3)["unseen, this vocabulary"][:, 1].mean() for study in (rotation, block)
     )
     assert of_rotation < of_block / 2
-    assert measured(rotation, 3)[f"unseen, {WIDER}"][:, 1].mean() > 1.5 * of_rotation
+    assert simulate(rotation, 3)[f"unseen, {WIDER}"][:, 1].mean() > 1.5 * of_rotation
 
 
 @pytest.mark.full
@@ -101,14 +118,14 @@ def test_a_rotation_tells_more_than_a_block_and_the_wider_claim_is_wider() -> No
 )
 def test_intervals_of_both_claims_hold(design: Design, spreads: object) -> None:
     """With 100 draws, 88% are three standard errors below 95%."""
-    for name, numbers in measured(Study(design, spreads, 0.75), 100).items():  # type: ignore[arg-type]
+    for name, numbers in simulate(Study(design, spreads, 0.75), 100).items():  # type: ignore[arg-type]
         assert numbers[:, 2].mean() >= 0.88, name
 
 
 @pytest.mark.full
 def test_intervals_of_blocks_in_which_a_fifth_of_bindings_fails_miss_more_often() -> None:
     """docs/statistics.md says how often; the test fails when the sentence is no longer true."""
-    numbers = measured(Study(Design("", 200, "blocks", 1, (3, 3)), FAILING, 0.9), 100)[
+    numbers = simulate(Study(Design("", 200, "blocks", 1, (3, 3)), FAILING, 0.9), 100)[
         "unseen, this vocabulary"
     ]
     assert 0.5 < numbers[:, 2].mean() < 0.95

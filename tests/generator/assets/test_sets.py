@@ -27,7 +27,8 @@ from generator.base.registry import resource
 from generator.dataset.card import asset_sets_needed
 from generator.dataset.licences import OWN
 from generator.dataset.reader import Dataset
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from generator.render.rerender import Changes, prepare_rerender
 from generator.vocabulary.schema import parse_vocabulary, read_vocabulary, with_assets
 from tests.conftest import render_arguments, succeed
@@ -146,12 +147,11 @@ def test_objects_of_one_family_can_come_from_several_sets(toys: Path) -> None:
     text = CLEVR.replace("\ncone = {", guests, 1)
     vocabulary = parse_vocabulary(text, "mixed.toml")
     assert vocabulary.asset_meshes == ["fox", "other/wedge", "toys/wedge"]
-    job = Job(
-        str(toys / "mixed.toml"),
-        "2x2",
-        {"train": 4, "val": 1, "seen": 1, "partial": 1, "unseen": 1},
-        64,
-        48,
+    job = WorldOptions(
+        family=str(toys / "mixed.toml"),
+        holdout="2x2",
+        scenes={"train": 4, "val": 1, "seen": 1, "partial": 1, "unseen": 1},
+        resolution="64x48",
     )
     (toys / "mixed.toml").write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match="no asset set 'other' here"):
@@ -218,7 +218,7 @@ def test_a_set_for_a_family_of_shapes_is_refused(toys: Path) -> None:
     with pytest.raises(
         UserError, match="--assets toys: every mesh of the family 'clevr' is a shape"
     ):
-        prepare(Job("clevr", "3x3", None, 64, 48, assets="toys"))
+        prepare(WorldOptions(family="clevr", holdout="3x3", resolution="64x48", assets="toys"))
 
 
 def test_a_record_of_the_built_in_meshes_is_checked() -> None:

@@ -9,14 +9,25 @@ import os
 import pwd
 import sys
 import tempfile
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pytest
 from click.testing import CliRunner, Result
 from platformdirs import user_cache_path
 
-from generator.base.commands import Bar, Commands, DatasetFolder, LocalFolder, result, say
+from generator.base import commands
+from generator.base.commands import (
+    Bar,
+    Commands,
+    DatasetFolder,
+    LocalFolder,
+    result,
+    say,
+    say_if_slow,
+)
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.dataset.writer import WorldWriter
@@ -224,3 +235,26 @@ def test_a_full_disk_without_a_name_may_be_any_that_is_written_to() -> None:
         f"the cache {user_cache_path('jackalope')} or {tempfile.gettempdir()}: no space left on "
         f"device" in done.stderr
     )
+
+
+def test_a_terminal_is_told_what_takes_long_and_a_log_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[str] = []
+    slow = threading.Event()
+
+    def tell(message: str) -> None:
+        told.append(message)
+        slow.set()
+
+    monkeypatch.setattr(commands, "say", tell)
+    monkeypatch.setattr(commands, "_PATIENCE", 0.01)
+    for is_terminal, expected in ((False, []), (True, ["Loading."])):
+        monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda value=is_terminal: value))
+        with say_if_slow("Loading."):
+            slow.wait(60 if is_terminal else 0.1)
+        assert told == expected
+    monkeypatch.setattr(commands, "_PATIENCE", 60)
+    with say_if_slow("Never."):
+        pass
+    assert told == ["Loading."]

@@ -18,7 +18,7 @@ from generator.base.errors import UserError
 from generator.base.files import ABOUT
 from generator.base.store import fetch, mirror, publish, settle, shown, staging
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import describe, write_benchmarks
+from generator.describe.benchmark import describe_world, write_benchmarks
 from generator.describe.request import first_request
 from generator.exports.huggingface import Publication, export_hf
 from generator.holdout.holdout import Holdout
@@ -150,7 +150,14 @@ def test_a_benchmark_whose_copying_is_cut_off_costs_none_and_is_copied_later(
 
     def write(seed: int, again: bool) -> str:
         root, asked = mirror(url), replace(first_request(holdout), seed=seed)
-        describe(root, Dataset.open(root).world, holdout, "second", asked, replace=again)
+        describe_world(
+            root,
+            Dataset.open(root).world,
+            holdout=holdout,
+            name="second",
+            request=asked,
+            replace=again,
+        )
         return Dataset.open(url).benchmark("second").digest
 
     for seed in (0, 1):
@@ -244,7 +251,13 @@ def test_a_dataset_that_changed_at_its_url_is_taken_anew(
     with monkeypatch.context() as other_machine:
         other_machine.setenv("XDG_CACHE_HOME", str(tmp_path / "other cache"))
         other = mirror(url)
-        describe(other, Dataset.open(other).world, holdout, "second", first_request(holdout))
+        describe_world(
+            other,
+            Dataset.open(other).world,
+            holdout=holdout,
+            name="second",
+            request=first_request(holdout),
+        )
     assert Dataset.open(url).benchmark_names() == ["color-shape-3x3-b0", "second"]
 
 

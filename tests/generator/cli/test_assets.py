@@ -9,10 +9,10 @@ from tests.conftest import succeed
 
 
 def test_the_built_in_set_is_listed_with_its_licence() -> None:
-    found = json.loads(succeed("gen assets list --json").stdout)["builtin"]
+    builtin = json.loads(succeed("gen assets list --json").stdout)["builtin"]
     line = succeed("gen assets list --set builtin").stdout
-    assert line == f"builtin ({found['licence']}): {', '.join(found['meshes'])}\n"
-    assert "fox" in found["meshes"]
+    assert line == f"builtin ({builtin['licence']}): {', '.join(builtin['meshes'])}\n"
+    assert "fox" in builtin["meshes"]
 
 
 def test_an_obj_whose_z_points_up_is_imported_upright(tmp_path: Path, sets: Path) -> None:

@@ -7,13 +7,13 @@ import pytest
 
 from evaluator.audits.floor import FEWEST_ITEMS
 from generator.cli.describe import AUDITED, audit_texts
-from generator.describe.request import Request
+from generator.describe.request import TextRequest
 from tests.generator.designs import BENCHMARK, Design, make
 
 
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    request = Request(("binary",), strict=False)
+    request = TextRequest(("binary",), strict=False)
     return make(
         Design(6, 6, "3x3", scenes=14, request=request),
         tmp_path_factory.mktemp("audited") / "dataset",

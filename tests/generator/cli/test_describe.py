@@ -32,9 +32,9 @@ def test_listed_items_are_left_out_and_the_others_stay_as_they_are(
     listed.write_text("\n".join(ids[::3]), encoding="utf-8")
     done = succeed(command + f"rest --without {listed} --json")
     rest = Dataset.open(copied).benchmark("rest")
-    kept = [item for item in whole.items.to_pylist() if item["item_id"] not in ids[::3]]
+    remaining = [item for item in whole.items.to_pylist() if item["item_id"] not in ids[::3]]
     assert [{**item, "item_id": None} for item in rest.items.to_pylist()] == [
-        {**item, "item_id": None} for item in kept
+        {**item, "item_id": None} for item in remaining
     ]
     assert sum(
         n for what, n in json.loads(done.stdout)["dropped"].items() if "left out" in what
@@ -42,8 +42,8 @@ def test_listed_items_are_left_out_and_the_others_stay_as_they_are(
     succeed("gen verify --benchmark rest", copied)
     assert "nothing is written" in succeed(command + f"rest --without {listed}").stderr
     listed.write_text("skill-elsewhere-0", encoding="utf-8")
-    said = "1 of 1 items to leave out are not among these texts, such as skill-elsewhere-0"
-    refuse(said, command + f"rest --without {listed} --replace")
+    message = "1 of 1 items to leave out are not among these texts, such as skill-elsewhere-0"
+    refuse(message, command + f"rest --without {listed} --replace")
     assert Dataset.open(copied).benchmark("rest").items.num_rows == rest.items.num_rows
 
 
@@ -52,10 +52,10 @@ def test_texts_that_are_there_are_kept_unless_they_are_to_be_replaced(copied: Pa
     succeed(command)
     succeed("gen verify --benchmark texts", copied)
     before = contents(copied)
-    again = succeed(command)
+    second = succeed(command)
     assert (
         "The benchmark texts already exists, made by the same request; nothing is written."
-        in again.stderr
+        in second.stderr
     )
     refuse(
         "has another benchmark texts: it has seed = 0, not 1; choose another --name",
@@ -69,6 +69,6 @@ def test_texts_that_are_there_are_kept_unless_they_are_to_be_replaced(copied: Pa
 def test_a_preset_of_texts_names_the_benchmark_and_is_certified(copied: Path) -> None:
     data = json.loads(succeed("gen describe --preset hard-positives2024 --json", copied).stdout)
     assert data["benchmark"] == "color-shape-3x3-b0-hard-positives2024"
-    asked = {kind for kind in data["items"] if not kind.startswith("train")}
-    assert asked == {"hard_positives replace", "hard_positives swap"}
+    kinds = {kind for kind in data["items"] if not kind.startswith("train")}
+    assert kinds == {"hard_positives replace", "hard_positives swap"}
     succeed("gen verify --benchmark color-shape-3x3-b0-hard-positives2024", copied)

@@ -3,7 +3,7 @@
 import click
 from click.testing import CliRunner
 
-from generator.cli.options import BLOCK_SEED, HOLDOUT, SEED, given, table
+from generator.cli.options import BLOCK_SEED, HOLDOUT, SEED, options_given, table
 
 
 @click.command()
@@ -12,15 +12,14 @@ from generator.cli.options import BLOCK_SEED, HOLDOUT, SEED, given, table
 @click.option("--seed", type=SEED, default=0)
 @click.pass_context
 def command(context: click.Context, **options: object) -> None:
-    click.echo(sorted(given(context).items()))
+    click.echo(sorted(options_given(context).items()))
 
 
 def test_only_options_on_the_command_line_are_given() -> None:
     assert CliRunner().invoke(command, []).stdout == "[]\n"
-    done = CliRunner().invoke(
-        command, ["--seed", "0", "--holdout", "2x2", "--holdout", "relation:pair=2x3"]
-    )
-    assert done.stdout == "[('holdout', '--holdout'), ('seed', '--seed')]\n"
+    arguments = ["--seed", "0", "--holdout", "2x2", "--holdout", "relation:pair=2x3"]
+    outcome = CliRunner().invoke(command, arguments)
+    assert outcome.stdout == "[('holdout', '--holdout'), ('seed', '--seed')]\n"
 
 
 def test_labels_stand_to_the_left_and_numbers_to_the_right() -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
-from generator.plan.job import prepare_world
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from tests.conftest import FEW, refuse, run_process, succeed
 from tests.generator.cli.test_split import contents
 from tests.generator.render.digests import files
@@ -82,25 +83,25 @@ def test_shards_of_a_plan_are_merged_to_the_files_of_one_command(
 
 
 def test_a_plan_is_told_without_a_world(tmp_path: Path) -> None:
-    told = succeed("gen plan --holdout 3x3 --block-seed 0..2 --power", cwd=tmp_path).stdout
-    lines = told.splitlines()
+    printed = succeed("gen plan --holdout 3x3 --block-seed 0..2 --power", cwd=tmp_path).stdout
+    lines = printed.splitlines()
     assert lines[0].startswith(
         "color-shape-3x3, unseen: 900 scenes, 27 groups, "
     )  # three blocks together
     assert lines[1].split() == ["75%", "90%", "97%"]
     assert lines[2].strip().startswith("usual effects, one training  ±")
     for other in ("one block of 3x3", "five blocks of 3x3", "rotation of 4 turns"):
-        assert f"\n{other}, unseen: 900 scenes" in told
+        assert f"\n{other}, unseen: 900 scenes" in printed
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_design_with_several_benchmarks_is_told_for_machines() -> None:
-    told = json.loads(
+    data = json.loads(
         succeed("gen plan --design coverage --holdout k2..3 --scenes grid --power --json").stdout
     )
-    assert [design["design"] for design in told["designs"]] == ["color-shape-k2", "color-shape-k3"]
-    assert told["assumed"]["effects"]["usual"]["bindings"] == 1
-    for design in told["designs"]:
+    assert [design["design"] for design in data["designs"]] == ["color-shape-k2", "color-shape-k3"]
+    assert data["assumed"]["effects"]["usual"]["bindings"] == 1
+    for design in data["designs"]:
         assert len(design["rows"]) == 12
         assert all(0 < row["half_width"] < 0.5 for row in design["rows"])
 
@@ -112,8 +113,8 @@ def test_another_holdout_over_images_is_told_and_nothing_is_written(copied: Path
     ]
     assert (design["design"], design["split"]) == ("color-shape-4x4", "unseen")
     assert contents(copied) == before
-    made = json.loads(succeed("gen split --holdout 4x4 --json", copied).stdout)
-    assert design["scenes"] == made["scenes"]["unseen"]
+    split_data = json.loads(succeed("gen split --holdout 4x4 --json", copied).stdout)
+    assert design["scenes"] == split_data["scenes"]["unseen"]
 
 
 def test_a_plan_says_in_one_line_what_it_will_tell(tmp_path: Path) -> None:
@@ -155,12 +156,13 @@ def test_an_impossible_number_of_objects_is_refused_from_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """No scene is drawn for it; drawing took 600 attempts and many seconds."""
-    drawn: list[str] = []
+    draws: list[str] = []
     monkeypatch.setattr(
-        "generator.plan.plan.split_scenes",
-        lambda rule, split, *rest: drawn.append(split) or iter(()),
+        "generator.plan.drafts.draft_scenes",
+        lambda rule, split, *rest: draws.append(split) or iter(()),
     )
-    prepared, _ = prepare_world(family="clevr-many", holdout="2x2", objects="3..5", scenes=400)
+    options = WorldOptions(family="clevr-many", holdout="2x2", objects="3..5", scenes=400)
+    prepared = prepare(options)
     with pytest.raises(UserError, match="no scene of 3 objects for the split unseen"):
         _ = prepared.planned
-    assert not drawn
+    assert not draws

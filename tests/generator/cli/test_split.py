@@ -46,12 +46,12 @@ def test_the_same_request_again_changes_nothing_and_says_so(copied: Path) -> Non
     first = succeed(command + "1 --json")
     succeed("gen verify --benchmark mine", copied)
     before = contents(copied)
-    again = succeed(command + "1 --json")
+    second = succeed(command + "1 --json")
     assert (
         "The benchmark mine already exists, made by the same request; nothing is written."
-        in again.stderr
+        in second.stderr
     )
-    assert again.stdout == first.stdout
+    assert second.stdout == first.stdout
     refuse("another benchmark mine: its holdout differs", command + "2")
     refuse("another benchmark mine", command + "1 --exposed-negatives")
     assert contents(copied) == before
@@ -81,10 +81,10 @@ def test_two_commands_for_one_name_end_as_one_would(copied: Path) -> None:
         *["--holdout", "4x6", "--block-seed", "1", "--name", "both"],
     ]
     running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
-    said = [each.communicate(timeout=300)[1] for each in running]
-    assert 0 in [each.returncode for each in running]
-    for each, errors in zip(running, said, strict=True):
-        assert each.returncode == 0 or "Another command is writing the benchmark both" in errors, (
-            errors
-        )
+    outputs = [process.communicate(timeout=300)[1] for process in running]
+    assert 0 in [process.returncode for process in running]
+    for process, errors in zip(running, outputs, strict=True):
+        assert (
+            process.returncode == 0 or "Another command is writing the benchmark both" in errors
+        ), errors
     succeed("gen verify --benchmark both", copied)

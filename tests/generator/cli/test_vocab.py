@@ -22,18 +22,20 @@ def test_a_new_family_can_be_checked_at_once(tmp_path: Path) -> None:
     refuse("exists", "gen vocab new mine.toml", cwd=tmp_path)
 
 
-def test_a_family_that_leaves_a_starter_little_to_add_can_be_extended_or_is_refused(
-    tmp_path: Path,
-) -> None:
-    full = "[objects]\ndrum = { mesh = 'clevr-cylinder' }"
-    plain = "\n".join(
-        f"[attributes.color.{name}]\nspecular = 0.1"
-        for name in read_vocabulary("clevr").values("color")
-    )
-    for name, text in (("full", full), ("plain", plain)):
+def test_a_starter_of_a_family_without_room_for_its_colour_is_refused(tmp_path: Path) -> None:
+    colors = read_vocabulary("clevr").values("color")
+    glossy = "\n".join(f"[attributes.color.{name}]\nspecular = 0.1" for name in colors)
+    families = {
+        "full": "[objects]\ndrum = { mesh = 'clevr-cylinder' }",
+        "teal": "[attributes.color]\nteal = { srgb = '#0b7a75' }",
+        "glossy": glossy,
+    }
+    for name, text in families.items():
         (tmp_path / f"{name}.toml").write_text(f"extends = 'clevr'\n{text}\n", encoding="utf-8")
     succeed("gen vocab new mine.toml --extends full.toml", cwd=tmp_path)
-    refuse("sets colour alone", "gen vocab new other.toml --extends plain.toml", cwd=tmp_path)
+    refuse("has the color 'teal' already", "gen vocab new x.toml --extends teal.toml", cwd=tmp_path)
+    refuse("set different inputs", "gen vocab new x.toml --extends glossy.toml", cwd=tmp_path)
+    assert not (tmp_path / "x.toml").exists()
 
 
 def test_all_mistakes_are_listed_and_counted(tmp_path: Path) -> None:
@@ -43,4 +45,4 @@ def test_all_mistakes_are_listed_and_counted(tmp_path: Path) -> None:
     assert done.returncode == 2
     data = json.loads(done.stdout)
     assert (data["errors"], data["warnings"]) == (len(data["findings"]), 0)
-    assert all(f"error: {each['message']}" in done.stderr for each in data["findings"])
+    assert all(f"error: {finding['message']}" in done.stderr for finding in data["findings"])

@@ -11,12 +11,12 @@ from generator.describe.protocols import find_protocol, protocol_names
 from generator.describe.scenes import DescribedScene
 from generator.describe.statistics import parse_statistics
 from generator.describe.training import TrainingTexts
-from generator.language.complexity import LEVELS, cells
+from generator.language.complexity import LEVELS, list_cells
 from generator.language.form import Form, Link
 from generator.scene.scene import Scene
 from tests.generator.scenes import CATEGORIES, VOCABULARY, captioner, described, random_scene
 
-CELLS = cells(tuple(LEVELS), (1, 12), {}, VOCABULARY, 10)
+CELLS = list_cells(tuple(LEVELS), (1, 12), {}, vocabulary=VOCABULARY, most_objects=10)
 WITHOUT_ITEMS = ("retrieval", "pairs")
 """Protocols that need worlds of their own: scenes of two objects, twins."""
 
@@ -33,9 +33,14 @@ def every_protocol(**language: object) -> list[Protocol]:
     """Every protocol that random scenes can have items of, with all its kinds, and the training
     texts."""
     spoken = captioner(**language)
-    found = [find_protocol(name) for name in protocol_names() if name not in WITHOUT_ITEMS]
+    protocol_classes = [
+        find_protocol(name) for name in protocol_names() if name not in WITHOUT_ITEMS
+    ]
     statistics = parse_statistics("density=0.4,completeness=0.7,saliency=1")
-    evaluated = [each(spoken, **({"cells": CELLS} if each.graded else {})) for each in found]
+    evaluated = [
+        protocol_class(spoken, **({"cells": CELLS} if protocol_class.graded else {}))
+        for protocol_class in protocol_classes
+    ]
     return [*evaluated, TrainingTexts(spoken, CELLS, statistics=statistics)]
 
 
@@ -57,33 +62,33 @@ def samples(
     """The items of protocols over `n` random scenes of a split."""
     for survey in (True, False):
         for number, scene in scenes(n, seed, least, most):
-            shown = described(scene, split, f"{number:06d}")
-            shown.salience = tuple(random.Random(number).random() for _ in scene.objects)
+            described_scene = described(scene, split, f"{number:06d}")
+            described_scene.salience = tuple(random.Random(number).random() for _ in scene.objects)
             for protocol in protocols:
                 stream = Stream("texts", seed, protocol.name, number)
                 if survey:
-                    protocol.survey(shown, stream)
+                    protocol.survey(described_scene, stream)
                     continue
-                for item in protocol.items(shown, stream):
+                for item in protocol.items(described_scene, stream):
                     assert item.kind in protocol.kinds
-                    yield Sample(scene, shown, item)
+                    yield Sample(scene, described_scene, item)
     by_id = {f"{number:06d}": scene for number, scene in scenes(n, seed, least, most)}
     for protocol in protocols:
-        for shown, item in protocol.pooled_items():
-            yield Sample(by_id[shown.scene_id], shown, item)
+        for described_scene, item in protocol.pooled_items():
+            yield Sample(by_id[described_scene.scene_id], described_scene, item)
 
 
 def asked(protocol: Protocol, *scenes: int, **more: Any) -> Iterator[tuple[DescribedScene, Item]]:
     """As samples, of one protocol; each item with its scene."""
-    return ((each.described, each.item) for each in samples([protocol], *scenes, **more))
+    return ((sample.described, sample.item) for sample in samples([protocol], *scenes, **more))
 
 
-def items_of(found: Sequence[Sample], protocol: str, kind: str | None = None) -> list[Item]:
+def items_of(samples_: Sequence[Sample], protocol: str, kind: str | None = None) -> list[Item]:
     """The items of one protocol, or of one of its kinds."""
     return [
-        each.item
-        for each in found
-        if each.item.protocol == protocol and kind in (None, each.item.kind)
+        sample.item
+        for sample in samples_
+        if sample.item.protocol == protocol and kind in (None, sample.item.kind)
     ]
 
 
@@ -109,10 +114,10 @@ def triple(form: Form, link: Link) -> tuple[str | None, str, str | None]:
     return form.objects[link.subject].category, link.relation, form.objects[link.object].category
 
 
-def sizes(found: Sequence[Sample], protocol: str) -> dict[str, set[int]]:
+def sizes(samples_: Sequence[Sample], protocol: str) -> dict[str, set[int]]:
     """The numbers of foils (slot n) of a protocol's items, by kind."""
     numbers: dict[str, set[int]] = {}
-    for item in items_of(found, protocol):
+    for item in items_of(samples_, protocol):
         foils = by_slot(item, "n", False)
         assert len({foil.text.form for foil in foils}) == len(foils) or protocol in (
             "integration",

@@ -16,11 +16,11 @@ from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.writer import BenchmarkWriter
-from generator.describe.benchmark import describe, kept_splits, write_benchmarks
+from generator.describe.benchmark import describe_world, read_assigned_splits, write_benchmarks
 from generator.describe.captioner import Candidate, Item, Text
 from generator.describe.protocol import Protocol
 from generator.describe.protocols import protocol_names
-from generator.describe.request import Request, first_request
+from generator.describe.request import TextRequest, first_request
 from generator.describe.scenes import (
     DescribedScene,
     RenderedScene,
@@ -29,7 +29,7 @@ from generator.describe.scenes import (
     most_objects,
     rendered_scenes,
 )
-from generator.describe.tables import Tables
+from generator.describe.tables import BenchmarkTables
 from generator.holdout.blocks import draw_block
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import SplitPlan
@@ -37,7 +37,8 @@ from generator.holdout.request import draw_holdouts
 from generator.inspection.reproduction import Reproduction
 from generator.judge.verify import verify_dataset
 from generator.language.form import Form, Mention
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from generator.plan.store import Assigned
 from generator.scene.layouts import can_carry
 from generator.vocabulary.schema import parse_vocabulary
@@ -59,7 +60,7 @@ def benchmark(dataset: Dataset) -> Benchmark:
     return dataset.benchmark()
 
 
-def test_splits_hold_what_was_asked_for(benchmark: Benchmark) -> None:
+def test_splits_have_the_requested_numbers_of_scenes(benchmark: Benchmark) -> None:
     counts = Counter(benchmark.splits["split"].to_pylist())
     assert (
         counts
@@ -70,13 +71,13 @@ def test_splits_hold_what_was_asked_for(benchmark: Benchmark) -> None:
     assert held == {"train": 0, "val": 0, "seen": 0, "partial": 1, "unseen": 2}
 
 
-def test_exposed_negatives_are_admitted_only_when_asked_and_then_declared(copied: Path) -> None:
+def test_exposed_negatives_need_the_option_and_are_declared(copied: Path) -> None:
     succeed("gen split", copied, "--exposed-negatives", "--name", "exposed")
     dataset = Dataset.open(copied)
     plain, exposed = dataset.benchmark("color-shape-3x3-b0"), dataset.benchmark("exposed")
     swaps = [
-        sum(row["kind"] == "swap" for row in each.candidates.to_pylist())
-        for each in (plain, exposed)
+        sum(row["kind"] == "swap" for row in benchmark.candidates.to_pylist())
+        for benchmark in (plain, exposed)
     ]
     assert swaps[0] < swaps[1]
     assert exposed.manifest["declared_leaks"]
@@ -99,26 +100,32 @@ def test_a_split_without_scenes_is_refused_and_nothing_written(copied: Path) -> 
         # ever shows
         with contextlib.suppress(UserError):
             holdout = draw_block("2x2", vocabulary, seed)
-            describe(copied, dataset.world, holdout, f"unlikely{seed}", first_request(holdout))
+            describe_world(
+                copied,
+                dataset.world,
+                holdout=holdout,
+                name=f"unlikely{seed}",
+                request=first_request(holdout),
+            )
             continue
         refusals += 1
         assert sorted(path.name for path in (copied / "benchmarks").iterdir()) == before
     assert refusals >= 3
 
 
-def test_another_block_and_other_texts_over_the_same_images_need_no_rendering_and_are_proven(
+def test_split_and_describe_write_verified_benchmarks_without_rendering(
     copied: Path,
 ) -> None:
     before, first = world_bytes(copied), "color-shape-3x3-b0"
     succeed("gen split", copied, "--holdout", "4x6", "--block-seed", "3")
-    said = json.loads(succeed("gen describe", copied, "--seed", "3", "--json").stdout)
+    printed = json.loads(succeed("gen describe", copied, "--seed", "3", "--json").stdout)
     assert before == world_bytes(copied)
     dataset = Dataset.open(copied)
-    assert dataset.benchmark_names() == [first, said["benchmark"], "color-shape-4x6-b3"]
+    assert dataset.benchmark_names() == [first, printed["benchmark"], "color-shape-4x6-b3"]
     assert dataset.benchmark().name == first  # the one made with the world
-    benchmark = dataset.benchmark(said["benchmark"])
+    benchmark = dataset.benchmark(printed["benchmark"])
     assert benchmark.holdout == dataset.benchmark(first).holdout
-    assert {name.split()[0] for name in said["items"]} == {*protocol_names(), "train"}
+    assert {name.split()[0] for name in printed["items"]} == {*protocol_names(), "train"}
     assert benchmark.manifest["texts"]["reports"]["systematicity"]
     assert (
         succeed("gen verify", copied, "--benchmark", benchmark.name).stdout.strip()
@@ -141,12 +148,12 @@ def test_the_same_seed_gives_the_same_texts_whatever_the_hash_seed(copied: Path)
     assert Dataset.open(copied).benchmark("again").digest not in digests
 
 
-def test_graded_captions_can_be_asked_for_exactly(copied: Path) -> None:
-    asked = (
+def test_graded_captions_have_the_requested_complexity(copied: Path) -> None:
+    options = (
         "--protocol skill --level OAR --complexity 5..7 --counts O=2,R=1 --template "
         "list-then-relate"
     )
-    succeed("gen describe", copied, "--name", "graded", *asked.split())
+    succeed("gen describe", copied, "--name", "graded", *options.split())
     benchmark = Dataset.open(copied).benchmark("graded")
     skill = set(benchmark.items_of("skill")["item_id"].to_pylist())
     used = {
@@ -154,17 +161,17 @@ def test_graded_captions_can_be_asked_for_exactly(copied: Path) -> None:
         for row in benchmark.candidates.to_pylist()
         if row["item_id"] in skill and row["slot"] == "c"
     }
-    found = [row for row in benchmark.texts.to_pylist() if row["text_id"] in used]
-    assert found
+    rows = [row for row in benchmark.texts.to_pylist() if row["text_id"] in used]
+    assert rows
     assert {
-        (row["level"], row["n_objects"], row["n_relations"], row["template"]) for row in found
+        (row["level"], row["n_objects"], row["n_relations"], row["template"]) for row in rows
     } == {("OAR", 2, 1, "list-then-relate")}
-    assert {row["n_attributes"] for row in found} <= {2, 3, 4}
+    assert {row["n_attributes"] for row in rows} <= {2, 3, 4}
 
 
-def test_training_captions_of_known_statistics_are_noted(copied: Path) -> None:
-    asked = "--name sparse --protocol binary --captions density=0.5,completeness=0.5"
-    succeed("gen describe", copied, *asked.split())
+def test_statistics_of_training_captions_are_in_the_manifest(copied: Path) -> None:
+    options = "--name sparse --protocol binary --captions density=0.5,completeness=0.5"
+    succeed("gen describe", copied, *options.split())
     realised = Dataset.open(copied).benchmark("sparse").manifest["texts"]["reports"]["train"]
     assert realised["captions"] == 110
     assert realised["completeness"] == 0.5
@@ -178,7 +185,7 @@ def test_training_captions_of_known_statistics_are_noted(copied: Path) -> None:
         ("--protocol skill --level OR --template spare", "or the template 'spare' cannot say it"),
     ],
 )
-def test_texts_that_cannot_be_are_refused_in_a_sentence(
+def test_impossible_options_of_texts_are_refused_in_a_sentence(
     rendered: Path, arguments: str, said: str
 ) -> None:
     refuse(said, "gen describe", rendered, *arguments.split())
@@ -210,12 +217,12 @@ def links(relations_world: Path) -> Links:
 
 
 def test_all_relations_occur_in_true_and_in_false_texts(links: Links) -> None:
-    found = Counter((link[1], row["truth"]) for row, _, link in links)
-    assert {name for name, _ in found} == set(RELATIONS.relations)
-    assert all(found[name, True] and found[name, False] for name in RELATIONS.relations)
+    n_texts = Counter((link[1], row["truth"]) for row, _, link in links)
+    assert {name for name, _ in n_texts} == set(RELATIONS.relations)
+    assert all(n_texts[name, True] and n_texts[name, False] for name in RELATIONS.relations)
 
 
-def test_no_text_says_that_something_rests_on_what_cannot_carry_it(links: Links) -> None:
+def test_no_text_names_a_stack_that_no_scene_can_have(links: Links) -> None:
     """True or false: a foil that is true of no scene could be told from the words."""
     checked = 0
     for _, form, (subject, name, other, _) in links:
@@ -262,33 +269,52 @@ def test_texts_keep_the_splits_of_the_benchmark_that_is_named(tmp_path: Path) ->
     """Not those of another one with the same holdout."""
     root = make(Design(), tmp_path / "world")
     world, first = Dataset.open(root).world, Dataset.open(root).benchmark()
-    holdout, assigned = Holdout.from_dict(first.holdout_block()), kept_splits(tmp_path, first)
-    del assigned[next(scene for scene, each in assigned.items() if each.split == "train")]
-    describe(
-        root, world, holdout, "a", replace(first_request(holdout), protocols=("binary",)), assigned
+    holdout, assigned = (
+        Holdout.from_dict(first.holdout_block()),
+        read_assigned_splits(tmp_path, first),
+    )
+    del assigned[next(scene for scene, place in assigned.items() if place.split == "train")]
+    describe_world(
+        root,
+        world,
+        holdout=holdout,
+        name="a",
+        request=replace(first_request(holdout), protocols=("binary",)),
+        assigned=assigned,
     )
     describe_texts(root, benchmark=first.name, name="texts", protocols=("binary",))
     assert Dataset.open(root).benchmark("texts").splits["split"].equals(first.splits["split"])
 
 
 def test_labels_name_the_same_objects_in_other_texts(tmp_path: Path) -> None:
-    prepared = prepare(Job("pearson2025", ["pearson2025"], "210", 64, 48, design="gzsl"))
+    prepared = prepare(
+        WorldOptions(
+            family="pearson2025",
+            holdout=["pearson2025"],
+            scenes="210",
+            resolution="64x48",
+            design="gzsl",
+        )
+    )
     write_planned(tmp_path / "world", prepared)
     write_benchmarks(tmp_path / "world", Dataset.open(tmp_path / "world").world, False)
     name = "pearson2025-two-object"
     describe_texts(tmp_path / "world", benchmark=name, name="texts", protocols=("gzsl",), seed=1)
-    first, again = (Dataset.open(tmp_path / "world").benchmark(each) for each in (name, "texts"))
+    first, second = (
+        Dataset.open(tmp_path / "world").benchmark(benchmark_name)
+        for benchmark_name in (name, "texts")
+    )
     assert len(_labels(first)) > 20
-    assert _labels(first) == _labels(again)
-    assert first.digest != again.digest  # distractors
-    found = verify_dataset(tmp_path / "world", "texts", reproduce=Reproduction())["texts"]
-    assert (found["status"], found["findings"]) == ("clean", [])
+    assert _labels(first) == _labels(second)
+    assert first.digest != second.digest  # distractors
+    report = verify_dataset(tmp_path / "world", "texts", reproduce=Reproduction())["texts"]
+    assert (report["status"], report["findings"]) == ("clean", [])
 
 
 def _labels(benchmark: Benchmark) -> set[tuple[str, str]]:
     """The scene of each question and its true label."""
     texts = dict(
-        zip(*(benchmark.texts[each].to_pylist() for each in ("text_id", "text")), strict=True)
+        zip(*(benchmark.texts[column].to_pylist() for column in ("text_id", "text")), strict=True)
     )
     return {
         (row["scene_id"], texts[row["text_id"]])
@@ -297,30 +323,33 @@ def _labels(benchmark: Benchmark) -> set[tuple[str, str]]:
     }
 
 
-def test_what_only_training_captions_have_is_refused_without_them(tmp_path: Path) -> None:
+def test_options_of_training_captions_are_refused_without_training(tmp_path: Path) -> None:
     root = make(Design(), tmp_path / "world")
     world = Dataset.open(root).world
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     with pytest.raises(UserError, match="--exposed-negatives is about training captions"):
-        describe(
-            root, world, draw_block("none", vocabulary, 0), "none", Request(exposed_negatives=True)
+        describe_world(
+            root,
+            world,
+            holdout=draw_block("none", vocabulary, 0),
+            name="none",
+            request=TextRequest(exposed_negatives=True),
         )
     single = draw_holdouts((), "gzsl", vocabulary, 0)[0]
     with pytest.raises(
         UserError, match=r"single needs scenes for the task single \(objects in each: 1\)"
     ):
-        describe(root, world, single, "single", first_request(single))
+        describe_world(root, world, holdout=single, name="single", request=first_request(single))
 
 
 def test_a_world_of_two_blocks_has_a_benchmark_of_each_with_scenes_of_its_own(
     tmp_path: Path,
 ) -> None:
-    job = Job(
-        "clevr",
-        "2x2",
-        {"train": 14, "val": 2, "seen": 4, "partial": 4, "unseen": 4},
-        64,
-        48,
+    job = WorldOptions(
+        family="clevr",
+        holdout="2x2",
+        scenes={"train": 14, "val": 2, "seen": 4, "partial": 4, "unseen": 4},
+        resolution="64x48",
         block_seed=(0, 1),
     )
     write_planned(tmp_path, prepare(job))
@@ -344,27 +373,35 @@ def test_a_world_of_two_blocks_has_a_benchmark_of_each_with_scenes_of_its_own(
     )
 
 
-def test_scenes_with_what_training_lacks_are_in_no_split_and_silent_splits_are_refused(
+def test_scenes_with_untrained_bindings_are_in_no_split_and_splits_without_items_are_refused(
     tmp_path: Path,
 ) -> None:
-    prepared = prepare(Job("clevr", "3x3", "160", 64, 48, pairs=False))
+    prepared = prepare(
+        WorldOptions(family="clevr", holdout="3x3", scenes="160", resolution="64x48", pairs=False)
+    )
     write_planned(tmp_path, prepared)
     world, holdout = Dataset.open(tmp_path).world, draw_block("4x6", prepared.vocabulary, 1)
-    describe(tmp_path, world, holdout, "another", first_request(holdout))
+    describe_world(tmp_path, world, holdout=holdout, name="another", request=first_request(holdout))
     split_of = {
         row["scene_id"]: row["split"]
         for row in Dataset.open(tmp_path).benchmark("another").splits.to_pylist()
     }
-    rule, shown = SplitPlan(prepared.vocabulary, holdout), {}
-    for each in prepared.planned:
-        shown[each.scene_id] = each.arrangement(holdout.kind)
+    rule = SplitPlan(prepared.vocabulary, holdout)
+    arrangement_of = {
+        planned.scene_id: planned.arrangement(holdout.kind) for planned in prepared.planned
+    }
     trained = {
-        binding for scene, split in split_of.items() if split == "train" for binding in shown[scene]
+        binding
+        for scene, split in split_of.items()
+        if split == "train"
+        for binding in arrangement_of[scene]
     }
     left_out = 0
-    for scene, arrangement in shown.items():
+    for scene, arrangement in arrangement_of.items():
         lacking = [
-            each for each in arrangement if not holdout.holds_out(*each) and each not in trained
+            binding
+            for binding in arrangement
+            if not holdout.holds_out(*binding) and binding not in trained
         ]
         familiar = rule.place(arrangement).split in ("val", "seen", "partial")
         left_out += bool(lacking) and familiar
@@ -374,25 +411,33 @@ def test_scenes_with_what_training_lacks_are_in_no_split_and_silent_splits_are_r
     with pytest.raises(
         UserError, match="No item asks about seen or unseen"
     ):  # the world has no twins
-        describe(
+        describe_world(
             tmp_path,
             world,
-            holdout,
-            "silent",
-            replace(first_request(holdout), protocols=("pairs",)),
+            holdout=holdout,
+            name="silent",
+            request=replace(first_request(holdout), protocols=("pairs",)),
         )
-    describe(tmp_path, world, holdout, "trains", replace(first_request(holdout), protocols=()))
+    describe_world(
+        tmp_path,
+        world,
+        holdout=holdout,
+        name="trains",
+        request=replace(first_request(holdout), protocols=()),
+    )
 
 
-def test_the_size_is_that_of_the_benchmark(rendered: Path) -> None:
+def test_evaluated_scenes_are_those_of_the_benchmark(rendered: Path) -> None:
     dataset = Dataset.open(rendered)
     benchmark = dataset.benchmark()
-    (found,) = evaluated_scenes(dataset.world, [Holdout.from_dict(benchmark.holdout or {})])
+    vocabulary = parse_vocabulary(dataset.world.vocabulary_text, "vocabulary.toml")
+    holdout = Holdout.from_dict(benchmark.holdout or {})
+    (evaluated,) = evaluated_scenes(dataset.world, vocabulary, [holdout])
     unseen = [row for row in benchmark.splits.to_pylist() if row["split"] == "unseen"]
     items = [row for row in benchmark.items.to_pylist() if row["split"] == "unseen"]
-    assert (found.split, len(found)) == ("unseen", len(unseen))
-    assert found.cluster_count == len({row["cluster_id"] for row in items})
-    assert found.binding_count == len(
+    assert (evaluated.split, len(evaluated)) == ("unseen", len(unseen))
+    assert evaluated.cluster_count == len({row["cluster_id"] for row in items})
+    assert evaluated.binding_count == len(
         {binding for row in unseen for binding in row["held_out_bindings"]}
     )
 
@@ -412,13 +457,17 @@ class Fixed(Protocol):
 
 
 @pytest.fixture
-def tables(tmp_path: Path) -> Iterator[Tables]:
+def tables(tmp_path: Path) -> Iterator[BenchmarkTables]:
     with BenchmarkWriter(tmp_path, "b") as writer:
         assigned = {"0": Assigned("seen", ()), "1": Assigned("train", ())}
-        yield Tables(writer, captioner(), SplitPlan(VOCABULARY, HOLDOUT), 0, assigned)
+        yield BenchmarkTables(
+            writer, captioner(), SplitPlan(VOCABULARY, HOLDOUT), seed=0, assigned=assigned
+        )
 
 
-def add(tables: Tables, scene_id: str, protocol: Protocol, twin_of: str | None = None) -> None:
+def add(
+    tables: BenchmarkTables, scene_id: str, protocol: Protocol, twin_of: str | None = None
+) -> None:
     class Silent(Fixed):
         def items(self, scene: DescribedScene, stream: Stream) -> Iterator[Item]:
             return iter(())
@@ -426,14 +475,14 @@ def add(tables: Tables, scene_id: str, protocol: Protocol, twin_of: str | None =
     tables.add_scene(RenderedScene(scene_id, twin_of, SCENE, ()), Silent(captioner()), [protocol])
 
 
-def test_scenes_go_to_the_split_that_they_were_made_for(tables: Tables) -> None:
+def test_scenes_go_to_the_split_that_they_were_made_for(tables: BenchmarkTables) -> None:
     for scene_id in ("0", "1", "2"):
         add(tables, scene_id, Fixed(captioner()))
     assert {split: n for split, n in tables.scenes.items() if n} == {"seen": 1, "train": 1}
     assert tables.items == {"fixed cube": 1}  # the training scene has training captions only
 
 
-def test_a_text_is_counted_once_and_unused_pools_are_not_written(tables: Tables) -> None:
+def test_a_text_is_counted_once_and_unused_pools_are_not_written(tables: BenchmarkTables) -> None:
     add(tables, "0", Fixed(captioner()))
     add(tables, "0", Fixed(captioner()))
     cone = Text(Form((Mention("cone"),)), "there-is")
@@ -450,7 +499,7 @@ class Training(Fixed):
     item = Item("train", "cube", None, (Candidate(Text(CUBE, "a-and-a"), "c", True),))
 
 
-def test_words_that_no_training_text_has_are_told_by_protocol(tables: Tables) -> None:
+def test_unknown_words_are_listed_by_protocol(tables: BenchmarkTables) -> None:
     tables.add_scene(RenderedScene("1", None, SCENE, ()), Training(captioner()), [])  # "a cube"
     assert tables.unknown_words() == {}
     add(tables, "0", Fixed(captioner()))  # "There is a cube."
@@ -458,7 +507,7 @@ def test_words_that_no_training_text_has_are_told_by_protocol(tables: Tables) ->
     assert tables.unknown_words() == {"fixed": ["cone", "is", "there"]}
 
 
-def test_wrong_truths_stop_the_writing(tables: Tables) -> None:
+def test_wrong_truths_stop_the_writing(tables: BenchmarkTables) -> None:
     protocol = Fixed(captioner())
     protocol.item = Item("fixed", "cube", None, (Candidate(Text(CUBE, "there-is"), "n", False),))  # type: ignore[misc]
     with pytest.raises(AssertionError, match="should be False"):
@@ -467,15 +516,15 @@ def test_wrong_truths_stop_the_writing(tables: Tables) -> None:
 
 def test_every_rendered_scene_is_read_in_the_order_of_the_table(rendered: Path) -> None:
     world = Dataset.open(rendered).world
-    found = list(rendered_scenes(world, with_salience=True))
-    assert [scene.scene_id for scene in found] == world.scenes["scene_id"].to_pylist()
-    assert all(len(scene.salience) == len(scene.scene.objects) for scene in found)
+    rows = list(rendered_scenes(world, with_salience=True))
+    assert [scene.scene_id for scene in rows] == world.scenes["scene_id"].to_pylist()
+    assert all(len(scene.salience) == len(scene.scene.objects) for scene in rows)
     assert {scene.salience for scene in rendered_scenes(world, with_salience=False)} == {()}
     assert most_objects(world) == 2
 
 
 def test_large_central_visible_objects_are_salient() -> None:
-    shown = [
+    rows = [
         {"amodal_box": box, "visible_fraction": visible}
         for box, visible in (
             ([0, 0, 100, 100], 1.0),
@@ -484,6 +533,6 @@ def test_large_central_visible_objects_are_salient() -> None:
             ([100, 100, 100, 100], 1.0),
         )
     ]
-    assert _salience({"width": 100, "height": 100, "objects": shown}) == pytest.approx(
+    assert _salience({"width": 100, "height": 100, "objects": rows}) == pytest.approx(
         (1.0, 0.5, 0.25, -1.0)
     )

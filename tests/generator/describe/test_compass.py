@@ -6,14 +6,15 @@ import pytest
 
 from generator.base.streams import Stream
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import describe
+from generator.describe.benchmark import describe_world
 from generator.describe.captioner import Captioner, Item
 from generator.describe.protocols.compass import Integration, Skill
-from generator.describe.request import Request, read_text_preset
+from generator.describe.request import TextRequest, read_text_preset
 from generator.holdout.blocks import draw_block
-from generator.language.complexity import cells
+from generator.language.complexity import list_cells
 from generator.language.truth import Axes
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from tests.generator.describe.samples import (
     CELLS,
     Sample,
@@ -37,9 +38,9 @@ def test_composed_and_decomposed_captions_change_the_same_atoms(sampled: list[Sa
         negatives = by_slot(item, "n")
         assert len(negatives) == n
         parts = [by_slot(item, f"d{i}") for i in range(1, n + 1)]
-        assert [part[1].changed for part in parts] == [each.changed for each in negatives]
+        assert [part[1].changed for part in parts] == [negative.changed for negative in negatives]
         assert all([c.truth for c in part] == [True, False] for part in parts)
-        assert all(len(each.changed) == 1 for each in negatives)
+        assert all(len(negative.changed) == 1 for negative in negatives)
         checked += 1
     assert checked > 50
 
@@ -53,18 +54,18 @@ def test_captions_of_one_subgraph_share_their_relations_and_cover_every_number_o
     ]
     sizes: Counter[tuple[str, int]] = Counter()
     for number, scene in scenes(12, 8, least=6):
-        shown = described(scene, scene_id=f"{number:06d}")
-        said = set()
+        described_scene = described(scene, scene_id=f"{number:06d}")
+        cells = set()
         for protocol in protocols:
-            for item in protocol.items(shown, Stream("texts", number)):
+            for item in protocol.items(described_scene, Stream("texts", number)):
                 form = caption_of(item)
-                said |= {triple(form, link) for link in form.relations}
+                cells |= {triple(form, link) for link in form.relations}
                 sizes[form.level, form.n_objects + form.n_attributes + form.n_relations] += 1
-        if shown.subgraph is None:  # all its categories occur twice
-            assert not shown.unique_objects
+        if described_scene.subgraph is None:  # all its categories occur twice
+            assert not described_scene.unique_objects
             continue
-        whole = shown.subgraph.form
-        assert said <= {triple(whole, link) for link in whole.relations}
+        whole = described_scene.subgraph.form
+        assert cells <= {triple(whole, link) for link in whole.relations}
     assert {n for level, n in sizes if level == "OA"} >= set(range(2, 9))
     assert {n for level, n in sizes if level == "OAR"} >= set(range(4, 9))
 
@@ -79,7 +80,7 @@ def test_negatives_change_atoms_of_one_type_and_spread_over_them(sampled: list[S
     places: Counter[str] = Counter()
     for item in items_of(sampled, "skill"):
         assert item.skill is not None
-        changed = {change_of(each)[:2] for each in by_slot(item, "n")}
+        changed = {change_of(negative)[:2] for negative in by_slot(item, "n")}
         assert {kind for _, kind in changed} <= kinds[item.skill]
         items[item.skill] += 1
         places[item.skill] += len(changed)
@@ -98,16 +99,16 @@ def test_shared_values_ask_sizes_and_materials_that_the_scene_lacks() -> None:
         ]
         kinds[shared] = Counter()
         for protocol in protocols:
-            for shown, item in asked(protocol, 150, 0, most=4):
+            for described_scene, item in asked(protocol, 150, 0, most=4):
                 for foil in by_slot(item, "n"):
                     _, kind, old, new = change_of(foil)
                     if kind in VOCABULARY.attributes:
-                        there = [values[kind] for values in shown.facts.values]
+                        there = [values[kind] for values in described_scene.facts.values]
                         assert new not in there
                         assert shared or there.count(old) == 1
                         kinds[shared][kind] += 1
                     elif kind == VOCABULARY.category:
-                        assert new not in shown.facts.categories
+                        assert new not in described_scene.facts.categories
     assert set(kinds[False]) == {"color"}
     assert min(kinds[True][kind] for kind in VOCABULARY.attributes) > 20
 
@@ -115,10 +116,10 @@ def test_shared_values_ask_sizes_and_materials_that_the_scene_lacks() -> None:
 def test_values_of_attribute_foils_may_by_default_be_another_objects(sampled: list[Sample]) -> None:
     """COMPASS, section 3.2, takes absent ones."""
     others = [
-        any(change_of(foil)[3] in thing.attributes.values() for thing in each.scene.objects)
-        for each in sampled
-        if each.item.protocol == "skill" and each.item.skill == "attribute"
-        for foil in by_slot(each.item, "n")
+        any(change_of(foil)[3] in obj.attributes.values() for obj in sample.scene.objects)
+        for sample in sampled
+        if sample.item.protocol == "skill" and sample.item.skill == "attribute"
+        for foil in by_slot(sample.item, "n")
     ]
     assert sum(others) > 0.3 * len(others)
 
@@ -130,16 +131,16 @@ def test_a_relation_is_changed_several_times_and_captions_of_one_relation_are_le
     relations: Counter[int] = Counter()
     foils_of_one_relation: Counter[int] = Counter()
     holdout = draw_block("3x3", RELATIONS, 0)
-    cells_of_relations = cells(("OR",), (3, 8), {}, RELATIONS, 6)
+    cells_of_relations = list_cells(("OR",), (3, 8), {}, vocabulary=RELATIONS, most_objects=6)
     published = Skill(Captioner(RELATIONS, holdout, False), cells_of_relations, any_relation=True)
     draw = random.Random(1)
     for number in range(60):
-        shown = described(
+        described_scene = described(
             random_scene(draw, 3, 6, vocabulary=RELATIONS),
             scene_id=f"{number:06d}",
             vocabulary=RELATIONS,
         )
-        for item in published.items(shown, Stream("texts", number)):
+        for item in published.items(described_scene, Stream("texts", number)):
             if item.skill == "relation":
                 foils = by_slot(item, "n")
                 relations[len(caption_of(item).relations)] += 1
@@ -176,35 +177,49 @@ def test_a_caption_names_a_replaced_value_once(protocol: str) -> None:
         else Skill(captioner(), CELLS, absent_values=True, shared_values=True)
     )
     replaced = shared = 0
-    for shown, item in asked(asker, 150, 0, most=4):
+    for described_scene, item in asked(asker, 150, 0, most=4):
         for foil in by_slot(item, "n"):
             _, kind, old, _ = change_of(foil)
             if kind in VOCABULARY.attributes:
                 named = [mention.values.get(kind) for mention in caption_of(item).objects]
                 assert named.count(old) == 1
                 replaced += 1
-                shared += [values[kind] for values in shown.facts.values].count(old) > 1
+                shared += [values[kind] for values in described_scene.facts.values].count(old) > 1
     assert replaced > 100
     assert shared > 20
 
 
 @pytest.mark.full
-def test_the_recipes_block_leaves_no_split_without_questions(tmp_path: Path) -> None:
+def test_the_block_of_the_papers_recipe_leaves_no_split_without_questions(tmp_path: Path) -> None:
     """In unseen scenes all objects are of the block, and so are substitutes that the scene
     lacks."""
     counts = {"train": 150, "val": 2, "seen": 25, "partial": 25, "unseen": 25}
-    prepared = prepare(Job("clevr-relations", "5x5", counts, 64, 48, objects=(3, 4)))
+    prepared = prepare(
+        WorldOptions(
+            family="clevr-relations",
+            holdout="5x5",
+            scenes=counts,
+            resolution="64x48",
+            objects=(3, 4),
+        )
+    )
     write_planned(tmp_path, prepared)
     preset = read_text_preset("compass2026")
-    request = Request(preset.protocols, preset.options, preset.levels)
-    describe(tmp_path, Dataset.open(tmp_path).world, prepared.holdout, "texts", request)
+    request = TextRequest(preset.protocols, preset.options, preset.levels)
+    describe_world(
+        tmp_path,
+        Dataset.open(tmp_path).world,
+        holdout=prepared.holdout,
+        name="texts",
+        request=request,
+    )
     items = Dataset.open(tmp_path).benchmark("texts").items
     columns = (items[name].to_pylist() for name in ("protocol", "skill", "split"))
     number = Counter(zip(*columns, strict=True))
-    asked = [
+    questions = [
         ("integration", None),
         *(("skill", skill) for skill in ("object", "attribute", "relation")),
     ]
-    for protocol, skill in asked:
+    for protocol, skill in questions:
         for split in ("seen", "partial", "unseen"):
             assert number[protocol, skill, split] > 20, (protocol, skill, split)

@@ -9,16 +9,17 @@ from evaluator.api import evaluate
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.records import SCENES
-from generator.describe.benchmark import describe
+from generator.describe.benchmark import describe_world
 from generator.describe.captioner import Captioner
 from generator.describe.protocols.crepe import Productivity, Systematicity
-from generator.describe.request import Request
+from generator.describe.request import TextRequest
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import UNSEEN_ATOMS
 from generator.judge.lexicon import Lexicon
 from generator.judge.verify import verify_dataset
 from generator.language.form import Form, count_held_out, count_triples, names_absent
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from tests.generator.describe.samples import (
     CELLS,
     Sample,
@@ -33,8 +34,8 @@ from tests.generator.unrendered import write_planned
 
 
 def test_captions_are_of_one_to_three_compounds_of_the_tested_kind(sampled: list[Sample]) -> None:
-    found = items_of(sampled, "systematicity")
-    forms = [caption_of(item) for item in found]
+    items = items_of(sampled, "systematicity")
+    forms = [caption_of(item) for item in items]
     assert {form.n_objects for form in forms} == {1, 2, 3}
     assert all(list(mention.values) == [HOLDOUT.kind] for form in forms for mention in form.objects)
 
@@ -79,14 +80,14 @@ def test_published_negations_deny_an_atom_or_the_whole_of_a_caption_that_denies_
     protocol = Productivity(Captioner(VOCABULARY, HOLDOUT, False), CELLS, "foils")
     sizes: Counter[int | str] = Counter()
     items: Counter[str] = Counter()
-    for shown, item in asked(protocol, 150, 2, least=3):
+    for described_scene, item in asked(protocol, 150, 2, least=3):
         items[item.kind] += 1
         caption = caption_of(item)
         assert not denied(caption)
         for foil in by_slot(item, "n"):
             assert (foil.kind == "neg") == (denied(foil.text.form) != [])
             if foil.kind == "neg":
-                assert shown.decide(foil.text.form) is False
+                assert described_scene.decide(foil.text.form) is False
                 sizes["whole" if foil.text.form.negated else len(denied(foil.text.form))] += 1
     assert min(items[kind] for kind in ("neg", "all")) > 40
     assert sizes["whole"] > 0.1 * sizes.total()
@@ -95,19 +96,31 @@ def test_published_negations_deny_an_atom_or_the_whole_of_a_caption_that_denies_
 
 def denied(form: Form) -> list[object]:
     """What a form denies."""
-    found: list[object] = ["whole"] * form.negated
-    found += [each for each in form.objects if each.count == 0 or each.without]
-    return [*found, *(link for link in form.relations if not link.holds)]
+    denials: list[object] = ["whole"] * form.negated
+    denials += [mention for mention in form.objects if mention.count == 0 or mention.without]
+    return [*denials, *(link for link in form.relations if not link.holds)]
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("known", [True, False])
 def test_foils_of_known_words_name_what_training_shows(known: bool, tmp_path: Path) -> None:
-    job = Job("clevr", ("3x3", "atoms=1x3"), "700", 64, 48, design="systematicity")
+    job = WorldOptions(
+        family="clevr",
+        holdout=("3x3", "atoms=1x3"),
+        scenes="700",
+        resolution="64x48",
+        design="systematicity",
+    )
     prepared = prepare(job)
     write_planned(tmp_path, prepared)
-    request = Request(("systematicity",), equal_familiarity=False, known_words=known)
-    describe(tmp_path, Dataset.open(tmp_path).world, prepared.holdout, "texts", request)
+    request = TextRequest(("systematicity",), equal_familiarity=False, known_words=known)
+    describe_world(
+        tmp_path,
+        Dataset.open(tmp_path).world,
+        holdout=prepared.holdout,
+        name="texts",
+        request=request,
+    )
     benchmark, holdout = Dataset.open(tmp_path).benchmark("texts"), prepared.holdout
     strange = {*holdout.absent_values, *holdout.absent_objects}
     splits = dict(
@@ -126,7 +139,7 @@ def test_foils_of_known_words_name_what_training_shows(known: bool, tmp_path: Pa
     assert bool(named) is not known
     assert len(foils) > 200
     findings = verify_dataset(tmp_path, "texts")["texts"]["findings"]
-    assert {each["fault"] for each in findings} <= {"declared leak"}
+    assert {finding["fault"] for finding in findings} <= {"declared leak"}
     if known:
         rows = evaluate("blind:length", tmp_path, protocols="systematicity").results
         assert rows["benchmark"] == "texts (foils of words that training has)"
@@ -134,15 +147,17 @@ def test_foils_of_known_words_name_what_training_shows(known: bool, tmp_path: Pa
 
 
 def test_worlds_without_training_have_no_known_words(tmp_path: Path) -> None:
-    prepared = prepare(Job("clevr", "none", "20", 64, 48))
+    prepared = prepare(
+        WorldOptions(family="clevr", holdout="none", scenes="20", resolution="64x48")
+    )
     write_planned(tmp_path, prepared)
     with pytest.raises(UserError, match="--known-words limits foils to words of training scenes"):
-        describe(
+        describe_world(
             tmp_path,
             Dataset.open(tmp_path).world,
-            prepared.holdout,
-            "texts",
-            Request(("binary",), known_words=True),
+            holdout=prepared.holdout,
+            name="texts",
+            request=TextRequest(("binary",), known_words=True),
         )
 
 
@@ -162,31 +177,37 @@ COUNTS = {"train": 80, "val": 2, "seen": 20, "partial": 2, "unseen": 12, UNSEEN_
     "name",
     ["relations", *(pytest.param(name, marks=pytest.mark.full) for name in ("bindings", "both"))],
 )
-def test_splits_are_asked_alike_and_unseen_captions_name_what_is_held_out(
+def test_splits_have_equally_many_captions_and_unseen_captions_name_held_out_combinations(
     name: str, tmp_path: Path
 ) -> None:
     """CREPE, appendix A.5: a caption of unseen compounds names one; a gap must not be one of
     numbers of compounds."""
     prepared = prepare(
-        Job(design="systematicity", scenes=COUNTS, width=64, height=48, **WORLDS[name])
+        WorldOptions(scenes=COUNTS, resolution="64x48", design="systematicity", **WORLDS[name])
     )
     write_planned(tmp_path, prepared)
     holdout = prepared.holdout
     world = Dataset.open(tmp_path).world
-    describe(tmp_path, world, holdout, "made", Request(("systematicity",), equal_familiarity=False))
+    describe_world(
+        tmp_path,
+        world,
+        holdout=holdout,
+        name="made",
+        request=TextRequest(("systematicity",), equal_familiarity=False),
+    )
     benchmark = Dataset.open(tmp_path).benchmark("made")
-    asked = {
+    questions = {
         row["item_id"]: row
         for row in benchmark.items.to_pylist()
         if row["protocol"] == "systematicity"
     }
-    lexicon = Lexicon.of(prepared.text)
+    lexicon = Lexicon.of(prepared.vocabulary.text)
     forms = {row["text_id"]: form_of(row["text"], lexicon) for row in benchmark.texts.to_pylist()}
     sizes: dict[tuple[str, str], dict[str, Counter[int]]] = {}
     triples = trained_triples(benchmark, world)
     for row in benchmark.candidates.to_pylist():
-        if row["item_id"] in asked and row["slot"] == "c":
-            item, form = asked[row["item_id"]], forms[row["text_id"]]
+        if row["item_id"] in questions and row["slot"] == "c":
+            item, form = questions[row["item_id"]], forms[row["text_id"]]
             of_split = sizes.setdefault((item["skill"], item["kind"]), {}).setdefault(
                 item["split"], Counter()
             )
@@ -213,35 +234,35 @@ def test_splits_are_asked_alike_and_unseen_captions_name_what_is_held_out(
 def trained_triples(benchmark: Benchmark, world: World) -> set[tuple[str, str, str]]:
     """The relations that training scenes show, by category."""
     train = {row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "train"}
-    found = set()
+    triples = set()
     for row in world.table("scenes", SCENES).to_pylist():
         if row["scene_id"] in train:
-            names = [thing["category"] for thing in row["objects"]]
-            found |= {
-                (names[each["subject"]], each["relation"], names[each["object"]])
-                for each in row["relations"]
+            names = [obj["category"] for obj in row["objects"]]
+            triples |= {
+                (names[relation["subject"]], relation["relation"], names[relation["object"]])
+                for relation in row["relations"]
             }
-    return found
+    return triples
 
 
-def test_unseen_atoms_are_asked_raw_alone_and_each_caption_names_one() -> None:
+def test_unseen_atoms_have_only_raw_captions_which_each_name_one() -> None:
     holdout = draw_block(["3x3", "atoms=1x2"], VOCABULARY, 0)
     captioner = Captioner(VOCABULARY, holdout)
-    found = 0
+    n_captions = 0
     for _, item in asked(Systematicity(captioner), 60, 6, split=UNSEEN_ATOMS):
-        found += 1
+        n_captions += 1
         assert item.kind == "raw"
         assert all(
             candidate.truth and names_absent(candidate.text.form, holdout)
             for candidate in item.candidates
         )
-    assert found > 10
+    assert n_captions > 10
 
 
 def test_the_set_of_all_has_five_foils_of_each_kind(sampled: list[Sample]) -> None:
-    found = items_of(sampled, "productivity", "all")
-    assert found
-    for item in found:
+    items = items_of(sampled, "productivity", "all")
+    assert items
+    for item in items:
         assert Counter(c.kind for c in by_slot(item, "n")) == {"atom": 5, "neg": 5, "swap": 5}
 
 
@@ -252,7 +273,7 @@ def test_captions_have_four_to_twelve_atoms(sampled: list[Sample]) -> None:
     assert max(atoms) == 12
 
 
-def test_denials_stand_in_true_texts_as_often_as_in_false_ones() -> None:
+def test_denials_are_equally_frequent_in_true_and_false_texts() -> None:
     more = []
     for _, item in asked(
         Productivity(captioner(equal_familiarity=False), CELLS, ("neg",)), 800, 3, least=4

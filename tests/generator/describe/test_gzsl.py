@@ -24,20 +24,20 @@ def scene(task: str, split: str, n: int) -> DescribedScene:
     """A scene of the first labels of a split's list: `n` objects, the first is the label's
     target."""
     holdout = HOLDOUTS[task]
-    labels = [each for each in holdout.classes if each.split == split]
+    labels = [label for label in holdout.classes if label.split == split]
     if task == "relational":
         subject, relation, other = labels[0].label
         names = [subject, other] if relation == "left" else [other, subject]
-        shown = scene_of((names[0], {}), (names[1], {}), positions=[(-1.0, -1.0), (1.0, 1.0)])
+        placed = scene_of((names[0], {}), (names[1], {}), positions=[(-1.0, -1.0), (1.0, 1.0)])
     else:
         chosen: list[Binding] = []
-        for value, category in (each.label for each in labels):
+        for value, category in (label.label for label in labels):
             if len(chosen) < n and all(
-                value != other and category != thing for other, thing in chosen
+                value != other and category != other_category for other, other_category in chosen
             ):
                 chosen.append((value, category))
-        shown = scene_of(*((category, {holdout.kind: value}) for value, category in chosen))
-    return DescribedScene("0", facts_of(shown), split, (True,) * n, label_order=tuple(range(n)))
+        placed = scene_of(*((category, {holdout.kind: value}) for value, category in chosen))
+    return DescribedScene("0", facts_of(placed), split, (True,) * n, label_order=tuple(range(n)))
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ def test_a_label_stands_against_others_of_its_list(task: str, kinds: list[str]) 
 
 
 def test_three_objects_have_two_hard_negatives_for_each_of_the_others() -> None:
-    shown = scene("three-object", "ood_test", 3)
-    (item,) = Gzsl(language("three-object")).items(shown, Stream(0))
+    described_scene = scene("three-object", "ood_test", 3)
+    (item,) = Gzsl(language("three-object")).items(described_scene, Stream(0))
     assert item.kind == "three-object"
 
     def said(form: Form) -> tuple[str, str]:
@@ -69,36 +69,40 @@ def test_three_objects_have_two_hard_negatives_for_each_of_the_others() -> None:
 
     (own,) = (said(c.text.form) for c in by_slot(item, "c"))
     objects = [
-        (values["color"], thing)
-        for values, thing in zip(shown.facts.values, shown.facts.categories, strict=True)
+        (values["color"], category)
+        for values, category in zip(
+            described_scene.facts.values, described_scene.facts.categories, strict=True
+        )
     ]
     assert own == objects[0]
     false = [(c.kind, said(c.text.form)) for c in by_slot(item, "n")]
     assert Counter(false[:4]) == Counter(
         [("color", (value, own[1])) for value, _ in objects[1:]]
-        + [("shape", (own[0], thing)) for _, thing in objects[1:]]
+        + [("shape", (own[0], category)) for _, category in objects[1:]]
     )
-    listed = {each.label for each in HOLDOUTS["three-object"].classes if each.split == "ood_test"}
-    drawn = {label for kind, label in false[4:] if kind == "distractor"}
-    assert len(drawn) == 2
-    assert drawn <= listed - {*objects} - {label for _, label in false[:4]}
+    listed = {
+        label.label for label in HOLDOUTS["three-object"].classes if label.split == "ood_test"
+    }
+    distractors = {label for kind, label in false[4:] if kind == "distractor"}
+    assert len(distractors) == 2
+    assert distractors <= listed - {*objects} - {label for _, label in false[:4]}
 
 
 @pytest.mark.parametrize("task", HOLDOUTS)
 def test_training_captions_are_the_label_of_the_image_alone(task: str) -> None:
-    shown = scene(task, "train", OBJECTS[task])
-    (item,) = TrainingLabels(language(task)).items(shown, Stream(0))
+    described_scene = scene(task, "train", OBJECTS[task])
+    (item,) = TrainingLabels(language(task)).items(described_scene, Stream(0))
     (caption,) = item.candidates
-    assert shown.decide(caption.text.form) is True
+    assert described_scene.decide(caption.text.form) is True
     assert caption.text.template == "photo"
 
 
 def test_a_scene_that_no_list_names_has_no_item() -> None:
-    found = language("relational")
-    shown = scene("relational", "ood_test", 2)
-    shown.split = "train"
-    assert not list(Gzsl(found).items(shown, Stream(0)))
-    assert found.dropped == {"gzsl relational": 1}
+    captioner_ = language("relational")
+    described_scene = scene("relational", "ood_test", 2)
+    described_scene.split = "train"
+    assert not list(Gzsl(captioner_).items(described_scene, Stream(0)))
+    assert captioner_.dropped == {"gzsl relational": 1}
 
 
 def test_zero_shot_labels_are_drawn_from_the_whole_list() -> None:
@@ -109,14 +113,14 @@ def test_zero_shot_labels_are_drawn_from_the_whole_list() -> None:
         "relational"
     ]
     language = Captioner(vocabulary, holdout, equal_familiarity=False)
-    shown = scene_of(
+    placed = scene_of(
         ("sphere", {}),
         ("cylinder", {}),
         positions=[(-1.0, -1.0), (1.0, 1.0)],
         vocabulary=vocabulary,
     )
-    facts = facts_of(shown, vocabulary)
-    asked: Counter[tuple[str | None, ...]] = Counter()
+    facts = facts_of(placed, vocabulary)
+    n_labels: Counter[tuple[str | None, ...]] = Counter()
     for seed in range(60):
         shown_again = DescribedScene("0", facts, "ood_val", (True, True), label_order=(0, 1))
         (item,) = Gzsl(language).items(shown_again, Stream(seed))
@@ -125,6 +129,6 @@ def test_zero_shot_labels_are_drawn_from_the_whole_list() -> None:
         zero_shot = by_slot(item, "zsl", False)
         assert [c.text for c in by_slot(item, "zsl", True)] == [c.text for c in by_slot(item, "c")]
         assert len({c.text for c in zero_shot}) == 2
-        asked[tuple(sorted(str(false[c.text]) for c in zero_shot))] += 1
-    assert set(asked) == {("distractor", "distractor"), ("distractor", "flip")}
-    assert 15 <= asked["distractor", "flip"] <= 45  # two of four labels
+        n_labels[tuple(sorted(str(false[c.text]) for c in zero_shot))] += 1
+    assert set(n_labels) == {("distractor", "distractor"), ("distractor", "flip")}
+    assert 15 <= n_labels["distractor", "flip"] <= 45  # two of four labels

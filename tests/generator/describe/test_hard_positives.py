@@ -43,7 +43,7 @@ def test_attributes_of_every_kind_are_replaced_and_a_spelling_is_no_synonym() ->
         if item.skill == "attribute":
             c, n, p = (by_slot(item, slot)[0] for slot in ("c", "n", "p"))
             (((place, kind), _),) = p.text.wording
-            assert [each.split(":")[:2] for each in n.changed] == [[str(place), kind]]
+            assert [change.split(":")[:2] for change in n.changed] == [[str(place), kind]]
             assert all("color" in mention.values for mention in c.text.form.objects)
             kinds[kind] += 1
     assert set(kinds) == set(VOCABULARY.attributes)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from generator.dataset.reader import Benchmark, Dataset
-from generator.describe.benchmark import describe
-from generator.describe.request import Request
+from generator.describe.benchmark import describe_world
+from generator.describe.request import TextRequest
 from generator.judge.lexicon import Lexicon
 from generator.judge.text_reader import read_text
 from tests.conftest import once
@@ -23,7 +23,13 @@ def ladder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def make(root: Path) -> None:
         prepared = write_world(root, SCENES)
         world = Dataset.open(root).world
-        describe(root, world, prepared.holdout, "ladder", Request(("ladder",), training=("plain",)))
+        describe_world(
+            root,
+            world,
+            holdout=prepared.holdout,
+            name="ladder",
+            request=TextRequest(("ladder",), training=("plain",)),
+        )
 
     return once(tmp_path_factory, "ladder", make)
 
@@ -40,7 +46,7 @@ def _triples(benchmark: Benchmark) -> list[tuple[int, dict[str, str]]]:
 
 def _edits(one: str, other: str, lexicon: Lexicon) -> int:
     """The number of vocabulary words in which two texts of one template differ."""
-    first, second = (lexicon.divided(text)[0] for text in (one, other))
+    first, second = (lexicon.split_words(text)[0] for text in (one, other))
     # "a" and "an" follow from the word after them.
     pairs = zip(first, second, strict=True)
     return sum(a != b and {a.lower(), b.lower()} != {"a", "an"} for a, b in pairs)
@@ -64,7 +70,7 @@ def test_the_paraphrase_means_the_same_and_the_foil_differs_in_one_atom(ladder: 
         caption, paraphrase, foil = (read_text(texts[slot], lexicon) for slot in ("c", "p", "n"))
         assert caption == paraphrase
         atoms = [
-            Counter((i, *atom) for i, thing in enumerate(meaning.things) for atom in _atoms(thing))
+            Counter((i, *atom) for i, obj in enumerate(meaning.objects) for atom in _atoms(obj))
             for meaning in (caption, foil)
         ]
         assert sum((atoms[0] - atoms[1]).values()) == sum((atoms[1] - atoms[0]).values()) == 1
@@ -91,7 +97,7 @@ def test_synonyms_are_in_the_caption_as_often_as_in_the_paraphrase(ladder: Path)
     assert abs(usual["caption"] - len(triples) / 2) < 2 * len(triples) ** 0.5
 
 
-def test_a_text_calls_one_thing_by_one_name(ladder: Path) -> None:
+def test_a_text_has_one_word_for_each_name(ladder: Path) -> None:
     """A value that both objects have is edited in both or in neither; "a big cube and a large cone"
     gives it away."""
     dataset = Dataset.open(ladder)
@@ -99,7 +105,7 @@ def test_a_text_calls_one_thing_by_one_name(ladder: Path) -> None:
     n_shared = 0
     for _, texts in _triples(dataset.benchmark("ladder")):
         for text in texts.values():
-            words, meanings = lexicon.divided(text)
+            words, meanings = lexicon.split_words(text)
             words_of_meaning: dict[object, list[str]] = {}
             for word, (part_of_speech, meaning) in zip(words, meanings, strict=True):
                 if part_of_speech in ("value", "noun"):

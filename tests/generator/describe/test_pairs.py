@@ -24,9 +24,9 @@ MOVED = replace(
 
 
 def ask(protocol: Pairs, twin: Scene, split: str = "seen") -> list:
-    shown = described(twin, "seen", "1")
-    shown.twin = described(FIRST, split, "0")
-    return list(protocol.items(shown, Stream(0)))
+    described_scene = described(twin, "seen", "1")
+    described_scene.twin = described(FIRST, split, "0")
+    return list(protocol.items(described_scene, Stream(0)))
 
 
 @pytest.mark.parametrize(("twin", "kind"), [(RECOLOURED, "attribute"), (MOVED, "relation")])
@@ -61,7 +61,7 @@ def test_twins_in_another_split_are_dropped() -> None:
     assert language.dropped == {"pairs twins": 1}
 
 
-def test_what_the_template_cannot_say_is_said_in_the_fallback() -> None:
+def test_captions_that_the_template_cannot_say_use_the_fallback_template() -> None:
     assert not ask(Pairs(captioner(template="a-and-a")), MOVED)
     (item,) = ask(Pairs(captioner(template="a-and-a"), fallback_template="that-is"), MOVED)
     assert {c.text.template for c in item.candidates} == {"that-is"}

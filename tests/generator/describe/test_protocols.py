@@ -15,12 +15,12 @@ import pytest
 from generator.base.errors import UserError
 from generator.base.streams import Stream
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import describe
+from generator.describe.benchmark import describe_world
 from generator.describe.captioner import Candidate, Draft, Item
 from generator.describe.protocol import Protocol, Recipe
 from generator.describe.protocols import _REGISTRY, find_protocol, protocol_names, register
 from generator.describe.protocols.two_objects import Binary
-from generator.describe.request import Request
+from generator.describe.request import TextRequest
 from generator.describe.scenes import DescribedScene
 from generator.describe.training import KINDS as TRAINING
 from generator.describe.training import STATISTICS
@@ -70,16 +70,16 @@ def check_texts(n_texts: int, seed: int) -> Counter[str]:
     grammar = captioner().grammar
     counts: Counter[str] = Counter()
     while sum(counts.values()) < n_texts:
-        last, shown = None, None
+        last, geometry = None, None
         for scene, about, item in samples(every_protocol(equal_familiarity=False), 50, seed):
             if about is not last:
-                last, shown = about, read_scene(scene.to_json(), TERMS)
+                last, geometry = about, read_scene(scene.to_json(), TERMS)
             for candidate in item.candidates:
                 text = candidate.text
                 words = grammar.realise(text.form, text.template, text.wording)
                 meaning = read_text(words, LEXICON)
                 assert meaning.to_json() == text.form.to_json(), words
-                assert judge(meaning, shown) is candidate.truth, (words, scene)
+                assert judge(meaning, geometry) is candidate.truth, (words, scene)
                 counts[f"{item.protocol} {item.kind}"] += 1
         seed += 1
     return counts
@@ -180,7 +180,7 @@ def test_objects_of_evaluated_captions_are_the_only_ones_of_their_category(
     for scene, _, item in sampled:
         if item.protocol in ("train", "confusion"):
             continue
-        numbers = Counter(thing.category for thing in scene.objects)
+        numbers = Counter(obj.category for obj in scene.objects)
         for candidate in by_slot(item, "c"):
             for mention in candidate.text.form.objects:
                 assert (
@@ -200,7 +200,9 @@ def _one_thing(draft: Draft) -> Form | None:
 
 def _one_or_two(draft: Draft, one: Form) -> Iterator[Item | None]:
     foil = Foil(Form((one.objects[0]._replace(count=2),)), ("0:count:1>2",), "count")
-    yield draft.item("one-two", "counting", one, draft.accepted([foil], one), ("there-is",))
+    yield draft.make_item(
+        "one-two", "counting", one, draft.select_foils([foil], one), ("there-is",)
+    )
 
 
 class Counting(Protocol):
@@ -239,8 +241,10 @@ def test_a_protocol_of_ones_own_is_described_with_and_certified(
     source, holdout = world
     root = Path(shutil.copytree(source, tmp_path / "dataset"))
     register("counting", f"{__name__}:Counting")
-    request = Request(("binary", "counting"), options={"binary": {"kinds": ("swap",)}})
-    done = describe(root, Dataset.open(root).world, holdout, BENCHMARK, request)
+    request = TextRequest(("binary", "counting"), options={"binary": {"kinds": ("swap",)}})
+    done = describe_world(
+        root, Dataset.open(root).world, holdout=holdout, name=BENCHMARK, request=request
+    )
     assert (
         done.items.items() >= {"binary swap": 24, "counting one-two": 12, "train plain": 24}.items()
     )
@@ -253,7 +257,13 @@ def test_a_protocol_without_items_is_refused_with_what_it_needs(world: tuple) ->
     with pytest.raises(
         UserError, match="No scene gives an item of 'impossible': scenes must show something"
     ):
-        describe(root, Dataset.open(root).world, holdout, BENCHMARK, Request(("impossible",)))
+        describe_world(
+            root,
+            Dataset.open(root).world,
+            holdout=holdout,
+            name=BENCHMARK,
+            request=TextRequest(("impossible",)),
+        )
 
 
 def test_help_lists_the_protocols_and_loads_none() -> None:
@@ -274,8 +284,8 @@ def test_help_lists_the_protocols_and_loads_none() -> None:
 
 def test_templates_are_the_requested_one_or_drawn_from_those_that_fit() -> None:
     form = Form((Mention("cube"), Mention("cone")))
-    drawn = {captioner().draw_template([form], Stream("template", n)) for n in range(100)}
-    assert drawn == {"a-and-a", "there-is", "there-is-each"} < set(NATURAL)
+    templates = {captioner().draw_template([form], Stream("template", n)) for n in range(100)}
+    assert templates == {"a-and-a", "there-is", "there-is-each"} < set(NATURAL)
     assert captioner(template="photo").draw_template([form], Stream(0)) == "photo"
     assert captioner(template="that-is").draw_template([form], Stream(0)) is None
 
@@ -295,7 +305,7 @@ def test_foils_are_as_familiar_as_their_captions() -> None:
         for candidate in item.candidates:
             slot = "c" if candidate.slot in ("c", "n", "p") else candidate.slot
             groups.setdefault(slot, set()).add(count_held_out(candidate.text.form, HOLDOUT))
-        assert all(len(found) == 1 for found in groups.values()), item
+        assert all(len(counts) == 1 for counts in groups.values()), item
         checked[item.protocol] += 1
     assert sum(checked.values()) > 500
     assert set(checked) == set(protocol_names()) - set(WITHOUT_ITEMS)

@@ -7,7 +7,7 @@ import pytest
 from generator.base.errors import UserError
 from generator.describe.protocols import protocol_names
 from generator.describe.request import (
-    Request,
+    TextRequest,
     check_options,
     check_request,
     first_request,
@@ -23,21 +23,21 @@ from tests.generator.scenes import HOLDOUT, VOCABULARY
 @pytest.mark.parametrize(
     ("request_", "says"),
     [
-        (Request(("binry",)), "did you mean 'binary'"),
-        (Request(template="there-was"), "did you mean 'there-is'"),
+        (TextRequest(("binry",)), "did you mean 'binary'"),
+        (TextRequest(template="there-was"), "did you mean 'there-is'"),
     ],
 )
-def test_unknown_protocols_and_templates_are_refused(request_: Request, says: str) -> None:
+def test_unknown_protocols_and_templates_are_refused(request_: TextRequest, says: str) -> None:
     with pytest.raises(UserError, match=says):
         check_request(request_)
 
 
 def test_protocols_come_in_the_order_of_the_registry() -> None:
-    assert requested_protocols(Request(("pairs", "binary"))) == ["binary", "pairs"]
-    assert requested_protocols(Request()) == list(protocol_names())
+    assert requested_protocols(TextRequest(("pairs", "binary"))) == ["binary", "pairs"]
+    assert requested_protocols(TextRequest()) == list(protocol_names())
 
 
-def test_protocols_declare_what_a_first_benchmark_asks_of_them() -> None:
+def test_first_benchmarks_have_the_options_that_protocols_declare() -> None:
     related = HoldoutRequest("bindsplit", ("relation:pair=1x2",), (0,)).holdouts(VOCABULARY)[0]
     assert first_request(HOLDOUT).options["binary"] == {"kinds": ("swap",)}
     assert first_request(related).options["binary"] == {"kinds": ("swap", "flip")}
@@ -46,9 +46,9 @@ def test_protocols_declare_what_a_first_benchmark_asks_of_them() -> None:
 
 
 @pytest.mark.parametrize("name", text_preset_names())
-def test_shipped_presets_ask_for_what_there_is(name: str) -> None:
+def test_shipped_presets_name_existing_protocols_and_templates(name: str) -> None:
     preset = read_text_preset(name)
-    check_request(Request(preset.protocols, preset.options, template=preset.template))
+    check_request(TextRequest(preset.protocols, preset.options, template=preset.template))
     parse_complexity(preset.complexity)
     assert set(preset.options) <= set(preset.protocols)
 
@@ -85,7 +85,7 @@ def test_a_mistake_is_one_sentence(tmp_path: Path, text: str, said: str) -> None
     assert "\n" not in str(raised.value)
 
 
-def test_a_preset_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_preset_is_refused_with_a_suggestion(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="did you mean 'compass2026'"):
         read_text_preset("compas2026")
     with pytest.raises(UserError, match="Cannot read the preset"):

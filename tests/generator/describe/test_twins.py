@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import describe
-from generator.describe.request import Request
-from generator.plan.job import Job, prepare
+from generator.describe.benchmark import describe_world
+from generator.describe.request import TextRequest
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from tests.generator.unrendered import write_planned
 
 COUNTS = {"train": 40, "val": 2, "seen": 12, "partial": 12, "unseen": 12}
@@ -18,10 +19,18 @@ COUNTS = {"train": 40, "val": 2, "seen": 12, "partial": 12, "unseen": 12}
 def test_the_caption_of_each_twin_is_the_foil_of_the_other(
     tmp_path: Path, template: str | None
 ) -> None:
-    prepared = prepare(Job("clevr", "3x3", COUNTS, 64, 64))
+    prepared = prepare(
+        WorldOptions(family="clevr", holdout="3x3", scenes=COUNTS, resolution="64x64")
+    )
     write_planned(tmp_path, prepared)
-    request = Request(("binary",), {"binary": {"kinds": ("swap",)}}, template=template)
-    describe(tmp_path, Dataset.open(tmp_path).world, prepared.holdout, "swaps", request)
+    request = TextRequest(("binary",), {"binary": {"kinds": ("swap",)}}, template=template)
+    describe_world(
+        tmp_path,
+        Dataset.open(tmp_path).world,
+        holdout=prepared.holdout,
+        name="swaps",
+        request=request,
+    )
     dataset = Dataset.open(tmp_path)
     texts_of: dict[str, dict[str, str]] = {}
     for row in dataset.benchmark("swaps").candidates.to_pylist():

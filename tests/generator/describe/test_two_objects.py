@@ -24,7 +24,7 @@ def test_swaps_are_asked_in_both_orders_of_mention() -> None:
         assert swapped == [mention.values["color"] for mention in true.text.form.objects][::-1]
 
 
-def test_what_a_scene_cannot_give_is_counted_as_dropped() -> None:
+def test_items_that_cannot_be_made_are_counted_as_dropped() -> None:
     language = captioner()
     assert not list(Binary(language, ["swap"]).items(described(scene_of(("cube", {}))), Stream(0)))
     assert language.dropped == {"binary swap": 1}
@@ -37,18 +37,18 @@ def test_denials_are_true_as_often_as_false(sampled: list[Sample]) -> None:
 
 def test_sets_are_all_assignments_two_of_them_true(sampled: list[Sample]) -> None:
     repeats = Counter({"none": 2, "attribute": 4, "category": 4, "both": 4})
-    found = items_of(sampled, "confusion")
-    assert len(found) > 50
-    for item in found:
+    items = items_of(sampled, "confusion")
+    assert len(items) > 50
+    for item in items:
         assert len(by_slot(item, "c", True)) == 2
         assert Counter(c.kind for c in by_slot(item, "n", False)) == repeats
         assert len({c.text.form for c in item.candidates}) == 16
 
 
 def test_context_adds_the_environment_and_nothing_else(sampled: list[Sample]) -> None:
-    found = items_of(sampled, "context")
-    assert len(found) > 50
-    for item in found:
+    items = items_of(sampled, "context")
+    assert len(items) > 50
+    for item in items:
         minimal = [by_slot(item, slot)[0] for slot in ("c", "n")]
         contextual = by_slot(item, "context")
         assert [c.text.form._replace(environment=None) for c in contextual] == [

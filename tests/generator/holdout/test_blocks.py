@@ -20,10 +20,10 @@ def test_held_out_triples_are_closed(rows: int, columns: int, opposites: bool, s
     block = draw_block(f"relation:pair={rows}x{columns}", CLEVR, seed, opposites=opposites)
     held = {*block.triples}
     assert len(held) == len(block.triples) >= rows * columns
-    for subject, name, thing in held:
+    for subject, name, other in held:
         relation = CLEVR.relations[name]
-        assert (thing, relation.converse, subject) in held
-        assert not opposites or (subject, relation.opposite, thing) in held
+        assert (other, relation.converse, subject) in held
+        assert not opposites or (subject, relation.opposite, other) in held
 
 
 @settings(max_examples=40, deadline=None)
@@ -31,19 +31,19 @@ def test_held_out_triples_are_closed(rows: int, columns: int, opposites: bool, s
     st.integers(2, 5), st.integers(2, 8), st.integers(1, 2), st.integers(1, 3), st.integers(0, 999)
 )
 def test_every_value_and_object_keeps_a_seen_binding(
-    r: int, c: int, values: int, things: int, seed: int
+    r: int, c: int, values: int, objects: int, seed: int
 ) -> None:
     """Those that are absent from training as a whole aside."""
-    holdout = draw_block((f"{r}x{c}", f"atoms={values}x{things}"), CLEVR, seed)
+    holdout = draw_block((f"{r}x{c}", f"atoms={values}x{objects}"), CLEVR, seed)
     seen = [
-        (value, thing)
+        (value, category)
         for value in CLEVR.values("color")
-        for thing in CLEVR.objects
-        if not holdout.holds_out(value, thing) and not holdout.absent(value, thing)
+        for category in CLEVR.objects
+        if not holdout.holds_out(value, category) and not holdout.absent(value, category)
     ]
-    assert (len(holdout.absent_values), len(holdout.absent_objects)) == (values, things)
+    assert (len(holdout.absent_values), len(holdout.absent_objects)) == (values, objects)
     assert {value for value, _ in seen} == {*CLEVR.values("color")} - {*holdout.absent_values}
-    assert {thing for _, thing in seen} == {*CLEVR.objects} - {*holdout.absent_objects}
+    assert {category for _, category in seen} == {*CLEVR.objects} - {*holdout.absent_objects}
 
 
 def test_seeds_choose_different_blocks_and_a_plain_block_is_of_the_tested_kind() -> None:
@@ -57,6 +57,9 @@ def test_seeds_choose_different_blocks_and_a_plain_block_is_of_the_tested_kind()
 def test_blocks_are_the_same_in_whatever_order_they_are_asked_for() -> None:
     """Unseen atoms once took values of the family's tested kind before a block of another kind was
     drawn."""
-    asked = "color:shape=3x3", "relation:pair=1x2", "atoms=1x1"
-    drawn = [replace(draw_block(each, CLEVR, 0), asked=()) for each in permutations(asked)]
-    assert drawn == drawn[:1] * 6
+    holdout_options = "color:shape=3x3", "relation:pair=1x2", "atoms=1x1"
+    holdouts = [
+        replace(draw_block(options, CLEVR, 0), asked=())
+        for options in permutations(holdout_options)
+    ]
+    assert holdouts == holdouts[:1] * 6

@@ -22,9 +22,11 @@ def test_class_lists_are_disjoint_and_training_has_every_name(
     seed: int, vocabulary: Vocabulary
 ) -> None:
     for holdout in draw_holdouts((), "gzsl", vocabulary, seed):
-        labels = [each.label for each in holdout.classes]
+        labels = [listed.label for listed in holdout.classes]
         assert len({*labels}) == len(labels)
-        train = {name for each in holdout.classes if each.split == "train" for name in each.label}
+        train = {
+            name for listed in holdout.classes if listed.split == "train" for name in listed.label
+        }
         assert {*vocabulary.objects} <= train
         if holdout.task != "relational":
             assert {*vocabulary.values("color")} <= train
@@ -66,9 +68,9 @@ def test_labels_may_be_of_any_kind_that_has_enough_values() -> None:
             find_design("gzsl").benchmark_name(holdout) == f"gzsl-texture-animal-{holdout.task}-b0"
         )
         if holdout.task != "relational":
-            assert {each.label[0] for each in holdout.classes} == {*pug.values("texture")}
+            assert {listed.label[0] for listed in holdout.classes} == {*pug.values("texture")}
     sized = draw_holdouts(("color:shape=classes=70/6/20",), "gzsl", CLEVR, 0)[0]
-    assert [sum(each.split == name for each in sized.classes) for name in LISTS] == [70, 6, 20]
+    assert [sum(listed.split == name for listed in sized.classes) for name in LISTS] == [70, 6, 20]
 
 
 def test_lists_of_many_objects_are_drawn_at_once() -> None:
@@ -78,9 +80,9 @@ def test_lists_of_many_objects_are_drawn_at_once() -> None:
     )
     relational = draw_holdouts((), "gzsl", many, 0)[2]
     pairs = [
-        frozenset(each.label)
-        for each in relational.classes
-        if each.split == "ood_val" and "left" in each.label
+        frozenset(listed.label)
+        for listed in relational.classes
+        if listed.split == "ood_val" and "left" in listed.label
     ]
     assert len({*pairs}) == len(pairs) == 60 * 59 // 6
 
@@ -90,7 +92,7 @@ def test_three_objects_are_a_dataset_more_over_the_same_lists() -> None:
         ("color:shape=classes=70/6/20", "objects=3"), "gzsl", CLEVR, 3
     )
     two = published[1]
-    assert [each.task for each in (*published, three)] == [
+    assert [holdout.task for holdout in (*published, three)] == [
         "single",
         "two-object",
         "relational",
@@ -99,8 +101,8 @@ def test_three_objects_are_a_dataset_more_over_the_same_lists() -> None:
     assert (three.classes, three.bindings) == (two.classes, two.bindings)
     assert find_design("gzsl").benchmark_name(three) == "gzsl-color-shape-three-object-b3"
     rule, listed = ClassRule(CLEVR, three), {name: [] for name in LISTS}
-    for each in three.classes:
-        listed[each.split].append(each.label)
+    for label_class in three.classes:
+        listed[label_class.split].append(label_class.label)
     for name in ("ood_val", "ood_test"):
         bindings = listed[name]
         by_hand = {
@@ -136,7 +138,7 @@ def test_a_scene_of_three_objects_is_in_the_split_of_its_labels() -> None:
 def test_a_number_of_scenes_is_shared_out() -> None:
     design = find_design("gzsl")
     counts = design.scene_counts(design.draw(("classes",), PEARSON, 3, False), PEARSON, "6000")
-    assert 5900 < sum(sum(each.values()) for each in counts) <= 6000
+    assert 5900 < sum(sum(counts_of_dataset.values()) for counts_of_dataset in counts) <= 6000
     shared = design.scene_counts(design.draw(("objects=3",), CLEVR, 3, False), CLEVR, "6000")
     assert len(shared) == 4
     assert shared[3] == shared[1]

@@ -34,12 +34,14 @@ def dosed_turns(doses: tuple[int, ...], turns: int = 4, block_seed: int = 0) -> 
 def test_training_shows_each_binding_as_often_as_its_dose_says(doses: tuple[int, ...]) -> None:
     for holdout in dosed_turns(doses)[:2]:
         rule = RotationRule(CLEVR, holdout)
-        shown: Counter[tuple[str, str]] = Counter()
+        times_shown: Counter[tuple[str, str]] = Counter()
         for scene_id, arrangement in SCENES:
             if rule.place(arrangement, scene_id=scene_id).split == "train":
-                shown.update(binding for binding in arrangement if holdout.holds_out(*binding))
+                times_shown.update(
+                    binding for binding in arrangement if holdout.holds_out(*binding)
+                )
         expected = {binding: dose.times for dose in holdout.doses for binding in dose.bindings}
-        assert shown == Counter(expected)
+        assert times_shown == Counter(expected)
         assert {dose.times for dose in holdout.doses} | {0} == set(doses)
 
 

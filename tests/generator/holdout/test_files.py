@@ -42,7 +42,7 @@ def test_the_file_of_a_benchmark_gives_the_same_holdout(
 
 def test_three_keys_are_enough(tmp_path: Path) -> None:
     """The rest is as if the bindings had been given one by one."""
-    named = draw_block([f"{value}:{thing}" for value, thing in BINDINGS], CLEVR, 0)
+    named = draw_block([f"{value}:{category}" for value, category in BINDINGS], CLEVR, 0)
     assert read_holdout(written(tmp_path, MINIMAL), CLEVR) == named
     single = read_holdout(written(tmp_path, {**MINIMAL, "bindings": [["gray", "cube"]]}), CLEVR)
     assert single == draw_block("gray:cube", CLEVR, 0)
@@ -70,7 +70,7 @@ def test_written_triples_are_closed(tmp_path: Path) -> None:
         ({"category": "animal"}, "the category 'animal'"),
         ({"design": "blocks"}, "Unknown design 'blocks'"),
         (
-            {"bindings": [["gray", thing] for thing in CLEVR.objects]},
+            {"bindings": [["gray", category] for category in CLEVR.objects]},
             "value 'gray' without a seen binding",
         ),
         (

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from generator.holdout.blocks import draw_block
 from generator.holdout.holdout import Holdout
-from generator.holdout.membership import SplitPlan, arrangements, cluster_of, symmetric
+from generator.holdout.membership import SplitPlan, arrangements, cluster_of, is_symmetric
 from generator.vocabulary.schema import Vocabulary, read_vocabulary
 
 VOCABULARY = read_vocabulary("clevr")
@@ -33,7 +33,7 @@ def test_counts_of_the_8x12_grid_with_a_3x3_block(seed: int) -> None:
     groups: dict[tuple[int, bool], set[str]] = {}
     for arrangement in arrangements(VOCABULARY, "color"):
         placing = plan.place(arrangement)
-        key = (len(placing.held_out), symmetric(arrangement, plan.holdout))
+        key = (len(placing.held_out), is_symmetric(arrangement, plan.holdout))
         scenes[key] += 1
         groups.setdefault(key, set()).add(cluster_of(arrangement))
     assert scenes == {
@@ -76,7 +76,7 @@ def test_the_rule_of_splits_against_every_pairing(data: st.DataObject) -> None:
         sum(v in block.values and o in block.objects for v, o in pairing) for pairing in pairings
     }
     placings = [plan.place(pairing) for pairing in pairings]
-    assert {symmetric(pairing, block) for pairing in pairings} == {len(counts) == 1}
+    assert {is_symmetric(pairing, block) for pairing in pairings} == {len(counts) == 1}
     if len(counts) == 1:
         (count,) = counts
         (split,) = {placing.split for placing in placings}
@@ -143,4 +143,4 @@ def test_symmetric_is_what_no_other_pairing_changes(
         sum(binding in held_out for binding in zip(paired, objects, strict=True))
         for paired in permutations(values)
     }
-    assert symmetric(arrangement, holdout) == (len(counts) == 1)
+    assert is_symmetric(arrangement, holdout) == (len(counts) == 1)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from generator.holdout.blocks import draw_block
 from generator.holdout.holdout import Binding, Holdout
-from generator.holdout.membership import symmetric
+from generator.holdout.membership import is_symmetric
 from generator.holdout.possible import balance_note, splits_that_stay_empty, splits_without_scenes
 from generator.vocabulary.schema import read_vocabulary
 
@@ -19,22 +19,22 @@ EVERY = [*product(VALUES, OBJECTS)]
 
 def enumerated(holdout: Holdout, n: int) -> set[str]:
     """The splits with a scene of n objects that a caption can ask about, by trying every scene."""
-    found = set()
+    splits = set()
     for scene in product(EVERY, repeat=n):
         if n == 2 and (scene[0][0] == scene[1][0] or scene[0][1] == scene[1][1]):
             continue
-        if not symmetric(scene, holdout):
+        if not is_symmetric(scene, holdout):
             continue
         held_out = sum(binding in holdout.bindings for binding in scene)
         split = "seen" if held_out == 0 else "unseen" if held_out == n else "partial"
-        if split not in found and askable(scene, holdout, split):
-            found.add(split)
-    return found
+        if split not in splits and askable(scene, holdout, split):
+            splits.add(split)
+    return splits
 
 
 def askable(scene: tuple[Binding, ...], holdout: Holdout, split: str) -> bool:
-    things = [thing for _, thing in scene]
-    alone = [binding for binding in scene if things.count(binding[1]) == 1]
+    categories = [category for _, category in scene]
+    alone = [binding for binding in scene if categories.count(binding[1]) == 1]
     return any(
         one[0] != other[0]
         and (split != "partial" or (one in holdout.bindings) != (other in holdout.bindings))

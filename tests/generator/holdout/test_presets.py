@@ -38,6 +38,6 @@ def test_the_grid_stands_in_the_order_of_spare() -> None:
         )
         for row in rows
     ] == [
-        tuple((value.title(), thing.title().replace(" ", "")) for value, thing in scene)
+        tuple((value.title(), category.title().replace(" ", "")) for value, category in scene)
         for scene in grid
     ]

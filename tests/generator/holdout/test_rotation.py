@@ -119,7 +119,11 @@ def test_a_rotation_needs_no_design_option_and_names_its_turns() -> None:
         holdouts = turns_of(option, vocabulary)
         assert {holdout.design for holdout in holdouts} == {"rotation"}
         design = design_of(holdouts[0])
-        assert [design.benchmark_name(each) for each in holdouts] == ["turn0", "turn1", "turn2"]
+        assert [design.benchmark_name(holdout) for holdout in holdouts] == [
+            "turn0",
+            "turn1",
+            "turn2",
+        ]
     (first, *_) = turns_of("turns=2", block_seed=3)
     assert design_of(first).benchmark_name(first) == "turn0-b3"
 

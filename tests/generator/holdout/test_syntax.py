@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from generator.base.errors import UserError
 from generator.holdout.blocks import draw_block
-from generator.holdout.request import kind_asked
+from generator.holdout.request import kind_named
 from generator.holdout.syntax import file_name_of, parse_part, short_name
 from generator.vocabulary.schema import read_vocabulary
 from tests.paths import CHECKOUT
@@ -38,7 +38,7 @@ def test_a_block_of_names_holds_out_these_names(data: st.DataObject) -> None:
         tuple(objects),
         True,
     )
-    single = draw_block([f"{value}:{thing}" for value, thing in holdout.bindings], CLEVR, 0)
+    single = draw_block([f"{value}:{category}" for value, category in holdout.bindings], CLEVR, 0)
     assert (single.kind, single.values, single.objects, single.bindings) == (
         holdout.kind,
         holdout.values,
@@ -111,7 +111,7 @@ def test_named_combinations_do_not_depend_on_the_seed() -> None:
             "leave the held-out value 'gray' without a seen binding",
         ),
         (
-            [f"gray:{thing}" for thing in SHAPES],
+            [f"gray:{category}" for category in SHAPES],
             "leave the held-out value 'gray' without a seen binding",
         ),
         (["gray:cube:cone"], "such as 3x3 or relation:pair=2x3, names such as"),
@@ -141,9 +141,9 @@ def test_the_kind_under_test_is_found_by_a_value() -> None:
     """A family that paints either colours or textures gets the kind that the named value belongs
     to."""
     assert (
-        kind_asked(["wood:fox"], PUG) == kind_asked(["texture=wood animal=fox"], PUG) == "texture"
+        kind_named(["wood:fox"], PUG) == kind_named(["texture=wood animal=fox"], PUG) == "texture"
     )
-    assert kind_asked(["red:fox"], PUG) == kind_asked(["3x3"], PUG) == "color"
+    assert kind_named(["red:fox"], PUG) == kind_named(["3x3"], PUG) == "color"
 
 
 def test_the_name_of_a_file_has_no_blank_and_stays_short() -> None:
@@ -176,7 +176,7 @@ def test_every_holdout_on_the_page_about_choosing_is_one(tmp_path: Path) -> None
     assert len(commands) > 6
     for words in commands:
         specs = [spec for option, spec in pairwise(words) if option == "--holdout"]
-        vocabulary = zoo.painted_with(kind_asked(specs, zoo)) if "zoo.toml" in words else CLEVR
+        vocabulary = zoo.painted_with(kind_named(specs, zoo)) if "zoo.toml" in words else CLEVR
         if not specs[0].endswith(".json"):
             assert (
                 draw_block(specs, vocabulary, 0).bindings

@@ -12,13 +12,14 @@ from evaluator.report.page import write_page
 from evaluator.runs.dataset import Dataset as Questions
 from evaluator.runs.folder import read_named
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import describe, write_benchmarks
-from generator.describe.request import Request
+from generator.describe.benchmark import describe_world, write_benchmarks
+from generator.describe.request import TextRequest
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan, arrangements
 from generator.holdout.request import HoldoutRequest
 from generator.judge.verify import verify_dataset
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from generator.vocabulary.schema import read_vocabulary
 from tests.generator.unrendered import write_planned
 
@@ -28,24 +29,31 @@ COUNTS = {"train": 200, "val": 3, "seen": 5, "partial": 5, "unseen": 5}
 
 def test_every_arrangement_is_in_the_one_split() -> None:
     rule = SplitPlan(VOCABULARY, draw_block("none", VOCABULARY, 0))
-    places = [rule.place(each) for each in arrangements(VOCABULARY, "color")]
+    places = [rule.place(arrangement) for arrangement in arrangements(VOCABULARY, "color")]
     assert rule.splits == ("all",)
-    assert {(each.split, len(each.held_out)) for each in places} == {("all", 0)}
+    assert {(placing.split, len(placing.held_out)) for placing in places} == {("all", 0)}
 
 
 def test_crowded_scenes_of_three_shapes_can_be_asked_about_two_of_their_objects() -> None:
     """A block leaves the family of CLEVR itself no unseen scene of three objects or more."""
     planned = prepare(
-        Job("clevr-original", "none", "60", 64, 48, objects=(3, 6), pairs=False)
+        WorldOptions(
+            family="clevr-original",
+            holdout="none",
+            scenes="60",
+            resolution="64x48",
+            objects=(3, 6),
+            pairs=False,
+        )
     ).planned
-    assert [each.split for each in planned] == ["all"] * 60
-    numbers = Counter(len(each.objects) for each in planned)
+    assert [scene.split for scene in planned] == ["all"] * 60
+    numbers = Counter(len(scene.objects) for scene in planned)
     assert set(numbers) == {3, 4, 5, 6}
     assert max(numbers.values()) - min(numbers.values()) <= 1
-    for each in planned:
-        shapes = Counter(category for category, _ in each.objects)
+    for scene in planned:
+        shapes = Counter(category for category, _ in scene.objects)
         lone = {
-            attributes["color"] for category, attributes in each.objects if shapes[category] == 1
+            attributes["color"] for category, attributes in scene.objects if shapes[category] == 1
         }
         assert len(lone) > 1
 
@@ -61,15 +69,25 @@ def test_it_is_one_benchmark_whatever_the_seed() -> None:
 def test_protocols_are_asked_verified_and_measured_in_one_row(
     objects: tuple[int, int], tmp_path: Path
 ) -> None:
-    prepared = prepare(Job("clevr-many", "none", "30", 64, 48, objects=objects))
+    prepared = prepare(
+        WorldOptions(
+            family="clevr-many", holdout="none", scenes="30", resolution="64x48", objects=objects
+        )
+    )
     write_planned(tmp_path, prepared)
     (first,) = write_benchmarks(tmp_path, Dataset.open(tmp_path).world, False).values()
     assert first.scenes == {"all": 30}
     assert not first.unknown_words
     protocols = ("binary", "integration", "skill")[: 3 if objects[1] > 2 else 1]
-    describe(tmp_path, Dataset.open(tmp_path).world, prepared.holdout, "texts", Request(protocols))
+    describe_world(
+        tmp_path,
+        Dataset.open(tmp_path).world,
+        holdout=prepared.holdout,
+        name="texts",
+        request=TextRequest(protocols),
+    )
     certificates = verify_dataset(tmp_path, None)
-    assert {name: each["findings"] for name, each in certificates.items()} == {
+    assert {name: certificate["findings"] for name, certificate in certificates.items()} == {
         "none": [],
         "texts": [],
     }
@@ -86,9 +104,17 @@ def test_protocols_are_asked_verified_and_measured_in_one_row(
 
 
 def test_a_world_of_splits_becomes_one_of_one_split(tmp_path: Path) -> None:
-    prepared = prepare(Job("clevr", "3x3", COUNTS, 64, 48))
+    prepared = prepare(
+        WorldOptions(family="clevr", holdout="3x3", scenes=COUNTS, resolution="64x48")
+    )
     write_planned(tmp_path, prepared)
     (nothing,) = HoldoutRequest("bindsplit", ("none",)).holdouts(prepared.vocabulary)
-    made = describe(tmp_path, Dataset.open(tmp_path).world, nothing, "none", Request(("binary",)))
-    assert made.scenes == {"all": 218}
+    summary = describe_world(
+        tmp_path,
+        Dataset.open(tmp_path).world,
+        holdout=nothing,
+        name="none",
+        request=TextRequest(("binary",)),
+    )
+    assert summary.scenes == {"all": 218}
     assert verify_dataset(tmp_path, "none")["none"]["findings"] == []

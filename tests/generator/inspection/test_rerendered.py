@@ -13,7 +13,7 @@ from PIL import Image
 
 from generator.dataset.outputs import png
 from generator.dataset.reader import Dataset
-from generator.inspection.rerendered import Compared, decibels, near, render_again, same_output
+from generator.inspection.rerendered import Comparison, compare_renders, decibels, near, same_output
 from generator.render.farm import Farm
 from tests.conftest import FEWEST, once, render_into
 from tests.generator.inspection.scenes import repaint, requested
@@ -31,16 +31,21 @@ def own(source: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(source, tmp_path / "d"))
 
 
-def compared(root: Path, number: int = 2) -> tuple[Compared, list[dict[str, str]]]:
-    dataset, counts = Dataset.open(root), Compared()
+def compared(root: Path, number: int = 2) -> tuple[Comparison, list[dict[str, str]]]:
+    """Render some scenes of a dataset again."""
+    dataset, comparison = Dataset.open(root), Comparison()
     rows = dataset.world.scenes.to_pylist()[:number]
-    return counts, list(render_again(dataset, rows, Farm(1), counts))
+    return comparison, list(compare_renders(dataset, rows, Farm(1), comparison))
 
 
 def test_here_all_are_the_same_bytes(source: Path) -> None:
-    counts, found = compared(source, 6)
-    assert found == []
-    assert (counts.identical, counts.others, counts.least) == (6, [], float("inf"))
+    comparison, findings = compared(source, 6)
+    assert findings == []
+    assert (comparison.n_identical, comparison.different, comparison.least_decibels) == (
+        6,
+        [],
+        float("inf"),
+    )
 
 
 def dither(pixels: np.ndarray, row: dict[str, Any]) -> None:
@@ -52,11 +57,11 @@ def dither(pixels: np.ndarray, row: dict[str, Any]) -> None:
 
 def test_noise_of_another_processor_passes_in_all_images_and_is_measured(own: Path) -> None:
     repaint(own, dither, dither)
-    counts, found = compared(own)
-    assert found == []
-    assert (counts.identical, len(counts.others)) == (0, 2)
-    assert 45 < counts.least < 60
-    assert 0.5 < counts.largest < 1
+    comparison, findings = compared(own)
+    assert findings == []
+    assert (comparison.n_identical, len(comparison.different)) == (0, 2)
+    assert 45 < comparison.least_decibels < 60
+    assert 0.5 < comparison.largest_difference < 1
 
 
 def test_where_some_images_are_the_same_bytes_all_have_to_be(own: Path) -> None:
@@ -66,9 +71,9 @@ def test_where_some_images_are_the_same_bytes_all_have_to_be(own: Path) -> None:
         pixels[0, 0, 0] ^= 1
 
     repaint(own, mark)
-    _, (found,) = compared(own)
-    assert found["fault"] == "not the same render"
-    assert "rendered again, its image has other bytes" in found["what"]
+    _, (only,) = compared(own)
+    assert only["fault"] == "not the same render"
+    assert "rendered again, its image has other bytes" in only["what"]
 
 
 def test_a_small_mark_on_every_image_is_found(own: Path) -> None:
@@ -77,24 +82,24 @@ def test_a_small_mark_on_every_image_is_found(own: Path) -> None:
         pixels[:3, 5:8] = (255, 0, 0)
 
     repaint(own, mark, mark)
-    _, found = compared(own)
-    assert len(found) == 2
-    assert all("a block of 8x8 pixels of its image differs" in each["what"] for each in found)
+    _, findings = compared(own)
+    assert len(findings) == 2
+    assert all("a block of 8x8 pixels of its image differs" in each["what"] for each in findings)
 
 
 def test_what_all_images_of_a_split_share_is_found() -> None:
     """A faint pattern in low bits, beside the noise that differs from image to image."""
     rng = np.random.default_rng(0)
     pattern = rng.integers(-1, 2, (32, 32, 3))
-    counts, honest = Compared(), Compared()
+    marked, honest = Comparison(), Comparison()
     for i in range(12):
         split = ("unseen",) if i % 2 else ("train",)
         noise = rng.integers(-1, 2, (32, 32, 3)).astype(float)
-        honest.add(str(i), split, noise)
-        counts.add(str(i), split, noise + pattern * (split == ("unseen",)))
+        honest.add_difference(str(i), split, noise)
+        marked.add_difference(str(i), split, noise + pattern * (split == ("unseen",)))
     assert list(honest.findings()) == []
-    (found,) = counts.findings()
-    assert "images of the split unseen differ from new renders in the same way" in found["what"]
+    (only,) = marked.findings()
+    assert "images of the split unseen differ from new renders in the same way" in only["what"]
 
 
 @pytest.mark.parametrize(
@@ -103,9 +108,9 @@ def test_what_all_images_of_a_split_share_is_found() -> None:
 def test_a_quality_that_nobody_declares_is_not_rendered(own: Path, changed: dict[str, Any]) -> None:
     quality = Dataset.open(own).world.manifest["request"]["quality"]
     requested(own, quality=quality | changed)
-    _, (found,) = compared(own)
-    assert found["fault"] == "not rendered again"
-    assert "this version does not declare" in found["what"]
+    _, (only,) = compared(own)
+    assert only["fault"] == "not rendered again"
+    assert "this version does not declare" in only["what"]
 
 
 def test_one_object_that_looks_otherwise_is_found_in_its_box(own: Path) -> None:
@@ -115,9 +120,9 @@ def test_one_object_that_looks_otherwise_is_found_in_its_box(own: Path) -> None:
         part[:] = np.clip(part.astype(int) + 6, 0, 255)
 
     repaint(own, fade)
-    _, (found,) = compared(own)
-    assert found["fault"] == "not the same render"
-    assert "in the box of an object, expected 38 or more" in found["what"]
+    _, (only,) = compared(own)
+    assert only["fault"] == "not the same render"
+    assert "in the box of an object, expected 38 or more" in only["what"]
 
 
 def test_a_material_renamed_in_the_record_is_found(own: Path) -> None:
@@ -131,8 +136,8 @@ def test_a_material_renamed_in_the_record_is_found(own: Path) -> None:
         rows[0]["objects"][0]["attributes"] = list(thing.items())
 
     edit(own / "world", "scenes", rename)
-    _, (found,) = compared(own)
-    assert found["fault"] == "not the same render"
+    _, (only,) = compared(own)
+    assert only["fault"] == "not the same render"
 
 
 def test_other_boxes_shares_and_outputs_are_found(own: Path) -> None:
@@ -147,9 +152,9 @@ def test_other_boxes_shares_and_outputs_are_found(own: Path) -> None:
         path.write_bytes(png(Image.fromarray(np.roll(np.asarray(image), 5, axis=1))))
     (own / f"world/depth/{scene_id}.npy").write_bytes(b"nothing")
     seal(own / "world")
-    _, found = compared(own)
-    assert [each["fault"] for each in found].count("wrong box") == 2
-    said = [each["what"] for each in found if each["fault"] == "not the same render"]
+    _, findings = compared(own)
+    assert [each["fault"] for each in findings].count("wrong box") == 2
+    said = [each["what"] for each in findings if each["fault"] == "not the same render"]
     assert sorted(line.removesuffix(" differs").rpartition(" ")[2] for line in said) == [
         "depth",
         "masks",
@@ -161,8 +166,8 @@ def test_a_scene_that_cannot_be_rendered_is_named(own: Path) -> None:
         rows[0]["scene"] = json.dumps({**json.loads(rows[0]["scene"]), "objects": "none"})
 
     edit(own / "world", "scenes", lift)
-    _, found = compared(own, 1)
-    assert [each["fault"] for each in found] == ["not rendered again"]
+    _, findings = compared(own, 1)
+    assert [each["fault"] for each in findings] == ["not rendered again"]
 
 
 def test_decibels_are_those_of_the_definition() -> None:

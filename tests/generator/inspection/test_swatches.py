@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from generator.inspection.outlines import outlines
+from generator.inspection.object_masks import object_masks
 from generator.inspection.swatches import single_scene
 from tests.conftest import succeed
 from tests.generator.inspection.scenes import CLEVR
@@ -66,6 +66,6 @@ def test_the_view_is_close_or_that_of_the_family() -> None:
     assert far.camera.lens == CLEVR.camera.lens
     assert far.camera.target == CLEVR.camera.target
     near_pixels, far_pixels = (
-        outlines(each, CLEVR, (128, 128))[0].whole.sum() for each in (close, far)
+        object_masks(each, CLEVR, (128, 128))[0].whole.sum() for each in (close, far)
     )
     assert near_pixels > 2 * far_pixels

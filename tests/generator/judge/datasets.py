@@ -58,7 +58,7 @@ def judged(root: Path) -> dict[str, Any]:
     return certificate
 
 
-def said(certificate: dict[str, Any], fault: str) -> str:
+def details_of(certificate: dict[str, Any], fault: str) -> str:
     return " | ".join(
         finding["what"] for finding in certificate["findings"] if finding["fault"] == fault
     )

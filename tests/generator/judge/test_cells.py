@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from generator.base.files import read_json, write_json
-from generator.cli.describe import empty_cells_said
-from generator.describe.request import Request
+from generator.cli.describe import describe_empty_cells
+from generator.describe.request import TextRequest
 from generator.judge.verify import verify_dataset
 from tests.generator.designs import BENCHMARK, Design, make
 from tests.generator.judge.datasets import edit, seal
@@ -19,7 +19,7 @@ Rows = list[dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def described(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    request = Request(PROTOCOLS, strict=False)
+    request = TextRequest(PROTOCOLS, strict=False)
     return make(
         Design(6, 6, "3x3", scenes=14, request=request),
         tmp_path_factory.mktemp("cells") / "dataset",
@@ -130,7 +130,7 @@ def _raw_items(rows: Rows) -> dict[str, str]:
 
 
 def test_many_empty_cells_are_counted() -> None:
-    lines = empty_cells_said([f"skill targeted unseen {n}" for n in range(13)])
+    lines = describe_empty_cells([f"skill targeted unseen {n}" for n in range(13)])
     assert len(lines) == 11
     assert lines[0].startswith("No question: skill targeted unseen 0.")
     assert lines[-1].startswith("3 more cells")

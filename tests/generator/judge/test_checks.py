@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from generator.judge.held_out import HeldOut, Named
-from generator.judge.membership import _scene_fault, shared_arrangements
+from generator.judge.held_out import HeldOut, HeldOutCounts
+from generator.judge.membership import _class_fault, shared_arrangements
 from generator.judge.text_reader import read_text
 from tests.generator.judge.datasets import (
     BENCHMARK,
     CROWDS,
     SPLITS,
     ask,
+    details_of,
     edit,
     judged,
     make,
     restate,
-    said,
 )
 from tests.generator.judge.hand_made_scenes import CLEVR, LEXICON, scene
 
@@ -60,7 +60,7 @@ def test_scenes_of_three_objects_have_three_labels_of_their_list() -> None:
     )
 
     def fault(split: str, *objects: str) -> str | None:
-        return _scene_fault(scene(*objects), split, held_out, frozenset())
+        return _class_fault(scene(*objects), split, held_out, frozenset())
 
     cube, sphere, cone = "red cube -1 0", "green sphere 0 0", "blue cone 1 0"
     assert fault("id_val", cube, sphere, cone) is None
@@ -81,7 +81,7 @@ def test_scenes_of_one_to_ten_objects_stand_in_the_split_of_their_bindings(tmp_p
     wrong = {scene_id: other[split] for scene_id, split in splits.items()}
     certificate = judged(make(tmp_path / "wrong", scenes, wrong))
     assert certificate["faults"] == {"wrong split": 6}
-    assert "scene 000002 is in partial and shows 3 held-out bindings" in said(
+    assert "scene 000002 is in partial and shows 3 held-out bindings" in details_of(
         certificate, "wrong split"
     )
 
@@ -109,7 +109,7 @@ def test_familiarity_is_compared_within_each_question(tmp_path: Path) -> None:
         questions[slot] = texts
         certificate = judged(ask(tmp_path / slot, "partial", questions))
         assert certificate["faults"] == {"asymmetric familiarity": number}
-        assert f"its true texts name {told}" in said(certificate, "asymmetric familiarity")
+        assert f"its true texts name {told}" in details_of(certificate, "asymmetric familiarity")
 
 
 def test_familiarity_that_is_declared_unequal_is_not_compared(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_familiarity_that_is_declared_unequal_is_not_compared(tmp_path: Path) ->
     assert judged(root)["faults"] == {"asymmetric familiarity": 1}
     restate(root, equal_familiarity=False)
     assert (
-        said(judged(root), "undeclared leak")
+        details_of(judged(root), "undeclared leak")
         == "familiarity may be unequal; the manifest does not declare it"
     )
     restate(root, equal_familiarity=False, declared_leaks=["unequal"])
@@ -135,7 +135,9 @@ def test_a_pool_with_relations(tmp_path: Path) -> None:
     true = [(pool[n], True) for n in (0, 1, 3)]
     assert judged(ask(tmp_path / "a", "partial", {"c": true}, pool))["status"] == "clean"
     certificate = judged(ask(tmp_path / "b", "partial", {"c": true[:2]}, pool))
-    assert "3 texts of the pool are true, 2 are listed" in said(certificate, "wrong pool truth")
+    assert "3 texts of the pool are true, 2 are listed" in details_of(
+        certificate, "wrong pool truth"
+    )
     both = [(pool[n], True) for n in (1, 4)]  # there is a cube on either side of the sphere
     certificate = judged(
         ask(tmp_path / "c", "unseen", {"c": both}, [*pool, "two cubes and a red object"])
@@ -148,7 +150,7 @@ def test_a_text_that_cannot_be_read_is_found(tmp_path: Path) -> None:
     edit(root / "benchmarks" / BENCHMARK, "texts", lambda rows: rows[0].update(text="green ideas"))
     certificate = judged(root)
     assert certificate["faults"] == {"unreadable text": 1}
-    assert "got 'ideas'" in said(certificate, "unreadable text")
+    assert "got 'ideas'" in details_of(certificate, "unreadable text")
 
 
 HOLDOUT = {
@@ -175,22 +177,25 @@ def test_triples_are_held_out_with_their_converses_and_opposites() -> None:
 
 def test_a_scene_shows_bindings_triples_and_absent_atoms() -> None:
     shown = scene("red cube -1 0", "blue cone 1 0", "gray sphere 3 0")
-    assert HELD_OUT.bindings_shown(shown) == [("red", "cube"), ("blue", "cone")]
-    assert HELD_OUT.triples_shown(shown) == [("cone", "right", "cube"), ("cube", "left", "cone")]
-    assert HELD_OUT.absent_shown(shown) == ["gray"]
+    assert HELD_OUT.held_out_bindings_of(shown) == [("red", "cube"), ("blue", "cone")]
+    assert HELD_OUT.held_out_triples_of(shown) == [
+        ("cone", "right", "cube"),
+        ("cube", "left", "cone"),
+    ]
+    assert HELD_OUT.absent_names_of(shown) == ["gray"]
 
 
 @pytest.mark.parametrize(
-    ("text", "named"),
+    ("text", "counts"),
     [
-        ("a red cube and a blue sphere", Named(1)),
-        ("There is no red cube.", Named(1)),
-        ("There is a cube that is not red.", Named(1)),
-        ("There is a red object that is not a cube.", Named(1)),
-        ("A red cube is to the left of a blue cone.", Named(2, 1)),
-        ("a gray sphere", Named(absent=True)),
-        ("a green sphere", Named()),
+        ("a red cube and a blue sphere", HeldOutCounts(1)),
+        ("There is no red cube.", HeldOutCounts(1)),
+        ("There is a cube that is not red.", HeldOutCounts(1)),
+        ("There is a red object that is not a cube.", HeldOutCounts(1)),
+        ("A red cube is to the left of a blue cone.", HeldOutCounts(2, 1)),
+        ("a gray sphere", HeldOutCounts(absent=True)),
+        ("a green sphere", HeldOutCounts()),
     ],
 )
-def test_a_text_names_what_it_asserts_or_denies(text: str, named: Named) -> None:
-    assert HELD_OUT.named(read_text(text, LEXICON)) == named
+def test_a_text_names_what_it_asserts_or_denies(text: str, counts: HeldOutCounts) -> None:
+    assert HELD_OUT.counts_named(read_text(text, LEXICON)) == counts

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from generator.judge.decide import _matching, decide
+from generator.judge.decide import _can_match, decide
 from generator.judge.geometry import SceneGeometry, read_scene
-from generator.judge.meaning import Meaning, Thing
+from generator.judge.meaning import Meaning, ObjectMention
 from tests.generator.judge.hand_made_scenes import TERMS, decided, scene
 
 TWO = scene("red metal cube -1 0", "blue rubber sphere 1 0.1", environment="studio")
@@ -24,7 +24,7 @@ CROWD = scene("red cube -1 0", "red sphere 1 0", "blue cube 2 1", "red cone 0 -1
 
 
 @pytest.mark.parametrize(
-    ("text", "shown", "truth"),
+    ("text", "geometry", "truth"),
     [
         # 1: fitting.
         ("a red cube", TWO, True),
@@ -87,25 +87,25 @@ CROWD = scene("red cube -1 0", "red sphere 1 0", "blue cube 2 1", "red cone 0 -1
         ),
     ],
 )
-def test_truth(text: str, shown: SceneGeometry, truth: bool | None) -> None:
-    assert decided(text, shown) is truth
+def test_truth(text: str, geometry: SceneGeometry, truth: bool | None) -> None:
+    assert decided(text, geometry) is truth
 
 
-def naive(said: Meaning, shown: SceneGeometry) -> bool | None:
+def naive(meaning: Meaning, geometry: SceneGeometry) -> bool | None:
     """Rules 1 to 7 as they are written, without any thought of speed: 1 is true, -1 false and 0
     undecided."""
 
-    def fits(thing: Thing, i: int) -> bool:
-        category, values = shown.objects[i]
+    def fits(mention: ObjectMention, i: int) -> bool:
+        category, values = geometry.objects[i]
         has = {("shape", category), *values.items()}
         return (
-            thing.category in (None, category)
-            and set(thing.attributes) <= has
-            and thing.without not in has
+            mention.category in (None, category)
+            and set(mention.attributes) <= has
+            and mention.without not in has
         )
 
     def relation(name: str, i: int, j: int) -> int:
-        (x, y), (other_x, other_y) = shown.along[i], shown.along[j]
+        (x, y), (other_x, other_y) = geometry.ground[i], geometry.ground[j]
         step = {
             "left": other_x - x,
             "right": x - other_x,
@@ -115,37 +115,50 @@ def naive(said: Meaning, shown: SceneGeometry) -> bool | None:
         return 0 if abs(step) < 0.2 else 1 if step > 0 else -1
 
     def reading(none_of: bool) -> int:
-        uses = Counter(place for s, _, o, _ in said.links for place in (s, o))
-        free = {o for _, _, o, holds in said.links if none_of and not holds and uses[o] == 1}
-        singles = [i for i, thing in enumerate(said.things) if thing.number == 1 and i not in free]
+        uses = Counter(place for s, _, o, _ in meaning.relations for place in (s, o))
+        free = {o for _, _, o, holds in meaning.relations if none_of and not holds and uses[o] == 1}
+        singles = [
+            i for i, mention in enumerate(meaning.objects) if mention.number == 1 and i not in free
+        ]
         truths = [-1]
-        for chosen in itertools.permutations(range(len(shown.objects)), len(singles)):
-            given = dict(zip(singles, chosen, strict=True))
-            if all(j in fitting[i] for i, j in given.items()):
+        for chosen in itertools.permutations(range(len(geometry.objects)), len(singles)):
+            assignment = dict(zip(singles, chosen, strict=True))
+            if all(j in fitting[i] for i, j in assignment.items()):
                 parts = [1]
-                for s, name, o, holds in said.links:
-                    others = fitting[o] - {given[s]} if o in free else {given[o]}
-                    parts += [relation(name, given[s], j) * (1 if holds else -1) for j in others]
+                for s, name, o, holds in meaning.relations:
+                    others = fitting[o] - {assignment[s]} if o in free else {assignment[o]}
+                    parts += [
+                        relation(name, assignment[s], j) * (1 if holds else -1) for j in others
+                    ]
                 truths.append(min(parts))
         return max(truths)
 
-    fitting = [{i for i in range(len(shown.objects)) if fits(thing, i)} for thing in said.things]
+    fitting = [
+        {i for i in range(len(geometry.objects)) if fits(mention, i)} for mention in meaning.objects
+    ]
     first, second = reading(False), reading(True)
-    parts, counts = [first if first == second else 0], [thing.number for thing in said.things]
+    parts, counts = (
+        [first if first == second else 0],
+        [mention.number for mention in meaning.objects],
+    )
     for found, number in zip(map(len, fitting), counts, strict=True):
         if number != 1:
             parts.append(1 if found == number else 0 if found > number > 0 else -1)
     pairs = itertools.permutations(range(len(counts)), 2)
     truth = 0 if any(counts[i] > 1 and fitting[i] & fitting[k] for i, k in pairs) else min(parts)
-    if said.environment is not None:
+    if meaning.environment is not None:
         truth = min(
             truth,
-            0 if shown.environment is None else 1 if shown.environment == said.environment else -1,
+            0
+            if geometry.environment is None
+            else 1
+            if geometry.environment == meaning.environment
+            else -1,
         )
-    return {1: True, 0: None, -1: False}[-truth if said.denied else truth]
+    return {1: True, 0: None, -1: False}[-truth if meaning.denied else truth]
 
 
-def random_thing(draw: random.Random) -> Thing:
+def random_mention(draw: random.Random) -> ObjectMention:
     attributes = tuple(
         sorted(
             (kind, draw.choice(values)) for kind, values in CHOICES.items() if draw.random() < 0.3
@@ -155,27 +168,27 @@ def random_thing(draw: random.Random) -> Thing:
     if draw.random() < 0.2:
         kind = draw.choice([kind for kind in (*CHOICES, "shape") if kind not in dict(attributes)])
         without = (kind, draw.choice(CHOICES.get(kind, CATEGORIES)))
-    return Thing(draw.choice([*CATEGORIES, None, None]), attributes, without)
+    return ObjectMention(draw.choice([*CATEGORIES, None, None]), attributes, without)
 
 
-def random_said(draw: random.Random, most: int) -> Meaning:
-    things = [random_thing(draw) for _ in range(draw.randint(1, most))]
-    pairs = [(i, j) for i in range(len(things)) for j in range(len(things)) if i != j]
+def random_meaning(draw: random.Random, most: int) -> Meaning:
+    mentions = [random_mention(draw) for _ in range(draw.randint(1, most))]
+    pairs = [(i, j) for i in range(len(mentions)) for j in range(len(mentions)) if i != j]
     links = [
         (i, draw.choice(list(TERMS.relations)), j, draw.random() < 0.6)
         for i, j in draw.sample(pairs, min(len(pairs), draw.randint(0, most)))
     ]
     linked = {place for i, _, j, _ in links for place in (i, j)}
     counts = [0, 1] if links else [0, 1, 1, 1, 2, 3]
-    for i, thing in enumerate(things):
+    for i, mention in enumerate(mentions):
         if i not in linked and draw.random() < 0.4:
             number = draw.choice(counts)
-            things[i] = thing._replace(
-                number=number, without=thing.without if number == 1 else None
+            mentions[i] = mention._replace(
+                number=number, without=mention.without if number == 1 else None
             )
     environment = draw.choice([None, None, "studio"])
     return Meaning(
-        tuple(things), tuple(links), environment is None and draw.random() < 0.2, environment
+        tuple(mentions), tuple(links), environment is None and draw.random() < 0.2, environment
     )
 
 
@@ -197,30 +210,30 @@ CATEGORIES = ["cube", "sphere"]
 @given(st.integers(0, 2**32))
 def test_truth_is_what_trying_every_assignment_gives(seed: int) -> None:
     draw = random.Random(seed)
-    said, shown = random_said(draw, 4), random_scene(draw, draw.randint(1, 5))
-    assert decide(said, shown) is naive(said, shown)
+    meaning, geometry = random_meaning(draw, 4), random_scene(draw, draw.randint(1, 5))
+    assert decide(meaning, geometry) is naive(meaning, geometry)
 
 
 def test_crowded_scenes_do_not_explode() -> None:
     draw = random.Random(0)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     for _ in range(200):
-        things = tuple(Thing(None) for _ in range(draw.choice([6, 9, 10])))
-        pairs = list(itertools.permutations(range(len(things)), 2))
+        mentions = tuple(ObjectMention(None) for _ in range(draw.choice([6, 9, 10])))
+        pairs = list(itertools.permutations(range(len(mentions)), 2))
         links = tuple(
             (i, draw.choice(list(TERMS.relations)), j, True) for i, j in draw.sample(pairs, 8)
         )
-        decide(Meaning(things, links), random_scene(draw, 10))
-    assert time.perf_counter() - begun < 10
+        decide(Meaning(mentions, links), random_scene(draw, 10))
+    assert time.perf_counter() - start < 10
 
 
-def test_matching_leaves_no_cycles_behind() -> None:
+def test_can_match_leaves_no_cycles_behind() -> None:
     """`gen verify` runs without the collector of cycles, so what is left would fill the memory."""
     gc.collect()
     gc.disable()
     try:
-        assert _matching([0b001, 0b011, 0b111])
-        assert not _matching([0b011, 0b011, 0b011])
+        assert _can_match([0b001, 0b011, 0b111])
+        assert not _can_match([0b011, 0b011, 0b011])
         assert gc.collect() == 0
     finally:
         gc.enable()
@@ -245,9 +258,9 @@ def test_left_is_left_of_the_camera_wherever_it_stands() -> None:
             ],
             "camera": {"position": [*camera, 5], "target": [0, 0, 1]},
         }
-        shown = read_scene(json.dumps(record), TERMS)
-        assert decided("A cube is to the left of a sphere and behind it.", shown) is True
-        assert decided("A sphere is to the right of a cube and in front of it.", shown) is True
+        geometry = read_scene(json.dumps(record), TERMS)
+        assert decided("A cube is to the left of a sphere and behind it.", geometry) is True
+        assert decided("A sphere is to the right of a cube and in front of it.", geometry) is True
 
 
 def test_a_camera_that_looks_straight_down_is_refused() -> None:

@@ -15,7 +15,7 @@ from generator.base.tables import write_table
 from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.records import TRUTH
 from generator.dataset.truth import RAW_RETRIEVAL, TRUTH_FILE, Truths, read_truths
-from generator.describe.request import Request
+from generator.describe.request import TextRequest
 from generator.judge.verify import verify_dataset
 from generator.language.form import Form, Link, Mention
 from generator.language.truth import Facts, decide
@@ -24,7 +24,7 @@ from generator.vocabulary.schema import parse_vocabulary
 from tests.generator.designs import BENCHMARK, Design, make
 from tests.generator.judge.datasets import edit
 
-CROWD = Design(6, 6, "3x3", objects=(2, 3), scenes=14, request=Request(strict=False))
+CROWD = Design(6, 6, "3x3", objects=(2, 3), scenes=14, request=TextRequest(strict=False))
 
 
 @pytest.fixture(scope="module")

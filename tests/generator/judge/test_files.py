@@ -22,14 +22,14 @@ from generator.base.files import read_json, sha256, write_json
 from generator.judge.files import image_fault
 from generator.judge.verify import verify_dataset
 from tests.conftest import run_command
-from tests.generator.judge.datasets import edit, judged, said, seal
+from tests.generator.judge.datasets import details_of, edit, judged, seal
 
 
 def test_an_image_that_neither_files_nor_sums_have(copied: Path) -> None:
     (copied / "world/images/000007.png").unlink()
     seal(copied / "world")
     certificate = judged(copied)
-    assert said(certificate, "missing image") == "scene 000007 has no image"
+    assert details_of(certificate, "missing image") == "scene 000007 has no image"
     assert certificate["faults"] == {"missing image": 1}
 
 
@@ -37,8 +37,8 @@ def test_a_truncated_image(copied: Path) -> None:
     image = copied / "world/images/000007.png"
     image.write_bytes(image.read_bytes()[:-400])
     certificate = judged(copied)
-    assert "world/images/000007.png does not decode" in said(certificate, "damaged image")
-    assert "world/images/000007.png has other bytes" in said(certificate, "damaged file")
+    assert "world/images/000007.png does not decode" in details_of(certificate, "damaged image")
+    assert "world/images/000007.png has other bytes" in details_of(certificate, "damaged file")
     assert set(certificate["faults"]) == {"damaged image", "damaged file"}
 
 
@@ -46,9 +46,9 @@ def test_a_missing_and_an_unlisted_file(copied: Path) -> None:
     (copied / "world/images/000003.png").rename(copied / "world/images/x.png")
     (copied / "world/images/verify.json").write_text("{}")
     certificate = judged(copied)
-    assert "000003.png is missing" in said(certificate, "damaged file")
+    assert "000003.png is missing" in details_of(certificate, "damaged file")
     for name in ("x.png", "verify.json"):
-        assert f"images/{name} is not in SHA256SUMS" in said(certificate, "unlisted file")
+        assert f"images/{name} is not in SHA256SUMS" in details_of(certificate, "unlisted file")
 
 
 def test_tables_with_missing_cells_or_columns_or_repeated_rows(
@@ -59,16 +59,16 @@ def test_tables_with_missing_cells_or_columns_or_repeated_rows(
     certificate = judged(copied)
     assert certificate["faults"]["repeated scene"] == certificate["faults"]["repeated item"] == 1
     edit(benchmark, "candidates", lambda rows: rows[0].update(truth=None))
-    assert "candidates.parquet cannot be read: it has rows without truth" in said(
+    assert "candidates.parquet cannot be read: it has rows without truth" in details_of(
         judged(copied), "damaged file"
     )
     path = benchmark / "candidates.parquet"
     pq.write_table(pq.read_table(path).drop_columns(["slot"]), path)
-    assert "candidates.parquet cannot be read: it has no column slot" in said(
+    assert "candidates.parquet cannot be read: it has no column slot" in details_of(
         judged(copied), "damaged file"
     )
     path.write_bytes(b"PAR1 nonsense")
-    assert "candidates.parquet cannot be read" in said(judged(copied), "damaged file")
+    assert "candidates.parquet cannot be read" in details_of(judged(copied), "damaged file")
 
 
 def test_candidates_without_a_kind_can_be_judged(copied: Path, benchmark: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_listed_path_that_is_no_file_of_the_folder_is_found_and_not_read(
         sums.write_text("".join(f"{digest}  {name}\n" for name in names) + sums.read_text())
         manifest = read_json(folder / "manifest.json")
         write_json(folder / "manifest.json", {**manifest, "sums": sha256(sums)})
-    told = said(judged(copied), "unsafe path")
+    told = details_of(judged(copied), "unsafe path")
     for folder, names in listed.items():
         assert all(f"{folder.name}/SHA256SUMS lists {name!r}: " in told for name in names)
 
@@ -194,7 +194,7 @@ def test_a_label_in_the_metadata_of_a_table_is_found(copied: Path, benchmark: Pa
     ):
         pq.write_table(changed, path)
         seal(benchmark)
-        assert "items.parquet cannot be read: it has metadata" in said(
+        assert "items.parquet cannot be read: it has metadata" in details_of(
             judged(copied), "damaged file"
         )
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generator.judge.lexicon import Lexicon, UnreadableError
-from generator.judge.meaning import Meaning, Thing
+from generator.judge.meaning import Meaning, ObjectMention
 from generator.judge.text_reader import read_text
 from tests.generator.judge.hand_made_scenes import FARM, FARM_LEXICON, LEXICON, form, thing
 
@@ -36,14 +36,14 @@ from tests.generator.judge.hand_made_scenes import FARM, FARM_LEXICON, LEXICON, 
     ],
 )
 def test_words_of_several_words(text: str, things: list[tuple[str | None, dict[str, str]]]) -> None:
-    said = read_text(text, FARM_LEXICON)
-    assert [(each.category, dict(each.attributes)) for each in said.things] == things
+    meaning = read_text(text, FARM_LEXICON)
+    assert [(each.category, dict(each.attributes)) for each in meaning.objects] == things
 
 
 def test_the_longest_phrase_that_gives_a_reading_is_read() -> None:
     longer = read_text("an emu in a desert under a cloudy sky", FARM_LEXICON)
-    assert longer == Meaning((Thing("emu"),), environment="sky")
-    assert read_text("an emu that is in a pig", FARM_LEXICON).links == ((0, "near", 1, True),)
+    assert longer == Meaning((ObjectMention("emu"),), environment="sky")
+    assert read_text("an emu that is in a pig", FARM_LEXICON).relations == ((0, "near", 1, True),)
 
 
 def test_a_word_with_two_meanings_is_not_read() -> None:
@@ -125,9 +125,9 @@ READ = {
 
 @pytest.mark.parametrize("text", READ)
 def test_texts_are_read_into_their_form(text: str) -> None:
-    said = read_text(text, LEXICON)
-    assert json.loads(said.to_json()) == READ[text]
-    assert hash(said) == hash(read_text(text, LEXICON))
+    meaning = read_text(text, LEXICON)
+    assert json.loads(meaning.to_json()) == READ[text]
+    assert hash(meaning) == hash(read_text(text, LEXICON))
 
 
 REFUSED = {
@@ -267,7 +267,7 @@ def test_a_text_that_is_put_otherwise_means_the_same(text: str, other: str) -> N
 
 
 def test_long_texts_end_in_a_refusal_too() -> None:
-    begun = time.perf_counter()
+    start = time.perf_counter()
     for text in (
         "a cube and " * 3000,
         "a cube, " * 3000,
@@ -279,7 +279,7 @@ def test_long_texts_end_in_a_refusal_too() -> None:
         for lexicon in (LEXICON, FARM_LEXICON):
             with pytest.raises(UnreadableError):
                 read_text(text + "not", lexicon)
-    assert time.perf_counter() - begun < 5
+    assert time.perf_counter() - start < 5
 
 
 WORDS = (
@@ -293,10 +293,10 @@ WORDS = (
 def test_any_words_are_read_or_refused(words: list[str]) -> None:
     text = " ".join(words).replace(" ,", ",").replace(" .", ".")
     try:
-        said = read_text(text, LEXICON)
+        meaning = read_text(text, LEXICON)
     except UnreadableError:
         return
-    assert said.things
+    assert meaning.objects
 
 
 OTHERS = dict(
@@ -328,10 +328,10 @@ def test_another_word_changes_what_is_said_or_is_refused(text: str, word: str, n
         return
     changed = word.join(parts[: nth + 1]) + OTHERS[word] + word.join(parts[nth + 1 :])
     try:
-        said = read_text(changed.replace("  ", " "), LEXICON)
+        meaning = read_text(changed.replace("  ", " "), LEXICON)
     except UnreadableError:
         return
-    assert json.loads(said.to_json()) != READ[text]
+    assert json.loads(meaning.to_json()) != READ[text]
 
 
 def test_reading_leaves_no_cycles_behind() -> None:

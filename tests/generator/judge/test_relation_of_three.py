@@ -10,7 +10,7 @@ import pytest
 
 from generator.dataset.relations import AXIS_OF, Axis
 from generator.judge import decide as judge
-from generator.judge.geometry import RULES, Rule, Stand, Terms, read_scene
+from generator.judge.geometry import RULES, Rule, StandingObject, Terms, read_scene
 from generator.judge.lexicon import Lexicon
 from generator.judge.text_reader import read_text
 from generator.language.form import Form, Link, Mention
@@ -33,7 +33,9 @@ def of_poses(one: Any, first: Any, second: Any, width: float) -> float:
     return float(strip(x - a, b - a, width))
 
 
-def of_stands(one: Stand, first: Stand, second: Stand, width: float) -> Any:
+def of_stands(
+    one: StandingObject, first: StandingObject, second: StandingObject, width: float
+) -> Any:
     x, a, b = (each.right + 1j * each.away for each in (one, first, second))
     return strip(x - a, b - a, width)
 

@@ -17,9 +17,9 @@ from generator.judge.certificate import (
     Findings,
     Images,
     Reproduced,
-    certificate,
     finding,
     guarded,
+    make_certificate,
 )
 from generator.judge.verify import verify_dataset
 from tests.generator.judge.datasets import BENCHMARK, CROWDS, SPLITS, judged, make, seal
@@ -134,7 +134,14 @@ TABLES = {
 def test_the_sentence_says_what_was_judged(
     manifest: dict[str, Any], status: str, words: str
 ) -> None:
-    found = certificate(Findings(), {"sums": "b", **manifest}, TABLES, "w", Images(), Reproduced())
+    found = make_certificate(
+        Findings(),
+        {"sums": "b", **manifest},
+        TABLES,
+        world="w",
+        images=Images(),
+        reproduced=Reproduced(),
+    )
     assert (found["status"], found["level"], found["world"], found["benchmark"]) == (
         status,
         Level.RECORDS,
@@ -147,8 +154,13 @@ def test_the_sentence_says_what_was_judged(
 def test_a_finding_fails() -> None:
     findings = Findings()
     findings.append(finding("wrong form", "text 1"))
-    found = certificate(
-        findings, {}, {}, None, Images(Level.SAMPLED, sentence="one image"), Reproduced()
+    found = make_certificate(
+        findings,
+        {},
+        {},
+        world=None,
+        images=Images(Level.SAMPLED, sentence="one image"),
+        reproduced=Reproduced(),
     )
     assert (found["status"], found["sentence"], found["counts"]["scenes"]) == (
         "failed",
@@ -159,13 +171,13 @@ def test_a_finding_fails() -> None:
 
 
 def test_a_look_at_images_is_in_the_sentence() -> None:
-    found = certificate(
+    found = make_certificate(
         Findings(),
         {},
         TABLES,
-        None,
-        Images(Level.ALL, (), {"scenes": 4}, "4 of 4 images show their records"),
-        Reproduced(True),
+        world=None,
+        images=Images(Level.ALL, (), {"scenes": 4}, "4 of 4 images show their records"),
+        reproduced=Reproduced(True),
     )
     assert "every file whole; made again byte for byte" in found["sentence"]
     assert found["sentence"].endswith(

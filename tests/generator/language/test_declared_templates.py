@@ -211,7 +211,7 @@ def test_texts_read_as_they_are_declared(template: str, meaning: str, text: str)
         "It is not true that there is a cube and a cone.",
     ],
 )
-def test_what_a_template_cannot_say_it_does_not_fit(meaning: str) -> None:
+def test_a_template_does_not_fit_forms_that_it_cannot_say(meaning: str) -> None:
     grammar = Grammar(Family.of(VOCABULARY_TEXT, _renamed(DECLARED)).vocabulary)
     assert not grammar.fits("my-next-to", form_of(meaning))
 
@@ -270,15 +270,15 @@ def test_templates_that_share_a_text_are_refused() -> None:
     "template",
     [
         template
-        for template, said in REFUSED
-        if "stands no word" in said or "contain" in said or "all its" in said
+        for template, words in REFUSED
+        if "stands no word" in words or "contain" in words or "all its" in words
     ],
 )
 def test_the_judge_refuses_ambiguous_templates_on_its_own(template: str) -> None:
     whole = _with_templates(VOCABULARY_TEXT, {"mine": template})
     lexicon = Lexicon.of(whole)
     assert {*lexicon.refused} == {"mine"}
-    assert any("templates.mine" in each for each in unreadable(read_vocabulary("clevr"), whole))
+    assert any("templates.mine" in reason for reason in unreadable(read_vocabulary("clevr"), whole))
 
 
 @pytest.mark.parametrize(
@@ -302,7 +302,7 @@ def test_words_that_no_template_has_are_not_read(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", TEMPLATE_NAMES)
-def test_names_of_the_grammar_are_taken(name: str) -> None:
+def test_a_template_named_like_one_of_the_grammar_is_refused(name: str) -> None:
     with pytest.raises(UserError, match="the grammar has a template of this name"):
         Family.of(VOCABULARY_TEXT, {name: "seen here {a}"})
 
@@ -314,9 +314,12 @@ def test_the_names_of_the_grammar_are_listed_for_families() -> None:
 def test_a_family_with_templates_is_the_same_after_it_is_written() -> None:
     text = _with_templates(VOCABULARY_TEXT, _renamed(DECLARED), ("my-next-to",))
     vocabulary = parse_vocabulary(text, "family")
-    again = parse_vocabulary(vocabulary.toml(), "again")
-    assert again == vocabulary
-    assert (dict(again.templates), again.drawn_templates) == (_renamed(DECLARED), ("my-next-to",))
+    read_back = parse_vocabulary(vocabulary.toml(), "again")
+    assert read_back == vocabulary
+    assert (dict(read_back.templates), read_back.drawn_templates) == (
+        _renamed(DECLARED),
+        ("my-next-to",),
+    )
     assert Lexicon.of(vocabulary.toml()).templates == Lexicon.of(text).templates
 
 
@@ -383,11 +386,11 @@ def test_captions_and_foils_use_the_requested_template(world: Path) -> None:
     benchmark = Dataset.open(world).benchmark("next-to")
     items = _templates_of_items(benchmark, "binary")
     assert items
-    assert all(each == {"next-to"} for each in items)
+    assert all(templates == {"next-to"} for templates in items)
     training = _templates_of_items(benchmark, "train")
     assert {"next-to"} in training
     assert any(
-        "next-to" not in each for each in training
+        "next-to" not in templates for templates in training
     )  # relations and denials need another template
     assert benchmark.manifest["unknown_words"] == {}
 
@@ -401,9 +404,9 @@ def test_templates_of_the_family_are_drawn_if_it_says_so(world: Path) -> None:
 
 def test_a_world_in_declared_templates_is_verified_clean(world: Path) -> None:
     certificates = verify_dataset(world, None)
-    assert {name: each["status"] for name, each in certificates.items()} == dict.fromkeys(
-        ("first", "next-to", "drawn"), "clean"
-    )
+    assert {
+        name: certificate["status"] for name, certificate in certificates.items()
+    } == dict.fromkeys(("first", "next-to", "drawn"), "clean")
 
 
 def test_a_changed_word_of_a_template_is_found(world: Path, tmp_path: Path) -> None:

@@ -64,6 +64,22 @@ def test_a_compound_is_split_over_two_objects_and_later_relations_move() -> None
     ).form.relations == (Link(2, "left", 0),)
 
 
+def test_a_relation_is_split_over_two_relations_of_four_objects() -> None:
+    foil = FOILS.split_relation(
+        RELATED,
+        (Atom("object", 0, "shape"), "star"),
+        (Atom("relation", 0, "relation"), "behind"),
+    )
+    assert foil.form == Form(
+        (Mention("star"), Mention("cone"), Mention("cube"), Mention("cone")),
+        (Link(0, "left", 1), Link(2, "behind", 3)),
+    )
+    assert (foil.changed, foil.kind) == (
+        ("0:shape:cube>star", "0-1:relation:left>behind"),
+        "comp",
+    )
+
+
 def test_atoms_are_denied_but_not_objects_in_relations() -> None:
     assert (
         words(FOILS.deny(PAIR, Atom("attribute", 0, "color")))
@@ -92,22 +108,46 @@ def test_atoms_are_denied_but_not_objects_in_relations() -> None:
     ],
 )
 def test_swaps_exchange_objects_and_values_and_move_attributes(text: str, texts: set[str]) -> None:
-    found = FOILS.all_swaps(form_of(text))
-    assert {words(foil.form) for foil in found} == texts
-    assert {foil.kind for foil in found} == {"swap"}
+    swaps = FOILS.all_swaps(form_of(text))
+    assert {words(foil.form) for foil in swaps} == texts
+    assert {foil.kind for foil in swaps} == {"swap"}
     assert (
         len(FOILS.all_swaps(form_of("a cube, a cone, a torus and a star"))) == 23
     )  # every permutation
 
 
-def test_stacks_that_no_scene_can_have_are_impossible_said_either_way() -> None:
+THREE = (Mention("cube"), Mention("cone"), Mention("torus"))
+
+
+@pytest.mark.parametrize(
+    ("form", "n_swaps"),
+    [
+        # Three exchanges of two objects, two moves of the attribute, two cyclic permutations.
+        (form_of("a red cube, a cone and a torus"), 7),
+        # Three exchanges of two objects, two cyclic permutations.
+        (Form(THREE, (Link(0, "left", 1),)), 5),
+        # Five atoms: three exchanges of objects, one of colours, two moves, no permutations.
+        (form_of("a red cube, a blue cone and a torus"), 6),
+        # Three atoms: three exchanges of two objects.
+        (Form(THREE), 3),
+    ],
+)
+def test_only_captions_of_four_atoms_have_their_objects_permuted_in_any_way(
+    form: Form, n_swaps: int
+) -> None:
+    forms = [foil.form for foil in FOILS.all_swaps(form)]
+    assert len(forms) == len(set(forms)) == n_swaps
+    assert form not in forms
+
+
+def test_stacks_that_no_scene_can_have_are_impossible_in_either_direction() -> None:
     foils = Foils(RELATIONS, Substitutes(RELATIONS))
     names = list(RELATIONS.objects)
     for lower, upper in ((a, b) for a in names for b in names):
         for relation, ends in (("on", (upper, lower)), ("beneath", (lower, upper))):
             form = Form(tuple(Mention(name) for name in ends), (Link(0, relation, 1),))
-            assert foils.possible(form) == can_carry(RELATIONS, lower, upper)
-    assert foils.possible(RELATED)
+            assert foils.is_possible(form) == can_carry(RELATIONS, lower, upper)
+    assert foils.is_possible(RELATED)
 
 
 FORM = form_of(
@@ -132,9 +172,9 @@ def test_atoms_are_asserted_of_single_objects_in_order_of_mention() -> None:
 
 
 def test_substitutes_are_all_other_values_and_categories_neither_in_the_scene_nor_named() -> None:
-    found = ANY.of(FORM, Atom("object", 0, "shape"), FACTS)
-    assert set(found) == set(CATEGORIES) - {"cube", "cone", "torus"}
-    assert set(ANY.of(FORM, Atom("attribute", 0, "color"), FACTS)) == set(
+    categories = ANY.alternatives(FORM, Atom("object", 0, "shape"), FACTS)
+    assert set(categories) == set(CATEGORIES) - {"cube", "cone", "torus"}
+    assert set(ANY.alternatives(FORM, Atom("attribute", 0, "color"), FACTS)) == set(
         VOCABULARY.values("color")
     ) - {"red"}
 
@@ -142,10 +182,10 @@ def test_substitutes_are_all_other_values_and_categories_neither_in_the_scene_no
 def test_a_direction_gives_way_to_directions_whose_axis_is_free() -> None:
     atom = Atom("relation", 0, "relation")
     alone = Form(FORM.objects[:2], FORM.relations[:1])
-    assert set(ANY.of(alone, atom, FACTS)) == {"right", "front", "behind"}
-    assert ANY.of(FORM, atom, FACTS) == ["right"]
+    assert set(ANY.alternatives(alone, atom, FACTS)) == {"right", "front", "behind"}
+    assert ANY.alternatives(FORM, atom, FACTS) == ["right"]
     near = Form(FORM.objects[:2], (Link(0, "near", 1),))
-    assert Substitutes(RELATIONS).of(near, atom, FACTS) == ["far"]
+    assert Substitutes(RELATIONS).alternatives(near, atom, FACTS) == ["far"]
 
 
 def test_relations_of_any_axes_keep_the_slots_of_both_objects_apart() -> None:

@@ -28,13 +28,13 @@ def read(form: Form) -> Meaning:
 
 @given(forms())
 def test_json_and_counts_are_those_that_the_judge_reads(form: Form) -> None:
-    said = read(form)
-    assert form.to_json() == said.to_json()
-    n_attributes = sum(len(thing.attributes) + (thing.without is not None) for thing in said.things)
-    assert form.n_objects == sum(max(1, thing.number) for thing in said.things)
-    assert (form.n_attributes, form.n_relations) == (n_attributes, len(said.links))
+    meaning = read(form)
+    assert form.to_json() == meaning.to_json()
+    n_attributes = sum(len(obj.attributes) + (obj.without is not None) for obj in meaning.objects)
+    assert form.n_objects == sum(max(1, obj.number) for obj in meaning.objects)
+    assert (form.n_attributes, form.n_relations) == (n_attributes, len(meaning.relations))
     assert form.level == {(False, False): "L1", (True, False): "OA", (False, True): "OR"}.get(
-        (n_attributes > 0, bool(said.links)), "OAR"
+        (n_attributes > 0, bool(meaning.relations)), "OAR"
     )
 
 
@@ -69,12 +69,12 @@ def test_a_form_names_as_much_of_what_is_held_out_as_the_judge_says(
 ) -> None:
     one, two = (
         (
-            count_bindings(each, HELD_OUT),
-            count_triples(each, HELD_OUT),
-            names_absent(each, HELD_OUT),
+            count_bindings(a_form, HELD_OUT),
+            count_triples(a_form, HELD_OUT),
+            names_absent(a_form, HELD_OUT),
         )
-        for each in (form, other)
+        for a_form in (form, other)
     )
-    assert one == HeldOut.of(HELD_OUT.to_dict(), VOCABULARY_TEXT).named(read(form))
+    assert one == HeldOut.of(HELD_OUT.to_dict(), VOCABULARY_TEXT).counts_named(read(form))
     assert count_held_out(form, HELD_OUT) == one[0] + one[1]
     assert equally_familiar(form, other, HELD_OUT) == (one == two)

@@ -142,7 +142,7 @@ AXES = Axes(RELATIONS)
 SIDES, DEPTH, DISTANCE, STACKS = (AXES.axis_of(name) for name in ("left", "front", "near", "on"))
 
 
-def test_axes_say_what_stands_for_what() -> None:
+def test_axes_have_slots_pairs_and_interchangeable_relations() -> None:
     """Distance and stacking share a slot; directions stand for one another; stacking is asked of
     its own pairs."""
     assert AXES.relations[SIDES] == ("left", "right")
@@ -155,7 +155,7 @@ def test_axes_say_what_stands_for_what() -> None:
     assert AXES.interchangeable(DISTANCE) == [DISTANCE]
 
 
-def test_between_gives_the_relation_that_holds_and_for_a_stack_which_rests_on_which(
+def test_between_returns_the_relation_that_holds_and_of_a_stack_the_stacking_relation(
     stack: Facts,
 ) -> None:
     assert AXES.between(stack, SIDES, 1, 0) == (STACKS, "on")

@@ -5,31 +5,32 @@ import pytest
 
 from generator.base.errors import UserError
 from generator.base.streams import Stream
-from generator.language.complexity import LEVELS, Cell, cells, parse_complexity, parse_counts
+from generator.language.complexity import LEVELS, Cell, list_cells, parse_complexity, parse_counts
 from generator.language.truth import decide
 from generator.language.walk import Walker
 from generator.scene.scene import Camera, Scene, SceneObject
 from generator.vocabulary.schema import read_vocabulary
 from tests.generator.scenes import CATEGORIES, VOCABULARY, facts_of, random_scene, scene_of
 
-CELLS = cells(tuple(LEVELS), (1, 12), {}, VOCABULARY, 10)
+CELLS = list_cells(tuple(LEVELS), (1, 12), {}, vocabulary=VOCABULARY, most_objects=10)
 WALKER = Walker(VOCABULARY)
 
 
 def test_captions_are_true_and_have_exactly_the_atoms_of_their_cell() -> None:
-    draw, made = random.Random(9), Counter[str]()
+    draw = random.Random(9)
+    walks = Counter[str]()
     stream = Stream("cells")
     for number in range(60):
         scene = random_scene(draw, 3, 10, CATEGORIES[:5] if number % 3 == 0 else None)
         facts = facts_of(scene)
         for cell in stream.shuffled(CELLS)[:40]:
-            found = WALKER.walk(facts, cell, range(len(scene.objects)), stream)
-            if found is None:
+            subgraph = WALKER.walk(facts, cell, range(len(scene.objects)), stream)
+            if subgraph is None:
                 continue
-            form = found.form
+            form = subgraph.form
             assert Cell(form.level, form.n_objects, form.n_attributes, form.n_relations) == cell
             assert decide(form, facts) is True
-            assert [facts.categories[i] for i in found.objects] == [
+            assert [facts.categories[i] for i in subgraph.objects] == [
                 mention.category for mention in form.objects
             ]
             ends = [
@@ -38,20 +39,20 @@ def test_captions_are_true_and_have_exactly_the_atoms_of_their_cell() -> None:
                 for end in (link.subject, link.object)
             ]
             assert len(set(ends)) == len(ends)
-            made[cell.level] += 1
-    assert min(made.values()) > 30
-    assert set(made) == set(LEVELS)
+            walks[cell.level] += 1
+    assert min(walks.values()) > 30
+    assert set(walks) == set(LEVELS)
 
 
 def test_only_eligible_objects_and_sayable_kinds_are_named() -> None:
     facts = facts_of(scene_of(("cube", {}), ("cone", {}), ("torus", {}), ("star", {})))
     for n in range(20):
-        found = WALKER.walk(
-            facts, Cell("OA", 2, 2, 0), (0, 2), Stream("walk", n), lambda i: ["color"]
+        subgraph = WALKER.walk(
+            facts, Cell("OA", 2, 2, 0), (0, 2), Stream("walk", n), sayable=lambda i: ["color"]
         )
-        assert found is not None
-        assert set(found.objects) == {0, 2}
-        assert all(set(mention.values) == {"color"} for mention in found.form.objects)
+        assert subgraph is not None
+        assert set(subgraph.objects) == {0, 2}
+        assert all(set(mention.values) == {"color"} for mention in subgraph.form.objects)
 
 
 def test_what_all_objects_share_is_not_named() -> None:
@@ -70,7 +71,10 @@ def test_what_all_objects_share_is_not_named() -> None:
 def test_a_scene_without_enough_objects_or_attributes_has_no_walk() -> None:
     facts = facts_of(scene_of(("cube", {}), ("cone", {})))
     assert WALKER.walk(facts, Cell("L1", 2, 0, 0), (0,), Stream(0)) is None
-    assert WALKER.walk(facts, Cell("OA", 1, 2, 0), (0, 1), Stream(0), lambda i: ["color"]) is None
+    assert (
+        WALKER.walk(facts, Cell("OA", 1, 2, 0), (0, 1), Stream(0), sayable=lambda i: ["color"])
+        is None
+    )
 
 
 def test_apart_walks_join_a_different_pair_with_every_relation() -> None:
@@ -78,31 +82,33 @@ def test_apart_walks_join_a_different_pair_with_every_relation() -> None:
     numbers = {True: set[int](), False: set[int]()}
     for n in range(60):
         for apart in numbers:
-            found = WALKER.walk(
+            subgraph = WALKER.walk(
                 facts, Cell("OR", 4, 0, 2), range(4), Stream("walk", n), apart=apart
             )
-            assert found is not None
+            assert subgraph is not None
             numbers[apart].add(
-                len({frozenset((link.subject, link.object)) for link in found.form.relations})
+                len({frozenset((link.subject, link.object)) for link in subgraph.form.relations})
             )
     assert numbers == {True: {2}, False: {1, 2}}
 
 
 def test_parts_of_a_subgraph_have_its_relations_and_no_others() -> None:
-    draw, found = random.Random(4), Counter[str]()
+    draw = random.Random(4)
+    parts = Counter[str]()
     for number in range(25):
         facts = facts_of(random_scene(draw, 3, 9))
-        stream, things = Stream("part", number), range(len(facts))
-        whole = WALKER.subgraph(facts, things, stream)
+        stream = Stream("part", number)
+        objects = range(len(facts))
+        whole = WALKER.subgraph(facts, objects, stream)
         assert decide(whole.form, facts) is True
-        assert sorted(whole.objects) == list(things)
+        assert sorted(whole.objects) == list(objects)
         assert 0 < len(whole.form.relations) <= 10
         known = {
             (whole.objects[r.subject], r.relation, whole.objects[r.object])
             for r in whole.form.relations
         }
         for cell in stream.shuffled(CELLS)[:40]:
-            part = WALKER.walk(facts, cell, things, stream, within=whole)
+            part = WALKER.walk(facts, cell, objects, stream, within=whole)
             if part is None:
                 continue
             form = part.form
@@ -112,23 +118,23 @@ def test_parts_of_a_subgraph_have_its_relations_and_no_others() -> None:
                 (part.objects[r.subject], r.relation, part.objects[r.object])
                 for r in form.relations
             } <= known
-            found[cell.level] += 1
-    assert set(found) == set(LEVELS)
-    assert min(found.values()) > 10
+            parts[cell.level] += 1
+    assert set(parts) == set(LEVELS)
+    assert min(parts.values()) > 10
 
 
-def test_cells_have_exactly_what_is_asked_for() -> None:
-    assert cells(["OAR"], (4, 12), {"O": 3, "A": 5, "R": 2}, VOCABULARY, 10) == [
-        Cell("OAR", 3, 5, 2)
-    ]
+def test_cells_have_the_requested_counts() -> None:
+    exact = {"O": 3, "A": 5, "R": 2}
+    cells = list_cells(["OAR"], (4, 12), exact, vocabulary=VOCABULARY, most_objects=10)
+    assert cells == [Cell("OAR", 3, 5, 2)]
     assert Cell("OAR", 3, 5, 2).complexity == 10
     ranges = {level: {cell.complexity for cell in CELLS if cell.level == level} for level in LEVELS}
     assert {level: (min(n), max(n)) for level, n in ranges.items()} == LEVELS
 
 
 def test_an_object_is_in_one_relation_of_each_slot() -> None:
-    found = cells(["OR"], (3, 12), {"O": 2}, VOCABULARY, 10)
-    assert {cell.n_relations for cell in found} == {1, 2}  # left or right, in front or behind
+    cells = list_cells(["OR"], (3, 12), {"O": 2}, vocabulary=VOCABULARY, most_objects=10)
+    assert {cell.n_relations for cell in cells} == {1, 2}  # left or right, in front or behind
 
 
 @pytest.mark.parametrize(
@@ -140,11 +146,17 @@ def test_an_object_is_in_one_relation_of_each_slot() -> None:
         (["XY"], "4", None, 3, "Unknown level 'XY'"),
     ],
 )
-def test_complexities_that_cannot_be_are_refused_with_what_is_short(
+def test_impossible_complexities_are_refused_with_the_limits(
     levels: list[str], complexity: str, counts: str | None, most: int, says: str
 ) -> None:
     with pytest.raises(UserError, match=says):
-        cells(levels, parse_complexity(complexity), parse_counts(counts), VOCABULARY, most)
+        list_cells(
+            levels,
+            parse_complexity(complexity),
+            parse_counts(counts),
+            vocabulary=VOCABULARY,
+            most_objects=most,
+        )
 
 
 @pytest.mark.parametrize(

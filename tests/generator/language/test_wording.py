@@ -3,13 +3,13 @@ import pytest
 from generator.base.streams import Stream
 from generator.language.complexity import LeastUsed
 from generator.language.grammar import Grammar
-from generator.language.wording import Dialect, conversely, rephrased, synonyms, words_of
+from generator.language.wording import Dialect, rephrase, synonyms, use_converse, words_of
 from tests.generator.scenes import VOCABULARY, form_of
 
 FORM = form_of("a red cube that is to the left of a blue sphere")
 
 
-def test_what_a_form_says_and_by_which_words_else() -> None:
+def test_words_of_a_form_and_their_synonyms() -> None:
     assert [(kind, name) for _, kind, name in words_of(FORM, VOCABULARY)] == [
         ("shape", "cube"),
         ("color", "red"),
@@ -45,10 +45,10 @@ def test_all_synonyms_are_used() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_one_word_is_said_otherwise(seed: int) -> None:
+def test_rephrasing_changes_one_word(seed: int) -> None:
     grammar, stream = Grammar(VOCABULARY), Stream(seed)
     wording = Dialect(VOCABULARY, LeastUsed(), stream).wording(FORM)
-    other = rephrased(FORM, wording, VOCABULARY, LeastUsed(), stream)
+    other = rephrase(FORM, wording, VOCABULARY, LeastUsed(), stream)
     assert other is not None
     assert len({*wording} ^ {*other}) in (
         1,
@@ -64,11 +64,11 @@ def test_a_declared_plural_has_no_synonym() -> None:
     ] == ["sphere"]
 
 
-def test_a_relation_is_said_from_its_other_end() -> None:
+def test_a_relation_is_replaced_by_its_converse() -> None:
     other = form_of("a blue sphere that is to the right of a red cube")
-    assert conversely(FORM, 0, VOCABULARY) == other
-    assert conversely(other, 0, VOCABULARY) == FORM
+    assert use_converse(FORM, 0, VOCABULARY) == other
+    assert use_converse(other, 0, VOCABULARY) == FORM
 
 
 def test_words_without_synonyms_stay() -> None:
-    assert rephrased(form_of("a cone"), (), VOCABULARY, LeastUsed(), Stream(0)) is None
+    assert rephrase(form_of("a cone"), (), VOCABULARY, LeastUsed(), Stream(0)) is None

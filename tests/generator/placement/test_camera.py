@@ -19,10 +19,10 @@ def with_closeness(close: float) -> Vocabulary:
 
 def planned(i: int) -> Planned:
     sizes = ("large", "small") if i % 2 else ("small", "small")
-    things = tuple(
+    objects = tuple(
         ("sphere", {"color": "red", "material": "rubber", "size": size}) for size in sizes
     )
-    return Planned(f"{i:06d}", "", things, (1, 0), "studio")
+    return Planned(f"{i:06d}", "", objects, (1, 0), "studio")
 
 
 @pytest.mark.parametrize(("width", "height"), [(320, 240), (96, 96)])
@@ -32,15 +32,13 @@ def test_objects_fill_more_of_the_frame_and_stay_within_it(width: int, height: i
         scene = place_scene(planned(i), with_closeness(1.25), 0, 0, width, height)
         still = place_scene(planned(i), with_closeness(1.0), 0, 0, width, height)
         camera = scene.camera
-        assert [thing.position for thing in scene.objects] == [
-            thing.position for thing in still.objects
-        ]
+        assert [obj.position for obj in scene.objects] == [obj.position for obj in still.objects]
         ours, theirs = ground_directions(camera), ground_directions(still.camera)
         assert all(ours[name] == pytest.approx(theirs[name], abs=1e-6) for name in theirs)
         lenses.append(camera.lens / still.camera.lens)
-        for thing in scene.objects:
-            radius = CLEVR.scale(thing.category, thing.attributes)
-            x, y, z = thing.position
+        for obj in scene.objects:
+            radius = CLEVR.scale(obj.category, obj.attributes)
+            x, y, z = obj.position
             column, row, depth = project(camera, x, y, z + radius, width, height)
             reach = radius / depth * camera.lens / camera.sensor * max(width, height)
             assert abs(column - width / 2) + reach <= side / 2

@@ -2,7 +2,6 @@
 that carry others."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations, permutations, product
 
@@ -11,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generator.base.streams import Stream
-from generator.placement.ground import Footprint, Ground, Post
+from generator.placement.ground import Footprint, Ground
 from generator.placement.scenes import draw_positions
-from generator.scene.layouts import Layout, slip
+from generator.scene.layouts import Layout, max_axis_offset
 from generator.scene.projection import project
 from generator.scene.relations import along, ground_directions
 from generator.scene.scene import Camera, Point
@@ -36,13 +35,13 @@ def jittered(vocabulary: Vocabulary, stream: Stream) -> Camera:
 
 
 def ranks(places: list[Point], direction: tuple[float, float]) -> tuple[int, ...]:
-    far = [along(direction, place) for place in places]
-    return tuple(sorted(far).index(each) for each in far)
+    coordinates = [along(direction, place) for place in places]
+    return tuple(sorted(coordinates).index(coordinate) for coordinate in coordinates)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_orders_are_realised_and_rules_kept(data: st.DataObject) -> None:
+def test_positions_keep_orders_gap_clearance_extent_and_frame(data: st.DataObject) -> None:
     vocabulary, most = data.draw(st.sampled_from([(FEW, 2), (MANY, 8)]))
     width, height = data.draw(st.sampled_from([(320, 240), (96, 96), (240, 320)]))
     n, seed = data.draw(st.integers(1, most)), data.draw(st.integers(0, 10**6))
@@ -50,14 +49,11 @@ def test_orders_are_realised_and_rules_kept(data: st.DataObject) -> None:
     scales = [value.scale or 0 for value in vocabulary.attributes["size"].values()]
     radii = data.draw(st.lists(st.sampled_from(scales), min_size=n, max_size=n))
     stream, rules = Stream("x", seed), vocabulary.placement
-    posts = [(Footprint(radius, 0.0, radius),) for radius in radii]
-    tried = ((jittered(vocabulary, stream), seed) for _ in range(100))
-    camera, places = next(
-        (camera, found)
-        for camera, _ in tried
-        if (found := Ground(camera, vocabulary, width, height).find(posts, order, stream))
-        is not None
-    )
+    columns = [(Footprint(radius, 0.0, radius),) for radius in radii]
+    places = None
+    while places is None:
+        camera = jittered(vocabulary, stream)
+        places = Ground(camera, vocabulary, width, height).find_positions(columns, order, stream)
     directions = ground_directions(camera)
     assert ranks(places, directions["right"]) == tuple(range(n))
     assert ranks(places, directions["behind"]) == order
@@ -73,60 +69,12 @@ def test_orders_are_realised_and_rules_kept(data: st.DataObject) -> None:
         assert in_frame(place, radius, camera, width, height)
 
 
-class Plain(Ground):
-    """Looks at every pair of posts again whenever it is asked about one."""
-
-    def find(
-        self,
-        posts: Sequence[Post],
-        depth_order: Sequence[int],
-        stream: Stream,
-        clumps: Sequence[int] = (),
-    ) -> list[Point] | None:
-        n = len(posts)
-        by_depth = sorted(range(n), key=depth_order.__getitem__)
-        rights, depths = self._spread(n, stream), self._spread(n, stream)
-        stands = [self._stand(rights[i], depths[depth_order[i]], posts[i]) for i in range(n)]
-        for _ in range(100):
-            if not any(
-                any(self._conflicts(i, stand, stands, clumps)) for i, stand in enumerate(stands)
-            ):
-                return [self._point(stand) for stand in stands]
-            for i in stream.shuffled(range(n)):
-                moved = self._moved(i, depth_order[i], by_depth, stands, stream)
-                before, after = (
-                    sum(self._conflicts(i, each, stands, clumps)) for each in (stands[i], moved)
-                )
-                if after <= before + stream.uniform(0, 0.02):
-                    stands[i] = moved
-        return None
-
-
-@pytest.mark.parametrize(
-    ("order", "clumps"), [((3, 0, 5, 1, 4, 2), ()), ((1, 0, 3, 2), (0, 0, 1, 1))]
-)
-def test_what_is_remembered_of_pairs_is_what_looking_again_gives(
-    order: tuple[int, ...], clumps: tuple[int, ...]
-) -> None:
-    posts = [(Footprint(0.35, 0.0, 0.35),)] * len(order)
-    found = []
-    for seed in range(20):
-        camera = jittered(STACKED, Stream("camera", seed))
-        one, other = (
-            kind(camera, STACKED, 320, 240).find(posts, order, Stream("x", seed), clumps)
-            for kind in (Ground, Plain)
-        )
-        assert one == other
-        found.append(one is not None)
-    assert any(found)
-
-
-def test_orders_drawn_anew_are_those_of_places_on_the_ground() -> None:
+def test_drawn_depth_orders_are_as_frequent_as_among_positions_on_the_ground() -> None:
     """CLEVR's camera sees the square ground from a corner, so what is outermost on one side is
     seldom so in depth."""
     vocabulary = read_vocabulary("clevr-original")
     stream, ground = Stream("x"), Ground(still(vocabulary), vocabulary, 320, 240)
-    orders = [ground.depth_order(6, stream) for _ in range(600)]
+    orders = [ground.draw_depth_order(6, stream) for _ in range(600)]
     assert all(sorted(order) == list(range(6)) for order in orders)
     counts = [
         sum(order[place] == rank for order in orders) for place, rank in product(range(6), repeat=2)
@@ -154,7 +102,7 @@ def test_every_order_of_three_is_found_at_the_first_attempt() -> None:
     ground = Ground(still(MANY), MANY, 320, 240)
     for order in permutations(range(3)):
         assert all(
-            ground.find([(Footprint(0.6, 0.0, 0.6),)] * 3, order, Stream("x", seed))
+            ground.find_positions([(Footprint(0.6, 0.0, 0.6),)] * 3, order, Stream("x", seed))
             for seed in range(20)
         )
 
@@ -166,7 +114,10 @@ def test_places_are_spread_over_the_ground(n: int) -> None:
     for seed in range(200):
         stream = Stream("y", seed)
         places += (
-            ground.find([(Footprint(0.4, 0.0, 0.4),)] * n, stream.shuffled(range(n)), stream) or []
+            ground.find_positions(
+                [(Footprint(0.4, 0.0, 0.4),)] * n, stream.shuffled(range(n)), stream
+            )
+            or []
         )
     for axis in range(2):
         line = [place[axis] for place in places]
@@ -175,10 +126,10 @@ def test_places_are_spread_over_the_ground(n: int) -> None:
         assert abs(sum(line) / len(line)) < 0.5
 
 
-def test_what_is_behind_the_camera_is_never_a_place() -> None:
+def test_no_position_is_behind_the_camera() -> None:
     camera = Camera((0.0, -1.0, 1.0), (0.0, 0.0, 0.35), 35.0, 32.0)
     assert (
-        Ground(camera, MANY, 320, 240).find(
+        Ground(camera, MANY, 320, 240).find_positions(
             [(Footprint(0.6, 0.0, 0.6),)] * 6, range(6), Stream("z")
         )
         is None
@@ -194,14 +145,17 @@ def test_an_object_that_rests_stands_on_the_top_of_its_carrier() -> None:
     top = STACKED.top("cube", VALUES)
     assert top is not None
     for n in range(20):
-        found = draw_positions(
+        positions = draw_positions(
             objects, Layout((0, 1, 2), (None, 0, None), (0, 0, 1)), GROUND, Stream("positions", n)
         )
-        assert found is not None
-        cube, sphere, cone = found
+        assert positions is not None
+        cube, sphere, cone = positions
         assert (cube[2], sphere[2], cone[2]) == (0, round(top[0], 6), 0)
         # the camera looks along y, so both ground directions are axes of the world
-        assert max(abs(sphere[0] - cube[0]), abs(sphere[1] - cube[1])) <= slip(STACKED) + 1e-6
+        assert (
+            max(abs(sphere[0] - cube[0]), abs(sphere[1] - cube[1]))
+            <= max_axis_offset(STACKED) + 1e-6
+        )
 
 
 def test_a_full_ground_has_no_positions() -> None:

@@ -16,11 +16,12 @@ from scipy.stats import chisquare
 from generator.base.streams import Stream
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import SplitPlan
-from generator.inspection.outlines import outlines
+from generator.inspection.object_masks import object_masks
 from generator.placement.ground import Ground
-from generator.placement.scenes import _height, _zoom, place_scene
-from generator.plan.job import Job, prepare
+from generator.placement.scenes import _draw_zoom, _height_in_image, place_scene
+from generator.plan.options import WorldOptions
 from generator.plan.plan import plan_scenes
+from generator.plan.prepare import prepare
 from generator.scene.planned import Planned
 from generator.scene.relations import scene_graph
 from generator.vocabulary.schema import read_vocabulary
@@ -45,7 +46,7 @@ def many() -> list[Planned]:
 
 def split_of(planned: Planned) -> str | None:
     return SPLITS.place(
-        tuple((attributes["color"], thing) for thing, attributes in planned.objects)
+        tuple((attributes["color"], category) for category, attributes in planned.objects)
     ).split
 
 
@@ -144,13 +145,13 @@ def test_scenes_are_as_planned_and_nothing_is_in_doubt(examples: int) -> None:
                 planned.depth_order[i] < planned.depth_order[j]
             )
         assert all(edge["holds"] is not None for *_, edge in graph.edges(data=True))
-        for thing in scene.objects:
+        for obj in scene.objects:
             facing = math.atan2(
-                scene.camera.position[1] - thing.position[1],
-                scene.camera.position[0] - thing.position[0],
+                scene.camera.position[1] - obj.position[1],
+                scene.camera.position[0] - obj.position[0],
             )
-            off = (thing.heading - facing + math.pi) % (2 * math.pi) - math.pi
-            assert abs(off) <= math.radians(vocabulary.objects[thing.category].turn / 2) + 1e-5
+            off = (obj.heading - facing + math.pi) % (2 * math.pi) - math.pi
+            assert abs(off) <= math.radians(vocabulary.objects[obj.category].turn / 2) + 1e-5
 
     check()
 
@@ -161,12 +162,16 @@ def test_scenes_are_as_planned_and_nothing_is_in_doubt(examples: int) -> None:
 def test_the_tallest_object_has_a_sixth_of_the_height(family: str, most: int) -> None:
     """All but the smallest objects and the flattest: outlines, of meshes, tell what each scene
     shows."""
-    prepared = prepare(Job(family, "none", "60", 320, 240, objects=(2, most)))
+    prepared = prepare(
+        WorldOptions(
+            family=family, holdout="none", scenes="60", resolution="320x240", objects=(2, most)
+        )
+    )
     tallest, least = [], []
     for planned in prepared.planned:
         scene = place_scene(planned, prepared.vocabulary, 0, 0, 320, 240)
         whole = [
-            each.whole.any(axis=1) for each in outlines(scene, prepared.vocabulary, (320, 240))
+            mask.whole.any(axis=1) for mask in object_masks(scene, prepared.vocabulary, (320, 240))
         ]
         heights = [(rows.nonzero()[0].max() - rows.nonzero()[0].min() + 1) / 240 for rows in whole]
         if any(attributes["size"] == "large" for _, attributes in planned.objects):
@@ -181,7 +186,7 @@ def test_the_tallest_object_has_a_sixth_of_the_height(family: str, most: int) ->
 def test_the_lens_makes_the_tallest_object_tall_enough_where_one_does(
     tallest: float, fill: float, seed: int
 ) -> None:
-    zoom = _zoom(tallest, fill, MANY, Stream("zoom", seed))
+    zoom = _draw_zoom(tallest, fill, MANY, Stream("zoom", seed))
     longest = max(1.0, min(MANY.closest, 0.96 / fill))
     assert 1 <= zoom <= longest
     assert zoom * tallest >= min(MANY.placement.tallest, longest * tallest) - 1e-9
@@ -191,8 +196,8 @@ def test_no_object_is_taller_than_its_box() -> None:
     for planned in many()[:60]:
         scene = place_scene(planned, MANY, 0, 0, 320, 240)
         ground = Ground(scene.camera, MANY, 320, 240)
-        boxes = ground.heights(planned.objects, [each.position for each in scene.objects])
-        heights = [_height(each, scene.camera, ground) for each in scene.objects]
+        boxes = ground.image_heights(planned.objects, [obj.position for obj in scene.objects])
+        heights = [_height_in_image(obj, scene.camera, ground) for obj in scene.objects]
         assert (np.array(heights) <= np.add(boxes, 1e-4)).all()
 
 
@@ -210,9 +215,17 @@ def test_attempts_and_seeds_change_the_place_never_the_content() -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("size", [(64, 64), (320, 240), (240, 320)])
 def test_four_animals_have_room_in_images_of_any_shape(size: tuple[int, int]) -> None:
-    prepared = prepare(Job("pug", "none", {"all": 8}, *size, objects=(4, 4)))
-    for each in prepared.planned:
-        place_scene(each, prepared.vocabulary, 0, 0, *size)
+    prepared = prepare(
+        WorldOptions(
+            family="pug",
+            holdout="none",
+            scenes={"all": 8},
+            resolution="{}x{}".format(*size),
+            objects=(4, 4),
+        )
+    )
+    for planned in prepared.planned:
+        place_scene(planned, prepared.vocabulary, 0, 0, *size)
 
 
 SHORT = "{'train': 12, 'seen': 2, 'partial': 2, 'unseen': 2}", 4

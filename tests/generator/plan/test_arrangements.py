@@ -15,10 +15,11 @@ from generator.holdout.blocks import draw_block
 from generator.holdout.holdout import Binding, Holdout
 from generator.holdout.membership import FAMILIAR, SPLITS, Arrangement, SplitPlan, cluster_of
 from generator.holdout.request import draw_holdouts
-from generator.plan.arrangements import Arrangements
-from generator.plan.job import prepare_world
-from generator.plan.plan import split_scenes
-from generator.scene.layouts import facts
+from generator.plan.arrangements import ArrangementSampler
+from generator.plan.drafts import draft_scenes
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
+from generator.scene.layouts import certain_relations
 from generator.vocabulary.schema import read_vocabulary
 
 CLEVR = read_vocabulary("clevr")
@@ -27,11 +28,11 @@ MANY = [3, 4, 5, 6, 7, 8, 9, 10] * 50
 
 
 def drawn(rule: SplitPlan, split: str, numbers: list[int]) -> list[Arrangement]:
-    """Arrangements of a split."""
-    return list(Arrangements(rule).draw(split, numbers, Stream("x", split)))
+    """ArrangementSampler of a split."""
+    return list(ArrangementSampler(rule).draw(split, numbers, Stream("x", split)))
 
 
-def uneven(rule: SplitPlan, found: list[Arrangement], alike: bool) -> list[int]:
+def uneven(rule: SplitPlan, arrangements: list[Arrangement], alike: bool) -> list[int]:
     """By how much the most frequent value, and object, exceeds the least frequent one, in all and
     at each place.
 
@@ -40,8 +41,10 @@ def uneven(rule: SplitPlan, found: list[Arrangement], alike: bool) -> list[int]:
     holdout, most = rule.holdout, []
     names = (rule.vocabulary.values(holdout.kind), list(rule.vocabulary.objects))
     for role, like in ((0, holdout.value_like), (1, holdout.object_like)):
-        for place in (None, *range(max(map(len, found)))):
-            seen = Counter(a[i][role] for a in found for i in range(len(a)) if place in (None, i))
+        for place in (None, *range(max(map(len, arrangements)))):
+            seen = Counter(
+                a[i][role] for a in arrangements for i in range(len(a)) if place in (None, i)
+            )
             for one in names[role]:
                 counts = [
                     seen[name] for name in names[role] if not alike or like(name) == like(one)
@@ -66,26 +69,38 @@ def test_arrangements_have_their_number_and_their_split(
         with pytest.raises(UserError, match="two objects whose categories occur once"):
             drawn(rule, split, numbers)
         return
-    found = drawn(rule, split, numbers)
-    assert [len(arrangement) for arrangement in found] == numbers
-    assert {rule.place(arrangement).split for arrangement in found} == {split}
-    for arrangement in found:
+    arrangements = drawn(rule, split, numbers)
+    assert [len(arrangement) for arrangement in arrangements] == numbers
+    assert {rule.place(arrangement).split for arrangement in arrangements} == {split}
+    for arrangement in arrangements:
         if len(arrangement) == 2:
             assert all(len(set(parts)) == 2 for parts in zip(*arrangement, strict=True))
         if split != "train":
-            assert askable(rule.holdout, arrangement, split)
+            assert has_fair_foil(rule.holdout, arrangement, split)
 
 
-def askable(holdout: Holdout, arrangement: Arrangement, split: str) -> bool:
-    """Whether two objects are the only ones of their categories and differ in value, in `partial`
-    one held out."""
-    things = [thing for _, thing in arrangement]
-    pairs = combinations([each for each in arrangement if things.count(each[1]) == 1], 2)
-    apart = [(one, other) for one, other in pairs if one[0] != other[0]]
-    return any(
-        split != "partial" or holdout.holds_out(*one) != holdout.holds_out(*other)
-        for one, other in apart
-    )
+def has_fair_foil(holdout: Holdout, arrangement: Arrangement, split: str) -> bool:
+    """Whether an exchange of two values makes another scene with as many held-out bindings.
+
+    The caption of that scene is then a foil as familiar as the caption of this one. A caption can
+    name both objects only if no other has their categories. In `partial` the question is about one
+    held-out binding.
+    """
+    categories = [category for _, category in arrangement]
+    for i, j in combinations(range(len(arrangement)), 2):
+        if categories.count(categories[i]) > 1 or categories.count(categories[j]) > 1:
+            continue
+        values = [value for value, _ in arrangement]
+        values[i], values[j] = values[j], values[i]
+        foil = tuple(zip(values, categories, strict=True))
+        n_held_out = sum(holdout.holds_out(*binding) for binding in arrangement)
+        n_held_out_of_foil = sum(holdout.holds_out(*binding) for binding in foil)
+        n_asked = sum(holdout.holds_out(*arrangement[place]) for place in (i, j))
+        if foil == arrangement or n_held_out != n_held_out_of_foil:
+            continue
+        if split != "partial" or n_asked == 1:
+            return True
+    return False
 
 
 @pytest.mark.parametrize(
@@ -103,14 +118,19 @@ def test_training_shows_every_binding_of_familiar_scenes_and_evaluation_can_be_a
     family: str, scenes: int, objects: object, seed: int
 ) -> None:
     options: dict[str, Any] = {"scenes": scenes, "objects": objects, "seed": seed, "pairs": False}
-    prepared, _ = prepare_world(family=family, holdout="3x3", **options)
-    holdout, shown = prepared.holdout, defaultdict[str | None, set[Binding]](set)
-    for each in prepared.planned:
-        shown[each.split] |= {*each.arrangement(holdout.kind)}
-        if each.split != "train":
-            assert askable(holdout, each.arrangement(holdout.kind), str(each.split))
-    familiar = {each for split in FAMILIAR for each in shown[split] if not holdout.holds_out(*each)}
-    assert familiar <= shown["train"]
+    prepared = prepare(WorldOptions(family=family, holdout="3x3", **options))
+    holdout, bindings_of_split = prepared.holdout, defaultdict[str | None, set[Binding]](set)
+    for scene in prepared.planned:
+        bindings_of_split[scene.split] |= {*scene.arrangement(holdout.kind)}
+        if scene.split != "train":
+            assert has_fair_foil(holdout, scene.arrangement(holdout.kind), str(scene.split))
+    familiar = {
+        binding
+        for split in FAMILIAR
+        for binding in bindings_of_split[split]
+        if not holdout.holds_out(*binding)
+    }
+    assert familiar <= bindings_of_split["train"]
     assert len(familiar) > 15
 
 
@@ -119,17 +139,17 @@ def test_too_few_training_scenes_are_refused_with_a_larger_number_that_suffices(
     counts, refusals = "train={},val=2,seen=2,partial=2,unseen=2", 0
     for tried in range(1, 9):
         try:
-            assert prepare_world(holdout="3x3", scenes=counts.format(tried))[0].planned
+            assert prepare(WorldOptions(holdout="3x3", scenes=counts.format(tried))).planned
         except UserError as error:
-            said = re.search(
+            numbers = re.search(
                 r"^(\d+) training scenes cannot show the \d+ bindings .*train=(\d+)", str(error)
             )
-            assert said
-            assert int(said[1]) == tried < int(said[2])
-            assert prepare_world(holdout="3x3", scenes=counts.format(said[2]))[0].planned
+            assert numbers
+            assert int(numbers[1]) == tried < int(numbers[2])
+            assert prepare(WorldOptions(holdout="3x3", scenes=counts.format(numbers[2]))).planned
             refusals += 1
     assert 3 <= refusals < 8
-    assert Arrangements(RULE).enough(frozenset(), [2] * 7) > 7
+    assert ArrangementSampler(RULE).sufficient_count(frozenset(), [2] * 7) > 7
 
 
 @pytest.mark.parametrize("block_seed", [0, pytest.param(1, marks=pytest.mark.full)])
@@ -144,13 +164,13 @@ def test_names_are_equally_frequent_in_all_and_at_every_place(
 
 @pytest.mark.parametrize("n", [1, 3])
 def test_scenes_of_one_object_train_and_are_even(n: int) -> None:
-    found = drawn(RULE, "train", list(range(1, n + 1)) * 200)
-    assert {RULE.place(arrangement).split for arrangement in found} == {"train"}
-    assert max(uneven(RULE, found, alike=False)) <= 1
+    arrangements = drawn(RULE, "train", list(range(1, n + 1)) * 200)
+    assert {RULE.place(arrangement).split for arrangement in arrangements} == {"train"}
+    assert max(uneven(RULE, arrangements, alike=False)) <= 1
 
 
 @pytest.mark.parametrize(
-    ("asked", "design", "split"),
+    ("holdout_options", "design", "split"),
     [
         (("relation:pair=2x3",), "bindsplit", "seen"),
         (("k4",), "coverage", "unseen"),
@@ -161,9 +181,9 @@ def test_scenes_of_one_object_train_and_are_even(n: int) -> None:
     ],
 )
 def test_names_that_are_held_out_alike_are_even(
-    asked: tuple[str, ...], design: str, split: str
+    holdout_options: tuple[str, ...], design: str, split: str
 ) -> None:
-    rule = SplitPlan(CLEVR, draw_holdouts(asked, design, CLEVR, 0)[0])
+    rule = SplitPlan(CLEVR, draw_holdouts(holdout_options, design, CLEVR, 0)[0])
     for numbers in ([3, 4, 5, 6] * 100, [2] * 300):
         assert max(uneven(rule, drawn(rule, split, numbers), alike=True)) <= 1
 
@@ -181,9 +201,19 @@ def test_scenes_are_varied_where_the_block_leaves_most_values_one_object() -> No
     """Of clevr-original's three shapes two are in the block, so that values and shapes cannot all
     be equally frequent."""
     vocabulary = read_vocabulary("clevr-original")
-    found = drawn(SplitPlan(vocabulary, draw_block("3x2", vocabulary, 0)), "train", [8] * 100)
-    assert sum(len({value for value, _ in arrangement}) for arrangement in found) / len(found) > 4.5
-    assert sum(len({thing for _, thing in arrangement}) for arrangement in found) / len(found) > 2.5
+    arrangements = drawn(
+        SplitPlan(vocabulary, draw_block("3x2", vocabulary, 0)), "train", [8] * 100
+    )
+    assert (
+        sum(len({value for value, _ in arrangement}) for arrangement in arrangements)
+        / len(arrangements)
+        > 4.5
+    )
+    assert (
+        sum(len({category for _, category in arrangement}) for arrangement in arrangements)
+        / len(arrangements)
+        > 2.5
+    )
 
 
 def test_partial_scenes_have_every_number_of_held_out_bindings() -> None:
@@ -193,11 +223,11 @@ def test_partial_scenes_have_every_number_of_held_out_bindings() -> None:
 
 
 def test_the_same_stream_draws_the_same_scenes() -> None:
-    arrangements = Arrangements(RULE)
-    first, again, other = (
+    arrangements = ArrangementSampler(RULE)
+    first, same_key, other_key = (
         list(arrangements.draw("seen", [2, 4] * 20, Stream(key))) for key in "xxy"
     )
-    assert first == again != other
+    assert first == same_key != other_key
 
 
 @pytest.mark.parametrize("n", [2, 4])
@@ -206,9 +236,12 @@ def test_layouts_keep_scenes_in_their_split_where_relations_are_held_out(
     split: str, n: int
 ) -> None:
     rule = SplitPlan(CLEVR, draw_holdouts(("relation:pair=2x3",), "bindsplit", CLEVR, 0)[0])
-    for scene in split_scenes(rule, split, [n] * 20, Stream("x")):
+    for scene in draft_scenes(rule, split, [n] * 20, Stream("x")):
         assert scene.split == split
-        assert rule.place(scene.arrangement(rule.holdout.kind), facts(scene, CLEVR)).split == split
+        assert (
+            rule.place(scene.arrangement(rule.holdout.kind), certain_relations(scene, CLEVR)).split
+            == split
+        )
 
 
 @pytest.mark.parametrize("n", [2, 3])

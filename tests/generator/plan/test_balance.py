@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from generator.base.streams import Stream
-from generator.plan.balance import Cells, Counts, choose
+from generator.plan.balance import CellCounts, Cells, choose
 
 ROWS = st.lists(
     st.lists(st.tuples(st.integers(0, 2), st.integers(3, 5)), min_size=1, max_size=3, unique=True),
@@ -16,9 +16,9 @@ ROWS = st.lists(
 )
 
 
-def filled(options: Sequence[Cells]) -> Counts:
-    """Counts of six cells in two classes of three that hold the options."""
-    counts = Counts()
+def filled(options: Sequence[Cells]) -> CellCounts:
+    """CellCounts of six cells in two classes of three that hold the options."""
+    counts = CellCounts()
     for cell in range(6):
         assert counts.cell(cell // 3, cell) == cell
     for option in options:
@@ -50,7 +50,7 @@ def test_a_change_costs_what_the_squares_of_all_counts_grow_by(
     counts, others = filled(options), filled(options)
     others.add(old, -1)
     others.add(new)
-    squares = [sum(n * n for n in each.filled) for each in (counts, others)]
+    squares = [sum(n * n for n in cell_counts.filled) for cell_counts in (counts, others)]
     assert 2 * counts.growth(old, new) == squares[1] - squares[0]
     assert counts.filled == filled(options).filled
 
@@ -68,7 +68,8 @@ def test_one_class_becomes_even_where_any_choice_makes_it_even(
     """A surplus reaches a gap by moves of zero cost. With several classes two rows may have to move
     at once, which the search does not do."""
     least = min(
-        max(map(each.count, range(3))) - min(map(each.count, range(3))) for each in product(*rows)
+        max(map(choices.count, range(3))) - min(map(choices.count, range(3)))
+        for choices in product(*rows)
     )
     counts = filled([])
     choose([[(cell,) for cell in row] for row in rows], counts, Stream(seed))

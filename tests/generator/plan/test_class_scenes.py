@@ -10,8 +10,8 @@ from generator.base.streams import Stream
 from generator.holdout.class_lists import ClassRule
 from generator.holdout.holdout import Binding
 from generator.holdout.request import draw_holdouts
-from generator.plan.plan import class_scenes
-from generator.scene.layouts import facts
+from generator.plan.drafts import draft_class_scenes
+from generator.scene.layouts import certain_relations
 from generator.vocabulary.schema import read_vocabulary
 
 VOCABULARY, CLEVR = read_vocabulary("pearson2025"), read_vocabulary("clevr")
@@ -28,22 +28,22 @@ def test_every_label_has_its_first_object_at_every_place_as_often(
     rule: ClassRule, split: str, places: int
 ) -> None:
     labels = rule.scenes(split)
-    shown = Counter[tuple[tuple[Binding, ...], int]]()
-    for scene in class_scenes(rule, split, places * len(labels), Stream("x")):
+    times = Counter[tuple[tuple[Binding, ...], int]]()
+    for scene in draft_class_scenes(rule, split, places * len(labels), Stream("x")):
         arrangement = scene.arrangement(rule.holdout.kind)
-        shown[tuple(arrangement[i] for i in scene.named), scene.named[0]] += 1
-    assert shown == dict.fromkeys(product(labels, range(places)), 1)
+        times[tuple(arrangement[i] for i in scene.named), scene.named[0]] += 1
+    assert times == dict.fromkeys(product(labels, range(places)), 1)
 
 
 def test_labels_of_a_relation_hold_in_the_layout() -> None:
     labels = RELATED.listed("train")
-    scenes = list(class_scenes(RELATED, "train", len(labels), Stream("x")))
+    scenes = list(draft_class_scenes(RELATED, "train", len(labels), Stream("x")))
     for scene in scenes:
         first, second = scene.named
-        things = [thing for _, thing in scene.arrangement(RELATED.holdout.kind)]
+        categories = [category for _, category in scene.arrangement(RELATED.holdout.kind)]
         held = [
-            (things[i], name, things[j])
-            for i, name, j in facts(scene, VOCABULARY)
+            (categories[i], name, categories[j])
+            for i, name, j in certain_relations(scene, VOCABULARY)
             if (i, j) == (first, second)
         ]
         assert set(held) & set(labels)

@@ -9,12 +9,13 @@ from generator.holdout.request import HoldoutRequest
 from generator.plan.evaluated import (
     EvaluatedScenes,
     dealt_scenes,
+    headline_split,
     planned_scenes,
     scenes_to_plan,
-    told_split,
 )
-from generator.plan.job import prepare_world
+from generator.plan.options import WorldOptions
 from generator.plan.plan import plan_parts
+from generator.plan.prepare import prepare
 from generator.vocabulary.schema import read_vocabulary
 
 
@@ -68,7 +69,7 @@ def test_other_designs_are_collected_too(family: str, request_: HoldoutRequest, 
 
 def test_turns_of_a_rotation_are_one_design_and_twins_count() -> None:
     scenes = "train=600,val=40,partial=60,unseen=120"
-    prepared, _ = prepare_world(holdout="turns=4", scenes=scenes, pairs=True)
+    prepared = prepare(WorldOptions(holdout="turns=4", scenes=scenes, pairs=True))
     (design,) = planned_scenes(prepared.planned, prepared.holdouts, prepared.vocabulary)
     assert design.rotation
     assert (len(design), design.block_count, design.cluster_count) == (120, 4, 48)
@@ -82,8 +83,8 @@ def test_a_design_is_dealt_without_a_plan() -> None:
 
 def test_the_split_whose_accuracy_is_the_claim() -> None:
     vocabulary = read_vocabulary("clevr")
-    assert told_split(SplitPlan(vocabulary, draw_block("3x3", vocabulary, 0))) == "unseen"
+    assert headline_split(SplitPlan(vocabulary, draw_block("3x3", vocabulary, 0))) == "unseen"
     for name, split in (("systematicity", "unseen"), ("coverage", "unseen"), ("gzsl", "ood_test")):
         design = find_design(name)
         holdout = design.draw(design.default_holdout(vocabulary), vocabulary, 0, True)[0]
-        assert told_split(design.rule(vocabulary, holdout)) == split
+        assert headline_split(design.rule(vocabulary, holdout)) == split

@@ -14,16 +14,17 @@ from PIL import Image, ImageChops
 
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
-from generator.describe.benchmark import describe
-from generator.describe.request import Request
+from generator.describe.benchmark import describe_world
+from generator.describe.request import TextRequest
 from generator.holdout.blocks import draw_block
 from generator.holdout.holdout import Holdout
 from generator.holdout.membership import SplitPlan
 from generator.holdout.request import WorldPart
 from generator.placement.scenes import place_scenes
-from generator.plan.job import Job, prepare
 from generator.plan.minimal_pairs import plan_with_twins
+from generator.plan.options import WorldOptions
 from generator.plan.plan import plan_parts
+from generator.plan.prepare import prepare
 from generator.scene.exchange import BOTH, PLACES, VALUES, exchanged
 from generator.scene.planned import Planned
 from generator.scene.relations import along, ground_directions, scene_graph
@@ -61,13 +62,15 @@ def test_half_of_the_scenes_of_an_evaluation_split_are_twins_of_the_scenes_befor
     assert [scene.scene_id for scene in scenes] == [f"{n:06d}" for n in range(len(scenes))]
     assert Counter(scene.split for scene in scenes) == COUNTS  # twins are counted
     if objects == (2, 2):
-        drawn = {split: n if split == "train" else (n + 1) // 2 for split, n in COUNTS.items()}
+        n_originals = {
+            split: n if split == "train" else (n + 1) // 2 for split, n in COUNTS.items()
+        }
         alone = plan_parts(
             splits.vocabulary,
-            [WorldPart(splits.holdout, drawn)],
+            [WorldPart(splits.holdout, n_originals)],
             0,
             objects,
-            {(0, split) for split in drawn},
+            {(0, split) for split in n_originals},
         )
         assert [scene.objects for scene in scenes if scene.twin_of is None] == [
             scene.objects for scene in alone
@@ -137,22 +140,21 @@ def exchanged_values(scene: Planned, kind: str) -> tuple[tuple[str, str], ...]:
 def test_there_are_twins_wherever_there_can_be(
     options: dict[str, Any], pairs: bool, exchange: str | None
 ) -> None:
-    job = Job(
+    world_options = WorldOptions(
         **{
             "family": "clevr",
             "holdout": "3x3",
             "scenes": None,
-            "width": 64,
-            "height": 64,
+            "resolution": "64x64",
             **options,
         }
     )
-    request = prepare(job).request
+    request = prepare(world_options).request
     assert (request["pairs"], request["exchange"]) == (pairs, exchange)
 
 
 def shown(scene: Scene) -> list[tuple[str, dict[str, str]]]:
-    return [(thing.category, thing.attributes) for thing in scene.objects]
+    return [(obj.category, obj.attributes) for obj in scene.objects]
 
 
 @pytest.mark.parametrize(("family", "objects"), WORLDS)
@@ -192,8 +194,7 @@ def test_placed_twins_differ_in_the_exchange_alone_and_keep_the_rules(
             }
         directions = ground_directions(twin.camera)
         scales = [
-            vocabulary.attributes["size"][thing.attributes["size"]].scale or 0
-            for thing in twin.objects
+            vocabulary.attributes["size"][obj.attributes["size"]].scale or 0 for obj in twin.objects
         ]
         for a, b in combinations(range(len(scales)), 2):
             one, two = twin.objects[a].position, twin.objects[b].position
@@ -241,14 +242,14 @@ def test_rendered_pairs_differ_where_the_objects_are(paired: Path) -> None:
         other = rows[row["twin_of"]]
         scene, before = Scene.from_json(row["scene"]), Scene.from_json(other["scene"])
         assert (scene.camera, scene.lamps) == (before.camera, before.lamps)
-        assert all(
-            thing["visible_fraction"] >= 0.8 for thing in (*row["objects"], *other["objects"])
-        )
-        images = [world.image(each).convert("L") for each in (row["scene_id"], row["twin_of"])]
+        assert all(obj["visible_fraction"] >= 0.8 for obj in (*row["objects"], *other["objects"]))
+        images = [
+            world.image(scene_id).convert("L") for scene_id in (row["scene_id"], row["twin_of"])
+        ]
         changed = ImageChops.difference(*images).point(lambda value: 255 * (value > 40))
         area: Image.Image = Image.new("L", changed.size)
-        for thing in (*row["objects"], *other["objects"]):
-            left, top, right, bottom = thing["amodal_box"]
+        for obj in (*row["objects"], *other["objects"]):
+            left, top, right, bottom = obj["amodal_box"]
             area.paste(255, (left - 3, top - 3, right + 6, bottom + 3))  # and the shadow beside it
         inside = ImageChops.multiply(changed, area).histogram()[255]
         assert inside >= 0.8 * changed.histogram()[255]
@@ -269,7 +270,7 @@ def test_workers_change_nothing(paired: Path, tmp_path: Path) -> None:
 def test_all_texts_of_a_world_with_twins_verify(paired: Path, copy: Path) -> None:
     world = Dataset.open(copy).world
     holdout = Holdout.from_dict(Dataset.open(copy).block())
-    done = describe(copy, world, holdout, "all", Request())
+    done = describe_world(copy, world, holdout=holdout, name="all", request=TextRequest())
     assert {name: n for name, n in done.items.items() if "pairs" in name} == {
         "pairs attribute": 4,
         "pairs relation": 4,
@@ -278,34 +279,35 @@ def test_all_texts_of_a_world_with_twins_verify(paired: Path, copy: Path) -> Non
 
 
 def test_a_world_without_twins_gives_no_pairs(tmp_path: Path) -> None:
-    job = Job(
-        "clevr",
-        "3x3",
-        {"train": 16, "val": 2, "seen": 2, "partial": 2, "unseen": 2},
-        64,
-        64,
+    options = WorldOptions(
+        family="clevr",
+        holdout="3x3",
+        scenes={"train": 16, "val": 2, "seen": 2, "partial": 2, "unseen": 2},
+        resolution="64x64",
         pairs=False,
     )
-    prepared = prepare(job)
+    prepared = prepare(options)
     write_planned(tmp_path, prepared)
     world = Dataset.open(tmp_path).world
     with pytest.raises(UserError, match=r"it needs scenes with a twin \(gen render --pairs\)"):
-        describe(tmp_path, world, prepared.holdout, "none", Request(("pairs",)))
+        describe_world(
+            tmp_path, world, holdout=prepared.holdout, name="none", request=TextRequest(("pairs",))
+        )
 
 
 @pytest.mark.full
 def test_twins_leave_stacks_as_they_are() -> None:
-    job = related_scenes(3)
+    prepared = related_scenes(3)
     stacked = twins = 0
-    for each in plan_with_twins(RELATIONS, job.parts, 0, job.job.objects, BOTH):
-        if each.exchange is not None:
-            stack = {i for pair in enumerate(each.rests_on) if pair[1] is not None for i in pair}
-            assert stack.isdisjoint((each.exchange.first, each.exchange.second))
-            scenes = place_scenes(each, RELATIONS, 0, 0, 96, 96)
+    for scene in plan_with_twins(RELATIONS, prepared.parts, 0, prepared.objects, BOTH):
+        if scene.exchange is not None:
+            stack = {i for pair in enumerate(scene.rests_on) if pair[1] is not None for i in pair}
+            assert stack.isdisjoint((scene.exchange.first, scene.exchange.second))
+            scenes = place_scenes(scene, RELATIONS, 0, 0, 96, 96)
             edges = [scene_graph(scene, RELATIONS).edges(keys=True, data=True) for scene in scenes]
             stacks = [
-                {(i, j) for i, j, name, data in found if name == "on" and data["holds"]}
-                for found in edges
+                {(i, j) for i, j, name, data in scene_edges if name == "on" and data["holds"]}
+                for scene_edges in edges
             ]
             assert stacks[0] == stacks[1]
             stacked += bool(stack)

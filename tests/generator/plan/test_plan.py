@@ -12,8 +12,9 @@ from scipy.stats.contingency import crosstab, expected_freq
 from generator.holdout.blocks import draw_block
 from generator.holdout.membership import arrangements
 from generator.holdout.request import WorldPart, draw_holdouts
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
 from generator.plan.plan import plan_parts
+from generator.plan.prepare import prepare
 from generator.vocabulary.schema import read_vocabulary
 
 CLEVR = read_vocabulary("clevr")
@@ -40,7 +41,9 @@ def test_a_plan_does_not_depend_on_the_order_of_its_counts() -> None:
 @pytest.mark.full
 def test_a_grid_is_planned_in_the_order_of_its_arrangements() -> None:
     plan = plan_parts(CLEVR, [WorldPart(draw_block("3x3", CLEVR, 0), None)], 0)
-    planned = [tuple((values["color"], thing) for thing, values in scene.objects) for scene in plan]
+    planned = [
+        tuple((values["color"], category) for category, values in scene.objects) for scene in plan
+    ]
     assert planned == list(arrangements(CLEVR, "color"))
 
 
@@ -53,25 +56,25 @@ Seen = tuple[str, str, dict[str, object]]
 def plans(split: str) -> list[list[Seen]]:
     """For each seed the objects of a plan of two: value, category, and what might tell on them."""
     vocabulary = read_vocabulary("pearson2025")
-    found = []
+    plans_of_seeds = []
     for seed in range(SEEDS):
         plan = plan_parts(
             vocabulary,
             [WorldPart(draw_block("3x2", vocabulary, seed), {split: SCENES[split]})],
             seed,
         )
-        found.append(
+        plans_of_seeds.append(
             [
                 (
                     values["color"],
-                    thing,
+                    category,
                     {"place": place, "depth": scene.depth_order[place], "size": values["size"]},
                 )
                 for scene in plan
-                for place, (thing, values) in enumerate(scene.objects)
+                for place, (category, values) in enumerate(scene.objects)
             ]
         )
-    return found
+    return plans_of_seeds
 
 
 def told(samples: list[tuple[list[object], list[object]]]) -> float:
@@ -93,13 +96,16 @@ def told(samples: list[tuple[list[object], list[object]]]) -> float:
 )
 def test_places_and_sizes_say_nothing_about_values(split: str) -> None:
     """Twenty block seeds together; Bonferroni over the splits and what is asked."""
-    asked = [(name, mark) for name in (0, 1) for mark in ("place", "depth", "size")]
-    for name, mark in asked:
+    questions = [(name, mark) for name in (0, 1) for mark in ("place", "depth", "size")]
+    for name, mark in questions:
         samples = [
-            ([each[name] for each in plan], [each[2][mark] for each in plan])
+            (
+                [seen_object[name] for seen_object in plan],
+                [seen_object[2][mark] for seen_object in plan],
+            )
             for plan in plans(split)
         ]
-        assert told(samples) * len(asked) * len(SCENES) > 0.01, (name, mark)
+        assert told(samples) * len(questions) * len(SCENES) > 0.01, (name, mark)
 
 
 def test_a_place_that_says_something_is_noticed() -> None:
@@ -110,11 +116,11 @@ def test_a_place_that_says_something_is_noticed() -> None:
 
 def test_what_would_vanish_on_the_ground_of_a_place_is_put_elsewhere_in_all_splits_alike() -> None:
     counts = {"train": 960, "val": 8, "seen": 480, "partial": 8, "unseen": 8}
-    shown = defaultdict[tuple[str, str], list[str]](list)
-    job = Job("pug", "3x3", counts, 64, 64)
-    for each in prepare(job).planned:
-        for _, attributes in each.objects:
-            shown[str(each.split), attributes["color"]].append(each.environment)
+    environments_of = defaultdict[tuple[str, str], list[str]](list)
+    job = WorldOptions(family="pug", holdout="3x3", scenes=counts, resolution="64x64")
+    for scene in prepare(job).planned:
+        for _, attributes in scene.objects:
+            environments_of[str(scene.split), attributes["color"]].append(scene.environment)
     places = set(read_vocabulary("pug").environments)
     hidden = {
         "gray": {"mountains", "spaceship", "city"},
@@ -124,11 +130,11 @@ def test_what_would_vanish_on_the_ground_of_a_place_is_put_elsewhere_in_all_spli
     }
     for color in read_vocabulary("pug").values("color"):
         for split in ("train", "seen"):
-            counted = Counter(shown[split, color])
+            counted = Counter(environments_of[split, color])
             assert counted.keys() == places - hidden.get(color, set()), (split, color)
             assert max(counted.values()) <= 1.6 * min(counted.values()), (split, color)
-        train, seen = (Counter(shown[split, color]) for split in ("train", "seen"))
+        train, seen = (Counter(environments_of[split, color]) for split in ("train", "seen"))
         for place in train:
             assert abs(train[place] / train.total() - seen[place] / seen.total()) < 0.025
     alone = prepare(replace(job, environments=("city",))).planned
-    assert {each.environment for each in alone} == {"city"}
+    assert {scene.environment for scene in alone} == {"city"}

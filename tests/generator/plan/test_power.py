@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench.designs import SPREADS, Design, Study, measured
+from bench.designs import SPREADS, Design, Study, simulate
 from evaluator.statistics.difference import model_difference
 from generator.base.clusters import Clusters
 from generator.holdout.request import HoldoutRequest
@@ -69,7 +69,7 @@ def test_a_line_says_what_the_whole_design_tells() -> None:
 )
 def test_the_width_is_that_of_the_evaluators_intervals(name: str, design: Design) -> None:
     width = expected(designs(400)[name], 0.75, design.trainings, USUAL).half_width
-    evaluators = measured(Study(design, SPREADS[0], 0.75), 30)["unseen, this vocabulary"][
+    evaluators = simulate(Study(design, SPREADS[0], 0.75), 30)["unseen, this vocabulary"][
         :, 1
     ].mean()
     assert width == pytest.approx(evaluators, rel=0.15)
@@ -80,7 +80,7 @@ def test_the_difference_of_a_rotation_is_shown_in_eighty_percent_of_cases() -> N
     """With 150 draws, the standard error is 3 points; the difference itself adds as much."""
     design = designs(400)["rotation of 4 turns"]
     least = expected(design, 0.75, 1, USUAL).difference or pytest.fail("a difference is shown")
-    prepared, rng = power._Design(design, 1), np.random.default_rng(7)
+    prepared, rng = power.SimulatedDesign(design, 1), np.random.default_rng(7)
     blocks = np.array(design.blocks)
     clusters = Clusters.of(design.clusters, design.bindings, vocabulary=design.vocabulary)
     cuts = np.flatnonzero(np.diff(blocks)) + 1

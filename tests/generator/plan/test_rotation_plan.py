@@ -6,8 +6,9 @@ from functools import cache
 import pytest
 
 from generator.holdout.request import design_of
-from generator.plan.job import Job, Prepared, prepare
+from generator.plan.options import WorldOptions
 from generator.plan.plan import count_splits
+from generator.plan.prepare import Prepared, prepare
 
 SCENES = "train=480,val=24,partial=48,unseen=96"
 
@@ -19,7 +20,16 @@ def planned(
     objects: tuple[int, int] = (2, 2),
     pairs: bool = False,
 ) -> Prepared:
-    return prepare(Job(family, "turns=4", scenes, 320, 240, objects=objects, pairs=pairs))
+    return prepare(
+        WorldOptions(
+            family=family,
+            holdout="turns=4",
+            scenes=scenes,
+            resolution="320x240",
+            objects=objects,
+            pairs=pairs,
+        )
+    )
 
 
 def splits_by_turn(prepared: Prepared) -> list[dict[str, int]]:

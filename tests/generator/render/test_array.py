@@ -11,14 +11,20 @@ from generator.base.declarations import parse_time
 from generator.base.errors import UserError
 from generator.base.slurm import Slurm
 from generator.dataset.reader import Dataset
-from generator.plan.job import Job, plan_world, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import plan_world, prepare
 from generator.render.array import Array
 from generator.render.farm import Farm
 from generator.render.run import Rendering, render_work, work_of
 from tests.conftest import FEW, refuse, render_arguments, run_process, succeed
 from tests.generator.render.digests import files
 
-JOB = Job("clevr", "3x3", {"train": 6, "val": 1, "seen": 1, "partial": 1, "unseen": 1}, 64, 64)
+JOB = WorldOptions(
+    family="clevr",
+    holdout="3x3",
+    scenes={"train": 6, "val": 1, "seen": 1, "partial": 1, "unseen": 1},
+    resolution="64x64",
+)
 DRAFT = Rendering("draft")
 
 

@@ -10,6 +10,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from threading import Semaphore, Thread
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -152,6 +153,24 @@ def test_workers_that_never_start_end_it(farm: Path) -> None:
 def test_a_broken_disk_ends_everything_in_one_sentence(farm: Path) -> None:
     with pytest.raises(UserError, match=r"The disk is full\. Finished images are kept"):
         run(farm, "", "broken", "")
+
+
+def test_scenes_that_fail_on_a_full_disk_are_not_given_up(
+    farm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seven scenes were recorded as failed, and not rendered again when there was room."""
+    sizes = {"free": 1 << 30}
+    monkeypatch.setattr(
+        "generator.render.process.shutil.disk_usage",
+        lambda folder: SimpleNamespace(total=1 << 40, used=0, free=sizes["free"]),
+    )
+    assert run(farm, "fail", "", folder=str(tmp_path))["000"] == "no luck"
+    sizes["free"] = 100 << 10
+    with pytest.raises(
+        UserError, match=r"has 100 KiB free, .*no luck.* run the same command again"
+    ):
+        run(farm, "fail", "", folder=str(tmp_path))
+    assert run(farm, "final", "", folder=str(tmp_path))["000"] == "no room"
 
 
 def test_no_worker_outlives_the_farm(farm: Path) -> None:

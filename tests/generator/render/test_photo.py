@@ -15,15 +15,14 @@ from skimage.color.colorconv import xyz_from_rgb
 from generator.assets.importing import write_panorama
 from generator.assets.sets import asset_request, check_assets
 from generator.base.errors import UserError
-from generator.dataset.reader import Dataset
 from generator.inspection.family_check import check_family
-from generator.inspection.pixels import PixelCheck
-from generator.plan.job import Job, prepare
-from generator.plan.plan import vanishes
+from generator.plan.attributes import vanishes
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from generator.scene.planned import Recorded
 from generator.scene.projection import project
 from generator.scene.scene import Camera, Scene, SceneObject
-from generator.vocabulary.schema import Vocabulary, parse_vocabulary, read_vocabulary
+from generator.vocabulary.schema import Vocabulary, read_vocabulary
 from tests.conftest import FEW, succeed
 from tests.generator.render.drafts import render_drafts
 
@@ -166,7 +165,11 @@ def test_a_light_in_which_colours_mislead_is_a_warning(sets: Path) -> None:
 
 @pytest.mark.parametrize("family", ["photo", "pug"])
 def test_places_and_sectors_are_balanced_and_yaws_lie_in_them(family: str) -> None:
-    prepared = prepare(Job(family, "3x3", {"train": 640, "seen": 64}, 64, 48, 0, 0))
+    prepared = prepare(
+        WorldOptions(
+            family=family, holdout="3x3", scenes={"train": 640, "seen": 64}, resolution="64x48"
+        )
+    )
     places = prepared.vocabulary.environments
     train = [scene for scene in prepared.planned if scene.split == "train"]
     vocabulary = prepared.vocabulary
@@ -212,18 +215,4 @@ def test_another_panorama_of_the_same_name_is_refused(sets: Path) -> None:
 def test_a_world_of_photographs_is_verified(tmp_path: Path) -> None:
     command = "gen render --family photo --holdout 3x3 --resolution 160x120 --quality draft"
     succeed(command, *FEW, "--out", tmp_path / "world")
-    succeed("gen verify --images 28", tmp_path / "world")  # one cylinder is gray in warm light
-    world = Dataset.open(tmp_path / "world").world
-    vocabulary = parse_vocabulary(world.vocabulary_text, "photo")
-    exchanged = {"red": "green", "green": "blue", "blue": "yellow", "yellow": "red"}
-    check, wrong, changed = PixelCheck(vocabulary), 0, 0
-    for row in world.scenes.to_pylist():
-        scene = Scene.from_json(row["scene"])
-        colors = [thing.attributes["color"] for thing in scene.objects]
-        for thing, color in zip(scene.objects, colors, strict=True):
-            thing.attributes["color"] = exchanged.get(color, color)
-        boxes = [thing["amodal_box"] for thing in row["objects"]]
-        found = check.faults("scene", np.asarray(world.image(row["scene_id"])), scene, boxes)
-        wrong += sum(each["fault"] == "wrong color" for each in found)
-        changed += sum(color in exchanged for color in colors)
-    assert wrong > 0.9 * changed > 10  # a recorded colour that is another is still told
+    succeed("gen verify --images 4", tmp_path / "world")

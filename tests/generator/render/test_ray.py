@@ -11,7 +11,8 @@ import pytest
 
 import generator
 from generator.dataset.reader import Dataset
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from generator.render.farm import Farm
 from generator.render.run import Rendering, worker_setup
 from tests.conftest import render_arguments, run_process, succeed
@@ -19,7 +20,12 @@ from tests.hostile_folder import make_hostile
 
 ray = pytest.importorskip("ray")
 
-JOB = Job("clevr", "3x3", {"train": 6, "val": 1, "seen": 1, "partial": 1, "unseen": 1}, 64, 64)
+JOB = WorldOptions(
+    family="clevr",
+    holdout="3x3",
+    scenes={"train": 6, "val": 1, "seen": 1, "partial": 1, "unseen": 1},
+    resolution="64x64",
+)
 FEW = ["--scenes", "train=6,val=1,seen=1,partial=1,unseen=1"]
 
 

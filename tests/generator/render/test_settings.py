@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from generator.base.errors import UserError
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from generator.render import settings
 from generator.render.farm import Farm
 from generator.render.settings import find_device, find_gpus, qualities
@@ -94,7 +95,9 @@ def test_each_worker_sees_one_gpu(
     assert (
         "worker 1: a GPU (GPU 0), worker 2: a GPU (GPU 1), worker 3: a GPU (GPU 0)" in caplog.text
     )
-    (job,) = prepare(Job("clevr", "none", "1", 64, 64)).planned
+    (job,) = prepare(
+        WorldOptions(family="clevr", holdout="none", scenes="1", resolution="64x64")
+    ).planned
     for worker, one in zip(workers, shown, strict=True):
         with pytest.raises(UserError, match=f"Blender cannot load: sees {one}[.]"):
             worker.render(job)

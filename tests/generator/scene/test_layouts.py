@@ -13,11 +13,11 @@ from generator.placement.scenes import place_scene
 from generator.scene.layouts import (
     Layout,
     can_carry,
-    consistent,
+    certain_relations,
     draw_layout,
-    facts,
-    slip,
-    undecided,
+    is_consistent,
+    max_axis_offset,
+    open_relations,
 )
 from generator.scene.planned import Planned
 from generator.scene.relations import scene_graph
@@ -38,15 +38,19 @@ def plan(seed: int, n: int) -> Planned:
     categories = stream.shuffled(stream.sample(CATEGORIES, n))
     if seed % 2:  # of the categories that can be stacked more often than by chance
         lower, upper = STACKS[stream.below(len(STACKS))]
-        categories = [lower, upper, *[each for each in categories if each not in (lower, upper)]][
-            :n
-        ]
-    drawn = draw_layout(categories, stream, VOCABULARY)
+        categories = [
+            lower,
+            upper,
+            *[category for category in categories if category not in (lower, upper)],
+        ][:n]
+    layout = draw_layout(categories, stream, VOCABULARY)
     objects = tuple(
         (name, {kind: VOCABULARY.values(kind)[stream.below(2)] for kind in VOCABULARY.attributes})
         for name in categories
     )
-    return Planned("000000", "", objects, drawn.depth_order, "studio", drawn.rests_on, drawn.clumps)
+    return Planned(
+        "000000", "", objects, layout.depth_order, "studio", layout.rests_on, layout.clumps
+    )
 
 
 @pytest.mark.parametrize("examples", [50, pytest.param(250, marks=pytest.mark.full)])
@@ -56,13 +60,13 @@ def test_every_scene_bears_out_what_its_plan_says(examples: int) -> None:
     def check(seed: int, n: int, size: tuple[int, int]) -> None:
         planned = plan(seed, n)
         scene = place_scene(planned, VOCABULARY, seed, 0, *size)
-        expected = dict.fromkeys(facts(planned, VOCABULARY), True) | dict.fromkeys(
-            undecided(planned, VOCABULARY)
+        expected = dict.fromkeys(certain_relations(planned, VOCABULARY), True) | dict.fromkeys(
+            open_relations(planned, VOCABULARY)
         )
         for i, j, name, edge in scene_graph(scene, VOCABULARY).edges(keys=True, data=True):
             assert edge["holds"] is expected.get((i, name, j), False), (planned, i, name, j, edge)
         stacked = {(i, j) for i, j in enumerate(planned.rests_on) if j is not None}
-        assert {(i, j) for i, name, j in undecided(planned, VOCABULARY)} == stacked | {
+        assert {(i, j) for i, name, j in open_relations(planned, VOCABULARY)} == stacked | {
             (j, i) for i, j in stacked
         }
 
@@ -76,19 +80,19 @@ def test_what_rests_stands_on_the_middle_of_a_top(examples: int) -> None:
     def check(seed: int) -> None:
         planned = plan(2 * seed + 1, 3)
         scene = place_scene(planned, VOCABULARY, seed, 0, 96, 96)
-        for i, thing in enumerate(scene.objects):
+        for i, obj in enumerate(scene.objects):
             lower = planned.rests_on[i] if planned.rests_on else None
             if lower is None:
-                assert thing.position[2] == 0
+                assert obj.position[2] == 0
                 continue
             under = scene.objects[lower]
             top = VOCABULARY.objects[under.category].top
             assert top is not None
             scale = VOCABULARY.scale(under.category, under.attributes)
-            assert thing.position[2] == pytest.approx(top.height * scale, abs=1e-6)
+            assert obj.position[2] == pytest.approx(top.height * scale, abs=1e-6)
             assert all(
-                abs(a - b) <= slip(VOCABULARY) * 2**0.5 + 1e-6
-                for a, b in zip(thing.position[:2], under.position[:2], strict=True)
+                abs(a - b) <= max_axis_offset(VOCABULARY) * 2**0.5 + 1e-6
+                for a, b in zip(obj.position[:2], under.position[:2], strict=True)
             )
 
     check()
@@ -105,13 +109,13 @@ def test_where_only_orders_are_known_a_layout_is_a_shuffled_order() -> None:
 def test_near_is_as_frequent_as_far_and_either_rests_on_the_other() -> None:
     near, stacks, n = Counter(), Counter(), 6000
     for k in range(n):
-        drawn = draw_layout(["cube", "cylinder", "sphere"], Stream("b", k), VOCABULARY)
+        layout = draw_layout(["cube", "cylinder", "sphere"], Stream("b", k), VOCABULARY)
         near.update(
             pair
             for pair in combinations(range(3), 2)
-            if drawn.clumps[pair[0]] == drawn.clumps[pair[1]]
+            if layout.clumps[pair[0]] == layout.clumps[pair[1]]
         )
-        stacks.update((i, j) for i, j in enumerate(drawn.rests_on) if j is not None)
+        stacks.update((i, j) for i, j in enumerate(layout.rests_on) if j is not None)
     assert all(abs(count / n - 0.5) < 0.03 for count in near.values())
     assert set(stacks) == {(0, 1), (1, 0), (2, 1)}
     assert abs(stacks[0, 1] - stacks[1, 0]) < 0.1 * stacks[0, 1]
@@ -140,7 +144,7 @@ def test_layouts_without_room_are_refused(layout: Layout, fits: bool) -> None:
     names = ["cube", "sphere", "torus", "cone"]
     if layout.rests_on == (1, None, None):
         names = ["sphere", "cube", "torus"]
-    assert consistent(layout, names, VOCABULARY) is fits
+    assert is_consistent(layout, names, VOCABULARY) is fits
 
 
 def test_only_what_stands_on_a_flat_top_whatever_the_sizes_is_put_there() -> None:
@@ -160,11 +164,11 @@ def test_a_hovering_or_sunken_object_is_in_doubt_and_never_on_top() -> None:
         (-0.05, None),
         (0.2, False),
     ]:
-        things = (
+        objects = (
             SceneObject("cube", usual, (0.0, 0.0, 0.0), 0.0),
             SceneObject("cone", usual, (0.01, 0.0, top[0] + lift), 0.0),
         )
-        scene = Scene(things, Camera((0.0, -9.0, 6.0), (0.0, 0.0, 0.3), 35.0, 32.0), {}, "studio")
+        scene = Scene(objects, Camera((0.0, -9.0, 6.0), (0.0, 0.0, 0.3), 35.0, 32.0), {}, "studio")
         graph = scene_graph(scene, VOCABULARY)
         assert graph.edges[1, 0, "on"]["holds"] is holds
         assert graph.edges[0, 1, "beneath"] == graph.edges[1, 0, "on"]
@@ -173,9 +177,9 @@ def test_a_hovering_or_sunken_object_is_in_doubt_and_never_on_top() -> None:
 
 def test_orders_that_a_plan_does_not_keep_are_undecided() -> None:
     original = read_vocabulary("clevr-original")
-    assert {name for _, name, _ in facts(Layout((1, 0)), original)} <= {"left", "right"}
-    assert {(0, "front", 1), (1, "behind", 0)} <= set(undecided(Layout((1, 0)), original))
-    assert set(facts(Layout((1, 0)), read_vocabulary("clevr"))) == {
+    assert {name for _, name, _ in certain_relations(Layout((1, 0)), original)} <= {"left", "right"}
+    assert {(0, "front", 1), (1, "behind", 0)} <= set(open_relations(Layout((1, 0)), original))
+    assert set(certain_relations(Layout((1, 0)), read_vocabulary("clevr"))) == {
         (0, "left", 1),
         (1, "right", 0),
         (1, "front", 0),

@@ -20,12 +20,12 @@ VOCABULARY = read_vocabulary("clevr")
 
 
 def a_scene(seed: int) -> Scene:
-    things = tuple(
+    objects = tuple(
         (name, {"color": color, "material": "metal", "size": "small"})
         for name, color in (("cube", "red"), ("arch", "cyan"))
     )
     return place_scene(
-        Planned("000000", "", things, (1, 0), "studio"), VOCABULARY, seed, 0, 320, 240
+        Planned("000000", "", objects, (1, 0), "studio"), VOCABULARY, seed, 0, 320, 240
     )
 
 
@@ -52,7 +52,7 @@ def test_the_graph_has_each_relation_by_its_steps_along_the_ground_and_its_conve
     assert [graph.nodes[i]["category"] for i in (0, 1)] == ["cube", "arch"]
     assert graph.number_of_edges() == 2 * len(VOCABULARY.relations)
     for i, j, name, edge in graph.edges(keys=True, data=True):
-        one, other = (along(directions[name], scene.objects[each].position) for each in (i, j))
+        one, other = (along(directions[name], scene.objects[index].position) for index in (i, j))
         assert edge["margin"] == pytest.approx(one - other, abs=2e-6)
         assert edge["holds"] is (edge["margin"] > 0)
         assert edge == graph.edges[j, i, VOCABULARY.relations[name].converse]

@@ -10,9 +10,10 @@ import tomli_w
 from generator.base.errors import UserError
 from generator.judge.geometry import Terms
 from generator.placement.scenes import place_scene
-from generator.plan.job import Job, prepare
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
 from generator.render.settings import read_quality
-from generator.scene.layouts import Layout, can_carry, can_hold, shift
+from generator.scene.layouts import Layout, can_carry, can_hold, max_offset
 from generator.scene.planned import Planned
 from generator.scene.relations import scene_graph
 from generator.scene.scene import Scene
@@ -79,7 +80,9 @@ def stack(lower: str, upper: str, sizes: tuple[str, str]) -> Planned:
 def test_what_rests_touches_the_top_and_neither_enters_the_other(in_blender: Any) -> None:
     sizes = [(one, other) for one in ("large", "small") for other in ("large", "small")]
     planned = [stack(*pair, sizes[n % 4]) for n, pair in enumerate(STACKS)]
-    scenes = [place_scene(each, VOCABULARY, n, 0, 96, 96) for n, each in enumerate(planned)]
+    scenes = [
+        place_scene(scene_plan, VOCABULARY, n, 0, 96, 96) for n, scene_plan in enumerate(planned)
+    ]
     wrong = [
         with_object("cylinder", top={"height": 1.71, "radius": 0.93}),
         with_object("cylinder", top={"height": 1.7, "radius": 0.99}),
@@ -115,14 +118,22 @@ def test_a_family_whose_tops_are_not_flat_is_refused_by_gen_render(tmp_path) -> 
         "--quality",
         "draft",
     ]
-    said = "objects.cylinder.top: height = 1.7 and radius = 0.99"
-    refuse(said, "gen render --family mine.toml --out out", *scenes, cwd=tmp_path)
+    message = "objects.cylinder.top: height = 1.7 and radius = 0.99"
+    refuse(message, "gen render --family mine.toml --out out", *scenes, cwd=tmp_path)
 
 
 def test_every_stack_finds_a_place() -> None:
     """The planner may ask for any of them in an image of any shape."""
     counts = {"train": 4, "val": 1, "seen": 1, "partial": 1, "unseen": 1}
-    assert prepare(Job("clevr-relations", "3x3", counts, 96, 96, 0, 0, (2, 4))).planned
+    assert prepare(
+        WorldOptions(
+            family="clevr-relations",
+            holdout="3x3",
+            scenes=counts,
+            resolution="96x96",
+            objects=(2, 4),
+        )
+    ).planned
     for pair in STACKS:
         for size in ((320, 240), (96, 96), (240, 320)):
             scene = place_scene(stack(*pair, ("small", "large")), VOCABULARY, 0, 0, *size)
@@ -136,9 +147,13 @@ def test_objects_of_other_sizes_carry_and_rest_as_large_as_they_are() -> None:
     assert sized.scale("cube", attributes) == pytest.approx(
         1.4 * VOCABULARY.scale("cube", attributes)
     )
-    assert shift(VOCABULARY) == shift(read_vocabulary("clevr-relations"))  # the least top decides
+    assert max_offset(VOCABULARY) == max_offset(
+        read_vocabulary("clevr-relations")
+    )  # the least top decides
     assert max(VOCABULARY.radii) == pytest.approx(1.2 * max(VOCABULARY.scales))
-    assert shift(parse_vocabulary(with_object("cube", size=0.42), "x")) < shift(VOCABULARY)
+    assert max_offset(parse_vocabulary(with_object("cube", size=0.42), "x")) < max_offset(
+        VOCABULARY
+    )
     with pytest.raises(UserError, match=r"the top of .cube. has a radius of 0\.0723 m"):
         parse_vocabulary(with_object("cube", size=0.3), "x")
     wide = VOCABULARY.objects["crescent"].model_copy(update={"size": 4})

@@ -31,7 +31,7 @@ needs_reference = pytest.mark.skipif(
 )
 
 
-def test_what_the_family_takes_from_another_is_as_clevr_published_it() -> None:
+def test_values_of_clevr_original_are_those_that_clevr_published() -> None:
     """scenes/clevr-original.toml has the other numbers; these come from the family that it
     extends."""
     assert list(CLEVR.objects) == ["cube", "sphere", "cylinder"]
@@ -54,7 +54,7 @@ def test_a_size_is_half_of_what_an_object_measures_along_every_axis(shape: str) 
 
 @pytest.mark.full
 @pytest.mark.parametrize("n", [3, 8, 10])
-def test_so_many_objects_find_places_that_keep_the_rules(n: int) -> None:
+def test_many_objects_are_placed_by_clevrs_rules(n: int) -> None:
     plan = SplitPlan(CLEVR, draw_block("3x2", CLEVR, 0))
     counts = {"train": 12, "val": 4, "seen": 4, "partial": 4}
     with pytest.raises(
@@ -63,24 +63,24 @@ def test_so_many_objects_find_places_that_keep_the_rules(n: int) -> None:
         plan_scenes(CLEVR, plan, {**counts, "unseen": 4}, 0, (n, n))
     planned = [p for p in plan_scenes(CLEVR, plan, counts, 0, (n, n)) if len(p.objects) == n]
     assert planned
-    for each in planned[:3]:
-        scene = place_scene(each, CLEVR, 0, 0, 320, 240)
+    for planned_scene in planned[:3]:
+        scene = place_scene(planned_scene, CLEVR, 0, 0, 320, 240)
         directions = ground_directions(scene.camera)
-        further = {
-            name: [along(direction, thing.position) for thing in scene.objects]
+        farther_along = {
+            name: [along(direction, obj.position) for obj in scene.objects]
             for name, direction in directions.items()
         }
         radii = [
-            CLEVR.attributes["size"][thing.attributes["size"]].scale or 0 for thing in scene.objects
+            CLEVR.attributes["size"][obj.attributes["size"]].scale or 0 for obj in scene.objects
         ]
-        corners = [CLEVR.reach(thing.category, thing.attributes) for thing in scene.objects]
+        corners = [CLEVR.reach(obj.category, obj.attributes) for obj in scene.objects]
         for i, one in enumerate(scene.objects):
             assert max(abs(one.position[0]), abs(one.position[1])) <= 3
             for j, other in enumerate(scene.objects[:i]):
                 assert math.dist(one.position, other.position) - radii[i] - radii[j] >= 0.25
                 assert math.dist(one.position, other.position) > corners[i] + corners[j]
-                assert abs(round(further["front"][i] - further["front"][j], 6)) >= 0.4
-                assert round(further["right"][i] - further["right"][j], 6) >= 0.4
+                assert abs(round(farther_along["front"][i] - farther_along["front"][j], 6)) >= 0.4
+                assert round(farther_along["right"][i] - farther_along["right"][j], 6) >= 0.4
 
 
 @pytest.fixture(scope="module")
@@ -105,10 +105,10 @@ def render(out: Path, names: list[str], samples: int) -> Path:
 
 def check(folder: Path, name: str) -> None:
     ours = np.load(folder / f"{name}.npz")
-    found = likeness(ours["image"], ours["mask"], ours["without"], reference(name))
-    assert len(found) == len(records()[name]["objects"])
-    for each, thing in zip(found, records()[name]["objects"], strict=True):
-        assert each.good, (each, thing)
+    likenesses = likeness(ours["image"], ours["mask"], ours["without"], reference(name))
+    assert len(likenesses) == len(records()[name]["objects"])
+    for likeness_of_object, obj in zip(likenesses, records()[name]["objects"], strict=True):
+        assert likeness_of_object.good, (likeness_of_object, obj)
     assert structure(ours["image"], reference(name)).mean() >= 0.97
 
 
@@ -130,17 +130,15 @@ def test_all_scenes_of_clevr_look_the_same(tmp_path: Path) -> None:
 @needs_reference
 @pytest.mark.full
 @pytest.mark.parametrize("name", FEW)
-def test_other_colours_a_removed_object_and_one_of_another_size_are_told(
-    rendered: Path, name: str
-) -> None:
+def test_other_colours_sizes_and_missing_objects_are_detected(rendered: Path, name: str) -> None:
     """For another size the reference is a twentieth larger about the middle of the object."""
     ours, theirs = np.load(rendered / f"{name}.npz"), reference(name)
     image, mask, without = ours["image"], ours["mask"], ours["without"]
     gray = np.repeat(image.mean(axis=2, keepdims=True), 3, axis=2).astype(np.uint8)
-    for i, (behind, thing) in enumerate(zip(without, records()[name]["objects"], strict=True)):
+    for i, (behind, obj) in enumerate(zip(without, records()[name]["objects"], strict=True)):
         for recolored in (gray, image[..., [1, 2, 0]]):
-            found = likeness_of(i, recolored, mask, without, theirs)
-            assert thing["color"] == "gray" or (not found.good and found.color > 3), thing
+            likenesses = likeness_of(i, recolored, mask, without, theirs)
+            assert obj["color"] == "gray" or (not likenesses.good and likenesses.color > 3), obj
         removed = np.where((mask == i + 1)[..., None], behind, image)
         assert not likeness_of(i, removed, mask, without, theirs).good
         middle = np.array(ndimage.center_of_mass(mask == i + 1))

@@ -92,8 +92,8 @@ def test_colours_that_a_trained_eye_tells_apart_may_be_two_values(
     values = {name: {"linear": list(color)} for name, color in (("one", one), ("other", other))}
     alike = list(check({"attributes": {"color": values}, "objects": {}}))
     linear = np.clip(np.array([one, other]) / 255, 0, 1)
-    shown = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
-    off = deltaE_ciede2000(*rgb2lab(shown))
+    encoded = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    off = deltaE_ciede2000(*rgb2lab(encoded))
     assert bool(alike) == (off < 2)
 
 

@@ -89,7 +89,5 @@ def test_mistakes_are_named(attributes: dict, message: str) -> None:
 
 @pytest.mark.parametrize("code", ["#0b7a75", "#000000", "#ffffff", "#0a0a0a", "#7f3310"])
 def test_an_srgb_colour_is_the_light_that_an_image_shows_as_it(code: str) -> None:
-    shown = rgb2lab(np.array(ImageColor.getrgb(code)) / 255)
-    assert xyz2lab(np.array(linear_of(code)) / 255 @ xyz_from_rgb.T) == pytest.approx(
-        shown, abs=1e-3
-    )
+    lab = rgb2lab(np.array(ImageColor.getrgb(code)) / 255)
+    assert xyz2lab(np.array(linear_of(code)) / 255 @ xyz_from_rgb.T) == pytest.approx(lab, abs=1e-3)

@@ -59,7 +59,7 @@ GRAMMAR, LEXICON, TERMS = Grammar(PHRASES), Lexicon.of(TEXT), Terms.of(TEXT)
         ("crepe", "red cube made of metal to the left of cone made of metal"),
     ],
 )
-def test_values_are_said_in_the_phrase_of_their_kind(template: str, text: str) -> None:
+def test_values_are_written_in_the_phrase_of_their_kind(template: str, text: str) -> None:
     assert GRAMMAR.realise(form_of(text, LEXICON), template) == text
 
 
@@ -69,12 +69,12 @@ def test_the_judge_reads_every_template_back_and_decides_it_alike(examples: int)
     @given(forms(), st.integers(0, 10**6))
     def check(form: Form, seed: int) -> None:
         scene = random_scene(random.Random(seed), 1, 5, list(PHRASES.objects)[:4], PHRASES)
-        shown = read_scene(scene.to_json(), TERMS)
+        geometry = read_scene(scene.to_json(), TERMS)
         for name in GRAMMAR.templates(form):
             text = GRAMMAR.realise(form, name)
-            said = read_text(text, LEXICON)
-            assert said.to_json() == form.to_json(), (name, text)
-        assert decide(form, facts_of(scene, PHRASES)) is judge(said, shown)
+            meaning = read_text(text, LEXICON)
+            assert meaning.to_json() == form.to_json(), (name, text)
+        assert decide(form, facts_of(scene, PHRASES)) is judge(meaning, geometry)
 
     check()
 
@@ -97,7 +97,7 @@ def test_synonyms_stand_in_the_phrase_too() -> None:
         "There is a cube and a cone. The cube is made of metal, of red.",
     ],
 )
-def test_what_the_grammar_never_says_is_not_read(text: str) -> None:
+def test_texts_that_the_grammar_never_writes_are_not_read(text: str) -> None:
     with pytest.raises(UnreadableError):
         read_text(text, LEXICON)
 
@@ -128,8 +128,8 @@ def toys(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_judge_proves_blocks_of_every_kind(toys: Path) -> None:
-    found = json.loads(succeed("gen verify --json", toys).stdout)
-    assert {name: each["status"] for name, each in found.items()} == dict.fromkeys(
+    reports = json.loads(succeed("gen verify --json", toys).stdout)
+    assert {name: report["status"] for name, report in reports.items()} == dict.fromkeys(
         ("material-shape-2x2-b0", "finish", "described"), "clean"
     )
 
@@ -137,9 +137,9 @@ def test_the_judge_proves_blocks_of_every_kind(toys: Path) -> None:
 def _texts(benchmark: Benchmark, protocol: str) -> list[str]:
     items = set(benchmark.items_of(protocol)["item_id"].to_pylist())
     rows = benchmark.candidates.to_pylist()
-    found = [benchmark.text_of[row["text_id"]] for row in rows if row["item_id"] in items]
-    assert found
-    return found
+    texts = [benchmark.text_of[row["text_id"]] for row in rows if row["item_id"] in items]
+    assert texts
+    return texts
 
 
 def test_texts_speak_of_the_kind_that_is_held_out(toys: Path) -> None:
@@ -160,12 +160,14 @@ def test_a_scene_whose_values_agree_has_no_caption_in_the_grid(toys: Path) -> No
     rows = {row["scene_id"]: row["objects"] for row in dataset.world.scenes.to_pylist()}
     alike = {
         scene
-        for scene, things in rows.items()
-        if len({dict(thing["attributes"])["finish"] for thing in things}) == 1
+        for scene, objects in rows.items()
+        if len({dict(obj["attributes"])["finish"] for obj in objects}) == 1
     }
     assert alike
     chosen = dataset.benchmark("finish")
     pooled = {row["item_id"] for row in chosen.items.to_pylist() if row["pool_id"] is not None}
-    asked = {row["scene_id"] for row in chosen.candidates.to_pylist() if row["item_id"] in pooled}
-    assert asked
-    assert not asked & alike
+    with_items = {
+        row["scene_id"] for row in chosen.candidates.to_pylist() if row["item_id"] in pooled
+    }
+    assert with_items
+    assert not with_items & alike

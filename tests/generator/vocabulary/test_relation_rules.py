@@ -14,7 +14,8 @@ from generator.base.errors import UserError
 from generator.dataset import relations as relation_rules
 from generator.dataset.reader import Dataset
 from generator.dataset.relations import AXES, AXIS_OF, CONTACT, Axis, Pose
-from generator.describe.benchmark import Request, describe
+from generator.describe.benchmark import describe_world
+from generator.describe.request import TextRequest
 from generator.holdout.blocks import draw_block
 from generator.judge import geometry
 from generator.judge.verify import verify_dataset
@@ -22,8 +23,9 @@ from generator.language.form import Form, Link, Mention
 from generator.language.grammar import Grammar
 from generator.language.truth import Facts, decide
 from generator.placement.scenes import place_scene
-from generator.plan.job import Job, prepare
-from generator.scene.layouts import facts, undecided
+from generator.plan.options import WorldOptions
+from generator.plan.prepare import prepare
+from generator.scene.layouts import certain_relations, open_relations
 from generator.scene.relations import along, ground_directions, scene_graph
 from generator.vocabulary.schema import read_vocabulary
 from tests.generator.scenes import scene_of
@@ -84,7 +86,9 @@ def test_converses_and_opposites_are_what_the_margins_say(
 
 @given(st.sampled_from(sorted(AXIS_OF)), poses, poses)
 def test_the_judge_s_own_table_gives_the_same_metres(rule: str, one: Pose, other: Pose) -> None:
-    read = geometry.RULES[rule].margin(geometry.Stand(*one), geometry.Stand(*other), 2.0)
+    read = geometry.RULES[rule].margin(
+        geometry.StandingObject(*one), geometry.StandingObject(*other), 2.0
+    )
     assert AXIS_OF[rule].margin(rule, (one, other), 2.0) == pytest.approx(float(read), abs=1e-6)
 
 
@@ -97,15 +101,20 @@ def test_both_tables_have_the_same_rules() -> None:
 def test_a_rule_of_one_entry_is_planned_placed_described_and_verified(
     family: str, tmp_path: Path
 ) -> None:
-    prepared = prepare(Job(family, "3x3", COUNTS, 64, 48, 0, 0, (2, 4)))
+    prepared = prepare(
+        WorldOptions(
+            family=family, holdout="3x3", scenes=COUNTS, resolution="64x48", objects=(2, 4)
+        )
+    )
     vocabulary, seen = prepared.vocabulary, Counter()
     for planned in [prepared.planned[n] for n in range(30)]:
         scene = place_scene(planned, vocabulary, 0, 0, 64, 48)
         pairs = len(scene.objects) * (len(scene.objects) - 1)
         assert (
-            sum(name in LEVEL.rules for _, name, _ in undecided(planned, vocabulary)) == 2 * pairs
+            sum(name in LEVEL.rules for _, name, _ in open_relations(planned, vocabulary))
+            == 2 * pairs
         )
-        assert not any(name in LEVEL.rules for _, name, _ in facts(planned, vocabulary))
+        assert not any(name in LEVEL.rules for _, name, _ in certain_relations(planned, vocabulary))
         behind = ground_directions(scene.camera)["behind"]
         away = [along(behind, obj.position) for obj in scene.objects]
         for i, j, name, edge in scene_graph(scene, vocabulary).edges(keys=True, data=True):
@@ -119,13 +128,19 @@ def test_a_rule_of_one_entry_is_planned_placed_described_and_verified(
 
     root = tmp_path / "dataset"
     write_planned(root, prepared)
-    describe(root, Dataset.open(root).world, prepared.holdout, "b", Request(strict=False))
+    describe_world(
+        root,
+        Dataset.open(root).world,
+        holdout=prepared.holdout,
+        name="b",
+        request=TextRequest(strict=False),
+    )
     forms = [
         json.loads(form)
         for form in pq.read_table(root / "benchmarks/b/texts.parquet")["form"].to_pylist()
     ]
-    said = Counter(link[1] for form in forms for link in form.get("relations", []))
-    assert {*said} == {*vocabulary.relations}
+    n_relations = Counter(link[1] for form in forms for link in form.get("relations", []))
+    assert {*n_relations} == {*vocabulary.relations}
     certificate = verify_dataset(root, None)["b"]
     assert certificate["status"] == "clean", certificate["findings"][:5]
 
@@ -152,19 +167,19 @@ def test_a_relation_of_three_objects_is_one_axis_and_a_phrase(
     text = 'extends = "clevr"\n[relations]\nbetween = { phrase = "between", margin = 0.2 }\n'
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
     vocabulary = read_vocabulary(str(tmp_path / "mine.toml"))
-    things = [("cube", {}), ("cone", {}), ("sphere", {})]
-    scene = scene_of(*things, positions=[(0, 0), (-2, -2), (2, 2)], vocabulary=vocabulary)
-    form = Form(tuple(Mention(name) for name, _ in things), (Link(0, "between", 1, True, (2,)),))
+    objects = [("cube", {}), ("cone", {}), ("sphere", {})]
+    scene = scene_of(*objects, positions=[(0, 0), (-2, -2), (2, 2)], vocabulary=vocabulary)
+    form = Form(tuple(Mention(name) for name, _ in objects), (Link(0, "between", 1, True, (2,)),))
     assert Grammar(vocabulary).templates(form) == ("list-then-relate",)
     assert (
         Grammar(vocabulary).realise(form, "list-then-relate")
         == "There is a cube, a cone and a sphere. The cube is between the cone and the sphere."
     )
-    told = Facts(scene, vocabulary)
+    facts_ = Facts(scene, vocabulary)
     for places, truth in (((0, 1, 2), True), ((0, 2, 1), True), ((1, 0, 2), False)):
         turned = form._replace(relations=(form.relations[0].moved(places.__getitem__),))
-        assert decide(turned, told) is truth
-        assert decide(turned._replace(negated=True), told) is not truth
+        assert decide(turned, facts_) is truth
+        assert decide(turned._replace(negated=True), facts_) is not truth
     denied = form._replace(relations=(form.relations[0]._replace(holds=False),))
-    assert decide(denied, told) is False
+    assert decide(denied, facts_) is False
     assert form.to_dict()["relations"] == [[0, "between", 1, True, 2]]

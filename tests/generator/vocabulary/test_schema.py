@@ -51,7 +51,7 @@ CLEVR, RELATIONS = vocabulary_text("clevr"), vocabulary_text("clevr-relations")
         (
             'name = "clevr"',
             'name = "clevr"\npaints = ["color", "coat"]',
-            "paints names 'coat', which is no attribute kind",
+            "paints names 'coat', which is not an attribute kind",
         ),
         (
             'name = "clevr"',

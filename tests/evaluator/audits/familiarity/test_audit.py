@@ -25,12 +25,18 @@ from evaluator.audits.familiarity.samples import Sample
 
 COUNTS = Shown({("red", "car"): (2, 0), ("old", "car"): (0, 1)}, bindings=3, function_words=1)
 SAMPLES = [
-    Sample("a", [("red", "car")], [("blue", "car")], cluster="1.jpg"),
-    Sample("b", [("red", "car")], [("red", "car"), ("old", "car")]),
-    Sample("c", [], [], "a caption has no binding"),
-    Sample("d", [("old", "car")], [("old", "car")]),
-    Sample("e", [("red", "car")], [("blue", "car")], cluster="1.jpg"),
-    Sample("f", [("red", "car")], [("blue", "car")], cluster="1.jpg", again=True),
+    Sample(item="a", positive=[("red", "car")], negative=[("blue", "car")], cluster="1.jpg"),
+    Sample(item="b", positive=[("red", "car")], negative=[("red", "car"), ("old", "car")]),
+    Sample(item="c", positive=[], negative=[], excluded="a caption has no binding"),
+    Sample(item="d", positive=[("old", "car")], negative=[("old", "car")]),
+    Sample(item="e", positive=[("red", "car")], negative=[("blue", "car")], cluster="1.jpg"),
+    Sample(
+        item="f",
+        positive=[("red", "car")],
+        negative=[("blue", "car")],
+        cluster="1.jpg",
+        is_duplicate=True,
+    ),
 ]
 
 
@@ -53,7 +59,9 @@ def summary(*samples: Sample) -> dict[str, Any]:
 def _overlap(labels: tuple[str, ...]) -> Overlap:
     half = len(labels) // 2
     return Overlap(
-        Sample("", [("a", "b")] * half, [("a", "b")] * half), labels[:half], labels[half:]
+        Sample(item="", positive=[("a", "b")] * half, negative=[("a", "b")] * half),
+        labels[:half],
+        labels[half:],
     )
 
 
@@ -133,7 +141,8 @@ def test_the_interval_is_over_clusters_of_samples() -> None:
 
 def test_each_true_caption_of_a_question_has_an_asymmetry_of_its_own() -> None:
     found = summary(
-        replace(SAMPLES[0], slot="c"), Sample("p", [("old", "car")], [("red", "car")], slot="p")
+        replace(SAMPLES[0], slot="c"),
+        Sample(item="p", positive=[("old", "car")], negative=[("red", "car")], slot="p"),
     )
     assert {slot: each["value"] for slot, each in found["asymmetry_of"].items()} == {
         "c": 1,
@@ -142,7 +151,7 @@ def test_each_true_caption_of_a_question_has_an_asymmetry_of_its_own() -> None:
 
 
 def test_captions_without_bindings_have_a_partition_and_no_asymmetry() -> None:
-    found = summary(Sample("a", [("red", "car")], []), SAMPLES[0])
+    found = summary(Sample(item="a", positive=[("red", "car")], negative=[]), SAMPLES[0])
     assert (found["partitions"], found["asymmetry"]["value"]) == (
         {"seen": 1, "mixed": 1, "unseen": 0},
         1,
@@ -168,14 +177,20 @@ def test_a_duplicate_repeats_image_and_captions() -> None:
 
 
 def test_the_shares_of_mixed_samples_are_theirs_alone() -> None:
-    found = summary(Sample("s", [("red", "car")], [("red", "car")]), SAMPLES[0])
+    found = summary(
+        Sample(item="s", positive=[("red", "car")], negative=[("red", "car")]), SAMPLES[0]
+    )
     assert found["bindings"]["negative"]["perfect"] == 0.5
     assert found["bindings_mixed"]["negative"] == {"perfect": 0, "close": 0, "none": 1}
 
 
 def test_the_nine_lists_hold_rows_of_the_benchmark(tmp_path: Path) -> None:
     odd = Sample(
-        "a\tb\n", [("red", "car"), ("old", "car")], [("red", "car")], question="q", captions="d"
+        item="a\tb\n",
+        positive=[("red", "car"), ("old", "car")],
+        negative=[("red", "car")],
+        question="q",
+        captions="d",
     )
     audit([*SAMPLES, odd], COUNTS, Counted()).write(tmp_path)
     lists = {path.stem: path.read_text().split() for path in (tmp_path / "splits").iterdir()}

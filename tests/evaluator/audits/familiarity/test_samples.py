@@ -8,12 +8,12 @@ import pytest
 from evaluator.audits.familiarity.samples import (
     ALIKE,
     DIFFERING,
+    NO_BINDINGS,
     NOT_STRICT,
-    NOTHING,
     ONE_SIDED,
     read_samples,
 )
-from evaluator.benchmarks.registry import Source
+from evaluator.benchmarks.registry import BenchmarkSource
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from tests.evaluator.benchmarks.conftest import (
@@ -26,18 +26,18 @@ from tests.paths import SHARED
 SUGARCREPE = SHARED / "data" / "sugarcrepe"
 
 
-def _sugarcrepe(path: Path, *pairs: tuple[str, str]) -> Source:
+def _sugarcrepe(path: Path, *pairs: tuple[str, str]) -> BenchmarkSource:
     rows = {
         str(i): {"filename": f"{i}.jpg", "caption": a, "negative_caption": b}
         for i, (a, b) in enumerate(pairs)
     }
     path.write_text(json.dumps(rows))
-    return Source(path, "sugarcrepe")
+    return BenchmarkSource(path, "sugarcrepe")
 
 
-def _table(path: Path, *rows: str) -> Source:
+def _table(path: Path, *rows: str) -> BenchmarkSource:
     path.write_text("\n".join(rows))
-    return Source(path, "table")
+    return BenchmarkSource(path, "table")
 
 
 def test_free_captions_are_read_by_their_phrases(tmp_path: Path) -> None:
@@ -50,12 +50,12 @@ def test_free_captions_are_read_by_their_phrases(tmp_path: Path) -> None:
     )
     samples, form, _ = read_samples(source)
     assert form == "free"
-    assert [sample.excluded for sample in samples] == ["", "", "", NOTHING]
+    assert [sample.excluded for sample in samples] == ["", "", "", NO_BINDINGS]
     assert [sample.excluded for sample in read_samples(source, DIFFERING)[0]] == [
         "",
         ALIKE,
         ONE_SIDED,
-        NOTHING,
+        NO_BINDINGS,
     ]
     assert samples[0].item == "swap_att/0"
     assert (samples[0].positive, samples[0].negative) == (
@@ -70,7 +70,7 @@ def test_free_captions_are_read_by_their_phrases(tmp_path: Path) -> None:
 def test_free_captions_leave_out_as_many_as_the_paper() -> None:
     """Table 1 leaves out 20.2% of BiVLC, whose captions are SugarCrepe's; leaving out equal
     bindings too, 65%."""
-    samples, *_ = read_samples(Source(SUGARCREPE, "sugarcrepe"))
+    samples, *_ = read_samples(BenchmarkSource(SUGARCREPE, "sugarcrepe"))
     assert 0.18 < sum(bool(sample.excluded) for sample in samples) / len(samples) < 0.24
 
 
@@ -84,11 +84,11 @@ def test_aro_is_read_strictly(tmp_path: Path) -> None:
         for true, false in captions
     ]
     (tmp_path / "a.json").write_text(json.dumps(rows))
-    samples, form, _ = read_samples(Source(tmp_path / "a.json", "aro"))
+    samples, form, _ = read_samples(BenchmarkSource(tmp_path / "a.json", "aro"))
     assert form == "strict"
     assert [sample.excluded for sample in samples] == ["", NOT_STRICT]
     assert samples[0].negative == [("crouched", "door"), ("open", "man")]
-    free, *_ = read_samples(Source(tmp_path / "a.json", "aro"), "free")
+    free, *_ = read_samples(BenchmarkSource(tmp_path / "a.json", "aro"), "free")
     assert free[1].excluded == ""
 
 
@@ -124,7 +124,7 @@ def test_each_false_text_of_a_table_makes_a_sample(tmp_path: Path) -> None:
 
 def test_the_binary_questions_of_a_dataset_are_samples(drawn: Path) -> None:
     items = Dataset.open(drawn).benchmark().items_of("binary")
-    samples, *_ = read_samples(Source(drawn))
+    samples, *_ = read_samples(BenchmarkSource(drawn))
     clusters = dict(zip(items["item_id"].to_pylist(), items["cluster_id"].to_pylist(), strict=True))
     assert {sample.item: sample.cluster for sample in samples} == clusters
     assert not [sample for sample in samples if sample.excluded]
@@ -136,17 +136,19 @@ def test_the_binary_questions_of_a_dataset_are_samples(drawn: Path) -> None:
 
 def test_questions_that_ask_others_once_more_count_there(tmp_path: Path) -> None:
     for folder in (write_crepe(tmp_path / "a"), write_crepe_systematicity(tmp_path / "b")):
-        samples, *_ = read_samples(Source(folder, "crepe"))
-        told = [(each.cluster, each.texts) for each in samples if not each.again]
-        assert {(each.cluster, each.texts) for each in samples if each.again} <= set(told)
-        assert [each.again for each in samples] == sorted(each.again for each in samples)
-        assert {each.question for each in samples if each.again} == {
+        samples, *_ = read_samples(BenchmarkSource(folder, "crepe"))
+        told = [(each.cluster, each.texts) for each in samples if not each.is_duplicate]
+        assert {(each.cluster, each.texts) for each in samples if each.is_duplicate} <= set(told)
+        assert [each.is_duplicate for each in samples] == sorted(
+            each.is_duplicate for each in samples
+        )
+        assert {each.question for each in samples if each.is_duplicate} == {
             each.question for each in samples if each.question.rsplit("/", 1)[1] in ("all", "both")
         }
 
 
 def test_samples_know_the_slot_of_their_true_caption(tmp_path: Path) -> None:
-    samples, *_ = read_samples(Source(write_hard_positives(tmp_path), "hard_positives"))
+    samples, *_ = read_samples(BenchmarkSource(write_hard_positives(tmp_path), "hard_positives"))
     assert {each.slot for each in samples} == {"c", "p"}
     assert all(each.cluster.endswith(".jpg") for each in samples)
 
@@ -155,10 +157,10 @@ def test_what_cannot_be_audited_is_said(tmp_path: Path, drawn: Path) -> None:
     table = _table(tmp_path / "t.csv", "item,text,truth", "1,a red car,true")
     for source, said in (
         (table, "no question with a true and a false caption"),
-        (Source(tmp_path / "gone", "aro"), "There is no"),
-        (Source(table.path, "mine"), "cannot be audited: write its captions as a table"),
-        (Source(table.path, "table", filters=("first=3",)), r"has no filters \(first=3\)"),
-        (Source(drawn, filters=("first=3",)), r"has no filters \(first=3\)"),
+        (BenchmarkSource(tmp_path / "gone", "aro"), "There is no"),
+        (BenchmarkSource(table.path, "mine"), "cannot be audited: write its captions as a table"),
+        (BenchmarkSource(table.path, "table", filters=("first=3",)), r"has no filters \(first=3\)"),
+        (BenchmarkSource(drawn, filters=("first=3",)), r"has no filters \(first=3\)"),
         (
             _sugarcrepe(tmp_path / "swap_att.json", ("A \ud800 car.", "A car.")),
             r"Row 0 of .* has '\\ud800' in a text",

@@ -16,20 +16,20 @@ SEED = 0
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """The tiny pipeline of a kind, made at the first call. Not to be changed."""
-    made: dict[str, Path] = {}
+    folders: dict[str, Path] = {}
 
     def folder(kind: str) -> Path:
-        if kind not in made:
+        if kind not in folders:
             place = tmp_path_factory.mktemp(kind)
             unet = kind in ("epsilon", "v_prediction")
             with torch.random.fork_rng():  # the same weights, whichever tests ran before
                 torch.manual_seed(SEED)
-                made[kind] = (
+                folders[kind] = (
                     diffusers_folders.stable_diffusion(place, kind)
                     if unet
                     else getattr(diffusers_folders, kind)(place)
                 )
-        return made[kind]
+        return folders[kind]
 
     return folder
 

@@ -27,12 +27,12 @@ def test_stages_keep_the_best() -> None:
     for _ in range(50):
         errors = rng.normal(size=(12, 1)) * 0.1 + rng.normal(size=(12, 200))
         table = Table(errors)
-        found = eliminate(12, [list(range(12))], schedule, order, table)
-        kept = np.argsort(errors[:, order[:75]].mean(1))[:5]
-        assert sorted(np.flatnonzero(table.samples == 200)) == sorted(kept)
+        means = eliminate(12, [list(range(12))], schedule=schedule, order=order, measure=table)
+        survivors = np.argsort(errors[:, order[:75]].mean(1))[:5]
+        assert sorted(np.flatnonzero(table.samples == 200)) == sorted(survivors)
         assert set(table.samples) == {75, 200}
-        assert found.argmin() == kept[errors[kept].mean(1).argmin()]
-        assert found[kept] == pytest.approx(errors[kept].mean(1))
+        assert means.argmin() == survivors[errors[survivors].mean(1).argmin()]
+        assert means[survivors] == pytest.approx(errors[survivors].mean(1))
 
 
 def test_all_samples_without_a_rival() -> None:
@@ -41,9 +41,15 @@ def test_all_samples_without_a_rival() -> None:
     errors = np.random.default_rng(0).normal(size=(3, EXHAUSTIVE)) + np.array([[0], [9], [0]])
     schedule = PRESETS["sequential"].schedule
     table = Table(errors)
-    eliminate(3, [[0, 1]], schedule, schedule.order(0), table)
+    eliminate(3, [[0, 1]], schedule=schedule, order=schedule.order(0), measure=table)
     assert table.samples.tolist() == [16, 16, EXHAUSTIVE]
-    every = eliminate(3, [], PRESETS["exhaustive"].schedule, np.arange(EXHAUSTIVE), Table(errors))
+    every = eliminate(
+        3,
+        [],
+        schedule=PRESETS["exhaustive"].schedule,
+        order=np.arange(EXHAUSTIVE),
+        measure=Table(errors),
+    )
     assert every == pytest.approx(errors.mean(1))
 
 
@@ -57,7 +63,7 @@ def test_scores_hold_every_decision() -> None:
         errors = rng.normal(size=(6, 1)) * 0.15 + rng.normal(size=(6, 128))
         contests = [[0, 1], [0, 2, 3], [3, 4, 5]]
         table = Table(errors)
-        found = eliminate(6, contests, schedule, schedule.order(seed), table)
+        means = eliminate(6, contests, schedule=schedule, order=schedule.order(seed), measure=table)
         order = schedule.order(seed)
         for contest in contests:
             left = list(contest)
@@ -66,11 +72,11 @@ def test_scores_hold_every_decision() -> None:
                     break
                 beaten = schedule.beaten(errors[np.ix_(left, np.sort(order[:n]))], stage)
                 left = [text for text, out in zip(left, beaten, strict=True) if not out]
-            best = contest[int(found[contest].argmin())]
+            best = contest[int(means[contest].argmin())]
             assert best == left[0]
         had = np.array([errors[i, order[: table.samples[i]]].mean() for i in range(6)])
-        turned += int((np.abs(had - found) > 1e-12).any())
-        assert (found >= had - 1e-12).all()
+        turned += int((np.abs(had - means) > 1e-12).any())
+        assert (means >= had - 1e-12).all()
     assert 0 < turned < 150
 
 
@@ -84,8 +90,15 @@ def test_of_contradictory_decisions_the_later_holds() -> None:
     errors[2:] = 3
     schedule = Schedule((16, 32), (1, 1))
     late = Schedule((16, 32), (8, 1))
-    assert eliminate(8, [[0, 1]], schedule, order, Table(errors)).argmin() == 0
-    assert eliminate(8, [[0, 1], [*range(8)]], late, order, Table(errors)).argmin() == 1
+    assert (
+        eliminate(8, [[0, 1]], schedule=schedule, order=order, measure=Table(errors)).argmin() == 0
+    )
+    assert (
+        eliminate(
+            8, [[0, 1], [*range(8)]], schedule=late, order=order, measure=Table(errors)
+        ).argmin()
+        == 1
+    )
 
 
 def test_error_rate_of_many_rivals() -> None:
@@ -98,6 +111,13 @@ def test_error_rate_of_many_rivals() -> None:
         errors -= errors.mean(1, keepdims=True)
         errors[3] -= 1e-6
         dropped += int(
-            eliminate(8, [list(range(8))], schedule, schedule.order(i), Table(errors)).argmin() != 3
+            eliminate(
+                8,
+                [list(range(8))],
+                schedule=schedule,
+                order=schedule.order(i),
+                measure=Table(errors),
+            ).argmin()
+            != 3
         )
     assert dropped / 300 <= 0.1 + 2.6 * np.sqrt(0.09 / 300)

@@ -60,7 +60,7 @@ def test_a_drawing_is_that_of_the_pipeline(folders: Callable[[str], Path], kind:
     """As the library draws it, whatever was drawn or scored before."""
     model = load_diffusion(str(folders(kind)), "cpu", samples=2)
     model.score_pairs(pictures(1), [(0, TEXTS[0])])
-    first, _, again = (
+    first, _, repeated = (
         draw_image(model, text, 3, 7.0, 4) for text in (TEXTS[0], TEXTS[1], TEXTS[0])
     )
     pipe = diffusers.DiffusionPipeline.from_pretrained(folders(kind), safety_checker=None)
@@ -75,16 +75,16 @@ def test_a_drawing_is_that_of_the_pipeline(folders: Callable[[str], Path], kind:
     ).images[0]
     assert first.size == (SIDE, SIDE)
     assert np.array_equal(first, expected)
-    assert np.array_equal(first, again)
+    assert np.array_equal(first, repeated)
     assert not np.array_equal(first, draw_image(model, TEXTS[0], 4, 7.0, 4))
 
 
 def test_a_model_of_pixels_sees_the_image_that_it_scores() -> None:
     """Its autoencoder is the identity, so that only the size changes."""
     image = pictures(1, (96, 96))[0]
-    found = seen_image(new_diffusion(["a red cube"], torch.device("cpu")), image)
-    assert found.size == (32, 32)
-    assert np.abs(np.array(found, int) - np.array(image.resize((32, 32), 3), int)).max() <= 1
+    decoded = seen_image(new_diffusion(["a red cube"], torch.device("cpu")), image)
+    assert decoded.size == (32, 32)
+    assert np.abs(np.array(decoded, int) - np.array(image.resize((32, 32), 3), int)).max() <= 1
 
 
 def test_a_preset_that_crops_sees_the_centre(folders: Callable[[str], Path]) -> None:

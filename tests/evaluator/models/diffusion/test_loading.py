@@ -46,7 +46,7 @@ FOREIGN = "not a supported text-to-image pipeline"
 
 
 @pytest.mark.parametrize(
-    ("entries", "said"),
+    ("entries", "message"),
     [
         ({"_class_name": "TextToVideoSDPipeline"}, f"is a TextToVideoSDPipeline, {FOREIGN}"),
         (
@@ -66,12 +66,12 @@ FOREIGN = "not a supported text-to-image pipeline"
     ],
 )
 def test_what_is_no_pipeline_is_refused_and_its_code_never_run(
-    pipeline: Path, trap: Callable[[Path], Path], entries: dict[str, Any], said: str
+    pipeline: Path, trap: Callable[[Path], Path], entries: dict[str, Any], message: str
 ) -> None:
     trap(pipeline / "tokenizer")
     shutil.copy(trap(pipeline) / "own.py", pipeline / "pipeline.py")
     change_json(pipeline / "model_index.json", **entries)
-    assert said in refused(pipeline)
+    assert message in refused(pipeline)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_incomplete_pipelines(pipeline: Path) -> None:
     tensors = load_file(encoder)
     tensors.pop(next(name for name in tensors if name.endswith("fc1.weight")))
     save_file(tensors, encoder, metadata={"format": "pt"})
-    assert "text_encoder" in (said := refused(pipeline))
-    assert "fc1.weight (1 in all)" in said
+    assert "text_encoder" in (message := refused(pipeline))
+    assert "fc1.weight (1 in all)" in message
     shutil.rmtree(pipeline / "unet")
     assert "lacks the folder 'unet'" in refused(pipeline)

@@ -52,16 +52,16 @@ def plain_error(
     """One evaluation as the library's own pipelines make it, on an image that has their size."""
     latent = pipe.vae.encode(pipe.image_processor.preprocess(image)).latent_dist.mean
     latent = (latent - (pipe.vae.config.shift_factor or 0)) * pipe.vae.config.scaling_factor
-    drawn = drawn_noise(image, i, latent.shape[1:])
+    own_noise = drawn_noise(image, i, latent.shape[1:])
     level = (i + 0.5) / samples
     if hasattr(pipe, "unet"):
         scheduler = diffusers.DDPMScheduler.from_config(pipe.scheduler.config)
         t = torch.tensor([int(level * 1000)])
-        noisy = scheduler.add_noise(latent, drawn, t)
+        noisy = scheduler.add_noise(latent, own_noise, t)
         target = (
-            drawn
+            own_noise
             if scheduler.config.prediction_type == "epsilon"
-            else scheduler.get_velocity(latent, drawn, t)
+            else scheduler.get_velocity(latent, own_noise, t)
         )
         if isinstance(pipe, diffusers.StableDiffusionXLPipeline):
             if text:
@@ -75,8 +75,8 @@ def plain_error(
         return float(loss(pipe.unet(noisy, t, states).sample, target))
     t = torch.tensor([level * 1000], dtype=torch.float32)
     noisy, target = (
-        diffusers.FlowMatchEulerDiscreteScheduler().scale_noise(latent, t, drawn),
-        drawn - latent,
+        diffusers.FlowMatchEulerDiscreteScheduler().scale_noise(latent, t, own_noise),
+        own_noise - latent,
     )
     if isinstance(pipe, diffusers.StableDiffusion3Pipeline):
         states, _, pooled, _ = pipe.encode_prompt(
@@ -85,7 +85,7 @@ def plain_error(
         return float(loss(pipe.transformer(noisy, states, pooled, t).sample, target))
     states, pooled, text_ids = pipe.encode_prompt(text, text)
     _, channels, height, width = noisy.shape
-    found = pipe.transformer(
+    predicted = pipe.transformer(
         pipe._pack_latents(noisy, 1, channels, height, width),
         states,
         pooled,
@@ -94,7 +94,7 @@ def plain_error(
         text_ids,
         torch.ones(1),
     ).sample
-    return float(loss(pipe._unpack_latents(found, SIDE, SIDE, pipe.vae_scale_factor), target))
+    return float(loss(pipe._unpack_latents(predicted, SIDE, SIDE, pipe.vae_scale_factor), target))
 
 
 LOSSES = {"l2": torch.nn.MSELoss(), "l1": torch.nn.L1Loss(), "huber": torch.nn.HuberLoss()}
@@ -158,7 +158,7 @@ def test_each_text_is_encoded_once_and_the_least_recently_used_go_first(
 ) -> None:
     network: Any = Network()
     cache = ConditionCache(network)
-    monkeypatch.setattr(conditions, "_KEPT_BYTES", 2 * 4 * 4)
+    monkeypatch.setattr(conditions, "_MOST_BYTES", 2 * 4 * 4)
     for texts in (["aa", "b", "aa"], ["aa"], ["ccc"], ["aa", "b"]):
         assert cache.stacked(texts, CPU)["states"][:, 0].tolist() == [len(text) for text in texts]
     assert network.encoded == ["aa", "b", "ccc", "b"]

@@ -47,7 +47,7 @@ UNKNOWN = "The scheduler {} is not supported for this pipeline; expected one of:
 
 
 @pytest.mark.parametrize(
-    ("scheduler", "known", "said"),
+    ("scheduler", "known", "message"),
     [
         (diffusers.IPNDMScheduler(), Diffusion, UNKNOWN),
         (diffusers.FlowMatchEulerDiscreteScheduler(), Diffusion, UNKNOWN),
@@ -59,8 +59,8 @@ UNKNOWN = "The scheduler {} is not supported for this pipeline; expected one of:
         ),
     ],
 )
-def test_unknown_schedulers_are_refused(scheduler: Any, known: Any, said: str) -> None:
-    with pytest.raises(UserError, match=said.format(type(scheduler).__name__)):
+def test_unknown_schedulers_are_refused(scheduler: Any, known: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message.format(type(scheduler).__name__)):
         process_of(scheduler, known)
 
 

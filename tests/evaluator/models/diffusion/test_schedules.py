@@ -39,7 +39,7 @@ def test_every_stage_covers_the_whole_range(name: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (
             "preset=li2032",
@@ -54,10 +54,10 @@ def test_every_stage_covers_the_whole_range(name: str, seed: int) -> None:
         ("preset=sequential,confidence=0.4", "greater than or equal to 0.5"),
     ],
 )
-def test_wrong_options_are_refused_before_a_model_is_looked_for(options: str, said: str) -> None:
+def test_wrong_options_are_refused_before_a_model_is_looked_for(options: str, message: str) -> None:
     with pytest.raises(UserError) as raised:
         load_model(f"diffusion:nowhere,{options}", "cpu")
-    assert said in raised.value.message
+    assert message in raised.value.message
     assert raised.value.message.endswith((".", "?"))
 
 
@@ -90,11 +90,15 @@ def differences(
     walk = rng.normal(size=(EXHAUSTIVE, items))
     for i in range(1, EXHAUSTIVE):
         walk[i] = correlation * walk[i - 1] + np.sqrt(1 - correlation**2) * walk[i]
-    found = np.sqrt(smooth) * walk.T + np.sqrt(1 - smooth) * rng.normal(size=(items, EXHAUSTIVE))
+    differences = np.sqrt(smooth) * walk.T + np.sqrt(1 - smooth) * rng.normal(
+        size=(items, EXHAUSTIVE)
+    )
     if uneven:
-        found *= 0.1 + np.exp(-((levels(EXHAUSTIVE) - 0.4) ** 2) / 0.02)
-    found = (found - found.mean(1, keepdims=True)) / found.std(1, keepdims=True)
-    return found + effect
+        differences *= 0.1 + np.exp(-((levels(EXHAUSTIVE) - 0.4) ** 2) / 0.02)
+    differences = (differences - differences.mean(1, keepdims=True)) / differences.std(
+        1, keepdims=True
+    )
+    return differences + effect
 
 
 def sequential(differences: np.ndarray, schedule: Schedule) -> tuple[float, float]:

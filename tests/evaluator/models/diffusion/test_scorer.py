@@ -33,8 +33,8 @@ def test_batch_size_and_order_do_not_matter(
     assert one.score_pairs(images, pairs) == pytest.approx(
         scores, rel=one.tie_tolerance, abs=one.tie_tolerance
     )
-    again = [(1 - i, text) for i, text in reversed(pairs)]
-    turned = one.score_pairs(images[::-1], again + again)
+    reversed_pairs = [(1 - i, text) for i, text in reversed(pairs)]
+    turned = one.score_pairs(images[::-1], reversed_pairs + reversed_pairs)
     assert turned[: len(pairs)][::-1] == pytest.approx(
         scores, rel=one.tie_tolerance, abs=one.tie_tolerance
     )
@@ -75,7 +75,7 @@ def test_info_and_key(folders: Callable[[str], Path]) -> None:
     """All that decides a score is said and is in the key; where the files lie is not."""
     folder = str(folders("v_prediction"))
     one = load_diffusion(folder, "cpu", preset="li2023")
-    said = {
+    message = {
         "pipeline": "StableDiffusionPipeline",
         "scheduler": "PNDMScheduler",
         "prediction": "v_prediction",
@@ -86,7 +86,7 @@ def test_info_and_key(folders: Callable[[str], Path]) -> None:
         "device": "cpu",
         "text_length": 16,
     }
-    assert said.items() <= one.info.items()
+    assert message.items() <= one.info.items()
     assert len(one.info["weights_sha256"]) == 64
     assert (one.channels, one.passes, one.batch.size) == (("conditional", "relative"), 500, 8)
     options = [
@@ -98,8 +98,8 @@ def test_info_and_key(folders: Callable[[str], Path]) -> None:
         "preset=sequential,confidence=0.9,samples=64",
         "preset=exhaustive",
     ]
-    others = [load_model(f"diffusion:{folder},{each}", "cpu") for each in options]
-    assert len({one.key, *(each.key for each in others)}) == 8
+    others = [load_model(f"diffusion:{folder},{argument}", "cpu") for argument in options]
+    assert len({one.key, *(other.key for other in others)}) == 8
     assert [(others[i].info["samples"], others[i].info["loss"]) for i in (0, 1, 5)] == [
         ("8 samples", "huber"),
         ("75 samples keep 5 → 200 samples keep 1", "l1"),

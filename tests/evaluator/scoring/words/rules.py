@@ -107,8 +107,8 @@ class Rules(Chat):
         elif broken:
             self.fail(500, "out of order")
         else:
-            said = say(model, pictures, text, request.get("seed", 0))
-            self.send(200, json.dumps(completion(model, *said)).encode())
+            reply = say(model, pictures, text, request.get("seed", 0))
+            self.send(200, json.dumps(completion(model, *reply)).encode())
 
 
 def say(rule: str, pictures: list[int], text: str, seed: int) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evaluator.models.contracts import FAILED, Answer
 from evaluator.scoring.words.answers import item_scores
-from evaluator.scoring.words.reader import Answered
+from evaluator.scoring.words.reader import AnsweredQuestion
 from generator.dataset.answer_reader import UNREAD, Reading
 from generator.dataset.questions import CHOICE, YES_NO, Question
 
@@ -31,33 +31,34 @@ def reading(kind: str, right: int) -> Reading:
     }[kind]
 
 
-def choices(kinds: list[str], sample: int = 0) -> list[Answered]:
+def choices(kinds: list[str], sample: int = 0) -> list[AnsweredQuestion]:
     """The answers to a choice in its two orders."""
     orders = (Question("i", CHOICE, (0, 1), 0, 0), Question("i", CHOICE, (1, 0), 0, 1))
     return [
-        Answered(question, sample, Answer(""), reading(kind, question.options.index(0)))
+        AnsweredQuestion(question, sample, Answer(""), reading(kind, question.options.index(0)))
         for question, kind in zip(orders, kinds, strict=True)
     ]
 
 
-def yes_or_no(kinds: list[str]) -> list[Answered]:
+def yes_or_no(kinds: list[str]) -> list[AnsweredQuestion]:
     """The answers about the true and the false caption, each asked alone."""
     return [
-        Answered(Question("i", YES_NO, (row,)), 0, Answer(""), reading(kind, row))
+        AnsweredQuestion(Question("i", YES_NO, (row,)), 0, Answer(""), reading(kind, row))
         for row, kind in zip((0, 1), kinds, strict=True)
     ]
 
 
-def outcome(answered: list[Answered], sample: int = -1) -> str:
+def outcome(answered: list[AnsweredQuestion], sample: int = -1) -> str:
     """Whether the item is right, wrong, wrong without a label ("unread"), or unscored."""
-    found = item_scores(answered, ROWS, 1 + max(answer.sample for answer in answered))[CHOICE]
-    true, false = found.values[sample, :2]
-    assert not found.asked[2]
-    assert found.of_asked_items.tolist() == [True, True, False]
-    if found.reasons[sample, 0]:
+    samples = 1 + max(answer.sample for answer in answered)
+    scores = item_scores(answered, ROWS, samples=samples)[CHOICE]
+    true, false = scores.values[sample, :2]
+    assert not scores.asked[2]
+    assert scores.of_asked_items.tolist() == [True, True, False]
+    if scores.reasons[sample, 0]:
         assert np.isnan([true, false]).all()
         return "unscored"
-    if found.unread[sample, 0]:
+    if scores.unread[sample, 0]:
         assert true <= false
         return "unread"
     return RIGHT if true > false else WRONG
@@ -86,12 +87,12 @@ def test_the_majority_is_of_the_answers_that_have_a_label(kinds: list[str]) -> N
     ]
     labels = [kind for kind in kinds if kind in (RIGHT, WRONG)]
     right, wrong = labels.count(RIGHT), labels.count(WRONG)
-    found = outcome(answered)
+    majority = outcome(answered)
     if right > wrong:
-        assert found == RIGHT
+        assert majority == RIGHT
     elif labels:
-        assert found in (WRONG, "unread")
+        assert majority in (WRONG, "unread")
     else:
-        assert found == ("unread" if NOTHING in kinds else "unscored")
+        assert majority == ("unread" if NOTHING in kinds else "unscored")
     for sample, kind in enumerate(kinds):
         assert outcome(answered, sample) == expected([kind])

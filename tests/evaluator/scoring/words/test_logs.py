@@ -102,21 +102,21 @@ def answer_of(row: dict[str, Any]) -> str:
 def write_log(tool: str, rows: list[dict[str, Any]], path: Path) -> Path:
     """A log of a tool, with the entries that are read and some more."""
     path = path.with_suffix({"lmms-eval": ".jsonl", "inspect": ".json"}.get(tool, f".{tool}"))
-    said = [answer_of(row) for row in rows]
+    replies = [answer_of(row) for row in rows]
     table = pd.DataFrame(
-        {"index": range(len(rows)), "id": [row["id"] for row in rows], "prediction": said}
+        {"index": range(len(rows)), "id": [row["id"] for row in rows], "prediction": replies}
     )
     if tool == "lmms-eval":
-        right = [{"id": each, "score": 0.0} for each in table["id"]]
-        told = table.rename(columns={"index": "doc_id", "prediction": "filtered_resps"}).drop(
+        right = [{"id": name, "score": 0.0} for name in table["id"]]
+        log_table = table.rename(columns={"index": "doc_id", "prediction": "filtered_resps"}).drop(
             columns="id"
         )
-        told.assign(doc_hash="0", right=right).to_json(path, orient="records", lines=True)
+        log_table.assign(doc_hash="0", right=right).to_json(path, orient="records", lines=True)
     elif tool == "inspect":
         ends = {"choices": [{"stop_reason": "stop"}]}
         samples = [
             {"id": row["id"], "output": {"completion": answer, **ends}, "error": None}
-            for row, answer in zip(rows, said, strict=True)
+            for row, answer in zip(rows, replies, strict=True)
         ]
         path.write_text(json.dumps({"version": 2, "samples": samples}), encoding="utf-8")
     elif tool == "tsv":
@@ -143,13 +143,13 @@ def test_an_item_is_right_if_every_order_is(rendered: Path, tmp_path: Path, tool
     answers: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for row in rows:
         answers[row["item"]].append((answer_of(row), row["answer"]))
-    found = outcomes(tmp_path / "run")
-    assert len(found) == len(answers) == len(rows) // 2
-    for (item, metric, _), (value, unscored) in found.items():
+    outcomes_of_items = outcomes(tmp_path / "run")
+    assert len(outcomes_of_items) == len(answers) == len(rows) // 2
+    for (item, metric, _), (value, unscored) in outcomes_of_items.items():
         assert metric == "accuracy"
-        right = all(said.endswith(answer) for said, answer in answers[item])  # a refusal is wrong
+        right = all(reply.endswith(answer) for reply, answer in answers[item])  # a refusal is wrong
         assert (value, bool(unscored)) == (f"{float(right):g}", False)
-    assert {value for value, _ in found.values()} == {"0", "1"}
+    assert {value for value, _ in outcomes_of_items.values()} == {"0", "1"}
 
 
 def test_a_workbook_that_has_a_column_twice_is_refused(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_log_is_compared_with_a_run_and_gets_a_page(rendered: Path, tmp_path: 
     (items,) = compared["items"]
     assert {row["metric"] for row in compared["rows"]} == {"accuracy"}
     assert (
-        items["compared"] + sum(each["items"] for each in items["unscored"].values())
+        items["compared"] + sum(group["items"] for group in items["unscored"].values())
         == len(rows) // 2
     )
     succeed("score report", tmp_path / "theirs", "--out", tmp_path / "page.html")
@@ -228,15 +228,18 @@ def test_epochs_of_inspect_are_samples(rendered: Path, tmp_path: Path) -> None:
     ]
     log.write_text(json.dumps(content), encoding="utf-8")
     succeed("score measure", "--items", log, "--dataset", rendered, "--out", tmp_path / "run")
-    found = outcomes(tmp_path / "run")
+    outcomes_of_items = outcomes(tmp_path / "run")
     answers: dict[str, list[bool]] = defaultdict(list)
     for row in rows:
         answers[row["item"]].append(answer_of(row).endswith(row["answer"]))
     refused = {row["item"] for row in rows if "sorry" in answer_of(row)}
     for item, orders in answers.items():
         # Refusals have no label, so the third epoch decides.
-        assert found[item, "accuracy", ""][0] == f"{float(item in refused or all(orders)):g}"
-        assert float(found[item, "accuracy, mean of 3", ""][0]) == pytest.approx(
+        assert (
+            outcomes_of_items[item, "accuracy", ""][0]
+            == f"{float(item in refused or all(orders)):g}"
+        )
+        assert float(outcomes_of_items[item, "accuracy, mean of 3", ""][0]) == pytest.approx(
             (1 + 2 * all(orders)) / 3
         )
 
@@ -263,14 +266,14 @@ def test_other_files_are_refused(rendered: Path, tmp_path: Path) -> None:
     refuse("leave --probabilities out", "score measure", "--items", log, *of, "--probabilities")
     changed = (rows[0]["id"][:-1] + "x", rows[0]["id"].replace(".1of", ".0.1of"))
     totals = {"dataset": "sugar_crepe/swap_att", "metrics": {"text_acc": 0.5}}
-    for said, name, content in (
+    for message, name, content in (
         ("twice", "lmms-eval", [*rows, rows[0]]),
         ("a log of other questions ('17')", "lmms-eval", [{**rows[0], "id": "17"}]),
-        *(("which is no question of", "inspect", [{**rows[0], "id": each}]) for each in changed),
+        *(("which is not a question of", "inspect", [{**rows[0], "id": name}]) for name in changed),
         ("lacks some questions of every item", "tsv", rows[:1]),
         ("VLMEvalKit's evaluation of predictions", "result.csv", "index,prediction,hit\n0,A,1\n"),
         ("only totals", "clip.json", json.dumps(totals)),
-        ("no log of Inspect", "empty.json", "{}"),
+        ("not a log of Inspect", "empty.json", "{}"),
         ("Inspect", "bad.eval", "PK"),
     ):
         file = tmp_path / name
@@ -278,7 +281,7 @@ def test_other_files_are_refused(rendered: Path, tmp_path: Path) -> None:
             file.write_text(content, encoding="utf-8")
         else:
             file = write_log(name, content, file)
-        refuse(said, "score measure", "--items", file, *of)
+        refuse(message, "score measure", "--items", file, *of)
     assert not (tmp_path / "run").exists()
 
 
@@ -339,7 +342,7 @@ def test_each_item_is_as_score_ask_finds_it(
         (path.stem for path in out.glob("*.yaml") if not path.stem.endswith("_part")), "json"
     )
     log = run_tool(python, LMMS_EVAL if tool == "lmms_eval" else INSPECT, out, name)
-    measured, asked = tmp_path / "measured", tmp_path / "asked"
+    measured, asked_run = tmp_path / "measured", tmp_path / "asked"
     succeed(
         "score measure",
         "--items",
@@ -353,8 +356,8 @@ def test_each_item_is_as_score_ask_finds_it(
     )
     model = f"python:{out / 'rule.py'}:make"
     done = run_process(
-        "score", "ask", dataset, *of, "--model", model, "--out", asked
+        "score", "ask", dataset, *of, "--model", model, "--out", asked_run
     )  # another rule.py each time
     assert done.returncode == 0, done.stderr
-    assert outcomes(measured) == outcomes(asked)
-    assert {value for value, _ in outcomes(asked).values()} >= {"0", "1"}
+    assert outcomes(measured) == outcomes(asked_run)
+    assert {value for value, _ in outcomes(asked_run).values()} >= {"0", "1"}

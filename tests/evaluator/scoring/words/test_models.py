@@ -44,8 +44,11 @@ def stubborn(folder: Path, *answer: str, ends: bool = True) -> Path:
         model.get_input_embeddings().weight.copy_(words)
         model.model.language_model.norm.weight.fill_(1.0)
         model.lm_head.weight.zero_()
-        said = [*tokenizer.convert_tokens_to_ids([":", *answer]), *[tokenizer.eos_token_id] * ends]
-        for before, after in pairwise(said):
+        tokens = [
+            *tokenizer.convert_tokens_to_ids([":", *answer]),
+            *[tokenizer.eos_token_id] * ends,
+        ]
+        for before, after in pairwise(tokens):
             model.lm_head.weight[after] += 20 * words[before]
     model.save_pretrained(folder)
     return folder
@@ -84,7 +87,7 @@ def test_a_llava_that_always_says_a(tmp_path: Path) -> None:
     items = items_of(tmp_path / "one" / "run").set_index("item_id")["value"]
     assert items.to_dict() == dict(zip(answers["item_id"], map(float, first), strict=True))
     assert 0 < sum(first) < len(first)
-    right = {each["label"]: each["right"] for each in results["answers"]["positions"]}
+    right = {position["label"]: position["right"] for position in results["answers"]["positions"]}
     assert right["A"] == pytest.approx(sum(first) / len(first))
 
 
@@ -136,11 +139,11 @@ class Right:
     """A model that tells the truth, and counts how often it is asked."""
 
     key = "right"
-    asked = 0
+    question_count = 0
 
     def answer(self, images: list[Image.Image], question: str, sample: int) -> str:
         red, green, _ = images[0].getpixel((0, 0))  # type: ignore[misc]
-        Right.asked += 1
+        Right.question_count += 1
         return say("true", [256 * red + green], question, sample)[0]
 
 
@@ -150,15 +153,15 @@ def test_an_object_in_memory_and_a_clip_are_compared_item_by_item(
     """`score compare` puts a model that answers in words beside one that gives scores, on the same
     items."""
     benchmark = captions_of_items(tmp_path / "items", 30)
-    found = ask(Right(), f"table:{benchmark}", out=tmp_path / "words")
+    evaluation = ask(Right(), f"table:{benchmark}", out=tmp_path / "words")
     assert {
         row["value"]
-        for row in found.results["rows"]
+        for row in evaluation.results["rows"]
         if row["metric"] == "accuracy" and not row["is_gap"]
     } == {1.0}
-    before = Right.asked
+    before = Right.question_count
     assert ask(Right(), f"table:{benchmark}", name="Right").results["rows"]
-    assert Right.asked == before
+    assert Right.question_count == before
     clip = tiny("long", context_length=40)
     spec = f"open_clip:long@{clip.save(tmp_path / 'clip.pt')}"
     succeed(

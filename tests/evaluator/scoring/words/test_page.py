@@ -32,11 +32,11 @@ def test_the_gallery_has_whole_answers(browser: Any, tmp_path: Path) -> None:
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(f"file://{tmp_path / 'report.html'}#gallery?item=binary-000000")
     page.wait_for_selector("#item[open]")
-    found = page.locator("#item details")
-    assert found.count() == 4  # two orders of two models
-    assert "errs: says" in found.nth(0).locator("summary").inner_text()
-    found.nth(0).locator("summary").click()
-    assert found.nth(0).locator("pre").inner_text().startswith("<think>It shows it. Answer: ")
+    details = page.locator("#item details")
+    assert details.count() == 4  # two orders of two models
+    assert "errs: says" in details.nth(0).locator("summary").inner_text()
+    details.nth(0).locator("summary").click()
+    assert details.nth(0).locator("pre").inner_text().startswith("<think>It shows it. Answer: ")
     page.goto(f"file://{tmp_path / 'report.html'}")
     page.locator("#answers > summary").click()
     words = page.locator("#answers").inner_text()

@@ -44,13 +44,13 @@ def asked(benchmark: Path, model: str, out: Path, *more: str) -> dict[str, Any]:
     return read_json(out / "results.json")
 
 
-def assert_ends(done: Result, *said: str) -> None:
+def assert_ends(done: Result, *messages: str) -> None:
     """A run that was under way ended as a user's mistake does."""
     last = done.stderr.strip().splitlines()[-1]
     assert done.exit_code == 2, done.output
     assert last.startswith("Error: ")
     assert last.endswith(".")
-    for part in said:
+    for part in messages:
         assert part in last
 
 
@@ -67,7 +67,7 @@ def shares(results: dict[str, Any]) -> pd.DataFrame:
     ("rule", "value"),
     [
         ("errs", 0.0),
-        *(pytest.param(*each, marks=pytest.mark.full) for each in (("true", 1.0), ("first", 0.0))),
+        *(pytest.param(*case, marks=pytest.mark.full) for case in (("true", 1.0), ("first", 0.0))),
     ],
 )
 def test_what_is_always_or_never_right(
@@ -76,11 +76,11 @@ def test_what_is_always_or_never_right(
     """Always the true one; always A, which no cyclic order lets pass, or always yes; and right
     reasoning that errs."""
     results = asked(benchmark, server.spec(rule), tmp_path / "run", "--form", form)
-    found = shares(results)
-    assert set(found["protocol"]) == set(pd.read_csv(benchmark)["protocol"])
-    found = found[found["metric"] != "brittleness"]  # needs one of two to be right
-    assert (found["value"] == value).all()
-    assert (found["unscored"] == 0).all()
+    rows = shares(results)
+    assert set(rows["protocol"]) == set(pd.read_csv(benchmark)["protocol"])
+    rows = rows[rows["metric"] != "brittleness"]  # needs one of two to be right
+    assert (rows["value"] == value).all()
+    assert (rows["unscored"] == 0).all()
     positions = pd.DataFrame(results["answers"]["positions"])
     if form == "choice":  # every label is right equally often
         assert (positions["right"] - 1 / positions["options"]).abs().max() < 1e-9
@@ -187,8 +187,8 @@ def test_samples(server: Server, tmp_path: Path) -> None:
     assert 0 < expected["accuracy, all 5"].mean() < expected["accuracy, mean of 5"].mean() < 1
     rows = pd.DataFrame(read_json(tmp_path / "run" / "results.json")["rows"])
     for metric, values in expected.items():
-        found = items[items["metric"] == metric].set_index("item_id")["value"]
-        assert found.to_dict() == pytest.approx(values.astype(float).to_dict())
+        values = items[items["metric"] == metric].set_index("item_id")["value"]
+        assert values.to_dict() == pytest.approx(values.astype(float).to_dict())
         of = rows[(rows["metric"] == metric) & ~rows["is_gap"]]
         assert of["items"].sum() == 40
         assert (of["clusters"] <= of["items"]).all()
@@ -304,22 +304,22 @@ def test_a_budget(server: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "said"),
+    ("rule", "message"),
     [
-        ("page", "its response is no chat completion"),
+        ("page", "its response is not a chat completion"),
         ("closed", "put its key in the environment variable OPENAI_API_KEY"),
         ("busy", "run the same command again later"),
     ],
 )
 def test_one_sentence(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str, said: str
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str, message: str
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret")
     benchmark = captions_of_items(tmp_path / "items", 30)
     done = score_command(
         "ask", f"table:{benchmark}", "--model", server.spec(rule), "--out", tmp_path / "run"
     )
-    assert_ends(done, said)
+    assert_ends(done, message)
     for file in (path for path in tmp_path.rglob("*") if path.is_file()):
         assert b"very-secret" not in file.read_bytes()
     assert "very-secret" not in done.output
@@ -379,13 +379,15 @@ def test_samples_of_every_protocol(
         asked(benchmark, server.spec("even"), tmp_path / "three", "--form", form, *more)
     )
     labels = ["protocol", "metric", "kind", "skill", "level", "n", "split", "average"]
-    wanted = alone.fillna("").set_index(labels)["value"].to_dict()
+    expected_values = alone.fillna("").set_index(labels)["value"].to_dict()
     for name in ("", ", mean of 3", ", all 3"):
         part = several[
             several["metric"].str.endswith(name) if name else ~several["metric"].str.contains(" 3")
         ]
         part = part.assign(metric=part["metric"].str.replace(name, "")) if name else part
-        assert part.fillna("").set_index(labels)["value"].to_dict() == pytest.approx(wanted)
+        assert part.fillna("").set_index(labels)["value"].to_dict() == pytest.approx(
+            expected_values
+        )
 
 
 def test_damaged_answers_are_one_sentence(server: Server, tmp_path: Path) -> None:

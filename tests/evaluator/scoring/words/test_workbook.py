@@ -21,8 +21,8 @@ STRINGS = '<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main
 def write_bomb(path: Path, strings: list[str], cells: int) -> Path:
     """Write a workbook whose sheet names the first string in so many cells."""
     openpyxl.Workbook().save(path)
-    with zipfile.ZipFile(path) as made:
-        parts = {name: made.read(name) for name in made.namelist()}
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
     types = parts["[Content_Types].xml"].decode()
     shared = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
     if shared not in types:

@@ -19,7 +19,7 @@ def _of(bindings: list[tuple[str, str]], sort: int) -> Counter[str]:
 @given(st.integers(0, 10**6))
 def test_coverage_is_even_and_nested_in_k(seed: int) -> None:
     """Protocols, section 1: each object is seen with k of its n values."""
-    grid = [(value, thing) for value in CLEVR.values("color") for thing in CLEVR.objects]
+    grid = [(value, category) for value in CLEVR.values("color") for category in CLEVR.objects]
     before: set[tuple[str, str]] = set()
     for k, holdout in enumerate(draw_holdouts(("k1..7",), "coverage", CLEVR, seed), 1):
         seen = [binding for binding in grid if not holdout.holds_out(*binding)]

@@ -33,7 +33,11 @@ class TwoBlocks(Design):
         return ("2x2",)
 
     def draw(
-        self, asked: Sequence[str], vocabulary: Vocabulary, block_seed: int, opposites: bool
+        self,
+        holdout_options: Sequence[str],
+        vocabulary: Vocabulary,
+        block_seed: int,
+        opposites: bool,
     ) -> list[Holdout]:
         stream = Stream("two blocks", block_seed)
         values = stream.shuffled(vocabulary.values(vocabulary.tested))[:4]
@@ -44,7 +48,11 @@ class TwoBlocks(Design):
         block = tuple(values), tuple(objects), block_seed, bindings
         return [
             Holdout(
-                vocabulary.tested, vocabulary.category, *block, design=self.name, asked=tuple(asked)
+                vocabulary.tested,
+                vocabulary.category,
+                *block,
+                design=self.name,
+                asked=tuple(holdout_options),
             )
         ]
 
@@ -86,11 +94,11 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_design_in_one_file_is_rendered_described_split_and_verified(tmp_path: Path) -> None:
     root = tmp_path / "world"
-    asked = (
+    options = (
         "--design two-blocks --scenes train=10,val=1,seen=2,partial=2,unseen=2 --resolution 64x64 "
         "--json"
     )
-    done = succeed(f"gen render {asked} --quality draft --device cpu --workers 1 --out", root)
+    done = succeed(f"gen render {options} --quality draft --device cpu --workers 1 --out", root)
     assert "Held out: 8 bindings of color and shape (" in done.stderr
     assert json.loads(done.stdout)["benchmark"] == "two-color-shape-2x2-b0"
     assert json.loads(done.stdout)["scenes"] == {
@@ -115,11 +123,11 @@ def test_a_design_may_have_splits_of_its_own() -> None:
     holdout = draw_holdouts((), "own-splits", CLEVR, 0)[0]
     (counts,) = SPLITS.scene_counts([holdout], CLEVR, None)
     plan = plan_parts(CLEVR, [WorldPart(holdout, counts)], 0)
-    shown = Counter(
-        any(holdout.holds_out(values["color"], thing) for thing, values in planned.objects)
+    counts = Counter(
+        any(holdout.holds_out(values["color"], category) for category, values in planned.objects)
         for planned in plan
     )
-    assert shown == {False: 30, True: 20}
+    assert counts == {False: 30, True: 20}
 
 
 def test_each_design_is_found_by_its_name() -> None:

@@ -1,24 +1,20 @@
-"""What is found in a file of labels."""
+"""What is found in a table of labels."""
 
-import json
 from typing import Any
 
 import pytest
 
 from generator.judge.foreign.verify import verify_splits
-from tests.generator.judge.foreign.label_files import Judged
+from tests.generator.judge.foreign.label_files import Judge
 
 
 @pytest.fixture(scope="session")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    """What is found in labels of one task: the text of a table, or data for JSON."""
+def judge(tmp_path_factory: pytest.TempPathFactory) -> Judge:
+    """Judges the text of a table."""
 
-    def judged(labels: str | list | dict, *columns: str, **more: Any) -> dict[str, Any]:
-        path = tmp_path_factory.mktemp("labels") / (
-            "a.csv" if isinstance(labels, str) else "a.json"
-        )
-        path.write_text(labels if isinstance(labels, str) else json.dumps(labels), encoding="utf-8")
-        (found,) = verify_splits(path, columns, **more).values()
-        return found
+    def judge(text: str, *columns: str, **options: Any) -> dict[str, Any]:
+        path = tmp_path_factory.mktemp("labels") / "a.csv"
+        path.write_text(text, encoding="utf-8")
+        return verify_splits(path, columns, **options)
 
-    return judged
+    return judge

@@ -7,7 +7,7 @@ import pytest
 from scipy import ndimage
 
 from generator.dataset.reader import Dataset
-from generator.inspection.outlines import outline, outlines
+from generator.inspection.object_masks import object_mask, object_masks
 from generator.scene.scene import Scene, SceneObject
 from generator.vocabulary.schema import parse_vocabulary, read_vocabulary
 from tests.conftest import FEWEST, render_into
@@ -26,7 +26,9 @@ def test_outlines_are_the_masks_of_the_renderer(tmp_path: Path, family: str) -> 
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     for row in world.scenes.to_pylist():
         mask = world.mask(row["scene_id"])
-        drawn = outlines(Scene.from_json(row["scene"]), vocabulary, (mask.shape[1], mask.shape[0]))
+        drawn = object_masks(
+            Scene.from_json(row["scene"]), vocabulary, (mask.shape[1], mask.shape[0])
+        )
         for i, each in enumerate(drawn):
             ours, theirs = each.visible, mask == i + 1
             near_ours, near_theirs = (
@@ -40,7 +42,7 @@ def test_outlines_are_the_masks_of_the_renderer(tmp_path: Path, family: str) -> 
 def test_a_nearer_object_hides_a_farther_one() -> None:
     eye = CLEVR.camera.position
     near = thing("cube", "red", eye[0] / 5, eye[1] / 5)
-    far, near_seen = outlines(scene(thing("sphere", "blue", 0.0), near), CLEVR, SIZE)
+    far, near_seen = object_masks(scene(thing("sphere", "blue", 0.0), near), CLEVR, SIZE)
     assert near_seen.whole.sum() == near_seen.visible.sum()
     assert not (far.visible & near_seen.visible).any()
     assert 0 < far.visible.sum() < far.whole.sum()
@@ -50,15 +52,15 @@ def test_an_object_behind_the_camera_cannot_be_drawn() -> None:
     eye = CLEVR.camera.position
     of = scene(thing("cube", "red", 2 * eye[0], 2 * eye[1], 2 * eye[2]))
     with pytest.raises(ValueError, match="not in front of the camera"):
-        outline(of.objects[0], of.camera, CLEVR, SIZE)
+        object_mask(of.objects[0], of.camera, CLEVR, SIZE)
 
 
 def test_small_triangles_fill_as_large_ones_do() -> None:
     pug = read_vocabulary("pug").painted_with("color")
     fox = SceneObject("fox", {"color": "red", "coat": "matt"}, (0.0, 0.0, 0.0), 0.0)
     of = scene(fox, vocabulary=pug)
-    coarse = outline(fox, of.camera, pug, (80, 60))
-    fine = outline(fox, of.camera, pug, (640, 480))
+    coarse = object_mask(fox, of.camera, pug, (80, 60))
+    fine = object_mask(fox, of.camera, pug, (640, 480))
     shares = fine.reshape(60, 8, 80, 8).mean((1, 3))
     assert coarse[shares > 0.9].mean() > 0.98
     assert not coarse[shares == 0].sum() > 0.02 * coarse.sum()

@@ -1,0 +1,169 @@
+"""Cuts a thumbnail of every value on every category out of a world's images, for the sheet and the
+page of `gen preview`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from PIL import Image
+
+from generator.dataset.reader import World
+from generator.holdout.holdout import Binding, Holdout
+from generator.vocabulary.schema import parse_vocabulary
+
+THUMBNAIL_SIDE = 112
+"""Width and height of a thumbnail, pixels."""
+_MARGIN = 0.12
+"""Width of the margin around an object, as a share of its box."""
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A value on a category."""
+
+    value: str
+    category: str
+    is_held_out: bool
+    """Whether training never shows it."""
+    thumbnail: Image.Image | None
+    """The object, cut out of the image that shows it largest; None if no image shows it."""
+
+
+@dataclass(frozen=True)
+class CombinationGrid:
+    """All values of the tested kind, on all categories."""
+
+    kind: str
+    """The tested kind of attribute."""
+    category_word: str
+    """The vocabulary's word for categories."""
+    categories: list[str]
+    """The columns."""
+    rows: dict[str, list[Combination]]
+    """The combinations of each value, in the order of the columns."""
+    title: str
+    """What rows and columns are."""
+
+
+@dataclass(frozen=True)
+class _ShownObject:
+    """An object in an image."""
+
+    scene_id: str
+    box: tuple[int, int, int, int]
+    """Left, top, right, bottom; pixels."""
+    visible_area: float
+    """Pixels."""
+
+
+def combination_grid(world: World, holdout_data: Mapping[str, Any]) -> CombinationGrid:
+    """The grid of values and categories of a world.
+
+    Args:
+        world: The world.
+        holdout_data: Contents of the holdout.json of one of its benchmarks.
+    """
+    holdout = Holdout.from_dict(holdout_data)
+    vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
+    largest = _largest_objects(world, holdout.kind)
+    rows = {}
+    for value in vocabulary.values(holdout.kind):
+        rows[value] = [
+            Combination(
+                value=value,
+                category=category,
+                is_held_out=holdout.holds_out(value, category) or holdout.absent(value, category),
+                thumbnail=_cut_out(world, largest.get((value, category))),
+            )
+            for category in vocabulary.objects
+        ]
+    title = f"{holdout.kind} x {holdout.category}"
+    return CombinationGrid(holdout.kind, holdout.category, list(vocabulary.objects), rows, title)
+
+
+def relation_grids(world: World, holdout_data: Mapping[str, Any]) -> list[CombinationGrid]:
+    """A grid of first object × second object for each relation with held-out triples.
+
+    Rows and columns are the categories that any held-out triple names. Arguments as of
+    `combination_grid`.
+    """
+    holdout = Holdout.from_dict(holdout_data)
+    vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
+    named = {category for first, _, second in holdout.triples for category in (first, second)}
+    categories = [category for category in vocabulary.objects if category in named]
+    grids = []
+    for relation in dict.fromkeys(relation for _, relation, _ in holdout.triples):
+        largest = _largest_pairs(world, relation)
+        rows = {}
+        for first in categories:
+            rows[first] = [
+                Combination(
+                    value=first,
+                    category=second,
+                    is_held_out=holdout.holds_out_triple(first, relation, second),
+                    thumbnail=_cut_out(world, largest.get((first, second))),
+                )
+                for second in categories
+            ]
+        title = f"row {vocabulary.relations[relation].phrase} column"
+        grids.append(CombinationGrid(relation, holdout.category, categories, rows, title))
+    return grids
+
+
+def _largest_objects(world: World, kind: str) -> dict[Binding, _ShownObject]:
+    """For each combination, the object with the largest visible area; on ties, the object of the
+    first scene."""
+    largest: dict[Binding, _ShownObject] = {}
+    for batch in world.batches("scenes", ("scene_id", "status", "objects")):
+        for row in batch.to_pylist():
+            if row["status"] != "ok":
+                continue
+            for listed in row["objects"]:
+                binding = (dict(listed["attributes"])[kind], listed["category"])
+                left, top, right, bottom = listed["amodal_box"]
+                area = (right - left) * (bottom - top) * listed["visible_fraction"]
+                if binding not in largest or area > largest[binding].visible_area:
+                    largest[binding] = _ShownObject(
+                        row["scene_id"], (left, top, right, bottom), area
+                    )
+    return largest
+
+
+def _largest_pairs(world: World, relation: str) -> dict[tuple[str, str], _ShownObject]:
+    """For each pair of categories, where the first stands in the relation to the second and the
+    smaller of both has the largest visible area; the box is around both."""
+    largest: dict[tuple[str, str], _ShownObject] = {}
+    for batch in world.batches("scenes", ("scene_id", "status", "objects", "relations")):
+        for row in batch.to_pylist():
+            if row["status"] != "ok":
+                continue
+            for fact in row["relations"]:
+                if fact["relation"] != relation:
+                    continue
+                listed = [row["objects"][fact[end]] for end in ("subject", "object")]
+                lefts, tops, rights, bottoms = zip(
+                    *(obj["amodal_box"] for obj in listed), strict=True
+                )
+                areas = []
+                for obj in listed:
+                    left, top, right, bottom = obj["amodal_box"]
+                    areas.append((right - left) * (bottom - top) * obj["visible_fraction"])
+                pair = (listed[0]["category"], listed[1]["category"])
+                if pair not in largest or min(areas) > largest[pair].visible_area:
+                    box = (min(lefts), min(tops), max(rights), max(bottoms))
+                    largest[pair] = _ShownObject(row["scene_id"], box, min(areas))
+    return largest
+
+
+def _cut_out(world: World, shown_object: _ShownObject | None) -> Image.Image | None:
+    """The square around an object, with a margin, moved into the image at its edges."""
+    if shown_object is None:
+        return None
+    image = world.image(shown_object.scene_id)
+    left, top, right, bottom = shown_object.box
+    wanted_side = max(right - left, bottom - top) * (1 + 2 * _MARGIN)
+    side = min(wanted_side, *image.size)
+    x = min(max((left + right - side) / 2, 0), image.width - side)
+    y = min(max((top + bottom - side) / 2, 0), image.height - side)
+    size = (THUMBNAIL_SIDE, THUMBNAIL_SIDE)
+    return image.resize(size, Image.Resampling.LANCZOS, (x, y, x + side, y + side))

@@ -1,0 +1,300 @@
+"""Completes drafts of scenes: values of the untested kinds, depth orders, environments, and the
+directions in which the camera looks."""
+
+from collections.abc import Hashable, Iterator, Sequence
+from functools import cache
+from itertools import islice
+
+import numpy as np
+
+from generator.base.streams import Stream
+from generator.holdout.membership import Arrangement, Rule
+from generator.plan.balance import CellCounts, Cells, choose
+from generator.scene.layouts import certain_relations, is_consistent
+from generator.scene.planned import Attributes, Planned
+from generator.vocabulary.environments import Environment
+from generator.vocabulary.materials import AttributeValue, linear_of
+
+# Scenes completed at a time. Counts carry over from one block to the next.
+_BLOCK = 5_000
+
+# Least CIEDE2000 between a value and the ground. In renders of a lion at 128 pixels, of the values
+# below these limits a third or more of the pixels are near the ground's colour. Marks of a texture
+# break an outline up, so a texture needs a larger distance than a plain colour. docs/worlds.md lists
+# what that hides in the shipped families.
+_VANISHING_DISTANCE = 15.0
+_VANISHING_TEXTURE_DISTANCE = 19.3
+# Factors on the light of a surface: its sides get more light than the ground, or less.
+_SHADES = (0.67, 0.74, 0.82, 0.9, 1.0, 1.1, 1.22, 1.35, 1.5)
+
+Colors = tuple[tuple[float, float, float], ...]
+"""Linear red, green and blue, 0..255."""
+
+_Object = tuple[str, Attributes]
+"""Category, and attribute values by kind."""
+
+
+class AttributeSampler:
+    """Draws the untested contents of scenes, balanced so that they reveal nothing about tested
+    values, objects, places and orders."""
+
+    def __init__(self, rule: Rule, part: int, stream: Stream):
+        """
+        Args:
+            rule: of the part of the world.
+            part: its number, which completed scenes record.
+            stream: draws everything.
+        """
+        self._rule = rule
+        self._part = part
+        self._vocabulary = rule.vocabulary
+        self._stream = stream
+        self._tested = rule.holdout.kind
+        self._untested = [kind for kind in rule.vocabulary.attributes if kind != self._tested]
+        self._attribute_counts = {kind: CellCounts() for kind in self._untested}
+        self._environment_counts = CellCounts()
+        self._sector_counts = CellCounts()
+        self._depth_counts = CellCounts()
+        self._hidden_in: dict[tuple[str, str], set[str]] = {}
+        for kind, values in rule.vocabulary.attributes.items():
+            for name, value in values.items():
+                self._hidden_in[kind, name] = {
+                    environment
+                    for environment, spec in rule.vocabulary.environments.items()
+                    if vanishes(value, spec)
+                }
+        # Few objects are distinct, so scenes share them: a plan has millions.
+        self._shared_objects: dict[tuple[str, ...], _Object] = {}
+
+    def complete(self, drafts: Iterator[Planned]) -> Iterator[Planned]:
+        """Yield the completed scenes. Drafts are drawn some thousands at a time."""
+        while block := list(islice(drafts, _BLOCK)):
+            yield from self.fill(block)
+
+    def fill(self, drafts: Sequence[Planned]) -> Iterator[Planned]:
+        """Yield the scenes with all attributes, an environment, a viewing direction and a depth
+        order.
+
+        In every split, a scene avoids environments where one of its objects would vanish on the
+        ground.
+        """
+        arrangements = [draft.arrangement(self._tested) for draft in drafts]
+        contents = self._draw_contents(arrangements)
+        depth_orders = self._choose_depth_orders(drafts)
+        environments = self._choose_environments(arrangements, contents)
+        yaws = self._draw_yaws(arrangements, environments)
+        for draft, objects, depth_order, environment, yaw in zip(
+            drafts, contents, depth_orders, environments, yaws, strict=True
+        ):
+            yield draft._replace(
+                objects=objects,
+                depth_order=depth_order,
+                environment=environment,
+                yaw=yaw,
+                part=self._part,
+            )
+
+    def _draw_contents(self, arrangements: Sequence[Arrangement]) -> list[tuple[_Object, ...]]:
+        """The objects of each scene, with values of all kinds."""
+        spots = [
+            (place, value, category)
+            for arrangement in arrangements
+            for place, (value, category) in enumerate(arrangement)
+        ]
+        values_of_kind = [iter(self._choose_values(kind, spots)) for kind in self._untested]
+        contents = []
+        for arrangement in arrangements:
+            objects = []
+            for tested_value, category in arrangement:
+                values = [next(of_kind) for of_kind in values_of_kind]
+                objects.append(self._object(category, tested_value, values))
+            contents.append(tuple(objects))
+        return contents
+
+    def _object(self, category: str, tested_value: str, untested_values: Sequence[str]) -> _Object:
+        attributes = {
+            self._tested: tested_value,
+            **dict(zip(self._untested, untested_values, strict=True)),
+        }
+        key = (category, tested_value, *untested_values)
+        return self._shared_objects.setdefault(key, (category, attributes))
+
+    def _choose_values(self, kind: str, spots: Sequence[tuple[int, str, str]]) -> list[str]:
+        """A value of an untested kind for each object, balanced overall and for each place, tested
+        value and category.
+
+        A value of weight w is w options with a cell each. All options are equally frequent, so the
+        value is w times as frequent as one of weight 1.
+
+        `spots`: (place, tested value, category) of each object.
+        """
+        counts = self._attribute_counts[kind]
+        values: list[tuple[str, int]] = []
+        for name, value in self._vocabulary.attributes[kind].items():
+            values += [(name, number) for number in range(value.weight)]
+        options_of_spot: dict[tuple[int, str, str], list[Cells]] = {}
+        for spot in spots:
+            if spot in options_of_spot:
+                continue
+            place, tested_value, category = spot
+            classes = ("all", ("place", place), ("value", tested_value), ("object", category))
+            options_of_spot[spot] = [
+                tuple(counts.cell(class_key, value) for class_key in classes) for value in values
+            ]
+        choices = choose([options_of_spot[spot] for spot in spots], counts, self._stream)
+        return [values[choice][0] for choice in choices]
+
+    def _choose_depth_orders(self, drafts: Sequence[Planned]) -> list[tuple[int, ...]]:
+        """The drafted depth orders; of two objects that are not stacked, each is in front equally
+        often."""
+        orders_of_draft = [self._possible_depth_orders(draft) for draft in drafts]
+        reversible = [i for i, orders in enumerate(orders_of_draft) if len(orders) == 2]
+        options = [
+            [self._depth_cells(drafts[i], order) for order in orders_of_draft[i]]
+            for i in reversible
+        ]
+        choices = choose(options, self._depth_counts, self._stream)
+        choice_of_draft = dict(zip(reversible, choices, strict=True))
+        return [orders[choice_of_draft.get(i, 0)] for i, orders in enumerate(orders_of_draft)]
+
+    def _possible_depth_orders(self, draft: Planned) -> list[tuple[int, ...]]:
+        """The depth order and, for two unstacked objects, the reversed one if it is possible in the
+        same split."""
+        is_stacked = any(lower is not None for lower in draft.rests_on)
+        if len(draft.objects) != 2 or is_stacked:
+            return [draft.depth_order]
+        reversed_draft = draft._replace(depth_order=draft.depth_order[::-1])
+        categories = [category for category, _ in draft.objects]
+        is_possible = is_consistent(reversed_draft, categories, self._vocabulary)
+        if is_possible and self._is_in_its_split(reversed_draft):
+            return sorted([draft.depth_order, reversed_draft.depth_order])
+        return [draft.depth_order]
+
+    def _is_in_its_split(self, draft: Planned) -> bool:
+        # Without held-out relations, the layout does not matter.
+        if not self._rule.holdout.triples or draft.split is None:
+            return True
+        relations = certain_relations(draft, self._vocabulary)
+        return self._rule.place(draft.arrangement(self._tested), relations).split == draft.split
+
+    def _depth_cells(self, draft: Planned, depth_order: tuple[int, ...]) -> Cells:
+        cells = []
+        arrangement = draft.arrangement(self._tested)
+        for place, ((value, category), rank) in enumerate(
+            zip(arrangement, depth_order, strict=True)
+        ):
+            for class_key in (("place", place), ("value", value), ("object", category)):
+                cells.append(self._depth_counts.cell(class_key, rank))
+        return tuple(cells)
+
+    def _choose_environments(
+        self, arrangements: Sequence[Arrangement], contents: Sequence[tuple[_Object, ...]]
+    ) -> list[str]:
+        """An environment for each scene, balanced overall and for each tested value and
+        category."""
+        counts = self._environment_counts
+        possible = [self._possible_environments(objects) for objects in contents]
+        options: list[list[Cells]] = []
+        for arrangement, environments in zip(arrangements, possible, strict=True):
+            classes = _scene_classes(arrangement)
+            options.append(
+                [
+                    tuple(counts.cell(class_key, environment) for class_key in classes)
+                    for environment in environments
+                ]
+            )
+        choices = choose(options, counts, self._stream)
+        return [
+            environments[choice] for environments, choice in zip(possible, choices, strict=True)
+        ]
+
+    def _possible_environments(self, objects: Sequence[_Object]) -> list[str]:
+        """The environments where none of the objects vanishes; all environments if there are
+        none."""
+        hidden: set[str] = set()
+        for _, attributes in objects:
+            for kind_and_value in attributes.items():
+                hidden |= self._hidden_in[kind_and_value]
+        environments = list(self._vocabulary.environments)
+        return [name for name in environments if name not in hidden] or environments
+
+    def _draw_yaws(
+        self, arrangements: Sequence[Arrangement], environments: Sequence[str]
+    ) -> list[float]:
+        """A viewing direction for each scene, degrees; the sectors of an environment are seen
+        equally often."""
+        sectors_of_scene = [
+            self._vocabulary.environments[environment].sectors for environment in environments
+        ]
+        if all(sectors == ((0.0, 0.0),) for sectors in sectors_of_scene):
+            return [0.0] * len(sectors_of_scene)
+        counts = self._sector_counts
+        options: list[list[Cells]] = []
+        for arrangement, environment, sectors in zip(
+            arrangements, environments, sectors_of_scene, strict=True
+        ):
+            classes = [(environment, class_key) for class_key in _scene_classes(arrangement)]
+            options.append(
+                [
+                    tuple(counts.cell(class_key, number) for class_key in classes)
+                    for number in range(len(sectors))
+                ]
+            )
+        choices = choose(options, counts, self._stream)
+        return [
+            round(self._stream.uniform(*sectors[choice]) % 360, 3)
+            for sectors, choice in zip(sectors_of_scene, choices, strict=True)
+        ]
+
+
+def _scene_classes(arrangement: Arrangement) -> list[Hashable]:
+    """The classes in which environments and sectors are counted: all scenes, and scenes with each
+    value and each category."""
+    classes: list[Hashable] = ["all"]
+    for value, category in arrangement:
+        classes += [("value", value), ("object", category)]
+    return classes
+
+
+def vanishes(value: AttributeValue, environment: Environment) -> bool:
+    """Whether the colours of a value are close to those of the ground; False if either has no
+    colours.
+
+    Close: over its colours, the mean CIEDE2000 to the nearest ground colour is below 15 (19.3 for
+    a texture) in some light that is up to one and a half times brighter or darker than the
+    ground's.
+
+    >>> from generator.vocabulary.schema import read_vocabulary
+    >>> pug = read_vocabulary("pug")
+    >>> gray = pug.attributes["color"]["gray"]
+    >>> [name for name, place in pug.environments.items() if vanishes(gray, place)]
+    ['mountains', 'spaceship', 'city']
+    """
+    if environment.ground is None:
+        return False
+    ground_colors = tuple(map(linear_of, environment.ground.colors))
+    if value.texture is not None and value.texture.colors:
+        marks = tuple(map(linear_of, value.texture.colors))
+        return _mean_color_distance(marks, ground_colors) < _VANISHING_TEXTURE_DISTANCE
+    if value.color is None:
+        return False
+    return _mean_color_distance((value.color,), ground_colors) < _VANISHING_DISTANCE
+
+
+@cache
+def _mean_color_distance(colors: Colors, ground_colors: Colors) -> float:
+    """Mean over `colors` of the CIEDE2000 to the nearest colour of the ground, in the light in
+    which it is smallest."""
+    # Here, since these take a while to import.
+    from skimage.color import deltaE_ciede2000, xyz2lab
+    from skimage.color.colorconv import xyz_from_rgb
+
+    def lab(linear: np.ndarray) -> np.ndarray:
+        return np.asarray(xyz2lab(linear / 255 @ xyz_from_rgb.T))
+
+    ground_lab = lab(np.array(ground_colors))[None]
+    distances = []
+    for shade in _SHADES:
+        shaded = lab(shade * np.array(colors))[:, None]
+        distances.append(float(deltaE_ciede2000(shaded, ground_lab).min(axis=1).mean()))
+    return min(distances)
