@@ -20,8 +20,8 @@ _BLOCK = 5_000
 
 # Least CIEDE2000 between a value and the ground. In renders of a lion at 128 pixels, of the values
 # below these limits a third or more of the pixels are near the ground's colour. Marks of a texture
-# break an outline up, so a texture needs a larger distance than a plain colour. docs/worlds.md lists
-# what that hides in the shipped families.
+# break an outline up, so a texture needs a larger distance than a plain colour. docs/worlds.md
+# lists what that hides in the shipped families.
 _VANISHING_DISTANCE = 15.0
 _VANISHING_TEXTURE_DISTANCE = 19.3
 # Factors on the light of a surface: its sides get more light than the ground, or less.
