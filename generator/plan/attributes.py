@@ -19,10 +19,10 @@ from generator.vocabulary.materials import AttributeValue, linear_of
 _BLOCK = 5_000
 
 # Least CIEDE2000 between a value and the ground, chosen by hand: wood in the desert and the forest
-# has to be below, and wider limits left the places too unevenly filled. It follows renders only
-# roughly. In one render of a lion at 128 pixels, 14% (brown, forest) to 83% (gray, spaceship) of the
-# pixels of what is excluded are within CIEDE2000 12 of the ground beside it; gray in the forest (44%)
-# and marble in the desert (41%) are not excluded. docs/worlds.md lists what is.
+# has to be below, and wider limits left the places too unevenly filled. They follow renders only
+# roughly. In one render of a lion at 128 pixels, 14% (brown, forest) to 83% (gray, spaceship) of
+# the pixels of what is excluded are within CIEDE2000 12 of the ground beside it; gray in the forest
+# (44%) and marble in the desert (41%) are not excluded. docs/worlds.md lists what is.
 _VANISHING_DISTANCE = 15.0
 _VANISHING_TEXTURE_DISTANCE = 19.3
 # Factors on the light of a surface: its sides get more light than the ground, or less.
