@@ -156,7 +156,7 @@ def test_the_default_render_says_what_it_will_do(tmp_path: Path) -> None:
 def test_its_family_adds_a_colour_a_texture_and_an_imported_animal(tmp_path: Path) -> None:
     (tmp_path / "zoo.toml").write_text(FAMILY, encoding="utf-8")
     family, pug = read_vocabulary(str(tmp_path / "zoo.toml")), read_vocabulary("pug")
-    for kind, added in (("color", "teal"), ("texture", "stripes")):
+    for kind, added in (("color", "pink"), ("texture", "stripes")):
         assert family.values(kind) == [*pug.values(kind), added]
     assert set(family.objects) - set(pug.objects) == {"jackalope"}
     assert "mine/jackalope" in family.asset_meshes

@@ -41,6 +41,8 @@ class CombinationGrid:
     """The columns."""
     rows: dict[str, list[Combination]]
     """The combinations of each value, in the order of the columns."""
+    title: str
+    """What rows and columns are."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,37 @@ def combination_grid(world: World, holdout_data: Mapping[str, Any]) -> Combinati
             )
             for category in vocabulary.objects
         ]
-    return CombinationGrid(holdout.kind, holdout.category, list(vocabulary.objects), rows)
+    title = f"{holdout.kind} x {holdout.category}"
+    return CombinationGrid(holdout.kind, holdout.category, list(vocabulary.objects), rows, title)
+
+
+def relation_grids(world: World, holdout_data: Mapping[str, Any]) -> list[CombinationGrid]:
+    """A grid of first object × second object for each relation with held-out triples.
+
+    Rows and columns are the categories that any held-out triple names. Arguments as of
+    `combination_grid`.
+    """
+    holdout = Holdout.from_dict(holdout_data)
+    vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
+    named = {category for first, _, second in holdout.triples for category in (first, second)}
+    categories = [category for category in vocabulary.objects if category in named]
+    grids = []
+    for relation in dict.fromkeys(relation for _, relation, _ in holdout.triples):
+        largest = _largest_pairs(world, relation)
+        rows = {}
+        for first in categories:
+            rows[first] = [
+                Combination(
+                    value=first,
+                    category=second,
+                    is_held_out=holdout.holds_out_triple(first, relation, second),
+                    thumbnail=_cut_out(world, largest.get((first, second))),
+                )
+                for second in categories
+            ]
+        title = f"row {vocabulary.relations[relation].phrase} column"
+        grids.append(CombinationGrid(relation, holdout.category, categories, rows, title))
+    return grids
 
 
 def _largest_objects(world: World, kind: str) -> dict[Binding, _ShownObject]:
@@ -94,6 +126,32 @@ def _largest_objects(world: World, kind: str) -> dict[Binding, _ShownObject]:
                     largest[binding] = _ShownObject(
                         row["scene_id"], (left, top, right, bottom), area
                     )
+    return largest
+
+
+def _largest_pairs(world: World, relation: str) -> dict[tuple[str, str], _ShownObject]:
+    """For each pair of categories, where the first stands in the relation to the second and the
+    smaller of both has the largest visible area; the box is around both."""
+    largest: dict[tuple[str, str], _ShownObject] = {}
+    for batch in world.batches("scenes", ("scene_id", "status", "objects", "relations")):
+        for row in batch.to_pylist():
+            if row["status"] != "ok":
+                continue
+            for fact in row["relations"]:
+                if fact["relation"] != relation:
+                    continue
+                listed = [row["objects"][fact[end]] for end in ("subject", "object")]
+                lefts, tops, rights, bottoms = zip(
+                    *(obj["amodal_box"] for obj in listed), strict=True
+                )
+                areas = []
+                for obj in listed:
+                    left, top, right, bottom = obj["amodal_box"]
+                    areas.append((right - left) * (bottom - top) * obj["visible_fraction"])
+                pair = (listed[0]["category"], listed[1]["category"])
+                if pair not in largest or min(areas) > largest[pair].visible_area:
+                    box = (min(lefts), min(tops), max(rights), max(bottoms))
+                    largest[pair] = _ShownObject(row["scene_id"], box, min(areas))
     return largest
 
 

@@ -86,7 +86,7 @@ def _colors(vocabulary: Vocabulary) -> Iterator[Finding]:
         phrase = vocabulary.environments[close.environment].phrase
         message = (
             f"the values '{close.one}' and '{close.other}' of {close.kind} look much the same "
-            f"{phrase}: CIEDE2000 {close.distance:.1f}."
+            f"{phrase}, in equal light or one of them in shade: CIEDE2000 {close.distance:.1f}."
         )
         yield Finding(
             "warning", "colors", message, (close.one, close.other), round(close.distance, 2)

@@ -14,7 +14,12 @@ from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, Dataset
 from generator.holdout.class_lists import ClassRule
 from generator.holdout.membership import SPLITS, UNSEEN_ATOMS
-from generator.inspection.combinations import THUMBNAIL_SIDE, combination_grid
+from generator.inspection.combinations import (
+    THUMBNAIL_SIDE,
+    CombinationGrid,
+    combination_grid,
+    relation_grids,
+)
 
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 
@@ -236,7 +241,8 @@ def draw_grid(root: Path, benchmark_name: str | None, out: Path) -> Path:
     """Draw every value of the held-out kind on every object into the PNG file `out`; returns `out`.
 
     Each combination is cut out of the image that shows it largest. Held-out combinations are
-    framed; combinations that no image shows are hatched.
+    framed; combinations that no image shows are hatched. If only relations are held out, the
+    sheet has a grid of first object × second object for each of them.
 
     Args:
         root: The folder of the dataset.
@@ -247,7 +253,23 @@ def draw_grid(root: Path, benchmark_name: str | None, out: Path) -> Path:
         UserError: There is no such dataset or benchmark.
     """
     dataset = Dataset.open(root)
-    grid = combination_grid(dataset.world, dataset.block(benchmark_name))
+    holdout_data = dataset.block(benchmark_name)
+    if holdout_data["triples"] and not holdout_data["bindings"]:
+        grids = relation_grids(dataset.world, holdout_data)
+    else:
+        grids = [combination_grid(dataset.world, holdout_data)]
+    tables = [_draw_grid_table(grid) for grid in grids]
+    size = (max(table.width for table in tables), sum(table.height for table in tables))
+    sheet = Image.new("RGB", size, _PAPER)
+    top = 0
+    for table in tables:
+        sheet.paste(table, (0, top))
+        top += table.height
+    return save_sheet(sheet, out)
+
+
+def _draw_grid_table(grid: CombinationGrid) -> Image.Image:
+    """A grid with its title, and the names of its rows and columns."""
     font, bold = ImageFont.load_default(14), ImageFont.load_default(20)
     label_width = max(round(font.getlength(value)) for value in grid.rows) + 2 * _CELL_GAP
     step = THUMBNAIL_SIDE + _CELL_GAP
@@ -256,8 +278,7 @@ def draw_grid(root: Path, benchmark_name: str | None, out: Path) -> Path:
     sheet = Image.new("RGB", size, _PAPER)
     pen = ImageDraw.Draw(sheet)
 
-    title = f"{grid.kind} x {grid.category_word}, framed: held out"
-    pen.text((_CELL_GAP, 4), title, _INK, bold)
+    pen.text((_CELL_GAP, 4), f"{grid.title}, framed: held out", _INK, bold)
     for column, category in enumerate(grid.categories):
         middle = label_width + column * step + THUMBNAIL_SIDE / 2
         name = _shorten(category, font, THUMBNAIL_SIDE)
@@ -273,7 +294,7 @@ def draw_grid(root: Path, benchmark_name: str | None, out: Path) -> Path:
                 right, bottom = left + THUMBNAIL_SIDE - 1, top + THUMBNAIL_SIDE - 1
                 frame = (left - _FRAME, top - _FRAME, right + _FRAME, bottom + _FRAME)
                 pen.rectangle(frame, outline=_HELD_OUT_INK, width=_FRAME)
-    return save_sheet(sheet, out)
+    return sheet
 
 
 def _hatched_cell() -> Image.Image:

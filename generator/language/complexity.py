@@ -77,7 +77,7 @@ def list_cells(
     for level in levels:
         if level not in LEVELS:
             raise UserError(f"Unknown level '{level}'; {did_you_mean(level, list(LEVELS))}")
-    n_kinds = len(vocabulary.attributes)
+    n_kinds = len(vocabulary.varied_kinds)
     n_slots = len(set(Axes(vocabulary).slots))
     cells = [
         cell

@@ -47,7 +47,7 @@ class Walker:
 
     def __init__(self, vocabulary: Vocabulary):
         self._axes = Axes(vocabulary)
-        self._kinds = list(vocabulary.attributes)
+        self._kinds = vocabulary.varied_kinds
 
     def walk(
         self,

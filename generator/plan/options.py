@@ -64,7 +64,9 @@ class WorldOptions:
         multiple=True,
     )
     objects: str | int | tuple[int, int] | None = option(
-        None, "Objects per scene: a number, or a range such as 3..10.", default_in_help="2"
+        None,
+        "Objects per scene: a number, or a range such as 3..10.",
+        default_in_help="2, or as the family says: 3..10 in clevr-many and clevr-original",
     )
     scenes: str | int | Mapping[str, int] | None = option(
         None,

@@ -222,11 +222,13 @@ def prepare(options: WorldOptions) -> Prepared:
     options = _with_preset(options)
     width, height = parse_resolution(options.resolution)
     objects = options.objects
-    if not isinstance(objects, tuple):
-        objects = parse_objects(str(objects or 2))
+    if objects is not None and not isinstance(objects, tuple):
+        objects = parse_objects(str(objects))
     holdout_request = _holdout_request(options)
 
     vocabulary = _world_vocabulary(options)
+    if objects is None:
+        objects = (2, 2) if options.scenes == GRID else _default_objects(vocabulary)
     _check_number(objects, vocabulary)
     _check_assets(options.assets, vocabulary)
     holdouts = holdout_request.holdouts(vocabulary)
@@ -450,6 +452,15 @@ def parse_resolution(text: str) -> tuple[int, int]:
     if not all(16 <= side <= 4096 for side in (width, height)):
         raise UserError(f"--resolution {text}: expected sides of 16 to 4096 pixels.")
     return width, height
+
+
+def _default_objects(vocabulary: Vocabulary) -> tuple[int, int]:
+    """The least and the most objects of a scene if `--objects` is left out: what the family says,
+    up to its room."""
+    placement = vocabulary.placement
+    room = placement.most or MOST_OBJECTS
+    fewest, most = placement.objects
+    return min(fewest, room), min(most, room)
 
 
 def parse_objects(text: str) -> tuple[int, int]:

@@ -144,6 +144,8 @@ class PhotoSpec(Declared):
     camera."""
     exposure: Annotated[float, Field(ge=-8, le=8)] = 0
     """Brighter or darker, in stops."""
+    even: Share = 0
+    """The share of the panorama's light that is spread evenly over all directions."""
 
     @model_validator(mode="after")
     def _rising(self) -> "PhotoSpec":

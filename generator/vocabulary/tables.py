@@ -5,7 +5,7 @@ import math
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from generator.assets.sets import BUILTIN, NAME
 from generator.base.declarations import Amount, Declared, Positive, Words
@@ -123,8 +123,16 @@ class Placement(Declared):
     tallest: Annotated[float, Field(ge=0, le=0.5)] = 0.0
     """Least height of the tallest object, as a share of the image height, if one of 30 placements
     reaches it."""
+    objects: tuple[Annotated[int, Field(ge=1)], Annotated[int, Field(ge=1)]] = (2, 2)
+    """The fewest and the most objects of a scene, unless `--objects` says otherwise."""
     most: Annotated[int, Field(ge=1)] | None = None
     """Largest number of objects in a scene; None for no limit of its own."""
+
+    @model_validator(mode="after")
+    def _rising(self) -> "Placement":
+        if self.objects[0] > self.objects[1]:
+            raise ValueError(f"objects = {list(self.objects)} should have the lesser number first")
+        return self
 
 
 class CameraSpec(Declared):
@@ -214,6 +222,12 @@ class FamilyTables(Declared):
         return {
             name: relation for name, relation in self.relations.items() if relation.axis.arity == 2
         }
+
+    @property
+    def varied_kinds(self) -> list[str]:
+        """The attribute kinds that graded captions name: those with several values. A value that
+        all objects share says nothing: "a matt wolf" where every animal is matt."""
+        return [kind for kind, values in self.attributes.items() if len(values) > 1]
 
     @property
     def scales(self) -> list[float]:

@@ -1,7 +1,5 @@
 """Joins separately rendered parts of an image with the whole image, and denoises them together."""
 
-from functools import reduce
-
 import bpy
 import numpy as np
 import OpenEXR
@@ -43,81 +41,113 @@ class Canvas:
     """
 
     def __init__(self, scene: bpy.types.Scene, width: int, height: int, denoise: str):
-        self._render, view_layer = scene.render, scene.view_layers[0]
-        scene.cycles.use_denoising = self._render.use_file_extension = False
-        view_layer.use_pass_z, view_layer.cycles.pass_debug_sample_count = False, True
-        view_layer.use_pass_normal = view_layer.use_pass_environment = True
-        view_layer.use_pass_diffuse_color = view_layer.use_pass_glossy_color = True
+        """Build the compositor of a scene.
+
+        For each input of the denoiser: Blender's render, and over it the parts rendered before.
+
+        Args:
+            scene: The Blender scene that is rendered.
+            width: Of the rendered image, in pixels.
+            height: Of the rendered image, in pixels.
+            denoise: The mode of OpenImageDenoise; "" for no denoising.
+        """
+        self._render = scene.render
+        # The compositor denoises, after the parts are in their places.
+        scene.cycles.use_denoising = False
+        self._render.use_file_extension = False
+        _enable_passes(scene.view_layers[0])
+        self._layers = {name: np.zeros((height, width, 4), np.float32) for name in _PASSES}
+        """Parts for each input of the denoiser: premultiplied colour, and the parts' share of the
+        pixel, 0..1. The highest row is first."""
+        self._images: dict[str, bpy.types.Image] = {}
+        """Blender's image of each layer."""
+
+        # Render → parts over it → denoiser → result.
         tree, result = new_compositor(scene)
-        rendered, clean = (
-            tree.nodes.new("CompositorNodeRLayers"),
-            tree.nodes.new("CompositorNodeDenoise"),
-        )
-        clean.mute = not denoise
-        set_denoiser(clean, (denoise or "fast").upper(), "FAST")
-        tree.links.new(clean.outputs["Image"], result)
+        rendered = tree.nodes.new("CompositorNodeRLayers")
+        denoiser = tree.nodes.new("CompositorNodeDenoise")
+        denoiser.mute = not denoise
+        set_denoiser(denoiser, (denoise or "fast").upper(), "FAST")
+        tree.links.new(denoiser.outputs["Image"], result)
         nodes = Nodes(tree)
-        self._images, self._layers = (
-            {},
-            {name: np.zeros((height, width, 4), np.float32) for name in _PASSES},
-        )
         for name, (sources, _) in _PASSES.items():
-            self._images[name] = image = bpy.data.images.new(
-                name, width, height, float_buffer=True, is_data=True
-            )
-            layer_node, over = (
-                tree.nodes.new("CompositorNodeImage"),
-                tree.nodes.new("CompositorNodeAlphaOver"),
-            )
-            layer_node.image = image
+            image = bpy.data.images.new(name, width, height, float_buffer=True, is_data=True)
+            self._images[name] = image
+            parts = tree.nodes.new("CompositorNodeImage")
+            parts.image = image
+            total = rendered.outputs[_output_name(sources[0])]
+            for source in sources[1:]:
+                total = nodes.mix(1.0, total, rendered.outputs[_output_name(source)], "ADD")
+            over = tree.nodes.new("CompositorNodeAlphaOver")
             below, above = layers_of(over)
-            first, *more = [
-                rendered.outputs["Image" if source == "Combined" else source] for source in sources
-            ]
-            total = reduce(lambda one, other: nodes.mix(1.0, one, other, "ADD"), more, first)
             tree.links.new(total, below)
-            tree.links.new(layer_node.outputs["Image"], above)
-            tree.links.new(over.outputs["Image"], clean.inputs[name])
+            tree.links.new(parts.outputs["Image"], above)
+            tree.links.new(over.outputs["Image"], denoiser.inputs[name])
         self.expect_parts()
 
     def expect_parts(self) -> None:
         """Set Blender up for parts: its next renders are EXR files of linear light."""
-        settings, self._render.use_compositing = self._render.image_settings, False
+        self._render.use_compositing = False
+        settings = self._render.image_settings
         save_all_passes(settings)
-        settings.color_depth, settings.exr_codec = "32", "NONE"
+        settings.color_depth = "32"
+        settings.exr_codec = "NONE"  # the file is read back at once
 
     def add_part(self, path: str, box: Box, least: int, around: int) -> None:
         """Composite a part over the next whole image.
 
-        `path` is the part's EXR file, `box` its place (left, top, right, bottom in pixels). Its
-        pixels took at least
-        `least` samples; pixels of the whole image will take `around`.
+        Args:
+            path: The part's EXR file.
+            box: Its place: left, top, right, bottom in pixels.
+            least: The fewest samples that one of its pixels took.
+            around: The samples that pixels of the whole image will take.
         """
         left, top, right, bottom = box
         with OpenEXR.File(path, separate_channels=True) as file:
-            found = {
-                name.partition(".")[2]: channel.pixels for name, channel in file.channels().items()
-            }
-        taken = (
-            least * found[_SAMPLE_COUNT] / found[_SAMPLE_COUNT].min()
-        )  # Cycles gives shares of the largest count
-        share = (taken / (taken + around))[..., None]
-        better = share > self._layers["Image"][top:bottom, left:right, 3:]  # parts may overlap
+            pixels = {}
+            for name, channel in file.channels().items():
+                pixels[name.partition(".")[2]] = channel.pixels  # without the view layer's name
+
+        # Cycles gives sample counts as shares of the largest, so the smallest is `least`.
+        counts = pixels[_SAMPLE_COUNT]
+        samples = least * counts / counts.min()
+        # A pixel becomes the mean of all its samples, so the part counts by its share of them.
+        share = (samples / (samples + around))[..., None]
+        # Where parts overlap, the one with more samples is kept.
+        is_better = share > self._layers["Image"][top:bottom, left:right, 3:]
         for name, (sources, channels) in _PASSES.items():
             color = sum(
-                np.stack([found[f"{one}.{channel}"] for channel in channels], axis=-1)
-                for one in sources
+                np.stack([pixels[f"{source}.{channel}"] for channel in channels], axis=-1)
+                for source in sources
             )
             layer = self._layers[name][top:bottom, left:right]
-            layer[:] = np.where(better, np.concatenate([color * share, share], axis=-1), layer)
+            layer[:] = np.where(is_better, np.concatenate([color * share, share], axis=-1), layer)
 
     def expect_whole(self) -> None:
         """Set Blender up for the whole image: its next render is a PNG file that shows the parts;
         later ones do not."""
-        settings, self._render.use_compositing = self._render.image_settings, True
+        self._render.use_compositing = True
+        settings = self._render.image_settings
         save_image(settings)
-        settings.color_mode, settings.color_depth = "RGB", "8"
+        settings.color_mode = "RGB"
+        settings.color_depth = "8"
         for name, layer in self._layers.items():
-            self._images[name].pixels.foreach_set(layer[::-1].ravel())
+            lowest_row_first = layer[::-1]
+            self._images[name].pixels.foreach_set(lowest_row_first.ravel())
             self._images[name].update()
             layer.fill(0.0)
+
+
+def _enable_passes(view_layer: bpy.types.ViewLayer) -> None:
+    """Have Cycles render the passes of `_PASSES`, and how many samples each pixel took."""
+    view_layer.use_pass_z = False
+    view_layer.use_pass_normal = True
+    view_layer.use_pass_environment = True
+    view_layer.use_pass_diffuse_color = True
+    view_layer.use_pass_glossy_color = True
+    view_layer.cycles.pass_debug_sample_count = True
+
+
+def _output_name(render_pass: str) -> str:
+    """The output of the compositor's render node for a pass of an EXR file."""
+    return "Image" if render_pass == "Combined" else render_pass

@@ -19,7 +19,10 @@ _WHITE = 0.85
 # how much of the light's tint the camera corrects: 1 makes a white sheet on the ground white
 _BALANCE = 0.75
 _ROWS = 512
-_FAR, _NEAR = 5000.0, 20.0  # half the side of the ground, and of its middle, metres
+_FAR, _NEAR = 500.0, 20.0  # half the side of the ground, and of its middle, metres
+# contact shadows: how far from an object they reach, metres, and how dark they are
+_CONTACT = 0.7
+_CONTACT_STRENGTH = 1.6
 
 
 class Photo:
@@ -44,7 +47,8 @@ class Photo:
         tint = (gray / light) ** _BALANCE
         self._angles: list[Socket] = []
         self._eye: Socket | None = None
-        self._world = self._sky(name, tint * _WHITE / gray * 2.0**spec.exposure)
+        strength = tint * _WHITE / gray * 2.0**spec.exposure
+        self._world = self._sky(name, strength, spec.even, light * strength)
         self._mesh = self._ground(name, 1 / light)
 
     def turned(self, yaw: float, camera: Camera) -> tuple[bpy.types.Mesh, bpy.types.World]:
@@ -59,12 +63,19 @@ class Photo:
         self._eye.default_value = (x, y, self._height or z)
         return self._mesh, self._world
 
-    def _sky(self, name: str, strength: np.ndarray) -> bpy.types.World:
+    def _sky(
+        self, name: str, strength: np.ndarray, even: float, mean_light: np.ndarray
+    ) -> bpy.types.World:
+        """The world: the camera sees the panorama, which gives a share 1 - `even` of the light."""
         world = bpy.data.worlds.new(name)
         world.use_nodes = True
         world.cycles.sampling_method, world.cycles.sample_map_resolution = "MANUAL", 1024
         nodes = Nodes(world.node_tree)
         color = self._lookup(nodes, nodes.add("TexCoord").outputs["Generated"], strength)
+        if even:
+            from_camera = nodes.add("LightPath").outputs["Is Camera Ray"]
+            share = nodes.compute("MAXIMUM", from_camera, 1 - even)
+            color = nodes.mix(share, tuple(map(float, mean_light)), color)
         nodes.set(world.node_tree.nodes["Background"].inputs["Color"], color)
         return world
 
@@ -84,7 +95,8 @@ class Photo:
         seen = nodes.add("VectorMath", Vector=nodes.add("NewGeometry").outputs["Position"])
         seen.operation = "SUBTRACT"
         self._eye = seen.inputs[1]
-        matt = nodes.add("BsdfDiffuse", Color=self._lookup(nodes, seen.outputs[0], strength))
+        color = self._lookup(nodes, seen.outputs[0], strength)
+        matt = nodes.add("BsdfDiffuse", Color=_with_contact_shadow(nodes, color))
         nodes.set(nodes.surface, matt.outputs["BSDF"])
         mesh.materials.append(material)
         return mesh
@@ -100,6 +112,22 @@ class Photo:
         scaled.operation = "MULTIPLY"
         nodes.set(scaled.inputs[1], tuple(float(channel) for channel in strength))
         return scaled.outputs[0]
+
+
+def _with_contact_shadow(nodes: Nodes, color: Socket) -> Socket:
+    """A colour of the ground, darker where an object is near.
+
+    Light from a whole panorama leaves hardly any shadow under thin legs, so that objects on bright
+    floors seem to float. The colour is multiplied by the share of the sky that is free of objects
+    within _CONTACT metres, to the power _CONTACT_STRENGTH.
+    """
+    free = nodes.add("AmbientOcclusion", Distance=_CONTACT)
+    free.samples = 4
+    shade = nodes.compute("POWER", free.outputs["AO"], _CONTACT_STRENGTH)
+    shaded = nodes.add("VectorMath", Vector=color)
+    shaded.operation = "SCALE"
+    nodes.set(shaded.inputs["Scale"], shade)
+    return shaded.outputs[0]
 
 
 def _pixels(image: bpy.types.Image) -> np.ndarray:

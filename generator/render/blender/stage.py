@@ -20,9 +20,13 @@ from generator.scene.projection import axes
 from generator.scene.scene import Point, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary
 
-# pixels rendered beyond each edge and cut off: the denoiser errs where neighbours are missing
-_RIM = 2
-_INTO = 0.3  # pixels added to the edges of a part, which Blender rounds down from single precision
+# Pixels rendered beyond each edge and cut off again: the denoiser errs where neighbours are
+# missing.
+_CROPPED_PIXELS = 2
+# Part of a pixel by which the edges of a border lie inside their pixel. Blender takes edges as
+# shares of the image in single precision and rounds pixels down, so an edge exactly between two
+# pixels could fall on either side.
+_BORDER_INSET_PIXELS = 0.3
 
 
 class Stage:
@@ -46,21 +50,23 @@ class Stage:
         self._vocabulary = vocabulary
         self._scene = bpy.context.scene
         self._meshes = {
-            name: _one_slot(build_mesh(mesh, vocabulary.assets))
+            name: _with_material_slot(build_mesh(mesh, vocabulary.assets))
             for name, mesh in vocabulary.meshes.items()
         }
         self._slots: list[bpy.types.Object] = []
-        self._quality, self._samples_around, self._primed, self._metallic = (
-            quality,
-            0,
-            False,
-            list[bool](),
-        )
-        self._rim = _RIM if quality.denoise else 0
-        self._shot = (width + 2 * self._rim, height + 2 * self._rim)
-        self._wider = max(self._shot) / max(width, height)
-        configure(self._scene, quality, *self._shot, threads, device)
-        self._canvas = Canvas(self._scene, *self._shot, quality.denoise)
+        self._quality = quality
+        # Samples of a pixel away from the objects; set by `pose`.
+        self._samples_around = 0
+        # Whether each posed object is metal; set by `pose`.
+        self._metallic: list[bool] = []
+        self._has_rendered_full_samples = False
+        self._cropped = _CROPPED_PIXELS if quality.denoise else 0
+        # Width and height that Blender renders, pixels: the image and the pixels cut off around it.
+        self._rendered_size = (width + 2 * self._cropped, height + 2 * self._cropped)
+        # The sensor grows with the longer side, so that the image itself keeps its field of view.
+        self._sensor_factor = max(self._rendered_size) / max(width, height)
+        configure(self._scene, quality, *self._rendered_size, threads, device)
+        self._canvas = Canvas(self._scene, *self._rendered_size, quality.denoise)
         self._scene.cycles.caustics_reflective = vocabulary.caustics
         self._landscapes = Landscapes(vocabulary)
         self._floor = self._add("floor", bpy.data.meshes.new("no floor yet"))
@@ -82,95 +88,125 @@ class Stage:
 
     def pose(self, scene: Scene) -> None:
         """Move, turn, scale and colour everything as a scene says."""
-        self._floor.data, self._scene.world = self._landscapes.of(
-            scene.environment, scene.yaw, scene.camera
-        )
-        place = self._vocabulary.environments[scene.environment]
-        around = self._quality.photo if place.photo else self._quality.landscape
-        self._samples_around = self._quality.floor if place.bare else around
-        self._camera.data.lens, self._camera.data.sensor_width = (
-            scene.camera.lens,
-            scene.camera.sensor * self._wider,
-        )
+        # Ground and light.
+        landscape = self._landscapes.of(scene.environment, scene.yaw, scene.camera)
+        self._floor.data, self._scene.world = landscape
+        self._samples_around = self._samples_of_ground(scene.environment)
+        self._pose_lamps(scene)
+
+        # Camera.
+        self._camera.data.lens = scene.camera.lens
+        self._camera.data.sensor_width = scene.camera.sensor * self._sensor_factor
         self._camera.matrix_world = world_from_camera(scene.camera.position, scene.camera.target)
+
+        # Objects. Slots are kept from scene to scene, because new objects would cost Cycles time.
+        while len(self._slots) < len(scene.objects):
+            any_mesh = next(iter(self._meshes.values()))
+            self._slots.append(self._add(f"object{len(self._slots)}", any_mesh))
+        for unused in self._slots[len(scene.objects) :]:
+            unused.hide_render = True
+        self._metallic = []
+        for slot, obj in zip(self._slots, scene.objects, strict=False):
+            self._pose_object(slot, obj)
+            self._metallic.append(material_inputs(obj, self._vocabulary)["metallic"] > 0)
+
+    def _samples_of_ground(self, environment: str) -> int:
+        """Samples of a pixel away from the objects; rich grounds and skies need more."""
+        place = self._vocabulary.environments[environment]
+        if place.bare:
+            return self._quality.floor
+        return self._quality.photo if place.photo else self._quality.landscape
+
+    def _pose_lamps(self, scene: Scene) -> None:
         for name, lamp in scene.lamps.items():
             light = self._lamps[name].data
-            light.energy, light.color = lamp.energy, lamp.color
-            if lamp.size is not None:
+            light.energy = lamp.energy
+            light.color = lamp.color
+            if lamp.size is not None:  # a sun has none
                 light.size = lamp.size
             self._lamps[name].matrix_world = world_from_camera(lamp.position, (0.0, 0.0, 0.0))
-        while len(self._slots) < len(scene.objects):
-            self._slots.append(
-                self._add(f"object{len(self._slots)}", next(iter(self._meshes.values())))
-            )
-        for slot in self._slots[len(scene.objects) :]:
-            slot.hide_render = True
-        self._metallic = [
-            material_inputs(thing, self._vocabulary)["metallic"] > 0 for thing in scene.objects
-        ]
-        for slot, thing in zip(self._slots, scene.objects, strict=False):
-            self._pose_object(slot, thing)
 
     def render(self, draft: str, boxes: Sequence[Box] = ()) -> Image.Image:
         """The image of the posed scene, RGB.
 
-        `boxes` are the amodal boxes of the scene's objects, in their order; more samples are taken
-        there. `draft` is
-        the path of a temporary PNG file. Raises RuntimeError where Blender cannot write it.
+        Rectangles around the objects are rendered first, with many samples. Then the whole image is
+        rendered with few samples, and the rectangles are composited over it before it is denoised.
+
+        Args:
+            draft: Path of a temporary file, overwritten by each render.
+            boxes: Amodal boxes of the scene's objects, in their order, in pixels of the image.
+                Without boxes the whole image gets the most samples.
+
+        Raises:
+            RuntimeError: If Blender cannot write the file.
         """
-        rim = self._rim
-        wide = [
-            (left + rim, top + rim, right + rim, bottom + rim) for left, top, right, bottom in boxes
-        ]
-        *parts, whole = sample_passes(
-            wide, self._metallic, *self._shot, self._quality, self._samples_around
+        rendered_boxes = [self._in_rendered_pixels(box) for box in boxes]
+        *part_passes, whole_pass = sample_passes(
+            rendered_boxes,
+            self._metallic,
+            *self._rendered_size,
+            self._quality,
+            self._samples_around,
         )
-        if whole.most < self._quality.samples:
-            self._prime(draft)
-        for shot in parts:
-            self._render_parts(draft, shot)
+        if whole_pass.most < self._quality.samples:
+            self._fix_noise_pattern(draft)
+        for part_pass in part_passes:
+            self._render_parts(draft, part_pass)
         self._canvas.expect_whole()
-        set_samples(self._scene, whole.most, whole.noise)
-        self._shoot(draft, *whole.parts)
+        set_samples(self._scene, whole_pass.most, whole_pass.noise)
+        self._render_border(draft, *whole_pass.parts)
         with Image.open(draft) as image:
-            return ImageOps.crop(image.convert("RGB"), rim)
+            return ImageOps.crop(image.convert("RGB"), self._cropped)
 
-    def _render_parts(self, draft: str, shot: SamplePass) -> None:
-        """Render the parts of a shot and add them to the next whole image."""
-        set_samples(self._scene, shot.most, shot.noise, shot.after)
+    def _in_rendered_pixels(self, box: Box) -> Box:
+        """A box in pixels of the image, in pixels of what Blender renders."""
+        left, top, right, bottom = box
+        cropped = self._cropped
+        return (left + cropped, top + cropped, right + cropped, bottom + cropped)
+
+    def _render_parts(self, draft: str, part_pass: SamplePass) -> None:
+        """Render the parts of a pass and add them to the next whole image."""
+        set_samples(self._scene, part_pass.most, part_pass.noise, part_pass.after)
         self._canvas.expect_parts()
-        for part in shot.parts:
-            self._shoot(draft, part)
-            self._canvas.add_part(draft, part, shot.least, shot.after)
+        for part in part_pass.parts:
+            self._render_border(draft, part)
+            self._canvas.add_part(draft, part, part_pass.least, part_pass.after)
 
-    def _prime(self, draft: str) -> None:
-        """Render a few pixels with the most samples, once: Cycles' blue noise depends on the most
-        samples of its session.
+    def _fix_noise_pattern(self, draft: str) -> None:
+        """Render a few pixels with the most samples, once.
+
+        The blue noise of Cycles depends on the most samples that its session has rendered so far.
+        Without this, an image would depend on the images before it.
         """
-        if not self._primed:
+        if not self._has_rendered_full_samples:
             set_samples(self._scene, self._quality.samples)
-            self._shoot(draft, (0, 0, 4, 4))
-            self._primed = True
+            self._render_border(draft, (0, 0, 4, 4))
+            self._has_rendered_full_samples = True
 
-    def _shoot(self, draft: str, part: Box) -> None:
+    def _render_border(self, draft: str, part: Box) -> None:
         """Have Blender render a part of the image into the file `draft`."""
-        (width, height), (left, top, right, bottom), render = self._shot, part, self._scene.render
-        render.use_border = render.use_crop_to_border = part != (0, 0, width, height)
-        render.border_min_x, render.border_max_x = (left + _INTO) / width, (right + _INTO) / width
-        render.border_min_y, render.border_max_y = (
-            (height - bottom + _INTO) / height,
-            (height - top + _INTO) / height,
-        )
+        width, height = self._rendered_size
+        left, top, right, bottom = part
+        render = self._scene.render
+        is_part = part != (0, 0, width, height)
+        render.use_border = is_part
+        render.use_crop_to_border = is_part
+        render.border_min_x = (left + _BORDER_INSET_PIXELS) / width
+        render.border_max_x = (right + _BORDER_INSET_PIXELS) / width
+        # Blender counts rows from the bottom of the image, boxes from its top.
+        render.border_min_y = (height - bottom + _BORDER_INSET_PIXELS) / height
+        render.border_max_y = (height - top + _BORDER_INSET_PIXELS) / height
         render.filepath = draft
         bpy.ops.render.render(write_still=True)
 
-    def _pose_object(self, slot: bpy.types.Object, thing: SceneObject) -> None:
-        inputs = material_inputs(thing, self._vocabulary)
-        slot.data = self._meshes[thing.category]
+    def _pose_object(self, slot: bpy.types.Object, obj: SceneObject) -> None:
+        inputs = material_inputs(obj, self._vocabulary)
+        slot.data = self._meshes[obj.category]
         slot.hide_render = False
-        slot.location = thing.position
-        slot.rotation_euler = (0.0, 0.0, thing.heading)
-        slot.scale = (self._vocabulary.scale(thing.category, thing.attributes),) * 3
+        slot.location = obj.position
+        slot.rotation_euler = (0.0, 0.0, obj.heading)
+        slot.scale = (self._vocabulary.scale(obj.category, obj.attributes),) * 3
+        # Objects of one category share a mesh, so the material belongs to the object.
         material_slot = slot.material_slots[0]
         material_slot.link = "OBJECT"
         if material_slot.material is None:
@@ -178,12 +214,13 @@ class Stage:
         set_inputs(material_slot.material, inputs)
 
     def _add(self, name: str, data: bpy.types.ID) -> bpy.types.Object:
-        thing = bpy.data.objects.new(name, data)
-        self._scene.collection.objects.link(thing)
-        return thing
+        blender_object = bpy.data.objects.new(name, data)
+        self._scene.collection.objects.link(blender_object)
+        return blender_object
 
 
-def _one_slot(mesh: bpy.types.Mesh) -> bpy.types.Mesh:
+def _with_material_slot(mesh: bpy.types.Mesh) -> bpy.types.Mesh:
+    """The mesh, with an empty material slot that each object fills."""
     mesh.materials.append(None)
     return mesh
 
@@ -211,25 +248,26 @@ def configure(
     Raises UserError where Blender finds no such device.
     """
     render, cycles = scene.render, scene.cycles
-    render.engine, render.use_persistent_data = "CYCLES", True
-    render.resolution_x, render.resolution_y, render.resolution_percentage = width, height, 100
+    render.engine = "CYCLES"
+    render.use_persistent_data = True  # meshes and textures stay loaded between images
+    render.resolution_x, render.resolution_y = width, height
+    render.resolution_percentage = 100
     render.threads_mode, render.threads = "FIXED", threads
     render.image_settings.compression = 0  # the file is read back at once
     scene.view_settings.view_transform = "Standard"
-    cycles.device, cycles.seed = "CPU", 0
-    # with 4, Cycles first estimates the noise after 16 samples
-    # (`generator.render.sample_budget.FIRST_NOISE_CHECK`)
+    cycles.device = "CPU"
+    cycles.seed = 0
+    # With 4, Cycles first estimates the noise after 16 samples
+    # (`generator.render.sample_budget.FIRST_NOISE_CHECK`).
     cycles.adaptive_min_samples = 4
     cycles.max_bounces = cycles.glossy_bounces = quality.bounces
     cycles.diffuse_bounces = min(quality.bounces, 4)
     cycles.blur_glossy = 2.0
-    cycles.use_light_tree = (
-        False  # with a handful of lamps, choosing among them costs more than it saves
-    )
+    # With a handful of lamps, choosing among them costs more than it saves.
+    cycles.use_light_tree = False
     cycles.caustics_refractive = False
-    cycles.light_sampling_threshold = (
-        0.0  # above 0 Cycles drops faint light at random, which differs between versions
-    )
+    # Above 0, Cycles drops faint light at random, which differs between versions.
+    cycles.light_sampling_threshold = 0.0
     if device != "cpu":
         _use_gpu(scene, device)
 
@@ -240,12 +278,11 @@ def set_samples(scene: bpy.types.Scene, samples: int, noise: float = 0.0, after:
     With `noise` above 0 a pixel stops earlier, once its estimated noise is below that.
     """
     cycles = scene.cycles
-    cycles.samples, cycles.use_adaptive_sampling, cycles.adaptive_threshold = (
-        samples,
-        noise > 0,
-        noise,
-    )
-    cycles.use_sample_subset, cycles.sample_offset = after > 0, after
+    cycles.samples = samples
+    cycles.use_adaptive_sampling = noise > 0
+    cycles.adaptive_threshold = noise
+    cycles.use_sample_subset = after > 0
+    cycles.sample_offset = after
     cycles.sample_subset_length = max(samples - after, 1)
 
 
@@ -254,6 +291,6 @@ def _use_gpu(scene: bpy.types.Scene, device: str) -> None:
     devices = devices_of(preferences, device.upper())
     if not devices:
         raise UserError(f"Blender finds no {device} device for this worker")
-    for each in preferences.devices:
-        each.use = each in devices
+    for known in preferences.devices:
+        known.use = known in devices
     scene.cycles.device = "GPU"

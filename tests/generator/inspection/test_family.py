@@ -157,12 +157,15 @@ def test_what_people_could_not_tell_apart_is_a_warning(tmp_path: Path) -> None:
     found = json.loads(done.stdout)["findings"]
     assert {each["level"] for each in found} == {"warning"}
     about = {(each["check"], *each["names"]): each for each in found}
-    assert 2 < about["colors", "teal", "sea green"]["measure"] < 5
+    assert about["colors", "teal", "sea green"]["measure"] < 5
+    # Their hue is that of cyan, so a cyan object in shade looks like them.
+    assert about["colors", "cyan", "teal"]["measure"] < 10
+    assert about["colors", "cyan", "sea green"]["measure"] < 10
     assert about["outlines", "cube", "wolf"]["measure"] > 0.95
     said = " ".join(each["message"] for each in found if each["check"] == "words")
     assert 'plural = "wolves"' in said
     assert "'uniform' would get the wrong article; add article = \"a\"" in said
-    assert len(found) == 4
+    assert len(found) == 6
 
 
 def test_unknown_keys_are_all_named(tmp_path: Path) -> None:

@@ -6,8 +6,10 @@ import numpy as np
 from PIL import Image
 
 from generator.dataset.reader import Dataset
+from generator.inspection.sheets import draw_grid
 from generator.vocabulary.schema import parse_vocabulary
 from tests.conftest import succeed
+from tests.generator.unrendered import write_texts, write_world
 
 
 def test_a_grid_shows_every_combination_that_the_world_has_and_frames_the_held_out(
@@ -28,3 +30,16 @@ def test_a_grid_shows_every_combination_that_the_world_has_and_frames_the_held_o
             assert ((cell == 255).all(2).mean() > 0.5) == ((value, thing) not in there)
             above = pixels[58 + 120 * i, side + 120 * j + 56]
             assert (tuple(above) == (230, 90, 0)) == ((value, thing) in held_out)
+
+
+def test_a_grid_of_relations_frames_every_held_out_triple(tmp_path: Path) -> None:
+    folder = tmp_path / "world"
+    scenes = {"train": 30, "val": 2, "seen": 6, "unseen": 6}
+    write_texts(folder, write_world(folder, scenes, block="relation:pair=1x2"))
+    holdout = Dataset.open(folder).benchmark().holdout_block()
+    with Image.open(draw_grid(folder, None, tmp_path / "grid.png")) as sheet:
+        framed = (np.asarray(sheet) == (230, 90, 0)).all(-1)
+    # A tile has 112 pixels a side; its frame is 4 wide and lies outside.
+    frames = framed.sum() / (120**2 - 112**2)
+    assert len(holdout["triples"]) >= 4
+    assert abs(frames - len(holdout["triples"])) < 0.01

@@ -69,6 +69,14 @@ def test_a_combination_leads_to_its_images_and_their_texts(page: Page, masked: P
     assert len(said) == len(texts)
 
 
+def test_a_long_name_makes_no_column_wider_than_its_pictures(page: Page) -> None:
+    page.locator("#block thead th").first.evaluate("cell => cell.textContent = 'hippopotamus'")
+    widths = page.locator("#block thead th").evaluate_all(
+        "cells => cells.map(cell => cell.getBoundingClientRect().width)"
+    )
+    assert max(widths) - min(widths) < 1
+
+
 def test_boxes_and_masks_are_drawn_on_request(page: Page, masked: Path) -> None:
     page.locator(".card").first.click()
     page.wait_for_selector("dialog[open]")

@@ -8,6 +8,8 @@ from generator.base.streams import Stream
 from generator.language.complexity import LEVELS, Cell, list_cells, parse_complexity, parse_counts
 from generator.language.truth import decide
 from generator.language.walk import Walker
+from generator.scene.scene import Camera, Scene, SceneObject
+from generator.vocabulary.schema import read_vocabulary
 from tests.generator.scenes import CATEGORIES, VOCABULARY, facts_of, random_scene, scene_of
 
 CELLS = list_cells(tuple(LEVELS), (1, 12), {}, vocabulary=VOCABULARY, most_objects=10)
@@ -51,6 +53,19 @@ def test_only_eligible_objects_and_sayable_kinds_are_named() -> None:
         assert subgraph is not None
         assert set(subgraph.objects) == {0, 2}
         assert all(set(mention.values) == {"color"} for mention in subgraph.form.objects)
+
+
+def test_what_all_objects_share_is_not_named() -> None:
+    """Every animal of pug is matt: "a matt wolf textured with marble" says nothing more."""
+    pug = read_vocabulary("pug").painted_with("texture")
+    wolf = SceneObject("wolf", {"texture": "marble", "coat": "matt"}, (0.0, 0.0, 0.0), 0.0)
+    camera = Camera((0.0, -9.0, 3.0), (0.0, 0.0, 0.0), 50.0, 36.0)
+    facts = facts_of(Scene((wolf,), camera, {}, "snow"), pug)
+    walker = Walker(pug)
+    named = walker.walk(facts, Cell("OA", 1, 1, 0), (0,), Stream("walk"))
+    assert named is not None
+    assert dict(named.form.objects[0].values) == {"texture": "marble"}
+    assert walker.walk(facts, Cell("OA", 1, 2, 0), (0,), Stream("walk")) is None
 
 
 def test_a_scene_without_enough_objects_or_attributes_has_no_walk() -> None:

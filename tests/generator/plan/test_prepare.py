@@ -68,3 +68,14 @@ def test_a_world_is_held_to_the_environments_that_are_asked_for() -> None:
     ]
     assert {planned.environment for planned in prepared.planned} == {"desert", "snow"}
     assert "environments" not in prepared.request
+
+
+def test_families_for_many_objects_make_many_unless_told_otherwise(tmp_path: Path) -> None:
+    (tmp_path / "few.toml").write_text('extends = "clevr-many"\n[placement]\nmost = 4\n')
+    numbers = {
+        family: prepare(WorldOptions(family=family, holdout="2x2")).objects
+        for family in ("clevr", "clevr-many", "clevr-original", "pug", str(tmp_path / "few.toml"))
+    }
+    assert list(numbers.values()) == [(2, 2), (3, 10), (3, 10), (2, 2), (3, 4)]
+    assert prepare(WorldOptions(family="clevr-many", objects=2)).objects == (2, 2)
+    assert prepare(WorldOptions(family="clevr-many", scenes="grid")).objects == (2, 2)

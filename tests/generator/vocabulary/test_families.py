@@ -3,10 +3,12 @@
 import re
 import shlex
 import tomllib
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 
+from generator.assets.sets import mesh_height
 from generator.base.errors import UserError
 from generator.base.files import write_json
 from generator.holdout.blocks import draw_block
@@ -239,3 +241,27 @@ def test_all_that_a_starter_proposes_is_a_family(tmp_path: Path) -> None:
     assert "next-to" in mine.templates
     assert "near" in mine.relations
     assert set(mine.phrases) == {"material"}
+
+
+# Heights in metres at the highest point of a standing adult, antlers and ears included.
+HEIGHTS_IN_LIFE = {
+    "crocodile": 0.45, "crow": 0.45, "fox": 0.5, "wolf": 0.95, "lioness": 1.1, "lion": 1.25,
+    "hippopotamus": 1.5, "deer doe": 1.5, "rhinoceros": 1.8, "zebra": 1.9, "deer stag": 2.1,
+    "elephant": 3.3,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("family", ["pug", "photo"])
+def test_animals_are_as_high_beside_one_another_as_in_life_but_softened(family: str) -> None:
+    vocabulary = read_vocabulary(family)
+    heights = {
+        name: vocabulary.objects[name].size * mesh_height(mesh, vocabulary.assets)
+        for name, mesh in vocabulary.meshes.items()
+        if name in HEIGHTS_IN_LIFE
+    }
+    assert len(heights) >= 8
+    for lower, higher in permutations(heights, 2):
+        in_life = HEIGHTS_IN_LIFE[higher] / HEIGHTS_IN_LIFE[lower]
+        if in_life > 1.5:
+            assert in_life**0.2 < heights[higher] / heights[lower] < in_life**1.6
+    assert 0.6 < heights["lion"] / heights["zebra"] < 0.85
