@@ -27,7 +27,7 @@ def test_no_text_of_its_cluster_is_read_before_a_text_is_judged() -> None:
     kind = Kind("p", "k", None, None, "c")
     model = CrossFitted([Sample(kind, 4, [*mine, *others])], 0)
     alone = NgramModel(["a green sphere", "a big dog", "a small dog"])
-    alone._words = model._model._words
+    alone._vocabulary_size = model._model._vocabulary_size
     judged = alone.perplexities(mine[0].texts)
     assert model.judge(mine)[0].tolist() == [judged[text] for text in mine[0].texts]
 

@@ -327,6 +327,7 @@ def test_flips_are_drawn_over_the_splits_between_which_the_lead_changes() -> Non
         "second": "b",
     }
     row |= {"low": None, "high": None, "items": 9, "p": 0.5, "leader": "a"}
+    row |= {"p_mcnemar": None, "q_mcnemar": None}
     rows = [
         {**row, "split": split, "difference": by}
         for split, by in (("val", 0.2), ("seen", 0.1), ("unseen", -0.1))

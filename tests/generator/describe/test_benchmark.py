@@ -487,9 +487,9 @@ def test_a_text_is_counted_once_and_unused_pools_are_not_written(tables: Benchma
     add(tables, "0", Fixed(captioner()))
     cone = Text(Form((Mention("cone"),)), "there-is")
     tables.add_pools("fixed", {"unused": [cone]})
-    assert len(tables._texts) == 1
+    assert len(tables._text_numbers) == 1
     tables.add_pools("fixed", {"used": [cone]})
-    assert len(tables._texts) == 2
+    assert len(tables._text_numbers) == 2
 
 
 class Training(Fixed):
