@@ -15,7 +15,7 @@ from generator.vocabulary.schema import Vocabulary, read_vocabulary
 _STARTER = "scenes/starter/starter.toml"
 _EXTENDS = 'extends = "clevr"\n'
 """The line of the starter that names the family to extend."""
-_NEW_VALUE = ("color", "teal")
+_NEW_VALUE = ("color", "pink")
 """The kind and the value that the starter adds."""
 
 

@@ -14,7 +14,7 @@ def test_a_new_family_can_be_checked_at_once(tmp_path: Path) -> None:
         "Next: gen vocab check mine.toml, gen vocab show mine.toml, gen render --family mine.toml"
         in done.stderr
     )
-    assert '--holdout "color=teal,gray shape=cube,sphere"' in done.stderr
+    assert '--holdout "color=pink,gray shape=cube,sphere"' in done.stderr
     assert (
         succeed("gen vocab check mine.toml", cwd=tmp_path).stdout
         == "mine.toml: 0 errors, 0 warnings\n"
@@ -27,13 +27,13 @@ def test_a_starter_of_a_family_without_room_for_its_colour_is_refused(tmp_path: 
     glossy = "\n".join(f"[attributes.color.{name}]\nspecular = 0.1" for name in colors)
     families = {
         "full": "[objects]\ndrum = { mesh = 'clevr-cylinder' }",
-        "teal": "[attributes.color]\nteal = { srgb = '#0b7a75' }",
+        "pink": "[attributes.color]\npink = { srgb = '#f2a0bd' }",
         "glossy": glossy,
     }
     for name, text in families.items():
         (tmp_path / f"{name}.toml").write_text(f"extends = 'clevr'\n{text}\n", encoding="utf-8")
     succeed("gen vocab new mine.toml --extends full.toml", cwd=tmp_path)
-    refuse("has the color 'teal' already", "gen vocab new x.toml --extends teal.toml", cwd=tmp_path)
+    refuse("has the color 'pink' already", "gen vocab new x.toml --extends pink.toml", cwd=tmp_path)
     refuse("set different inputs", "gen vocab new x.toml --extends glossy.toml", cwd=tmp_path)
     assert not (tmp_path / "x.toml").exists()
 

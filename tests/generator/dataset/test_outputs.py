@@ -141,7 +141,7 @@ for row in world.scenes.to_pylist():
         bpy.data.objects[f"object{i}"].pass_index = i + 1
     set_samples(scene, 1)
     stage._canvas.expect_parts()
-    stage._shoot(out + "/passes.exr", (0, 0, 120, 90))
+    stage._render_border(out + "/passes.exr", (0, 0, 120, 90))
     with OpenEXR.File(out + "/passes.exr", separate_channels=True) as file:
         found = {name.partition(".")[2]: channel.pixels for name, channel in file.channels().items()}
     index = next(found[name] for name in ("IndexOB.X", "Object Index.X") if name in found)

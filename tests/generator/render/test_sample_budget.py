@@ -117,10 +117,10 @@ for name, order in {"one": (0, 1), "two": (1, 0)}.items():
             stage.render(out + "/draft.png", [box]).save(f"{out}/order-{width}-{name}-{turn}.png")
 stage.pose(place_scene(planned, family, 0, 0, 160, 120))
 stage.render(out + "/draft.png", [(20, 70, 50, 95)]).save(out + "/bare.png")
-taken, shoot = {0: [], 1: []}, stage._shoot
+taken, render_border = {0: [], 1: []}, stage._render_border
 for turn in taken:
     cycles = bpy.context.scene.cycles
-    stage._shoot = lambda *given: (taken[turn].append((cycles.samples, cycles.sample_offset)), shoot(*given))
+    stage._render_border = lambda *given: (taken[turn].append((cycles.samples, cycles.sample_offset)), render_border(*given))
     stage.pose(place_scene((planned, shiny)[turn], family, 0, 0, 160, 120))
     stage.render(out + "/draft.png", [(20, 70, 50, 95)])
 with open(out + "/samples.json", "w") as file:
