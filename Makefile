@@ -12,7 +12,7 @@ SEEDS := 0
 demo: .venv/run  ## Render a rotation, verify it, train a small model for each turn and each of SEEDS, score and report.
 	$(BIN)/gen render --holdout turns=4 --scenes train=4000,val=120,partial=240,unseen=480 --resolution 64x64 --quality draft --out $(DEMO)/world
 	$(BIN)/gen verify $(DEMO)/world
-	$(BIN)/gen preview $(DEMO)/world --out $(DEMO)/preview.png
+	$(BIN)/gen preview $(DEMO)/world --benchmark turn0 --out $(DEMO)/preview.png
 	rm -rf $(DEMO)/models* $(DEMO)/runs*
 	for seed in $(SEEDS); do $(BIN)/score train scratch $(DEMO)/world --turns --epochs 12 --seed $$seed --out $(DEMO)/models$$seed && $(BIN)/score run $(DEMO)/world --model "jackalope:$(DEMO)/models$$seed/{turn}" --out $(DEMO)/runs$$seed --json >/dev/null || exit; done
 	$(BIN)/score report $(SEEDS:%=$(DEMO)/runs%/turn*) --out $(DEMO)/report.html
