@@ -126,9 +126,9 @@ def test_where_nothing_varies_there_is_no_interval() -> None:
         # About the prior guesses for outcomes of this variance.
         (0.33, 0.17, 0.92),
         # Four times as large: nine bindings and clusters do not outweigh the guesses.
-        (0, 1, 0.86),
-        (1.41, 0, 0.86),
-        (1.41, 1, 0.86),
+        (0, 1, 0.87),
+        (1.41, 0, 0.87),
+        (1.41, 1, 0.87),
     ],
 )
 def test_intervals_hold_with_effects_of_bindings_and_clusters(
