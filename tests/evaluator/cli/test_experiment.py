@@ -39,9 +39,7 @@ def planned(*arguments: str | Path) -> list[list[str]]:
     return [shlex.split(command) for command in json.loads(done.stdout)["commands"]]
 
 
-SHIPPED = [
-    (name, scale) for name in experiment_names() for scale in find_experiment(name).scales
-]
+SHIPPED = [(name, scale) for name in experiment_names() for scale in find_experiment(name).scales]
 EXAMPLES = [(str(ROOT / "docs" / "examples" / "gzsl.py"), scale) for scale in ("smoke", "tiny")]
 
 
