@@ -1,7 +1,7 @@
 """Recipe of Peng et al. 2026: binding on seen, partially unseen and unseen pairs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from evaluator.experiments.lab import ROTATION, Experiment, Lab
@@ -112,6 +112,8 @@ SCALES = {
         scratch={"size": "small"},
     ),
 }
+# A first sharp answer: without the paper's blocks, and with one training of each turn.
+SCALES["rotation"] = replace(SCALES["tiny"], blocks=(), seeds=(0,))
 
 
 @dataclass(frozen=True)

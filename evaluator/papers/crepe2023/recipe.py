@@ -2,7 +2,7 @@
 images."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from evaluator.experiments.lab import ROTATION, Experiment, Lab
 from evaluator.experiments.models import trained_model
@@ -76,6 +76,8 @@ SCALES = {
         seeds=(0, 1, 2),
     ),
 }
+# A first sharp answer: without the paper's blocks, and with one training of each turn.
+SCALES["rotation"] = replace(SCALES["tiny"], blocks=(), seeds=(0,))
 
 
 def make(lab: Lab, at: Scale) -> None:

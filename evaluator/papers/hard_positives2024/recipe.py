@@ -2,7 +2,7 @@
 brittleness."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from evaluator.experiments.lab import ROTATION, Experiment, Lab
@@ -84,6 +84,8 @@ SCALES = {
         resolution="320x240", quality="standard", seeds=(0, 1, 2), pretrain={"size": "small"}
     ),
 }
+# A first sharp answer: without the paper's blocks, and with one training of each turn.
+SCALES["rotation"] = replace(SCALES["tiny"], blocks=(), seeds=(0,))
 
 
 def make(lab: Lab, at: Scale) -> None:
