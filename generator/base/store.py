@@ -110,7 +110,7 @@ def _put(files: Any, root: Path, paths: Iterable[str]) -> None:
     files.put(list(sources.values()), list(sources))
 
 
-def shown(root: Path) -> str:
+def display_name(root: Path) -> str:
     """The name of a dataset in messages: its URL if it has one, else its folder."""
     return _url_of(root) or str(root)
 
@@ -183,13 +183,13 @@ def mirror(url: str) -> Path:
     return root
 
 
-def settle(root: Path) -> str:
+def drop_local_copy(root: Path) -> str:
     """Remove the local folder of a dataset that is complete at its URL; returns the dataset's name
     for messages.
 
     Raises UserError if the URL lacks components.
     """
-    name = shown(root)
+    name = display_name(root)
     if _url_of(root) is not None:
         if not _published(root):
             raise UserError(f"{name} lacks files that {root} has; run the same command again.")

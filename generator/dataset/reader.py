@@ -56,6 +56,7 @@ class Component:
             UserError: It is unfinished, of another format, or damaged.
         """
         self.folder = folder
+        """Its folder."""
         if not self.path("manifest.json").exists():
             raise UserError(f"{folder} is unfinished; {resume}.")
         self.manifest = read_json(self.path("manifest.json"))
@@ -255,11 +256,18 @@ class World(Component):
             ) from None
 
     def image_digest(self, scene_id: str) -> str:
-        """SHA-256 of a scene's image file."""
+        """Get the SHA-256 of a scene's image file.
+
+        Raises:
+            UserError: The world has no image of the scene.
+        """
         return self.digest_of(f"images/{scene_id}.png")
 
     def files_of(self, scene_id: str) -> dict[str, str]:
-        """SHA-256 of a scene's image and outputs, by path.
+        """Get the SHA-256 of a scene's image and outputs.
+
+        Returns:
+            Digests by path within the world.
 
         Raises:
             UserError: A file is not listed in SHA256SUMS.
@@ -270,7 +278,10 @@ class World(Component):
         return {path: self.digest_of(path) for path in paths}
 
     def digest_of(self, path: str) -> str:
-        """SHA-256 of a file of a scene, in a folder or in a tar.
+        """Get the SHA-256 of a file of a scene, in a folder or in a tar.
+
+        Args:
+            path: Such as `images/000017.png`.
 
         Raises:
             UserError: The world lists no such file.
@@ -355,6 +366,7 @@ class Benchmark(Component):
     def __init__(self, folder: Path):
         super().__init__(folder, "run `gen split` with the same arguments again", BenchmarkManifest)
         self.name = folder.name
+        """Its name, that of the folder."""
 
     def __getattr__(self, name: str) -> pa.Table:
         """The tables `splits`, `texts`, `items`, `candidates` and `pools`
@@ -385,7 +397,14 @@ class Benchmark(Component):
         return self.holdout
 
     def items_of(self, protocol: str) -> pa.Table:
-        """The items of one protocol."""
+        """Get the items of one protocol.
+
+        Args:
+            protocol: Its name.
+
+        Returns:
+            Rows of records.ITEMS.
+        """
         return self.items.filter(pc.field("protocol") == protocol)
 
     @cached_property
@@ -570,11 +589,16 @@ class Images(Protocol):
         ...
 
     def image_digest(self, scene_id: str, /) -> str:
-        """SHA-256 of an image's file."""
+        """Get the SHA-256 of an image's file.
+
+        Raises:
+            UserError: It is not known.
+        """
         ...
 
 
 STATUSES = ("clean", "as declared", "failed")
+"""The verdicts of a certificate (docs/verify.md)."""
 
 
 class Level(StrEnum):
@@ -594,10 +618,20 @@ _CHECKED = {
 
 
 def found_certificate(benchmark: Benchmark, world: Images) -> str:
-    """The status in the benchmark's verify.json, as a phrase that says where it comes from.
+    """Read the status in the benchmark's verify.json.
 
     Anyone who passes the dataset on can write that file. A certificate of other files, or with an
     unknown status or level, does not count.
+
+    Args:
+        benchmark: The benchmark.
+        world: The images that it asks about.
+
+    Returns:
+        A phrase that says the status and where it comes from.
+
+    Raises:
+        UserError: The file is damaged.
     """
     path = benchmark.path("verify.json")
     if not path.exists():
@@ -606,12 +640,11 @@ def found_certificate(benchmark: Benchmark, world: Images) -> str:
     if not covers(certificate, benchmark, world):
         return "not verified since it changed"
     status, level, faults = (certificate.get(name) for name in ("status", "level", "faults"))
-    known = (
-        status in STATUSES and level in list(Level)
-        if isinstance(status, str) and isinstance(level, str)
-        else False
-    )
-    if not known or not isinstance(faults, dict) or bool(faults) != (status == "failed"):
+    is_known = False
+    # The file may hold anything; what is not text is not looked up.
+    if isinstance(status, str) and isinstance(level, str):
+        is_known = status in STATUSES and level in list(Level)
+    if not is_known or not isinstance(faults, dict) or bool(faults) != (status == "failed"):
         return (
             "not verified: the certificate in the folder has no known status and level, or "
             "contradicts its faults"
@@ -621,9 +654,18 @@ def found_certificate(benchmark: Benchmark, world: Images) -> str:
 
 
 def covers(certificate: Mapping[str, Any], benchmark: Benchmark, world: Images) -> bool:
-    """Whether a certificate was made for these files."""
+    """Check whether a certificate was made for these files.
+
+    Args:
+        certificate: The contents of verify.json.
+        benchmark: The benchmark.
+        world: The images that it asks about.
+
+    Returns:
+        Whether digests and manifests match. False for images that are not a world of this project.
+    """
     judged = (certificate.get("benchmark"), certificate.get("world"), certificate.get("manifests"))
     if not isinstance(world, World):
         return False
-    manifests = [sha256(each.path("manifest.json")) for each in (world, benchmark)]
+    manifests = [sha256(component.path("manifest.json")) for component in (world, benchmark)]
     return judged == (benchmark.digest, world.digest, manifests)

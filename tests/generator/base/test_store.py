@@ -16,7 +16,7 @@ from generator.api import render
 from generator.base import store
 from generator.base.errors import UserError
 from generator.base.files import ABOUT
-from generator.base.store import fetch, mirror, publish, settle, shown, staging
+from generator.base.store import display_name, drop_local_copy, fetch, mirror, publish, staging
 from generator.dataset.reader import Dataset
 from generator.describe.benchmark import describe_world, write_benchmarks
 from generator.describe.request import first_request
@@ -74,7 +74,7 @@ def make(rendered: Path, url: str, **more: object) -> None:
     """Write the rendered dataset's scenes and benchmark to a URL, as `gen render` does."""
     root = rewrite(rendered, staging(url), **more)
     write_benchmarks(root, Dataset.open(root).world, exposed_negatives=False)
-    settle(root)
+    drop_local_copy(root)
 
 
 def test_a_dataset_at_a_url_has_the_files_of_a_local_one(
@@ -179,7 +179,7 @@ def test_a_shard_whose_copying_is_cut_off_stays_until_it_is_copied(
     with cut_off(monkeypatch, 100):
         rewrite(rendered, staging(url), shard=(1, 1))
     with pytest.raises(UserError, match="run the same command again"):
-        settle(staging(url))
+        drop_local_copy(staging(url))
     render(
         out=url,
         shard="1/1",
@@ -351,7 +351,7 @@ def test_an_origin_counts_only_in_the_folder_of_its_url(
     assert f"file://{tmp_path}/there" not in done.stdout + done.stderr
     fetch(folder)
     publish(folder)
-    assert settle(folder) == str(folder)
+    assert drop_local_copy(folder) == str(folder)
     assert (folder / "world" / "manifest.json").exists()
     assert not (tmp_path / "there").exists()
 
@@ -359,7 +359,7 @@ def test_an_origin_counts_only_in_the_folder_of_its_url(
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"no url", b"file://\0"])
 def test_an_origin_that_is_no_url_is_ignored(tmp_path: Path, content: bytes) -> None:
     (tmp_path / ".origin").write_bytes(content)
-    assert shown(tmp_path) == str(tmp_path)
+    assert display_name(tmp_path) == str(tmp_path)
 
 
 def test_links_are_never_published(rendered: Path, url: str, tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_a_stopped_packing_continues_to_the_same_files(
         with pytest.raises(KeyboardInterrupt):
             packer(stopped).pack(records)
     again = packer(stopped)
-    assert again.begun
+    assert again.has_tars
     again.pack(records)
     for path in whole.rglob("*"):
         if path.is_file() and not path.name.startswith("."):
@@ -94,7 +94,7 @@ def test_a_note_or_record_that_leaves_the_world_is_refused(tmp_path: Path, path:
     for key in (tmp_path / "key", tmp_path / "d" / "key"):
         key.write_text("private")
     journal = Journal(world / ".journal.db")
-    journal.add_tar("t", "0", "", [{"path": path}])
+    journal.add_tar("t", sha256="0", last_scene="", rows=[{"path": path}])
     with pytest.raises(UserError, match="is no path within that folder"):
         Packer(world, 20_480, journal).pack(records)
     (world / ".journal.db").unlink()
