@@ -81,8 +81,9 @@ def experiment(
     stages are skipped. If the command is stopped, run it again to continue. With --farm slurm each
     stage is a job, submitted when the stages that it reads have ended.
     """
-    from evaluator.experiments.lab import Lab, find_experiment, read_models
+    from evaluator.experiments.lab import Lab, read_models
     from evaluator.experiments.stages import Place, is_done, run_stages
+    from evaluator.papers.recipes import find_experiment
 
     check_own_files(out)
     place = Place(workers, take_slurm(options))

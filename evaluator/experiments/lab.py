@@ -3,11 +3,9 @@ declares its stages and the rows of its tables (docs/experiments.md).
 """
 
 import re
-import runpy
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +17,9 @@ from generator.base.declarations import Declared, sentence_of
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_toml
 
-RECIPES = {
-    "bindsplit2026": "bindsplit2026:EXPERIMENT",
-    "compass2026": "compass2026:EXPERIMENT",
-    "crepe2023": "crepe2023:EXPERIMENT",
-    "hard-positives2024": "hard_positives2024:EXPERIMENT",
-    "pearson2025": "pearson2025:PUBLISHED",
-    "pearson2025-clean": "pearson2025:CLEAN",
-}
-"""The built-in experiments, as module:object in evaluator/experiments/recipes."""
 ROTATION = "rotation"
 """The last part of the labels of rows over a rotation, which stand beside those of the paper's
 blocks: runs of different designs are not pooled."""
-_OBJECT = "EXPERIMENT"
 _OPTIONS = ("run", "train")
 """The fields of `Model` that hold options of a command."""
 _REACHING_SPEC = re.compile(r"\b(python|api):|://")
@@ -180,36 +168,6 @@ def _reaching_word(spec: str, options: Iterable[Sequence[str]]) -> str | None:
             if value.startswith("--") or _REACHING_SPEC.search(value):
                 return value
     return None
-
-
-def find_experiment(name: str) -> Experiment:
-    """The built-in experiment `name`, or `EXPERIMENT` of the Python file `name`, which is executed.
-
-    Raises UserError when there is none.
-    """
-    if name.endswith(".py"):
-        if not Path(name).is_file():
-            raise UserError(
-                f"There is no file {name}; give the path of a recipe, or one of "
-                f"{', '.join(RECIPES)}."
-            )
-        own = runpy.run_path(name).get(_OBJECT)
-        if not isinstance(own, Experiment):
-            raise UserError(
-                f"{name} has no {_OBJECT}; write {_OBJECT} = Experiment(about, paper, scales, "
-                f"make)."
-            )
-        return own
-    if name not in RECIPES:
-        raise UserError(
-            f"Unknown experiment '{name}'; {did_you_mean(name, list(RECIPES))} A recipe of yours "
-            f"ends in .py."
-        )
-    module, _, attribute = RECIPES[name].partition(":")
-    shipped: Experiment = getattr(
-        import_module(f"evaluator.experiments.recipes.{module}"), attribute
-    )
-    return shipped
 
 
 @dataclass

@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 import pytest
 
-from evaluator.experiments.lab import RECIPES
-from evaluator.experiments.recipes.bindsplit2026 import SCALES
+from evaluator.papers.bindsplit2026.recipe import SCALES
+from evaluator.papers.recipes import experiment_names
 from generator.holdout.request import HoldoutRequest, design_of
 from generator.vocabulary.schema import read_vocabulary
 from tests.conftest import MODULES
@@ -39,7 +39,9 @@ def planned(*arguments: str | Path) -> list[list[str]]:
     return [shlex.split(command) for command in json.loads(done.stdout)["commands"]]
 
 
-SHIPPED = [(name, scale) for name in RECIPES for scale in ("smoke", "tiny", "small", "paper")]
+SHIPPED = [
+    (name, scale) for name in experiment_names() for scale in ("smoke", "tiny", "small", "paper")
+]
 EXAMPLES = [(str(ROOT / "docs" / "examples" / "gzsl.py"), scale) for scale in ("smoke", "tiny")]
 
 

@@ -14,10 +14,10 @@ from evaluator.experiments.lab import (
     _HARMLESS_OPTIONS,
     Lab,
     Model,
-    find_experiment,
     read_models,
 )
 from evaluator.experiments.stages import DONE, Failure, Stage
+from evaluator.papers.recipes import find_experiment
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from tests.conftest import refuse

@@ -1,7 +1,7 @@
 """Pearson et al. 2025, "Evaluating Compositional Generalisation in VLMs and Diffusion Models"."""
 
-from evaluator.report.papers.given import DATASET, DRAWINGS, MAPS, datasets
-from evaluator.report.papers.paper import (
+from evaluator.papers.inputs import DATASET, datasets
+from evaluator.papers.paper import (
     Paper,
     PaperTable,
     by_label,
@@ -10,6 +10,7 @@ from evaluator.report.papers.paper import (
     part,
     picture,
 )
+from evaluator.report.audit_results import DRAWINGS, MAPS
 
 _SPLITS = (
     part("ID Validation", split="id_val"),

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from evaluator.provenance.contamination import UNKNOWN
-from evaluator.report.papers.given import Given, Label
-from evaluator.report.papers.paper import (
+from evaluator.papers.inputs import Given, Label
+from evaluator.papers.paper import (
     Paper,
     PaperTable,
     Part,
@@ -15,6 +14,7 @@ from evaluator.report.papers.paper import (
     part,
     parts,
 )
+from evaluator.provenance.contamination import UNKNOWN
 from evaluator.report.table import Table
 
 _MEASURES = (

@@ -12,10 +12,9 @@ import pandas as pd
 import pytest
 
 from evaluator.analysis.pooling import pool_runs
-from evaluator.report.overview import notes_of
-from evaluator.report.papers.crepe2023 import SHOWN
-from evaluator.report.papers.given import Given, Label, datasets, read_given
-from evaluator.report.papers.paper import (
+from evaluator.papers.crepe2023.tables import SHOWN
+from evaluator.papers.inputs import Given, Label, datasets, read_given
+from evaluator.papers.paper import (
     by_label,
     find_paper,
     grouped,
@@ -26,14 +25,16 @@ from evaluator.report.papers.paper import (
     parts,
     write_paper,
 )
-from evaluator.report.writers import csv_rows
+from evaluator.report.overview import notes_of
+from evaluator.report.writers import csv_rows, latex
 from evaluator.runs.folder import NamedRun
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
 from generator.dataset.counts import count_questions
 from tests.evaluator.analysis.test_pooling import made_run
 from tests.evaluator.analysis.test_pooling import trained as trained_run
-from tests.evaluator.report.conftest import ROW, cell, shows, tables_of
+from tests.evaluator.papers.conftest import cell, shows, tables_of
+from tests.evaluator.report.conftest import ROW, compile_latex
 from tests.evaluator.synthetic import Row, find
 
 BINARY = {"protocol": "binary", "metric": "accuracy"}
@@ -401,3 +402,9 @@ class TestFiles:
             ".pdf",
             ".png",
         }
+
+
+@pytest.mark.full
+def test_tables_of_papers_compile(given: Given, tmp_path: Path) -> None:
+    tables = [latex(table) for paper in paper_names() for table in tables_of(paper, given).values()]
+    compile_latex("\n\\clearpage\n".join(tables), tmp_path)

@@ -8,11 +8,11 @@ from evaluator.analysis.pooling import pool_runs
 from evaluator.audits.embeddings import RECORD as MAP_RECORD
 from evaluator.audits.generation import RECORD as DRAWING_RECORD
 from evaluator.audits.generation import SHEET
-from evaluator.report.papers.given import Given, Label, read_given
-from evaluator.report.papers.paper import find_paper, make_paper, write_paper
+from evaluator.papers.inputs import Given, Label, read_given
+from evaluator.papers.paper import find_paper, make_paper, write_paper
 from generator.base.errors import UserError
 from tests.evaluator.analysis.test_pooling import made_run
-from tests.evaluator.report.conftest import cell, tables_of
+from tests.evaluator.papers.conftest import cell, tables_of
 
 _SPLITS = {
     "ID Validation": "id_val",

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from evaluator.analysis.pooling import pool_runs
-from evaluator.report.papers.given import Given, Label, _counts
-from evaluator.report.papers.paper import find_paper, make_paper
+from evaluator.papers.inputs import Given, Label, _counts
+from evaluator.papers.paper import find_paper, make_paper
 from generator.dataset.counts import count_questions
 from tests.evaluator.analysis.test_pooling import made_run
-from tests.evaluator.report.conftest import cell, shows, tables_of
+from tests.evaluator.papers.conftest import cell, shows, tables_of
 from tests.evaluator.synthetic import Row, find
 
 
@@ -102,7 +102,7 @@ def test_questions_of_several_sizes_have_a_reason(
     given: Given, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts = [{"protocol": "systematicity", "kind": "atom", "split": "seen", "set_size": None}]
-    monkeypatch.setattr("evaluator.report.papers.given.count_questions", lambda *_: counts)
+    monkeypatch.setattr("evaluator.papers.inputs.count_questions", lambda *_: counts)
     _counts.cache_clear()
     table = find_paper("crepe2023").tables[3].make(given)
     _counts.cache_clear()

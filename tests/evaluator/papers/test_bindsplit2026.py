@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from evaluator import evaluate
-from evaluator.report.papers.given import Given, read_given
-from evaluator.report.papers.paper import find_paper, make_paper
+from evaluator.papers.inputs import Given, read_given
+from evaluator.papers.paper import find_paper, make_paper
 from tests.evaluator.audits.familiarity.test_audit import PUBLISHED
 from tests.evaluator.benchmarks.conftest import Colors, write_bivlc, write_sugarcrepe, write_vismin
-from tests.evaluator.report.conftest import cell, shows, tables_of
+from tests.evaluator.papers.conftest import cell, shows, tables_of
 from tests.evaluator.runs.test_partitions import CORPUS, audited
 from tests.evaluator.synthetic import Row, find
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from evaluator.papers.inputs import AFTER, BEFORE, DEFAULTS, Given, Label, Labels, has, told
 from evaluator.protocols.items import reported_splits
 from evaluator.protocols.records import Results
 from evaluator.provenance.contamination import marked
 from evaluator.report.figures import Figure
 from evaluator.report.overview import marks_of, notes_of
-from evaluator.report.papers.given import AFTER, BEFORE, DEFAULTS, Given, Label, Labels, has, told
 from evaluator.report.table import (
     CEILING,
     Cell,
@@ -73,11 +73,17 @@ class Paper:
     elsewhere: Sequence[str] = ()
 
 
-_NAMES = ("bindsplit2026", "hard-positives2024", "crepe2023", "compass2026", "pearson2025")
-"""The papers. To add one, write a file with a `PAPER`, and enter it here."""
 _REGISTRY: Registry[Paper] = Registry(
-    "paper", {name: f"evaluator.report.papers.{name.replace('-', '_')}:PAPER" for name in _NAMES}
+    "paper",
+    {
+        "bindsplit2026": "evaluator.papers.bindsplit2026.tables:PAPER",
+        "hard-positives2024": "evaluator.papers.hard_positives2024.tables:PAPER",
+        "crepe2023": "evaluator.papers.crepe2023.tables:PAPER",
+        "compass2026": "evaluator.papers.compass2026.tables:PAPER",
+        "pearson2025": "evaluator.papers.pearson2025.tables:PAPER",
+    },
 )
+"""The papers. To add one, write a folder with a `PAPER` in tables.py, and enter it here."""
 paper_names, find_paper = _REGISTRY.names, _REGISTRY.find
 
 

@@ -8,15 +8,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
-
 from evaluator.analysis.pooling import differences, pool_runs
 from evaluator.protocols.crepe import OWN_METRICS
 from evaluator.protocols.items import FULL, PARTITIONS
 from evaluator.protocols.records import Results, Row, by_key
+from evaluator.report.audit_results import Audit, read_audit
 from evaluator.runs.folder import NamedRun, Run, read_named
 from generator.base.errors import UserError
-from generator.base.files import read_json
 from generator.base.paths import split_name
 from generator.dataset.counts import count_benchmark, count_questions, vocabulary_of
 from generator.dataset.reader import Benchmark, World
@@ -29,64 +27,6 @@ Labels = Mapping[str, Any]
 """{column: value} to select rows of the long table of results. A tuple matches any of its values;
 columns of DEFAULTS are None by default."""
 BEFORE, AFTER = "before", "after"
-
-
-class AuditRecord(TypedDict):
-    """The entries of summary.json (`score familiarity`) that tables show."""
-
-    benchmark: str
-    reference: str
-    captions: str
-    match: str
-    samples: int
-    excluded: dict[str, int]
-    buckets: dict[str, int]
-    bindings: dict[str, dict[str, float | None]]
-    bindings_mixed: dict[str, dict[str, float | None]]
-    rates: dict[str, dict[str, float | None]]
-
-
-class ComparisonRecord(TypedDict):
-    """The entries of the output of `score compare --json` that the page shows."""
-
-    rows: list[dict[str, Any]]
-    flips: list[dict[str, Any]]
-
-
-class TextAuditRecord(TypedDict):
-    """The entries of the file of `score audit` that tables show."""
-
-    benchmark: str
-    language_model: dict[str, Any]
-    kinds: list[dict[str, Any]]
-    levels: list[dict[str, Any]]
-
-
-FAMILIARITY, TEXTS, MAPS, DRAWINGS = (
-    "score familiarity",
-    "score audit",
-    "score embeddings",
-    "score generate",
-)
-COMPARISON, PROBES = "score compare", "score probe"
-"""Commands whose results can be given among the runs."""
-RECORDS = {
-    FAMILIARITY: "summary.json",
-    MAPS: "embeddings.json",
-    DRAWINGS: "drawings.json",
-    PROBES: "probe.json",
-}
-"""{command: the file that identifies its folder}."""
-
-
-@dataclass(frozen=True)
-class Audit:
-    """The result at `path` of a command other than `score run`, and its name."""
-
-    name: str
-    command: str
-    record: Mapping[str, Any]
-    path: Path
 
 
 @dataclass(frozen=True)
@@ -202,19 +142,6 @@ def splits_of(entry: Results) -> set[str]:
     return {FULL, *PARTITIONS} if FULL in found else found
 
 
-def mixed(audit: Mapping[str, Any]) -> int:
-    """The number of samples in mixed buckets (`amb_…`), which include samples with close matches
-    only."""
-    return int(sum(n for bucket, n in audit["buckets"].items() if bucket.startswith("amb_")))
-
-
-def overlap_panels(audit: Mapping[str, Any]) -> dict[str, Any]:
-    """The panels of evaluator.report.figures.by_overlap from summary.json of `score
-    familiarity`."""
-    full = f"full ({sum(audit['buckets'].values()):,} samples)"
-    return {full: audit["bindings"], f"mixed ({mixed(audit):,})": audit["bindings_mixed"]}
-
-
 def read_given(
     runs: Sequence[str],
     missing: Sequence[str] = (),
@@ -293,29 +220,6 @@ def _elsewhere(before: Sequence[str], after: Sequence[str]) -> dict[str, list[Re
             rows = [{**row, "when": when} for row in entry["rows"]]
             found.setdefault(label, []).append({**entry, "model": f"{label}, {when}", "rows": rows})
     return found
-
-
-def read_audit(source: str) -> Audit | None:
-    """The result of a command other than `score run` at [NAME=]PATH, a file or a folder; None for
-    other folders.
-
-    By default the name is the benchmark's, and for `score compare` the file's."""
-    name, path = split_name(source)
-    if path.is_file() and path.suffix == ".json":
-        if "rankings" in read_json(path):
-            return Audit(name or path.stem, COMPARISON, read_json(path, ComparisonRecord), path)
-        found = read_json(path, TextAuditRecord)
-        return Audit(name or found["benchmark"], TEXTS, found, path)
-    for command, record in RECORDS.items():
-        if (path / record).is_file():
-            found = read_json(path / record, AuditRecord if command == FAMILIARITY else None)
-            return Audit(
-                name or found["benchmark" if command == FAMILIARITY else "name"],
-                command,
-                found,
-                path,
-            )
-    return None
 
 
 DATASET = "dataset"

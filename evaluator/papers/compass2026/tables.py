@@ -5,11 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from evaluator.protocols.items import COUNTS
-from evaluator.protocols.records import Row
-from evaluator.report.figures import by_complexity, by_count
-from evaluator.report.papers.given import EVERY, TEXTS, Given, Label, Labels, datasets, told
-from evaluator.report.papers.paper import (
+from evaluator.papers.inputs import EVERY, Given, Label, Labels, datasets, told
+from evaluator.papers.paper import (
     Paper,
     PaperTable,
     Part,
@@ -23,6 +20,10 @@ from evaluator.report.papers.paper import (
     parts,
     result,
 )
+from evaluator.protocols.items import COUNTS
+from evaluator.protocols.records import Row
+from evaluator.report.audit_results import TEXTS
+from evaluator.report.figures import by_complexity, by_count
 from evaluator.report.table import Cell, Table
 
 _GAP = {"protocol": "integration", "metric": "integration gap"}

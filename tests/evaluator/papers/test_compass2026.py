@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.report.papers.given import Given, read_given
-from evaluator.report.papers.paper import find_paper, make_paper
+from evaluator.papers.inputs import Given, read_given
+from evaluator.papers.paper import find_paper, make_paper
 from evaluator.report.writers import csv_rows
-from tests.evaluator.report.conftest import cell, shows, tables_of
+from tests.evaluator.papers.conftest import cell, shows, tables_of
 from tests.evaluator.synthetic import Row, find
 
 

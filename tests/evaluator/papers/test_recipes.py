@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.experiments.lab import Lab, Model, find_experiment
+from evaluator.experiments.lab import Lab, Model
+from evaluator.papers.recipes import find_experiment
 from generator.vocabulary.families import vocabulary_text
 
 SCALES = ("smoke", "tiny", "small", "paper")

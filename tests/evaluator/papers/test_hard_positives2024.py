@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from evaluator.report.papers.given import Given
-from tests.evaluator.report.conftest import cell, shows, tables_of
+from evaluator.papers.inputs import Given
+from tests.evaluator.papers.conftest import cell, shows, tables_of
 from tests.evaluator.synthetic import Row, find
 
 

@@ -8,11 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from evaluator.protocols.crepe import OWN_METRICS, RAW_METRICS
-from evaluator.protocols.records import by_key
-from evaluator.report.figures import Figure, by_complexity, by_frequency
-from evaluator.report.papers.given import Given, Label, captions_by_atom, datasets
-from evaluator.report.papers.paper import (
+from evaluator.papers.inputs import Given, Label, captions_by_atom, datasets
+from evaluator.papers.paper import (
     Paper,
     PaperFigure,
     PaperTable,
@@ -23,6 +20,9 @@ from evaluator.report.papers.paper import (
     part,
     parts,
 )
+from evaluator.protocols.crepe import OWN_METRICS, RAW_METRICS
+from evaluator.protocols.records import by_key
+from evaluator.report.figures import Figure, by_complexity, by_frequency
 from evaluator.report.table import Cell, Column, Line, Table
 from evaluator.runs.folder import Run
 from generator.base.errors import visible

@@ -4,20 +4,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from evaluator.protocols.items import ASYMMETRIC, FULL, MIXED
-from evaluator.protocols.records import Row
-from evaluator.report.figures import Figure, by_overlap, by_split
-from evaluator.report.papers.given import (
-    FAMILIARITY,
-    Given,
-    Label,
-    Labels,
-    mixed,
-    overlap_panels,
-    splits_of,
-    told,
-)
-from evaluator.report.papers.paper import (
+from evaluator.papers.inputs import Given, Label, Labels, splits_of, told
+from evaluator.papers.paper import (
     NONE,
     Paper,
     PaperFigure,
@@ -30,6 +18,10 @@ from evaluator.report.papers.paper import (
     part,
     parts,
 )
+from evaluator.protocols.items import ASYMMETRIC, FULL, MIXED
+from evaluator.protocols.records import Row
+from evaluator.report.audit_results import FAMILIARITY, mixed, overlap_panels
+from evaluator.report.figures import Figure, by_overlap, by_split
 from evaluator.report.table import Table
 
 _BINARY: Labels = {"protocol": "binary", "metric": "accuracy"}
