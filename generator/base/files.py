@@ -4,6 +4,7 @@ SHA256SUMS."""
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -42,6 +43,30 @@ def draft_of(path: Path) -> Iterator[Path]:
         os.replace(draft, path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def draft_folder_of(folder: Path) -> Iterator[Path]:
+    """Make a folder that appears whole or not at all.
+
+    Two processes must not make the same folder at once: both would write to `.NAME.draft`.
+
+    Args:
+        folder: The folder; it must not exist, or be empty, when the context ends.
+
+    Returns:
+        A context that yields the temporary folder `.NAME.draft` beside it and renames it to
+        `folder` at the end. After an error the temporary folder is deleted; after a kill the next
+        call deletes it.
+    """
+    draft = folder.with_name(f".{folder.name}.draft")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(parents=True)
+    try:
+        yield draft
+        os.replace(draft, folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
 
 
 def write_bytes(path: Path, data: bytes) -> None:

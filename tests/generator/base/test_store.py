@@ -215,7 +215,7 @@ def test_an_export_for_the_hub_has_every_listed_file_of_a_dataset_at_a_url(
     expected = at(url)
     put(url, "world/depth/000003.npy", b"of somebody else")
     opened = Dataset.open(url)
-    export_hf(opened, opened.benchmark(), Publication("Small worlds"), tmp_path / "out")
+    export_hf(opened, opened.benchmark(), about=Publication("Small worlds"), out=tmp_path / "out")
     assert files(tmp_path / "out" / "dataset") == expected
 
 

@@ -19,7 +19,7 @@ from generator.dataset import answer_reader
 from generator.dataset.answer_reader import read_choice, read_yes_no
 from generator.dataset.reader import Dataset
 from generator.exports.question_scores import error_of, result_of, share_of
-from generator.exports.questions import Questions
+from generator.exports.questions import QuestionSet
 from tests.conftest import refuse, succeed
 from tests.generator.dataset.answer_table import CAPTIONS, REASONS, TABLE, label_of
 
@@ -224,9 +224,9 @@ def test_the_copied_reader_reads_every_answer_as_score_ask_does(
 
 def test_names_say_form_protocol_split_and_orders(rendered: Path) -> None:
     dataset = Dataset.open(rendered)
-    asked = Questions(dataset, dataset.benchmark(), "choice", ("binary",), ("unseen",), 1)
+    asked = QuestionSet(dataset, dataset.benchmark(), "choice", ("binary",), ("unseen",), 1)
     assert asked.name.endswith("_choice_binary_unseen_1_orders")
-    assert Questions(dataset, dataset.benchmark(), "yes-no").name.endswith("_yes_no")
+    assert QuestionSet(dataset, dataset.benchmark(), "yes-no").name.endswith("_yes_no")
 
 
 def test_the_task_of_inspect_is_python(rendered: Path, tmp_path: Path) -> None:
