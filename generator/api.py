@@ -605,12 +605,12 @@ def _slurm(options: SlurmOptions, device: str) -> "Slurm":
     with extras_named():
         from generator.base.slurm import slurm_of
     return slurm_of(
-        options.workers,
-        int(device != "cpu"),
-        options.partition,
-        options.account,
-        options.time,
-        options.memory,
+        cores=options.workers,
+        gpus=int(device != "cpu"),
+        partition=options.partition,
+        account=options.account,
+        time=options.time,
+        memory=options.memory,
     )
 
 
