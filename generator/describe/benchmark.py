@@ -202,7 +202,7 @@ def _write_items(
             tables.survey(row, surveying)
     rows = rendered_scenes(world, with_salience=request.statistics is not None)
     n_rendered = world.manifest["scenes"] - world.manifest["failed"]
-    for row in progress.each(rows, "describing", n_rendered):
+    for row in progress.follow(rows, "describing", n_rendered):
         tables.add_scene(row, training, protocols)
     for protocol in protocols:
         tables.add_pooled_items(protocol)

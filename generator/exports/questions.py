@@ -352,7 +352,7 @@ def _vlmevalkit(
     order = 0
     group = -1
     lines = []
-    for row in progress.each(rows, "writing", len(rows)):
+    for row in progress.follow(rows, "writing", len(rows)):
         order = order + 1 if row["group"] == group else 0
         group = row["group"]
         index = group + _CIRCLE * order
@@ -471,6 +471,6 @@ def _write_images(world: World, rows: Iterable[Row], folder: Path, progress: Pro
     """Write the image of each scene once; returns their number."""
     folder.mkdir()
     scenes = list(dict.fromkeys(scene for row in rows for scene in row["scenes"]))
-    for scene in progress.each(scenes, "writing", len(scenes)):
+    for scene in progress.follow(scenes, "writing", len(scenes)):
         (folder / f"{scene}.png").write_bytes(world.read(f"images/{scene}.png"))
     return len(scenes)

@@ -210,7 +210,7 @@ def export_jsonl(
                     f"--benchmark."
                 )
             scene_ids = sorted({line.scene_id for line in lines})
-            for scene_id in progress.each(scene_ids, benchmark.name, len(scene_ids)):
+            for scene_id in progress.follow(scene_ids, benchmark.name, len(scene_ids)):
                 image = folder / "images" / f"{scene_id}.png"
                 if not image.exists():
                     image.write_bytes(dataset.world.read(f"images/{scene_id}.png"))

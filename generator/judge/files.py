@@ -109,7 +109,7 @@ class StoredFolder:
                 "damaged file", f"{self.name}/{SUMS} does not match its digest in the manifest"
             )
         listed = self.sums.items()
-        for name, digest in self.progress.each(listed, f"files of {self.name}", len(listed)):
+        for name, digest in self.progress.follow(listed, f"files of {self.name}", len(listed)):
             yield from self._check_listed_file(name, digest, images, size)
         known = {self.path / name for name in (*self.sums, SUMS, "manifest.json", *ABOUT)}
         for path in self.path.rglob("*"):

@@ -64,7 +64,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def found(name: str, file: Path, bounds: Bounds = BOUNDS, **arguments: str) -> list[object]:
+def read_all(name: str, file: Path, bounds: Bounds = BOUNDS, **arguments: str) -> list[object]:
     return [
         item for _, item in read_bounded(HERE + name, [file], [file.parent], bounds, **arguments)
     ]
@@ -79,22 +79,22 @@ def test_files_are_read_in_order(file: Path) -> None:
 
 def test_what_takes_too_much_memory_is_refused(file: Path) -> None:
     file.write_text(str(32 << 20))
-    assert found("fill", file) == [32 << 20]
+    assert read_all("fill", file) == [32 << 20]
     file.write_text(str(1 << 30))
     with pytest.raises(UserError, match="takes more than 64 MiB of memory"):
-        found("fill", file)
+        read_all("fill", file)
 
 
 def test_what_never_ends_is_ended(file: Path) -> None:
     with pytest.raises(UserError, match="took more processor time than it may"):
-        found("stall", file, Bounds(64 << 20, 0.5))
+        read_all("stall", file, Bounds(64 << 20, 0.5))
 
 
 def test_a_crash_is_one_sentence(file: Path) -> None:
     with pytest.raises(
         UserError, match="cannot be read: the process that reads it ended with code -6"
     ):
-        found("crash", file)
+        read_all("crash", file)
 
 
 def test_nothing_but_the_given_folder_is_reached(file: Path) -> None:
@@ -102,7 +102,7 @@ def test_nothing_but_the_given_folder_is_reached(file: Path) -> None:
     other.write_text("secret")
     with socket.create_server(("127.0.0.1", 0)) as server:
         file.write_text(str(server.getsockname()[1]))
-        assert found("reach", file, other=str(other)) == ["PermissionError"] * 6 + ["done"]
+        assert read_all("reach", file, other=str(other)) == ["PermissionError"] * 6 + ["done"]
     assert other.read_text() == "secret"
 
 

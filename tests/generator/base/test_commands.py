@@ -107,7 +107,7 @@ def test_nothing_is_shown_outside_a_command(capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize(
-    ("end", "code", "said"),
+    ("end", "code", "words"),
     [
         ("mistake", 2, "Error: Expected a, got b."),
         ("folder", 2, "Error: Cannot use runs/a: no. Finished work is kept:"),
@@ -117,10 +117,10 @@ def test_nothing_is_shown_outside_a_command(capsys: pytest.CaptureFixture[str]) 
         ("stop", 130, "Stopped. Finished work is kept: run the same command again to continue."),
     ],
 )
-def test_what_was_foreseen_is_one_sentence(end: str, code: int, said: str) -> None:
+def test_what_was_foreseen_is_one_sentence(end: str, code: int, words: str) -> None:
     done = run(end)
     assert (done.exit_code, done.stdout) == (code, "")
-    assert done.stderr.splitlines()[-1].startswith(said)
+    assert done.stderr.splitlines()[-1].startswith(words)
 
 
 @pytest.mark.parametrize("end", ["bug", "other"])
@@ -144,10 +144,10 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize(("stderr", "shown"), [(Terminal, True), (io.StringIO, False)])
+@pytest.mark.parametrize(("stderr", "is_terminal"), [(Terminal, True), (io.StringIO, False)])
 def test_a_bar_shows_where_stderr_is_a_terminal(
     stderr: type[io.StringIO],
-    shown: bool,
+    is_terminal: bool,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -158,7 +158,7 @@ def test_a_bar_shows_where_stderr_is_a_terminal(
         advance(2, "1 failed")
         advance(0)
     text = sys.stderr.getvalue()  # type: ignore[attr-defined]
-    assert all((part in text) is shown for part in ("rendering", "5/5", "1 failed"))
+    assert all((part in text) is is_terminal for part in ("rendering", "5/5", "1 failed"))
     assert capsys.readouterr().out == ""
 
 
@@ -240,11 +240,11 @@ def test_a_full_disk_without_a_name_may_be_any_that_is_written_to() -> None:
 def test_a_terminal_is_told_what_takes_long_and_a_log_is_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     slow = threading.Event()
 
     def tell(message: str) -> None:
-        told.append(message)
+        messages.append(message)
         slow.set()
 
     monkeypatch.setattr(commands, "say", tell)
@@ -253,8 +253,8 @@ def test_a_terminal_is_told_what_takes_long_and_a_log_is_not(
         monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda value=is_terminal: value))
         with say_if_slow("Loading."):
             slow.wait(60 if is_terminal else 0.1)
-        assert told == expected
+        assert messages == expected
     monkeypatch.setattr(commands, "_PATIENCE", 60)
     with say_if_slow("Never."):
         pass
-    assert told == ["Loading."]
+    assert messages == ["Loading."]

@@ -32,7 +32,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_draft(tmp_path: Path) -> 
     write_bytes(path, b"old")
     with pytest.raises(TypeError):
         write_bytes(path, "new")  # type: ignore[arg-type]
-    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
     assert path.read_bytes() == b"old"
 
 
@@ -87,7 +87,7 @@ def test_a_link_laid_in_wait_is_not_followed(tmp_path: Path, write: Callable[[Pa
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "words"),
     [
         ("a = " + "[" * 50_000, "nested too deeply"),
         ("a = " + "9" * 5_000, "a number of thousands of digits"),
@@ -96,9 +96,9 @@ def test_a_link_laid_in_wait_is_not_followed(tmp_path: Path, write: Callable[[Pa
         ("a =", "Invalid value"),
     ],
 )
-def test_toml_that_costs_too_much_is_no_toml(text: str, said: str) -> None:
+def test_toml_that_costs_too_much_is_no_toml(text: str, words: str) -> None:
     assert parse_toml("a.b = 1\n[c]\nd = 'x.y'") == {"a": {"b": 1}, "c": {"d": "x.y"}}
-    with pytest.raises(tomllib.TOMLDecodeError, match=said):
+    with pytest.raises(tomllib.TOMLDecodeError, match=words):
         parse_toml(text)
 
 
@@ -144,7 +144,7 @@ for _ in range(40):
 def test_processes_take_turns(tmp_path: Path) -> None:
     (tmp_path / "n").write_text("0")
     running = [subprocess.Popen([sys.executable, "-c", COUNT, str(tmp_path)]) for _ in range(3)]
-    assert [each.wait(60) for each in running] == [0, 0, 0]
+    assert [process.wait(60) for process in running] == [0, 0, 0]
     assert (tmp_path / "n").read_text() == "120"
 
 

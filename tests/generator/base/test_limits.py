@@ -96,9 +96,9 @@ def stating(shape: str, descr: str = "'<f4'") -> bytes:
     ],
 )
 def test_arrays_are_read_as_numpy_reads_them(array: np.ndarray, tmp_path: Path) -> None:
-    found = read_npy(stored(array))
-    assert found.dtype == array.dtype
-    assert np.array_equal(found, array)
+    read_array = read_npy(stored(array))
+    assert read_array.dtype == array.dtype
+    assert np.array_equal(read_array, array)
     np.savez_compressed(tmp_path / "a.npz", one=array, other=array * 2)
     assert np.array_equal(read_npz(tmp_path / "a.npz", ["other"])[0], array * 2)
 
@@ -217,7 +217,7 @@ for path in sys.argv:
     for path, data in zip(paths, [pixel_bomb(), *text_bombs()], strict=True):
         path.write_bytes(data)
     assert struct.unpack_from(">II", paths[0].read_bytes(), 16) == (13_300, 13_300)
-    returned, said, peak = measured(code, *map(str, paths))
-    assert returned == 0, said
-    assert "expected at most 4096x4096" in said
+    returned, output, peak = measured(code, *map(str, paths))
+    assert returned == 0, output
+    assert "expected at most 4096x4096" in output
     assert peak < 300

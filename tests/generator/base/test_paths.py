@@ -47,11 +47,11 @@ def test_names_that_leave_the_folder_and_what_is_no_text_are_refused(
 def test_a_name_is_refused_or_stays_inside(name: str) -> None:
     root = Path("/received/dataset")
     try:
-        found = file_in(root, name)
+        path = file_in(root, name)
     except UserError:
         return
-    inside = os.path.normpath(found)
-    assert inside == str(found)
+    inside = os.path.normpath(path)
+    assert inside == str(path)
     assert inside.startswith("/received/dataset/")
 
 
@@ -117,13 +117,13 @@ def test_names_of_tables_are_plain_and_scenes_are_named_by_digits(
     path = Path(f"{table}.parquet")
     check_names(pa.table({column: [plain, None]}), path)
     for names in (pa.array([plain, name]) for name in wrong):
-        for made in (
+        for table in (
             pa.table({column: names}),
             pa.table({column: names.dictionary_encode()}),
             pa.record_batch({column: names}),
         ):
             with pytest.raises(UserError, match=rf"{table}\.parquet has the {column} "):
-                check_names(made, path)
+                check_names(table, path)
 
 
 @given(st.text())

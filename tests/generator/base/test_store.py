@@ -35,8 +35,10 @@ def files(root: Path) -> dict[str, str]:
     paths = sorted(
         path for path in root.rglob("*") if path.is_file() and not path.name.startswith(".")
     )
-    kept = {str(path.relative_to(root)): path for path in paths if path.name not in ABOUT}
-    return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in kept.items()}
+    paths_by_name = {str(path.relative_to(root)): path for path in paths if path.name not in ABOUT}
+    return {
+        name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in paths_by_name.items()
+    }
 
 
 @pytest.fixture(autouse=True)
@@ -120,15 +122,15 @@ def test_manifests_come_last_and_what_is_cut_off_continues_to_the_same_files(
     done: list[str] = []
     whole = store._put
 
-    def noted(place: Any, root: Path, paths: Iterable[str]) -> None:
+    def put_and_note(place: Any, root: Path, paths: Iterable[str]) -> None:
         for path in paths:
             whole(place, root, [path])
             done.append(path)
             if path.endswith("/manifest.json"):
                 folder = path.removesuffix("manifest.json")
-                assert {each for each in at(url) if each.startswith(folder)} <= {*done}
+                assert {name for name in at(url) if name.startswith(folder)} <= {*done}
 
-    monkeypatch.setattr(store, "_put", noted)
+    monkeypatch.setattr(store, "_put", put_and_note)
     with cut_off(monkeypatch, stop):
         make(rendered, url)
     if stop < 176:
@@ -148,15 +150,15 @@ def test_a_benchmark_whose_copying_is_cut_off_costs_none_and_is_copied_later(
     before = {name: digest for name, digest in at(url).items() if name.startswith(BENCHMARK)}
     holdout = Holdout.from_dict(Dataset.open(rendered).block())
 
-    def write(seed: int, again: bool) -> str:
-        root, asked = mirror(url), replace(first_request(holdout), seed=seed)
+    def write(seed: int, replaces: bool) -> str:
+        root, request = mirror(url), replace(first_request(holdout), seed=seed)
         describe_world(
             root,
             Dataset.open(root).world,
             holdout=holdout,
             name="second",
-            request=asked,
-            replace=again,
+            request=request,
+            replace=replaces,
         )
         return Dataset.open(url).benchmark("second").digest
 
@@ -189,10 +191,10 @@ def test_a_shard_whose_copying_is_cut_off_stays_until_it_is_copied(
         device="cpu",
         workers=1,
     )
-    found, expected = (
+    copied_rows, expected = (
         {path for path in of if path.startswith("world/")} for of in (at(url), files(rendered))
     )
-    assert found == expected
+    assert copied_rows == expected
     assert "dataset.json" in at(url)
     assert not list(cache.rglob("*.png"))
 
@@ -284,14 +286,14 @@ def test_damage_at_the_url_is_found(rendered: Path, url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "words"),
     [
         ("nowhere://bucket/d", "cannot be used: ValueError: Protocol not known: nowhere"),
         ("file:///nowhere/d", "is no finished dataset"),
     ],
 )
-def test_urls_without_a_dataset_are_explained(url: str, said: str) -> None:
-    refuse(said, "gen verify", url)
+def test_urls_without_a_dataset_are_explained(url: str, words: str) -> None:
+    refuse(words, "gen verify", url)
 
 
 @pytest.mark.full

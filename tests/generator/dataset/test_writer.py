@@ -106,13 +106,13 @@ def test_a_world_is_not_continued_through_a_link(tmp_path: Path, place: str) -> 
     with WorldWriter(tmp_path / "world", REQUEST) as writer:
         writer.add(record(writer.folder, 1))
     private = tmp_path / "private"
-    begun = tmp_path / "world" / place
-    if begun.is_dir():
-        shutil.move(begun, private)
+    linked_file = tmp_path / "world" / place
+    if linked_file.is_dir():
+        shutil.move(linked_file, private)
     else:
         private.write_text("private")
-        begun.unlink(missing_ok=True)
-    begun.symlink_to(private)
+        linked_file.unlink(missing_ok=True)
+    linked_file.symlink_to(private)
     before = private.read_text() if private.is_file() else sorted(private.rglob("*"))
     with (
         pytest.raises(UserError, match="is a link, and links are not followed"),
@@ -201,8 +201,8 @@ def _texts(word: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def _words(root: Path, name: str) -> list[str]:
-    found: list[str] = Dataset.open(root).benchmark(name).texts["text"].to_pylist()
-    return found
+    words: list[str] = Dataset.open(root).benchmark(name).texts["text"].to_pylist()
+    return words
 
 
 def test_the_draft_of_one_benchmark_is_not_that_of_another(root: Path) -> None:
@@ -252,7 +252,7 @@ def test_writers_of_several_benchmarks_lose_none_from_the_index(root: Path) -> N
     running = [
         subprocess.Popen([sys.executable, "-c", WRITE, str(root), name]) for name in ("a", "b", "c")
     ]
-    assert [each.wait(120) for each in running] == [0, 0, 0]
+    assert [process.wait(120) for process in running] == [0, 0, 0]
     assert read_json(root / "dataset.json")["benchmarks"] == {
         name: Dataset.open(root).benchmark(name).digest for name in ("a", "b", "c")
     }
