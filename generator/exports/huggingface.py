@@ -311,10 +311,10 @@ def files_to_upload(folder: Path) -> list[Upload]:
     Raises:
         UserError: It is another folder, or holds a link, a pipe or a device.
     """
-    for name in ("README.md", "croissant.json", "data", "dataset"):
-        if not (folder / name).exists():
+    for needed in ("README.md", "croissant.json", "data", "dataset"):
+        if not (folder / needed).exists():
             raise UserError(
-                f"{folder} has no {name}; give a folder made by `gen export hf DATASET --out "
+                f"{folder} has no {needed}; give a folder made by `gen export hf DATASET --out "
                 f"FOLDER`."
             )
     check_own_files(folder)
