@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     default="tiny",
     show_default=True,
     help=(
-        "Size: smoke (minutes), tiny (a CPU), small (a GPU), paper (the published numbers), or a "
-        "scale of your file."
+        "Size: smoke (minutes), rotation (a CPU, half an hour), tiny (a CPU, hours), small (a "
+        "GPU), paper (the published numbers), or a scale of your file."
     ),
 )
 @click.option(

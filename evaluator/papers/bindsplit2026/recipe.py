@@ -1,7 +1,7 @@
 """Recipe of Peng et al. 2026: binding on seen, partially unseen and unseen pairs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evaluator.experiments.lab import ROTATION, Experiment, Lab, Model
 from evaluator.experiments.stages import Stage
@@ -95,6 +95,8 @@ SCALES = {
         scratch="--size small",
     ),
 }
+# A first sharp answer: without the paper's blocks, and with one training of each turn.
+SCALES["rotation"] = replace(SCALES["tiny"], blocks=(), seeds=(0,))
 
 
 def make(lab: Lab, at: Scale) -> None:

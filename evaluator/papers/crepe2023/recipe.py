@@ -2,7 +2,7 @@
 images."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evaluator.experiments.lab import ROTATION, Experiment, Lab
 from evaluator.experiments.stages import Stage
@@ -68,6 +68,8 @@ SCALES = {
         seeds=(0, 1, 2),
     ),
 }
+# A first sharp answer: without the paper's blocks, and with one training of each turn.
+SCALES["rotation"] = replace(SCALES["tiny"], blocks=(), seeds=(0,))
 
 
 def make(lab: Lab, at: Scale) -> None:

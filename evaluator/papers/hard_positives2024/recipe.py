@@ -3,7 +3,7 @@ brittleness."""
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evaluator.experiments.lab import ROTATION, Experiment, Lab, Model
@@ -76,6 +76,8 @@ SCALES = {
         resolution="320x240", quality="standard", seeds=(0, 1, 2), pretrain="--size small"
     ),
 }
+# A first sharp answer: without the paper's blocks, and with one training of each turn.
+SCALES["rotation"] = replace(SCALES["tiny"], blocks=(), seeds=(0,))
 
 
 def make(lab: Lab, at: Scale) -> None:

@@ -12,7 +12,7 @@ import click
 import pytest
 
 from evaluator.papers.bindsplit2026.recipe import SCALES
-from evaluator.papers.recipes import experiment_names
+from evaluator.papers.recipes import experiment_names, find_experiment
 from generator.holdout.request import HoldoutRequest, design_of
 from generator.vocabulary.schema import read_vocabulary
 from tests.conftest import MODULES
@@ -39,9 +39,7 @@ def planned(*arguments: str | Path) -> list[list[str]]:
     return [shlex.split(command) for command in json.loads(done.stdout)["commands"]]
 
 
-SHIPPED = [
-    (name, scale) for name in experiment_names() for scale in ("smoke", "tiny", "small", "paper")
-]
+SHIPPED = [(name, scale) for name in experiment_names() for scale in find_experiment(name).scales]
 EXAMPLES = [(str(ROOT / "docs" / "examples" / "gzsl.py"), scale) for scale in ("smoke", "tiny")]
 
 
