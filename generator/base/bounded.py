@@ -38,6 +38,7 @@ class Bounds:
 def read_bounded(
     function: str,
     files: Iterable[Path],
+    *,
     sees: Sequence[Path],
     bounds: Bounds,
     writes: Sequence[Path] = (),

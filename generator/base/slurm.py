@@ -216,7 +216,9 @@ class _Command:
         return submitit.helpers.DelayedSubmission(self)
 
 
-def run_job(arguments: Sequence[str], log: Path, slurm: Slurm, printed: Path | None = None) -> int:
+def run_job(
+    arguments: Sequence[str], *, log: Path, slurm: Slurm, printed: Path | None = None
+) -> int:
     """Run Python in a job and wait.
 
     If a job for the same log is already queued or running, waits for that job instead. Interrupting

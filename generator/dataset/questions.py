@@ -53,7 +53,7 @@ _BETWEEN_ASSIGNMENTS = "+"
 caption."""
 
 
-def question_id(question: Question, number: int, whole: int, benchmark: Benchmark) -> str:
+def question_id(question: Question, *, number: int, whole: int, benchmark: Benchmark) -> str:
     """Compose the id of a question: ITEM.1of4.ROWS.BENCHMARK.
 
     Args:
@@ -177,6 +177,7 @@ class Candidates:
 def make_questions(
     benchmark: Benchmark,
     rows: Candidates,
+    *,
     protocols: Sequence[str],
     form: Form,
     orders: int | None = None,

@@ -120,13 +120,14 @@ class QuestionSet:
         items = self._items()
         candidates = Candidates(self.benchmark)
         protocols = sorted({item["protocol"] for item in items.values()})
-        questions = [
-            question
-            for question in make_questions(
-                self.benchmark, candidates, protocols, self.form, self.orders
-            )
-            if question.item in items
-        ]
+        all_questions = make_questions(
+            self.benchmark,
+            candidates,
+            protocols=protocols,
+            form=self.form,
+            orders=self.orders,
+        )
+        questions = [question for question in all_questions if question.item in items]
         if not questions:
             raise UserError(
                 f"{self.benchmark.folder} has no such questions; choose another --protocol or "
@@ -144,7 +145,10 @@ class QuestionSet:
             item = items[question.item]
             row = {
                 "id": question_id(
-                    question, numbers[question.item], n_of_item[question.item], self.benchmark
+                    question,
+                    number=numbers[question.item],
+                    whole=n_of_item[question.item],
+                    benchmark=self.benchmark,
                 ),
                 "task": self.name,
                 "item": question.item,

@@ -66,14 +66,19 @@ def file(tmp_path: Path) -> Path:
 
 def read_all(name: str, file: Path, bounds: Bounds = BOUNDS, **arguments: str) -> list[object]:
     return [
-        item for _, item in read_bounded(HERE + name, [file], [file.parent], bounds, **arguments)
+        item
+        for _, item in read_bounded(
+            HERE + name, [file], sees=[file.parent], bounds=bounds, **arguments
+        )
     ]
 
 
 def test_files_are_read_in_order(file: Path) -> None:
     other = file.with_name("other")
     other.write_text("c\n")
-    read = list(read_bounded(f"{HERE}lines", [file, other, file], [file.parent], BOUNDS))
+    read = list(
+        read_bounded(f"{HERE}lines", [file, other, file], sees=[file.parent], bounds=BOUNDS)
+    )
     assert read == [(file, "a"), (file, "b"), (other, "c"), (file, "a"), (file, "b")]
 
 
@@ -123,7 +128,7 @@ def test_the_process_ends_with_a_parent_that_is_killed_or_interrupted(
         "import sys; from pathlib import Path; from generator.base.bounded import *; from "
         "tests.generator.base "
         "import test_bounded as t; file = Path(sys.argv[1])\n"
-        "for _, pid in read_bounded(t.HERE + 'wait', [file], [file.parent], t.BOUNDS): print(pid, "
+        "for _, pid in read_bounded(t.HERE + 'wait', [file], sees=[file.parent], bounds=t.BOUNDS): print(pid, "
         "flush=True)"
     )
     parent = subprocess.Popen(
