@@ -35,7 +35,7 @@ def read_png(data: bytes, most: tuple[int, int] = (MOST_SIDE, MOST_SIDE)) -> Ima
         ValueError: The file is damaged, or wider or higher than `most`.
     """
     if not data.startswith(_SIGNATURE):
-        raise ValueError("it is no PNG file")
+        raise ValueError("it is not a PNG file")
     try:
         # The header states the size, so a huge image is refused before it is decoded.
         width, height = struct.unpack_from(">II", data, 16)
@@ -47,7 +47,7 @@ def read_png(data: bytes, most: tuple[int, int] = (MOST_SIDE, MOST_SIDE)) -> Ima
             image.load()
             return image
     except (OSError, SyntaxError, EOFError, IndexError, struct.error, zlib.error) as error:
-        raise ValueError(f"it is no whole PNG file ({reason_of_image(error)})") from None
+        raise ValueError(f"it is not a whole PNG file ({reason_of_image(error)})") from None
 
 
 def reason_of_image(error: Exception) -> str:
@@ -122,7 +122,7 @@ def read_npy(data: bytes) -> np.ndarray:
             array: np.ndarray = np.lib.format.read_array(file, allow_pickle=False)
     except Exception as error:
         # NumPy parses the header as Python, which can raise many errors.
-        raise ValueError(f"it is no array ({type(error).__name__})") from None
+        raise ValueError(f"it is not an array ({type(error).__name__})") from None
     if array.dtype.kind not in "biuf" or file.tell() != len(data):
         raise ValueError(
             f"it has {len(data):,} bytes, and states an array of {array.shape} of {array.dtype}"
@@ -153,7 +153,7 @@ def map_npy(path: Path, shape: tuple[int | None, ...], kind: type[np.generic]) -
         raise
     except Exception as error:
         # As in `read_npy`.
-        raise ValueError(f"it is no array ({type(error).__name__})") from None
+        raise ValueError(f"it is not an array ({type(error).__name__})") from None
     is_expected = array.ndim == len(shape) and array.dtype == kind
     for length, side in zip(array.shape, shape, strict=False):
         if side is not None and length != side:
@@ -192,7 +192,9 @@ def read_npz(path: Path, names: Sequence[str]) -> list[np.ndarray]:
         zipfile.BadZipFile,
         zlib.error,
     ) as error:
-        raise ValueError(f"it is no archive of the arrays {', '.join(names)} ({error})") from None
+        raise ValueError(
+            f"it is not an archive of the arrays {', '.join(names)} ({error})"
+        ) from None
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:

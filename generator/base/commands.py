@@ -235,7 +235,7 @@ class Commands(click.Group):
                 what = "write" if is_full else "use"
                 where = visible(str(error.filename or _written_folders()))
                 raise _Mistake(
-                    f"Cannot {what} {where}: {reason_of(error)}. Finished work is kept: mend this "
+                    f"Cannot {what} {where}: {reason_of(error)}. Finished work is kept: fix this "
                     f"and run the same command again."
                 ) from error
 

@@ -287,7 +287,7 @@ def read_ids(path: Path) -> frozenset[str]:
         ) from None
     except UnicodeDecodeError as error:
         raise UserError(
-            f"Expected {path} to be a text file with one id a line, but it is no text: {error}."
+            f"Expected {path} to be a text file with one id a line, but it is not text: {error}."
         ) from None
 
 

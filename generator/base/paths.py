@@ -66,7 +66,7 @@ def _path_below(root: Path, name: object, kind: str) -> Path:
     parts = str(name).split("/") if is_text else [""]
     if any(part in ("", ".", "..") for part in parts):
         raise UserError(
-            f"A file in {root} names the {kind} {name!r}, which is no path within that folder; "
+            f"A file in {root} names the {kind} {name!r}, which is not a path within that folder; "
             f"take it from someone you trust."
         )
     path = str(root)
@@ -115,7 +115,7 @@ def _refusal(path: str, mode: int, kind: str) -> str:
             f"{path} is a link, and links are not followed; if it is yours, copy the folder with "
             f"`cp -rL`."
         )
-    return f"{path} is no {'regular file' if kind == 'file' else kind}; remove it."
+    return f"{path} is not a {'regular file' if kind == 'file' else kind}; remove it."
 
 
 def check_names(table: "pa.Table | pa.RecordBatch", path: Path) -> None:

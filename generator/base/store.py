@@ -229,7 +229,7 @@ def mirror(url: str) -> Path:
     root = staging(url)
     if not (root / _INDEX).exists():
         raise UserError(
-            f"{url} is no finished dataset: it has no dataset.json; give the URL that `gen render "
+            f"{url} is not a finished dataset: it has no dataset.json; give the URL that `gen render "
             f"--out` was given."
         )
     return root

@@ -135,7 +135,7 @@ def test_a_url_is_a_folder_that_stands_for_it(
     folder = DatasetFolder(written=True).convert(f"file://{tmp_path}/world", None, None)
     assert folder.is_relative_to(tmp_path / "cache")
     assert DatasetFolder().convert(str(tmp_path), None, None) == tmp_path
-    with pytest.raises(UserError, match="is no finished dataset"):
+    with pytest.raises(UserError, match="is not a finished dataset"):
         DatasetFolder().convert(f"file://{tmp_path}/nothing", None, None)
 
 

@@ -32,7 +32,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_draft(tmp_path: Path) -> 
     write_bytes(path, b"old")
     with pytest.raises(TypeError):
         write_bytes(path, "new")  # type: ignore[arg-type]
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert [file.name for file in tmp_path.iterdir()] == ["file"]
     assert path.read_bytes() == b"old"
 
 

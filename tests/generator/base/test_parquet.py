@@ -51,9 +51,9 @@ def test_a_table_is_read_as_arrow_reads_it(tmp_path: Path) -> None:
 def test_a_schema_adds_what_is_missing_and_leaves_out_the_rest(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"item_id": ["a"], "truth": [True], "more": [1]}), path)
-    read = read_table(path, CANDIDATES)
-    assert read.schema == CANDIDATES
-    assert [read[name][0].as_py() for name in ("item_id", "truth", "scene_id")] == [
+    table = read_table(path, CANDIDATES)
+    assert table.schema == CANDIDATES
+    assert [table[name][0].as_py() for name in ("item_id", "truth", "scene_id")] == [
         "a",
         True,
         None,

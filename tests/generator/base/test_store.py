@@ -134,7 +134,7 @@ def test_manifests_come_last_and_what_is_cut_off_continues_to_the_same_files(
     with cut_off(monkeypatch, stop):
         make(rendered, url)
     if stop < 176:
-        with pytest.raises(UserError, match="is no finished dataset"):
+        with pytest.raises(UserError, match="is not a finished dataset"):
             mirror(url)
     make(rendered, url)
     assert at(url) == files(rendered)
@@ -289,7 +289,7 @@ def test_damage_at_the_url_is_found(rendered: Path, url: str) -> None:
     ("url", "words"),
     [
         ("nowhere://bucket/d", "cannot be used: ValueError: Protocol not known: nowhere"),
-        ("file:///nowhere/d", "is no finished dataset"),
+        ("file:///nowhere/d", "is not a finished dataset"),
     ],
 )
 def test_urls_without_a_dataset_are_explained(url: str, words: str) -> None:

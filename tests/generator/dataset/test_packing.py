@@ -95,10 +95,10 @@ def test_a_note_or_record_that_leaves_the_world_is_refused(tmp_path: Path, path:
         key.write_text("private")
     journal = Journal(world / ".journal.db")
     journal.add_tar("t", sha256="0", last_scene="", rows=[{"path": path}])
-    with pytest.raises(UserError, match="is no path within that folder"):
+    with pytest.raises(UserError, match="is not a path within that folder"):
         Packer(world, 20_480, journal).pack(records)
     (world / ".journal.db").unlink()
-    with pytest.raises(UserError, match="is no path within that folder"):
+    with pytest.raises(UserError, match="is not a path within that folder"):
         packer(world).pack([{**records[0], "files": {path: "0"}}])
     assert (tmp_path / "key").exists()
     assert (tmp_path / "d" / "key").exists()

@@ -136,7 +136,7 @@ def test_a_file_that_is_a_link_or_a_pipe_is_not_read(received: Path, name: str) 
         read()
     path.unlink()
     os.mkfifo(path)
-    with pytest.raises(UserError, match="is no regular file"):
+    with pytest.raises(UserError, match="is not a regular file"):
         read()
 
 
@@ -158,7 +158,7 @@ def test_no_path_leads_out_of_the_world(received: Path, path: str) -> None:
     manifest["sums"] = hashlib.sha256(sums.read_bytes()).hexdigest()
     (received / "world/manifest.json").write_text(json.dumps(manifest))
     world = Dataset.open(received).world
-    with pytest.raises(UserError, match="is no path within that folder"):
+    with pytest.raises(UserError, match="is not a path within that folder"):
         world.read(path)
 
 
@@ -175,7 +175,7 @@ def test_no_tar_lies_outside_the_world(received: Path, tar: str) -> None:
     }
     pq.write_table(pa.Table.from_pylist([row], schema=PACKED), received / "world/packed.parquet")
     seal(received / "world")
-    with pytest.raises(UserError, match="is no path within that folder"):
+    with pytest.raises(UserError, match="is not a path within that folder"):
         Dataset.open(received).world.read("images/000000.png")
 
 
@@ -218,7 +218,7 @@ def test_a_world_says_only_outputs_that_there_are(received: Path) -> None:
 
 @pytest.mark.parametrize(
     ("data", "words"),
-    [(pixel_bomb(500), "500x500 pixels, expected at most 64x48"), (b"GIF89a", "no PNG file")],
+    [(pixel_bomb(500), "500x500 pixels, expected at most 64x48"), (b"GIF89a", "not a PNG file")],
 )
 def test_an_image_that_is_larger_than_stated_or_no_png_is_not_decoded(
     received: Path, data: bytes, words: str

@@ -127,7 +127,7 @@ def test_a_journal_that_leaves_the_world_is_refused(tmp_path: Path) -> None:
     with WorldWriter(tmp_path / "d", REQUEST) as writer:
         writer.add({**record(writer.folder, 1), "files": {"../../key": sha256(tmp_path / "key")}})
     with (
-        pytest.raises(UserError, match="is no path within that folder"),
+        pytest.raises(UserError, match="is not a path within that folder"),
         WorldWriter(tmp_path / "d", REQUEST),
     ):
         pass
