@@ -229,8 +229,8 @@ def mirror(url: str) -> Path:
     root = staging(url)
     if not (root / _INDEX).exists():
         raise UserError(
-            f"{url} is not a finished dataset: it has no dataset.json; give the URL that `gen render "
-            f"--out` was given."
+            f"{url} is not a finished dataset: it has no dataset.json; give the URL that `gen "
+            f"render --out` was given."
         )
     return root
 
