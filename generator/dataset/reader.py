@@ -73,7 +73,13 @@ class Component:
         """SHA-256 of each file, by its path from the folder."""
 
     def path(self, name: str) -> Path:
-        """Path of a file of this component, which need not exist.
+        """Find a file of this component.
+
+        Args:
+            name: Its path within the component.
+
+        Returns:
+            Its path; the file need not exist.
 
         Raises:
             UserError: It leads out of the folder.
@@ -92,8 +98,11 @@ class Component:
             name: Name of its file, without suffix.
             schema: Its columns (records.py).
 
+        Returns:
+            The table; columns that the file lacks are null.
+
         Raises:
-            UserError: It is missing, does not match its checksum, or lacks a column.
+            UserError: It is missing or damaged, or does not match its checksum.
         """
         path = self._checked_table(name)
         table = read_table(path, schema)
@@ -109,6 +118,9 @@ class Component:
             name: Name of its file, without suffix.
             columns: Names of the columns.
             rows: Most rows of a batch.
+
+        Returns:
+            An iterator over batches.
 
         Raises:
             UserError: As for `table`.
@@ -150,7 +162,13 @@ class World(Component):
             ) from None
 
     def image_path(self, scene_id: str) -> Path:
-        """Path of a scene's image file.
+        """Find a scene's image file.
+
+        Args:
+            scene_id: The scene.
+
+        Returns:
+            Path of the file.
 
         Raises:
             UserError: The images are in tars. `image` reads both.
@@ -163,7 +181,13 @@ class World(Component):
         return self.path(f"images/{scene_id}.png")
 
     def image(self, scene_id: str) -> Image.Image:
-        """Read a scene's image, RGB.
+        """Read a scene's image.
+
+        Args:
+            scene_id: The scene.
+
+        Returns:
+            The image, RGB.
 
         Raises:
             UserError: Its file is missing, is not a PNG file, does not match its checksum, or is
@@ -297,6 +321,9 @@ class World(Component):
         Args:
             path: Such as `images/000017.png`.
 
+        Returns:
+            Its bytes, which match the checksum.
+
         Raises:
             UserError: It is missing, or does not match its checksum.
         """
@@ -386,6 +413,9 @@ class Benchmark(Component):
     def holdout_block(self) -> dict[str, Any]:
         """Get the held-out block (holdout.json).
 
+        Returns:
+            The block, as records.HoldoutRecord declares it.
+
         Raises:
             UserError: The benchmark has none.
         """
@@ -436,11 +466,15 @@ class Dataset:
             path: A folder, a URL, or `example` for the dataset that comes with the package. Images
                 at a URL are fetched when they are read.
 
+        Returns:
+            The dataset; its tables and images are read when they are used.
+
         Raises:
             UserError: There is none, or its world is unfinished or damaged.
 
-        >>> Dataset.open("example").benchmark_names()
-        ['color-shape-3x3-b0']
+        Example:
+            >>> Dataset.open("example").world.image("000000").size
+            (64, 64)
         """
         root = local_folder(path) if isinstance(path, str) else path
         if not (root / "world").is_dir():
@@ -451,10 +485,17 @@ class Dataset:
         return cls(root, World(folder_in(root, "world")))
 
     def benchmark_names(self) -> list[str]:
-        """List the names of the benchmarks over this world, sorted.
+        """List the names of the benchmarks over this world.
+
+        Returns:
+            The names, sorted, of unfinished benchmarks too.
 
         Raises:
             UserError: A name could lead out of the folder.
+
+        Example:
+            >>> Dataset.open("example").benchmark_names()
+            ['color-shape-3x3-b0']
         """
         folders = folder_in(self.root, "benchmarks").glob("[!.]*")
         return sorted(check_benchmark_name(path.name) for path in folders if path.is_dir())
@@ -466,8 +507,15 @@ class Dataset:
             name: Its name. None for the only benchmark, or the only one that was made with the
                 world.
 
+        Returns:
+            The benchmark; its tables are read when they are used.
+
         Raises:
             UserError: There is no such benchmark, or it is unfinished or damaged.
+
+        Example:
+            >>> Dataset.open("example").benchmark().manifest["scenes"]["unseen"]
+            120
         """
         names = self.benchmark_names()
         if not names:
@@ -506,6 +554,9 @@ class Dataset:
                 `{turn}-dose`. None for the benchmarks that were made with the world, else the only
                 benchmark of each turn.
 
+        Returns:
+            A name for each turn.
+
         Raises:
             UserError: The dataset has no rotation, lacks a turn, or has several benchmarks of one.
         """
@@ -543,11 +594,17 @@ class Dataset:
         return names
 
     def training_names(self) -> list[str]:
-        """List the benchmarks to train on: the turns if the dataset has a rotation, else the one
-        of `benchmark()`.
+        """List the benchmarks to train on.
+
+        Returns:
+            Names: the turns if the dataset has a rotation, else the one of `benchmark()`.
 
         Raises:
             UserError: As for `turn_names` and `benchmark`.
+
+        Example:
+            >>> Dataset.open("example").training_names()
+            ['color-shape-3x3-b0']
         """
         holdouts = [self.benchmark(name).holdout or {} for name in self.benchmark_names()]
         if any(holdout.get("turn") is not None for holdout in holdouts):
@@ -561,8 +618,15 @@ class Dataset:
             name: Name of the benchmark. None for the block that all benchmarks share, else that of
                 `benchmark()`.
 
+        Returns:
+            The block, as records.HoldoutRecord declares it.
+
         Raises:
             UserError: There is none.
+
+        Example:
+            >>> Dataset.open("example").block()["kind"]
+            'color'
         """
         if name is None:
             blocks = [self.benchmark(known).holdout for known in self.benchmark_names()]

@@ -90,7 +90,7 @@ def test_what_takes_too_much_memory_is_refused(file: Path) -> None:
         read_all("fill", file)
 
 
-def test_what_never_ends_is_ended(file: Path) -> None:
+def test_read_that_never_ends_is_killed(file: Path) -> None:
     with pytest.raises(UserError, match="took more processor time than it may"):
         read_all("stall", file, Bounds(64 << 20, 0.5))
 

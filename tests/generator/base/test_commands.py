@@ -88,7 +88,7 @@ def test_logs_go_to_stderr_plain_and_once_and_results_to_stdout() -> None:
     assert json.loads(run("well", "--json").stdout) == {"n": 28}
 
 
-def test_a_library_that_sets_up_the_root_logger_prints_nothing_again(
+def test_root_logger_does_not_repeat_messages(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Pytest's own handler stands for the library's: it hears what reaches the root logger."""
@@ -117,7 +117,7 @@ def test_nothing_is_shown_outside_a_command(capsys: pytest.CaptureFixture[str]) 
         ("stop", 130, "Stopped. Finished work is kept: run the same command again to continue."),
     ],
 )
-def test_what_was_foreseen_is_one_sentence(end: str, code: int, words: str) -> None:
+def test_expected_errors_are_printed_as_one_sentence(end: str, code: int, words: str) -> None:
     done = run(end)
     assert (done.exit_code, done.stdout) == (code, "")
     assert done.stderr.splitlines()[-1].startswith(words)
@@ -216,7 +216,7 @@ def test_names_that_are_not_utf8_are_refused_wherever_they_come_from() -> None:
     assert run("für").exit_code == 0
 
 
-def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_home_folder_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     def raise_unknown(user: int) -> None:
         raise KeyError(user)
 
@@ -237,7 +237,7 @@ def test_a_full_disk_without_a_name_may_be_any_that_is_written_to() -> None:
     )
 
 
-def test_a_terminal_is_told_what_takes_long_and_a_log_is_not(
+def test_say_if_slow_speaks_on_terminals_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     messages: list[str] = []

@@ -209,7 +209,7 @@ def test_a_cluster_that_answers_is_left_to_ray() -> None:
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1:port"])
-def test_an_address_where_none_answers_is_said(address: str) -> None:
+def test_ray_address_without_an_answer_is_refused(address: str) -> None:
     with (
         pytest.raises(UserError, match=rf"--address {address}: no Ray cluster answers there"),
         connecting(address),

@@ -47,7 +47,7 @@ def test_equal_json_is_equal_bytes_and_damage_is_named(tmp_path: Path) -> None:
             read_json(tmp_path / "a")
 
 
-def test_a_key_that_is_missing_is_told_with_its_file(tmp_path: Path) -> None:
+def test_missing_key_names_its_file(tmp_path: Path) -> None:
     write_json(tmp_path / "a", {"x": {"y": [{"z": 1}]}})
     read = read_json(tmp_path / "a")
     assert read["x"]["y"][0].get("w") is None
@@ -119,7 +119,7 @@ def test_an_output_is_checked_and_nothing_is_left(root: Path, place: str) -> Non
 @pytest.mark.parametrize(
     "place", ["images/a.png/below", "images/a.png/far/below", "/proc/x", "/proc/x/y", "/sys/x"]
 )
-def test_a_place_where_nothing_can_be_made_is_told_with_the_mend(root: Path, place: str) -> None:
+def test_check_output_refuses_unwritable_places_with_a_remedy(root: Path, place: str) -> None:
     path = root / place
     with pytest.raises(
         UserError, match=rf"^Cannot write {path}: no file can be made in /\S+ \(.+\); do that\.$"
@@ -148,7 +148,7 @@ def test_processes_take_turns(tmp_path: Path) -> None:
     assert (tmp_path / "n").read_text() == "120"
 
 
-def test_a_lock_that_is_held_is_refused_in_one_sentence_and_a_kill_frees_it(tmp_path: Path) -> None:
+def test_held_lock_is_refused_and_freed_by_a_kill(tmp_path: Path) -> None:
     code = (
         "import sys, time; from pathlib import Path; from generator.base.files import locked\n"
         "with locked(Path(sys.argv[1])): print(flush=True); time.sleep(600)"

@@ -68,7 +68,7 @@ def test_a_schema_adds_what_is_missing_and_leaves_out_the_rest(tmp_path: Path) -
             read()
 
 
-def test_what_is_no_table_is_refused_in_one_sentence(tmp_path: Path) -> None:
+def test_damaged_tables_are_refused_in_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(TABLE, path)
     data = path.read_bytes()

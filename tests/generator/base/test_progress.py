@@ -41,7 +41,7 @@ def test_the_default_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_callback_is_told_how_far_the_work_is() -> None:
+def test_callback_gets_name_done_and_total() -> None:
     seen: list[tuple[str, int, int | None]] = []
     with Callback(lambda *step: seen.append(step)).track("images", 9, 2) as advance:
         advance()

@@ -17,7 +17,9 @@ from generator.dataset.licences import OWN, licences_of_others
         ("not declared", "find out the licence before you share"),
     ],
 )
-def test_the_licence_of_meshes_is_said_with_what_it_asks(licence: str, words: str) -> None:
+def test_licences_of_others_lists_each_licence_with_its_requirement(
+    licence: str, words: str
+) -> None:
     bear_and_fox, crow = licences_of_others(
         {"licences": {"fox": licence, "crow": "CC0, B. Jones", "bear": licence}}
     )

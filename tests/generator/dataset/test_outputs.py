@@ -150,7 +150,7 @@ for row in world.scenes.to_pylist():
 """
 
 
-def test_they_are_what_blender_renders(any_world: World, tmp_path: Path) -> None:
+def test_outputs_match_the_passes_of_blender(any_world: World, tmp_path: Path) -> None:
     subprocess.run(
         [sys.executable, "-c", BLENDER_PASSES, str(any_world.folder.parent), str(tmp_path)],
         check=True,
@@ -236,7 +236,7 @@ def test_the_card_names_them(world: World) -> None:
     assert sets["depth"] == ["world/depth/*.npy"]
 
 
-def test_what_is_not_there_is_said_and_what_is_asked_for_is_put_in_order(rendered: Path) -> None:
+def test_missing_outputs_are_refused_and_parsed_outputs_are_ordered(rendered: Path) -> None:
     with pytest.raises(UserError, match=r"has no depth; `gen render --from .* --with depth`"):
         Dataset.open(rendered).world.depth("000000")
     assert parse_outputs("boxes, depth,boxes") == ("depth", "boxes")

@@ -56,7 +56,7 @@ def test_what_is_right_unknown_or_missing_passes() -> None:
     check_shape({"new": object()}, WorldManifest, Path("m"))
 
 
-def test_a_plan_says_what_it_was_asked_for(tmp_path: Path) -> None:
+def test_plan_keeps_its_request(tmp_path: Path) -> None:
     assert plan_request(tmp_path) is None
     pq.write_table(plan_schema({"seed": 3}).empty_table(), tmp_path / PLAN_FILE)
     assert plan_request(tmp_path) == {"seed": 3}

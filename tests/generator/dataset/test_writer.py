@@ -178,7 +178,7 @@ def test_a_world_has_one_writer_and_what_it_added_is_kept(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("damage", [b"no database", b"\0" * 9000])
-def test_a_damaged_journal_is_told(tmp_path: Path, damage: bytes) -> None:
+def test_damaged_journal_is_refused(tmp_path: Path, damage: bytes) -> None:
     with WorldWriter(tmp_path, REQUEST) as writer:
         writer.add(record(writer.folder, 1))
     (tmp_path / "world/.journal.db").write_bytes(damage)
@@ -248,7 +248,7 @@ for turn in range(10):
 """
 
 
-def test_writers_of_several_benchmarks_lose_none_from_the_index(root: Path) -> None:
+def test_concurrent_writers_keep_all_benchmarks_in_the_index(root: Path) -> None:
     running = [
         subprocess.Popen([sys.executable, "-c", WRITE, str(root), name]) for name in ("a", "b", "c")
     ]

@@ -98,7 +98,7 @@ def test_its_dataset_is_verified_as_the_original_is(exported: Path) -> None:
     assert [certificate["status"] for certificate in json.loads(done.stdout).values()] == ["clean"]
 
 
-def test_what_the_publisher_says_stands_in_every_description(exported: Path) -> None:
+def test_title_licence_and_creators_are_in_every_description(exported: Path) -> None:
     front = yaml.safe_load((exported / "README.md").read_text().split("---\n")[1])
     assert (front["pretty_name"], front["license"]) == (TITLE, "cc-by-4.0")
     citation = yaml.safe_load((exported / "CITATION.cff").read_text())
@@ -223,7 +223,7 @@ def test_publishing_sends_every_file_as_it_is(hub: str, exported: Path, tmp_path
     assert json.loads(listed.stdout)["bytes"] == sum(path.stat().st_size for path in files.values())
 
 
-def test_what_the_hub_refuses_is_one_sentence_without_the_token(
+def test_upload_error_is_one_sentence_without_the_token(
     hub: str, exported: Path, tmp_path: Path
 ) -> None:
     Hub.refuses = True

@@ -274,7 +274,7 @@ def test_clip_benchmark_gets_captions_with_negatives_as_sugarcrepe(
     }
 
 
-def test_what_cannot_be_exported_is_one_sentence(rendered: Path, tmp_path: Path) -> None:
+def test_impossible_exports_are_refused_in_one_sentence(rendered: Path, tmp_path: Path) -> None:
     for words, command in (
         ("no questions of the protocol 'binry'", "inspect --protocol binry"),
         ("no questions of the split 'new'", "inspect --split new"),
