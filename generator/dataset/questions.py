@@ -45,6 +45,7 @@ class Question:
     """Number of this cyclic order of the options, from 0."""
 
 
+# Numbers have few digits: an id comes from the log of another tool, and may be anything.
 _ID = re.compile(
     r"(?P<item>.+)\.(?P<number>\d{1,6})of(?P<whole>\d{1,6})\.(?P<options>\d{1,9}((-\d{1,9})*|\+\d{1,9}))\.(?P<of>\w{8})"
 )
@@ -199,6 +200,7 @@ def make_questions(
     Returns:
         The questions, by item in the order of the items table.
     """
+    # A pool has too many candidates for a question in words.
     is_asked = pc.field("protocol").isin(list(protocols)) & pc.field("pool_id").is_null()
     items = benchmark.items.filter(is_asked).select(["item_id", "protocol"]).to_pydict()
     rows_of_item: dict[str, list[int]] = {item: [] for item in items["item_id"]}
@@ -218,6 +220,7 @@ def make_questions(
             questions += [Question(item, YES_NO, (row,)) for row in candidates]
             continue
         for number, (kind, options) in enumerate(option_sets):
+            # Seeded by the item's name, so that every tool asks the same questions.
             shuffled = Stream(item, "order", number).shuffled(options)
             n_orders = min(len(shuffled), orders or len(shuffled))
             for order in range(n_orders):
@@ -264,6 +267,7 @@ def _draw_false_rows(item: str, slot: str, item_rows: Sequence[int], rows: Candi
     shuffled = [
         Stream(item, slot, kind).shuffled(rows_of_kind[kind]) for kind in sorted(rows_of_kind)
     ]
+    # Kinds take turns, so that a frequent kind does not crowd out the others.
     false_rows: list[int] = []
     for turn in zip_longest(*shuffled):
         false_rows += [row for row in turn if row is not None]

@@ -69,6 +69,7 @@ def export_clevr(
     with export_folder(out) as folder, ExitStack() as stack:
         write_json(folder / "metadata.json", clevr_metadata(values))
         writers = {name: stack.enter_context(_SplitWriter(folder, name, info)) for name in names}
+        # One pass in the order of scene_id, which numbers the scenes of every split.
         for scene_id, record, size in _rendered_scenes(world):
             split = split_of_scene.get(scene_id)
             if split is not None:
@@ -124,6 +125,7 @@ def _describe_object(
 ) -> dict[str, Any]:
     scale = vocabulary.scale(obj.category, obj.attributes)
     x, y, foot = obj.position
+    # CLEVR records the middle of an object's body, we the point that it stands on.
     height = scale * mesh_height(vocabulary.meshes[obj.category], vocabulary.assets)
     centre = (x, y, foot + height / 2)
     column, row, depth = project(camera, *centre, *size)
@@ -183,6 +185,7 @@ class _SplitWriter:
         self._images = out / "images" / name
         self._images.mkdir(parents=True)
         (out / "scenes").mkdir(exist_ok=True)
+        # Written by hand, scene by scene, because a split may not fit in memory.
         self._file = (out / "scenes" / f"CLEVR_{name}_scenes.json").open("w", encoding="utf-8")
         self._file.write(f'{{"info": {json.dumps({**info, "split": name})}, "scenes": [')
 

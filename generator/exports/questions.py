@@ -220,6 +220,7 @@ def _words_of(question: Question, candidates: Candidates) -> Row:
         f"{letter}. {option}" for letter, option in zip(_LETTERS, row["options"], strict=False)
     ]
     prompt = "\n".join([row["question"], *lines, "Answer with the letter alone."])
+    # Only yes or no, which was answered above, has no true option.
     answer = _LETTERS[question.options.index(question.true or 0)]
     return {**row, "prompt": prompt, "answer": answer}
 
@@ -283,6 +284,7 @@ def _lmms_eval(
     write_text(folder / "README.md", _LMMS_EVAL_README.format(name=questions.name))
     rows_of_task: dict[str, list[Row]] = {}
     for row in rows:
+        # The word at the end keeps the name of a task from being that of the group.
         task = _as_name(f"{questions.name} {row['protocol']} {row['split']} part")
         rows_of_task.setdefault(task, []).append(row)
     group = [f"group: {questions.name}", "task:"]
@@ -361,6 +363,7 @@ def _vlmevalkit(
         group = row["group"]
         index = group + _CIRCLE * order
 
+        # Only a single image can be referred to.
         scenes = row["scenes"]
         first_index = index
         if len(scenes) == 1:

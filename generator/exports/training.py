@@ -55,6 +55,7 @@ class Samples:
         names = ("scene_id", "text_id", "slot", "truth")
         columns = [benchmark.candidates[name].to_pylist() for name in names]
         for scene_id, text_id, slot, truth in zip(*columns, strict=True):
+            # A text of several items of a scene is one text: the dictionary keeps it once.
             if not slot.startswith(_FRAGMENTS):
                 self._truth_of_texts[scene_id][text_id] = truth
         self._scenes_of_split: dict[str, list[str]] = defaultdict(list)
@@ -212,6 +213,7 @@ def export_jsonl(
             scene_ids = sorted({line.scene_id for line in lines})
             for scene_id in progress.follow(scene_ids, benchmark.name, len(scene_ids)):
                 image = folder / "images" / f"{scene_id}.png"
+                # Turns of a rotation share images.
                 if not image.exists():
                     image.write_bytes(dataset.world.read(f"images/{scene_id}.png"))
             text = "".join(f"{line.to_json()}\n" for line in lines)
