@@ -284,7 +284,8 @@ def _lmms_eval(
     write_text(folder / "README.md", _LMMS_EVAL_README.format(name=questions.name))
     rows_of_task: dict[str, list[Row]] = {}
     for row in rows:
-        # The word at the end keeps the name of a task from being that of the group.
+        # Without the last word, a task had the name of the group of another export, one with
+        # --protocol and --split.
         task = _as_name(f"{questions.name} {row['protocol']} {row['split']} part")
         rows_of_task.setdefault(task, []).append(row)
     group = [f"group: {questions.name}", "task:"]
