@@ -155,10 +155,6 @@ def _world_entries(vocabulary: Vocabulary) -> Iterator[tuple[str, Meaning]]:
             # Of "sheep", one word for both, only the singular is read.
             if plural not in vocabulary.nouns[category]:
                 yield plural, ("plural", category)
-        for noun in vocabulary.nouns[category]:
-            if noun.endswith("us"):
-                # "tori" and "cacti" are as usual as the regular plurals.
-                yield f"{noun.removesuffix('us')}i", ("plural", category)
     for kind, values in vocabulary.values.items():
         phrase = vocabulary.phrases.get(kind, ADJECTIVE)
         class_name = "value" if phrase == ADJECTIVE else "after"

@@ -340,6 +340,9 @@ class PhraseParser(Cursor):
                     raise UnreadError("a relation that may belong to several objects")
                 self._read_relations(subjects)
             elif not inner and subjects and self._is_relation_after_comma():
+                if subjects[0] in self.drafts.taken:
+                    # "two cubes, one red and one blue, behind a sphere"
+                    raise UnreadError("a relation that may belong to several objects")
                 self.position += 1
                 self._read_relations(subjects)
             elif self.kind == "stand" and self._is_participle():

@@ -46,6 +46,9 @@ def read_description(
         (UnreadPart(start=0, end=24, reason="a hedge: 'may'"),)
     """
     start, end = final_part(answer)
+    if answer.strip() and not answer[start:end].strip():
+        reason = "no answer after the reasoning"
+        return Description(unread=(UnreadPart(0, len(answer), reason),), form=form or "prose")
     unread: tuple[UnreadPart, ...] = ()
     if end - start > LONGEST:
         unread = (UnreadPart(start + LONGEST, end, "beyond the longest answer"),)

@@ -110,7 +110,9 @@ class Vocabulary:
             synonyms = declared.get("synonyms", ())
             nouns[category] = (category, *synonyms)
             own_plural = declared.get("plural") or plural_of(category)
-            plurals[category] = (own_plural, *map(plural_of, synonyms))
+            # "tori" and "cacti" are as usual as the regular plurals.
+            latin = [f"{noun[:-2]}i" for noun in nouns[category] if noun.endswith("us")]
+            plurals[category] = (own_plural, *map(plural_of, synonyms), *latin)
 
         values: dict[str, dict[str, Words]] = {}
         for kind, declared_values in tables["attributes"].items():
