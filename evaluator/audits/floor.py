@@ -44,7 +44,7 @@ def find_floor(
         if sample.available >= FEWEST_ITEMS
     ]
     tested = []
-    for sample in progress.each(samples, "texts alone", len(samples)):
+    for sample in progress.follow(samples, "texts alone", len(samples)):
         tested.append(_test_kind(sample, seed))
     revealed = decide_kinds([(result["p"], result["low"]) for result in tested])
     kinds = []

@@ -96,7 +96,8 @@ def read_parts(
     Raises:
         UserError: As `parts`; or a file takes too much memory or time for its size.
     """
-    for file, row in read_bounded(f"{__name__}:part_rows", files, sees, _BOUNDS, size=size):
+    rows = read_bounded(f"{__name__}:part_rows", files, sees=sees, bounds=_BOUNDS, size=size)
+    for file, row in rows:
         yield TextPart(file, **row)
 
 

@@ -78,7 +78,7 @@ def probe_models(
     held_out = [question.scene for question in questions if question.split != request.fit]
     encoders = dual_encoders(request.models, world, benchmark, scenes=held_out, device=device)
     models = {}
-    for name, model, record in progress.each(encoders, "probing", len(request.models)):
+    for name, model, record in progress.follow(encoders, "probing", len(request.models)):
         images = dict(zip(scenes, embed_images(model, world, scenes), strict=True))
         embeddings = dict(zip(sorted_texts, embed_texts(model, sorted_texts), strict=True))
         measures = _measure(pairs, images=images, texts=embeddings, request=request)
