@@ -299,7 +299,7 @@ def count_reward(answer: str, truth: CountTruth | Record) -> Reward:
     if end - start > _LONGEST:
         return Reward(0.0, {}, "beyond the longest answer")
     numbers = set()
-    for match in _NUMBER.finditer(answer.casefold(), start, end):
+    for match in _NUMBER.finditer(answer[start:end].casefold()):
         word = match[0]
         if word in GRAMMAR["words"]["hedge"]:
             return Reward(0.0, {}, f"a hedge: '{word}'")
