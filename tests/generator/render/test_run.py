@@ -107,7 +107,7 @@ from generator.vocabulary.schema import parse_vocabulary
 from pathlib import Path
 root, out = sys.argv[1:]
 world = Dataset.open(root).world
-stage = Stage(parse_vocabulary(world.vocabulary_text, "x"), read_quality("draft"), 64, 64, threads=5)
+stage = Stage(parse_vocabulary(world.vocabulary_text, "x"), read_quality("draft"), width=64, height=64, threads=5)
 for row in reversed(world.scenes.to_pylist()[:6]):
     stage.pose(Scene.from_json(row["scene"]))
     path = Path(out) / (row["scene_id"] + ".png")

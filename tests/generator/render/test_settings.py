@@ -104,7 +104,7 @@ def test_each_worker_sees_one_gpu(
 
 
 def test_the_real_blender_is_asked() -> None:
-    found = settings._devices()
+    found = settings._list_devices()
     assert found["CPU"]
     if set(found) == {"CPU"}:
         assert find_device("auto") == "cpu"
@@ -119,7 +119,7 @@ def test_the_real_blender_is_asked() -> None:
 def test_the_cpu_needs_no_question_and_an_unknown_device_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(settings, "_devices", lambda: pytest.fail("asked"))
+    monkeypatch.setattr(settings, "_list_devices", lambda: pytest.fail("asked"))
     assert find_device("cpu") == "cpu"
     with pytest.raises(UserError, match="Unknown device 'cudda'; did you mean 'cuda'"):
         find_device("cudda")

@@ -33,7 +33,9 @@ def turned_arch() -> list[Any]:
     shown.location, shown.rotation_euler, shown.scale = POSITION, (0.0, 0.0, HEADING), (SCALE,) * 3
     bpy.context.view_layer.update()
     rows, columns = np.mgrid[0:90:2, 0:120:2].reshape(2, -1)
-    posed = PosedMesh(RayMesh(shown.data), VIEW, IMAGE, POSITION, HEADING, SCALE)
+    posed = PosedMesh(
+        RayMesh(shown.data), VIEW, size=IMAGE, position=POSITION, heading=HEADING, scale=SCALE
+    )
     depths, normals = posed.hits(rows, columns)
     ahead = (Vector(VIEW.target) - Vector(VIEW.position)).normalized()
     graph, theirs = bpy.context.evaluated_depsgraph_get(), []
@@ -93,7 +95,13 @@ def traced(place: float) -> list[dict[str, Any]]:
     camera = Camera((0.0, -10.0, 1.0), (0.0, 0.0, 1.0), 36.0, 36.0)
     thing = SceneObject("sphere", ATTRIBUTES, (place, 0.0, 0.0), 0.0)
     scene = Scene((thing,), camera, {}, next(iter(FAMILY.environments)))
-    caster = RayCaster(FAMILY, {"sphere": build_mesh("sphere")}, pytest.fail, 100, 100)
+    caster = RayCaster(
+        FAMILY,
+        meshes={"sphere": build_mesh("sphere")},
+        find_ground=pytest.fail,
+        width=100,
+        height=100,
+    )
     return [asdict(each) for each in trace_objects(scene, caster).boxes]
 
 

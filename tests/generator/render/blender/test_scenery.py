@@ -34,9 +34,9 @@ def test_the_ground_is_flat_near_the_origin_and_hilly_behind(in_blender: Any) ->
 
 
 def relief_colors(colors: list[str]) -> list[Any]:
-    from generator.render.blender.scenery import _colored
+    from generator.render.blender.scenery import _color_at
 
-    return [_colored(colors, share) for share in (-1.0, 0.0, 0.25, 0.5, 1.0, 2.0)]
+    return [_color_at(colors, share) for share in (-1.0, 0.0, 0.25, 0.5, 1.0, 2.0)]
 
 
 def test_a_relief_goes_through_its_colors_from_the_lowest_place_to_the_highest(

@@ -75,7 +75,7 @@ def posed(counts: list[int]) -> dict[str, Any]:
 
     from generator.render.blender.stage import Stage
 
-    stage = Stage(FAMILY, read_quality("draft"), 64, 48, 1)
+    stage = Stage(FAMILY, read_quality("draft"), width=64, height=48, threads=1)
     for n in counts:
         stage.pose(scene_of(n))
     bpy.context.view_layer.update()
