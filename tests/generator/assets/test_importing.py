@@ -97,11 +97,10 @@ def test_the_formats_are_those_of_the_documentation() -> None:
 
 @pytest.mark.parametrize("suffix", importing.MESHES)
 def test_every_format_gives_the_same_wedge(in_blender: Any, files: Path, suffix: str) -> None:
-    usual = ("z", "y") if suffix in (".obj", ".gltf", ".glb") else ("-y", "z")
-    wedge = solid(
-        cleaned(*map(np.array, in_blender(read, str(files / f"wedge{suffix}"))), *usual)[0],
-        merged=True,
-    )
+    facing, up = ("z", "y") if suffix in (".obj", ".gltf", ".glb") else ("-y", "z")
+    vertices, faces = map(np.array, in_blender(read, str(files / f"wedge{suffix}")))
+    mesh, _ = cleaned(vertices, faces, facing=facing, up=up)
+    wedge = solid(mesh, merged=True)
     unit = np.hypot(2, 1)  # its footprint's radius
     assert wedge.bounds == pytest.approx(np.array([(-2, -1, 0), (2, 1, 2)]) / unit, abs=1e-5)
     assert (
@@ -139,14 +138,14 @@ def test_the_mesh_is_turned_upright_and_to_face_x(facing: str, up: str) -> None:
     """A pyramid with its top along `up` and a longer base along `facing`."""
     if facing[-1] == up[-1]:
         with pytest.raises(UserError, match="on one axis"):
-            cleaned(CUBE, triangles(SIDES), facing, up)
+            cleaned(CUBE, triangles(SIDES), facing=facing, up=up)
         return
     ahead, top = np.array(DIRECTIONS[facing]), np.array(DIRECTIONS[up])
     left = np.cross(top, ahead)
     base = [-ahead - left, 2 * ahead - left, 2 * ahead + left, -ahead + 1.5 * left]
     faces = [(3, 2, 1, 0), *((i, (i + 1) % 4, 4) for i in range(4))]
     pyramid = solid(
-        cleaned(np.array([*base, 4 * top]), triangles(faces), facing, up)[0], merged=True
+        cleaned(np.array([*base, 4 * top]), triangles(faces), facing=facing, up=up)[0], merged=True
     )
     assert pyramid.vertices[pyramid.vertices[:, 2].argmax()] == pytest.approx(
         [-1 / 4, -1 / 8, 2], abs=1e-5
@@ -161,7 +160,7 @@ def test_doubles_are_merged_sides_turned_and_strays_dropped() -> None:
     far away."""
     vertices = [CUBE[i] for side in SIDES for i in side] + [(50, 0, 0), (50, 9, 0)]
     faces = [tuple(range(4 * k, 4 * k + 4))[:: -1 if k % 2 else 1] for k in range(6)]
-    found, mended = cleaned(np.array(vertices), triangles(faces), "x", "z")
+    found, mended = cleaned(np.array(vertices), triangles(faces), facing="x", up="z")
     cube = solid(found, merged=True)
     assert mended == []
     assert cube.extents == pytest.approx([2**0.5] * 3, abs=1e-5)
@@ -171,12 +170,12 @@ def test_doubles_are_merged_sides_turned_and_strays_dropped() -> None:
 
 
 def test_what_lies_far_away_is_centred_and_what_is_heavy_decimated() -> None:
-    far, _ = cleaned(CUBE + np.array((1000, 0, 0)), triangles(SIDES), "x", "z")
+    far, _ = cleaned(CUBE + np.array((1000, 0, 0)), triangles(SIDES), facing="x", up="z")
     assert solid(far, merged=True).bounds == pytest.approx(
         np.array([(-1, -1, 0), (1, 1, 2)]) / 2**0.5, abs=1e-5
     )
     ball = trimesh.creation.icosphere(subdivisions=7)
-    heavy, (mended,) = cleaned(ball.vertices, ball.faces, "x", "z")
+    heavy, (mended,) = cleaned(ball.vertices, ball.faces, facing="x", up="z")
     assert mended == f"its {len(ball.faces):,} triangles were decimated to 100,000"
     assert 90_000 < len(heavy.faces) <= 100_000
     assert solid(heavy, merged=True).volume == pytest.approx(4 / 3 * np.pi, rel=0.01)
@@ -192,12 +191,20 @@ def test_what_lies_far_away_is_centred_and_what_is_heavy_decimated() -> None:
 )
 def test_a_mesh_that_cannot_be_shown_is_refused(vertices: np.ndarray, said: str) -> None:
     with pytest.raises(UserError, match=said):
-        cleaned(vertices, triangles(SIDES), "x", "z")
+        cleaned(vertices, triangles(SIDES), facing="x", up="z")
 
 
 def imported(file: Path, replace: bool = False) -> Path:
     """The asset that a file becomes in the set `mine`, under its own name."""
-    return import_asset(file, file.stem, "mine", "CC0", None, None, replace).path
+    return import_asset(
+        file,
+        name=file.stem,
+        assets="mine",
+        licence="CC0",
+        facing=None,
+        up=None,
+        replace=replace,
+    ).path
 
 
 @pytest.mark.full

@@ -38,7 +38,10 @@ def made(folder: Path, light: Any, photo: str = "") -> Vocabulary:
         2 * math.pi * (np.arange(512) + 0.5) / 512, math.pi * (0.5 - (np.arange(256) + 0.5) / 256)
     )
     write_panorama(
-        folder / "mine", "made", np.stack(light(azimuth, elevation), -1).astype(np.float32), {}
+        folder / "mine",
+        "made",
+        pixels=np.stack(light(azimuth, elevation), -1).astype(np.float32),
+        notes={},
     )
     stage = (
         f'place = "photo"\nremove = ["environments"]\n[environments.here]\nphrase = "in a made-up '
