@@ -348,8 +348,8 @@ def unknown_mesh(names: Iterable[str], assets: str) -> str | None:
     Returns:
         The message; None if every name is known.
 
-    >>> unknown_mesh(["foks"], "builtin")
-    "there is no shape 'foks'; did you mean 'fox'?"
+    >>> unknown_mesh(["sphere", "wolff"], "builtin")
+    "there is no shape 'wolff'; did you mean 'wolf'?"
     """
     for name in names:
         set_name, own_name = located(assets, name)

@@ -6,7 +6,7 @@ import shutil
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import submitit
 
@@ -26,7 +26,7 @@ _NOTES = "jobs.json"
 _LOGS = "logs"
 _POLL = 2.0  # seconds
 
-_Job = submitit.Job[str | None]
+_Job: TypeAlias = submitit.Job[str | None]
 """A submitted job; its result is the reason of a failure, None on success."""
 
 

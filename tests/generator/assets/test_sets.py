@@ -97,7 +97,7 @@ def test_things_come_with_the_project(sets: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("toyz", "did you mean 'toys'?"),
         ("0ad", "gen assets install 0ad"),
@@ -105,9 +105,9 @@ def test_things_come_with_the_project(sets: Path) -> None:
     ],
 )
 def test_a_set_that_is_not_there_is_refused_with_what_makes_it(
-    toys: Path, name: str, said: str
+    toys: Path, name: str, message: str
 ) -> None:
-    with pytest.raises(UserError, match=said) as caught:
+    with pytest.raises(UserError, match=message) as caught:
         asset_names(name)
     assert "\n" not in caught.value.message
 

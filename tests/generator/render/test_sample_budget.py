@@ -52,13 +52,13 @@ def test_every_object_lies_in_a_rectangle_and_no_others_would_cost_less(
         max(width, height) // 480,
     )
     for left, top, right, bottom in boxes:
-        wanted = (
+        grown = (
             max(left - margin, 0),
             max(top - margin, 0),
             min(right + margin, width),
             min(bottom + margin, height),
         )
-        assert any(around(part, wanted) == part for part in parts)
+        assert any(around(part, grown) == part for part in parts)
     assert all(0 <= p[0] < p[2] <= width and 0 <= p[1] < p[3] <= height for p in parts)
     samples = more * sum(map(area, parts)) + ONE_MORE * len(parts)
     assert parts == [(0, 0, width, height)] or samples < more * width * height
@@ -102,15 +102,15 @@ out, boxes, sizes = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3]
 """
 PARTS = """
 family = read_vocabulary("clevr")
-thing = ("cube", {"color": "red", "material": "rubber", "size": "large"})
-planned = Planned("0", "", (thing,), (0,), "studio", (None,), (0,))
+cube = ("cube", {"color": "red", "material": "rubber", "size": "large"})
+planned = Planned("0", "", (cube,), (0,), "studio", (None,), (0,))
 for width, height in sizes:
     for name, settings in {"whole": {}, "parts": {"floor": 1}, "rough": {"samples": 1}}.items():
         quality = Quality(**{**dict(samples=32, denoise="", bounces=1), **settings})
         stage = Stage(family, quality, width=width, height=height, threads=2)
         stage.pose(place_scene(planned, family, 0, 0, width, height))
-        found = [tuple(round(part * side) for part, side in zip(box, (width, height) * 2)) for box in boxes]
-        stage.render(out + "/draft.png", found).save(f"{out}/{name}-{width}.png")
+        pixel_boxes = [tuple(round(part * side) for part, side in zip(box, (width, height) * 2)) for box in boxes]
+        stage.render(out + "/draft.png", pixel_boxes).save(f"{out}/{name}-{width}.png")
 standard = Quality(samples=64, noise=0.1, floor=2, matt=4, denoise="fast", bounces=2)
 ball = ("sphere", {"color": "red", "material": "metal", "size": "large"})
 shiny = Planned("1", "", (ball,), (0,), "studio", (None,), (0,))
@@ -143,7 +143,7 @@ np.savez(out + "/laid.npz", **canvas._layers)
 """
 LANDSCAPE = """
 pug = read_vocabulary("pug").painted_with("color")
-where = next(name for name, each in pug.environments.items() if each.ground is not None)
+where = next(name for name, place in pug.environments.items() if place.ground is not None)
 animal = Planned("0", "", ((next(iter(pug.objects)), {"color": "red", "coat": "matt"}),), (0,), where)
 for name, settings in {"whole": {}, "floor": {"floor": 1}, "landscape": {"landscape": 1}}.items():
     stage = Stage(pug, Quality(**{**dict(samples=8, denoise="", bounces=1), **settings}), width=160, height=120, threads=2)
@@ -225,5 +225,5 @@ def test_a_render_in_parts_is_the_whole_one_within_and_the_rough_one_around(rend
             within[top:bottom, left:right] = True
         assert 0 < within.mean() < 0.5
         assert np.abs(image - whole)[within].max() <= 1, "of 255, rounded twice"
-        noise, expected = (((each - whole)[~within] ** 2).mean() for each in (image, rough))
+        noise, expected = (((pixels - whole)[~within] ** 2).mean() for pixels in (image, rough))
         assert expected / 2 < noise < expected * 2
