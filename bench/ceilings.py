@@ -43,6 +43,8 @@ ROTATION_SCENES = {"train": 320, "val": 20, "partial": 20, "unseen": 80}
 """Scenes of all turns together; `seen` has the unseen ones of the other turns."""
 CLASS_SCENES = "240"
 """Scenes of all class lists together: the design gzsl divides them."""
+THREE_OBJECT_SCENES = "4100"
+"""The same for class lists over the whole vocabulary: with fewer, a list has no scene."""
 BLIND: Mapping[str, type[BlindScorer]] = {"length": LengthScorer, "n-gram": NgramScorer}
 
 
@@ -95,6 +97,7 @@ def setups() -> list[Setup]:
         Setup("bindsplit, relations", "clevr-many", relations, objects=(2, 3), texts="all"),
         Setup("bindsplit, asymmetric", "clevr", ("3x3", "asymmetric"), scenes=uneven, texts="all"),
         Setup("rotation", "clevr", ("turns=4",), "rotation", ROTATION_SCENES, texts="all"),
+        Setup("gzsl, three objects", "clevr", ("objects=3",), "gzsl", THREE_OBJECT_SCENES),
         Setup("coverage", "clevr", ("k3",), "coverage", texts="all"),
         Setup(
             "systematicity",

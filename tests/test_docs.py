@@ -15,9 +15,9 @@ import pyarrow as pa
 import pytest
 
 from evaluator.benchmarks.candidates import COLUMNS
-from evaluator.experiments.lab import find_experiment
+from evaluator.papers.paper import find_paper
+from evaluator.papers.recipes import find_experiment
 from evaluator.protocols import find_protocol
-from evaluator.report.papers.paper import find_paper
 from evaluator.training.recipe import presets
 from generator.base.declarations import Declared
 from generator.dataset.records import BENCHMARK_TABLES, PACKED, PLAN, SCENES, SCORES, TRUTH

@@ -67,7 +67,8 @@ def test_it_carries_the_declarations_and_nothing_else(wheel: Path) -> None:
     assert {
         "generator/_data/scenes/clevr.toml",
         "generator/dataset/card.md.jinja",
-        "evaluator/experiments/recipes/pearson2025.py",
+        "evaluator/papers/pearson2025/recipe.py",
+        "evaluator/papers/pearson2025/presets.toml",
         "generator/_data/blender_assets/quality.toml",
         "evaluator/report/assets/page.html.jinja",
         "evaluator/report/assets/page.js",

@@ -75,9 +75,9 @@ def report(
     """
     from evaluator.analysis.pooling import pool_runs
     from evaluator.cli.results_table import print_results
+    from evaluator.report.audit_results import read_audit
     from evaluator.report.figures import write_figures
     from evaluator.report.page import DRAWN, figures_of_audits, write_page
-    from evaluator.report.papers.given import read_audit
     from evaluator.runs.folder import as_written, is_unfinished, read_named
 
     if hub_dataset and not hub:
@@ -189,8 +189,8 @@ def tables(
     audit`. docs/tables.md says what each table shows.
     """
     from evaluator.cli.results_table import print_paper_table
-    from evaluator.report.papers.given import read_given
-    from evaluator.report.papers.paper import find_paper, make_paper, write_paper
+    from evaluator.papers.inputs import read_given
+    from evaluator.papers.paper import find_paper, make_paper, write_paper
     from evaluator.report.writers import csv_rows
 
     if not (runs or missing or after):

@@ -13,6 +13,14 @@ import vl_convert
 from evaluator.analysis.pooling import pool_runs
 from evaluator.protocols.records import LABELS, Results, by_key
 from evaluator.provenance.contamination import CLEAN, mark_of, marked, training_said, warning_of
+from evaluator.report.audit_results import (
+    COMPARISON,
+    FAMILIARITY,
+    MAPS,
+    PROBES,
+    Audit,
+    overlap_panels,
+)
 from evaluator.report.figures import (
     Figure,
     by_overlap,
@@ -28,14 +36,6 @@ from evaluator.report.files import write_pooled
 from evaluator.report.gallery import benchmark_items, grid_cells, wrong_unseen
 from evaluator.report.overview import every_row, main_lines, side_by_side
 from evaluator.report.paired import compare_two
-from evaluator.report.papers.given import (
-    COMPARISON,
-    FAMILIARITY,
-    MAPS,
-    PROBES,
-    Audit,
-    overlap_panels,
-)
 from evaluator.report.questions import about_grid, answers_of, lines_of
 from evaluator.report.table import Cell, Column, Line, Table, loads
 from evaluator.report.terms import terms_of
@@ -174,7 +174,7 @@ DRAWN: Mapping[str, Callable[[Audit], list[Figure]]] = MappingProxyType(
         MAPS: lambda each: embedding_maps(each.name, each.record),
     }
 )
-"""{command: the function that draws its results} (evaluator.report.papers.given)."""
+"""{command: the function that draws its results} (evaluator.report.audit_results)."""
 
 
 def figures_of_audits(audits: Sequence[Audit]) -> list[Figure]:

@@ -13,7 +13,7 @@ from evaluator.statistics.intervals import LEVEL
 NOTHING = "–"
 Row = Any
 """A row of results (evaluator.protocols.records.Row), or of a paper's other numbers
-(evaluator.report.papers)."""
+(evaluator.papers)."""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,11 @@ NEGATIVES = (
 )
 
 
+_PAPERS = Path(__file__).parents[1] / "papers"
+"""The folder of papers. Its presets are read as files: training is below the code of papers, which
+calls it."""
+
+
 @dataclass(frozen=True)
 class Recipe:
     """Hyperparameters and kinds of training texts. The defaults are for training from scratch.
@@ -171,8 +176,17 @@ class Origin(TypedDict):
 
 
 def presets() -> dict[str, dict[str, Any]]:
-    """The presets by name, as presets.toml declares them."""
-    return read_toml(Path(__file__).with_name("presets.toml"), "presets")
+    """Read the presets of papers and of methods.
+
+    Returns:
+        By name, the declarations of evaluator/papers/*/presets.toml and of presets.toml here, which
+        says what their keys mean.
+    """
+    declared = {}
+    for path in sorted(_PAPERS.glob("*/presets.toml")):
+        declared.update(read_toml(path, "presets"))
+    declared.update(read_toml(Path(__file__).with_name("presets.toml"), "presets"))
+    return declared
 
 
 def from_preset(
@@ -187,7 +201,7 @@ def from_preset(
     Args:
         method: The class of the recipe.
         options: Values that the user set, by field. They override the preset.
-        preset: Name of the preset. By default the first one of the method; a method without
+        preset: Name of the preset. By default the one that declares `default`; a method without
             presets uses the defaults of its fields.
         is_cross_encoder: Whether the model is a cross encoder, which has presets of its own.
 
@@ -207,7 +221,7 @@ def from_preset(
         origin = Origin(preset="", source="", published=[], chosen=[], given=set_by_user)
         return method(**options), origin
 
-    name = preset or next(iter(of_method))
+    name = preset or _default_preset(of_method)
     if name not in of_method:
         command = f"`score train {method.name}`{' for cross encoders' if is_cross_encoder else ''}"
         fix = did_you_mean(name, list(of_method))
@@ -222,6 +236,14 @@ def from_preset(
         given=set_by_user,
     )
     return method(**{**chosen, **published, **options}), origin
+
+
+def _default_preset(of_method: Mapping[str, Mapping[str, Any]]) -> str:
+    """The name of the preset that declares `default`. Raises ValueError if there is none."""
+    for name, declared in of_method.items():
+        if declared.get("default"):
+            return name
+    raise ValueError(f"None of the presets {', '.join(of_method)} declares `default`.")
 
 
 def check_preset(method: type[Recipe], preset: str | None) -> None:

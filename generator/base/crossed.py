@@ -39,6 +39,12 @@ NOISE = "noise"
 
 TINY = 1e-20
 """Variances up to here are rounding errors."""
+_ROUNDING = 1e-9
+"""An expected sum of squares up to this share of that without nuisance columns is a rounding
+error."""
+_FREEDOM_OF_NOISE = 3.0
+"""Where names leave the noise fewer degrees of freedom, its guess counts for those that are
+missing. The guess is the variance of all outcomes, so it is not too small."""
 _MOST_ROUNDS = 500
 """Rounds of reweighting. Most fits settle in 30; perfect agreement within clusters needs 60."""
 SETTLED = 1e-7
@@ -466,12 +472,18 @@ class CrossedMeans:
                     cross_trace = np.sum(removed * (shared @ of_nuisance))
                     fitted_trace = np.sum((removed.T @ removed) * (of_nuisance.T @ of_nuisance))
                     expected[i, j] = np.square(shared.data).sum() - 2 * cross_trace + fitted_trace
-            if matrices is None:
+            freedom[i] = max(0, levels - np.linalg.matrix_rank(factor.nuisance))
+            own_squares = np.square((factor.levels_by_cell @ weighted_designs[i]).data).sum()
+            if expected[i, i] <= _ROUNDING * own_squares:
+                # Names take up all that this factor could say: few scenes of many names.
+                expected[i] = 0
+                freedom[i] = 0
+                products.append(np.zeros((count, count)))
+            elif matrices is None:
                 products.append(None)
             else:
                 flat = matrices.reshape(count, -1)
                 products.append(flat @ flat.T)
-            freedom[i] = max(0, levels - np.linalg.matrix_rank(factor.nuisance))
         return _Moments(expected, products, freedom)
 
     def _solve(self, squares: np.ndarray, guesses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -489,6 +501,7 @@ class CrossedMeans:
         moments = self._moments
         prior_freedom = np.array([self._prior.freedom[factor.name] for factor in self._factors])
         prior_freedom = np.maximum(prior_freedom, 1e-6)
+        prior_freedom[-1] = max(prior_freedom[-1], _FREEDOM_OF_NOISE - moments.freedom[-1])
         # No component becomes 0, because an equation would then weigh without end.
         least = guesses * 1e-3
         components = guesses

@@ -373,10 +373,12 @@ def _copy(name: str, to: Path) -> None:
 
 
 def _copy_scoring(folder: Path) -> None:
-    """Copy the reader of answers, which is the very file that `score ask` uses, and the scores of
-    questions."""
-    reader = Path(answer_reader.__file__)
-    write_text(folder / reader.name, reader.read_text(encoding="utf-8"))
+    """Copy the reader of answers, which is the very package that `score ask` uses, and the scores
+    of questions."""
+    reader = Path(answer_reader.__file__).parent
+    (folder / reader.name).mkdir()
+    for module in sorted(reader.glob("*.py")):
+        write_text(folder / reader.name / module.name, module.read_text(encoding="utf-8"))
     scores = Path(question_scores.__file__)
     # The copies lie side by side, outside the package.
     text = scores.read_text(encoding="utf-8").replace(

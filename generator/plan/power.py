@@ -53,7 +53,7 @@ _MOST_SCENES = 2000
 """Larger designs are simulated with so many of their scenes, evenly chosen. Widths then
 hardly depend on the number of scenes, but on clusters, bindings and trainings."""
 _POINTS, _MASS = np.polynomial.hermite_e.hermegauss(30)
-_METHOD = 2
+_METHOD = 3
 """Part of the digest of kept results. Raise it when the simulation changes."""
 
 

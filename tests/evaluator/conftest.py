@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import open_clip
 import pytest
 import torch
@@ -18,8 +19,9 @@ from PIL import Image, ImageDraw
 
 from evaluator.cli.main import main
 from evaluator.models.registry import FAMILIES, Family
+from evaluator.runs.measure import measure
 from evaluator.training import networks
-from generator.base.files import sha256, write_json
+from generator.base.files import read_json, sha256, write_json
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.writer import WorldWriter
 from generator.describe.benchmark import describe_world
@@ -35,6 +37,7 @@ from generator.scene.relations import scene_graph
 from generator.scene.scene import Scene
 from generator.vocabulary.families import vocabulary_text
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
+from tests.evaluator.synthetic import Builder, Row, add_pair, one_of_each, planted, write_run
 
 SIZE = 64
 SCENES = {"train": 96, "val": 4, "seen": 12, "partial": 12, "unseen": 12}
@@ -373,3 +376,24 @@ def little(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(
         networks.NETWORKS["cross"], "tiny", {**sizes, "image_size": 32, "patch_size": 16}
     )
+
+
+@pytest.fixture(scope="session")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A measured run of every protocol but retrieval, with random scores."""
+    builder = one_of_each(Builder(0, 240), 40)
+    for _ in range(40):
+        add_pair(builder)
+    root = builder.write(tmp_path_factory.mktemp("papers") / "dataset")
+    rng = np.random.default_rng(1)
+    folder = write_run(
+        root, tmp_path_factory.mktemp("papers-run") / "run", lambda n: planted(rng, n), [3]
+    )
+    measure(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def results(measured: Path) -> Row:
+    """The results of that run."""
+    return read_json(measured / "results.json")

@@ -1,5 +1,5 @@
 """Read the answer to a question of a benchmark. The rules are in
-generator/dataset/answer_reader.py, which the exports to other tools copy."""
+generator/dataset/answer_reader, which the exports to other tools copy."""
 
 from dataclasses import dataclass
 

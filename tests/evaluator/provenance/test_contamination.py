@@ -18,6 +18,8 @@ from huggingface_hub import ModelCard
 from PIL import Image
 
 from evaluator.models.registry import load_model
+from evaluator.papers.inputs import read_given
+from evaluator.papers.paper import find_paper, make_paper
 from evaluator.provenance.contamination import (
     CLEAN,
     CONTAMINATED,
@@ -27,8 +29,6 @@ from evaluator.provenance.contamination import (
     training_of,
 )
 from evaluator.provenance.exposure import RECORD, Exposure, scene_names
-from evaluator.report.papers.given import read_given
-from evaluator.report.papers.paper import find_paper, make_paper
 from evaluator.report.writers import csv_rows
 from evaluator.training.methods import Scratch
 from evaluator.training.session import train

@@ -2,19 +2,11 @@
 
 import shutil
 import subprocess
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from evaluator.report.papers.given import Given, read_given
-from evaluator.report.papers.paper import find_paper, make_paper
-from evaluator.report.table import Cell, Table
-from evaluator.runs.measure import measure
-from generator.base.files import read_json
-from tests.evaluator.synthetic import Builder, Row, add_pair, one_of_each, planted, write_run
+from tests.evaluator.synthetic import Row
 
 ROW: Row = {
     "model": "a model",
@@ -51,58 +43,6 @@ ROW: Row = {
 }
 GAP = {"minus": "unseen", "is_gap": True, "unit": "difference"}
 """What makes a row of `seen` a gap."""
-
-
-@pytest.fixture(scope="session")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A measured run of every protocol but retrieval, with random scores."""
-    builder = one_of_each(Builder(0, 240), 40)
-    for _ in range(40):
-        add_pair(builder)
-    root = builder.write(tmp_path_factory.mktemp("papers") / "dataset")
-    rng = np.random.default_rng(1)
-    folder = write_run(
-        root, tmp_path_factory.mktemp("papers-run") / "run", lambda n: planted(rng, n), [3]
-    )
-    measure(folder)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def results(measured: Path) -> Row:
-    """The results of that run."""
-    return read_json(measured / "results.json")
-
-
-@pytest.fixture(scope="session")
-def given(measured: Path) -> Given:
-    """Two labels: one with the run, one without any."""
-    return read_given([f"dual / scratch={measured}"], ["dual / labclip=no weights"])
-
-
-def tables_of(paper: str, given: Given) -> dict[str, Table]:
-    """The tables of a paper by number, without its figures, which take seconds."""
-    made = make_paper(replace(find_paper(paper), figures=[]), given)
-    return {name.removeprefix("table"): table for name, table in made.tables.items()}
-
-
-def cell(table: Table, labels: Sequence[str], head: str, group: str = "") -> Cell:
-    """The cell of the line with these first labels under a head."""
-    (line,) = [line for line in table.lines if list(line.labels[: len(labels)]) == list(labels)]
-    (found,) = [
-        each
-        for each, column in zip(line.cells, table.columns, strict=True)
-        if (column.head, column.group) == (head, group)
-    ]
-    return found
-
-
-def shows(cell: Cell, row: Row) -> bool:
-    """Whether a cell has the numbers of a row of results."""
-    return all(
-        cell.numbers[name] == row[name]
-        for name in ("value", "low", "high", "chance", "items", "clusters")
-    )
 
 
 COMPILER = next(

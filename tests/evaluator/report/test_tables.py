@@ -1,11 +1,5 @@
 """Tables: their cells, their reasons, and what the writers make of them."""
 
-from pathlib import Path
-
-import pytest
-
-from evaluator.report.papers.given import Given
-from evaluator.report.papers.paper import paper_names
 from evaluator.report.table import (
     Cell,
     Column,
@@ -20,7 +14,7 @@ from evaluator.report.table import (
     result_cell,
 )
 from evaluator.report.writers import csv_rows, latex, markdown
-from tests.evaluator.report.conftest import ROW, compile_latex, tables_of
+from tests.evaluator.report.conftest import ROW
 
 
 def test_numbers_are_written_for_people() -> None:
@@ -171,9 +165,3 @@ def test_latex_groups_span_their_columns() -> None:
         in text
     )
     assert r"\caption{T (Table 2). In \%. (a) no run.}" in text
-
-
-@pytest.mark.full
-def test_tables_of_papers_compile(given: Given, tmp_path: Path) -> None:
-    tables = [latex(table) for paper in paper_names() for table in tables_of(paper, given).values()]
-    compile_latex("\n\\clearpage\n".join(tables), tmp_path)

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
+from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.weightstats import DescrStatsW
 
 from generator.base.clusters import Clusters
@@ -165,3 +166,21 @@ def test_p_and_interval_of_a_share_agree() -> None:
     estimate = CrossedMeans(Clusters.of(np.arange(60) // 3)).estimate(y, share=True).vocabulary
     low, _ = estimate.interval(0.9)
     assert estimate.p(low) == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize("scenes", [4, 8, 11, 20, 22, 30])
+def test_few_scenes_of_many_names_have_an_interval_of_wilsons_width(scenes: int) -> None:
+    # Eleven scenes of two objects show up to 19 names more than a constant: names could explain
+    # every outcome, so nothing but the guess tells the noise.
+    rng = np.random.default_rng(scenes)
+    for _ in range(10):
+        bindings = []
+        for _ in range(scenes):
+            values = rng.choice(8, 2, replace=False)
+            objects = rng.choice(12, 2, replace=False)
+            bindings.append(f"v{values[0]}:o{objects[0]};v{values[1]}:o{objects[1]}")
+        outcomes = (rng.random(scenes) < 0.75).astype(float)
+        means = CrossedMeans(Clusters.of(bindings, bindings, vocabulary=(8, 12)))
+        low, high = means.estimate(outcomes, share=True).vocabulary.interval(0.95)
+        wilson = proportion_confint(int(outcomes.sum()), scenes, method="wilson")
+        assert 0.8 < (high - low) / (wilson[1] - wilson[0]) < 2.5

@@ -20,7 +20,7 @@ def test_presets_say_how_long_and_how_fast_and_never_decay() -> None:
         assert {length, "batch", "rate"} <= {*preset["published"], *preset.get("chosen", {})}
 
 
-def test_the_first_preset_of_a_method_is_its_default() -> None:
+def test_presets_that_declare_it_are_the_default_of_their_method() -> None:
     found = [
         from_preset(Finetune, {}, is_cross_encoder=matching)[1]["preset"]
         for matching in (False, True)

@@ -122,10 +122,13 @@ def test_a_boxed_letter_alone_after_the_reasoning_is_the_answer(
     ).label == "AB".index(letter)
 
 
-def test_the_file_stands_alone(tmp_path: Path) -> None:
+def test_the_package_stands_alone(tmp_path: Path) -> None:
     """Exports copy it: it runs in an isolated Python without this project on its path."""
-    copy = tmp_path / "answer_reader.py"
-    copy.write_bytes(Path(answer_reader.__file__).read_bytes())
+    package = Path(answer_reader.__file__).parent
+    copy = tmp_path / "answer_reader"
+    copy.mkdir()
+    for module in package.glob("*.py"):
+        (copy / module.name).write_bytes(module.read_bytes())
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from answer_reader import read_choice "
         f"as read\n"

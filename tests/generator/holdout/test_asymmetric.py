@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from evaluator.api import evaluate
+from evaluator.papers.inputs import read_given
 from evaluator.report.page import write_page
-from evaluator.report.papers.given import read_given
 from evaluator.runs.folder import read_named
 from generator.dataset.reader import Dataset
 from generator.describe.benchmark import write_benchmarks
@@ -21,7 +21,7 @@ from generator.judge.verify import verify_dataset
 from generator.plan.options import WorldOptions
 from generator.plan.prepare import prepare
 from generator.vocabulary.schema import read_vocabulary
-from tests.evaluator.report.conftest import cell, tables_of
+from tests.evaluator.papers.conftest import cell, tables_of
 from tests.generator.unrendered import write_planned
 
 VOCABULARY = read_vocabulary("clevr")

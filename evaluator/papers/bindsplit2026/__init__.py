@@ -1,0 +1,1 @@
+"""Peng et al. 2026 (BindSplit): recipe of the experiment, tables, figures."""

@@ -1,0 +1,1 @@
+"""COMPASS (anonymous 2026): recipe of the experiment, tables, figures."""

@@ -1,0 +1,1 @@
+"""Ma et al. 2023 (CREPE): recipe of the experiment, tables, figures."""

@@ -1,0 +1,207 @@
+"""Judge by the words beside a label whether they accept or reject it."""
+
+from collections.abc import Sequence
+
+from .vocabulary import (
+    ACCEPTING,
+    ANSWER_NOUNS,
+    COPULAS,
+    DEPICTING,
+    EXCLUDING,
+    LABEL_NOUNS,
+    NEGATORS,
+    PICTURE_NOUNS,
+    PRONOUNS,
+    REJECTING,
+    words,
+)
+
+_AUXILIARIES = words("is are was does did do has have it this that can be")
+_LESSENING = words("almost partially partly nearly half less")
+"""Words that turn "right" into "not right"."""
+_UNLIKELY = words("impossible unlikely implausible improbable")
+_DEPICTS = words("shows depicts represents portrays illustrates conveys summarizes")
+_BEFORE_TOPIC = words(
+    "so and but therefore thus hence clearly really also then because since which indeed still"
+)
+_AFTER_IDIOMATIC_NOT = words("doubt only just question sure")
+"""After these, "not" denies nothing: "not only", "no doubt"."""
+
+
+def sign_of(predicate: Sequence[str], *, of_option: bool = True) -> int:
+    """Return whether the words after a subject accept it (1), reject it (-1), or neither (0).
+
+    A negator turns the first accepting or rejecting word after it round; two negators cancel.
+
+    Args:
+        predicate: The words after the subject, in English.
+        of_option: Whether the subject surely is an option. Then "does not show" rejects it; of
+            "it", which may be the image, these words say nothing.
+
+    Returns:
+        1, -1 or 0.
+
+    Example:
+        >>> sign_of("is not quite correct".split()), sign_of(["does"]), sign_of(["shows", "two"])
+        (-1, 1, 0)
+    """
+    negated = False
+    for place, word in enumerate(predicate):
+        is_last = place + 1 == len(predicate)
+        following = "" if is_last else predicate[place + 1]
+        if word == "not" and following in ("only", "just"):
+            continue
+        if word in ("no", "without") and following in ("doubt", "question"):
+            continue
+        if word == "no" and is_last and not negated:
+            return -1
+        if word in NEGATORS or word in _LESSENING:
+            negated = not negated
+        elif word in _UNLIKELY and negated:
+            return 0  # "B is not impossible" accepts nothing
+        elif word in REJECTING:
+            return 1 if negated else -1
+        elif word in ACCEPTING and following == "not":
+            return -1  # "stimmt nicht"
+        elif _accepts(predicate, place):
+            return -1 if negated else 1
+        elif word in DEPICTING and negated and of_option:
+            return -1
+    if is_elliptic(predicate):
+        return -1 if negated else 1
+    return 0
+
+
+def _accepts(predicate: Sequence[str], place: int) -> bool:
+    """Whether a word of a predicate accepts its subject, if nothing negates it."""
+    word = predicate[place]
+    before = predicate[place - 1]
+    following = predicate[place + 1] if place + 1 < len(predicate) else ""
+    if word in ACCEPTING or (word, following) == ("checks", "out"):
+        return True
+    if word == "plausible" and before in ("most", "more"):
+        return True
+    # "Is the answer", "must be the answer".
+    has_copula = bool(COPULAS.intersection(predicate[:3]))
+    if has_copula and (word in ANSWER_NOUNS or _names_the_one(predicate, place)):
+        return True
+    # "Shows what", "shows the image": the option depicts the picture.
+    object_noun = predicate[place + 2] if place + 2 < len(predicate) else ""
+    return word in _DEPICTS and object_noun in PICTURE_NOUNS
+
+
+def _names_the_one(predicate: Sequence[str], place: int) -> bool:
+    """Whether a word ends "the one", "the case", "the caption that" or is "what"."""
+    word = predicate[place]
+    before = predicate[place - 1]
+    following = predicate[place + 1] if place + 1 < len(predicate) else ""
+    if word == "what":
+        return True
+    if before != "the":
+        return False
+    if word in ("one", "case"):
+        return following in ("", "that", "to", "which", "i", "we", "for")
+    return word in LABEL_NOUNS and following in ("that", "we", "i", "you", "to")
+
+
+def is_elliptic(predicate: Sequence[str]) -> bool:
+    """Return whether words only repeat the predicate of the sentence before: "does", "is not".
+
+    Args:
+        predicate: Words in English.
+
+    Returns:
+        True if there is nothing but auxiliaries and negators.
+
+    Example:
+        >>> is_elliptic(["does", "not"]), is_elliptic(["is", "red"]), is_elliptic([])
+        (True, False, False)
+    """
+    if not predicate or predicate[-1] == "no":
+        return False
+    return all(word in _AUXILIARIES or word in NEGATORS for word in predicate)
+
+
+def is_negated(words_before: Sequence[str]) -> bool:
+    """Return whether the words before a label deny it.
+
+    Args:
+        words_before: The words of the clause before the label, in English.
+
+    Returns:
+        True for "it is not A", "we exclude A", "the wrong caption is A".
+
+    Example:
+        >>> is_negated("it is not".split()), is_negated("it is not only".split())
+        (True, False)
+    """
+    negated = False
+    for place, word in enumerate(words_before):
+        following = words_before[place + 1] if place + 1 < len(words_before) else ""
+        if word in NEGATORS:
+            turns_round = following not in _AFTER_IDIOMATIC_NOT
+        elif word in REJECTING:
+            names_label = following in LABEL_NOUNS or following in COPULAS
+            turns_round = names_label or following in ("one", ":")
+        else:
+            turns_round = False
+        if turns_round or word in EXCLUDING:
+            negated = not negated
+    return negated
+
+
+def excludes(words_before: Sequence[str]) -> bool:
+    """Return whether the words before a label compare it unfavourably.
+
+    Args:
+        words_before: The words of the clause before the label, in English.
+
+    Returns:
+        True for "rather than A", "over A".
+
+    Example:
+        >>> excludes(["instead", "of"]), excludes(["i", "choose"])
+        (True, False)
+    """
+    if not words_before or len(words_before) > 4:
+        return False
+    if words_before[0] in ("not", "nor", "neither", "unlike", "over", "than"):
+        return True
+    return tuple(words_before[:2]) in (("rather", "than"), ("instead", "of"))
+
+
+def sign_of_topic(clause_words: Sequence[str]) -> int:
+    """Return whether a clause without labels accepts or rejects the option that was named last.
+
+    Args:
+        clause_words: The words of the clause, in English.
+
+    Returns:
+        1, -1, or 0 if it does neither.
+
+    Example:
+        >>> sign_of_topic("this is wrong".split()), sign_of_topic("no red cube".split())
+        (-1, 0)
+    """
+    start = 0
+    while start < len(clause_words) and clause_words[start] in _BEFORE_TOPIC:
+        start += 1
+    spoken = clause_words[start:]
+    if not spoken:
+        return 0
+    first = spoken[0]
+    if first in PRONOUNS:
+        has_noun = len(spoken) > 1 and spoken[1] in LABEL_NOUNS
+        predicate = spoken[2:] if has_noun else spoken[1:]
+        return sign_of(predicate, of_option=has_noun)
+    if first in ("the", "image", "picture") and len(spoken) > 2:
+        subject_length = 2 if first == "the" else 1
+        noun = spoken[subject_length - 1]
+        if noun in LABEL_NOUNS or noun == "scene":
+            return sign_of(spoken[subject_length:], of_option=noun not in PICTURE_NOUNS)
+        return 0
+    if first == "no" and len(spoken) > 1:
+        return 0  # "No red cube" says nothing of the option
+    if first in ACCEPTING or first in REJECTING or first in ("does", "do", "not", "is"):
+        return sign_of(spoken)
+    return 0

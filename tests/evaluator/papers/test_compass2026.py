@@ -1,0 +1,140 @@
+"""The tables of COMPASS show the rows and fits of the results."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from evaluator.papers.inputs import Given, read_given
+from evaluator.papers.paper import find_paper, make_paper
+from evaluator.report.writers import csv_rows
+from tests.evaluator.papers.conftest import cell, shows, tables_of
+from tests.evaluator.synthetic import Row, find
+
+
+def test_the_gap_by_level_and_by_n(given: Given, results: Row) -> None:
+    tables = tables_of("compass2026", given)
+    for level, number in (("OA", "6"), ("OAR", "8")):
+        for split in ("seen", "partial", "unseen"):
+            of = {"level": level, "metric": "integration gap"}
+            row = find(results, "integration", split, n=None, **of)
+            mean = cell(tables["2"], [split, "dual", "scratch"], level)
+            assert mean.numbers["value"] == row["value"]
+            assert "±" in mean.text
+            same = cell(tables[number], [f"mean, sd over n, {split}", "dual", "scratch"], "Δ")
+            assert same.numbers["value"] == row["value"]
+            one = find(results, "integration", split, n=4, level=level, metric="R@1 composed")
+            assert shows(cell(tables[number], [f"4, {split}", "dual", "scratch"], "C"), one)
+    assert [each for each in tables["2"].notes if "±" in each] == [
+        "± is the standard deviation over n."
+    ]
+    assert "7" not in tables  # no captions of objects and relations
+
+
+def test_skill_loads_by_level_and_count(given: Given, results: Row) -> None:
+    table = tables_of("compass2026", given)["3"]
+    for fit in (
+        each for each in results["fits"] if each["split"] == "seen" and each["coefficients"]
+    ):
+        label = [f"{fit['level']}, seen", "dual", "scratch"]
+        for count in ("objects", "attributes", "relations"):
+            shown = cell(table, label, f"β {count}", fit["skill"])
+            coefficient = fit["coefficients"].get(f"n_{count}")
+            if coefficient is None:
+                assert shown.reason == "this count does not vary"
+            else:
+                assert shown.numbers["beta"] == coefficient["beta"]
+                assert shown.stars == coefficient["stars_corrected"]
+
+
+def test_a_partition_without_a_fit_has_no_load(given: Given) -> None:
+    (entry,) = given.labels[0].entries
+    others = [fit for fit in entry["fits"] if fit["split"] != "seen"]
+    label = replace(given.labels[0], entries=[{**entry, "fits": others}])
+    table = tables_of("compass2026", Given([label]))["3"]
+    assert (
+        cell(table, ["OA, seen"], "β objects", "object").reason == "no load is fitted on this split"
+    )
+
+
+KIND_OF = {"skill": "targeted", "integration": "composed"}
+
+
+def test_effect_sizes_are_those_of_the_file_of_an_audit(tmp_path: Path) -> None:
+    effects = {
+        ("skill", "OA", "object"): 0.062,
+        ("skill", "OR", "relation"): 0.267,
+        ("integration", "OA", None): 0.152,
+    }
+    levels = [
+        {
+            "protocol": protocol,
+            "kind": KIND_OF[protocol],
+            "level": level,
+            "skill": skill,
+            "perplexity": {"r": r, "size": "small", "pairs": 1200},
+        }
+        for (protocol, level, skill), r in effects.items()
+    ]
+    tested = {
+        ("skill", "object", None, "c"): 0.50,
+        ("integration", None, "object", "c"): 0.49,
+        ("integration", None, "attribute", "c"): 0.597,
+        ("integration", None, "attribute", "d"): 0.7,
+        ("skill", "relation", None, "c"): None,
+    }
+    kinds = [
+        {
+            "protocol": protocol,
+            "kind": KIND_OF[protocol],
+            "skill": skill,
+            "negatives": negatives,
+            "role": role,
+            "blind": {
+                "value": value,
+                "low": value and value - 0.03,
+                "high": value and value + 0.03,
+            },
+        }
+        for (protocol, skill, negatives, role), value in tested.items()
+    ]
+    about = {"benchmark": "compass2026", "language_model": {"name": "gpt2"}, "kinds": kinds}
+    (tmp_path / "texts.json").write_text(json.dumps({**about, "levels": levels}))
+    tables = tables_of("compass2026", read_given([str(tmp_path / "texts.json")]))
+    assert cell(tables["4"], ["OA, object", "compass2026"], "r").text == "0.062"
+    assert cell(tables["4"], ["OR, relation", "compass2026"], "pairs").text == "1,200"
+    assert cell(tables["4"], ["OAR, object", "compass2026"], "r").reason
+    assert cell(tables["5"], ["OA", "compass2026"], "Interpretation").text == "small"
+    assert {
+        each["text"] for each in csv_rows(tables["5"]) if each["column"] == "Interpretation"
+    } == {"small", None}
+    assert (
+        "shows"
+        in make_paper(find_paper("crepe2023"), read_given([str(tmp_path / "texts.json")])).not_made[
+            -1
+        ]
+    )
+    assert tables["5"].notes[0] == "compass2026: compass2026, perplexity of gpt2."
+    assert "Blind accuracy" in tables["5"].notes[1]
+    blind = cell(tables["5"], ["OA", "compass2026"], "Blind accuracy")
+    assert blind.text.startswith("59.7")
+    assert (blind.numbers["low"], blind.numbers["high"]) == pytest.approx((0.567, 0.627))
+    assert cell(tables["4"], ["OA, object", "compass2026"], "Blind accuracy").text.startswith(
+        "50.0"
+    )
+    assert cell(tables["4"], ["OR, relation", "compass2026"], "Blind accuracy").reason
+
+
+def test_captions_are_counted_by_level_and_skill(given: Given) -> None:
+    table = tables_of("compass2026", given)["1"]
+    benchmark = given.labels[0].runs[0].run.benchmark
+    rows = benchmark.candidates.to_pandas().merge(benchmark.items.to_pandas(), on="item_id")
+    rows = rows.merge(benchmark.texts.to_pandas(), on="text_id")
+    rows = rows[
+        rows["truth"] & (rows["slot"] == "c") & (rows["level"] == "OA") & (rows["split"] == "seen")
+    ]
+    of_objects = rows[(rows["protocol"] == "skill") & (rows["skill"] == "object")]
+    for shown, counted in ((("Ground truth",), rows), (("object", "Skill"), of_objects)):
+        captions = counted[["scene_id", "text_id"]].drop_duplicates()
+        assert cell(table, ["OA, seen", "all"], *shown).numbers["value"] == len(captions) > 0
