@@ -59,16 +59,19 @@ class Stage:
             UserError: A mesh is not installed, or Blender finds no such device.
         """
         bpy.ops.wm.read_factory_settings(use_empty=True)
-        self._vocabulary = vocabulary
         self._scene = bpy.context.scene
-        self._meshes = _build_meshes(vocabulary)
-        self._slots: list[bpy.types.Object] = []
+        self._vocabulary = vocabulary
         self._quality = quality
+        self._meshes = _build_meshes(vocabulary)
+        # Blender's objects, one for each object of a scene; they are kept from scene to scene.
+        self._slots: list[bpy.types.Object] = []
         # Samples of a pixel away from the objects; set by `pose`.
         self._samples_around = 0
         # Whether each posed object is metal; set by `pose`.
         self._metallic: list[bool] = []
         self._has_rendered_full_samples = False
+
+        # The renderer.
         self._cropped = _CROPPED_PIXELS if quality.denoise else 0
         # Width and height that Blender renders, pixels: the image and the pixels cut off around it.
         self._rendered_size = (width + 2 * self._cropped, height + 2 * self._cropped)
@@ -87,6 +90,8 @@ class Stage:
             self._scene, width=rendered_width, height=rendered_height, denoise=quality.denoise
         )
         self._scene.cycles.caustics_reflective = vocabulary.caustics
+
+        # What a scene stands on, is seen from and is lit by.
         self._landscapes = Landscapes(vocabulary)
         self._floor = self._add("floor", bpy.data.meshes.new("no floor yet"))
         self._camera = self._add("camera", bpy.data.cameras.new("camera"))
