@@ -40,17 +40,17 @@ class Canvas:
     management apply.
     """
 
-    def __init__(self, scene: bpy.types.Scene, *, width: int, height: int, denoise: str):
+    def __init__(self, scene: bpy.types.Scene, *, size: tuple[int, int], denoise: str):
         """Build the compositor of a scene.
 
         For each input of the denoiser: Blender's render, and over it the parts rendered before.
 
         Args:
             scene: The Blender scene that is rendered.
-            width: Of the rendered image, in pixels.
-            height: Of the rendered image, in pixels.
+            size: Width and height of the rendered image, in pixels.
             denoise: The mode of OpenImageDenoise; "" for no denoising.
         """
+        width, height = size
         self._render = scene.render
         # The compositor denoises, after the parts are in their places.
         scene.cycles.use_denoising = False

@@ -77,18 +77,8 @@ class Stage:
         self._rendered_size = (width + 2 * self._cropped, height + 2 * self._cropped)
         # The sensor grows with the longer side, so that the image itself keeps its field of view.
         self._sensor_factor = max(self._rendered_size) / max(width, height)
-        rendered_width, rendered_height = self._rendered_size
-        configure(
-            self._scene,
-            quality,
-            width=rendered_width,
-            height=rendered_height,
-            threads=threads,
-            device=device,
-        )
-        self._canvas = Canvas(
-            self._scene, width=rendered_width, height=rendered_height, denoise=quality.denoise
-        )
+        configure(self._scene, quality, size=self._rendered_size, threads=threads, device=device)
+        self._canvas = Canvas(self._scene, size=self._rendered_size, denoise=quality.denoise)
         self._scene.cycles.caustics_reflective = vocabulary.caustics
 
         # What a scene stands on, is seen from and is lit by.
@@ -280,8 +270,7 @@ def configure(
     scene: bpy.types.Scene,
     quality: Quality,
     *,
-    width: int,
-    height: int,
+    size: tuple[int, int],
     threads: int,
     device: str = "cpu",
 ) -> None:
@@ -290,8 +279,7 @@ def configure(
     Args:
         scene: The Blender scene that is rendered.
         quality: The settings of Cycles.
-        width: Of what is rendered, in pixels.
-        height: Of what is rendered, in pixels.
+        size: Width and height of what is rendered, in pixels.
         threads: The CPU threads.
         device: One of generator.render.settings.DEVICES.
 
@@ -301,7 +289,7 @@ def configure(
     render, cycles = scene.render, scene.cycles
     render.engine = "CYCLES"
     render.use_persistent_data = True  # meshes and textures stay loaded between images
-    render.resolution_x, render.resolution_y = width, height
+    render.resolution_x, render.resolution_y = size
     render.resolution_percentage = 100
     render.threads_mode, render.threads = "FIXED", threads
     render.image_settings.compression = 0  # the file is read back at once

@@ -130,7 +130,7 @@ for turn in taken:
     stage.render(out + "/draft.png", [(20, 70, 50, 95)])
 with open(out + "/samples.json", "w") as file:
     json.dump(taken, file)
-canvas = Canvas(bpy.context.scene, width=12, height=6, denoise="")
+canvas = Canvas(bpy.context.scene, size=(12, 6), denoise="")
 ones = np.ones((2, 3), np.float32)
 albedo = {versions.DIFFUSE_COLOR: 0.5, versions.GLOSSY_COLOR: 0.25, versions.ENVIRONMENT: 0.25}
 passes = {"Combined.R": ones / 4, "Combined.G": ones / 2, "Combined.B": ones,
