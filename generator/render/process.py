@@ -147,7 +147,7 @@ def _check_not_broken(answer: Answer) -> Answer:
     if "broken" in answer:
         raise UserError(
             answer["broken"]
-            + ". Finished images are kept: mend this and run the same command again."
+            + ". Finished images are kept: fix this and run the same command again."
         )
     return answer
 
