@@ -274,7 +274,8 @@ def training_lines(benchmark: Benchmark) -> list[TrainingLine]:
             key = (row["item_id"], row["text_id"])
             lines[key] = TrainingLine(row["scene_id"], text, negatives={}, positives={})
         else:
-            hard_texts.append(((row["item_id"], row["of"]), row["slot"], row["kind"], text))
+            caption_key = (row["item_id"], row["of"])
+            hard_texts.append((caption_key, row["slot"], row["kind"], text))
     for key, slot, kind, text in hard_texts:
         line = lines[key]
         texts_by_kind = line.negatives if slot == "n" else line.positives
