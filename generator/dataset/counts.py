@@ -135,6 +135,7 @@ def count_questions(
         if truth:
             captions_of_item[item_id].add((scene, text_id))
 
+    # One pass over the items counts them for all groupings.
     labels_of_text = _labels_of_texts(benchmark)
     tallies = [defaultdict[tuple[object, ...], _Tally](_Tally) for _ in groupings]
     for item_id, labels in _labels_of_items(benchmark).items():
