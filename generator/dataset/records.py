@@ -273,6 +273,8 @@ def _schema(row: Any) -> pa.Schema:
     return pa.schema([(column.name, column.type) for column in columns_of(row)])
 
 
+TRAIN = "train"
+"""The protocol of the items that train a model, and their split."""
 RAW = "raw"
 """The kind of the items of raw retrieval, which have no foils (CREPE, appendix A.5)."""
 ROWS = {

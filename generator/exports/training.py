@@ -15,9 +15,9 @@ from generator.base.progress import SILENT, Progress
 from generator.dataset.licences import licences_of_others
 from generator.dataset.packing import Member, new_tar
 from generator.dataset.reader import Benchmark, Dataset, World
+from generator.dataset.records import TRAIN
 from generator.holdout.membership import SPLITS
 
-TRAIN = "train"
 _FRAGMENTS = "d"
 """Beginning of the slots of decomposed captions, which are fragments and no captions."""
 
