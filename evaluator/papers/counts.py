@@ -11,7 +11,7 @@ from evaluator.papers.inputs import LabelledRuns, PaperInputs, count_row
 from evaluator.protocols.crepe import OWN_METRICS
 from evaluator.protocols.records import Row
 from evaluator.runs.folder import NamedRun, Run
-from generator.dataset.counts import count_benchmark, count_questions, vocabulary_of
+from generator.dataset.counts import count_benchmark, count_questions, read_vocabulary_record
 from generator.dataset.reader import Benchmark, World
 from generator.dataset.records import RAW
 
@@ -141,7 +141,7 @@ def _world_counts(
     """Counts of the images and names of each split, and of the captions that name each atom. Needs
     a world with splits and forms, which published benchmarks lack."""
     benchmark = Benchmark(folder)
-    counts = count_benchmark(benchmark, vocabulary_of(World(world)))
+    counts = count_benchmark(benchmark, read_vocabulary_record(World(world)))
     images_of_split = Counter(benchmark.splits["split"].to_pylist())
     images = [
         {"protocol": DATASET, "split": split, "images": number}

@@ -19,7 +19,7 @@ from typing_extensions import TypedDict, is_typeddict  # pydantic takes no other
 
 from generator.base.errors import UserError
 from generator.base.files import check_shape, parse_json
-from generator.base.tables import read_schema
+from generator.base.tables import metadata_of, read_schema
 
 FORMAT = "jackalope/1"
 VERSION = version("jackalope")
@@ -223,7 +223,9 @@ class Column:
     """A column, or a field of the structs in it."""
 
     name: str
+    """As in the table."""
     type: pa.DataType
+    """Of its cells."""
     meaning: str
     """In words, for docs/dataset.md and Croissant."""
     fields: "tuple[Column, ...]" = ()
@@ -231,7 +233,18 @@ class Column:
 
 
 def columns_of(row: Any) -> tuple[Column, ...]:
-    """The columns of a table, from the declaration of its rows (a TypedDict such as SceneRow)."""
+    """List the columns of a table.
+
+    Args:
+        row: The declaration of its rows, a TypedDict such as SceneRow.
+
+    Returns:
+        The columns in their order.
+
+    Example:
+        >>> [column.name for column in columns_of(PoolRow)]
+        ['pool_id', 'text_id']
+    """
     hints = get_type_hints(row, include_extras=True)
     return tuple(_column(name, hint) for name, hint in hints.items())
 
@@ -260,6 +273,8 @@ def _schema(row: Any) -> pa.Schema:
     return pa.schema([(column.name, column.type) for column in columns_of(row)])
 
 
+TRAIN = "train"
+"""The protocol of the items that train a model, and their split."""
 RAW = "raw"
 """The kind of the items of raw retrieval, which have no foils (CREPE, appendix A.5)."""
 ROWS = {
@@ -378,6 +393,7 @@ class RequestRecord(TypedDict, total=False):
     height: int
     """Of the images, in pixels."""
     seed: int
+    """Of the scenes."""
     block_seed: int | list[int]
     """One seed for each holdout that is drawn."""
     objects: list[int]
@@ -416,6 +432,7 @@ class WorldManifest(TypedDict, total=False):
     sums: str
     """SHA-256 of SHA256SUMS: the digest of the world."""
     request: RequestRecord
+    """Everything that decides its bytes."""
     scenes: int
     """Number of scenes, failed ones included."""
     failed: int
@@ -441,6 +458,7 @@ class BenchmarkManifest(TypedDict, total=False):
     sums: str
     """SHA-256 of SHA256SUMS: the digest of the benchmark."""
     name: str
+    """Name of its folder."""
     world: str
     """Digest of its world."""
     holdout: HoldoutRecord | None
@@ -468,7 +486,14 @@ class IndexRecord(TypedDict, total=False):
 
 
 def plan_schema(request: Mapping[str, Any]) -> pa.Schema:
-    """PLAN with the request and the format in its metadata."""
+    """Make the schema of a plan.
+
+    Args:
+        request: The request that it was planned for.
+
+    Returns:
+        PLAN with the request and the format in its metadata.
+    """
     return PLAN.with_metadata({"format": FORMAT, "request": json.dumps(request, sort_keys=True)})
 
 
@@ -489,7 +514,7 @@ def plan_request(folder: Path) -> dict[str, Any] | None:
         return None
     try:
         schema = read_schema(path)
-        metadata = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
+        metadata = metadata_of(schema)
         request = parse_json(metadata["request"], path)
         is_plan = isinstance(request, dict) and schema.equals(PLAN)
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
