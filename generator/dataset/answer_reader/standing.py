@@ -63,7 +63,10 @@ class StandingStatements:
             explicit: How explicit the statement is, HEDGED to FINAL.
         """
         doubt_replaces = self._turned == DOUBT and explicit > HEDGED
-        contrast_replaces = self._turned == CONTRAST and explicit >= max(self.explicit, AFFIRMED)
+        # "A or B, but more likely B" replaces a statement of several labels in any case.
+        only_several = all(labels == {SEVERAL} for labels in self._labels.values())
+        least_explicit = AFFIRMED if only_several else max(self.explicit, AFFIRMED)
+        contrast_replaces = self._turned == CONTRAST and explicit >= least_explicit
         if doubt_replaces or contrast_replaces:
             self._forget()
         self._turned = 0
