@@ -1,74 +1,55 @@
 """Read clauses about options. A label is the index of an option."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from .label_groups import (
+    AFTERTHOUGHT,
+    UNPLAIN,
+    LabelGroup,
+    concludes,
+    describes_image,
+    ends_plain_clause,
+    explicit_after,
+    explicit_before,
+    follows_premise,
+    label_groups,
+    only_label,
+    replaces_label,
+)
 from .predicates import excludes, is_elliptic, is_exception, is_negated, sign_of, sign_of_topic
 from .sentences import Clause, Sentence
 from .standing import AFFIRMED, ANSWERED, FINAL, HEDGED, LED, SEVERAL
 from .statements import StatementReader
 from .tokens import LABEL, WORD, Token
-from .turns import HYPOTHETICAL, OUTDATED
 from .vocabulary import (
     ACCEPTING,
     ANSWER_NOUNS,
-    BELIEVING,
-    CHOOSING,
-    CONCLUDING,
     CONTRASTING,
     COPULAS,
     EXCLUDING,
     FILLERS,
     HEDGING,
     LABEL_NOUNS,
-    NEGATORS,
     NONE_OF_THEM,
-    PICTURE_NOUNS,
-    PREPOSITIONS,
     REJECTING,
     phrases,
     words,
 )
 
-_QUOTING_MARKS = frozenset('"()[]{}')
-_JOINING = words("and or & / + nor , both")
 _AROUND_LABEL = words(
     "namely rather la le el the so final correct my and or probably likely definitely clearly "
     "certainly most obviously surely maybe perhaps possibly one of print return only just simply "
     "first second third fourth fifth"
 )
 """Words beside a label in a clause that is nothing but a label."""
-_AROUND_OBJECT = words(
-    "la le el the a an clearly definitely certainly probably most likely indeed just only "
-    "therefore thus then very single both either rather namely"
-)
-"""Words between a verb and the label that is its object."""
 _IN_HEADING = FILLERS | ANSWER_NOUNS | LABEL_NOUNS | words("correct right true best accurate")
-_QUOTES_OPTION = words(
-    "says states state stating claims claim claiming mentions reads asks saying according"
-)
-_SAYING_VERBS = words("puts says states describes has claims reads")
-_UNPLAIN = (
-    NEGATORS
-    | REJECTING
-    | EXCLUDING
-    | HEDGING
-    | HYPOTHETICAL
-    | OUTDATED
-    | _QUOTES_OPTION
-    | words("between from back look looking consider considering compare compared check see like")
-)
-"""Words that keep a label at the end of a clause from being the answer."""
 _PLAIN_IF_SHORT = words("maybe perhaps says")
-"""Words of _UNPLAIN that a short answer may have: "maybe A"."""
-_SHOWS = (["shows"], ["depicts"], ["has"], ["contains"])
+"""Words of UNPLAIN that a short answer may have: "maybe A"."""
 _EXCLUDING_OPENINGS = words("not nor neither unlike over rather instead than beats against")
 _LIST_ENTRY_OPENINGS = words(": = as for with from that in given due based")
 _REASON_OPENINGS = words("because since not rather over")
 _COLON_MARKS = (":", "=")
 _ALSO = words("also too equally")
-_TEXT_NOUNS = words("image images picture pictures photo figure text")
-"""Nouns of LABEL_NOUNS that name the question's image or text rather than its answer."""
 _INSERTED = phrases(
     "on the other hand / in contrast / by contrast / meanwhile / however / conversely / instead / "
     "in turn / in comparison / though / of course / as well / too / for example / for instance"
@@ -82,41 +63,14 @@ _ACCEPTING_IDIOMS = (
     "nails it",
 )
 """What follows a label and accepts it: "B it is"."""
-_AFTERTHOUGHT = words("of the two three four them these to me here then now")
-"""Words after a label that say nothing of it: "it looks like B to me", "the first of the two"."""
-_BESIDE_LABEL = _AROUND_LABEL | _AFTERTHOUGHT
+_BESIDE_LABEL = _AROUND_LABEL | AFTERTHOUGHT
 _AMONG = (["of"], ["among"], ["between"], ["from"])
 """Words that begin a list of the options: "of A, B and C, B is true"."""
 _POSSIBLE = words("possible plausible")
 _SHORT_ANSWER = 3
 """Most words beside its only label with which an answer is nothing but this label: "ok A"."""
-_OTHER_PEOPLE = words("some many people others one someone anyone you")
 _LONGEST_INTRODUCTION = 8
 """How many words after "answer" its copula or colon is searched."""
-
-
-class LabelGroup(NamedTuple):
-    """Labels that a clause names together, such as "A and B"."""
-
-    labels: list[int]
-    """At least one index, in order."""
-    before: list[str]
-    """The words and colons since the previous group."""
-    after: list[str]
-    """The words up to the next group."""
-    in_words: bool
-    """Whether all are the words of options."""
-    joined: bool
-    """Whether "and", "or" or a slash joins them."""
-
-    @property
-    def label(self) -> int:
-        """What the group states.
-
-        Returns:
-            Its label, or SEVERAL if its labels differ.
-        """
-        return _only_label(self.labels)
 
 
 class ChoiceReader(StatementReader):
@@ -160,13 +114,15 @@ class ChoiceReader(StatementReader):
         if label is not None or self.standing.explicit or len(self._mentioned) != 1:
             return label
         # No clause states a label as the rules know it, but the answer names a single one.
-        (only_label,) = self._mentioned
+        (single_label,) = self._mentioned
+        if self.standing.has_doubts or self.standing.is_denied(single_label):
+            return None
         is_short = self._number_of_words <= _SHORT_ANSWER and not self._is_unplain
-        return only_label if is_short or self._candidate == only_label else None
+        return single_label if is_short or self._candidate == single_label else None
 
     def take(self, sentence: Sentence) -> bool:
         self._number_of_words += len(sentence.words)
-        unplain_words = _UNPLAIN.intersection(sentence.words) - _PLAIN_IF_SHORT
+        unplain_words = UNPLAIN.intersection(sentence.words) - _PLAIN_IF_SHORT
         if sentence.asks or unplain_words:
             self._is_unplain = True
         return super().take(sentence)
@@ -186,7 +142,7 @@ class ChoiceReader(StatementReader):
         return is_plain and bool(self.labels_in(clause))
 
     def take_clause(self, clause: Clause, sentence: Sentence, number: int) -> None:
-        groups = _label_groups(clause.tokens)
+        groups = label_groups(clause.tokens)
         follows_letter = not sentence.begins_line and number == 0
         led = self._led if follows_letter else None
         self._led = None
@@ -219,7 +175,7 @@ class ChoiceReader(StatementReader):
         following = sentence.clauses[number + 1 : number + 2]
         if "would" in clause.words and any(next_.opening in CONTRASTING for next_ in following):
             is_hedged = True  # "A would be a good guess, but …"
-        if _replaces_label(groups):
+        if replaces_label(groups):
             self.standing.deny(groups[0].label, strictly=True)
             self.state(groups[1].label, ANSWERED)
             return
@@ -241,7 +197,7 @@ class ChoiceReader(StatementReader):
 
     def _take_alone(self, clause: Clause, sentence: Sentence, number: int) -> None:
         """Take a clause that only names labels."""
-        label = _only_label(self.labels_in(clause))
+        label = only_label(self.labels_in(clause))
         spoken = {token.text for token in clause.tokens}
         if HEDGING & spoken:
             self.state(label, HEDGED)
@@ -293,7 +249,7 @@ class ChoiceReader(StatementReader):
         if is_exception(group.before):
             self._take_group_excepted(group, sign)
             return
-        negated = is_negated(group.before) and not _follows_premise(group.before)
+        negated = is_negated(group.before) and not follows_premise(group.before)
         if negated or sign < 0:
             strictly = sign < 0 or group.before[-1:] == ["not"]
             for label in group.labels:
@@ -306,7 +262,7 @@ class ChoiceReader(StatementReader):
                 self.state(described, AFFIRMED)
             return
 
-        explicit = _explicit_after(group) if sign > 0 else _explicit_before(group, clause)
+        explicit = explicit_after(group) if sign > 0 else explicit_before(group, clause)
         if not explicit and self._pending and _is_filler(group.before):
             explicit = self._pending
         begins_entry = bool(group.after) and group.after[0] in _LIST_ENTRY_OPENINGS
@@ -315,11 +271,11 @@ class ChoiceReader(StatementReader):
         has_only_noun = all(word in LABEL_NOUNS for word in group.before)
         if not explicit and leads and has_only_noun and group.after[:1] == [":"]:
             explicit = HEDGED  # "Option A: a red cube"
-        if not explicit and _describes_image(group):
+        if not explicit and describes_image(group):
             self._described_image = group.label
-        if not explicit and _ends_plain_clause(group):
+        if not explicit and ends_plain_clause(group):
             # "So my choice falls on B", "I end up with B".
-            if _concludes(group, clause):
+            if concludes(group, clause):
                 explicit = AFFIRMED
             else:
                 self._candidate = group.label
@@ -451,145 +407,6 @@ def introduction_of(tokens: Sequence[Token]) -> tuple[int, int]:
     return (explicit, len(texts)) if is_heading else (0, 0)
 
 
-def _label_groups(tokens: Sequence[Token]) -> list[LabelGroup]:
-    """The labels of a clause, those that belong together in one group."""
-    groups: list[LabelGroup] = []
-    between: list[str] = []
-    for token in tokens:
-        if token.kind != LABEL:
-            if token.text not in _QUOTING_MARKS:
-                between.append(token.text)
-            continue
-        only_joins = all(word in _JOINING or word in LABEL_NOUNS or word == ":" for word in between)
-        if groups and only_joins:
-            last = groups[-1]
-            last.labels.append(token.label)
-            in_words = last.in_words and token.in_words
-            joined = last.joined or bool(_JOINING.intersection(between))
-            groups[-1] = last._replace(in_words=in_words, joined=joined)
-        else:
-            if groups:
-                groups[-1].after.extend(between)
-            groups.append(LabelGroup([token.label], between, [], token.in_words, joined=False))
-        between = []
-    if groups and not _AFTERTHOUGHT.issuperset(between):
-        groups[-1].after.extend(between)
-    return groups
-
-
-def _explicit_after(group: LabelGroup) -> int:
-    """How explicit a clause is that accepts its subject: "B is correct"."""
-    subject = [word for word in group.before if word not in LABEL_NOUNS and word != "the"]
-    is_part = bool(subject) and subject[-1] in PREPOSITIONS
-    if is_part and not ACCEPTING.intersection(subject):
-        return HEDGED  # "the colour in A is right" accepts only the colour
-
-    predicate = set(group.after)
-    has_copula = bool(COPULAS.intersection(group.after[:3]))
-    if has_copula and "what" in predicate and predicate & {"i", "we"}:
-        return ANSWERED  # "B is what I would choose"
-    answer_nouns = predicate & (ANSWER_NOUNS - {"picture", "image"})
-    answer_nouns |= predicate & (LABEL_NOUNS - _TEXT_NOUNS)
-    names_answer = has_copula and bool(answer_nouns)
-    return ANSWERED if names_answer and not group.joined else AFFIRMED
-
-
-def _explicit_before(group: LabelGroup, clause: Clause) -> int:
-    """How explicit a clause is whose object is a label: "the answer is B", "I choose B", "it
-    matches B". 0 if it states nothing."""
-    spoken = set(group.before)
-    significant = [
-        word for word in group.before if word not in LABEL_NOUNS and word not in _AROUND_OBJECT
-    ]
-    last = significant[-1] if significant else ""
-    if REJECTING.intersection(spoken) - {"no"}:
-        return 0  # "the one with the wrong colours is A"
-    says = "say" in spoken and not spoken & {"i", "we", "would"}
-    if group.joined and last in ("leaves", "leaving"):
-        return 0  # "that leaves A and C" only narrows the choice
-    if "between" in group.before[-3:] or says or _QUOTES_OPTION & spoken:
-        return 0
-
-    is_defined = last in COPULAS or last in _COLON_MARKS
-    points = is_defined or last in ("with", "for", "to", "as")
-    if points and ANSWER_NOUNS & spoken:
-        return FINAL if "final" in spoken else ANSWERED
-    names_option = bool((LABEL_NOUNS | {"one", "that"}) & spoken)
-    if points and names_option and ACCEPTING & spoken:
-        return ANSWERED if is_defined else AFFIRMED
-    if "would" in spoken and spoken & _OTHER_PEOPLE and "i" not in spoken:
-        return 0  # "some would choose B"
-    if {"want", "tempted", "inclined"} & spoken:
-        return HEDGED  # "I want to say A"
-    speaks = bool(spoken & {"i", "would"})
-    if speaks and NEGATORS.intersection(group.after):
-        return 0
-    if not group.before and group.after == ["choose"]:
-        return ANSWERED  # Japanese puts the verb last: "Bを選びます"
-    if CHOOSING & spoken or (speaks and CHOOSING.intersection(group.after)):
-        return ANSWERED
-    if speaks and BELIEVING.intersection(group.after):
-        return AFFIRMED  # "ich würde A sagen"
-    if last in ("makes", "making") and (ACCEPTING | ANSWER_NOUNS).intersection(group.after):
-        return ANSWERED  # "that makes B the right one"
-    if _points_weakly(group, significant):
-        return AFFIRMED
-    if ACCEPTING & spoken or last in COPULAS or BELIEVING & spoken:
-        return AFFIRMED
-    if _only_concludes(group, clause, significant) or group.in_words:
-        return AFFIRMED
-    return HEDGED if last == ":" and not group.after else 0
-
-
-def _points_weakly(group: LabelGroup, significant: Sequence[str]) -> bool:
-    """Whether words before a label point to it, as "which leaves B" or "in agreement with B"."""
-    last = significant[-1] if significant else ""
-    if last in ("makes", "making"):
-        return "most" in group.after
-    if last in ("leaves", "leaving"):
-        return True
-    if last == "with":
-        agreement = {"agreement", "accordance", "line", "accord"}.intersection(group.before)
-        return bool(agreement) or significant[-2:-1] == ["left"]  # "I am left with B"
-    if last == "for":
-        return "speaks" in group.before
-    if last == "like":
-        return bool({"looks", "seems", "sounds", "feels"}.intersection(group.before))
-    if last in ("in", "by"):
-        stated = {"stated", "described", "given", "claimed", "mentioned", "written"}
-        return "as" in group.before and bool(stated.intersection(group.before))
-    if last in ("gives", "yields", "means", "suggests", "indicates", "implies"):
-        return not group.after  # "this gives A"
-    if last == "to":
-        return bool({"points", "point", "pointing", "leads", "lead"}.intersection(group.before))
-    return last == "as" and bool(group.after) and group.after[0] in _SAYING_VERBS
-
-
-def _only_concludes(group: LabelGroup, clause: Clause, significant: Sequence[str]) -> bool:
-    """Whether the words before a label say nothing but that it follows: "so then B"."""
-    if any(word not in FILLERS and word not in ANSWER_NOUNS for word in group.after):
-        return False  # "so C would need a blue cube"
-    return _concludes(group, clause) and all(
-        word in FILLERS or word in CONCLUDING or word == ":" for word in significant
-    )
-
-
-def _concludes(group: LabelGroup, clause: Clause) -> bool:
-    return clause.opening in CONCLUDING or bool(CONCLUDING.intersection(group.before[:2]))
-
-
-def _ends_plain_clause(group: LabelGroup) -> bool:
-    """Whether a label ends a clause whose words neither deny, quote, suppose nor compare it."""
-    has_words = len(group.before) > 1 and not group.joined
-    return has_words and not group.after and not _UNPLAIN.intersection(group.before)
-
-
-def _only_label(labels: Sequence[int] | set[int]) -> int:
-    """The label if all are the same, else SEVERAL."""
-    different = set(labels)
-    return different.pop() if len(different) == 1 else SEVERAL
-
-
 def _first_judgement(spoken: Sequence[str]) -> str:
     """The first word that accepts or rejects; "" if none does."""
     for word in spoken:
@@ -598,29 +415,8 @@ def _first_judgement(spoken: Sequence[str]) -> str:
     return ""
 
 
-def _follows_premise(words_before: Sequence[str]) -> bool:
-    """Whether a label follows a sentence about the image and a colon: "no cup is cyan: B"."""
-    if words_before[-1:] != [":"] or len(words_before) < 5:
-        return False
-    about_options = LABEL_NOUNS | ANSWER_NOUNS | CHOOSING | ACCEPTING | REJECTING - {"no"}
-    return not about_options.intersection(words_before)
-
-
 def _is_filler(words_before: Sequence[str]) -> bool:
     return all(word in FILLERS or word in _COLON_MARKS for word in words_before)
-
-
-def _describes_image(group: LabelGroup) -> bool:
-    """Whether a clause says what one image shows: "image A shows a red cube"."""
-    is_image = bool(PICTURE_NOUNS.intersection(group.before))
-    return is_image and not group.joined and group.after[:1] in _SHOWS
-
-
-def _replaces_label(groups: Sequence[LabelGroup]) -> bool:
-    """Whether a clause changes an answer: "from A to B"."""
-    if len(groups) != 2:
-        return False
-    return groups[0].before[-1:] == ["from"] and groups[1].before == ["to"]
 
 
 def _is_other_letter(raw: str) -> bool:

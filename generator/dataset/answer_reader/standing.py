@@ -43,6 +43,8 @@ class StandingStatements:
         self._denied: set[int] = set()
         self._turned = 0
         """CONTRAST or DOUBT since the last statement, else 0."""
+        self.has_doubts = False
+        """Whether the answer has doubted or taken back anything."""
         self._explains = False
         """Whether the answer explains an explicit statement by now."""
 
@@ -109,6 +111,7 @@ class StandingStatements:
         Args:
             strength: CONTRAST, DOUBT or RETRACTION; 0 for none.
         """
+        self.has_doubts = self.has_doubts or strength >= DOUBT
         if strength == RETRACTION:
             self._forget()
         self._turned = max(self._turned, strength) if self._labels else 0

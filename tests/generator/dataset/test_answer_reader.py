@@ -51,6 +51,12 @@ def test_the_table_has_nine_sets_of_new_answers() -> None:
     assert min(numbers.values()) >= 150
 
 
+def test_a_sole_label_that_is_taken_back_is_not_the_answer() -> None:
+    assert read_choice("I end up with A.", "stop", "AB").label == 0
+    for taken_back in ("Scratch that.", "Wait, no.", "Hmm, no."):
+        assert read_choice(f"I end up with A. {taken_back}", "stop", "AB").why == UNREAD
+
+
 @pytest.mark.parametrize("part", ["I think ", "I do not believe ", "I see that "])
 def test_nested_beliefs_stop_nothing(part: str) -> None:
     assert read_yes_no(part * (LONGEST // len(part)), "stop").label is None
