@@ -28,6 +28,7 @@ BENCHMARKS = (
     "familiarity",
     "reporting",
     "reading",
+    "descriptions",
 )
 # hours; half an hour; an installed asset set; minutes; minutes; seconds; half a minute; seconds
 ON_REQUEST = ("quality", "proof", "animals", "designs", "comparing", "size", "backgrounds", "twins")

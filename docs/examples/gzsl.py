@@ -1,9 +1,11 @@
 """Zero-shot against generalised zero-shot classification over three draws of the class lists."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from evaluator.experiments.lab import Experiment, Lab
+from evaluator.experiments.models import trained_model
+from evaluator.experiments.stages import Options
 
 
 @dataclass(frozen=True)
@@ -12,7 +14,7 @@ class Scale:
     loops go."""
 
     scenes: int = 4000
-    scratch: str = "--epochs 20"
+    scratch: Options = field(default_factory=lambda: {"epochs": 20})
     tasks: Sequence[str] = ("two-object",)
     blocks: Sequence[int] = (0, 1, 2)
     seeds: Sequence[int] = (0, 1)
@@ -20,7 +22,7 @@ class Scale:
 
 SCALES = {
     "tiny": Scale(),
-    "smoke": Scale(300, "--epochs 1 --batch 4", ("two-object", "relational"), (0,), (0,)),
+    "smoke": Scale(300, {"epochs": 1, "batch": 4}, ("two-object", "relational"), (0,), (0,)),
 }
 
 
@@ -28,14 +30,18 @@ def make(lab: Lab, at: Scale) -> None:
     """A world and its class lists for each block; a model for each seed."""
     for block in at.blocks:
         plan = lab.stage(
-            f"gen plan --design gzsl --block-seed {block} --scenes {at.scenes} --resolution 64x64"
+            "gen plan", design="gzsl", block_seed=block, scenes=at.scenes, resolution="64x64"
         )
-        world = lab.stage(f"gen verify {lab.stage(f'gen render {plan} --quality draft')}")
+        rendered = lab.stage("gen render", plan, quality="draft")
+        world = lab.stage("gen verify", rendered)
         for task in at.tasks:
-            of_task = f"{world} --benchmark gzsl-{task}-b{block}"
+            benchmark = f"gzsl-{task}-b{block}"
             for seed in at.seeds:
-                trained = lab.stage(f"score train scratch {of_task} --seed {seed} {at.scratch}")
-                lab.row("CLIP / scratch", f"score run {of_task} --model jackalope:{trained}")
+                trained = lab.stage(
+                    "score train scratch", world, benchmark=benchmark, seed=seed, **at.scratch
+                )
+                run = lab.score(trained_model(trained), world, benchmark=benchmark)
+                lab.row("CLIP / scratch", run)
 
 
 EXPERIMENT = Experiment(

@@ -14,7 +14,8 @@ from generator.base.errors import UserError
 from generator.base.paths import check_own_files
 
 if TYPE_CHECKING:
-    from evaluator.experiments.stages import Failure, Stage
+    from evaluator.experiments.runner import Failure
+    from evaluator.experiments.stages import Stage
 
 
 @click.command(
@@ -81,117 +82,138 @@ def experiment(
     stages are skipped. If the command is stopped, run it again to continue. With --farm slurm each
     stage is a job, submitted when the stages that it reads have ended.
     """
-    from evaluator.experiments.lab import Lab, read_models
-    from evaluator.experiments.stages import Place, is_done, run_stages
+    from evaluator.experiments.lab import Lab
+    from evaluator.experiments.models import read_models
+    from evaluator.experiments.runner import Place, is_done, run_stages
     from evaluator.papers.recipes import find_experiment
 
     check_own_files(out)
     place = Place(workers, take_slurm(options))
     if experiment.endswith(".py"):
         say(f"A recipe is code: this runs the code of {experiment}.")
-    found = find_experiment(experiment)
-    settings, given = found.at(scale), read_models(models, allow_code) if models else {}
-    lab = Lab(out, given, scale, dry=True)
-    found.make(lab, settings)
-    stages = [*lab.needed, *filter(None, [lab.tables(found.paper, {})])]
+    recipe = find_experiment(experiment)
+    settings = recipe.at(scale)
+    user_models = read_models(models, allow_code) if models else {}
+    # A dry pass finds wrong commands before hours of rendering.
+    lab = Lab(out, user_models, scale, dry=True)
+    recipe.make(lab, settings)
+    stages = lab.needed
+    tables = lab.tables(recipe.paper, {})
+    if tables:
+        stages.append(tables)
     _check_commands(context.find_root(), stages, out)
-    say(found.about)
+    say(recipe.about)
     left = [stage for stage in stages if not is_done(stage, out)]
     say(f"{len(stages)} stages, {len(stages) - len(left)} done.")
     if left:
         say(f"Left: {describe_work(left)}. What each takes: docs/install.md.")
     if dry_run:
-        commands = [f"{_copied(stage, out)}{_command(stage, out)}" for stage in stages]
+        commands = [f"{_copy_command(stage, out)}{_command(stage, out)}" for stage in stages]
         result({"commands": commands}, as_json, "\n".join(commands))
         return
 
     def tell(stage: "Stage", number: int) -> None:
         say(f"[{number}/{len(stages)}] {_command(stage, out)}")
 
-    lab = Lab(out, given, scale, tell=tell, place=place)
-    found.make(lab, settings)
+    lab = Lab(out, user_models, scale, tell=tell, place=place)
+    recipe.make(lab, settings)
     failures = run_stages(lab.needed, out, tell, place)
-    tables = lab.tables(found.paper, failures)
+    tables = lab.tables(recipe.paper, failures)
     if tables:
         failures |= run_stages([tables], out, lambda stage, _: tell(stage, len(stages)))
-    made = str(tables.out(out)) if tables and tables.name not in failures else None
-    for label, why in lab.not_shown.items():
-        say(f"{label} is not shown: {why}.")
+    folder = str(tables.out(out)) if tables and tables.name not in failures else None
+    for label, reason in lab.not_shown.items():
+        say(f"{label} is not shown: {reason}.")
     _tell_failures({failure.stage.name: failure for failure in failures.values()}, out)
-    result({"tables": made, "failed": sorted(failures)}, as_json, made or "No table could be made.")
+    result(
+        {"tables": folder, "failed": sorted(failures)}, as_json, folder or "No table could be made."
+    )
     if failures:
-        context.exit(2 if any(failure.code == 2 for failure in failures.values()) else 1)
+        is_mistake = any(failure.code == 2 for failure in failures.values())
+        context.exit(2 if is_mistake else 1)
 
 
 def describe_work(stages: Sequence["Stage"]) -> str:
-    """What stages run: how often each command, and how many images are rendered and trained on.
+    """Describe what stages run.
 
-    Images of training are those of one pass; `--epochs` says how many passes.
+    Args:
+        stages: The stages that are left.
+
+    Returns:
+        How often each command runs, and how many images are rendered. Images of training are those
+        of one pass; `--epochs` says how many passes.
     """
     counts = Counter(" ".join(stage.command.split()[:2]) for stage in stages)
-    images = sum(_planned_images(stage.words) for stage in stages)
+    images = sum(planned_images(stage.options.get("scenes")) for stage in stages)
     parts = []
     for command, number in counts.items():
-        made = f" ({images:,} images)" if command == "gen render" and images else ""
-        parts.append(f"{number} × {command}{made}")
+        rendered = f" ({images:,} images)" if command == "gen render" and images else ""
+        parts.append(f"{number} × {command}{rendered}")
     return ", ".join(parts)
 
 
-def _planned_images(words: Sequence[str]) -> int:
-    """The images that a command plans, by its `--scenes`; 0 for other commands.
+def planned_images(scenes: object) -> int:
+    """Count the images that `gen plan --scenes` plans.
 
-    >>> _planned_images(["gen", "plan", "--scenes", "train=200,val=20"])
-    220
-    >>> _planned_images(["score", "run", "world"])
-    0
+    Args:
+        scenes: The value of the option: a number, or a number for each split. Anything else, such
+            as `grid` or None, counts as 0.
+
+    >>> planned_images("train=200,val=20"), planned_images(210), planned_images("grid")
+    (220, 210, 0)
     """
-    if "--scenes" not in words[:-1]:
-        return 0
-    parts = words[words.index("--scenes") + 1].split(",")
-    numbers = [part.rpartition("=")[2] for part in parts]
-    return sum(int(number) for number in numbers if number.isdigit())
+    number = 0
+    for part in str(scenes).split(","):
+        count = part.rpartition("=")[2]
+        if count.isdigit():
+            number += int(count)
+    return number
 
 
 def _command(stage: "Stage", out: Path) -> str:
-    return shlex.join(stage.arguments(out))
+    """The command line of a stage."""
+    return shlex.join(stage.words(out))
 
 
-def _copied(stage: "Stage", out: Path) -> str:
+def _copy_command(stage: "Stage", out: Path) -> str:
     """The shell command that copies the folder which a stage amends; "" if it amends none."""
     if not stage.amended:
         return ""
-    source, goal = (shlex.quote(str(each.out(out))) for each in (stage.amended, stage))
-    return f"mkdir -p {goal} && cp -r {source}/. {goal} && "
+    source = shlex.quote(str(stage.amended.out(out)))
+    copy = shlex.quote(str(stage.out(out)))
+    return f"mkdir -p {copy} && cp -r {source}/. {copy} && "
 
 
 def _check_commands(root: click.Context, stages: Sequence["Stage"], out: Path) -> None:
     """Raise UserError for options that `score` would refuse. Commands of `gen` are not checked."""
     for stage in stages:
-        command, words = root.command, stage.arguments(out)
-        if words[0] != "score":
+        program, *names = stage.command.split()
+        if program != "score":
             continue
-        try:
-            names = stage.command.split()[1:]
-            for name in names:
-                found = (
-                    command.get_command(root, name) if isinstance(command, click.Group) else None
+        command = root.command
+        for name in names:
+            subcommand = None
+            if isinstance(command, click.Group):
+                subcommand = command.get_command(root, name)
+            if subcommand is None:
+                raise UserError(
+                    f"`{_command(stage, out)}`: `score` has no such command; `score --help` lists "
+                    f"them."
                 )
-                if found is None:
-                    raise UserError(
-                        f"`{_command(stage, out)}`: `score` has no such command; `score --help` "
-                        f"lists them."
-                    )
-                command = found
-            command.make_context(stage.command, words[1 + len(names) :], parent=root).close()
+            command = subcommand
+        arguments = stage.words(out)[1 + len(names) :]
+        try:
+            command.make_context(stage.command, arguments, parent=root).close()
         except click.UsageError as error:
             raise UserError(f"`{_command(stage, out)}`: {error.format_message()}") from None
 
 
 def _tell_failures(failures: Mapping[str, "Failure"], out: Path) -> None:
+    """Say which commands failed, with the end of their logs."""
     for failure in failures.values():
         say(f"Failed with exit code {failure.code}: {_command(failure.stage, out)}")
         say(failure.end_of_log)
         say(
-            f"Its log is {failure.log}. Finished work is kept: mend this and run the same command "
+            f"Its log is {failure.log}. Finished work is kept: fix this and run the same command "
             f"again."
         )

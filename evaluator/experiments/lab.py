@@ -2,56 +2,30 @@
 declares its stages and the rows of its tables (docs/experiments.md).
 """
 
-import re
-import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import Field, ValidationError
 
-from evaluator.experiments.stages import Failure, Place, Stage, Stages, in_order, run_stages
-from generator.base.declarations import Declared, sentence_of
+from evaluator.experiments.models import Model
+from evaluator.experiments.runner import Failure, Place, run_stages
+from evaluator.experiments.stages import (
+    Option,
+    Options,
+    Stage,
+    Text,
+    Value,
+    in_order,
+    joined,
+    new_stage,
+)
 from generator.base.errors import UserError, did_you_mean
-from generator.base.files import read_toml
 
 ROTATION = "rotation"
 """The last part of the labels of rows over a rotation, which stand beside those of the paper's
 blocks: runs of different designs are not pooled."""
-_OPTIONS = ("run", "train")
-"""The fields of `Model` that hold options of a command."""
-_REACHING_SPEC = re.compile(r"\b(python|api):|://")
-"""Matches in the spec of a model that runs code or contacts a host. A spec is one word of a
-command."""
-_HARMLESS_FLAGS = {"--full-pools", "--verify", "--allow-contaminated", "--text-encoder"}
-_HARMLESS_OPTIONS = {
-    *(
-        "--batch-size",
-        "--channel",
-        "--device",
-        "--level",
-        "--limit",
-        "--precision",
-        "--protocol",
-        "--workers",
-    ),
-    *("--architecture", "--batch", "--epochs", "--images-per-class", "--lora", "--negative-loss"),
-    *(
-        "--negative-weight",
-        "--negatives",
-        "--positive-weight",
-        "--positives",
-        "--preset",
-        "--rate",
-        "--seed",
-    ),
-    *("--size", "--steps", "--texts"),
-}
-"""Options with a value, first of `score run` and then of `score train`, that a file of models may
-set without --allow-code. An option that is not here may run code, contact a host, read other files
-or write elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -69,105 +43,27 @@ class Experiment:
     command is refused before hours of rendering."""
 
     def at(self, scale: str) -> Any:
-        """The settings of a scale. Raises UserError for an unknown one."""
+        """The settings of a scale.
+
+        Raises:
+            UserError: There is no such scale.
+        """
         if scale not in self.scales:
             raise UserError(f"Unknown scale '{scale}'; {did_you_mean(scale, list(self.scales))}")
         return self.scales[scale]
 
 
-class Model(Declared):
-    """A model that rows start from."""
+@dataclass(frozen=True)
+class _Result:
+    """A stage whose results `score tables` reads."""
 
-    spec: str = ""
-    """The model as `--model` takes it; "" if it is missing."""
-    run: str = ""
-    """Extra options of `score run`, of this model and of what is trained from it."""
-    train: str = ""
-    """Extra options of `score train`."""
-    missing: str = ""
-    """In place of a spec, the reason why there is no model; tables say it."""
-
-    def __str__(self) -> str:
-        return shlex.quote(self.spec)
-
-    def after(self, trained: Stage) -> "Model":
-        """The model after a training, run with the same spec arguments and `run` options."""
-        arguments = re.search(r",\w+=.*", self.spec)
-        return Model(spec=f"jackalope:{trained}{arguments[0] if arguments else ''}", run=self.run)
-
-
-class _Models(Declared):
-    """The file of `--models`."""
-
-    models: dict[str, Model] = Field(min_length=1)
-
-
-def read_models(path: Path, allow_code: bool = False) -> dict[str, Model]:
-    """The models of a user by name, from a TOML file.
-
-    Args:
-        path: the file.
-        allow_code: whether models may run code, contact a host, or read and write other files.
-
-    Raises:
-        UserError: when the file cannot be read, or declares anything else; and when a model can do
-            what `allow_code` does not allow.
-    """
-    try:
-        models = _Models.model_validate(read_toml(path, "file of models")).models
-    except ValidationError as error:
-        raise UserError(f"{path}: {sentence_of(error.errors()[0])}") from None
-    for name, model in models.items():
-        if not (model.spec or model.missing):
-            raise UserError(f"{path}: models.{name}.spec is missing.")
-        words = {
-            option: _split_words(getattr(model, option), f"{path}: models.{name}.{option}")
-            for option in _OPTIONS
-        }
-        reaching = None if allow_code else _reaching_word(model.spec, words.values())
-        if reaching is not None:
-            raise UserError(
-                f"{path}: the model '{name}' has '{reaching}', which can run code, reach a host or "
-                f"write elsewhere; check that you trust it, then add --allow-code."
-            )
-        # Commands are made from the words that were checked, not from the text.
-        checked = {option: shlex.join(split) for option, split in words.items()}
-        models[name] = Model(spec=model.spec, missing=model.missing, **checked)
-    return models
-
-
-def _split_words(options: str, place: str) -> list[str]:
-    """The words of options as a shell splits them. Raises UserError for a quote that is not
-    closed."""
-    try:
-        return shlex.split(options)
-    except ValueError as error:
-        raise UserError(
-            f"{place} cannot be split into words ({error}); close its quotes."
-        ) from None
-
-
-def _reaching_word(spec: str, options: Iterable[Sequence[str]]) -> str | None:
-    """The first word of a model that may run code, contact a host or write elsewhere; None if there
-    is none.
-
-    Args:
-        spec: the model, as `--model` takes it.
-        options: the words of further options of each command.
-    """
-    if _REACHING_SPEC.search(spec):
-        return spec
-    for words in options:
-        waiting = iter(words)
-        for word in waiting:
-            name, equals, value = word.partition("=")
-            if name not in _HARMLESS_FLAGS | _HARMLESS_OPTIONS:
-                return word
-            if name in _HARMLESS_OPTIONS and not equals:
-                value = next(waiting, "")
-            if value.startswith("--") or _REACHING_SPEC.search(value):
-                return value
-    return None
+    label: str
+    """The label of its row."""
+    stage: Stage
+    """A stage of `score run`, `score audit`, `score embeddings` or `score generate`."""
+    when: str = ""
+    """"before" or "after" the training, of runs that show what training changed elsewhere; else
+    ""."""
 
 
 @dataclass
@@ -177,7 +73,7 @@ class Lab:
 
     root: Path
     """The folder of all stages."""
-    given: Mapping[str, Model] = field(default_factory=dict)
+    user_models: Mapping[str, Model] = field(default_factory=dict)
     """The user's models by name, which replace the recipe's."""
     scale: str = ""
     """The name of the scale, for the reasons of rows that it leaves out."""
@@ -191,62 +87,122 @@ class Lab:
     """By label, why a row is not made."""
     not_shown: dict[str, str] = field(default_factory=dict)
     """By label, why an audit is not shown beside the runs."""
-    _stages: Stages = field(default_factory=Stages)
-    _named: dict[tuple[str, str, Stage], None] = field(default_factory=dict)
-    """The arguments of `score tables`, in order: (option or "", label, stage)."""
+    _results: dict[_Result, None] = field(default_factory=dict)
+    """What `score tables` reads, in the order of declaration, without duplicates."""
 
-    def stage(self, command: str) -> Stage:
-        """The stage of a command without `--out`, such as f"gen render {plan}". A stage in it
-        stands for its folder."""
-        return self._stages.add(command)
-
-    def render(self, plan: str, resolution: str, quality: str) -> Stage:
-        """A rendered world. plan: the options of `gen plan`."""
-        planned = self.stage(f"gen plan {plan} --resolution {resolution}")
-        return self.stage(f"gen render {planned} --quality {quality}")
-
-    def models(
-        self, known: Mapping[str, Model], chosen: Collection[str] | None = None
-    ) -> dict[str, Model]:
-        """The models that rows start from, by name. The user's models replace the recipe's; the
-        recipe's options stay and come first, so that the user's win.
+    def stage(self, command: str, *arguments: Value, **options: Option) -> Stage:
+        """The stage of a command, such as `lab.stage("gen render", plan, quality="draft")`.
 
         Args:
-            known: the recipe's models.
-            chosen: the names of this scale's models, None for all; other models are `missing`,
-                unless the user gives them.
+            command: A command of `gen` or `score`, without arguments and `--out`.
+            arguments: Its arguments without a name. A stage stands for its folder.
+            options: Its options, by name with _ for -: a value; True for a flag; several values
+                for an option that is repeated; None or False to leave it out.
 
         Raises:
-            UserError: for a user's model whose name the recipe does not know.
+            UserError: There is no such command.
         """
-        for name in self.given:
-            if name not in known:
+        return new_stage(command, *arguments, **options)
+
+    def render(self, plan: Options, *, resolution: str, quality: str) -> Stage:
+        """A rendered world.
+
+        Args:
+            plan: The options of `gen plan`, without the resolution.
+            resolution: Width and height of the images in pixels, such as "64x64".
+            quality: The `--quality` of `gen render`.
+        """
+        planned = self.stage("gen plan", **plan, resolution=resolution)
+        return self.stage("gen render", planned, quality=quality)
+
+    def score(self, model: Model, dataset: Stage, **options: Option) -> Stage:
+        """The stage of `score run` of a model.
+
+        Args:
+            model: The model, whose own options of `score run` come last, so that they win.
+            dataset: The stage that writes the dataset.
+            options: Further options.
+        """
+        return self.stage("score run", dataset, **{**options, "model": model.spec, **model.run})
+
+    def train(self, method: str, model: Model, dataset: Stage, **options: Option) -> Stage:
+        """The stage of `score train` of a model that exists already.
+
+        Args:
+            method: The method, such as "finetune".
+            model: What the training starts from. Its own options of `score train` come last, so
+                that they win.
+            dataset: The stage that writes the dataset.
+            options: Further options.
+        """
+        all_options = {"model": model.spec, **options, **model.train}
+        return self.stage(f"score train {method}", dataset, **all_options)
+
+    def models(
+        self, of_recipe: Mapping[str, Model], chosen: Collection[str] | None = None
+    ) -> dict[str, Model]:
+        """The models that rows start from. The user's models replace the recipe's; the recipe's
+        options stay, and the user's win over them.
+
+        Args:
+            of_recipe: The recipe's models by name.
+            chosen: The names of this scale's models, None for all; other models are `missing`,
+                unless the user gives them.
+
+        Returns:
+            The models by name, in the order of the recipe.
+
+        Raises:
+            UserError: The recipe has no model of the name of a user's model.
+        """
+        for name in self.user_models:
+            if name not in of_recipe:
                 raise UserError(
-                    f"The experiment has no model '{name}'; {did_you_mean(name, list(known))}"
+                    f"The experiment has no model '{name}'; {did_you_mean(name, list(of_recipe))}"
                 )
         models = {}
-        for name, model in known.items():
-            own = self.given.get(name)
-            if own:
-                options = {"run": f"{model.run} {own.run}", "train": f"{model.train} {own.train}"}
-                models[name] = Model(spec=own.spec, missing=own.missing, **options)
+        for name, model in of_recipe.items():
+            of_user = self.user_models.get(name)
+            if of_user:
+                models[name] = Model(
+                    spec=of_user.spec,
+                    run={**model.run, **of_user.run},
+                    train={**model.train, **of_user.train},
+                    missing=of_user.missing,
+                )
             elif chosen is not None and name not in chosen:
                 models[name] = Model(missing=self._left_out)
             else:
                 models[name] = model
         return models
 
-    def row(self, label: str, *commands: str) -> None:
-        """Declare a table row by its commands: `score run`, pooled by label; or `score audit`,
-        `score embeddings` or `score generate`, which are shown beside the runs."""
-        self._name("", label, *commands)
+    def row(self, label: str, *stages: Stage) -> None:
+        """Declare a table row.
 
-    def elsewhere(self, label: str, command: str, model: Model, trained: Stage) -> None:
-        """Show what the training of a row changed elsewhere: run `command`, a `score run` without
-        `--model`, for the model before training and for the trained one.
+        Args:
+            label: The label of the row. Its runs are pooled.
+            stages: Stages of `score run`; or of `score audit`, `score embeddings` or `score
+                generate`, which are shown beside the runs.
         """
-        for option, measured in (("--before", model), ("--after", model.after(trained))):
-            self._name(option, label, f"{command} --model {measured} {measured.run}")
+        for stage in stages:
+            self._results[_Result(label, stage)] = None
+
+    def elsewhere(
+        self, label: str, model: Model, trained: Stage, dataset: Stage, **options: Option
+    ) -> None:
+        """Show what the training of a row changed elsewhere: score the model before and after it.
+
+        Args:
+            label: The label of the row.
+            model: The model before the training.
+            trained: The training.
+            dataset: The stage that writes the dataset to score on.
+            options: Further options of `score run`.
+        """
+        before = self.score(model, dataset, **options)
+        after = self.score(model.after(trained), dataset, **options)
+        self._results[_Result(label, before, "before")] = None
+        self._results[_Result(label, after, "after")] = None
 
     def lacks(self, label: str, reason: str = "") -> None:
         """Declare that a row is not made. The default reason is that the scale leaves it out."""
@@ -258,78 +214,100 @@ class Lab:
         self.not_shown.setdefault(label, reason or self._left_out)
 
     def best(self, trained: Sequence[Stage], runs: Sequence[Stage], splits: Sequence[str]) -> Stage:
-        """Hyperparameter search: runs the stages and returns the trained model with the best
-        validation score, the first among equals.
+        """Hyperparameter search: run the stages and choose the training with the best validation
+        score, the first among equals.
 
         The score is the mean over the splits of the mean of the protocols' main metrics, as Pearson
         et al. 2025 select by ID-val and OOD-val (appendix A).
 
         Args:
-            trained: the trainings to choose from.
-            runs: the `score run` of each of them.
-            splits: the validation splits.
+            trained: The trainings to choose from.
+            runs: The `score run` of each of them.
+            splits: The validation splits.
 
-        Returns: A training whose run did not fail; the first if all fail.
+        Returns:
+            A training whose run did not fail; the first if all fail.
         """
         if self.dry:
             return trained[0]
         failures = run_stages(in_order(runs), self.root, self.tell, self.place)
-        scores = [
-            -1.0 if run.name in failures else _validated(run.out(self.root), splits) for run in runs
-        ]
+        scores = []
+        for run in runs:
+            is_scored = run.name not in failures
+            scores.append(_validation_score(run.out(self.root), splits) if is_scored else -1.0)
         return trained[scores.index(max(scores))]
 
     def best_rate(
-        self, rates: Sequence[str], train: str, run: str, model: Model, splits: Sequence[str]
-    ) -> str:
-        """The learning rate that is best on validation splits.
+        self,
+        rates: Sequence[str],
+        *,
+        train: Callable[..., Stage],
+        score: Callable[[Model], Stage],
+        model: Model,
+        splits: Sequence[str],
+    ) -> Options:
+        """Choose the learning rate that is best on validation splits.
 
         Args:
-            rates: the rates to try.
-            train: a `score train` command without `--rate`.
-            run: a `score run` command without `--model`.
-            model: what the training starts from.
-            splits: the validation splits.
+            rates: The rates to try.
+            train: Makes the training with a `rate`, such as a `functools.partial` of `train`.
+            score: Makes the run of a model, such as a `functools.partial` of `score`.
+            model: What the training starts from.
+            splits: The validation splits.
 
-        Returns: The option `--rate` with which `train` makes the `best` model; "" if `rates` is
-            empty, or if `train` already has the option: a user's rate is not searched.
+        Returns:
+            The option `rate` with which `train` makes the `best` model. No option if `rates` is
+            empty, or if the model has a rate of its own: a user's rate is not searched.
         """
-        if not rates or re.search(r"--rate\b", train):
-            return ""
-        trainings = [self.stage(f"{train} --rate {rate}") for rate in rates]
-        runs = []
-        for trained in trainings:
-            runs.append(self.stage(f"{run} --model {model.after(trained)} {model.run}"))
+        if not rates or "rate" in model.train:
+            return {}
+        trainings = [train(rate=rate) for rate in rates]
+        runs = [score(model.after(trained)) for trained in trainings]
         best = self.best(trainings, runs, splits)
-        return f"--rate {rates[trainings.index(best)]}"
+        return {"rate": rates[trainings.index(best)]}
 
     @property
     def needed(self) -> list[Stage]:
-        """All stages that the rows need, each after the stages that it reads."""
-        return in_order(stage for _, _, stage in self._named)
+        """All stages that the rows need, each after its inputs."""
+        return in_order(result.stage for result in self._results)
 
     def tables(self, paper: str, failures: Mapping[str, Failure]) -> Stage | None:
-        """The stage of `score tables`, without failed stages; None if no stage is left."""
-        words, missing = [], dict(self.missing)
-        for option, label, stage in self._named:
-            if stage.name in failures:
-                missing.setdefault(label, f"`{failures[stage.name].stage.command}` failed")
-            else:
-                words += [*([option] if option else []), f"{label}={stage}"]
-        reasons = [
-            word for label, reason in missing.items() for word in ("--missing", f"{label}={reason}")
-        ]
-        return self._stages.add(["score", "tables", paper, *words, *reasons]) if words else None
+        """The stage of `score tables`.
 
-    def _name(self, option: str, label: str, *commands: str) -> None:
-        self._named |= dict.fromkeys((option, label, self.stage(command)) for command in commands)
+        Args:
+            paper: The PAPER of the command.
+            failures: Failures by the name of the stage. These stages are left out, and the tables
+                say that they failed.
+
+        Returns:
+            The stage; None if no stage is left.
+        """
+        results: dict[str, list[Text]] = {"": [], "before": [], "after": []}
+        missing = dict(self.missing)
+        for result in self._results:
+            failure = failures.get(result.stage.name)
+            if failure:
+                missing.setdefault(result.label, f"`{failure.stage.command}` failed")
+            else:
+                results[result.when].append(joined(result.label, "=", result.stage))
+        if not any(results.values()):
+            return None
+        reasons = [f"{label}={reason}" for label, reason in missing.items()]
+        return self.stage(
+            "score tables",
+            paper,
+            *results[""],
+            before=results["before"],
+            after=results["after"],
+            missing=reasons,
+        )
 
     @property
     def _left_out(self) -> str:
         return f"left out at the scale {self.scale}"
 
 
-def _validated(run: Path, splits: Sequence[str]) -> float:
+def _validation_score(run: Path, splits: Sequence[str]) -> float:
     """The validation score of a run, 0..1, for `best`. Raises UserError if a split has no items."""
     # Imported here: pandas takes seconds, and a wrong argument is said before.
     from evaluator.runs.folder import open_run

@@ -1,189 +1,217 @@
-"""Stages of an experiment and their runner. A stage is one command, with the stages that it reads
-and a folder.
+"""`Stage`: one command of an experiment, with its arguments and the folder that it writes.
 
-Each stage runs in its own process, or as a job of Slurm, after the stages that it reads. Finished
-stages are skipped; a failure stops only the stages that read the failed one.
+The arguments are values and other stages. A stage among the arguments stands for the folder that it
+writes, and is an input of the stage that has it.
 """
 
 import hashlib
 import json
-import logging
 import os
 import re
-import shlex
-import shutil
-import subprocess
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from threading import BoundedSemaphore, Event
-from typing import TYPE_CHECKING
+from typing import Any, TypeAlias
 
-import evaluator
-import generator
-from evaluator.provenance.exposure import RECORD
+from evaluator.experiments.source_code import code_digest
 from generator.base.errors import UserError
-from generator.base.files import locked, sha256
-from generator.base.listed import copy_dataset
-from generator.base.registry import resource
+from generator.base.files import sha256
 
-if TYPE_CHECKING:
-    from generator.base.slurm import Slurm
-
-logger = logging.getLogger(__name__)
 _AMENDING = ("gen split", "gen describe", "gen verify")
 """Commands that change the folder in their first argument: the stage works on a copy, so that the
 folder of the stage before stays what its name says. All others write `--out`."""
-_CODE = {
-    "gen": (Path(generator.__path__[0]), resource("scenes"), resource("blender_assets")),
-    "score": (Path(evaluator.__path__[0]),),
-}
-"""The folders with code and declarations of each program, its package first."""
-_CODE_SUFFIXES = (".py", ".toml", ".jinja")
-"""Suffixes of the files in these folders that can change what a command does."""
-LOG, DONE = "log.txt", "done"
-"""Files in the folder of a stage: the output of its command, and an empty file once it has
-finished."""
-_LOCKED_MAIN = """
-import sys
-from pathlib import Path
-from generator.base.files import locked
-from {}.cli.main import main
-with locked(Path(sys.argv.pop(1))):
-    main(prog_name={!r})
-"""
-"""The program of a stage's process: takes the lock of its first argument, then runs the command.
-The lock outlives a parent process that is killed, so no second process starts the same command."""
-_LOG_LINES = 5
-"""Lines of a log that describe a failure."""
-_SECONDS_TO_END = 10
-"""How long a process may take to end after it was interrupted."""
-_SECONDS_BETWEEN_LOOKS = 0.2
-"""How often the runner looks whether it was stopped while a command runs."""
 _DIGEST_DIGITS = 16
-_STAGE_NAME = re.compile(rf"\b(?:gen|score)(?:-[a-z]+)+-[0-9a-f]{{{_DIGEST_DIGITS}}}\b")
-"""Matches the names of stages within the words of a command."""
+"""Hexadecimal digits in the name of a stage: 64 bits, so that names do not collide by chance."""
+
+Value: TypeAlias = "str | int | float | Path | Stage | Text"
+"""An argument of a command, or the value of an option."""
+Option: TypeAlias = "Value | bool | Sequence[Value] | None"
+"""What an option is set to: a value; True for a flag; several values for an option that is
+repeated; None or False to leave it out."""
+Options: TypeAlias = Mapping[str, Option]
+"""Options by name, with _ for -: {"block_seed": 0} is --block-seed 0."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One command of `gen` or `score`, without `--out`.
+    """One command of `gen` or `score`, made by `new_stage`. Stages of the same name are equal."""
 
-    str(stage) is its name, so that an f-string such as
-    f"score run {world} --model jackalope:{model}" is the command of a stage that reads two others.
-    """
-
-    words: tuple[str, ...]
-    """The words of the command, "gen" or "score" first. Names of other stages stand for their
-    folders."""
-    reads: tuple["Stage", ...]
-    """The stages whose folders the command reads, in the order of its words."""
     name: str
-    """The command and a digest of all that it depends on (see `Stages.add`)."""
+    """The command and a digest of all that it depends on (see `new_stage`). It names the stage's
+    folder."""
+    command: str = field(compare=False)
+    """The command without arguments, such as "gen render" or "score train scratch"."""
+    arguments: tuple[Value, ...] = field(compare=False)
+    """The arguments without a name, in order."""
+    options: Options = field(compare=False)
+    """The options that are set, without `out`."""
 
-    def __str__(self) -> str:
-        return self.name
+    def __format__(self, spec: str) -> str:
+        """Refuse to become a part of a string, in which its folder is not known yet."""
+        raise UserError(
+            f"The stage {self.name} cannot be part of a string; give it as an argument, or join it "
+            f"with text by `joined`."
+        )
 
     @property
-    def command(self) -> str:
-        """The name of the command, such as "gen render" or "score train scratch"."""
-        return _command_name(self.words)
+    def inputs(self) -> tuple["Stage", ...]:
+        """The stages whose folders the command reads, in the order of its arguments."""
+        stages: dict[Stage, None] = {}
+        for value in self._values():
+            for part in _parts_of(value):
+                if isinstance(part, Stage):
+                    stages[part] = None
+        return tuple(stages)
 
     @property
     def amended(self) -> "Stage | None":
         """The stage whose folder this stage copies and changes; None for other commands."""
-        return self.reads[0] if self.command in _AMENDING else None
+        return self.inputs[0] if self.command in _AMENDING else None
 
     def out(self, root: Path) -> Path:
         """The folder or file that the stage writes.
 
         Args:
-            root: the folder of all stages.
+            root: The folder of all stages.
         """
         return root / self.name / ("out.json" if self.command == "score audit" else "out")
 
-    def arguments(self, root: Path) -> list[str]:
-        """The words of the command, from "gen" or "score" on, with stage names replaced by folders.
+    def words(self, root: Path) -> list[str]:
+        """The words of the command line, "gen" or "score" first, with `--out`.
 
         Args:
-            root: the folder of all stages.
+            root: The folder of all stages.
         """
-        folders = {stage.name: str(stage.out(root)) for stage in self.reads}
-        if self.amended:
-            folders[self.amended.name] = str(self.out(root))
-        words = []
-        for word in self.words:
-            words.append(_STAGE_NAME.sub(lambda match: folders[match[0]], word))
-        if self.amended:
-            return words
-        return [*words, "--out", str(self.out(root))]
+        words = self.command.split()
+        for argument in self.arguments:
+            words.append(self._word(argument, root))
+        for name, option in self.options.items():
+            flag = f"--{name.replace('_', '-')}"
+            if option is True:
+                words.append(flag)
+                continue
+            for value in _listed(option):
+                words += [flag, self._word(value, root)]
+        if not self.amended:
+            words += ["--out", str(self.out(root))]
+        return words
+
+    def _values(self) -> Iterator[Value]:
+        """Yields the arguments, and the values of the options."""
+        yield from self.arguments
+        for option in self.options.values():
+            yield from _listed(option)
+
+    def _word(self, value: Value, root: Path) -> str:
+        """A value as a word, with stages replaced by their folders."""
+        word = ""
+        for part in _parts_of(value):
+            if not isinstance(part, Stage):
+                word += str(part)
+            elif part == self.amended:
+                # The command changes the stage's own copy.
+                word += str(self.out(root))
+            else:
+                word += str(part.out(root))
+        return word
 
 
-class Stages:
-    """The stages of an experiment, by name."""
+@dataclass(frozen=True)
+class Text:
+    """A word of a command within which stages stand for their folders, such as
+    jackalope:FOLDER,samples=16."""
 
-    def __init__(self) -> None:
-        self._by_name: dict[str, Stage] = {}
+    parts: tuple[str | Stage, ...]
+    """The text between the folders, and the stages."""
 
-    def add(self, command: str | Sequence[str]) -> Stage:
-        """The stage of a command.
+    @property
+    def written(self) -> str:
+        """The text alone, without the folders."""
+        return "".join(part for part in self.parts if isinstance(part, str))
 
-        The stage's name contains a digest of the command, of the stages that it reads, of the files
-        that it names, and of the code of its package: a finished stage of that name needs no second
-        run. Stages that it reads are in the digest by their names, which are words of the command.
 
-        Args:
-            command: a shell line, or words.
-        """
-        words = tuple(shlex.split(command) if isinstance(command, str) else command)
-        reads: dict[Stage, None] = {}
-        file_digests: list[str] = []
-        for word in words:
-            for name in _STAGE_NAME.findall(word):
-                if name in self._by_name:
-                    reads[self._by_name[name]] = None
-            file_digests += _digests_of_named_files(word)
-        depends_on = [_code_digest(words[0]), words, file_digests]
-        digest = hashlib.sha256(json.dumps(depends_on).encode()).hexdigest()[:_DIGEST_DIGITS]
-        name = f"{_command_name(words).replace(' ', '-')}-{digest}"
-        return self._by_name.setdefault(name, Stage(words, tuple(reads), name))
+def joined(*values: Value) -> Text:
+    """Join text and stages to one word.
+
+    Args:
+        values: Text, stages, or words joined before.
+
+    >>> joined("CLIP", "=", "open_clip:ViT-B-32").written
+    'CLIP=open_clip:ViT-B-32'
+    """
+    parts: list[str | Stage] = []
+    for value in values:
+        for part in _parts_of(value):
+            parts.append(part if isinstance(part, Stage) else str(part))
+    return Text(tuple(parts))
+
+
+def new_stage(command: str, *arguments: Value, **options: Option) -> Stage:
+    """Make the stage of a command.
+
+    The stage's name contains a digest of the command with its arguments and options; of its inputs,
+    by their names; of the contents of files that it names; and of the code that the command runs
+    (evaluator.experiments.source_code). So a finished stage of that name needs no second run.
+
+    Args:
+        command: A command of `gen` or `score`, without arguments and `--out`.
+        arguments: Its arguments without a name.
+        options: Its options, by name with _ for -.
+
+    Raises:
+        UserError: There is no such command.
+    """
+    set_options = {}
+    for option_name, option in options.items():
+        if option is not None and option is not False:
+            set_options[option_name] = option
+    depends_on: list[Any] = [code_digest(command), command]
+    depends_on.append([_described(value) for value in arguments])
+    for option_name, option in set_options.items():
+        depends_on.append([option_name, [_described(value) for value in _listed(option)]])
+    digest = hashlib.sha256(json.dumps(depends_on).encode()).hexdigest()[:_DIGEST_DIGITS]
+    name = f"{command.replace(' ', '-')}-{digest}"
+    return Stage(name, command, arguments, set_options)
 
 
 def in_order(stages: Iterable[Stage]) -> list[Stage]:
-    """The stages and all stages that they read, without duplicates; each after the stages that it
-    reads."""
-    ordered: dict[str, Stage] = {}
+    """The stages and all their inputs, without duplicates; each after its inputs."""
+    ordered: dict[Stage, None] = {}
 
     def add(stage: Stage) -> None:
-        if stage.name not in ordered:
-            for read in stage.reads:
-                add(read)
-            ordered[stage.name] = stage
+        if stage not in ordered:
+            for needed in stage.inputs:
+                add(needed)
+            ordered[stage] = None
 
     for stage in stages:
         add(stage)
-    return list(ordered.values())
+    return list(ordered)
 
 
-@cache
-def _code_digest(program: str) -> str:
-    """A digest of the code and declarations of "gen" or "score"."""
-    lines = []
-    for folder in _CODE[program]:
-        for path in sorted(folder.rglob("*")):
-            if path.suffix in _CODE_SUFFIXES:
-                lines.append(f"{path.name} {sha256(path)}\n")
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
+def _listed(option: Option) -> Sequence[Any]:
+    """The values of an option that is set; True for a flag."""
+    return option if isinstance(option, list | tuple) else (option,)
 
 
-def _command_name(words: Sequence[str]) -> str:
-    """The first words of a command, up to its arguments: `score train` has subcommands."""
-    has_subcommand = tuple(words[:2]) == ("score", "train")
-    return " ".join(words[: 3 if has_subcommand else 2])
+def _parts_of(value: Value) -> tuple[Any, ...]:
+    """The parts of a word: text and stages."""
+    return value.parts if isinstance(value, Text) else (value,)
+
+
+def _described(value: Value) -> list[Any]:
+    """What a stage's digest takes of a value: the name of an input, the contents of files, text."""
+    description: list[Any] = []
+    for part in _parts_of(value):
+        if isinstance(part, Stage):
+            description.append({"stage": part.name})
+        elif isinstance(part, Path):
+            # Where the file lies does not matter.
+            description.append({"file": part.name, "contents": _digest_of_path(part)})
+        else:
+            description += [str(part), *_digests_of_named_files(str(part))]
+    return description
 
 
 def _digests_of_named_files(word: str) -> Iterator[str]:
@@ -198,15 +226,18 @@ def _digests_of_named_files(word: str) -> Iterator[str]:
     for start in starts:
         name = re.split(r",(?=\w+=)", word[start:])[0]
         looks_like_a_path = "/" in name or "." in name or word[start - 1 : start] == ":"
-        if not (looks_like_a_path and os.path.exists(name)):
-            continue
-        path = Path(name)
-        if path.is_file():
-            files: tuple[Path, ...] = (path,)
-        else:
-            files = tuple(sorted(inside for inside in path.rglob("*") if inside.is_file()))
-        # Times of change are part of the cache's key: a large file is read once until it changes.
-        yield _digest_of_files(path, files, tuple(file.stat().st_mtime_ns for file in files))
+        if looks_like_a_path and os.path.exists(name):
+            yield _digest_of_path(Path(name))
+
+
+def _digest_of_path(path: Path) -> str:
+    """A digest of the contents of a file, or of all files of a folder with their names in it."""
+    if path.is_file():
+        files: tuple[Path, ...] = (path,)
+    else:
+        files = tuple(sorted(inside for inside in path.rglob("*") if inside.is_file()))
+    # Times of change are part of the cache's key: a large file is read once until it changes.
+    return _digest_of_files(path, files, tuple(file.stat().st_mtime_ns for file in files))
 
 
 @cache
@@ -215,173 +246,3 @@ def _digest_of_files(path: Path, files: tuple[Path, ...], changed: tuple[int, ..
     changed last, in ns."""
     lines = [f"{file.relative_to(path)} {sha256(file)}\n" for file in files]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
-
-
-@dataclass(frozen=True)
-class Failure:
-    """A stage whose command failed."""
-
-    stage: Stage
-    code: int
-    """The exit code of the command."""
-    log: Path
-    """The file with the output of the command."""
-
-    @property
-    def end_of_log(self) -> str:
-        """The last lines of its log."""
-        text = self.log.read_text(encoding="utf-8", errors="replace")
-        lines = text.strip().splitlines()[-_LOG_LINES:]
-        return "\n".join(lines) or "Its log is empty."
-
-
-def run_stages(
-    stages: Sequence[Stage],
-    root: Path,
-    tell: Callable[[Stage, int], object] = lambda stage, number: None,
-    place: "Place | None" = None,
-) -> dict[str, Failure]:
-    """Run the unfinished stages, independent ones at the same time, as many as `place` allows.
-
-    Each stage has a thread that waits for the stages that it reads, then for room.
-
-    Args:
-        stages: each after the stages that it reads.
-        root: the folder of all stages.
-        tell: called before a stage runs, with its number in `stages`, from 1.
-        place: where stages run; here, one at a time, if None.
-
-    Returns: Failures by stage name: of the stage itself, or of a stage that it reads.
-    """
-    place = place or Place()
-    room = BoundedSemaphore(len(stages) or 1 if place.slurm else place.workers)
-    ended: dict[str, Future[Failure | None]] = {}
-
-    def run_after_its_inputs(number: int, stage: Stage) -> Failure | None:
-        if is_done(stage, root):
-            return None
-        for read in stage.reads:
-            cause = ended[read.name].result() if read.name in ended else None
-            if cause:
-                return cause
-        with room:
-            if place.stopped.is_set():
-                return None
-            tell(stage, number)
-            return run_stage(stage, root, place)
-
-    threads = ThreadPoolExecutor(max(1, len(stages)))
-    try:
-        for number, stage in enumerate(stages, 1):
-            ended[stage.name] = threads.submit(run_after_its_inputs, number, stage)
-        failures = {}
-        for name, result in ended.items():
-            failure = result.result()
-            if failure:
-                failures[name] = failure
-        return failures
-    except BaseException:
-        place.stopped.set()
-        raise
-    finally:
-        threads.shutdown(wait=not place.slurm, cancel_futures=True)
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where stages run: here, or as jobs of Slurm."""
-
-    workers: int = 1
-    """How many stages run here at the same time, sharing the cores."""
-    slurm: "Slurm | None" = None
-    """The cluster, which limits the number of jobs itself; None to run here."""
-    stopped: Event = field(default_factory=Event)
-    """If set, no further stage begins, and local processes are ended."""
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """The environment variables of a local stage process."""
-        variables = {}
-        if self.workers > 1:
-            # Each process would otherwise start a thread for every core.
-            cores = len(os.sched_getaffinity(0)) // self.workers
-            variables["OMP_NUM_THREADS"] = str(max(1, cores))
-        return {**variables, **os.environ, "PYTHONUNBUFFERED": "1"}
-
-
-def is_done(stage: Stage, root: Path) -> bool:
-    """Whether a stage has finished. root: the folder of all stages."""
-    return (root / stage.name / DONE).is_file()
-
-
-def run_stage(stage: Stage, root: Path, place: Place | None = None) -> Failure | None:
-    """Run or resume a stage, after other processes that run it.
-
-    Returns: None if it finishes, else its failure.
-    """
-    folder = root / stage.name
-    folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder / ".lock", stage):
-        # A command continues after its parent process is killed: wait for it too.
-        with _locked(folder / ".command.lock", stage):
-            pass
-        if is_done(stage, root):
-            return None
-        # A training writes the record of its model last. If there is one, an earlier run of this
-        # stage was killed between its training and DONE, and there is nothing left to do.
-        is_trained = (stage.out(root) / RECORD).exists()
-        if stage.amended:
-            # A command that was stopped may have changed its copy already.
-            shutil.rmtree(stage.out(root), ignore_errors=True)
-            copy_dataset(stage.amended.out(root), stage.out(root))
-        code = 0 if is_trained else _run(stage, root, place or Place())
-        if code:
-            return Failure(stage, code, folder / LOG)
-        (folder / DONE).touch()
-    return None
-
-
-@contextmanager
-def _locked(path: Path, stage: Stage) -> Iterator[None]:
-    """Holds the lock of a file; says so first if another process holds it."""
-    try:
-        with locked(path, "busy"):
-            pass
-    except UserError:
-        logger.info(f"Another command works on {stage.name}; waiting until it ends.")
-    with locked(path):
-        yield
-
-
-def _run(stage: Stage, root: Path, place: Place) -> int:
-    """Run the command of a stage in a process or a job; returns its exit code."""
-    words = stage.arguments(root)
-    main = _LOCKED_MAIN.format(_CODE[words[0]][0].name, words[0])
-    arguments = ["-c", main, str(root / stage.name / ".command.lock"), *words[1:]]
-    if place.slurm:
-        from generator.base.slurm import run_job
-
-        return run_job(arguments, root / stage.name / LOG, place.slurm)
-    with (root / stage.name / LOG).open("ab") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-P", *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            env=place.environment,
-        )
-        while not place.stopped.is_set():
-            with suppress(subprocess.TimeoutExpired):
-                return process.wait(_SECONDS_BETWEEN_LOOKS)
-        _stop(process)
-        return process.returncode
-
-
-def _stop(process: "subprocess.Popen[bytes]") -> None:
-    """Wait up to _SECONDS_TO_END for a process to end, else kill it. Ctrl-C in a terminal has
-    reached it too."""
-    try:
-        process.wait(_SECONDS_TO_END)
-    except (subprocess.TimeoutExpired, KeyboardInterrupt):
-        process.kill()
-        process.wait()

@@ -189,7 +189,13 @@ def _questions(request: AskRequest, begun: Begun, prompt: Prompt) -> tuple[Asked
     """Questions, and {protocol: why it is not asked}. Raises UserError if none, or not all
     requested, can be asked."""
     rows, world = Candidates(begun.benchmark), begun.dataset.world
-    made = make_questions(begun.benchmark, rows, begun.protocols, request.form, request.orders)
+    made = make_questions(
+        begun.benchmark,
+        rows,
+        protocols=begun.protocols,
+        form=request.form,
+        orders=request.orders,
+    )
     protocol_of = dict(rows_of(begun.benchmark.items, "item_id", "protocol"))
     there = {protocol_of[question.item] for question in made}
     not_asked = {name: _POOLED for name in begun.protocols if name not in there}

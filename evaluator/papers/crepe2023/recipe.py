@@ -1,18 +1,21 @@
 """Recipe of Ma et al. 2023: systematicity and productivity of models trained on more and more
 images."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from evaluator.experiments.lab import ROTATION, Experiment, Lab
-from evaluator.experiments.stages import Stage
+from evaluator.experiments.models import trained_model
+from evaluator.experiments.stages import Option, Options, Stage
 
-_NETWORKS = {
-    "ResNet": "",
-    "ViT": "--architecture dual-vit",
-    "ResNet, large": "--size small",
-    "ViT, large": "--architecture dual-vit --size small",
+_NETWORKS: Mapping[str, Options] = {
+    "ResNet": {},
+    "ViT": {"architecture": "dual-vit"},
+    "ResNet, large": {"size": "small"},
+    "ViT, large": {"architecture": "dual-vit", "size": "small"},
 }
+"""By label, the options that choose the network."""
+_PLAIN_AND_GRADED = "plain,graded"
 
 
 @dataclass(frozen=True)
@@ -33,14 +36,17 @@ class Scale:
     turns: Sequence[int] = (0, 1, 2, 3)
     """The turns of the rotation; none to leave it out."""
     objects: str = "3..6"
+    """Numbers of objects of a scene."""
     resolution: str = "96x96"
+    """Width and height of the images in pixels."""
     quality: str = "draft"
+    """The `--quality` of `gen render`."""
     blocks: Sequence[int] = (0, 1, 2)
     """Block seeds."""
     seeds: Sequence[int] = (0, 1)
     """Training seeds of every block and turn."""
-    scratch: str = "--texts plain,graded"
-    """Options of the trainings."""
+    scratch: Options = field(default_factory=lambda: {"texts": _PLAIN_AND_GRADED})
+    """Options of `score train scratch`."""
 
 
 SCALES = {
@@ -55,10 +61,12 @@ SCALES = {
         resolution="64x64",
         blocks=(0,),
         seeds=(0,),
-        scratch="--texts plain,graded --epochs 1 --batch 32",
+        scratch={"texts": _PLAIN_AND_GRADED, "epochs": 1, "batch": 32},
     ),
     "tiny": Scale(
-        networks=("ResNet",), sizes=(500, 2000), scratch="--texts plain,graded --epochs 12"
+        networks=("ResNet",),
+        sizes=(500, 2000),
+        scratch={"texts": _PLAIN_AND_GRADED, "epochs": 12},
     ),
     "small": Scale(sizes=(500, 2000, 8000, 32000), resolution="128x128", seeds=(0, 1, 2)),
     "paper": Scale(
@@ -77,61 +85,62 @@ def make(lab: Lab, at: Scale) -> None:
     world per block; and on the turns of a rotation, which has one world for training and scoring.
     """
     for block in at.blocks:
-        evaluated = _world_of_block(lab, at, block, at.evaluated, seed=0)
+        evaluated = _world_of_block(lab, at, block, scenes=at.evaluated, seed=0)
         for size in at.sizes:
-            training = _world_of_block(lab, at, block, f"train={size},{at.few}", seed=1)
-            for network, architecture in _NETWORKS.items():
+            scenes = f"train={size},{at.few}"
+            training = _world_of_block(lab, at, block, scenes=scenes, seed=1)
+            for network in _NETWORKS:
                 label = f"{size} images / {network}"
                 if network not in at.networks:
                     lab.lacks(label)
                     continue
                 for seed in at.seeds:
-                    options = f"--benchmark crepe2023 --seed {seed} {architecture} {at.scratch}"
-                    trained = lab.stage(f"score train scratch {training} {options}")
-                    lab.row(
-                        label,
-                        f"score run {evaluated} --benchmark crepe2023 --model jackalope:{trained}",
-                    )
+                    trained = _train(lab, at, training, "crepe2023", network, seed)
+                    run = lab.score(trained_model(trained), evaluated, benchmark="crepe2023")
+                    lab.row(label, run)
     if at.turns:
         _add_rotation(lab, at)
 
 
 def _add_rotation(lab: Lab, at: Scale) -> None:
     """Declare the rows of the rotation: each network trained on each turn."""
-    world = _render(lab, at, f"--holdout turns=4 --scenes {at.rotation} --seed 2")
+    world = _render(lab, at, holdout="turns=4", scenes=at.rotation, seed=2)
     for turn in at.turns:
-        world = lab.stage(
-            f"gen describe {world} --benchmark turn{turn} --preset crepe2023 --known-words "
-            f"--name crepe-turn{turn}"
-        )
-    world = lab.stage(f"gen verify {world}")
+        world = _describe(lab, world, f"crepe-turn{turn}", benchmark=f"turn{turn}")
+    world = lab.stage("gen verify", world)
     for network in at.networks:
         for turn in at.turns:
-            benchmark = f"{world} --benchmark crepe-turn{turn}"
+            benchmark = f"crepe-turn{turn}"
             for seed in at.seeds:
-                train = f"score train scratch {benchmark} --seed {seed} {_NETWORKS[network]}"
-                trained = lab.stage(f"{train} {at.scratch}")
-                lab.row(
-                    f"{ROTATION} / {network}", f"score run {benchmark} --model jackalope:{trained}"
-                )
+                trained = _train(lab, at, world, benchmark, network, seed)
+                run = lab.score(trained_model(trained), world, benchmark=benchmark)
+                lab.row(f"{ROTATION} / {network}", run)
 
 
-def _world_of_block(lab: Lab, at: Scale, block: int, scenes: str, seed: int) -> Stage:
+def _train(lab: Lab, at: Scale, world: Stage, benchmark: str, network: str, seed: int) -> Stage:
+    """The training of a network from scratch on a benchmark of a world."""
+    options = {"benchmark": benchmark, "seed": seed, **_NETWORKS[network], **at.scratch}
+    return lab.stage("score train scratch", world, **options)
+
+
+def _world_of_block(lab: Lab, at: Scale, block: int, *, scenes: str, seed: int) -> Stage:
     """A verified world of one block of compounds, with the paper's texts."""
-    rendered = _render(
-        lab,
-        at,
-        f"--design systematicity --block-seed {block} --scenes {scenes} --seed {seed}",
-    )
-    described = lab.stage(
-        f"gen describe {rendered} --preset crepe2023 --known-words --name crepe2023"
-    )
-    return lab.stage(f"gen verify {described}")
+    rendered = _render(lab, at, design="systematicity", block_seed=block, scenes=scenes, seed=seed)
+    return lab.stage("gen verify", _describe(lab, rendered, "crepe2023"))
 
 
-def _render(lab: Lab, at: Scale, plan: str) -> Stage:
-    family = f"--family clevr-many --objects {at.objects} --no-pairs"
-    return lab.render(f"{family} {plan}", at.resolution, at.quality)
+def _render(lab: Lab, at: Scale, **plan: Option) -> Stage:
+    """A rendered world of these options of `gen plan`."""
+    family: Options = {"family": "clevr-many", "objects": at.objects, "no_pairs": True}
+    return lab.render({**family, **plan}, resolution=at.resolution, quality=at.quality)
+
+
+def _describe(lab: Lab, world: Stage, name: str, benchmark: str | None = None) -> Stage:
+    """The world with the texts of the paper. benchmark: whose holdout they keep; None for the only
+    one."""
+    return lab.stage(
+        "gen describe", world, benchmark=benchmark, preset="crepe2023", known_words=True, name=name
+    )
 
 
 EXPERIMENT = Experiment(

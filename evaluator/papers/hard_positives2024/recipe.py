@@ -1,26 +1,31 @@
 """Recipe of Kamath et al. 2024: how hard negatives and hard positives in training change
 brittleness."""
 
-import shlex
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from evaluator.experiments.lab import ROTATION, Experiment, Lab, Model
-from evaluator.experiments.stages import Stage
+from evaluator.experiments.lab import ROTATION, Experiment, Lab
+from evaluator.experiments.models import Model, trained_model
+from evaluator.experiments.stages import Option, Options, Stage
 
-_RECIPES = {
-    "control": "--negatives none --positives none",
-    "HN": "--positives none",
-    "HN, swap": "--negatives swap --positives none",
-    "HN, replace": "--negatives replace --positives none",
-    "HN, paraphrases": "--positives none --texts plain,relations,synonyms",
-    **{f"HP+HN at {weight}": f"--negative-weight {weight}" for weight in (0, 0.25, 0.5, 0.75, 1)},
-    "swap only": "--negatives swap --positives swap",
-    "replace only": "--negatives replace --positives replace",
+_RECIPES: Mapping[str, Options] = {
+    "control": {"negatives": "none", "positives": "none"},
+    "HN": {"positives": "none"},
+    "HN, swap": {"negatives": "swap", "positives": "none"},
+    "HN, replace": {"negatives": "replace", "positives": "none"},
+    "HN, paraphrases": {"positives": "none", "texts": "plain,relations,synonyms"},
+    "HP+HN at 0": {"negative_weight": 0},
+    "HP+HN at 0.25": {"negative_weight": 0.25},
+    "HP+HN at 0.5": {"negative_weight": 0.5},
+    "HP+HN at 0.75": {"negative_weight": 0.75},
+    "HP+HN at 1": {"negative_weight": 1},
+    "swap only": {"negatives": "swap", "positives": "swap"},
+    "replace only": {"negatives": "replace", "positives": "replace"},
 }
-_ALLOWED = "--allow-contaminated"
+"""By label, the options that tell the paper's trainings apart."""
 _CONVERSE = Path(__file__).with_name("converse.toml")
+"""A preset of `gen describe` with hard positives that say a relation from the other object."""
 
 
 @dataclass(frozen=True)
@@ -29,51 +34,54 @@ class Scale:
 
     recipes: Sequence[str] = tuple(_RECIPES)
     """The trainings to run, keys of _RECIPES."""
-    world: str = "--scenes train=4000,val=100,seen=500,partial=500,unseen=500"
-    """Options of `gen plan` for the world of each block."""
-    rotation: str = "--scenes train=6000,val=100,partial=300,unseen=600"
-    """Options of `gen plan` for the rotation."""
+    world: str = "train=4000,val=100,seen=500,partial=500,unseen=500"
+    """Scenes of the world of each block."""
+    rotation: str = "train=6000,val=100,partial=300,unseen=600"
+    """Scenes of the rotation."""
     turns: Sequence[int] = (0, 1, 2, 3)
     """The turns of the rotation; none to leave it out."""
-    other_world: str = "--scenes train=4000,val=100,seen=300,partial=300,unseen=300"
-    """Options of `gen plan` for the world on which the stand-in is pretrained."""
+    other_world: str = "train=4000,val=100,seen=300,partial=300,unseen=300"
+    """Scenes of the world on which the stand-in is pretrained."""
     resolution: str = "64x64"
+    """Width and height of the images in pixels."""
     quality: str = "draft"
+    """The `--quality` of `gen render`."""
     blocks: Sequence[int] = (0, 1, 2)
     """Block seeds."""
     seeds: Sequence[int] = (0, 1)
     """Training seeds of every block and turn."""
-    pretrain: str = ""
-    finetune: str = ""
-    """Options of the trainings of these names."""
-    elsewhere: str = ""
+    pretrain: Options = field(default_factory=dict)
+    """Options of `score train pretrain`."""
+    finetune: Options = field(default_factory=dict)
+    """Options of `score train finetune`."""
+    elsewhere: Options = field(default_factory=dict)
     """Options of the runs that show what training changed on the other world."""
 
 
 SCALES = {
     "smoke": Scale(
         recipes=("HN", "HP+HN at 1"),
-        world="--scenes train=64,val=4,seen=9,partial=9,unseen=9",
-        rotation="--scenes train=200,val=8,partial=8,unseen=24",
+        world="train=64,val=4,seen=9,partial=9,unseen=9",
+        rotation="train=200,val=8,partial=8,unseen=24",
         turns=(0,),
-        other_world="--scenes train=120,val=4,seen=6,partial=6,unseen=6",
+        other_world="train=120,val=4,seen=6,partial=6,unseen=6",
         resolution="48x48",
         blocks=(0,),
         seeds=(0,),
-        pretrain="--epochs 1 --batch 16",
-        finetune="--epochs 1 --batch 16",
-        elsewhere="--limit 10",
+        pretrain={"epochs": 1, "batch": 16},
+        finetune={"epochs": 1, "batch": 16},
+        elsewhere={"limit": 10},
     ),
     "tiny": Scale(
         recipes=("control", "HN", "HP+HN at 1"),
-        world="--scenes train=1500,val=30,seen=300,partial=300,unseen=300",
-        rotation="--scenes train=2600,val=40,partial=160,unseen=400",
-        pretrain="--epochs 12",
-        finetune="--rate 3e-4 --epochs 10",
+        world="train=1500,val=30,seen=300,partial=300,unseen=300",
+        rotation="train=2600,val=40,partial=160,unseen=400",
+        pretrain={"epochs": 12},
+        finetune={"rate": "3e-4", "epochs": 10},
     ),
-    "small": Scale(resolution="128x128", seeds=(0, 1, 2), pretrain="--size small"),
+    "small": Scale(resolution="128x128", seeds=(0, 1, 2), pretrain={"size": "small"}),
     "paper": Scale(
-        resolution="320x240", quality="standard", seeds=(0, 1, 2), pretrain="--size small"
+        resolution="320x240", quality="standard", seeds=(0, 1, 2), pretrain={"size": "small"}
     ),
 }
 # A first sharp answer: without the paper's blocks, and with one training of each turn.
@@ -84,10 +92,11 @@ def make(lab: Lab, at: Scale) -> None:
     """Declare the experiment: one world per block, one for all turns of the rotation, and another
     world on which the stand-in is pretrained. All models are also scored on converse relations,
     which no training has as positives."""
-    of_paper = "--benchmark hard-positives2024"
-    other = _describe(lab, _render(lab, at, f"{at.other_world} --seed 1"), "hard-positives2024", "")
-    stand_in = lab.stage(f"score train pretrain {other} {of_paper} {at.pretrain}")
-    (model,) = lab.models({"base": Model(spec=f"jackalope:{stand_in}")}).values()
+    other = _describe(lab, _render(lab, at, scenes=at.other_world, seed=1), "hard-positives2024")
+    stand_in = lab.stage(
+        "score train pretrain", other, benchmark="hard-positives2024", **at.pretrain
+    )
+    (model,) = lab.models({"base": trained_model(stand_in)}).values()
     if model.missing:
         for label in ("base", *_RECIPES):
             lab.lacks(label, model.missing)
@@ -96,29 +105,34 @@ def make(lab: Lab, at: Scale) -> None:
         if label not in at.recipes:
             lab.lacks(label)
     for block in at.blocks:
-        plan = f"--holdout 3x3 --block-seed {block} {at.world}"
-        described = _describe(lab, _render(lab, at, plan), "hard-positives2024", "")
+        rendered = _render(lab, at, holdout="3x3", block_seed=block, scenes=at.world)
+        described = _describe(lab, rendered, "hard-positives2024")
         described = _describe_converse(lab, described, "converse", "hard-positives2024")
-        world = lab.stage(f"gen verify {described}")
+        world = lab.stage("gen verify", described)
         benchmarks = ("hard-positives2024", "converse")
         _add_row(lab, "base", world, benchmarks, model)
         for label, trained in _trainings(lab, at, world, "hard-positives2024", model):
             _add_row(lab, label, world, benchmarks, model.after(trained))
-            run_elsewhere = (
-                f"score run {other} --benchmark color-shape-3x3-b0 {at.elsewhere} {_ALLOWED}"
+            lab.elsewhere(
+                label,
+                model,
+                trained,
+                other,
+                benchmark="color-shape-3x3-b0",
+                **at.elsewhere,
+                allow_contaminated=True,
             )
-            lab.elsewhere(label, run_elsewhere, model, trained)
     if at.turns:
         _add_rotation(lab, at, model)
 
 
 def _add_rotation(lab: Lab, at: Scale, model: Model) -> None:
     """Declare the rows of the rotation."""
-    world = _render(lab, at, f"--holdout turns=4 {at.rotation} --seed 2")
+    world = _render(lab, at, holdout="turns=4", scenes=at.rotation, seed=2)
     for turn in at.turns:
-        world = _describe(lab, world, f"positives-turn{turn}", f"turn{turn}")
+        world = _describe(lab, world, f"positives-turn{turn}", benchmark=f"turn{turn}")
         world = _describe_converse(lab, world, f"converse-turn{turn}", f"turn{turn}")
-    world = lab.stage(f"gen verify {world}")
+    world = lab.stage("gen verify", world)
     for turn in at.turns:
         benchmarks = (f"positives-turn{turn}", f"converse-turn{turn}")
         _add_row(lab, f"base / {ROTATION}", world, benchmarks, model)
@@ -132,39 +146,40 @@ def _trainings(
     """Yields the trainings on a benchmark: the label of the recipe and the stage, for each seed."""
     for label in at.recipes:
         for seed in at.seeds:
-            texts = "--preset hard-positives2024 --texts plain,relations"
-            options = f"{texts} {_RECIPES[label]} --seed {seed} {at.finetune} {model.train}"
-            yield (
-                label,
-                lab.stage(
-                    f"score train finetune {world} --model {model} --benchmark {benchmark} "
-                    f"{options}"
-                ),
-            )
+            options: Options = {
+                "benchmark": benchmark,
+                "preset": "hard-positives2024",
+                "texts": "plain,relations",
+                **_RECIPES[label],
+                "seed": seed,
+                **at.finetune,
+            }
+            yield label, lab.train("finetune", model, world, **options)
 
 
 def _add_row(lab: Lab, label: str, world: Stage, benchmarks: Sequence[str], model: Model) -> None:
     """Score a model on the benchmarks of a world, as one row."""
     for benchmark in benchmarks:
-        options = f"--benchmark {benchmark} --model {model} {model.run} {_ALLOWED}"
-        lab.row(label, f"score run {world} {options}")
+        lab.row(label, lab.score(model, world, benchmark=benchmark, allow_contaminated=True))
 
 
-def _render(lab: Lab, at: Scale, plan: str) -> Stage:
-    return lab.render(f"--family clevr-relations --no-pairs {plan}", at.resolution, at.quality)
+def _render(lab: Lab, at: Scale, **plan: Option) -> Stage:
+    """A rendered world of these options of `gen plan`."""
+    family: Options = {"family": "clevr-relations", "no_pairs": True}
+    return lab.render({**family, **plan}, resolution=at.resolution, quality=at.quality)
 
 
-def _describe(lab: Lab, world: Stage, name: str, holdout: str) -> Stage:
-    """The world with the texts of the paper. holdout: the benchmark whose holdout they keep, "" for
-    the only one."""
-    of_holdout = f"--benchmark {holdout}" if holdout else ""
-    return lab.stage(f"gen describe {world} {of_holdout} --preset hard-positives2024 --name {name}")
+def _describe(lab: Lab, world: Stage, name: str, benchmark: str | None = None) -> Stage:
+    """The world with the texts of the paper. benchmark: whose holdout they keep; None for the only
+    one."""
+    return lab.stage(
+        "gen describe", world, benchmark=benchmark, preset="hard-positives2024", name=name
+    )
 
 
-def _describe_converse(lab: Lab, world: Stage, name: str, holdout: str) -> Stage:
+def _describe_converse(lab: Lab, world: Stage, name: str, benchmark: str) -> Stage:
     """The world with hard positives that say a relation from the other object."""
-    preset = shlex.quote(str(_CONVERSE))
-    return lab.stage(f"gen describe {world} --benchmark {holdout} --preset {preset} --name {name}")
+    return lab.stage("gen describe", world, benchmark=benchmark, preset=_CONVERSE, name=name)
 
 
 EXPERIMENT = Experiment(

@@ -4,104 +4,133 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from evaluator.experiments.lab import Experiment, Lab, Model
+from evaluator.experiments.lab import Experiment, Lab
+from evaluator.experiments.models import Model, trained_model
+from evaluator.experiments.stages import Options, Stage, joined
 
 _TASKS = ("single", "two-object", "relational")
+"""The tasks of the paper, as the names of benchmarks end."""
 _ARCHITECTURES = {"CLIP": "dual", "ViLT": "cross", "Diffusion": "diffusion"}
+"""By model of the paper, the architecture that is trained from scratch in its place."""
 _TRAINED_BY = {
     "CLIP": ("finetune", "pearson2025"),
     "ViLT": ("finetune", "pearson2025-vilt"),
     "Diffusion": ("dreambooth", "pearson2025-dreambooth"),
 }
-"""The command that trains a model further, and the preset for single objects."""
-_OF_TASK = {("ViLT", "two-object"), *((name, "relational") for name in _TRAINED_BY)}
-"""Pairs of model and task that have their own preset."""
-_ALLOWED = "--allow-contaminated"
-_DENOISING = "--steps 1500 --batch 32 --precision float32"
-_DENOISED = ",samples=16 --limit 100 --batch-size 512"
+"""By model, the METHOD of `score train` that trains it further, and the preset for single objects.
+"""
+_WITH_PRESET_OF_TASK = {
+    ("ViLT", "two-object"),
+    ("CLIP", "relational"),
+    ("ViLT", "relational"),
+    ("Diffusion", "relational"),
+}
+"""Pairs of model and task that have a preset of their own, whose name ends in the task."""
+_DENOISING: Options = {"steps": 1500, "batch": 32, "precision": "float32"}
+"""Options of training a diffusion model from scratch, below the size of the paper."""
+_QUICK_DENOISING: Options = {"limit": 100, "batch_size": 512}
+"""Options of scoring such a model: it denoises each image many times for each text."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """tasks, architectures: the ones to use. rates: learning rates of fine-tuning; each task takes
-    the best one on both validation splits (appendix A); if empty, the paper's rate. scratch:
-    options of training from scratch, by architecture. denoised: text after the name of a diffusion
-    model from scratch in `score run`. Other fields are options of commands, named by purpose.
-    """
+    """What a scale renders, trains and scores."""
 
     tasks: Sequence[str] = _TASKS
+    """The tasks to train and score on."""
     architectures: Sequence[str] = tuple(_ARCHITECTURES)
-    scenes: str = ""
-    other_world: str = "--scenes train=8000,val=100,seen=300,partial=300,unseen=300"
+    """The models of the paper to train from scratch, keys of _ARCHITECTURES."""
+    scenes: int | None = None
+    """The number of scenes of the world; None for the preset's."""
+    other_world: str = "train=8000,val=100,seen=300,partial=300,unseen=300"
+    """Scenes of the world on which the stand-in for CLIP is pretrained."""
     resolution: str = "64x64"
+    """Width and height of the images in pixels."""
     quality: str = "draft"
+    """The `--quality` of `gen render`."""
     seeds: Sequence[int] = (0, 1, 2)
-    pretrain: str = ""
-    finetune: str = ""
+    """Training seeds."""
+    pretrain: Options = field(default_factory=dict)
+    """Options of `score train pretrain`."""
+    finetune: Options = field(default_factory=dict)
+    """Options of `score train finetune`."""
     rates: Sequence[str] = ()
-    dreambooth: str = ""
-    elsewhere: str = ""
-    scratch: Mapping[str, str] = field(default_factory=dict)
-    denoised: str = ""
+    """Learning rates of fine-tuning: each task takes the best one on both validation splits
+    (appendix A). If empty, the paper's rate."""
+    dreambooth: Options = field(default_factory=dict)
+    """Options of `score train dreambooth`."""
+    elsewhere: Options = field(default_factory=dict)
+    """Options of the runs that show what training changed on the other world."""
+    scratch: Mapping[str, Options] = field(default_factory=dict)
+    """Options of `score train scratch` by architecture."""
+    diffusion_arguments: str = ""
+    """Arguments at the end of the spec of a diffusion model from scratch."""
+    diffusion_run: Options = field(default_factory=dict)
+    """Options of `score run` of a diffusion model from scratch."""
 
 
 SCALES = {
     "smoke": Scale(
         tasks=("two-object",),
         architectures=("CLIP",),
-        scenes="--scenes 210",
-        other_world="--scenes train=24,val=1,seen=3,partial=3,unseen=3",
+        scenes=210,
+        other_world="train=24,val=1,seen=3,partial=3,unseen=3",
         resolution="32x32",
         seeds=(0,),
-        pretrain="--epochs 1 --batch 16",
-        finetune="--epochs 1 --rate 1e-5",
-        dreambooth="--steps 2",
-        elsewhere="--limit 5",
-        scratch={"dual": "--epochs 1 --batch 32"},
+        pretrain={"epochs": 1, "batch": 16},
+        finetune={"epochs": 1, "rate": "1e-5"},
+        dreambooth={"steps": 2},
+        elsewhere={"limit": 5},
+        scratch={"dual": {"epochs": 1, "batch": 32}},
     ),
     "tiny": Scale(
-        scenes="--scenes 6000",
-        other_world="--scenes train=4000,val=100,seen=300,partial=300,unseen=300",
+        scenes=6000,
+        other_world="train=4000,val=100,seen=300,partial=300,unseen=300",
         seeds=(0, 1),
-        finetune="--epochs 10",
+        finetune={"epochs": 10},
         rates=("1e-5", "1e-4", "1e-3"),
-        elsewhere="--limit 100",
-        scratch={"cross": "--steps 800 --precision float32", "diffusion": _DENOISING},
-        denoised=_DENOISED,
+        elsewhere={"limit": 100},
+        scratch={"cross": {"steps": 800, "precision": "float32"}, "diffusion": _DENOISING},
+        diffusion_arguments=",samples=16",
+        diffusion_run=_QUICK_DENOISING,
     ),
     "small": Scale(
         seeds=(0, 1),
         rates=("1e-5", "1e-4", "1e-3"),
         scratch={
-            "dual": "--steps 3000",
-            "cross": "--steps 1600 --precision float32",
+            "dual": {"steps": 3000},
+            "cross": {"steps": 1600, "precision": "float32"},
             "diffusion": _DENOISING,
         },
-        denoised=_DENOISED,
+        diffusion_arguments=",samples=16",
+        diffusion_run=_QUICK_DENOISING,
     ),
     "paper": Scale(
         resolution="320x240",
         quality="standard",
-        pretrain="--size small",
-        scratch=dict.fromkeys(_ARCHITECTURES.values(), "--size small"),
-        denoised=",preset=pearson2025",
+        pretrain={"size": "small"},
+        scratch={name: {"size": "small"} for name in _ARCHITECTURES.values()},
+        diffusion_arguments=",preset=pearson2025",
     ),
 }
 
 
 def make(lab: Lab, at: Scale, preset: str) -> None:
     """Declare the experiment: one world for all tasks, and another world on which the stand-in for
-    CLIP is pretrained. preset: of `gen plan`."""
+    CLIP is pretrained.
 
-    rendered = lab.render(f"--preset {preset} {at.scenes}", at.resolution, at.quality)
-    world = lab.stage(f"gen verify {rendered}")
-    other = lab.render(
-        f"--family pearson2025 --no-pairs {at.other_world} --seed 1", at.resolution, at.quality
-    )
-    stand_in = lab.stage(f"score train pretrain {other} {at.pretrain}")
+    Args:
+        lab: Where the stages and rows are declared.
+        at: The settings of the scale.
+        preset: A preset of `gen plan`.
+    """
+    render = partial(lab.render, resolution=at.resolution, quality=at.quality)
+    world = lab.stage("gen verify", render({"preset": preset, "scenes": at.scenes}))
+    other = render({"family": "pearson2025", "no_pairs": True, "scenes": at.other_world, "seed": 1})
+    stand_in = trained_model(lab.stage("score train pretrain", other, **at.pretrain))
     models = lab.models(
         {
-            "CLIP": Model(spec=f"jackalope:{stand_in}"),
+            "CLIP": stand_in,
             "ViLT": Model(missing="no weights of ViLT are at hand; name some with --models"),
             "Diffusion": Model(
                 missing="no weights of a diffusion model are at hand; name some with --models"
@@ -109,61 +138,97 @@ def make(lab: Lab, at: Scale, preset: str) -> None:
         }
     )
     for task in _TASKS:
-        of_task = f"{world} --benchmark {preset}-{task}"
-        asked = f"score run {of_task} {_ALLOWED}"
-
+        benchmark = f"{preset}-{task}"
         for name, model in models.items():
-            shown = f"{name}, {task}"
-            called = f"stand-in for {name}" if model.spec == f"jackalope:{stand_in}" else name
             if model.missing or task not in at.tasks:
-                if name != "ViLT":
-                    lab.does_not_show(shown, model.missing)
-                if model.missing:
-                    lab.lacks(f"{name} / frozen", model.missing)
-                    lab.lacks(f"{name} / finetuned", model.missing)
+                _lack_pretrained(lab, name, model, task)
                 continue
-            lab.row(f"{called} / frozen", f"{asked} --model {model} {model.run}")
-            method, tuning = _TRAINED_BY[name]
-            own = f"{tuning}-{task}" if (name, task) in _OF_TASK else tuning
-            options = (
-                f"--preset {own} {at.dreambooth if method == 'dreambooth' else at.finetune} "
-                f"{model.train}"
-            )
-            train = f"score train {method} {of_task} --model {model}"
-            if method == "finetune":
-                first = f"{train} --seed {at.seeds[0]} {options}"
-                options = (
-                    f"{options} "
-                    f"{lab.best_rate(at.rates, first, asked, model, ('id_val', 'ood_val'))}"
+            label = f"stand-in for {name}" if model.spec == stand_in.spec else name
+            run = lab.score(model, world, benchmark=benchmark, allow_contaminated=True)
+            lab.row(f"{label} / frozen", run)
+            trainings = _trainings(lab, at, world, benchmark, name, model, task)
+            for trained in trainings:
+                run = lab.score(
+                    model.after(trained), world, benchmark=benchmark, allow_contaminated=True
                 )
-            tuned = [lab.stage(f"{train} --seed {seed} {options}") for seed in at.seeds]
-            for trained in tuned:
-                lab.row(
-                    f"{called} / finetuned", f"{asked} --model {model.after(trained)} {model.run}"
+                lab.row(f"{label} / finetuned", run)
+                lab.elsewhere(
+                    f"{label} / finetuned",
+                    model,
+                    trained,
+                    other,
+                    benchmark="color-shape-3x3-b0",
+                    **at.elsewhere,
+                    allow_contaminated=True,
                 )
-                known_world = (
-                    f"score run {other} --benchmark color-shape-3x3-b0 {at.elsewhere} {_ALLOWED}"
-                )
-                lab.elsewhere(f"{called} / finetuned", known_world, model, trained)
             if name != "ViLT":
-                command = "score embeddings" if name == "CLIP" else "score generate"
-                lab.row(
-                    shown,
-                    f"{command} {of_task} --model frozen={model} --model "
-                    f"tuned={model.after(tuned[0])} --seed 0",
-                )
-        for name, architecture in _ARCHITECTURES.items():
-            if name not in at.architectures:
-                lab.lacks(f"{name} / scratch")
-                continue
-            for seed in at.seeds if task in at.tasks else ():
-                given = (
-                    f"--seed {seed} --architecture {architecture} "
-                    f"{at.scratch.get(architecture, '')}"
-                )
-                trained = lab.stage(f"score train scratch {of_task} {given}")
-                how = at.denoised if architecture == "diffusion" else ""
-                lab.row(f"{name} / scratch", f"{asked} --model jackalope:{trained}{how}")
+                picture = _picture(lab, world, benchmark, name, model, trainings[0])
+                lab.row(f"{name}, {task}", picture)
+        _add_scratch(lab, at, world, benchmark, task)
+
+
+def _lack_pretrained(lab: Lab, name: str, model: Model, task: str) -> None:
+    """Say that a model has no rows and no picture for a task."""
+    if name != "ViLT":
+        lab.does_not_show(f"{name}, {task}", model.missing)
+    if model.missing:
+        lab.lacks(f"{name} / frozen", model.missing)
+        lab.lacks(f"{name} / finetuned", model.missing)
+
+
+def _trainings(
+    lab: Lab, at: Scale, world: Stage, benchmark: str, name: str, model: Model, task: str
+) -> list[Stage]:
+    """The trainings of a model on a task, one for each seed."""
+    method, preset = _TRAINED_BY[name]
+    if (name, task) in _WITH_PRESET_OF_TASK:
+        preset = f"{preset}-{task}"
+    options = at.dreambooth if method == "dreambooth" else at.finetune
+    train = partial(lab.train, method, model, world, benchmark=benchmark, preset=preset, **options)
+    rate: Options = {}
+    if method == "finetune":
+        rate = lab.best_rate(
+            at.rates,
+            train=partial(train, seed=at.seeds[0]),
+            score=partial(lab.score, dataset=world, benchmark=benchmark, allow_contaminated=True),
+            model=model,
+            splits=("id_val", "ood_val"),
+        )
+    return [train(seed=seed, **rate) for seed in at.seeds]
+
+
+def _picture(
+    lab: Lab, world: Stage, benchmark: str, name: str, model: Model, trained: Stage
+) -> Stage:
+    """The embeddings of CLIP, or images that a diffusion model draws, before and after training."""
+    models = [joined("frozen=", model.spec), joined("tuned=", model.after(trained).spec)]
+    command = "score embeddings" if name == "CLIP" else "score generate"
+    return lab.stage(command, world, benchmark=benchmark, model=models, seed=0)
+
+
+def _add_scratch(lab: Lab, at: Scale, world: Stage, benchmark: str, task: str) -> None:
+    """Declare the rows of models from scratch on a task."""
+    for name, architecture in _ARCHITECTURES.items():
+        label = f"{name} / scratch"
+        if name not in at.architectures:
+            lab.lacks(label)
+            continue
+        if task not in at.tasks:
+            continue
+        for seed in at.seeds:
+            trained = lab.stage(
+                "score train scratch",
+                world,
+                benchmark=benchmark,
+                seed=seed,
+                architecture=architecture,
+                **at.scratch.get(architecture, {}),
+            )
+            model = trained_model(trained)
+            if architecture == "diffusion":
+                model = trained_model(trained, at.diffusion_arguments, run=at.diffusion_run)
+            run = lab.score(model, world, benchmark=benchmark, allow_contaminated=True)
+            lab.row(label, run)
 
 
 _ABOUT = (

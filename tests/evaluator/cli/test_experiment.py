@@ -1,4 +1,4 @@
-"""`score experiment`: every shipped file at every scale as commands, and one of them from nothing
+"""`score experiment`: the commands of every experiment at every scale, and one of them from nothing
 to tables."""
 
 import json
@@ -22,12 +22,15 @@ ROOTS = {name: import_module(module).main for name, module in MODULES.items()}
 ROOT = Path(__file__).parents[3]
 MINE = """
 from evaluator.experiments.lab import Experiment
+from evaluator.experiments.models import trained_model
 
 def make(lab, train):
-    world = lab.stage(f"gen plan --scenes train={train},val=1,seen=2,partial=2,unseen=2 --resolution 32x32")
-    world = lab.stage(f"gen verify {lab.stage(f'gen render {world} --quality draft --workers 1')}")
-    trained = lab.stage(f"score train scratch {world} --epochs 1 --batch 16")
-    lab.row("dual / scratch", f"score run {world} --model jackalope:{trained}")
+    scenes = f"train={train},val=1,seen=2,partial=2,unseen=2"
+    plan = lab.stage("gen plan", scenes=scenes, resolution="32x32")
+    rendered = lab.stage("gen render", plan, quality="draft", workers=1)
+    world = lab.stage("gen verify", rendered)
+    trained = lab.stage("score train scratch", world, epochs=1, batch=16)
+    lab.row("dual / scratch", lab.score(trained_model(trained), world))
     lab.lacks("ViT dual / scratch", "not made here")
 
 EXPERIMENT = Experiment("One model from scratch.", "bindsplit2026", {"tiny": 32}, make)
@@ -44,81 +47,84 @@ EXAMPLES = [(str(ROOT / "docs" / "examples" / "gzsl.py"), scale) for scale in ("
 
 
 @pytest.mark.parametrize(("name", "scale"), [*SHIPPED, *EXAMPLES])
-def test_commands_of_shipped_experiments_are_ones_that_gen_and_score_take(
+def test_commands_of_experiments_are_accepted_by_gen_and_score(
     name: str, scale: str, tmp_path: Path
 ) -> None:
     commands = planned(name, "--scale", scale, "--out", tmp_path)
     assert commands[-1][:2] == ["score", "tables"]
     assert list(tmp_path.iterdir()) == []
-    made: set[str] = set()
+    written: set[str] = set()
     for words in commands:
-        if words[0] == "mkdir":  # mkdir -p GOAL && cp -r SOURCE/. GOAL && gen ...
-            assert words[6].removesuffix("/.") in made
-            made.add(words[2])
+        if words[0] == "mkdir":  # mkdir -p COPY && cp -r SOURCE/. COPY && gen ...
+            assert words[6].removesuffix("/.") in written
+            written.add(words[2])
             words = words[9:]
-        command, rest = ROOTS[words[0]], words[1:]
+        command, arguments = ROOTS[words[0]], words[1:]
         while isinstance(command, click.Group):
-            command, rest = command.commands[rest[0]], rest[1:]
-        command.make_context(" ".join(words[:2]), rest, parent=click.Context(command)).close()
-        *folders, last = [
-            word[word.index(str(tmp_path)) :].split(",")[0]
-            for word in words
-            if str(tmp_path) in word
-        ]
-        assert made.issuperset(folders), "a stage reads what no stage before it has made"
-        assert last not in made or "--out" not in words
-        made.add(last)
+            command, arguments = command.commands[arguments[0]], arguments[1:]
+        context = click.Context(command)
+        command.make_context(" ".join(words[:2]), arguments, parent=context).close()
+        folders = []
+        for word in words:
+            if str(tmp_path) in word:
+                folders.append(word[word.index(str(tmp_path)) :].split(",")[0])
+        *inputs, output = folders
+        assert written.issuperset(inputs), "a stage reads a folder that no stage before it writes"
+        assert output not in written or "--out" not in words
+        written.add(output)
+
+
+def option_of(words: list[str], name: str) -> str:
+    """The value of an option in a command; "" if the command does not have it."""
+    return words[words.index(name) + 1] if name in words else ""
 
 
 @pytest.mark.parametrize(
     "name", ["bindsplit2026", "compass2026", "hard-positives2024", "pearson2025"]
 )
-def test_what_is_trained_from_a_model_is_measured_elsewhere(name: str, tmp_path: Path) -> None:
+def test_trained_models_are_measured_elsewhere(name: str, tmp_path: Path) -> None:
     """Each trained model that has a row over blocks, and the one that it started from, on the same
     world. Models of a rotation's turns stand for their turn alone."""
     (tmp_path / "mine.toml").write_text('[models.CLIP]\nspec = "open_clip:ViT-B-32"\n')
-    given = (
-        ["--models", tmp_path / "mine.toml"] if name == "compass2026" else []
-    )  # it starts from no stand-in
-    *commands, tables = planned(name, *given, "--out", tmp_path)
-    base_of = {
-        f"jackalope:{words[-1]}": words[words.index("--model") + 1]
-        for words in commands
-        if words[1] == "train" and words[2] in ("finetune", "labclip", "dreambooth")
-    }
-    model_of = {
-        words[-1]: words[words.index("--model") + 1] for words in commands if words[1] == "run"
-    }
-    world_of = {words[-1]: words[2] for words in commands if words[1] == "run"}
+    options: list[str | Path] = []
+    if name == "compass2026":  # it starts from no stand-in
+        options = ["--models", tmp_path / "mine.toml"]
+    *commands, tables = planned(name, *options, "--out", tmp_path)
 
-    def given_by(*options: str) -> list[str]:
-        found = [word for option, word in pairwise(tables) if option in options]
-        return [run for word in found if (run := word.rpartition("=")[2]) in model_of]
-
+    base_of_model, model_of_run, world_of_run = {}, {}, {}
     runs_of_turns = set()
     for words in commands:
-        benchmarks = [value for option, value in pairwise(words) if option == "--benchmark"]
-        if words[1] == "run" and any("turn" in name for name in benchmarks):
-            runs_of_turns.add(words[-1])
-    before, after = given_by("--before"), given_by("--after")
-    rows = {word.rpartition("=")[2] for word in tables} - {*before, *after} - runs_of_turns
-    assert (
-        {model_of[run] for run in after}
-        == {model_of[run] for run in rows if run in model_of} & set(base_of)
-        != set()
-    )
-    assert {base_of[model_of[run]] for run in after} == {model_of[run] for run in before}
-    assert len({world_of[run] for run in (*before, *after)}) == 1
+        out = words[-1]
+        if words[1] == "train" and words[2] in ("finetune", "labclip", "dreambooth"):
+            base_of_model[f"jackalope:{out}"] = option_of(words, "--model")
+        elif words[1] == "run":
+            model_of_run[out] = option_of(words, "--model")
+            world_of_run[out] = words[2]
+            if "turn" in option_of(words, "--benchmark"):
+                runs_of_turns.add(out)
+
+    def runs_after(option: str) -> list[str]:
+        """The runs that the tables read under an option."""
+        labelled = [word for before, word in pairwise(tables) if before == option]
+        return [word.rpartition("=")[2] for word in labelled]
+
+    before, after = runs_after("--before"), runs_after("--after")
+    of_rows = {word.rpartition("=")[2] for word in tables} & set(model_of_run)
+    of_rows -= {*before, *after} | runs_of_turns
+    trained_models = {model_of_run[run] for run in of_rows} & set(base_of_model)
+    assert trained_models
+    assert {model_of_run[run] for run in after} == trained_models
+    bases = {base_of_model[model] for model in trained_models}
+    assert {model_of_run[run] for run in before} == bases
+    assert len({world_of_run[run] for run in (*before, *after)}) == 1
 
 
 def test_the_benchmarks_of_bindsplit_have_the_names_that_their_worlds_give_them() -> None:
     for at in SCALES.values():
-        asked = tuple(
-            value for option, value in pairwise(at.world.split()) if option == "--holdout"
-        ) or ("3x3",)
-        (holdout,) = HoldoutRequest("bindsplit", asked, (0,), True, None).holdouts(
-            read_vocabulary("clevr")
-        )
+        holdouts = at.world.get("holdout", "3x3")  # the preset's, where there is none
+        forms = (holdouts,) if isinstance(holdouts, str) else tuple(holdouts)
+        request = HoldoutRequest("bindsplit", forms, (0,), True, None)
+        (holdout,) = request.holdouts(read_vocabulary("clevr"))
         assert design_of(holdout).benchmark_name(holdout) == f"{at.benchmark}-b0"
 
 
@@ -156,15 +162,16 @@ def test_a_recipe_of_mine_is_said_to_be_code_and_a_dry_run_runs_no_stage(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_wrong_option_is_told_before_anything_runs(mine: Path, tmp_path: Path) -> None:
+def test_a_wrong_option_is_refused_before_anything_runs(mine: Path, tmp_path: Path) -> None:
     for right, wrong in (
-        ("--epochs 1", "--epoch 1"),
+        ("epochs=1", "epoch=1"),
         ("score train scratch", "score train scratchy"),
     ):
         mine.write_text(MINE.replace(right, wrong))
         done = score_command("experiment", mine, "--out", tmp_path / "out")
         assert done.exit_code == 2
-        assert wrong.split()[-1 if "train" in wrong else 0] in done.stderr.splitlines()[-1]
+        option_or_command = f"--{wrong.replace('=', ' ')}" if "=" in wrong else wrong
+        assert option_or_command in done.stderr.splitlines()[-1]
         assert not (tmp_path / "out").exists()
 
 
@@ -180,7 +187,7 @@ def test_a_failure_names_its_command_and_ends_with_the_code_of_a_mistake(
 
 
 @pytest.mark.full
-def test_one_of_mine_from_nothing_to_tables_and_again(mine: Path, tmp_path: Path) -> None:
+def test_a_recipe_of_mine_makes_tables_once(mine: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = succeed("experiment", mine, "--out", out)
     tables = Path(done.stdout.strip())
@@ -190,7 +197,7 @@ def test_one_of_mine_from_nothing_to_tables_and_again(mine: Path, tmp_path: Path
     assert "6 stages, 6 done." in again.stderr
     assert again.stdout == done.stdout
     assert {path: path.stat().st_mtime_ns for path in out.glob("*/done")} == made
-    mine.write_text(MINE.replace("epochs 1", "epochs 2"))
+    mine.write_text(MINE.replace("epochs=1", "epochs=2"))
     changed = score_command("experiment", mine, "--out", out)
     ran = [
         line.split("] ")[1].split() for line in changed.stderr.splitlines() if line.startswith("[")

@@ -1,5 +1,5 @@
-"""Stages in real processes: what is done is skipped, what fails stops what reads it, what was
-killed is continued."""
+"""Stages in real processes: finished ones are skipped, a failure stops the stages that need it, and
+a killed one is continued."""
 
 import signal
 import subprocess
@@ -10,32 +10,24 @@ from threading import Barrier
 
 import pytest
 
-from evaluator.experiments.stages import (
-    DONE,
-    LOG,
-    Place,
-    Stage,
-    Stages,
-    in_order,
-    is_done,
-    run_stage,
-    run_stages,
-)
+from evaluator.experiments.runner import DONE, LOG, Place, is_done, run_stage, run_stages
+from evaluator.experiments.stages import Stage, in_order, new_stage
 from generator.base.files import locked
 from generator.base.slurm import Slurm
 from tests.conftest import refuse
 
-STAGES = Stages()
-PLAN = STAGES.add("gen plan --scenes train=12,val=1,seen=2,partial=2,unseen=2 --resolution 32x32")
-RENDERED = STAGES.add(f"gen render {PLAN} --quality draft --workers 1")
-WRONG = STAGES.add("gen plan --family clevrr")
-MANY = STAGES.add("gen plan --scenes train=1000,val=1,seen=2,partial=2,unseen=2 --resolution 32x32")
-LONG = STAGES.add(f"gen render {MANY} --quality draft --workers 1")
+PLAN = new_stage("gen plan", scenes="train=12,val=1,seen=2,partial=2,unseen=2", resolution="32x32")
+RENDERED = new_stage("gen render", PLAN, quality="draft", workers=1)
+WRONG = new_stage("gen plan", family="clevrr")
+MANY = new_stage(
+    "gen plan", scenes="train=1000,val=1,seen=2,partial=2,unseen=2", resolution="32x32"
+)
+LONG = new_stage("gen render", MANY, quality="draft", workers=1)
 RUNNER = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
 from pathlib import Path
-from evaluator.experiments.stages import run_stages
+from evaluator.experiments.runner import run_stages
 from tests.evaluator.experiments import test_runner
 run_stages([getattr(test_runner, name) for name in sys.argv[2:]], Path(sys.argv[1]))
 """
@@ -49,11 +41,11 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_a_stage_writes_its_folder_and_its_log_and_is_not_run_again(tmp_path: Path) -> None:
-    told: list[str] = []
+def test_a_stage_writes_its_folder_and_its_log_and_is_run_once(tmp_path: Path) -> None:
+    started: list[str] = []
     for _ in range(2):
-        assert run_stages([PLAN], tmp_path, lambda stage, number: told.append(stage.name)) == {}
-    assert told == [PLAN.name]
+        assert run_stages([PLAN], tmp_path, lambda stage, number: started.append(stage.name)) == {}
+    assert started == [PLAN.name]
     folder = tmp_path / PLAN.name
     assert (folder / "out" / "world" / "plan.parquet").exists()
     assert (folder / LOG).read_text().count("Scenes: train 12") == 1
@@ -64,19 +56,19 @@ def test_a_stage_writes_its_folder_and_its_log_and_is_not_run_again(tmp_path: Pa
     ]
 
 
-def test_a_failure_stops_what_reads_it_and_nothing_else_and_may_be_tried_again(
+def test_a_failure_stops_only_the_stages_that_need_it_and_can_be_retried(
     tmp_path: Path,
 ) -> None:
-    told: list[tuple[str, int]] = []
-    reader = STAGES.add(f"gen render {WRONG}")
-    last = STAGES.add(f"gen verify {reader}")
+    started: list[tuple[str, int]] = []
+    reader = new_stage("gen render", WRONG)
+    last = new_stage("gen verify", reader)
     failures = run_stages(
-        in_order([last, PLAN]), tmp_path, lambda stage, number: told.append((stage.name, number))
+        in_order([last, PLAN]), tmp_path, lambda stage, number: started.append((stage.name, number))
     )
     assert {name: failure.stage.name for name, failure in failures.items()} == dict.fromkeys(
         (WRONG.name, reader.name, last.name), WRONG.name
     )
-    assert told == [(WRONG.name, 1), (PLAN.name, 4)]
+    assert started == [(WRONG.name, 1), (PLAN.name, 4)]
     folders = {path.name for path in tmp_path.iterdir()} - {
         "cache"
     }  # the user's cache of these tests
@@ -88,23 +80,23 @@ def test_a_failure_stops_what_reads_it_and_nothing_else_and_may_be_tried_again(
 
 
 def test_as_many_stages_run_at_the_same_time_as_there_are_workers(tmp_path: Path) -> None:
-    stages = [WRONG, STAGES.add("gen plan --family clevrs")]
+    stages = [WRONG, new_stage("gen plan", family="clevrs")]
     both = Barrier(2)  # passed by two that begin before one has ended
     assert len(run_stages(stages, tmp_path, lambda *_: both.wait(60), Place(workers=2))) == 2
-    begun: list[Stage] = []
+    started: list[Stage] = []
 
     def tell(stage: Stage, number: int) -> None:
         assert all(
             (tmp_path / before.name / LOG).read_text().count("Unknown family") == 2
-            for before in begun
+            for before in started
         )
-        begun.append(stage)
+        started.append(stage)
 
-    assert len(run_stages(stages, tmp_path, tell)) == len(begun) == 2
+    assert len(run_stages(stages, tmp_path, tell)) == len(started) == 2
 
 
 @pytest.mark.full
-def test_what_runs_ends_with_the_command_that_is_interrupted(tmp_path: Path) -> None:
+def test_an_interrupt_ends_the_running_stage(tmp_path: Path) -> None:
     command = [sys.executable, "-c", RUNNER, str(tmp_path), "MANY", "LONG"]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as runner:
         end = time.monotonic() + 120
@@ -117,14 +109,14 @@ def test_what_runs_ends_with_the_command_that_is_interrupted(tmp_path: Path) -> 
 
 
 def test_a_training_that_ended_just_before_a_kill_counts(tmp_path: Path) -> None:
-    stage = STAGES.add("score train scratch nowhere")
+    stage = new_stage("score train scratch", "nowhere")
     stage.out(tmp_path).mkdir(parents=True)
     (stage.out(tmp_path) / "jackalope.json").write_text("{}")
     assert run_stage(stage, tmp_path) is None
     assert is_done(stage, tmp_path)
 
 
-def test_a_stage_waits_for_another_command_that_makes_it(
+def test_a_stage_waits_for_another_command_that_runs_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
@@ -143,10 +135,10 @@ def test_a_stage_waits_for_another_command_that_makes_it(
 
 
 @pytest.mark.full
-def test_what_is_amended_is_a_copy_and_the_same_after_a_kill(tmp_path: Path) -> None:
+def test_an_amended_folder_is_a_copy_and_the_same_after_a_kill(tmp_path: Path) -> None:
     assert run_stages([PLAN, RENDERED], tmp_path) == {}
     rendered = contents(RENDERED.out(tmp_path))
-    verified = STAGES.add(f"gen verify {RENDERED}")
+    verified = new_stage("gen verify", RENDERED)
     assert run_stage(verified, tmp_path) is None
     assert contents(RENDERED.out(tmp_path)) == rendered
     first = contents(verified.out(tmp_path))
@@ -179,7 +171,7 @@ def test_a_killed_render_is_continued_to_the_same_bytes(tmp_path: Path) -> None:
 def test_a_stage_is_a_job_of_slurm(slurm: Path, tmp_path: Path) -> None:
     """Those that read nothing of one another are submitted at once; a failure stops what reads
     it."""
-    reader, verified = STAGES.add(f"gen render {WRONG}"), STAGES.add(f"gen verify {RENDERED}")
+    reader, verified = new_stage("gen render", WRONG), new_stage("gen verify", RENDERED)
     here, there = tmp_path / "here", tmp_path / "there"
     run_stages([PLAN, RENDERED], here)
     failures = run_stages(

@@ -1,86 +1,103 @@
-"""Stages are named after their command, what it reads, and the version of the code."""
+"""Stages are named after their command, their inputs, the files that they name, and the code."""
 
 from pathlib import Path
 
 import pytest
 
 from evaluator.experiments import stages
-from evaluator.experiments.stages import Stages, in_order
+from evaluator.experiments.stages import in_order, joined, new_stage
+from generator.base.errors import UserError
 
 
-def test_a_name_follows_from_the_command_and_from_what_it_reads() -> None:
-    known = Stages()
-    plan, other = known.add("gen plan --seed 1"), known.add("gen plan --seed 2")
-    assert Stages().add(["gen", "plan", "--seed", "1"]).name == plan.name != other.name
-    assert known.add(f"gen render {plan}").name != known.add(f"gen render {other}").name
+def test_a_name_follows_from_the_command_its_arguments_and_its_inputs() -> None:
+    plan, other = new_stage("gen plan", seed=1), new_stage("gen plan", seed=2)
+    assert new_stage("gen plan", seed=1) == plan != other
+    assert new_stage("gen plan", seed="1", no_pairs=False, holdout=None) == plan
+    assert new_stage("gen render", plan) != new_stage("gen render", other)
+    assert new_stage("gen render", joined("a:", plan)) != new_stage("gen render", plan)
     assert plan.name.startswith("gen-plan-")
-    assert known.add(f"score train scratch {plan}").name.startswith("score-train-scratch-")
+    assert new_stage("score train scratch", plan).name.startswith("score-train-scratch-")
 
 
-def test_another_version_of_the_code_is_another_stage(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Of the command's own package."""
-    names = []
-    for code in ("one", "two", "two"):
-        (tmp_path / "module.py").write_text(code)
-        (tmp_path / "notes.md").write_text(f"{code} {len(names)}")
-        monkeypatch.setitem(stages._CODE, "gen", (tmp_path,))
-        stages._code_digest.cache_clear()
-        names.append([Stages().add(command).name for command in ("gen plan", "score models")])
-    stages._code_digest.cache_clear()
-    assert names[0][0] != names[1][0]
-    assert names[1] == names[2]
-    assert names[0][1] == names[1][1]
+def test_a_name_follows_from_the_code_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = new_stage("gen plan")
+    monkeypatch.setattr(stages, "code_digest", lambda command: "another")
+    assert new_stage("gen plan") != before
 
 
-def test_it_follows_from_the_contents_of_files_that_the_command_names(
+def test_a_name_follows_from_the_contents_of_files_that_the_command_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     file, folder = tmp_path / "holdout.json", tmp_path / "model"
     folder.mkdir()
-    for place in (file, folder / "weights"):
-        place.write_text("one")
-    given = (
-        f"--holdout {file}",
-        f"--preset={file}",
+    for path in (file, folder / "weights"):
+        path.write_text("one")
+    values = (
+        str(file),
+        file,
         f"jackalope:{folder}",
         f"open_clip:ViT-B-32@{file}",
-    )
-    given += (
         "jackalope:model",
         f"a=diffusion:{folder},preset=pearson2025",
         "open_clip:local-dir:model",
     )
 
     def names() -> list[str]:
-        return [Stages().add(f"score run {each}").name for each in given]
+        return [new_stage("score run", model=value).name for value in values]
 
     before = names()
     assert names() == before
-    for place in (file, folder / "weights"):
-        place.write_text("two!")
+    for path in (file, folder / "weights"):
+        path.write_text("two!")
     assert not set(before) & set(names())
 
 
-def test_stages_are_in_order_and_arguments_name_the_folders_and_what_amends_has_no_out(
-    tmp_path: Path,
-) -> None:
-    known = Stages()
-    plan = known.add("gen plan")
-    rendered = known.add(f"gen render {plan}")
-    verified = known.add(f"gen verify {rendered}")
-    scored = known.add(f"score run {verified} --model jackalope:{plan}")
+def test_a_path_may_lie_anywhere(tmp_path: Path) -> None:
+    names = set()
+    for folder in (tmp_path / "a", tmp_path / "b"):
+        folder.mkdir()
+        (folder / "preset.toml").write_text("same")
+        names.add(new_stage("gen describe", preset=folder / "preset.toml").name)
+    assert len(names) == 1
+
+
+def test_words_have_the_folders_of_inputs_and_amending_commands_have_no_out(tmp_path: Path) -> None:
+    plan = new_stage("gen plan", holdout=["3x3", "asymmetric"], no_pairs=True, block_seed=0)
+    rendered = new_stage("gen render", plan)
+    verified = new_stage("gen verify", rendered)
+    scored = new_stage("score run", verified, model=joined("jackalope:", plan, ",samples=4"))
     assert in_order([verified, rendered, plan]) == [plan, rendered, verified]
-    made = [str(stage.out(tmp_path)) for stage in (plan, rendered, verified, scored)]
-    assert rendered.arguments(tmp_path) == ["gen", "render", made[0], "--out", made[1]]
-    assert verified.arguments(tmp_path) == ["gen", "verify", made[2]]
-    assert scored.arguments(tmp_path)[2:] == [
-        made[2],
-        "--model",
-        f"jackalope:{made[0]}",
-        "--out",
-        made[3],
+    assert scored.inputs == (verified, plan)
+    assert verified.amended == rendered
+    folders = [str(stage.out(tmp_path)) for stage in (plan, rendered, verified, scored)]
+    assert plan.words(tmp_path) == [
+        *("gen", "plan", "--holdout", "3x3", "--holdout", "asymmetric"),
+        *("--no-pairs", "--block-seed", "0", "--out", folders[0]),
     ]
-    assert known.add(f"score audit {verified}").out(tmp_path).suffix == ".json"
+    assert rendered.words(tmp_path) == ["gen", "render", folders[0], "--out", folders[1]]
+    assert verified.words(tmp_path) == ["gen", "verify", folders[2]]
+    assert scored.words(tmp_path)[2:] == [
+        *(folders[2], "--model", f"jackalope:{folders[0]},samples=4", "--out", folders[3])
+    ]
+    assert new_stage("score audit", verified).out(tmp_path).suffix == ".json"
+
+
+def test_a_stage_is_no_part_of_a_string() -> None:
+    plan = new_stage("gen plan")
+    with pytest.raises(UserError, match="cannot be part of a string"):
+        f"jackalope:{plan}"
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("gen plam", "did you mean 'plan'"),
+        ("gen", "`gen` has no command ''"),
+        ("score rn --limit 9", "Write options as arguments"),
+        ("sh run", "Expected a command of gen or score"),
+    ],
+)
+def test_an_unknown_command_is_one_sentence(command: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        new_stage(command)

@@ -1,0 +1,186 @@
+"""Means of the measures over images, with intervals, and the paired difference of recall."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from evaluator.descriptions.measures import BINDING_GAP, SHARES, ImageMeasures
+from evaluator.descriptions.truth import ImageTruth
+from evaluator.statistics.intervals import LEVEL, NOTHING, Estimate, cluster_means
+from generator.base.clusters import OF, SEPARATOR, Clusters
+
+LABELS: dict[str, Callable[[ImageTruth], Any]] = {
+    "split": lambda truth: truth.split,
+    "objects": lambda truth: len(truth.objects),
+    "interference": lambda truth: truth.interference,
+    "load": lambda truth: truth.load,
+}
+"""What images are grouped by: the split, the number of objects, the number of features that several
+objects share, and the number of atoms of a full description."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasureRow:
+    """A measure over a group of images."""
+
+    measure: str
+    """A name of `measures.SHARES`, or BINDING_GAP."""
+    labels: Mapping[str, Any]
+    """The group: values by name of LABELS; empty for all images."""
+    estimate: Estimate
+    """The mean over images of each image's share, with its intervals."""
+    n_images: int
+    """Images of the group in which the measure is defined."""
+    n_undefined: int
+    """Images of the group that have nothing to count, such as no described object for precision."""
+    total: float
+    """Sum over images of what is counted."""
+    total_of: float
+    """Sum over images of how many there are. The ratio of these sums weighs images by their
+    atoms; `estimate` weighs them equally."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as flat JSON data.
+
+        Returns:
+            Measure, labels, the fields of the estimate, and the counts; None for numbers that are
+            not known.
+        """
+        row: dict[str, Any] = {"measure": self.measure, **self.labels}
+        for name, value in asdict(self.estimate).items():
+            is_unknown = isinstance(value, float) and not np.isfinite(value)
+            row[name] = None if is_unknown else value
+        totals = {"total": self.total, "total_of": self.total_of}
+        return {**row, "images": self.n_images, "undefined": self.n_undefined, **totals}
+
+
+def aggregate_measures(
+    images: Sequence[ImageMeasures],
+    truths: Sequence[ImageTruth],
+    *,
+    by: Sequence[str] = ("split",),
+    level: float = LEVEL,
+) -> list[MeasureRow]:
+    """Average every measure over groups of images.
+
+    Args:
+        images: the counts of each image.
+        truths: their records, in the same order.
+        by: names of LABELS; empty for one group of all images.
+        level: of the intervals, in 0..1.
+
+    Returns:
+        For each group, in order of its labels, a row for each measure of SHARES and for the paired
+        difference of recall.
+
+    Raises:
+        KeyError: `by` has another name.
+    """
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for i, truth in enumerate(truths):
+        labels = tuple(LABELS[name](truth) for name in by)
+        groups.setdefault(labels, []).append(i)
+    clusters = clusters_of(truths)
+    rows = []
+    for labels in sorted(groups, key=lambda labels: tuple(map(_sort_key, labels))):
+        members = groups[labels]
+        named = dict(zip(by, labels, strict=True))
+        of_group = [images[i] for i in members]
+        own_clusters = clusters.take(np.array(members))
+        for measure in SHARES:
+            rows.append(_mean_row(measure, named, of_group, own_clusters, level))
+        rows.append(_gap_row(named, of_group, own_clusters, level))
+    return rows
+
+
+def clusters_of(truths: Sequence[ImageTruth]) -> Clusters:
+    """Return what images share, for intervals.
+
+    Args:
+        truths: the records of n images.
+
+    Returns:
+        The clusters, scenes and bindings of the images.
+    """
+    bindings = []
+    for truth in truths:
+        names = [OF.join(binding) for binding in truth.bindings]
+        bindings.append(SEPARATOR.join(sorted(names)))
+    return Clusters.of(
+        [truth.cluster_id for truth in truths], bindings, [truth.scene_id for truth in truths]
+    )
+
+
+def shares_of(measure: str, images: Sequence[ImageMeasures]) -> tuple[np.ndarray, np.ndarray]:
+    """Return a measure's counts.
+
+    Args:
+        measure: a name of SHARES.
+        images: the counts of n images.
+
+    Returns:
+        What is counted, and of how many: float64 (n,) each.
+    """
+    count, count_of = SHARES[measure]
+    counts = np.array([count(image) for image in images], dtype=float)
+    counts_of = np.array([count_of(image) for image in images], dtype=float)
+    return counts, counts_of
+
+
+def _mean_row(
+    measure: str,
+    labels: Mapping[str, Any],
+    images: Sequence[ImageMeasures],
+    clusters: Clusters,
+    level: float,
+) -> MeasureRow:
+    counts, counts_of = shares_of(measure, images)
+    defined = counts_of > 0
+    estimate = NOTHING
+    if defined.any():
+        shares = counts[defined] / counts_of[defined]
+        estimate = cluster_means(shares[:, None], clusters.take(defined), level)[0]
+    return MeasureRow(
+        measure=measure,
+        labels=labels,
+        estimate=estimate,
+        n_images=int(defined.sum()),
+        n_undefined=int((~defined).sum()),
+        total=float(counts.sum()),
+        total_of=float(counts_of.sum()),
+    )
+
+
+def _gap_row(
+    labels: Mapping[str, Any],
+    images: Sequence[ImageMeasures],
+    clusters: Clusters,
+    level: float,
+) -> MeasureRow:
+    """The mean over images with bindings of both sorts of their difference of recall: effects of
+    the image cancel."""
+    held_out, n_held_out = shares_of("recall of held-out bindings", images)
+    seen, n_seen = shares_of("recall of seen bindings", images)
+    defined = (n_held_out > 0) & (n_seen > 0)
+    estimate = NOTHING
+    differences = np.zeros(0)
+    if defined.any():
+        differences = held_out[defined] / n_held_out[defined] - seen[defined] / n_seen[defined]
+        own_clusters = clusters.take(defined)
+        estimate = cluster_means(differences[:, None], own_clusters, level, shares=[False])[0]
+    return MeasureRow(
+        measure=BINDING_GAP,
+        labels=labels,
+        estimate=estimate,
+        n_images=int(defined.sum()),
+        n_undefined=int((~defined).sum()),
+        total=float(differences.sum()),
+        total_of=float(defined.sum()),
+    )
+
+
+def _sort_key(label: Any) -> tuple[str, Any]:
+    """Numbers by size, and names by letter."""
+    return ("", label) if isinstance(label, int) else (str(label), 0)

@@ -1,0 +1,207 @@
+"""Counts the atoms of one judged description (docs/descriptions.md, "Measures").
+
+Counts add up over images; `SHARES` says which count each measure divides by which.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from evaluator.descriptions.description import Description
+from evaluator.descriptions.judging import Judgement, Verdict, judge_description
+from evaluator.descriptions.matching import distinct_relations, relation_verdict
+from evaluator.descriptions.truth import Binding, ImageTruth
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageMeasures:
+    """The counts of one image and its description."""
+
+    described: int
+    """Described objects."""
+    actual: int
+    """Objects of the image."""
+    named: int
+    """Described objects that match one of the image: of the same category."""
+    complete: int
+    """Those of which every judged value is named and right."""
+    values_right: int
+    """Right values of matched objects."""
+    values_exchanged: int
+    """Wrong values of matched objects that another object of the image has."""
+    values_invented: int
+    """Wrong values of matched objects that no object of the image has."""
+    values_missing: int
+    """Values of matched objects that are not named."""
+    relations_right: int
+    """Described relations that hold; a relation and its converse count once."""
+    relations_reversed: int
+    """Those that hold the other way round."""
+    relations_invented: int
+    """Those that hold neither way, and those of objects that are not in the image."""
+    relations_undecided: int
+    """Those within their margins."""
+    relations_true: int
+    """Relations that hold in the image, each once."""
+    relations_complete: int
+    """Right relations between two complete objects."""
+    held_out: int
+    """Objects of the image with a held-out binding."""
+    held_out_recalled: int
+    """Those whose value and category a described object has."""
+    seen: int
+    """Objects of the image with a binding that is not held out; 0 without a holdout."""
+    seen_recalled: int
+    """Those whose value and category a described object has."""
+    unread: int
+    """Parts of the answer that were not read."""
+
+    @property
+    def values(self) -> int:
+        """Judged values of the matched objects."""
+        stated = self.values_right + self.values_exchanged + self.values_invented
+        return stated + self.values_missing
+
+    @property
+    def relations_decided(self) -> int:
+        """Described relations that are right or wrong."""
+        return self.relations_right + self.relations_reversed + self.relations_invented
+
+    @property
+    def is_whole_scene(self) -> bool:
+        """Whether every object is named once and completely, no other is, and no relation is
+        wrong."""
+        all_complete = self.complete == self.actual == self.described
+        return all_complete and self.relations_right == self.relations_decided
+
+
+Count = Callable[[ImageMeasures], float]
+SHARES: dict[str, tuple[Count, Count]] = {
+    "object precision": (lambda image: image.named, lambda image: image.described),
+    "object recall": (lambda image: image.named, lambda image: image.actual),
+    "exact count": (lambda image: image.described == image.actual, lambda image: 1),
+    "whole scene": (lambda image: image.is_whole_scene, lambda image: 1),
+    "values right": (lambda image: image.values_right, lambda image: image.values),
+    "values exchanged": (lambda image: image.values_exchanged, lambda image: image.values),
+    "values invented": (lambda image: image.values_invented, lambda image: image.values),
+    "values missing": (lambda image: image.values_missing, lambda image: image.values),
+    "recall of objects with all values": (
+        lambda image: image.complete,
+        lambda image: image.actual,
+    ),
+    "relation precision": (
+        lambda image: image.relations_right,
+        lambda image: image.relations_decided,
+    ),
+    "relation recall": (lambda image: image.relations_right, lambda image: image.relations_true),
+    "relations reversed": (
+        lambda image: image.relations_reversed,
+        lambda image: image.relations_decided,
+    ),
+    "relations invented": (
+        lambda image: image.relations_invented,
+        lambda image: image.relations_decided,
+    ),
+    "relations undecided": (
+        lambda image: image.relations_undecided,
+        lambda image: image.relations_decided + image.relations_undecided,
+    ),
+    "relation recall of objects with all values": (
+        lambda image: image.relations_complete,
+        lambda image: image.relations_true,
+    ),
+    "recall of held-out bindings": (
+        lambda image: image.held_out_recalled,
+        lambda image: image.held_out,
+    ),
+    "recall of seen bindings": (lambda image: image.seen_recalled, lambda image: image.seen),
+}
+"""For each measure, what is counted and of how many. A measure of an image is undefined where the
+second is 0. COMPASS's levels: object recall (O), recall of objects with all values (OA), relation
+recall (OR), relation recall of objects with all values (OAR)."""
+BINDING_GAP = "held-out minus seen bindings"
+"""The paired difference of recall within the same images."""
+
+
+def measure_image(
+    description: Description, truth: ImageTruth, judgement: Judgement | None = None
+) -> ImageMeasures:
+    """Count the atoms of a description.
+
+    Args:
+        description: what an answer says.
+        truth: the record of the image.
+        judgement: of this description; None to judge it here.
+
+    Returns:
+        The counts.
+    """
+    if judgement is None:
+        judgement = judge_description(description, truth)
+    values: Counter[Verdict] = Counter()
+    for verdicts in judgement.attributes:
+        values.update(verdicts.values())
+    n_values = 0
+    complete = set()
+    for index, actual_index in judgement.matches.items():
+        own = truth.objects[actual_index].attributes
+        judged = [kind for kind in truth.vocabulary.judged_kinds if kind in own]
+        n_values += len(judged)
+        verdicts = judgement.attributes[index]
+        if all(verdicts.get(kind) is Verdict.RIGHT for kind in judged):
+            complete.add(index)
+
+    relations: Counter[str] = Counter()
+    n_between_complete = 0
+    for subject, name, target in distinct_relations(description):
+        verdict = relation_verdict(subject, name, target, truth, judgement.matches)
+        relations[verdict] += 1
+        n_between_complete += verdict == "right" and {subject, target} <= complete
+    stated = values[Verdict.RIGHT] + values[Verdict.EXCHANGED] + values[Verdict.INVENTED]
+    held_out, held_out_recalled, seen, seen_recalled = _recall_bindings(description, truth)
+    return ImageMeasures(
+        described=len(description.objects),
+        actual=len(truth.objects),
+        named=len(judgement.matches),
+        complete=len(complete),
+        values_right=values[Verdict.RIGHT],
+        values_exchanged=values[Verdict.EXCHANGED],
+        values_invented=values[Verdict.INVENTED],
+        values_missing=n_values - stated,
+        relations_right=relations["right"],
+        relations_reversed=relations["reversed"],
+        relations_invented=relations["invented"],
+        relations_undecided=relations["undecided"],
+        relations_true=len(truth.true_relations),
+        relations_complete=n_between_complete,
+        held_out=held_out,
+        held_out_recalled=held_out_recalled,
+        seen=seen,
+        seen_recalled=seen_recalled,
+        unread=len(description.unread),
+    )
+
+
+def _recall_bindings(description: Description, truth: ImageTruth) -> tuple[int, int, int, int]:
+    """Held-out bindings of the image, those recalled, seen bindings, and those recalled.
+
+    Bindings are compared as multisets: an image with two red cubes needs two. So the matching of
+    objects, which may tie, does not matter here.
+    """
+    if truth.tested_kind is None or not truth.held_out:
+        return 0, 0, 0, 0
+    described: Counter[Binding] = Counter()
+    for described_object in description.objects:
+        value = described_object.attributes.get(truth.tested_kind)
+        if value is not None and described_object.category is not None:
+            described[value, described_object.category] += 1
+    held_out = held_out_recalled = seen = seen_recalled = 0
+    for binding, count in Counter(truth.bindings).items():
+        recalled = min(count, described[binding])
+        if binding in truth.held_out:
+            held_out += count
+            held_out_recalled += recalled
+        else:
+            seen += count
+            seen_recalled += recalled
+    return held_out, held_out_recalled, seen, seen_recalled
