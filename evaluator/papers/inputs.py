@@ -16,7 +16,7 @@ from evaluator.report.audit_results import Audit, read_audit
 from evaluator.runs.folder import NamedRun, Run, read_named
 from generator.base.errors import UserError
 from generator.base.paths import split_name
-from generator.dataset.counts import count_benchmark, count_questions, vocabulary_of
+from generator.dataset.counts import count_benchmark, count_questions, read_vocabulary_record
 from generator.dataset.reader import Benchmark, World
 from generator.dataset.records import RAW
 
@@ -326,7 +326,7 @@ def _of_world(
     """Counts of the images and names of each split, and of the captions that name each atom. Needs
     a world with splits and forms, which published benchmarks lack."""
     benchmark = Benchmark(folder)
-    found = count_benchmark(benchmark, vocabulary_of(World(world)))
+    found = count_benchmark(benchmark, read_vocabulary_record(World(world)))
     images = Counter(benchmark.splits["split"].to_pylist())
     counts = [
         {"protocol": DATASET, "split": split, "images": each} for split, each in images.items()
