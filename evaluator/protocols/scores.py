@@ -25,7 +25,7 @@ from evaluator.protocols.items import (
 )
 from evaluator.protocols.pools import Fold, Pool
 from evaluator.statistics.intervals import LEVEL
-from generator.base.clusters import SEPARATOR, vocabulary_of
+from generator.base.clusters import SEPARATOR, vocabulary_size
 from generator.dataset.reader import Benchmark
 
 _READ = ["scene_id", "text_id", "slot", "truth", "kind"]
@@ -232,7 +232,7 @@ class Scores:
     @cached_property
     def vocabulary(self) -> tuple[int, int]:
         """The number of values and of objects that the world's scenes show."""
-        return vocabulary_of(self.shown.values())
+        return vocabulary_size(self.shown.values())
 
     @cached_property
     def _candidates(self) -> pa.Table:
