@@ -62,7 +62,17 @@ class ChoiceTruth:
 
     @classmethod
     def of(cls, record: "ChoiceTruth | Record") -> "ChoiceTruth":
-        """Make it from JSON data. Raises ValueError for other data."""
+        """Make the record from any of its forms.
+
+        Args:
+            record: the record, its JSON data, or its JSON text.
+
+        Returns:
+            The record.
+
+        Raises:
+            ValueError: the data have another shape.
+        """
         if isinstance(record, ChoiceTruth):
             return record
         data = _data_of(record, "letters", "right")
@@ -78,7 +88,17 @@ class CountTruth:
 
     @classmethod
     def of(cls, record: "CountTruth | Record") -> "CountTruth":
-        """Make it from JSON data. Raises ValueError for other data."""
+        """Make the record from any of its forms.
+
+        Args:
+            record: the record, its JSON data, or its JSON text.
+
+        Returns:
+            The record.
+
+        Raises:
+            ValueError: the data have another shape.
+        """
         if isinstance(record, CountTruth):
             return record
         return cls(int(_data_of(record, "count")["count"]))
@@ -123,7 +143,17 @@ class AttributeTruth:
 
     @classmethod
     def of(cls, record: "AttributeTruth | Record") -> "AttributeTruth":
-        """Make it from JSON data. Raises ValueError for other data."""
+        """Make the record from any of its forms.
+
+        Args:
+            record: the record, its JSON data, or its JSON text.
+
+        Returns:
+            The record.
+
+        Raises:
+            ValueError: the data have another shape.
+        """
         if isinstance(record, AttributeTruth):
             return record
         data = _data_of(record, "kind", "value", "vocabulary")
@@ -131,7 +161,11 @@ class AttributeTruth:
         return cls(str(data["kind"]), str(data["value"]), vocabulary)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record as JSON data."""
+        """Return the record as JSON data.
+
+        Returns:
+            Data that `of` reads back.
+        """
         vocabulary = self.vocabulary.to_dict()
         return {"kind": self.kind, "value": self.value, "vocabulary": vocabulary}
 
@@ -187,7 +221,7 @@ def description_reward(
         "actual": float(len(record.objects)),
     }
     value = objects
-    if relations and any(True for _ in record.true_relations()):
+    if relations and record.true_relations:
         parts["relations"] = _relation_share(description, judgement, record)
         value = (objects + parts["relations"]) / 2
     unread = description.unread[0].reason if description.unread else ""
@@ -211,7 +245,7 @@ def _relation_share(description: Description, judgement: Judgement, truth: Image
     right, invented, reversed_ = count_relations(description, truth, judgement.matches)
     wrong = -invented - reversed_
     # More relations than join all objects follow from others, so a full list is not needed.
-    needed = min(len(truth.objects) - 1, sum(1 for _ in truth.true_relations()))
+    needed = min(len(truth.objects) - 1, len(truth.true_relations))
     return max(0, right - wrong) / max(needed, right + wrong, 1)
 
 
@@ -265,7 +299,7 @@ def count_reward(answer: str, truth: CountTruth | Record) -> Reward:
     if end - start > _LONGEST:
         return Reward(0.0, {}, "beyond the longest answer")
     numbers = set()
-    for match in _NUMBER.finditer(answer.casefold(), start, end):
+    for match in _NUMBER.finditer(answer[start:end].casefold()):
         word = match[0]
         if word in GRAMMAR["words"]["hedge"]:
             return Reward(0.0, {}, f"a hedge: '{word}'")

@@ -23,7 +23,7 @@ from generator.base.extras import extras_named
 from generator.base.files import read_ids
 from generator.base.paths import check_benchmark_name
 from generator.base.progress import SILENT, Progress
-from generator.base.store import is_url, settle, shown, staging
+from generator.base.store import display_name, drop_local_copy, is_url, staging
 from generator.dataset.outputs import parse_outputs
 from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.writer import write_index
@@ -605,12 +605,12 @@ def _slurm(options: SlurmOptions, device: str) -> "Slurm":
     with extras_named():
         from generator.base.slurm import slurm_of
     return slurm_of(
-        options.workers,
-        int(device != "cpu"),
-        options.partition,
-        options.account,
-        options.time,
-        options.memory,
+        cores=options.workers,
+        gpus=int(device != "cpu"),
+        partition=options.partition,
+        account=options.account,
+        time=options.time,
+        memory=options.memory,
     )
 
 
@@ -676,7 +676,7 @@ def _log_work(
         time = f"about {duration(work.seconds(farm.workers))} {workers} on an idle machine"
     logger.info(
         f"{len(work.scenes):,} images of {work.request['width']}x{work.request['height']} "
-        f"({work.request['quality']['name']}{objects}) into {shown(root)}, {time}."
+        f"({work.request['quality']['name']}{objects}) into {display_name(root)}, {time}."
     )
     if planned_for:
         counts = ", ".join(f"{split} {n:,}" for split, n in planned_for.items())
@@ -696,6 +696,6 @@ def _finished(root: Path, out: str | Path | None) -> Dataset:
     """
     write_index(root)
     if isinstance(out, str) and is_url(out):
-        settle(root)
+        drop_local_copy(root)
         return Dataset.open(out)
     return Dataset.open(root)

@@ -117,7 +117,7 @@ def compare(
     rows: list[Row] = []
     rankings: list[Row] = []
     questions = _questions(blocks)
-    for labels, selection in progress.each(questions, "comparing", len(questions)):
+    for labels, selection in progress.follow(questions, "comparing", len(questions)):
         clusters = clusters_of_items(selection)
         differences = {}
         for pair in combinations(models, 2):

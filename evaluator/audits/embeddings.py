@@ -227,7 +227,7 @@ def draw_maps(
     models: dict[str, Any] = {}
     held_out = [scene for each in shown if each.split != "train" for scene in each.scenes]
     found = dual_encoders(asked.models, world, benchmark, held_out, device)
-    for name, model, models[name] in progress.each(found, "embedding", len(asked.models)):
+    for name, model, models[name] in progress.follow(found, "embedding", len(asked.models)):
         embedded = {
             TEXTS: embed_texts(model, captions[TEXTS]),
             IMAGES: embed_images(model, world, [each["scene_id"] for each in images]),

@@ -42,7 +42,7 @@ def find_floor(
         each for each in draw_samples(benchmark, (), items, seed) if each.available >= FEWEST_ITEMS
     ]
     tested = [
-        _test_kind(each, seed) for each in progress.each(samples, "texts alone", len(samples))
+        _test_kind(each, seed) for each in progress.follow(samples, "texts alone", len(samples))
     ]
     revealed = decide_kinds([(result["p"], result["low"]) for result in tested])
     return [

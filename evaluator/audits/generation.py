@@ -87,7 +87,7 @@ def draw_captions(
         (out / folder_name(name)).mkdir(parents=True, exist_ok=True)
         notes += [f"{name}: {said}" for said in [mark_of(models[name])] if said]
         heads += [f"{name} draws", f"{name} sees"]
-        for number in progress.each(range(len(prompts)), "drawing images", len(prompts)):
+        for number in progress.follow(range(len(prompts)), "drawing images", len(prompts)):
             paths = _draw(
                 model, asked, world, prompts[number], out / folder_name(name) / f"{number:03d}"
             )

@@ -214,6 +214,6 @@ def _tell_failures(failures: Mapping[str, "Failure"], out: Path) -> None:
         say(f"Failed with exit code {failure.code}: {_command(failure.stage, out)}")
         say(failure.end_of_log)
         say(
-            f"Its log is {failure.log}. Finished work is kept: mend this and run the same command "
+            f"Its log is {failure.log}. Finished work is kept: fix this and run the same command "
             f"again."
         )

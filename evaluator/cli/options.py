@@ -128,7 +128,7 @@ def run_as_job(context: click.Context, slurm: "Slurm") -> None:
         f"again to continue."
     )
     main = "from evaluator.cli.main import main; main(prog_name='score')"
-    if run_job(["-c", main, *words], log, slurm, printed):
+    if run_job(["-c", main, *words], log=log, slurm=slurm, printed=printed):
         last = [
             line
             for line in log.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -42,7 +42,12 @@ class MeasureRow:
     atoms; `estimate` weighs them equally."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row as flat JSON data; None for numbers that are not known."""
+        """Return the row as flat JSON data.
+
+        Returns:
+            Measure, labels, the fields of the estimate, and the counts; None for numbers that are
+            not known.
+        """
         row: dict[str, Any] = {"measure": self.measure, **self.labels}
         for name, value in asdict(self.estimate).items():
             is_unknown = isinstance(value, float) and not np.isfinite(value)

@@ -39,19 +39,37 @@ class Cursor:
         return self.kind_after(0)
 
     def kind_after(self, n: int) -> str:
-        """The class of the term n places after the next."""
+        """Return the class of a later term.
+
+        Args:
+            n: how many places it is after the next term.
+
+        Returns:
+            Its class; `end` after the last.
+        """
         place = self.position + n
         return self.terms[place].kind if place < len(self.terms) else "end"
 
     def next(self) -> Term:
-        """Take the next term."""
+        """Take the next term.
+
+        Returns:
+            The term; one of the class `end` after the last.
+        """
         if self.at_end:
             return _END
         self.position += 1
         return self.terms[self.position - 1]
 
     def skip(self, *kinds: str) -> bool:
-        """Skip all next terms of these classes. Returns whether there was one."""
+        """Skip all next terms of some classes.
+
+        Args:
+            kinds: the classes.
+
+        Returns:
+            Whether there was one.
+        """
         start = self.position
         while self.kind in kinds:
             self.position += 1
@@ -89,7 +107,11 @@ class Cursor:
     # Place and scenery
 
     def scenery_end(self) -> int:
-        """The index after a phrase of scenery that begins at the next term; 0 without one."""
+        """Find the end of a phrase of scenery that begins at the next term: "on a plain floor".
+
+        Returns:
+            The index after its last term; 0 without such a phrase.
+        """
         start = self.position
         opens_attribute = self.kind in ("with", "has")
         if self.kind in _PLACE_OPENINGS:
@@ -103,7 +125,11 @@ class Cursor:
         return last + 1
 
     def skip_place(self) -> bool:
-        """Skip words of place and phrases of scenery. Returns whether there were any."""
+        """Skip words of place and phrases of scenery.
+
+        Returns:
+            Whether there were any.
+        """
         start = self.position
         while True:
             if self.kind == "place":

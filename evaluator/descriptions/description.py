@@ -89,6 +89,6 @@ def description_of(truth: ImageTruth, relations: bool = False) -> Description:
         objects.append(DescribedObject(actual.category, attributes))
     described_relations = []
     if relations:
-        for subject, name, target in truth.true_relations():
+        for subject, name, target in truth.true_relations:
             described_relations.append(DescribedRelation(subject, name, target))
     return Description(tuple(objects), tuple(described_relations), form="json")

@@ -81,9 +81,11 @@ class Drafts:
 
     def roll_back(self) -> None:
         """Remove what the current sentence has added."""
+        # Backwards, so that a category is taken back after the values that were said with it.
         for index, kind in reversed(self._changes):
             draft = self.objects[index]
             if kind is None:
+                # The sentence had named the category of an object that had none.
                 self._by_category[draft.category].remove(index)
                 draft.category = None
                 self._by_category.setdefault(None, []).append(index)
@@ -116,7 +118,11 @@ class Drafts:
         return index
 
     def mention(self, indices: Iterable[int]) -> None:
-        """Note that the current sentence mentions objects."""
+        """Note that the current sentence mentions objects.
+
+        Args:
+            indices: of the objects.
+        """
         for index in indices:
             if index not in self.mentioned[-_MOST_ALIKE:]:
                 self.mentioned.append(index)
@@ -202,7 +208,15 @@ class Drafts:
         return complete or possible
 
     def are_alike(self, indices: Sequence[int]) -> bool:
-        """Whether nothing tells some objects apart, so that any of them may be meant."""
+        """Return whether nothing tells some objects apart, so that any of them may be meant.
+
+        Args:
+            indices: of at least one object.
+
+        Returns:
+            True for one object, and for several of one category with equal values that no relation
+            names.
+        """
         first = self.objects[indices[0]]
         related = {
             end for relation in self.relations for end in (relation.subject, relation.target)
@@ -217,13 +231,24 @@ class Drafts:
         return True
 
     def of_category(self, category: str | None) -> list[int]:
-        """The objects of a category in order of mention; of None, all objects."""
+        """Return the objects of a category.
+
+        Args:
+            category: None for all objects.
+
+        Returns:
+            Their indices, in order of mention.
+        """
         if category is None:
             return list(range(len(self.objects)))
         return sorted(self._by_category.get(category, ()))
 
     def form_group(self, indices: Sequence[int]) -> None:
-        """Make a plural the group that "one" and "the other" refer to."""
+        """Make a plural the group that "one" and "the other" refer to.
+
+        Args:
+            indices: of its objects.
+        """
         self.group, self.taken = list(indices), set()
 
     def next_of_group(self) -> int | None:

@@ -26,6 +26,9 @@ from generator.dataset.relations import AXES
 Floor = Callable[[Sequence[ImageTruth], int, Stream, bool], Description | None]
 """Describes the image of an index; None if it cannot. The last argument: whether relations are
 named."""
+_MOST_TRIES = 1_000
+"""Images drawn before a split counts as having one cluster. If one image in fifty is of another
+cluster of the split, one in a billion of the draws fails."""
 DRAWS = 20
 """Descriptions drawn for each image. Over 100 images the mean of a share of one half then varies by
 about one point."""
@@ -65,13 +68,12 @@ def describe_blindly(
         The description; None if the split has only one cluster.
     """
     own = truths[index]
-    others = []
-    for other in truths:
+    # Rejection: a list of the others would be made anew for every image and draw.
+    for _ in range(_MOST_TRIES):
+        other = truths[stream.below(len(truths))]
         if other.split == own.split and other.cluster_id != own.cluster_id:
-            others.append(other)
-    if not others:
-        return None
-    return description_of(others[stream.below(len(others))], relations)
+            return description_of(other, relations)
+    return None
 
 
 def describe_unbound(

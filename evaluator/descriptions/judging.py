@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from evaluator.descriptions.description import Description
+from evaluator.descriptions.description import Description, Span
 from evaluator.descriptions.matching import Matches, match_objects, relation_verdict
 from evaluator.descriptions.truth import ImageTruth
 
@@ -38,6 +38,22 @@ class Judgement:
     """Of each described object, its values by judged kind."""
     relations: tuple[Verdict, ...]
     """Of each described relation, in the order of the description."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Atom:
+    """One thing that a description says, with its verdict."""
+
+    kind: str
+    """An attribute kind, the vocabulary's word for categories, or `relation`."""
+    value: str
+    """The value, the category, or the name of the relation."""
+    objects: tuple[int, ...]
+    """Index of the described object; of a relation, its two objects."""
+    verdict: Verdict
+    """What it is."""
+    span: Span | None
+    """Its place in the answer; None for JSON."""
 
 
 def judge_description(description: Description, truth: ImageTruth) -> Judgement:
@@ -87,3 +103,39 @@ def _judge_values(
         else:
             verdicts[kind] = Verdict.INVENTED
     return verdicts
+
+
+def list_atoms(description: Description, judgement: Judgement, category_word: str) -> list[Atom]:
+    """List the atoms of a description, for tables and for colouring an answer.
+
+    Args:
+        description: what an answer says.
+        judgement: of this description.
+        category_word: the vocabulary's word for categories.
+
+    Returns:
+        Categories and judged values object by object, then the relations.
+    """
+    atoms = []
+    for index, described in enumerate(description.objects):
+        verdicts = dict(judgement.attributes[index])
+        values = dict(described.attributes)
+        if described.category is not None:
+            verdicts[category_word] = judgement.objects[index]
+            values[category_word] = described.category
+        for kind, verdict in verdicts.items():
+            span = described.spans.get(kind)
+            atoms.append(
+                Atom(kind=kind, value=values[kind], objects=(index,), verdict=verdict, span=span)
+            )
+    for relation, verdict in zip(description.relations, judgement.relations, strict=True):
+        atoms.append(
+            Atom(
+                kind="relation",
+                value=relation.relation,
+                objects=(relation.subject, relation.target),
+                verdict=verdict,
+                span=relation.span,
+            )
+        )
+    return atoms

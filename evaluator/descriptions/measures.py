@@ -172,7 +172,7 @@ def measure_image(
         relations_reversed=relations["reversed"],
         relations_invented=relations["invented"],
         relations_undecided=relations["undecided"],
-        relations_true=sum(1 for _ in truth.true_relations()),
+        relations_true=len(truth.true_relations),
         relations_complete=n_between_complete,
         held_out=held_out,
         held_out_recalled=held_out_recalled,

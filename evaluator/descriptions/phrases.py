@@ -8,7 +8,6 @@ from evaluator.descriptions.drafts import UnreadError
 from evaluator.descriptions.lexicon import Term
 from evaluator.descriptions.sentences import NOUNS
 
-_PLURAL_VERBS = ("are", "stand", "sit", "lie", "rest")
 _LONGEST_ASPECT = 10
 """Most words before "finish" or "color", so that looking ahead stays bounded."""
 _MOST_COUNT = 100
@@ -149,6 +148,9 @@ class PhraseParser(Cursor):
             if not candidates and count > 1 and noun.kind == "plural":
                 subjects = [self.drafts.add(noun.meaning, self.span_of(noun)) for _ in range(count)]
                 self.drafts.form_group(subjects)
+            elif not candidates and not count and self.kind == "be" and not values:
+                # "The objects are a cube and a cone."
+                return []
             elif len(candidates) > 1 and count in (0, len(candidates)):
                 subjects = candidates
                 self.drafts.mention(subjects)
@@ -395,7 +397,7 @@ class PhraseParser(Cursor):
         if len(subjects) > 1:
             raise UnreadError("values of several objects")
         while self.kind != "close":
-            if not self.skip("comma", "and", "filler"):
+            if not self.skip("comma", "and", "filler") and not self.skip_place():
                 self.read_values(subjects)
         self.position += 1
 
@@ -506,11 +508,12 @@ class PhraseParser(Cursor):
         if not subjects:
             raise UnreadError("a predicate of no object")
         after_verb = self.skip("be", "stand", "filler", "all", "they")
+        may_invert = False
         while True:
             if self.kind in ("value", "after", "made") and not self.belongs_to_noun(0):
                 self.read_values(subjects)
             elif self.kind in ("relation", "relation_of_it") and not self.scenery_end():
-                self._read_relations(subjects)
+                self._read_relations(subjects, may_invert)
             elif self.kind in ("has", "with") and self._is_aspect():
                 self._read_aspect(subjects)
             elif self.skip_place() or self.skip("stand"):
@@ -520,29 +523,11 @@ class PhraseParser(Cursor):
             elif not after_verb:
                 raise self.unexpected()
             after_verb = False
+            start = self.position
             if not self._continues_predicates():
                 return
+            may_invert = self.position > start
             self.skip("be", "stand", "filler", "all", "they")
-
-    def subjects_of_verb(self, subjects: Sequence[int]) -> Sequence[int]:
-        """The subjects of a verb after a comma: "two cubes, one red and one blue, are …" speaks of
-        both.
-
-        Args:
-            subjects: of the phrase before the comma. The next term is the verb.
-
-        Returns:
-            These, or the whole group.
-
-        Raises:
-            UnreadError: the number of the verb does not fit.
-        """
-        is_plural = self.word() in _PLURAL_VERBS
-        if is_plural == (len(subjects) > 1):
-            return subjects
-        if is_plural and self.drafts.group and self.drafts.next_of_group() is None:
-            return self.drafts.group
-        raise UnreadError("a verb whose subject is not clear")
 
     def _continues_predicates(self) -> bool:
         """Whether another predicate of the same subject follows; its separator is then skipped."""
@@ -559,6 +544,9 @@ class PhraseParser(Cursor):
             self.position += n
             return True
         if n and following == "value" and not self.belongs_to_noun(n):
+            self.position += n
+            return True
+        if n and following == "relation" and self.kind_after(n + 1) not in ("it", "there"):
             self.position += n
             return True
         return n == 0 and following in ("place", "prepositions", "in", "stand")
@@ -600,7 +588,16 @@ class PhraseParser(Cursor):
         return term, self.read_phrase(inner=True)
 
     def add_relation(self, subjects: Sequence[int], relation: Term, targets: Sequence[int]) -> None:
-        """Add a relation, or note it as unread if the world does not have it."""
+        """Add a relation, or note it as unread if the world does not have it.
+
+        Args:
+            subjects: the first objects.
+            relation: its term.
+            targets: the second objects.
+
+        Raises:
+            UnreadError: there is no object on one side, or an object would be related to itself.
+        """
         if not subjects or not targets:
             raise UnreadError("a relation of no object")
         span = self.span_of(relation)
@@ -609,10 +606,14 @@ class PhraseParser(Cursor):
         else:
             self.drafts.relate(subjects, relation.meaning, targets, span)
 
-    def _read_relations(self, subjects: Sequence[int]) -> None:
+    def _read_relations(self, subjects: Sequence[int], may_invert: bool = False) -> None:
         """ "left of a sphere and behind it": relations of the same subjects in turn. "it" after the
-        first is the object of the relation before."""
+        first is the object of the relation before. `may_invert`: whether a clause such as "behind
+        the sphere is a cone" may begin here."""
         relation, targets = self.read_relation(subjects)
+        if may_invert and self.kind in ("be", "there"):
+            self._read_inverted(relation, targets)
+            return
         self.add_relation(subjects, relation, targets)
         while True:
             if self.kind == "comma" and self._is_apposition():

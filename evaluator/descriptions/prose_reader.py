@@ -24,7 +24,7 @@ from collections.abc import Sequence
 
 from evaluator.descriptions.description import Description, Span, UnreadPart
 from evaluator.descriptions.drafts import Drafts, UnreadError
-from evaluator.descriptions.lexicon import AMBIGUOUS, UNKNOWN, Lexicon
+from evaluator.descriptions.lexicon import AMBIGUOUS, UNKNOWN, Lexicon, Term
 from evaluator.descriptions.phrases import PhraseParser
 from evaluator.descriptions.sentences import MOST_PROSE, Sentence, split_sentences, terms_of
 
@@ -35,6 +35,8 @@ _NEVER_READ = {
     AMBIGUOUS: "a word with two meanings",
 }
 """Classes of terms that make their sentence unread, and why."""
+_PLURAL_VERBS = ("are", "stand", "sit", "lie", "rest", "have")
+_SINGULAR_VERBS = ("is", "stands", "sits", "lies", "rests", "has")
 
 
 def read_prose(answer: str, span: Span, lexicon: Lexicon) -> Description:
@@ -83,8 +85,12 @@ def _read_sentence(
 class ClauseParser(PhraseParser):
     """Reads the clauses of a sentence; phrases are read by its base class."""
 
-    _introduces = False
-    """Whether the sentence has "there is", "I see" or "the image shows"."""
+    def __init__(self, terms: Sequence[Term], answer: str, drafts: Drafts):
+        super().__init__(terms, answer, drafts)
+        self._introduces = False
+        """Whether the sentence has "there is", "I see" or "the image shows"."""
+        self._coordinated: list[int] = []
+        """The objects of the phrases in a row: of "a cube and a cone are red", both."""
 
     def read(self) -> None:
         """Read the whole sentence.
@@ -134,7 +140,12 @@ class ClauseParser(PhraseParser):
             # "a cube with a sphere behind it" names a second object.
             self.position += 1
             return True
-        return self.skip_place()
+        if not self.skip_place():
+            return False
+        # "On the left is a red cube."
+        if self.skip("be", "stand"):
+            self._introduces = True
+        return True
 
     def _read_clause(self) -> bool:
         """Read one clause. Returns whether a phrase may follow without a separator."""
@@ -158,17 +169,39 @@ class ClauseParser(PhraseParser):
             self._read_its_kind()
             return False
         subjects = self.read_phrase()
+        self._coordinated += subjects
+        if not subjects and self.kind in ("be", "stand"):
+            # "The objects are a cube and a cone."
+            self.skip("be", "stand", "filler")
+            self._introduces = True
+            return True
         if self.kind == "be" and self.is_kind_word(1) and self.word() == "'s":
             # "the cube's color is red"
             self.position += 1
             self._read_kind_is(subjects)
         elif self.kind in ("be", "stand", "has"):
-            self.read_predicates(subjects)
+            self.read_predicates(self._subjects_of_verb(subjects))
+            self._coordinated = []
         elif self.kind == "comma" and self.kind_after(1) in ("be", "stand"):
             # "A cube, large and red, stands behind a sphere."
             self.position += 1
-            self.read_predicates(self.subjects_of_verb(subjects))
+            self.read_predicates(self._subjects_of_verb(subjects))
+            self._coordinated = []
         return False
+
+    def _subjects_of_verb(self, subjects: list[int]) -> list[int]:
+        """The subjects of the verb that is the next term, by its number: one object, or all of the
+        phrases in a row. "Two cubes, one red and one blue, are …" speaks of both cubes."""
+        if self.word() not in _PLURAL_VERBS:
+            if len(subjects) > 1 and self.word() in _SINGULAR_VERBS:
+                raise UnreadError("a verb whose number does not fit")
+            return subjects
+        together = list(dict.fromkeys(self._coordinated))
+        if len(together) < 2 or self._introduces:
+            together = subjects
+        if len(together) < 2:
+            raise UnreadError("a verb whose number does not fit")
+        return together
 
     def _read_existence(self) -> None:
         """ "There is", and the denial of other objects: "there are no other objects"."""
@@ -193,6 +226,7 @@ class ClauseParser(PhraseParser):
     def _read_inversion(self) -> None:
         """ "Behind the cube is a sphere": the relation comes before its subject."""
         relation, targets = self.read_relation([])
+        self._coordinated = []
         while self.kind == "comma" or self.skip_place():
             self.skip("comma")
         if self.kind == "there":

@@ -103,5 +103,13 @@ def look_ahead(terms: Sequence[Term]) -> Lookahead:
 
 
 def terms_of(sentence: Sentence, lexicon: Lexicon) -> list[Term]:
-    """Split a sentence into terms, with their places in the answer."""
+    """Split a sentence into terms.
+
+    Args:
+        sentence: of an answer.
+        lexicon: of the image's world.
+
+    Returns:
+        The terms, with their places in the answer.
+    """
     return lexicon.split(sentence.text, sentence.span[0])

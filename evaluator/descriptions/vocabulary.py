@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from generator.base.errors import UserError
@@ -36,14 +36,18 @@ class Vocabulary:
     environments: dict[str, str]
     """Phrases by place, such as "in a forest"."""
 
-    @property
+    @cached_property
     def judged_kinds(self) -> tuple[str, ...]:
         """The attribute kinds with several values. A value that all objects share tells nothing
         about an image, so descriptions need not name it."""
         return tuple(kind for kind, values in self.values.items() if len(values) > 1)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the vocabulary as JSON data; `from_dict` is the inverse."""
+        """Return the vocabulary as JSON data.
+
+        Returns:
+            Data that `from_dict` reads back.
+        """
         return {
             "category": self.category,
             "generic": self.generic,

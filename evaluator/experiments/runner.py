@@ -193,7 +193,7 @@ def _run(stage: Stage, root: Path, place: Place) -> int:
     if place.slurm:
         from generator.base.slurm import run_job
 
-        return run_job(arguments, root / stage.name / LOG, place.slurm)
+        return run_job(arguments, log=root / stage.name / LOG, slurm=place.slurm)
     with (root / stage.name / LOG).open("ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-P", *arguments],

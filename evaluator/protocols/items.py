@@ -1,5 +1,6 @@
 """The items (questions) of a protocol with the scores of their candidates, as arrays."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -237,12 +238,14 @@ def sorted_rows(benchmark: Benchmark, protocol: str) -> np.ndarray:
 
 
 def split_rank(split: str) -> tuple[int, str]:
-    """Sort key of a split: its place in SPLIT_ORDER; other splits last, by name.
+    """Sort key of a split: its place in SPLIT_ORDER; other splits last, by name and number.
 
-    >>> sorted(["unseen", "ood_test", "seen"], key=split_rank)
-    ['seen', 'unseen', 'ood_test']
+    >>> sorted(["dose16", "unseen", "dose4", "seen"], key=split_rank)
+    ['seen', 'unseen', 'dose4', 'dose16']
     """
-    return (SPLIT_ORDER.index(split) if split in SPLIT_ORDER else len(SPLIT_ORDER), split)
+    place = SPLIT_ORDER.index(split) if split in SPLIT_ORDER else len(SPLIT_ORDER)
+    padded = re.sub(r"\d+", lambda number: number[0].zfill(6), split)
+    return (place, padded)
 
 
 def reported_splits(splits: Iterable[str]) -> list[str]:

@@ -275,7 +275,9 @@ def _make_questions(
     benchmark, protocols = setup.prepared.benchmark, setup.prepared.protocols
     world = setup.prepared.dataset.world
     rows = Candidates(benchmark)
-    questions = make_questions(benchmark, rows, protocols, request.form, request.orders)
+    questions = make_questions(
+        benchmark, rows, protocols=protocols, form=request.form, orders=request.orders
+    )
     protocol_of = dict(rows_of(benchmark.items, "item_id", "protocol"))
     with_questions = {protocol_of[question.item] for question in questions}
     not_asked = {name: _POOLED for name in protocols if name not in with_questions}

@@ -32,7 +32,7 @@ def independent_groups(clusters: Clusters) -> int:
         >>> independent_groups(Clusters.of(["c", "d"], ["red:cube", "red:cube"]))
         1
     """
-    combinations = np.unique(np.stack([clusters.codes, clusters.shown]), axis=1).T
+    combinations = np.unique(np.stack([clusters.codes, clusters.weight_rows]), axis=1).T
     shows = clusters.weights > 0
     frequency = shows[combinations[:, 1]].sum(axis=0)
     commonness = [int(frequency[shows[row]].sum()) for _, row in combinations]

@@ -180,7 +180,7 @@ def align(model: Any, spec: str, data: TrainingData, progress: Progress = SILENT
         for start in range(0, len(data), _EMBEDDING_BATCH)
     ]
     image_parts = []
-    for batch in progress.each(batches, "encoding images", len(batches)):
+    for batch in progress.follow(batches, "encoding images", len(batches)):
         pictures = [source.image(name) for source, name in (data.images[i] for i in batch)]
         image_parts.append(model.encode_images(pictures))
     text_parts = []

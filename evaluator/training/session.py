@@ -1,8 +1,6 @@
 """`train`: runs a whole training, from its data to the folder of the trained model."""
 
 import logging
-import os
-import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -25,7 +23,7 @@ from evaluator.training.methods import Method
 from evaluator.training.recipe import Origin
 from evaluator.training.source import Source
 from generator.base.errors import UserError
-from generator.base.files import locked, read_json, write_json
+from generator.base.files import draft_folder_of, locked, read_json, write_json
 from generator.base.limits import MOST_LIST
 from generator.base.progress import SILENT, Progress
 
@@ -165,16 +163,9 @@ def finished(out: Path, about: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _write(model: Any, record: dict[str, Any], out: Path) -> None:
-    draft = out.with_name(f".{out.name}.draft")
-    # A kill may have left one.
-    shutil.rmtree(draft, ignore_errors=True)
-    draft.mkdir(parents=True)
-    try:
+    with draft_folder_of(out) as draft:
         save_model(model, draft)
         write_json(draft / RECORD, record)
-        os.replace(draft, out)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 def check_savable(model: Any) -> None:

@@ -147,7 +147,12 @@ def _read_apart(
     with tempfile.TemporaryDirectory(prefix="jackalope-") as scratch:
         out = Path(scratch) / "read.npz"
         items = read_bounded(
-            function, [file.resolve()], [sees], _BOUNDS, writes=[Path(scratch)], out=str(out)
+            function,
+            [file.resolve()],
+            sees=[sees],
+            bounds=_BOUNDS,
+            writes=[Path(scratch)],
+            out=str(out),
         )
         notes = [note for _, note in items]
         return read_npz(out, names), notes

@@ -19,50 +19,66 @@ from generator.base.confinement import confine, end_with_parent, memory_of_data
 from generator.base.errors import UserError
 from generator.base.process import AnsweringProcess, ProcessEndError, answer_with
 
-_SILENCE = 600.0  # seconds without an answer
+_SILENCE = 600.0
+"""Seconds without an answer after which a process counts as hung."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits for reading a file: bytes of memory, and CPU seconds: `seconds` + `seconds_a_byte` ×
-    its bytes."""
+    """Limits for reading a file."""
 
     memory: int
+    """Bytes of memory that reading may take."""
     seconds: float
+    """CPU seconds for a file of any size."""
     seconds_a_byte: float = 0.0
+    """CPU seconds on top, for each byte of the file."""
 
 
 def read_bounded(
     function: str,
     files: Iterable[Path],
+    *,
     sees: Sequence[Path],
     bounds: Bounds,
     writes: Sequence[Path] = (),
     **arguments: Any,
 ) -> Iterator[tuple[Path, Any]]:
-    """Yields (file, item) for each item that `function` yields, file by file.
+    """Read files in a sandboxed process.
 
-    `function`: "module:name" of a function of a path and of `arguments` that yields JSON values.
-    `sees`: folders or
-    files that its process may read. `writes`: folders that it may write to. Raises UserError if the
-    function raises
-    one, if its process ends, and if a file exceeds its bounds.
+    Args:
+        function: "module:name" of a function of a path and of `arguments` that yields JSON values.
+        files: Files to call it with, one after the other.
+        sees: Folders or files that its process may read.
+        bounds: Limits for each file.
+        writes: Folders that it may write to.
+        **arguments: Its keyword arguments, JSON values.
+
+    Returns:
+        An iterator over (file, item) for each item that the function yields.
+
+    Raises:
+        UserError: The function raises one, its process ends, or a file exceeds its bounds.
     """
     process: AnsweringProcess | None = None
     try:
         for file in files:
             if process is None:
                 process = AnsweringProcess(__name__)
-                process.send(
-                    {"sees": [str(each) for each in sees], "writes": [str(each) for each in writes]}
-                )
-            seconds = bounds.seconds + bounds.seconds_a_byte * file.stat().st_size
-            limits = {"memory": bounds.memory, "seconds": seconds}
+                process.send({"sees": list(map(str, sees)), "writes": list(map(str, writes))})
             process.send(
-                {"function": function, "file": str(file), "arguments": arguments, **limits}
+                {
+                    "function": function,
+                    "file": str(file),
+                    "arguments": arguments,
+                    "memory": bounds.memory,
+                    "seconds": bounds.seconds + bounds.seconds_a_byte * file.stat().st_size,
+                }
             )
-            while "item" in (answer := _answer(process, file)):
+            answer = _answer(process, file)
+            while "item" in answer:
                 yield file, answer["item"]
+                answer = _answer(process, file)
             if "refused" in answer:
                 raise UserError(answer["refused"])
     finally:
@@ -81,12 +97,13 @@ def _answer(process: AnsweringProcess, file: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Answer each request on stdin: {"item": …} for each item of the file, then {} or {"refused":
-    sentence}."""
+    """Run as the child process: answer each request on stdin with {"item": …} for each item of the
+    file, then {} or {"refused": sentence}."""
     end_with_parent()
     answer = answer_with()
-    own = json.loads(sys.stdin.readline())
-    confine(map(Path, own["sees"]), map(Path, own["writes"]))
+    # Confined once, before the first file: a process cannot be confined again to other folders.
+    folders = json.loads(sys.stdin.readline())
+    confine(map(Path, folders["sees"]), map(Path, folders["writes"]))
     for line in sys.stdin:
         request = json.loads(line)
         read: Callable[..., Iterator[Any]] = resolve_name(request["function"])
@@ -110,7 +127,8 @@ def main() -> None:
 def _limit(memory: int, seconds: float) -> None:
     """Limit the memory and the CPU seconds that this process may take from now on."""
     limits = {resource.RLIMIT_CPU: int(time.process_time() + seconds) + 1}
-    if sys.platform == "linux":  # elsewhere this limit counts other memory too
+    # Elsewhere this limit counts other memory too.
+    if sys.platform == "linux":
         limits[resource.RLIMIT_DATA] = memory_of_data() + memory
     for kind, limit in limits.items():
         resource.setrlimit(kind, (limit, resource.getrlimit(kind)[1]))

@@ -14,17 +14,31 @@ SEPARATOR, OF = ";", ":"
 """Separators of a scene's bindings, and of the value and object of a binding:
 `red:cube;blue:ball`."""
 FACTORS = ("values", "objects")
+"""What bindings join, in the order of their names."""
 
 
-def vocabulary_of(shown: Iterable[str]) -> tuple[int, int]:
-    """The number of values, and of objects, that scenes name.
+def vocabulary_of(bindings_of_scenes: Iterable[str]) -> tuple[int, int]:
+    """Count the values and the objects that scenes name.
 
-    >>> vocabulary_of(["red:cube;blue:cube", "red:ball"])
-    (2, 2)
+    Args:
+        bindings_of_scenes: The bindings of each scene, joined by ";".
+
+    Returns:
+        The number of values, and of objects.
+
+    Example:
+        >>> vocabulary_of(["red:cube;blue:cube", "red:ball"])
+        (2, 2)
     """
-    names = {binding for scene in set(shown) for binding in scene.split(SEPARATOR) if OF in binding}
-    pairs = [name.partition(OF) for name in names]
-    return len({value for value, _, _ in pairs}), len({category for _, _, category in pairs})
+    values: set[str] = set()
+    categories: set[str] = set()
+    for bindings in set(bindings_of_scenes):
+        for binding in bindings.split(SEPARATOR):
+            value, separator, category = binding.partition(OF)
+            if separator:
+                values.add(value)
+                categories.add(category)
+    return len(values), len(categories)
 
 
 @dataclass(frozen=True)
@@ -38,7 +52,7 @@ class Clusters:
     trainings: np.ndarray
     """(n,) the training whose model answered; all 0 for one run, and for a model that was not
     trained here."""
-    shown: np.ndarray
+    weight_rows: np.ndarray
     """(n,) the row of `weights` of each item."""
     weights: np.ndarray
     """(rows, bindings) float64: how much each binding counts in a scene. The squares of a scene's
@@ -59,86 +73,113 @@ class Clusters:
         trainings: Sequence[str] | np.ndarray | None = None,
         vocabulary: tuple[int, int] | None = None,
     ) -> "Clusters":
-        """Codes from names.
+        """Make the record from names.
 
         Args:
             clusters: (n,) the cluster of each item.
             bindings: (n,) the bindings that each item's scene shows, joined by ";". None: clusters
                 share no bindings. If all are named `value:object`, values and objects have effects
                 too.
-            scenes: (n,) None: each item is a scene of its own.
-            trainings: (n,) None: one training.
-            vocabulary: the number of values and of objects; None: those that the items name.
+            scenes: (n,) the scene of each item. None: each item is a scene of its own.
+            trainings: (n,) the training of each item's model. None: one training.
+            vocabulary: The number of values and of objects; None: those that the items name.
+
+        Returns:
+            The codes of the items.
+
+        Example:
+            >>> Clusters.of(["a", "a", "b"], ["red:cube;blue:ball", "", "red:cube"]).vocabulary
+            (2, 2)
         """
         n = len(clusters)
-        names, shown = np.unique(
-            np.full(n, "") if bindings is None else _strings(bindings), return_inverse=True
-        )
-        of_scene = [name.split(SEPARATOR) if name else [] for name in names.tolist()]
-        known = sorted({binding for in_scene in of_scene for binding in in_scene})
-        column = {binding: i for i, binding in enumerate(known)}
-        weights = np.zeros((len(names), len(column)))
-        for row, in_scene in enumerate(of_scene):
-            for binding in in_scene:
-                weights[row, column[binding]] += 1
-        length = np.sqrt(np.square(weights).sum(axis=1, keepdims=True))
-        weights = np.divide(weights, length, out=weights, where=length > 0)
-        factors = _factors(known)
-        named = tuple(len(set(codes.tolist()) - {-1}) for codes in factors.T)
-        sizes = tuple(max(pair) for pair in zip(named, vocabulary or (0, 0), strict=True))
+        names = np.full(n, "") if bindings is None else _strings(bindings)
+        distinct_names, weight_rows = np.unique(names, return_inverse=True)
+        weights, known_bindings = _binding_weights(distinct_names.tolist())
+        factors = _factors(known_bindings)
+        n_values, n_objects = (len(set(codes.tolist()) - {-1}) for codes in factors.T)
+        least_values, least_objects = vocabulary or (0, 0)
         return cls(
-            _codes(clusters),
-            np.arange(n) if scenes is None else _codes(scenes),
-            np.zeros(n, dtype=int) if trainings is None else _codes(trainings),
-            shown.reshape(-1),
-            weights,
-            factors,
-            (sizes[0], sizes[1]),
+            codes=_codes(clusters),
+            scenes=np.arange(n) if scenes is None else _codes(scenes),
+            trainings=np.zeros(n, dtype=int) if trainings is None else _codes(trainings),
+            weight_rows=weight_rows.reshape(-1),
+            weights=weights,
+            factors=factors,
+            vocabulary=(max(n_values, least_values), max(n_objects, least_objects)),
         )
 
     def __len__(self) -> int:
         return len(self.codes)
 
     def take(self, rows: np.ndarray) -> "Clusters":
-        """The same for a subset of the items, by row numbers or by a mask (n,). The vocabulary
-        stays."""
+        """Select some of the items.
+
+        Args:
+            rows: Row numbers, or a mask (n,).
+
+        Returns:
+            The same record for these items. The vocabulary stays.
+        """
         return replace(
             self,
             codes=self.codes[rows],
             scenes=self.scenes[rows],
             trainings=self.trainings[rows],
-            shown=self.shown[rows],
+            weight_rows=self.weight_rows[rows],
         )
 
     def images(self) -> "Clusters":
-        """The same items with each scene as a cluster and without bindings: for new images of the
-        same scenes."""
+        """Take each scene as a cluster, without bindings: for new images of the same scenes.
+
+        Returns:
+            A record of the same items.
+        """
         return replace(
             self, codes=self.scenes, weights=self.weights[:, :0], factors=self.factors[:0]
         )
 
     def levels(self) -> dict[str, int]:
-        """The number of different values, and of objects, in these items; 0 if names are not
-        `value:object`."""
-        return {
-            name: of_factor.shape[1]
-            for name, of_factor in zip(FACTORS, self.main_effects(), strict=True)
-        }
+        """Count the values and the objects in these items.
+
+        Returns:
+            The numbers by name of FACTORS; 0 if names are not `value:object`.
+        """
+        values, objects = self.main_effects()
+        return {"values": values.shape[1], "objects": objects.shape[1]}
 
     @property
     def bindings_named(self) -> int:
         """How many of the items name a binding."""
-        return int(self.weights.any(axis=1)[self.shown].sum())
+        return int(self.weights.any(axis=1)[self.weight_rows].sum())
 
     def main_effects(self) -> tuple[np.ndarray, np.ndarray]:
-        """How much each value (rows, values), and each object (rows, objects), counts in a
-        scene."""
-        used = self.weights[np.unique(self.shown)].any(axis=0)
-        values, objects = (
-            self.weights @ (codes[:, None] == np.unique(codes[used & (codes >= 0)]))
-            for codes in self.factors.T
-        )
+        """Compute how much each value and each object counts in a scene.
+
+        Returns:
+            For each row of `weights`, the values (rows, values) and the objects (rows, objects)
+            that these items show.
+        """
+        is_used = self.weights[np.unique(self.weight_rows)].any(axis=0)
+        effects = []
+        for codes in self.factors.T:
+            levels = np.unique(codes[is_used & (codes >= 0)])
+            effects.append(self.weights @ (codes[:, None] == levels))
+        values, objects = effects
         return values, objects
+
+
+def _binding_weights(scenes: Sequence[str]) -> tuple[np.ndarray, list[str]]:
+    """How much each binding counts in each scene (scenes, bindings), and the names of the bindings,
+    sorted. A row has length 1, so that scenes with more objects do not vary more."""
+    bindings_of_scene = [scene.split(SEPARATOR) if scene else [] for scene in scenes]
+    known = sorted({binding for bindings in bindings_of_scene for binding in bindings})
+    column = {binding: i for i, binding in enumerate(known)}
+    weights = np.zeros((len(scenes), len(column)))
+    for row, bindings in enumerate(bindings_of_scene):
+        for binding in bindings:
+            weights[row, column[binding]] += 1
+    length = np.sqrt(np.square(weights).sum(axis=1, keepdims=True))
+    return np.divide(weights, length, out=weights, where=length > 0), known
 
 
 def _factors(bindings: Sequence[str]) -> np.ndarray:
@@ -147,7 +188,9 @@ def _factors(bindings: Sequence[str]) -> np.ndarray:
     parts = [name.partition(OF) for name in bindings]
     if not parts or not all(separator for _, separator, _ in parts):
         return np.full((len(parts), len(FACTORS)), -1)
-    return np.stack([_codes([part[i] for part in parts]) for i in (0, 2)], axis=1)
+    values = _codes([value for value, _, _ in parts])
+    objects = _codes([category for _, _, category in parts])
+    return np.stack([values, objects], axis=1)
 
 
 def _strings(values: Sequence[str] | np.ndarray) -> np.ndarray:

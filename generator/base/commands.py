@@ -28,8 +28,7 @@ from generator.base.progress import Advance, Progress
 from generator.base.store import is_url, local_folder, staging
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-
+_FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 
 WORDS = "generator.words"
 """Key of the command's arguments, as typed, in `click.Context.meta`."""
@@ -37,12 +36,15 @@ WORDS = "generator.words"
 
 class LocalFolder(click.Path):
     """A folder of this machine. A name with a colon, such as exp:1, is made absolute: readers of
-    tables would take it for a URL.
-
-    `written`: a folder to write. Raises UserError if nothing can be written there.
-    """
+    tables would take it for a URL."""
 
     def __init__(self, written: bool = False) -> None:
+        """Make the type.
+
+        Args:
+            written: Whether the command writes the folder. Then a value raises UserError if
+                nothing can be written there.
+        """
         super().__init__(path_type=Path, file_okay=False)
         self._written = written
 
@@ -79,10 +81,14 @@ class DatasetFolder(LocalFolder):
 
 
 class OutFile(click.Path):
-    """A file to write, whose name must end in `suffix` if that is given. Raises UserError if it
-    cannot be written."""
+    """A file to write. A value raises UserError if it cannot be written."""
 
     def __init__(self, suffix: str = "") -> None:
+        """Make the type.
+
+        Args:
+            suffix: End that the name must have, such as `.png`; empty for any name.
+        """
         super().__init__(path_type=Path, dir_okay=False)
         self._suffix = suffix
 
@@ -91,7 +97,7 @@ class OutFile(click.Path):
         if str(value) == "":
             self.fail("it is empty; give a file.", param, ctx)
         path = Path(str(super().convert(value, param, ctx)))
-        if path.suffix.lower() != self._suffix and self._suffix:
+        if self._suffix and path.suffix.lower() != self._suffix:
             self.fail(f"expected a name that ends in {self._suffix}, got '{value}'.", param, ctx)
         check_output(path)
         return path
@@ -111,17 +117,22 @@ class Number(click.FloatRange):
 
 
 class Command(click.Command):
-    """A command whose help lists common options first and ends with examples.
-
-    common: names of the parameters to list first. examples: command lines without the name of the
-        program.
-    """
+    """A command whose help lists common options first and ends with examples."""
 
     def __init__(
         self, *args: Any, common: Sequence[str] = (), examples: Sequence[str] = (), **more: Any
     ) -> None:
+        """Make the command.
+
+        Args:
+            *args: As of click.Command.
+            common: Names of the parameters to list first.
+            examples: Command lines without the name of the program.
+            **more: As of click.Command.
+        """
         super().__init__(*args, **more)
-        self.common, self.examples = common, examples
+        self.common = common
+        self.examples = examples
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Store the arguments as typed under WORDS, for commands that run themselves as a job.
@@ -136,13 +147,18 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options; in two sections if some are common."""
-        options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
-        records = [(each.name in self.common, each.get_help_record(ctx)) for each in options]
-        for title, wanted in (
-            ("Common options", True),
-            ("More options" if self.common else "Options", False),
-        ):
-            if rows := [record for common, record in records if record and common is wanted]:
+        common_rows: list[tuple[str, str]] = []
+        other_rows: list[tuple[str, str]] = []
+        for parameter in self.get_params(ctx):
+            if not isinstance(parameter, click.Option):
+                continue
+            row = parameter.get_help_record(ctx)
+            # A hidden option has no row.
+            if row:
+                (common_rows if parameter.name in self.common else other_rows).append(row)
+        other_title = "More options" if self.common else "Options"
+        for title, rows in (("Common options", common_rows), (other_title, other_rows)):
+            if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
 
@@ -151,8 +167,10 @@ class Command(click.Command):
         if self.examples:
             program = ctx.find_root().info_name
             with formatter.section("Examples"):
-                for each in self.examples:
-                    formatter.write(f"{'':{formatter.current_indent}}{program} {each}\n")
+                # `write_text` would wrap a long command line.
+                indent = " " * formatter.current_indent
+                for example in self.examples:
+                    formatter.write(f"{indent}{program} {example}\n")
 
 
 class Commands(click.Group):
@@ -172,9 +190,11 @@ class Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands, each with the first sentence of its help."""
         with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, each.get_short_help_str(1_000)) for name, each in self.commands.items()]
-            )
+            # Help lists whole first sentences, which have fewer than a thousand characters.
+            rows = [
+                (name, command.get_short_help_str(1_000)) for name, command in self.commands.items()
+            ]
+            formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command. Unforeseen errors keep their traceback."""
@@ -188,9 +208,8 @@ class Commands(click.Group):
             except UserError as error:
                 raise _Mistake(visible(error.message)) from error
             except click.ClickException as error:
-                vars(error)["message"] = visible(
-                    error.message
-                )  # type checkers see a final attribute
+                # Not as an attribute, which type checkers see as final.
+                vars(error)["message"] = visible(error.message)
                 raise
             except UnicodeEncodeError as error:
                 # A path that no argument names, such as the working folder.
@@ -209,12 +228,14 @@ class Commands(click.Group):
                     "Finished work is kept: run the same command again to continue."
                 ) from error
             except OSError as error:
-                if error.errno not in _FULL and (error.errno is None or error.filename is None):
+                is_full = error.errno in _FULL_DISK
+                # Other errors without a file are not about files, and keep their traceback.
+                if not is_full and (error.errno is None or error.filename is None):
                     raise
-                what = "write" if error.errno in _FULL else "use"
+                what = "write" if is_full else "use"
                 where = visible(str(error.filename or _written_folders()))
                 raise _Mistake(
-                    f"Cannot {what} {where}: {reason_of(error)}. Finished work is kept: mend this "
+                    f"Cannot {what} {where}: {reason_of(error)}. Finished work is kept: fix this "
                     f"and run the same command again."
                 ) from error
 
@@ -248,6 +269,8 @@ def completion(context: click.Context, shell: str) -> None:
 
 
 class _Mistake(click.ClickException):
+    """A mistake of the user."""
+
     exit_code = 2
 
 
@@ -260,9 +283,8 @@ def _logs_shown() -> Iterator[None]:
     for logger in loggers:
         logger.addHandler(handler)
         logger.setLevel(logging.INFO)
-        logger.propagate = (
-            False  # libraries that set up the root logger would print every line again
-        )
+        # Libraries that set up the root logger would print every line again.
+        logger.propagate = False
     try:
         yield
     finally:
@@ -273,6 +295,8 @@ def _logs_shown() -> Iterator[None]:
 
 
 class _Stderr(logging.Handler):
+    """Prints log messages as `say` does."""
+
     def emit(self, record: logging.LogRecord) -> None:
         say(self.format(record))
 
@@ -285,8 +309,16 @@ DRY_RUN = click.option(
 
 
 def slurm_options(command: Any) -> Any:
-    """Decorator that adds the options for the resources of Slurm jobs (generator.base.slurm)."""
-    for name, said in {
+    """Add the options for the resources of Slurm jobs (generator.base.slurm).
+
+    Args:
+        command: The command, or its function.
+
+    Returns:
+        The same with the options --memory, --time, --account and --partition.
+    """
+    # click lists the option that is added last first.
+    for name, text in {
         "--memory": "Slurm: memory of a job, such as 16GB.",
         "--time": (
             "Slurm: time of a job, such as 2:00:00; a longer job is requeued and continues.  "
@@ -295,17 +327,27 @@ def slurm_options(command: Any) -> Any:
         "--account": "Slurm: account of the jobs.",
         "--partition": "Slurm: partition of the jobs.",
     }.items():
-        command = click.option(name, help=said)(command)
+        command = click.option(name, help=text)(command)
     return command
 
 
 def say(message: str) -> None:
-    """Print a message for the user (stderr)."""
+    """Print a message for the user (stderr).
+
+    Args:
+        message: The message; control characters are printed as escapes.
+    """
     click.echo(visible(message), err=True)
 
 
 def result(data: dict[str, Any], as_json: bool, line: str) -> None:
-    """Print the result of a command (stdout): `data` as JSON if `as_json`, else `line`."""
+    """Print the result of a command (stdout).
+
+    Args:
+        data: The result for programs.
+        as_json: Whether to print `data` as JSON instead of `line`.
+        line: The result for people.
+    """
     click.echo(json.dumps(data, sort_keys=True) if as_json else visible(line))
 
 
@@ -315,8 +357,15 @@ _PATIENCE = 2.0
 
 @contextmanager
 def say_if_slow(message: str) -> Iterator[None]:
-    """Say a message on a terminal if what follows takes longer than two seconds, such as the import
-    of torch. Logs of jobs get no such line: nobody waits for them."""
+    """Say a message on a terminal if the work takes longer than two seconds, such as the import of
+    torch. Logs of jobs get no such line: nobody waits for them.
+
+    Args:
+        message: The message.
+
+    Returns:
+        A context for the work.
+    """
     if not sys.stderr.isatty():
         yield
         return
@@ -330,12 +379,13 @@ def say_if_slow(message: str) -> Iterator[None]:
 
 
 class Bar(Progress):
-    """Shows progress as a bar on stderr with the remaining time; shows nothing if stderr is no
+    """Shows progress as a bar on stderr with the remaining time; shows nothing if stderr is not a
     terminal."""
 
     @contextmanager
     def track(self, name: str, total: int | None, done: int = 0) -> Iterator[Advance]:
         """As Progress.track."""
+        # Most commands end before a bar is needed, and rich takes long to import.
         from rich import progress
         from rich.console import Console
 

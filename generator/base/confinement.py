@@ -18,14 +18,22 @@ from pathlib import Path
 from threading import Thread
 from time import sleep
 
+# The numbers of linux/landlock.h, sys/syscall.h and sys/prctl.h: Python has no binding to Landlock.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-_READ, _READ_FILE = (
-    0b1101,
-    0b0101,
-)  # rights to run, read files and list folders; to run and read a file
-_ALL = ((1 << 13) - 1, (1 << 14) - 1, (1 << 15) - 1)  # all file rights of Landlock 1, 2 and 3
-_CONNECT = 0b11  # bind and connect, from version 4 on
+"""System calls, the same on all processors."""
+_READ = 0b1101
+"""Rights to run and read files and to list folders."""
+_READ_FILE = 0b0101
+"""Rights to run and read a file."""
+_ALL = ((1 << 13) - 1, (1 << 14) - 1, (1 << 15) - 1)
+"""All file rights of Landlock 1, 2 and 3."""
+_CONNECT = 0b11
+"""Rights to bind and connect TCP sockets, from Landlock 4 on."""
+_VERSION_OF_TCP = 4
+_PATH_BENEATH = 1
+"""The kind of rule that gives rights below a folder."""
 _SET_DEATH_SIGNAL, _NO_NEW_PRIVILEGES = 1, 38
+"""Options of prctl."""
 _SYSTEM = ("/usr", "/lib", "/lib64", "/nix/store", "/dev/null", "/dev/urandom")
 
 
@@ -46,50 +54,65 @@ def end_with_parent() -> None:
 
 
 def memory_of_data() -> int:
-    """Bytes of this process that count for RLIMIT_DATA. Linux only; works in a confined process
-    too."""
-    return int(os.pread(_statm(os.getpid()), 256, 0).split()[5]) * resource.getpagesize()
+    """Measure the memory of this process that counts for RLIMIT_DATA. Linux only.
+
+    Returns:
+        Bytes. Works in a confined process too, if it was called before.
+    """
+    # The sixth number of statm is data and stack in pages (proc_pid_statm(5)).
+    fields = os.pread(_statm(os.getpid()), 256, 0).split()
+    return int(fields[5]) * resource.getpagesize()
 
 
 @cache
 def _statm(process: int) -> int:
+    """The open file, by process: a fork must not read the numbers of its parent."""
     return os.open(f"/proc/{process}/statm", os.O_RDONLY | os.O_CLOEXEC)
 
 
 def can_confine() -> bool:
-    """Whether this system can confine a process: Linux from 5.13 on, with Landlock enabled."""
+    """Check whether this system can confine a process.
+
+    Returns:
+        Whether it is Linux from 5.13 on, with Landlock enabled.
+    """
     return _version() > 0
 
 
 def confine(readable: Iterable[Path], writable: Iterable[Path]) -> None:
-    """Restrict this process until it ends: it reads only below `readable`, `writable` and the
-    folders of the code of Python and the system; it writes only below `writable`; from Landlock 4
-    on it opens no TCP connections.
+    """Restrict this process until it ends. Does nothing where `can_confine` is false.
 
-    Does nothing where `can_confine` is false. Raises OSError if the kernel refuses.
+    Besides `readable` and `writable`, it can read the folders of the code of Python and the system.
+    From Landlock 4 on it opens no TCP connections.
+
+    Args:
+        readable: Folders and files that it can read.
+        writable: Folders that it can read and write.
+
+    Raises:
+        OSError: The kernel refuses.
     """
     version = _version()
     if version <= 0:
         return
-    memory_of_data()  # opens its file, which cannot be opened later
-    everything = _ALL[min(version, 3) - 1]
-    ruleset = _call(
-        _CREATE_RULESET, struct.pack("=QQ", everything, _CONNECT if version >= 4 else 0), 16, 0
-    )
-    own = (
-        *_SYSTEM,
-        sys.prefix,
-        sys.base_prefix,
-        *sys.path,
-        *os.environ.get("LD_LIBRARY_PATH", "").split(":"),
-    )
-    for path, rights in (
-        *((Path(each), _READ) for each in own if each),
-        *((path, _READ) for path in readable),
-    ):
-        _allow(ruleset, path, rights)
+    # Opens its file, which cannot be opened later.
+    memory_of_data()
+
+    # A ruleset forbids all rights that it lists; each rule gives some of them back below a folder.
+    all_rights = _ALL[min(version, 3) - 1]
+    network_rights = _CONNECT if version >= _VERSION_OF_TCP else 0
+    rights = struct.pack("=QQ", all_rights, network_rights)
+    ruleset = _call(_CREATE_RULESET, rights, len(rights), 0)
+    libraries = os.environ.get("LD_LIBRARY_PATH", "").split(":")
+    for name in (*_SYSTEM, sys.prefix, sys.base_prefix, *sys.path, *libraries):
+        if name:
+            _allow(ruleset, Path(name), _READ)
+    for path in readable:
+        _allow(ruleset, path, _READ)
     for path in writable:
-        _allow(ruleset, path, everything)
+        _allow(ruleset, path, all_rights)
+
+    # The kernel confines only processes that cannot gain privileges by running others.
     ctypes.CDLL(None).prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     _call(_RESTRICT_SELF, ruleset, 0)
     os.close(ruleset)
@@ -98,22 +121,25 @@ def confine(readable: Iterable[Path], writable: Iterable[Path]) -> None:
 def _allow(ruleset: int, path: Path, rights: int) -> None:
     if not path.exists():
         return
-    opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
-        rule = struct.pack("=Qi", rights if path.is_dir() else rights & _READ_FILE, opened)
-        _call(_ADD_RULE, ruleset, 1, rule, 0)
+        # The kernel refuses rights to list or make files for a path that is a file.
+        fitting_rights = rights if path.is_dir() else rights & _READ_FILE
+        rule = struct.pack("=Qi", fitting_rights, descriptor)
+        _call(_ADD_RULE, ruleset, _PATH_BENEATH, rule, 0)
     finally:
-        os.close(opened)
+        os.close(descriptor)
 
 
 def _version() -> int:
+    """The version of Landlock; 0 or less where there is none."""
     if sys.platform != "linux":
         return 0
     return int(ctypes.CDLL(None).syscall(_CREATE_RULESET, None, 0, 1))
 
 
 def _call(number: int, *arguments: object) -> int:
-    found = int(ctypes.CDLL(None, use_errno=True).syscall(number, *arguments))
-    if found < 0:
+    result = int(ctypes.CDLL(None, use_errno=True).syscall(number, *arguments))
+    if result < 0:
         raise OSError(ctypes.get_errno(), f"Landlock: {os.strerror(ctypes.get_errno())}")
-    return found
+    return result

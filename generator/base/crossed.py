@@ -641,11 +641,11 @@ def _nonnegative_solution(system: np.ndarray, target: np.ndarray) -> np.ndarray:
 def _factors(clusters: Clusters, first: np.ndarray, finite_bindings: bool) -> list[_Factor]:
     """The factors of the cells whose first items are `first`, noise last. Factors that nothing
     distinguishes are left out."""
-    shown = clusters.shown[first]
-    values, objects = (effects[shown] for effects in clusters.main_effects())
+    weight_rows = clusters.weight_rows[first]
+    values, objects = (effects[weight_rows] for effects in clusters.main_effects())
     names = np.column_stack([values, objects])
     has_names = names.shape[1] > 0
-    bindings = clusters.weights[shown]
+    bindings = clusters.weights[weight_rows]
     bindings = bindings[:, bindings.any(axis=0)]
     trainings = clusters.trainings[first]
     scene_count = len(np.unique(clusters.scenes[first]))

@@ -9,12 +9,17 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from generator.base.errors import UserError
 
+# Numbers of worlds are bounded, so that their products do not overflow.
 Positive = Annotated[float, Field(ge=1e-6, le=1e6)]
+"""A number above 0, such as a length in metres."""
 Amount = Annotated[float, Field(ge=0, le=1e6)]
+"""A number from 0 on."""
 Finite = Annotated[float, Field(ge=-1e6, le=1e6)]
-"""Numbers of worlds, bounded so that their products do not overflow."""
+"""Any number."""
 Share = Annotated[float, Field(ge=0, le=1)]
+"""A number in 0..1."""
 Words = Annotated[str, Field(pattern=r"^[a-z][a-z' -]*[a-z]$")]
+"""Words of a caption, in lower case."""
 
 _HEX = r"^#[0-9a-fA-F]{6}$"
 Hex = Annotated[str, Field(pattern=_HEX)]
@@ -28,23 +33,48 @@ class Declared(BaseModel):
 
 
 def whole_number(text: str) -> int | None:
-    """Parse a text of 1 to 12 digits 0 to 9; returns None for any other text.
+    """Parse a whole number.
 
-    >>> whole_number("300"), whole_number("-5"), whole_number("²"), whole_number("9" * 5000)
-    (300, None, None, None)
+    Args:
+        text: What the user wrote.
+
+    Returns:
+        The number if the text has 1 to 12 digits 0 to 9; None for any other text.
+
+    Example:
+        >>> whole_number("300"), whole_number("-5"), whole_number("²"), whole_number("9" * 5000)
+        (300, None, None, None)
     """
     return int(text) if re.fullmatch(r"[0-9]{1,12}", text) else None
 
 
-def refuse(mistakes: Iterable[str]) -> None:
-    """Raise a ValueError with one line for each mistake, if there are any."""
-    if lines := "\n".join(mistakes):
+def raise_all(mistakes: Iterable[str]) -> None:
+    """Raise one error for all mistakes of a declaration, so that the user sees them at once.
+
+    Args:
+        mistakes: A line for each mistake.
+
+    Raises:
+        ValueError: There are mistakes; its message has their lines.
+    """
+    lines = "\n".join(mistakes)
+    if lines:
         raise ValueError(lines)
 
 
-def caught(check: Callable[[], None]) -> list[str]:
-    """Run a check and return the lines of the ValueError that it raises; empty if it raises
-    none."""
+def error_lines(check: Callable[[], None]) -> list[str]:
+    """Run a check.
+
+    Args:
+        check: A function that raises ValueError for mistakes.
+
+    Returns:
+        The lines of the ValueError; empty if it raises none.
+
+    Example:
+        >>> error_lines(lambda: raise_all(["no red", "no blue"]))
+        ['no red', 'no blue']
+    """
     try:
         check()
     except ValueError as error:
@@ -53,42 +83,63 @@ def caught(check: Callable[[], None]) -> list[str]:
 
 
 def sentence_of(mistake: Mapping[str, Any]) -> str:
-    """Returns an error that pydantic found in a declaration as a sentence: what was expected, and
-    what came."""
+    """Put an error that pydantic found in a declaration into a sentence.
+
+    Args:
+        mistake: An entry of pydantic's `ValidationError.errors()`.
+
+    Returns:
+        What was expected, and what came.
+
+    Example:
+        >>> sentence_of({"type": "missing", "loc": ("sky", "color"), "input": {}, "msg": ""})
+        'sky.color is missing; declare it.'
+    """
     place = ".".join(str(part) for part in mistake["loc"])
-    given = mistake["input"]
+    value = mistake["input"]
     if mistake["type"] == "missing":
         return f"{place} is missing; declare it."
     if mistake["type"] in ("dict_type", "model_type", "model_attributes_type"):
-        return f"{place}: expected a table such as [{place}], got {given!r}."
+        return f"{place}: expected a table such as [{place}], got {value!r}."
     if mistake["type"] == "string_pattern_mismatch" and mistake["ctx"]["pattern"] == _HEX:
-        written = f"#{given}" if re.fullmatch(_HEX, f"#{given}") else "#0b7a75"
-        told = "write" if written == f"#{given}" else "expected a color such as"
-        return f'{place}: {told} "{written}", got "{given}".'
+        with_hash = f"#{value}"
+        if re.fullmatch(_HEX, with_hash):
+            return f'{place}: write "{with_hash}", got "{value}".'
+        return f'{place}: expected a color such as "#0b7a75", got "{value}".'
     message = mistake["msg"].removeprefix("Value error, ")
     return f"{place}: {message}." if place else str(message)
 
 
 def table_of(model: type[BaseModel], place: Sequence[str | int]) -> type[BaseModel]:
-    """The model of the table at a place such as ("environments", "desert", "sky") in a declaration
-    of `model`."""
-    names = 0  # number of next parts that are the user's names, not keys
+    """Find the model of a table within a declaration.
+
+    Args:
+        model: The model of the whole declaration.
+        place: Keys and names that lead to the table, such as ("environments", "desert", "sky").
+
+    Returns:
+        The model that declares the keys of the table.
+    """
+    # Number of next parts that are the user's names, not keys: a dict of models has one.
+    names = 0
     for part in place:
         if names:
             names -= 1
         elif str(part) in model.model_fields:
-            model, names = _within(model.model_fields[str(part)].annotation) or (model, 0)
+            model, names = _model_in(model.model_fields[str(part)].annotation) or (model, 0)
     return model
 
 
-def _within(annotation: Any) -> tuple[type[BaseModel], int] | None:
+def _model_in(annotation: Any) -> tuple[type[BaseModel], int] | None:
     """The model inside a type such as dict[str, Model] | None, and how many dicts enclose it; None
     without a model."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation, 0
     for inner in get_args(annotation):
-        if found := _within(inner):
-            return found[0], found[1] + (get_origin(annotation) is dict)
+        model_and_dicts = _model_in(inner)
+        if model_and_dicts:
+            model, dicts = model_and_dicts
+            return model, dicts + (get_origin(annotation) is dict)
     return None
 
 
@@ -96,30 +147,49 @@ _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9}
 
 
 def parse_size(spec: str) -> int:
-    """Bytes from `256MB`, `1GB` or `500KB`, in powers of 1000. Raises UserError if malformed.
+    """Parse a size.
 
-    >>> parse_size("256MB")
-    256000000
+    Args:
+        spec: Such as `256MB`, `1GB` or `500KB`, in powers of 1000.
+
+    Returns:
+        Bytes, at least 1.
+
+    Raises:
+        UserError: It is malformed.
+
+    Example:
+        >>> parse_size("256MB")
+        256000000
     """
-    found = re.fullmatch(r"([0-9]+)\s*([KMG]?)B?", spec.strip().upper())
-    if not found or int(found[1]) == 0:
+    match = re.fullmatch(r"([0-9]+)\s*([KMG]?)B?", spec.strip().upper())
+    if not match or int(match[1]) == 0:
         raise UserError(f"Expected a size such as 256MB, 1GB or 500KB, got '{spec}'.")
-    return int(found[1]) * _UNITS[found[2]]
+    return int(match[1]) * _UNITS[match[2]]
 
 
 def parse_time(spec: str) -> int:
-    """Minutes, from `90`, `2:30:00` or `1-12:00:00`, as Slurm writes times. Raises UserError if
-    malformed.
+    """Parse a time as Slurm writes it.
 
-    >>> parse_time("90"), parse_time("2:30:00"), parse_time("1-12:00:00")
-    (90, 150, 2160)
+    Args:
+        spec: Such as `90` (minutes), `2:30:00` or `1-12:00:00`. Seconds are dropped.
+
+    Returns:
+        Minutes, at least 1.
+
+    Raises:
+        UserError: It is malformed.
+
+    Example:
+        >>> parse_time("90"), parse_time("2:30:00"), parse_time("1-12:00:00")
+        (90, 150, 2160)
     """
-    found = re.fullmatch(
+    match = re.fullmatch(
         r"(?:(?:([0-9]{1,3})-)?([0-9]{1,3}):([0-5][0-9]):[0-5][0-9])|([0-9]{1,6})", spec
     )
     minutes = 0
-    if found:
-        days, hours, rest, alone = (int(part or 0) for part in found.groups())
+    if match:
+        days, hours, rest, alone = (int(part or 0) for part in match.groups())
         minutes = alone or (days * 24 + hours) * 60 + rest
     if not minutes:
         raise UserError(

@@ -41,8 +41,15 @@ _BLENDER = ((3, 11), (3, 13))
 
 @contextmanager
 def extras_named() -> Iterator[None]:
-    """Context, or decorator, of code that may import packages of an extra. If one is missing,
-    raises UserError with the pip command; any other missing module stays a ModuleNotFoundError."""
+    """Name the extra of a missing package, as a context or decorator of code that may import it.
+
+    Returns:
+        A context.
+
+    Raises:
+        UserError: A package of an extra is missing; the message has the pip command. Any other
+            missing module stays a ModuleNotFoundError.
+    """
     try:
         yield
     except ModuleNotFoundError as error:
@@ -53,18 +60,31 @@ def extras_named() -> Iterator[None]:
 
 
 def check_installed(package: str) -> None:
-    """Raise UserError, with the pip command, where a package of an extra is not installed. Imports
-    nothing."""
+    """Check that a package of an extra is installed, without importing it.
+
+    Args:
+        package: Its module, such as torch.
+
+    Raises:
+        UserError: It is not; the message has the pip command.
+    """
     if find_spec(package) is None:
         raise UserError(missing(package))
 
 
 def missing(package: str) -> str:
-    """Returns the error message for a missing package of an extra.
+    """Compose the error message for a missing package of an extra.
 
-    >>> print(missing("torch"))  # doctest: +NORMALIZE_WHITESPACE
-    This needs the package torch, which is not installed; install it with: pip install
-    'jackalope[score]'.
+    Args:
+        package: Its module, such as torch.
+
+    Returns:
+        A sentence with the pip command.
+
+    Example:
+        >>> print(missing("torch"))  # doctest: +NORMALIZE_WHITESPACE
+        This needs the package torch, which is not installed; install it with: pip install
+        'jackalope[score]'.
     """
     extra = _OF_PACKAGE[package]
     where = ""
@@ -79,20 +99,29 @@ def missing(package: str) -> str:
     )
 
 
-_TIMEOUT = 10.0  # seconds
+_TIMEOUT = 10.0
+"""Seconds to wait for a Ray cluster."""
 
 
 @contextmanager
 def connecting(address: str | None) -> Iterator[None]:
-    """Context of `ray.init(address)`; None starts a cluster here. Raises UserError if no cluster
-    answers within 10 s: Ray would wait long."""
+    """Check that a Ray cluster answers, as a context of `ray.init(address)`.
+
+    Args:
+        address: Its address; None starts a cluster here.
+
+    Returns:
+        A context.
+
+    Raises:
+        UserError: No cluster answers within 10 s; Ray would wait long.
+    """
     host, colon, port = (address or "").rpartition("//")[2].rpartition(":")
     try:
         if colon:
             socket.create_connection((host, int(port)), timeout=_TIMEOUT).close()
-        with chdir(
-            "/"
-        ):  # workers import from the current directory, which may be an untrusted dataset
+        # Workers import from the current directory, which may be an untrusted dataset.
+        with chdir("/"):
             yield
     except (OSError, ValueError) as error:
         raise UserError(

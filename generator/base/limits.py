@@ -18,6 +18,7 @@ from generator.base.confinement import memory_of_data
 from generator.base.errors import UserError
 
 MOST_TOML = 1 << 20
+"""Bytes of a TOML file."""
 MOST_JSON = 32 << 20
 """Bytes of a JSON file such as a manifest, a run or a holdout. Parsed JSON takes up to 25 times its
 size."""
@@ -25,57 +26,71 @@ MOST_LIST = 1 << 30
 """Bytes of a text file with a line for each file, row or label."""
 MOST_IN_SCENE = 256 << 20
 """Bytes of one file of a scene: more than the normals of 4096x4096 pixels take."""
-_SPARSE_FROM, _SPARSE = 64 << 20, 8
+_SPARSE_FROM = 64 << 20
+"""Bytes up to which a file may be sparse."""
+_SPARSE = 8
+"""A sparse file stores less than its bytes over this; the rest reads as zeros."""
+_BLOCK = 512
+"""Bytes of a block as stat counts them."""
 
 
 def check_file(path: Path, most: int | None = None) -> None:
-    """Raise UserError if `path` is no regular file, is sparse, or has more than `most` bytes. It
-    need not exist.
+    """Check that a file can be read without exhausting time or memory.
 
-    A sparse file stores less than an eighth of its bytes; the rest reads as zeros. Up to 64 MiB it
-    is allowed.
+    Args:
+        path: The file; it need not exist.
+        most: Most bytes; None for any number.
+
+    Raises:
+        UserError: It is not a regular file, has more than `most` bytes, or is sparse: it has more
+            than 64 MiB and stores less than an eighth of them.
     """
     try:
-        found = path.stat()
+        status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise UserError(
-            f"Expected {path} to be a regular file, got {_kind(found.st_mode)}; give a file."
+            f"Expected {path} to be a regular file, got {_kind(status.st_mode)}; give a file."
         )
-    if most is not None and found.st_size > most:
+    if most is not None and status.st_size > most:
         raise UserError(
-            f"{path} has {found.st_size:,} bytes, expected at most {most:,} in such a file; take "
+            f"{path} has {status.st_size:,} bytes, expected at most {most:,} in such a file; take "
             f"it from someone you trust."
         )
-    if (
-        found.st_size > _SPARSE_FROM
-        and found.st_blocks * 512 * _SPARSE < found.st_size
-        and _has_hole(path)
-    ):
+    stored = status.st_blocks * _BLOCK
+    looks_sparse = status.st_size > _SPARSE_FROM and stored * _SPARSE < status.st_size
+    # The block count proves nothing: some file systems give none.
+    if looks_sparse and _has_hole(path):
         raise UserError(
-            f"{path} is sparse: it has {found.st_size:,} bytes and stores "
-            f"{found.st_blocks * 512:,}; take it from someone you trust."
+            f"{path} is sparse: it has {status.st_size:,} bytes and stores "
+            f"{stored:,}; take it from someone you trust."
         )
 
 
-_BOUND = RLock()  # the limit applies to the whole process
+# The limit applies to the whole process, so one thread at a time may set it.
+_BOUND = RLock()
 
 
 @contextmanager
 def bounded_memory(most: int) -> Iterator[None]:
-    """Context in which this process may allocate at most `most` more bytes; beyond that,
-    allocations raise MemoryError. Only Linux enforces the limit."""
+    """Limit the memory that this process may allocate. Only Linux enforces the limit.
+
+    Args:
+        most: Bytes that it may allocate beside those that it has.
+
+    Returns:
+        A context, in which further allocations raise MemoryError.
+    """
     if sys.platform != "linux":
         yield
         return
     with _BOUND:
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
         limit = memory_of_data() + most
-        resource.setrlimit(
-            resource.RLIMIT_DATA,
-            (limit if soft == resource.RLIM_INFINITY else min(limit, soft), hard),
-        )
+        if soft != resource.RLIM_INFINITY:
+            limit = min(limit, soft)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
         try:
             yield
         finally:
@@ -83,15 +98,37 @@ def bounded_memory(most: int) -> Iterator[None]:
 
 
 def read_bytes(path: Path, most: int = MOST_JSON) -> bytes:
-    """The bytes of a file. Raises UserError as `check_file`, OSError where it cannot be read."""
+    """Read the bytes of a file.
+
+    Args:
+        path: The file.
+        most: Most bytes.
+
+    Returns:
+        Its bytes.
+
+    Raises:
+        UserError: As for `check_file`.
+        OSError: It cannot be read.
+    """
     check_file(path, most)
     return path.read_bytes()
 
 
 def read_text(path: Path, most: int = MOST_JSON) -> str:
-    """The text of a file, without the byte order mark that editors on Windows write.
+    """Read a text file.
 
-    Raises UserError as `check_file`, OSError and UnicodeDecodeError where it cannot be read.
+    Args:
+        path: The file, in UTF-8.
+        most: Most bytes.
+
+    Returns:
+        Its text, without the byte order mark that editors on Windows write.
+
+    Raises:
+        UserError: As for `check_file`.
+        OSError: It cannot be read.
+        UnicodeDecodeError: It is not UTF-8.
     """
     check_file(path, most)
     return path.read_text(encoding="utf-8-sig")
@@ -103,7 +140,6 @@ def _kind(mode: int) -> str:
 
 
 def _has_hole(path: Path) -> bool:
-    """Whether the file system reports a hole in a file. The block count proves nothing: some file
-    systems give none."""
+    """Whether the file system reports a hole in a file."""
     with path.open("rb") as file:
         return os.lseek(file.fileno(), 0, os.SEEK_HOLE) < path.stat().st_size

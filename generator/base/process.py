@@ -19,10 +19,13 @@ _OUTSIDE_SIGNALS = {
     -signal.SIGHUP,
     -signal.SIGQUIT,
 }
-_STOP = 60.0  # seconds that an idle process may take to end
+"""Exit codes of a process that something outside killed, such as the system when memory is
+short."""
+_STOP = 60.0
+"""Seconds that an idle process may take to end."""
 _KEPT_NAMES = {
     *("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TMP", "TEMP", "LANG", "LANGUAGE", "TZ"),
-    # where shared libraries and the code of this project are, and the meshes of the user
+    # Where shared libraries and the code of this project are, and the meshes of the user
     *(
         "LD_LIBRARY_PATH",
         "LD_PRELOAD",
@@ -32,6 +35,7 @@ _KEPT_NAMES = {
         "JACKALOPE_ASSETS",
     ),
 }
+# The language, and which GPUs are seen.
 _KEPT_BEGINNINGS = (
     "LC_",
     "CUDA_",
@@ -40,15 +44,17 @@ _KEPT_BEGINNINGS = (
     "ROCR_",
     "ONEAPI_",
     "ZE_",
-)  # the language, and which GPUs are seen
+)
 
 
 def worker_environment() -> dict[str, str]:
-    """The environment of a process that reads files of others or renders: only variables that it
-    needs.
+    """Choose the environment of a process that reads files of others or renders.
 
-    Blender, Cycles, its libraries and Python read many more, and some change pixels or run code:
-    OCIO names another colour configuration, BLENDER_USER_SCRIPTS a folder of scripts.
+    Blender, Cycles, its libraries and Python read many variables, and some change pixels or run
+    code: OCIO names another colour configuration, BLENDER_USER_SCRIPTS a folder of scripts.
+
+    Returns:
+        The variables of this process that such a process needs.
     """
     return {
         name: value
@@ -58,11 +64,18 @@ def worker_environment() -> dict[str, str]:
 
 
 class ProcessEndError(Exception):
-    """A process ended without an answer. `killed`: whether something outside killed it."""
+    """A process ended without an answer."""
 
     def __init__(self, reason: str, killed: bool):
+        """Make the error.
+
+        Args:
+            reason: How it ended, as a clause.
+            killed: Whether something outside killed it.
+        """
         super().__init__(reason)
         self.killed = killed
+        """Whether something outside killed it."""
 
 
 class AnsweringProcess:
@@ -74,15 +87,22 @@ class AnsweringProcess:
     """
 
     def __init__(self, module: str):
+        """Start the process.
+
+        Args:
+            module: Name of the module, which calls `answer_with`.
+        """
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (it lives as long as the process)
-        self._busy, self._hung, self._ending = True, False, RLock()
+        self._busy = True
+        self._hung = False
+        self._ending = RLock()
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
             env=worker_environment(),
-            # so that Ctrl-C reaches only the parent, which ends its processes
+            # So that Ctrl-C reaches only the parent, which ends its processes
             start_new_session=True,
         )
         assert self._process.stdin is not None
@@ -101,31 +121,55 @@ class AnsweringProcess:
         self.close()
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Send a message without waiting for its answer."""
+        """Send a message without waiting for its answer.
+
+        Args:
+            message: The message, ready for JSON.
+        """
         self._busy = True
         try:
             self._input.write(json.dumps(message).encode() + b"\n")
             self._input.flush()
         except BrokenPipeError:
-            pass  # the process has ended, which the end of its stdout shows
+            # The process has ended, which the end of its stdout shows.
+            pass
 
     def answer(self, timeout: float) -> dict[str, Any]:
         """Wait for the next answer.
 
-        Raises ProcessEndError if the process ends, or is killed because `timeout` seconds pass.
+        Args:
+            timeout: Seconds to wait; then the process is killed.
+
+        Returns:
+            The answer.
+
+        Raises:
+            ProcessEndError: The process ends, or is killed.
         """
         watch = Timer(timeout, self._kill_hung)
         try:
             watch.start()
             line = self._output.readline()
-        finally:  # on Ctrl-C too: Python waits for its threads before it ends
+        finally:
+            # On Ctrl-C too: Python waits for its threads before it ends.
             watch.cancel()
         if not line.endswith(b"\n"):
             raise self._end(timeout)
         return dict(json.loads(line))
 
     def ask(self, message: Mapping[str, Any], timeout: float) -> dict[str, Any]:
-        """Send a message and wait for its answer. Raises ProcessEndError as `answer` does."""
+        """Send a message and wait for its answer.
+
+        Args:
+            message: The message, ready for JSON.
+            timeout: Seconds to wait; then the process is killed.
+
+        Returns:
+            The answer.
+
+        Raises:
+            ProcessEndError: As for `answer`.
+        """
         self.send(message)
         answer = self.answer(timeout)
         self._busy = False
@@ -134,7 +178,8 @@ class AnsweringProcess:
     def close(self) -> None:
         """End the process. Wait up to 60 s if its last `ask` was answered, then kill it; else kill
         it at once."""
-        with self._ending:  # two threads may close it
+        # Two threads may close it.
+        with self._ending:
             with suppress(BrokenPipeError):
                 self._input.close()
             try:
@@ -150,25 +195,30 @@ class AnsweringProcess:
         self._process.kill()
 
     def _end(self, timeout: float) -> ProcessEndError:
+        """Wait for the end of the process, and say how it ended."""
         code = self._process.wait()
         if self._hung:
             return ProcessEndError(f"gave no answer in {timeout:.0f} s", killed=False)
         if code == -signal.SIGXCPU:
             return ProcessEndError("took more processor time than it may", killed=False)
         with self._ending:
-            lines = [] if self._errors.closed else self._said()
+            lines = [] if self._errors.closed else self._error_lines()
         last = f" ({lines[-1].strip()})" if lines else ""
         return ProcessEndError(f"ended with code {code}{last}", code in _OUTSIDE_SIGNALS)
 
-    def _said(self) -> list[str]:
+    def _error_lines(self) -> list[str]:
         self._errors.seek(0)
         return self._errors.read().decode(errors="replace").strip().splitlines()
 
 
 def answer_with() -> Callable[..., None]:
-    """In the child process: returns a function that writes its keyword arguments to stdout as a
-    line of JSON. All other output goes to stderr."""
+    """Prepare the child process for answering. All other output goes to stderr from now on.
+
+    Returns:
+        A function that writes its keyword arguments to stdout as a line of JSON.
+    """
     answers = os.fdopen(os.dup(1), "w")
+    # Libraries print to stdout, which would be read as an answer.
     os.dup2(2, 1)
 
     def answer(**message: Any) -> None:

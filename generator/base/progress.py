@@ -9,10 +9,15 @@ T = TypeVar("T")
 
 
 class Advance(Protocol):
-    """Call it after each step, or each few steps. A `note`, such as a loss, replaces the previous
-    note."""
+    """Call it after each step, or each few steps."""
 
-    def __call__(self, steps: int = 1, note: str = "") -> None: ...
+    def __call__(self, steps: int = 1, note: str = "") -> None:
+        """Report finished steps.
+
+        Args:
+            steps: Their number.
+            note: What to show beside the progress, such as a loss; it replaces the previous note.
+        """
 
 
 class Progress:
@@ -20,25 +25,49 @@ class Progress:
     bar."""
 
     def track(self, name: str, total: int | None, done: int = 0) -> AbstractContextManager[Advance]:
-        """A context for work called `name` of `total` steps (None: not known), of which `done` are
-        finished."""
+        """Follow a piece of work.
+
+        Args:
+            name: What to call it.
+            total: Number of its steps; None if it is not known.
+            done: Number of steps that are finished already.
+
+        Returns:
+            A context for the work, which yields what reports steps.
+        """
         return nullcontext(_ignore)
 
-    def each(self, rows: Iterable[T], name: str, total: int, every: int = 1) -> Iterator[T]:
-        """Yield the rows and report progress after every `every` rows."""
+    def follow(self, rows: Iterable[T], name: str, total: int, every: int = 1) -> Iterator[T]:
+        """Follow the reading of rows.
+
+        Args:
+            rows: The rows.
+            name: What to call the work.
+            total: Number of rows.
+            every: Progress is reported after so many rows.
+
+        Returns:
+            An iterator over the rows.
+        """
         with self.track(name, total) as advance:
-            n = 0
-            for n, row in enumerate(rows, 1):
+            n_rows = 0
+            for n_rows, row in enumerate(rows, 1):
                 yield row
-                if n % every == 0:
+                if n_rows % every == 0:
                     advance(every)
-            advance(n % every)
+            advance(n_rows % every)
 
 
 class Callback(Progress):
-    """Calls `call(name, done, total)` after each step; total is None if unknown."""
+    """Calls a function of the user after each step."""
 
     def __init__(self, call: Callable[[str, int, int | None], object]):
+        """Make the progress.
+
+        Args:
+            call: Gets the name of the work, the number of finished steps, and that of all steps,
+                None if it is not known.
+        """
         self._call = call
 
     @contextmanager
@@ -78,3 +107,4 @@ def _ignore(steps: int = 1, note: str = "") -> None:
 
 
 SILENT = Progress()
+"""Shows nothing."""

@@ -14,35 +14,79 @@ class Stream:
     to change (numpy's distributions may change between versions, NEP 19). Python hashes the key
     with SHA-512, so PYTHONHASHSEED has no effect, and 0 is a seed like any other.
 
-    >>> Stream(0, "demo").below(10) == Stream(0, "demo").below(10)
-    True
+    Example:
+        >>> Stream(0, "demo").below(10) == Stream(0, "demo").below(10)
+        True
     """
 
     def __init__(self, *key: int | str):
+        """Begin the stream.
+
+        Args:
+            *key: Its name; another key gives independent numbers.
+        """
         self._random = random.Random("/".join(map(str, key)))
 
     def uniform(self, low: float, high: float) -> float:
-        """A number in [low, high)."""
+        """Draw a number.
+
+        Args:
+            low: Smallest number.
+            high: Number that all are below.
+
+        Returns:
+            A number in [low, high).
+        """
         return low + (high - low) * self._random.random()
 
     def below(self, n: int) -> int:
-        """A whole number in 0..n-1; n is at most 2**32, because a double has too few bits for
-        larger n."""
+        """Draw a whole number.
+
+        Args:
+            n: Number of possible results, at most 2**32: a double has too few bits for larger n.
+
+        Returns:
+            A number in 0..n-1.
+        """
         return int(self._random.random() * n)
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
-        """A new list with the items in random order (Fisher-Yates)."""
-        result = list(items)
-        for i in range(len(result) - 1, 0, -1):
+        """Shuffle items (Fisher-Yates).
+
+        Args:
+            items: The items.
+
+        Returns:
+            A new list of them in random order.
+        """
+        shuffled = list(items)
+        for i in range(len(shuffled) - 1, 0, -1):
             j = self.below(i + 1)
-            result[i], result[j] = result[j], result[i]
-        return result
+            shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
+        return shuffled
 
     def sample(self, items: Sequence[T], n: int) -> list[T]:
-        """`n` different items, in their order in `items`."""
-        return [items[i] for i in sorted(self.shuffled(range(len(items)))[:n])]
+        """Draw some of the items.
+
+        Args:
+            items: The items.
+            n: Number of items to draw, at most all.
+
+        Returns:
+            `n` different items, in their order in `items`.
+        """
+        positions = self.shuffled(range(len(items)))[:n]
+        return [items[i] for i in sorted(positions)]
 
     def balanced(self, items: Sequence[T], n: int) -> list[T]:
-        """`n` items in random order, whose counts differ by at most one."""
-        first = self.shuffled(items)
-        return self.shuffled([first[i % len(first)] for i in range(n)])
+        """Draw items as equally often as possible.
+
+        Args:
+            items: The items.
+            n: Number of items to draw.
+
+        Returns:
+            `n` items in random order, whose counts differ by at most one.
+        """
+        in_turn = self.shuffled(items)
+        return self.shuffled([in_turn[i % len(in_turn)] for i in range(n)])

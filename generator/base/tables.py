@@ -20,150 +20,203 @@ from generator.base.limits import MOST_LIST, bounded_memory, check_file
 T = TypeVar("T", pa.Table, pa.RecordBatch)
 
 FREE = 256 << 20
+"""Bytes of memory that any table may take."""
 TIMES = 100
 """A table of n bytes may take FREE + TIMES * n bytes of memory. Our own tables take up to 30 times
 their size."""
 _ROWS = 65_536
-_BATCH, _GROUP_BYTES = 100, 8 << 20
-_METADATA = 100_000  # most members of a list in a Parquet footer
+"""Rows of a batch that is read."""
+_BATCH = 100
+"""Rows that are turned into Arrow at a time while a table is written."""
+_GROUP_BYTES = 8 << 20
+"""Bytes in memory after which a row group is written."""
+_METADATA = 100_000
+"""Most members of a list in a Parquet footer."""
 MOST_ROW = 64 << 20
 """Bytes of a row of a CSV file. Arrow reads blocks of this size, and a row must lie in one or two
 of them."""
-_LEAST = 4  # fewest bytes of a row: the offset of a text, or a number
+_LEAST = 4
+"""Fewest bytes of a row: the offset of a text, or a number."""
 
 
 def read_table(
     path: Path, schema: pa.Schema | None = None, columns: Sequence[str] | None = None
 ) -> pa.Table:
-    """Read a table in the given schema: missing columns are null, extra columns are dropped.
-    Without a schema, read `columns` (None: all).
+    """Read a Parquet file.
 
-    Raises UserError if it is damaged, does not fit the schema, lacks one of `columns`, or would
-    take more memory than its size allows.
+    Args:
+        path: The file.
+        schema: Schema of the result: missing columns are null, extra columns are dropped.
+        columns: Columns to read without a schema; None for all.
+
+    Returns:
+        The table, without dictionaries.
+
+    Raises:
+        UserError: It is damaged, does not fit the schema, lacks one of `columns`, or would take
+            more memory than its size allows.
     """
-    with _refused(path), _opened(path) as file:
-        wanted = file.schema_arrow.names if columns is None else list(columns)
+    with _report_damage(path), _open(path) as file:
+        names = file.schema_arrow.names if columns is None else list(columns)
         if schema is not None:
-            wanted = [name for name in schema.names if name in file.schema_arrow.names]
-            if not wanted:
+            names = [name for name in schema.names if name in file.schema_arrow.names]
+            if not names:
                 raise ValueError(f"it has none of the columns {', '.join(schema.names)}")
-        _check_columns(file, wanted)
-        table = _written_out(file.read(wanted).select(wanted))
-        return table if schema is None else _completed(table, schema)
+        _check_columns(file, names)
+        table = _without_dictionaries(file.read(names).select(names))
+        return table if schema is None else _fill_columns(table, schema).cast(schema)
 
 
-def _completed(table: pa.Table, schema: pa.Schema) -> pa.Table:
+def _fill_columns(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The columns of a schema in their order; missing columns are null."""
     for field in schema:
         if field.name not in table.column_names:
-            table = table.append_column(field, pa.nulls(len(table), field.type))
-    return table.select(schema.names).cast(schema)
+            table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+    return table.select(schema.names)
 
 
 def read_batches(
     path: Path, columns: Sequence[str], rows: int = _ROWS, schema: pa.Schema | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Yields batches of some columns of a table, at most `rows` rows each, in the types of `schema`
-    if it is given.
+    """Read some columns of a Parquet file, a few rows at a time.
 
-    Raises UserError as `read_table`.
+    Args:
+        path: The file.
+        columns: Names of the columns.
+        rows: Most rows of a batch.
+        schema: Has the types of the columns; None for those of the file.
+
+    Returns:
+        An iterator over batches.
+
+    Raises:
+        UserError: As for `read_table`.
     """
-    with _refused(path):
-        file = _opened(path)
+    with _report_damage(path):
+        file = _open(path)
         _check_columns(file, columns)
         batches = file.iter_batches(rows, columns=list(columns))
     with file:
-        taken = 0
+        read_bytes = 0
         while True:
-            with _refused(path):
+            # The consumer of a batch is not subject to the limit, so it is set for each batch.
+            with _report_damage(path):
                 batch = next(batches, None)
                 if batch is None:
                     return
-                batch = _written_out(batch.select(list(columns)))
+                batch = _without_dictionaries(batch.select(list(columns)))
                 if schema is not None:
                     batch = batch.cast(pa.schema([schema.field(name) for name in columns]))
-                taken += batch.nbytes
-                if taken > _allowed(path):
+                read_bytes += batch.nbytes
+                if read_bytes > _allowed_memory(path):
                     raise MemoryError
             yield batch
 
 
 def read_schema(path: Path) -> pa.Schema:
-    """The schema of a table. Raises UserError if it is damaged."""
-    with _refused(path), _opened(path) as file:
+    """Read the schema of a Parquet file.
+
+    Args:
+        path: The file.
+
+    Returns:
+        Its schema, with the metadata.
+
+    Raises:
+        UserError: It is damaged.
+    """
+    with _report_damage(path), _open(path) as file:
         return file.schema_arrow
 
 
 def count_rows(path: Path) -> int:
-    """The number of rows that a table states. Raises UserError if it is damaged or they would take
-    too much memory."""
-    with _refused(path), _opened(path) as file:
+    """Read how many rows a Parquet file states.
+
+    Args:
+        path: The file.
+
+    Returns:
+        The number of rows.
+
+    Raises:
+        UserError: It is damaged, or they would take too much memory.
+    """
+    with _report_damage(path), _open(path) as file:
         return int(file.metadata.num_rows)
 
 
-def _allowed(path: Path) -> int:
+def _allowed_memory(path: Path) -> int:
+    """Bytes of memory that a table may take."""
     return FREE + TIMES * path.stat().st_size
 
 
 @contextmanager
-def _refused(path: Path) -> Iterator[None]:
+def _report_damage(path: Path) -> Iterator[None]:
     """Context that reads a table: it limits memory, and raises errors of the table as
     UserErrors."""
     usual = pa.default_memory_pool()
     try:
-        with bounded_memory(_allowed(path)):
-            pa.set_memory_pool(
-                pa.system_memory_pool()
-            )  # the usual pool reserves a GiB, which no limit sees
+        with bounded_memory(_allowed_memory(path)):
+            # The usual pool reserves a GiB, which no limit sees.
+            pa.set_memory_pool(pa.system_memory_pool())
             yield
     except FileNotFoundError:
         raise UserError(f"{path} is missing; restore it or make it again.") from None
     except MemoryError:
         raise UserError(
-            f"{path} would take more than {_allowed(path) >> 20:,} MiB of memory, and has "
+            f"{path} would take more than {_allowed_memory(path) >> 20:,} MiB of memory, and has "
             f"{path.stat().st_size:,} "
             f"bytes; a valid table never does, so take it from someone you trust."
         ) from None
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        # Arrow's messages have a stack trace after the first line, or are empty.
+        lines = str(error).splitlines() or [type(error).__name__]
+        reason = lines[0].rstrip(".")
         raise UserError(f"{path} is damaged ({reason}); restore it or make it again.") from None
     finally:
         pa.set_memory_pool(usual)
 
 
-def _opened(path: Path) -> pq.ParquetFile:
+def _open(path: Path) -> pq.ParquetFile:
     check_file(path)
     file = pq.ParquetFile(pa.OSFile(str(path)), thrift_container_size_limit=_METADATA)
     check_columns_once(file.schema_arrow.names, path)
-    if file.metadata.num_rows * _LEAST > _allowed(path):
+    if file.metadata.num_rows * _LEAST > _allowed_memory(path):
         raise MemoryError
     return file
 
 
 def _check_columns(file: pq.ParquetFile, columns: Sequence[str]) -> None:
-    if lacking := [name for name in columns if name not in file.schema_arrow.names]:
-        raise ValueError(f"it has no column {' or '.join(lacking)}")
+    missing = [name for name in columns if name not in file.schema_arrow.names]
+    if missing:
+        raise ValueError(f"it has no column {' or '.join(missing)}")
 
 
-def _written_out(table: T) -> T:
+def _without_dictionaries(table: T) -> T:
     """Decode the dictionary columns of a table, so that every repeated value counts as memory."""
     table.validate(full=True)
-    types = pa.schema(
-        [
-            (each.name, each.type.value_type if pa.types.is_dictionary(each.type) else each.type)
-            for each in table.schema
-        ]
-    )
-    if "dictionary<" in str(types.types):
+    fields = []
+    for field in table.schema:
+        is_dictionary = pa.types.is_dictionary(field.type)
+        fields.append((field.name, field.type.value_type if is_dictionary else field.type))
+    schema = pa.schema(fields)
+    if "dictionary<" in str(schema.types):
         raise ValueError("it has dictionaries in lists")
-    return table.cast(types)
+    return table.cast(schema)
 
 
 def write_table(
     path: Path, rows: Iterable[Mapping[str, Any]] | pa.Table, schema: pa.Schema
 ) -> None:
-    """Write rows as Parquet of the given schema, atomically, with few rows in memory at a time.
+    """Write a Parquet file atomically, with few rows in memory at a time.
 
-    Raises pyarrow.ArrowInvalid if a row does not fit the schema.
+    Args:
+        path: The file.
+        rows: Values by column; columns that a row lacks are null.
+        schema: Its schema.
+
+    Raises:
+        pyarrow.ArrowInvalid: A row does not fit the schema.
     """
     with draft_of(path) as draft, closing(TableWriter(draft, schema)) as writer:
         writer.add_all(rows)
@@ -173,6 +226,12 @@ class TableWriter:
     """Writes a Parquet file row by row, with at most one row group of about 8 MiB in memory."""
 
     def __init__(self, path: Path, schema: pa.Schema):
+        """Begin the file.
+
+        Args:
+            path: The file.
+            schema: Its schema.
+        """
         self._schema = schema
         self._file = pq.ParquetWriter(path, schema, compression="zstd")
         self._rows: list[Sequence[Any]] = []
@@ -180,24 +239,29 @@ class TableWriter:
         self._group_bytes = 0
 
     def add(self, row: Sequence[Any]) -> None:
-        """Add a row, its values in the order of the schema."""
+        """Add a row.
+
+        Args:
+            row: Its values, in the order of the schema.
+        """
         self._rows.append(row)
         if len(self._rows) == _BATCH:
             self._end_batch()
 
     def add_all(self, rows: Iterable[Mapping[str, Any]] | pa.Table) -> None:
-        """Add many rows; columns that a row lacks are null."""
-        names = self._schema.names
+        """Add many rows.
+
+        Args:
+            rows: Values by column; columns that a row lacks are null.
+        """
         if isinstance(rows, pa.Table):
+            # Rows that were added before come first.
             self._end_batch()
-            for field in self._schema:
-                if field.name not in rows.column_names:
-                    rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
-            self._group += rows.select(names).cast(self._schema).to_batches()
+            self._group += _fill_columns(rows, self._schema).cast(self._schema).to_batches()
             self._end_group()
             return
         for row in rows:
-            self.add([row.get(name) for name in names])
+            self.add([row.get(name) for name in self._schema.names])
 
     def close(self) -> None:
         """Write the remaining rows and close the file; a second call does nothing."""
@@ -209,23 +273,27 @@ class TableWriter:
                 self._file.close()
 
     def _end_batch(self) -> None:
-        if self._rows:
-            columns = zip(*self._rows, strict=True)
-            arrays = [
-                pa.array(column, field.type)
-                for column, field in zip(columns, self._schema, strict=True)
-            ]
-            self._rows = []
-            batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
-            self._group.append(batch)
-            self._group_bytes += batch.nbytes
-            if self._group_bytes >= _GROUP_BYTES:
-                self._end_group()
+        """Turn the rows into Arrow, and write the row group if it is large enough."""
+        if not self._rows:
+            return
+        columns = zip(*self._rows, strict=True)
+        arrays = [
+            pa.array(column, field.type)
+            for column, field in zip(columns, self._schema, strict=True)
+        ]
+        self._rows = []
+        batch = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        self._group.append(batch)
+        self._group_bytes += batch.nbytes
+        if self._group_bytes >= _GROUP_BYTES:
+            self._end_group()
 
     def _end_group(self) -> None:
+        """Write the row group."""
         if self._group:
             self._file.write_table(pa.Table.from_batches(self._group, self._schema))
-            self._group, self._group_bytes = [], 0
+            self._group = []
+            self._group_bytes = 0
 
 
 _CONTROLS = (
@@ -233,36 +301,55 @@ _CONTROLS = (
     r"\x{61c}\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}\x{2028}\x{2029}]"
 )
 """The characters of `visible`, as RE2 writes them; no text of Arrow has lone surrogates."""
-_FORMULA, _ESCAPED = r"\A'*[=+\-@\t\r]", r"\A'+[=+\-@\t\r]"
+_FORMULA = r"\A'*[=+\-@\t\r]"
+"""A text that gets an apostrophe, unless it is a number."""
+_ESCAPED = r"\A'+[=+\-@\t\r]"
+"""A text that lost its apostrophe when it is read again."""
 _NUMBER = r"\A[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\z"
 
 
 def write_csv(path: Path, table: pa.Table | Iterable[pa.Table], delimiter: str = ",") -> None:
-    """Write a table, or tables with the same columns one below the other, as CSV, atomically.
-
-    Tables are written one by one, so only one must be in memory. Without columns the file is empty.
+    """Write a CSV file atomically.
 
     A text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return and is no number gets a
     leading apostrophe (OWASP, CSV Injection). So does a text that begins with apostrophes and one
     of these characters, so that `read_csv` restores every text. Control and bidirectional
     characters, which act in terminals, become escapes and stay so.
+
+    Args:
+        path: The file.
+        table: A table, or tables with the same columns, which are written one below the other and
+            one by one, so that only one must be in memory. Without columns the file is empty.
+        delimiter: Between cells.
     """
     tables = iter([table] if isinstance(table, pa.Table) else table)
     first = next(tables, pa.table({}))
     with draft_of(path) as draft, draft.open("wb") as file:
-        if first.num_columns:
-            options = pa.csv.WriteOptions(quoting_style="needed", delimiter=delimiter)
-            with pa.csv.CSVWriter(file, first.schema, write_options=options) as writer:
-                for each in chain([first], tables):
-                    columns = [
-                        _escaped(c) if pa.types.is_string(c.type) else c for c in each.columns
-                    ]
-                    writer.write_table(pa.table(columns, schema=first.schema))
+        if not first.num_columns:
+            return
+        options = pa.csv.WriteOptions(quoting_style="needed", delimiter=delimiter)
+        with pa.csv.CSVWriter(file, first.schema, write_options=options) as writer:
+            for part in chain([first], tables):
+                columns = []
+                for column in part.columns:
+                    is_text = pa.types.is_string(column.type)
+                    columns.append(_escape_formulas(column) if is_text else column)
+                writer.write_table(pa.table(columns, schema=first.schema))
 
 
 def read_csv(path: Path, columns: Mapping[str, pa.DataType]) -> pa.Table:
-    """Read columns of a file that `write_csv` wrote; `columns`: types by name. Raises UserError if
-    the file is missing or damaged."""
+    """Read a file that `write_csv` wrote.
+
+    Args:
+        path: The file.
+        columns: Types of the columns to read, by name.
+
+    Returns:
+        A table of these columns, with the texts that were written.
+
+    Raises:
+        UserError: The file is missing or damaged.
+    """
     check_file(path, MOST_LIST)
     options = pa.csv.ConvertOptions(column_types=dict(columns), include_columns=list(columns))
     try:
@@ -276,14 +363,23 @@ def read_csv(path: Path, columns: Mapping[str, pa.DataType]) -> pa.Table:
         raise UserError(
             f"{path} is damaged ({reason_of_csv(error)}); write it with `score measure`."
         ) from None
-    found = [
-        _restored(column) if pa.types.is_string(column.type) else column for column in table.columns
-    ]
-    return pa.table(found, table.column_names)
+    restored = []
+    for column in table.columns:
+        is_text = pa.types.is_string(column.type)
+        restored.append(_restore_formulas(column) if is_text else column)
+    return pa.table(restored, table.column_names)
 
 
 def check_columns_once(names: Sequence[str], path: Path) -> None:
-    """Raise UserError where a table names a column twice: two readers may take different ones."""
+    """Check that a table names no column twice: two readers may take different ones.
+
+    Args:
+        names: Names of its columns.
+        path: Its file.
+
+    Raises:
+        UserError: A name is repeated.
+    """
     for name, times in Counter(names).items():
         if times > 1:
             raise UserError(
@@ -293,32 +389,35 @@ def check_columns_once(names: Sequence[str], path: Path) -> None:
 
 
 def reason_of_csv(error: Exception) -> str:
-    """Why Arrow cannot read a CSV file, as a clause.
+    """Say why Arrow cannot read a CSV file.
 
-    >>> reason_of_csv(pa.ArrowInvalid("straddling object straddles two block boundaries"))
-    'a row is longer than 64 MiB'
+    Args:
+        error: Arrow's error.
+
+    Returns:
+        A clause for a message.
+
+    Example:
+        >>> reason_of_csv(pa.ArrowInvalid("straddling object straddles two block boundaries"))
+        'a row is longer than 64 MiB'
     """
     # A KeyError writes its text in quotes.
     text = str(error.args[0]) if isinstance(error, KeyError) else str(error)
     reason = (text.splitlines() or [type(error).__name__])[0].rstrip(".")
-    return (
-        f"a row is longer than {MOST_ROW >> 20} MiB"
-        if reason.startswith("straddling object")
-        else reason
-    )
+    if reason.startswith("straddling object"):
+        return f"a row is longer than {MOST_ROW >> 20} MiB"
+    return reason
 
 
-def _escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _escape_formulas(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pc.any(pc.match_substring_regex(column, _CONTROLS)).as_py():
-        shown = [None if text is None else visible(text) for text in column.to_pylist()]
-        column = pa.chunked_array([pa.array(shown, pa.string())])
-    formula = pc.and_not(
-        pc.match_substring_regex(column, _FORMULA), pc.match_substring_regex(column, _NUMBER)
-    )
-    return pc.if_else(formula, pc.binary_join_element_wise("'", column, ""), column)
+        texts = [None if text is None else visible(text) for text in column.to_pylist()]
+        column = pa.chunked_array([pa.array(texts, pa.string())])
+    begins_like_one = pc.match_substring_regex(column, _FORMULA)
+    is_formula = pc.and_not(begins_like_one, pc.match_substring_regex(column, _NUMBER))
+    return pc.if_else(is_formula, pc.binary_join_element_wise("'", column, ""), column)
 
 
-def _restored(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.if_else(
-        pc.match_substring_regex(column, _ESCAPED), pc.utf8_slice_codeunits(column, 1), column
-    )
+def _restore_formulas(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    is_escaped = pc.match_substring_regex(column, _ESCAPED)
+    return pc.if_else(is_escaped, pc.utf8_slice_codeunits(column, 1), column)

@@ -167,7 +167,7 @@ def describe(
     rendered.
     """
     from generator.api import describe_texts
-    from generator.base.store import shown
+    from generator.base.store import display_name
 
     name, summary = describe_texts(
         dataset, **values_given(context, texts), replace_old=replace, progress=Bar()
@@ -185,11 +185,11 @@ def describe(
     say(
         f"{summary.texts:,} texts, each decided on its scene; {n_refused:,} foils refused "
         f"({summary.refused.get('true', 0):,} were true), {n_dropped:,} items dropped. "
-        f"{name}/manifest.json counts them by reason. Next: gen verify {shown(dataset)} "
+        f"{name}/manifest.json counts them by reason. Next: gen verify {display_name(dataset)} "
         f"--benchmark {name}"
     )
     data = {
-        "dataset": shown(dataset),
+        "dataset": display_name(dataset),
         "benchmark": name,
         "scenes": summary.scenes,
         "items": summary.items,
@@ -270,7 +270,7 @@ def split(
     benchmark each.
     """
     from generator.base.paths import check_benchmark_name
-    from generator.base.store import shown
+    from generator.base.store import display_name
     from generator.dataset.reader import Dataset
     from generator.describe.benchmark import describe_world
     from generator.describe.request import check_exposed, first_request
@@ -299,7 +299,7 @@ def split(
     if exposed_negatives:
         check_exposed(holdouts)
     if not holdout:
-        _check_default_block(opened.world, vocabulary, holdouts, shown(dataset))
+        _check_default_block(opened.world, vocabulary, holdouts, display_name(dataset))
     summaries: dict[str, BenchmarkSummary] = {}
     for block in holdouts:
         block_name = design_of(block).benchmark_name(block) if name is None else name
@@ -314,10 +314,10 @@ def split(
         )
         # After the benchmark, which is worth having even if too few scenes are left to measure.
         (evaluated,) = evaluated_scenes(opened.world, vocabulary, [block])
-        _say_benchmark(shown(dataset), block_name, block, summaries[block_name], evaluated)
+        _say_benchmark(display_name(dataset), block_name, block, summaries[block_name], evaluated)
     first = next(iter(summaries))
     data = {
-        "dataset": shown(dataset),
+        "dataset": display_name(dataset),
         "benchmark": first,
         "scenes": summaries[first].scenes,
         "benchmarks": {block_name: summary.scenes for block_name, summary in summaries.items()},

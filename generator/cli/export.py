@@ -55,7 +55,8 @@ def hf(
     publication = Publication(
         title or f"{opened.root.resolve().name} {chosen.name}", creators, licence
     )
-    _print_scenes(export_hf(opened, chosen, publication, out, Bar()), out, as_json)
+    scenes = export_hf(opened, chosen, about=publication, out=out, progress=Bar())
+    _print_scenes(scenes, out, as_json)
 
 
 @export.command(examples=["export webdataset small --out small-tars --size 256MB"])
@@ -72,7 +73,8 @@ def webdataset(dataset: Path, out: Path, benchmark: str | None, size: str, as_js
 
     opened = _open(dataset)
     samples = Samples(opened, opened.benchmark(benchmark))
-    _print_scenes(export_webdataset(samples, parse_size(size), out, Bar()), out, as_json)
+    scenes = export_webdataset(samples, size=parse_size(size), out=out, progress=Bar())
+    _print_scenes(scenes, out, as_json)
 
 
 @export.command(examples=["export jsonl small --out small-train"])
@@ -91,7 +93,8 @@ def jsonl(dataset: Path, out: Path, benchmark: str | None, as_json: bool) -> Non
 
     opened = _open(dataset)
     names = [benchmark] if benchmark is not None else opened.training_names()
-    counts = export_jsonl(opened, [opened.benchmark(name) for name in names], out, Bar())
+    benchmarks = [opened.benchmark(name) for name in names]
+    counts = export_jsonl(opened, benchmarks, out=out, progress=Bar())
     for name, number in counts.items():
         say(f"{name}.jsonl: {number:,} images")
     result({"folder": str(out), "images": counts}, as_json, str(out))
@@ -130,9 +133,10 @@ def clevr(
 
     opened = _open(dataset)
     info = {"date": date or "", "version": version, "license": license or ""}
-    _print_scenes(
-        export_clevr(opened.world, opened.benchmark(benchmark), splits, info, out), out, as_json
+    scenes = export_clevr(
+        opened.world, opened.benchmark(benchmark), splits=splits, info=info, out=out
     )
+    _print_scenes(scenes, out, as_json)
 
 
 def _questions(tool: str, title: str, help_: str) -> None:
@@ -184,11 +188,18 @@ def _questions(tool: str, title: str, help_: str) -> None:
         orders: int | None,
         as_json: bool,
     ) -> None:
-        from generator.exports.questions import Questions, command, export_questions
+        from generator.exports.questions import QuestionSet, command, export_questions
 
         opened = _open(dataset)
-        questions = Questions(opened, opened.benchmark(benchmark), form, protocols, splits, orders)
-        counts = export_questions(questions, tool, out, Bar())
+        questions = QuestionSet(
+            opened,
+            opened.benchmark(benchmark),
+            form=form,
+            protocols=protocols,
+            splits=splits,
+            orders=orders,
+        )
+        counts = export_questions(questions, tool=tool, out=out, progress=Bar())
         say(
             f"{counts['questions']:,} questions on {counts['images']:,} images. Next: "
             f"{command(questions, tool, out)}"
@@ -240,5 +251,5 @@ def publish(folder: Path, to: str, private: bool, dry_run: bool, as_json: bool) 
         rows = [[file.path, f"{file.size:,}"] for file in files]
         say("\n".join(table([["file", "bytes"], *rows])))
     say(f"{len(files):,} files of {size:,} bytes {'would go' if dry_run else 'go'} to {name}.")
-    url = None if dry_run else upload(folder, files, name, private)
+    url = None if dry_run else upload(folder, files, name=name, private=private)
     result({"url": url, "files": len(files), "bytes": size}, as_json, url or str(folder))

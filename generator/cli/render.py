@@ -8,7 +8,7 @@ import click
 
 from generator.base.commands import DRY_RUN, Bar, Command, DatasetFolder, result, say, slurm_options
 from generator.base.errors import UserError
-from generator.base.store import settle, shown
+from generator.base.store import display_name, drop_local_copy
 from generator.cli.options import EXPOSED, FOLDER, JSON, options_given, values_given
 from generator.cli.plan import COMMON, content_options
 from generator.plan.options import WorldOptions
@@ -157,7 +157,7 @@ def render(
     if shard:
         n_shards = shard.partition("/")[2]
         say(f"Next, when all {n_shards} shards are there: gen merge SHARD... --out DIR")
-        name = settle(dataset.root)
+        name = drop_local_copy(dataset.root)
         result({"dataset": name, "shard": shard}, as_json, name)
     else:
         print_dataset(dataset, as_json)
@@ -243,9 +243,9 @@ def print_dataset(dataset: "Dataset", as_json: bool) -> None:
     scenes_of = {
         name: dataset.benchmark(name).manifest["scenes"] for name in dataset.benchmark_names()
     }
-    say(f"Next: gen verify {shown(dataset.root)}")
+    say(f"Next: gen verify {display_name(dataset.root)}")
     first = next(iter(scenes_of), None)
-    place = settle(dataset.root)
+    place = drop_local_copy(dataset.root)
     data = {
         "dataset": place,
         "benchmark": first,

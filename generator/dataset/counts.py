@@ -4,7 +4,7 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from typing_extensions import TypedDict  # pydantic takes no other before Python 3.12
 
@@ -15,231 +15,299 @@ from generator.dataset.relations import converse_of
 
 TRAIN = "train"
 _COUNTS = ("n_objects", "n_attributes", "n_relations")
+"""The columns of texts.parquet whose sum is the number of atoms of a text."""
 Name = tuple[str, ...]
 """An atom: (kind, value), (category word, category) or ("relation", relation). A compound: (value,
 category) or (category, relation, category); of a triple and its converse, the alphabetically
 first."""
+Caption = tuple[str, str]
+"""scene_id and text_id: a text counts once for each image."""
 
 
 class Vocabulary(TypedDict):
     """The key of vocabulary.toml that is read here."""
 
     category: str
+    """The vocabulary's word for categories, such as shape."""
+
+
+class _Names(NamedTuple):
+    """What a text names, asserted or denied."""
+
+    atoms: frozenset[Name]
+    """Values, categories and relations."""
+    compounds: frozenset[Name]
+    """Values of categories, and relations between categories."""
+
+
+_NO_NAMES = _Names(frozenset(), frozenset())
+"""Of a text without a form, such as an imported one."""
 
 
 def vocabulary_of(world: World) -> Vocabulary:
-    """The vocabulary of a world. Raises UserError where its file is damaged."""
+    """Read the vocabulary of a world.
+
+    Args:
+        world: The world.
+
+    Returns:
+        The part of vocabulary.toml that counting needs.
+
+    Raises:
+        UserError: The file is damaged.
+    """
     path = world.path("vocabulary.toml")
-    found: Vocabulary = read_toml(path, "vocabulary")  # type: ignore[assignment]
-    check_shape(found, Vocabulary, path)
-    return found
+    vocabulary: Vocabulary = read_toml(path, "vocabulary")  # type: ignore[assignment]
+    check_shape(vocabulary, Vocabulary, path)
+    return vocabulary
 
 
 def count_benchmark(benchmark: Benchmark, vocabulary: Vocabulary) -> dict[str, Any]:
-    """Counts of a benchmark, ready for JSON.
-
-    `questions` (CREPE, tables 4 and 5): count_questions by protocol, kind and split. `names` (table
-    7):
-    for each protocol and split the numbers of distinct atoms and compounds that captions name, and
-    of
-    those that no training caption names. `atoms` (figure 4): for each protocol and atom the number
-    of
-    captions of each split, and of training, that name it. A caption counts once for each image.
+    """Count the questions of a benchmark, and what its captions name.
 
     `names` and `atoms` count captions with foils: CREPE's are of the hard negative sets (appendix
-    A.6),
-    not of raw retrieval.
+    A.6), not of raw retrieval.
+
+    Args:
+        benchmark: The benchmark.
+        vocabulary: That of its world.
+
+    Returns:
+        Counts that are ready for JSON:
+
+        - `benchmark`: its name.
+        - `questions` (CREPE, tables 4 and 5): `count_questions` by protocol, kind and split.
+        - `names` (table 7): for each protocol and split the numbers of distinct atoms and compounds
+          that captions name, and of those that no training caption names.
+        - `atoms` (figure 4): for each protocol and atom the number of captions of each split, and
+          of training, that name it.
+
+    Raises:
+        UserError: A table of the benchmark is damaged.
     """
-    texts = benchmark.texts
-    names = {
-        text_id: _names(json.loads(form), vocabulary)
-        for text_id, form in zip(
-            texts["text_id"].to_pylist(), texts["form"].to_pylist(), strict=True
-        )
-        if form is not None
-    }
-    columns = (
-        benchmark.items[name].to_pylist() for name in ("item_id", "protocol", "kind", "split")
-    )
-    place_of = {
-        item_id: (str(protocol), str(split))
-        for item_id, protocol, kind, split in zip(*columns, strict=True)
-        if kind != RAW
-    }
-    captions: dict[str, dict[str, set[tuple[str, str]]]] = defaultdict(lambda: defaultdict(set))
-    for item_id, scene, text_id, truth in _candidates(benchmark):
-        if truth and item_id in place_of:
-            protocol, split = place_of[item_id]
-            captions[protocol][split].add((scene, text_id))
-    trained = captions.pop(TRAIN, {TRAIN: set()})
-    counted = {TRAIN: _named(trained, names)}
-    for protocol, of_protocol in sorted(captions.items()):
-        counted[protocol] = _named({**trained, **of_protocol}, names)
-        counted[protocol]["names"] = [
-            row for row in counted[protocol]["names"] if row["split"] != TRAIN
-        ]
-    return {
+    names_of_text = _names_of_texts(benchmark, vocabulary)
+    captions = _captions_with_foils(benchmark)
+    training = captions.pop(TRAIN, {TRAIN: set()})
+
+    counts = {TRAIN: _count_names(training, names_of_text)}
+    for protocol, captions_of_split in sorted(captions.items()):
+        counts[protocol] = _count_names({**training, **captions_of_split}, names_of_text)
+        # Training was counted along for comparison, and has a row of its own already.
+        rows = counts[protocol]["names"]
+        counts[protocol]["names"] = [row for row in rows if row["split"] != TRAIN]
+
+    result: dict[str, Any] = {
         "benchmark": benchmark.name,
         "questions": count_questions(benchmark, [("protocol", "kind", "split")]),
-        **{
-            part: [
-                {"protocol": protocol, **row}
-                for protocol, found in counted.items()
-                for row in found[part]
-            ]
-            for part in ("names", "atoms")
-        },
     }
+    for part in ("names", "atoms"):
+        result[part] = []
+        for protocol, counts_of_protocol in counts.items():
+            for row in counts_of_protocol[part]:
+                result[part].append({"protocol": protocol, **row})
+    return result
 
 
 def count_questions(
     benchmark: Benchmark, groupings: Sequence[Sequence[str]]
 ) -> list[dict[str, Any]]:
-    """Count the questions of a benchmark. For each grouping (a sequence of labels), returns a row
-    for each combination of their values. Labels: protocol, kind, skill, split, and level and n (the
-    number of atoms) of the caption.
+    """Count the questions of a benchmark. Items of training are skipped, and of the candidates only
+    those in the slots c and n count.
 
-    A row has its labels and the numbers of `items`, of their distinct `captions` (once for each
-    image) and of their
-    `false_texts`; and `set_size`, the number of candidates of an item, None if items differ. Only
-    slots c and n count.
-    Items of training are skipped.
+    Args:
+        benchmark: The benchmark.
+        groupings: For each, the labels by which questions are counted: protocol, kind, skill,
+            split, and level and n (the number of atoms) of the caption.
+
+    Returns:
+        For each grouping a row for each combination of its labels, sorted by them. A row has the
+        labels and the numbers of `items`, of their distinct `captions` (once for each image) and of
+        their `false_texts`; and `set_size`, the number of candidates of an item, None if items
+        differ.
+
+    Raises:
+        UserError: A table of the benchmark is damaged.
     """
-    columns = ("item_id", "protocol", "kind", "skill", "split")
-    items = {
-        item_id: {"protocol": protocol, "kind": kind, "skill": skill, "split": split}
-        for item_id, protocol, kind, skill, split in zip(
-            *(benchmark.items[name].to_pylist() for name in columns), strict=True
-        )
-        if protocol != TRAIN
-    }
-    told: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    sizes: dict[str, Counter[bool]] = defaultdict(Counter)
+    captions_of_item: dict[str, set[Caption]] = defaultdict(set)
+    candidates_by_truth: dict[str, Counter[bool]] = defaultdict(Counter)
     for item_id, scene, text_id, truth in _candidates(benchmark):
-        sizes[item_id][truth] += 1
+        candidates_by_truth[item_id][truth] += 1
         if truth:
-            told[item_id].add((scene, text_id))
-    graded = _graded(benchmark)
-    counted = [
-        (tuple(by), defaultdict[tuple[object, ...], _Questions](_Questions)) for by in groupings
+            captions_of_item[item_id].add((scene, text_id))
+
+    labels_of_text = _labels_of_texts(benchmark)
+    tallies = [defaultdict[tuple[object, ...], _Tally](_Tally) for _ in groupings]
+    for item_id, labels in _labels_of_items(benchmark).items():
+        captions = captions_of_item[item_id]
+        if captions:
+            # The first caption stands for all captions of an item.
+            _, text_id = min(captions)
+            labels = {**labels, **labels_of_text[text_id]}
+        else:
+            labels = {**labels, "level": None, "n": None}
+        for grouping, tally_by_values in zip(groupings, tallies, strict=True):
+            values = tuple(labels[label] for label in grouping)
+            tally_by_values[values].add(captions, candidates_by_truth[item_id])
+
+    rows = []
+    for grouping, tally_by_values in zip(groupings, tallies, strict=True):
+        # None and numbers are sorted among texts.
+        for values in sorted(tally_by_values, key=lambda values: tuple(map(str, values))):
+            labels = dict(zip(grouping, values, strict=True))
+            rows.append({**labels, **tally_by_values[values].to_dict()})
+    return rows
+
+
+def _labels_of_items(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
+    """Protocol, kind, skill and split of each item that is not of training."""
+    names = ("protocol", "kind", "skill", "split")
+    columns = [benchmark.items[name].to_pylist() for name in names]
+    labels_of_item: dict[str, dict[str, Any]] = {}
+    for item_id, *values in zip(benchmark.items["item_id"].to_pylist(), *columns, strict=True):
+        labels = dict(zip(names, values, strict=True))
+        if labels["protocol"] != TRAIN:
+            labels_of_item[item_id] = labels
+    return labels_of_item
+
+
+def _captions_with_foils(benchmark: Benchmark) -> dict[str, dict[str, set[Caption]]]:
+    """The captions of each protocol and split, without those of raw retrieval."""
+    columns = [
+        benchmark.items[name].to_pylist() for name in ("item_id", "protocol", "kind", "split")
     ]
-    for item_id, labels in items.items():
-        captions = told[item_id]
-        known = {**labels, **(graded[min(captions)[1]] if captions else {"level": None, "n": None})}
-        for by, found in counted:
-            found[tuple(known[name] for name in by)].add(captions, sizes[item_id])
-    return [
-        {**dict(zip(by, of, strict=True)), **each.to_dict()}
-        for by, found in counted
-        for of, each in sorted(found.items(), key=lambda pair: tuple(map(str, pair[0])))
-    ]
+    place_of_item = {}
+    for item_id, protocol, kind, split in zip(*columns, strict=True):
+        if kind != RAW:
+            place_of_item[item_id] = (str(protocol), str(split))
+    captions: dict[str, dict[str, set[Caption]]] = defaultdict(lambda: defaultdict(set))
+    for item_id, scene, text_id, truth in _candidates(benchmark):
+        if truth and item_id in place_of_item:
+            protocol, split = place_of_item[item_id]
+            captions[protocol][split].add((scene, text_id))
+    return captions
 
 
 def _candidates(benchmark: Benchmark) -> Iterator[tuple[str, str, str, bool]]:
-    """Yields item, scene, text and truth of all candidates in the slots c (captions) and n
+    """Yield item, scene, text and truth of all candidates in the slots c (captions) and n
     (foils)."""
-    columns = ("item_id", "scene_id", "text_id", "truth", "slot")
-    for *found, slot in zip(
-        *(benchmark.candidates[name].to_pylist() for name in columns), strict=True
-    ):
+    names = ("slot", "item_id", "scene_id", "text_id", "truth")
+    columns = [benchmark.candidates[name].to_pylist() for name in names]
+    for slot, item_id, scene, text_id, truth in zip(*columns, strict=True):
         if slot in ("c", "n"):
-            item_id, scene, text_id, truth = found
             yield item_id, scene, text_id, truth
 
 
-def _graded(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
+def _labels_of_texts(benchmark: Benchmark) -> dict[str, dict[str, Any]]:
     """The level and the number of atoms of each text; None where they are unknown."""
     columns = [benchmark.texts[name].to_pylist() for name in ("text_id", "level", *_COUNTS)]
-    return {
-        text_id: {"level": level, "n": None if None in counts else sum(counts)}
-        for text_id, level, *counts in zip(*columns, strict=True)
-    }
+    labels_of_text = {}
+    for text_id, level, *counts in zip(*columns, strict=True):
+        n_atoms = None if None in counts else sum(counts)
+        labels_of_text[text_id] = {"level": level, "n": n_atoms}
+    return labels_of_text
 
 
-class _Questions:
+class _Tally:
+    """Counts questions with the same labels."""
+
     def __init__(self) -> None:
-        self._captions: set[tuple[str, str]] = set()
-        self._items, self._false = 0, 0
+        self._captions: set[Caption] = set()
+        self._items = 0
+        self._false_texts = 0
         self._sizes: set[int] = set()
 
-    def add(self, captions: set[tuple[str, str]], size: Mapping[bool, int]) -> None:
+    def add(self, captions: set[Caption], candidates_by_truth: Mapping[bool, int]) -> None:
         self._items += 1
         self._captions |= captions
-        self._false += size.get(False, 0)
-        self._sizes.add(size.get(True, 0) + size.get(False, 0))
+        self._false_texts += candidates_by_truth.get(False, 0)
+        self._sizes.add(sum(candidates_by_truth.values()))
 
     def to_dict(self) -> dict[str, int | None]:
-        size = next(iter(self._sizes)) if len(self._sizes) == 1 else None
+        is_same_size = len(self._sizes) == 1
         return {
             "items": self._items,
             "captions": len(self._captions),
-            "false_texts": self._false,
-            "set_size": size,
+            "false_texts": self._false_texts,
+            "set_size": next(iter(self._sizes)) if is_same_size else None,
         }
 
 
-def _named(
-    captions: Mapping[str, set[tuple[str, str]]],
-    names: Mapping[str, tuple[frozenset[Name], frozenset[Name]]],
+def _count_names(
+    captions_of_split: Mapping[str, set[Caption]], names_of_text: Mapping[str, _Names]
 ) -> dict[str, Any]:
-    counts: dict[str, tuple[Counter[Name], Counter[Name]]] = {}
-    for split, told in captions.items():
-        counts[split] = (Counter(), Counter())
-        for _, text_id in told:
-            for counter, found in zip(
-                counts[split], names.get(text_id, (frozenset(), frozenset())), strict=True
-            ):
-                counter.update(found)
-    shown = counts.get(TRAIN, (Counter(), Counter()))
-    rows = [
-        {
-            "split": split,
-            "captions": len(captions[split]),
-            "atoms": len(atoms),
-            "atoms_not_in_training": len(atoms.keys() - shown[0].keys()),
-            "compounds": len(compounds),
-            "compounds_not_in_training": len(compounds.keys() - shown[1].keys()),
-        }
-        for split, (atoms, compounds) in sorted(counts.items())
-    ]
-    every = sorted({atom for atoms, _ in counts.values() for atom in atoms})
-    frequencies = [
-        {
-            "atom": " ".join(atom),
-            "captions": {split: counts[split][0][atom] for split in sorted(counts)},
-        }
-        for atom in every
-    ]
+    """The rows `names` and `atoms` of a protocol, whose splits include training."""
+    atom_counts: dict[str, Counter[Name]] = {}
+    compound_counts: dict[str, Counter[Name]] = {}
+    for split, captions in captions_of_split.items():
+        atom_counts[split], compound_counts[split] = Counter(), Counter()
+        for _, text_id in captions:
+            names = names_of_text.get(text_id, _NO_NAMES)
+            atom_counts[split].update(names.atoms)
+            compound_counts[split].update(names.compounds)
+
+    splits = sorted(captions_of_split)
+    training_atoms = atom_counts.get(TRAIN, Counter()).keys()
+    training_compounds = compound_counts.get(TRAIN, Counter()).keys()
+    rows = []
+    for split in splits:
+        atoms, compounds = atom_counts[split].keys(), compound_counts[split].keys()
+        rows.append(
+            {
+                "split": split,
+                "captions": len(captions_of_split[split]),
+                "atoms": len(atoms),
+                "atoms_not_in_training": len(atoms - training_atoms),
+                "compounds": len(compounds),
+                "compounds_not_in_training": len(compounds - training_compounds),
+            }
+        )
+
+    atoms_of_all: set[Name] = set()
+    for counter in atom_counts.values():
+        atoms_of_all |= counter.keys()
+    frequencies = []
+    for atom in sorted(atoms_of_all):
+        by_split = {split: atom_counts[split][atom] for split in splits}
+        frequencies.append({"atom": " ".join(atom), "captions": by_split})
     return {"names": rows, "atoms": frequencies}
 
 
-def _names(
-    form: Mapping[str, Any], vocabulary: Vocabulary
-) -> tuple[frozenset[Name], frozenset[Name]]:
-    """The atoms and the compounds that a form names, asserted or denied."""
-    return frozenset(_atoms(form, vocabulary)), frozenset(_compounds(form))
+def _names_of_texts(benchmark: Benchmark, vocabulary: Vocabulary) -> dict[str, _Names]:
+    """What each text with a form names, by text_id."""
+    names_of_text = {}
+    columns = [benchmark.texts[name].to_pylist() for name in ("text_id", "form")]
+    for text_id, json_form in zip(*columns, strict=True):
+        if json_form is not None:
+            form = json.loads(json_form)
+            atoms = frozenset(_atoms(form, vocabulary))
+            names_of_text[text_id] = _Names(atoms, frozenset(_compounds(form)))
+    return names_of_text
 
 
 def _atoms(form: Mapping[str, Any], vocabulary: Vocabulary) -> Iterator[Name]:
-    for thing in form["objects"]:
-        if thing["category"] is not None:
-            yield vocabulary["category"], thing["category"]
-        yield from thing["attributes"].items()
-        yield from thing.get("without", {}).items()
+    for obj in form["objects"]:
+        if obj["category"] is not None:
+            yield vocabulary["category"], obj["category"]
+        yield from obj["attributes"].items()
+        yield from obj.get("without", {}).items()
     for _, relation, *_ in form.get("relations", ()):
         yield "relation", relation
 
 
 def _compounds(form: Mapping[str, Any]) -> Iterator[Name]:
-    categories = [thing["category"] for thing in form["objects"]]
-    for thing in form["objects"]:
-        if thing["category"] is not None:
-            yield from ((value, thing["category"]) for value in thing["attributes"].values())
-    for subject, relation, other, *_ in form.get("relations", ()):
-        if categories[subject] is not None and categories[other] is not None:
-            compound = categories[subject], relation, categories[other]
-            converse = converse_of(relation)
-            if converse is None:
-                yield compound
-            else:
-                yield min(compound, (categories[other], converse, categories[subject]))
+    categories = [obj["category"] for obj in form["objects"]]
+    for obj in form["objects"]:
+        if obj["category"] is not None:
+            for value in obj["attributes"].values():
+                yield value, obj["category"]
+    for first, relation, second, *_ in form.get("relations", ()):
+        subject, other = categories[first], categories[second]
+        if subject is None or other is None:
+            continue
+        compound = subject, relation, other
+        converse = converse_of(relation)
+        if converse is None:
+            yield compound
+        else:
+            # "Cube left of cone" and "cone right of cube" are one compound.
+            yield min(compound, (other, converse, subject))

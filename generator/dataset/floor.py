@@ -32,8 +32,9 @@ class FloorKind(TypedDict):
     """Share of pairs of a true and a false text that are told apart without the image; None for too
     few groups."""
     low: Share | None
+    """Lower end of the 95% interval of `value`; None without a value."""
     high: Share | None
-    """The 95% interval of `value`."""
+    """Its upper end."""
     revealed: bool
     """Whether the value is above chance, 1/2, by the audit's test."""
 
@@ -47,7 +48,13 @@ class FloorRecord(TypedDict):
 
 
 def write_floor(folder: Path, benchmark_digest: str, kinds: Sequence[FloorKind]) -> None:
-    """Write floor.json into the folder of a benchmark."""
+    """Write floor.json.
+
+    Args:
+        folder: Folder of the benchmark.
+        benchmark_digest: Digest of the benchmark, so that readers notice another one.
+        kinds: The result on each kind of question.
+    """
     write_json(folder / FLOOR_FILE, {"benchmark": benchmark_digest, "kinds": list(kinds)})
 
 
@@ -55,14 +62,15 @@ def declared_floor(folder: Path, benchmark_digest: str | None) -> list[str]:
     """Phrases that declare the revealed kinds of a benchmark.
 
     Args:
-        folder: folder of the benchmark.
-        benchmark_digest: digest of the benchmark as it is now.
+        folder: Folder of the benchmark.
+        benchmark_digest: Digest of the benchmark as it is now.
 
-    Returns: A phrase for each revealed kind, with its figure. Empty if there is none, and if the
-        file is missing or was written for another benchmark.
+    Returns:
+        A phrase for each revealed kind, with its figure. Empty if there is none, and if the file is
+        missing or was written for another benchmark.
 
     Raises:
-        UserError: if the file is damaged.
+        UserError: The file is damaged.
     """
     path = folder / FLOOR_FILE
     if not path.exists():
@@ -75,8 +83,12 @@ def declared_floor(folder: Path, benchmark_digest: str | None) -> list[str]:
 
 
 def _phrase(kind: FloorKind) -> str:
-    value, low, high = (f"{100 * (kind[name] or 0):.1f}" for name in ("value", "low", "high"))
+    value, low, high = _percent(kind["value"]), _percent(kind["low"]), _percent(kind["high"])
     return (
         f"texts alone reveal the true caption of {kind['name']} in {value}% [{low}, {high}], "
         f"chance 50%"
     )
+
+
+def _percent(share: float | None) -> str:
+    return f"{100 * (share or 0):.1f}"

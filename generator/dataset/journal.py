@@ -13,7 +13,9 @@ from typing import Any
 from generator.base.errors import UserError
 from generator.base.limits import check_file
 
-Record = dict[str, Any]
+SceneRecord = dict[str, Any]
+"""What `WorldWriter.add` takes: `scene_id`, and `files` with other columns of records.SCENES, or
+`failed`."""
 _SECONDS = 1.0
 """Seconds between commits: the most work that a kill or a power cut can lose."""
 _TABLES = """
@@ -22,23 +24,35 @@ CREATE TABLE IF NOT EXISTS scenes (scene_id TEXT PRIMARY KEY, record TEXT) WITHO
 CREATE TABLE IF NOT EXISTS tars
     (tar TEXT PRIMARY KEY, sha256 TEXT, last TEXT, rows TEXT) WITHOUT ROWID;
 """
+"""The file may come from a stranger, so functions that its schema calls are not trusted."""
 
 
 class Journal:
     """Records of scenes by scene_id, and finished tars. Memory does not grow with them.
 
-    Raises UserError where the file is damaged.
+    Methods that read raise UserError if the file is damaged.
     """
 
     def __init__(self, path: Path):
-        self._path, self._committed = path, 0.0
+        """Open the journal, or make it.
+
+        Args:
+            path: Its file.
+
+        Raises:
+            UserError: The file is damaged.
+        """
+        self._path = path
+        self._committed = 0.0
         check_file(path)
-        with self._damage():
+        with self._report_damage():
             self._database = sqlite3.connect(path)
             self._database.executescript(_TABLES)
 
     @contextmanager
-    def _damage(self) -> Iterator[None]:
+    def _report_damage(self) -> Iterator[None]:
+        """Context that turns errors of SQLite, and of the JSON and empty cells in its tables, into
+        a UserError."""
         try:
             yield
         except (
@@ -46,13 +60,13 @@ class Journal:
             ValueError,
             TypeError,
             RecursionError,
-        ) as error:  # of JSON, and of empty cells
+        ) as error:
             raise UserError(
                 f"{self._path} is damaged ({error}); remove it, and all scenes are rendered again."
             ) from None
 
     @contextmanager
-    def _room(self) -> Iterator[None]:
+    def _report_full_disk(self) -> Iterator[None]:
         """Context that turns SQLite's error for a full disk into an OSError, as other files raise
         it."""
         try:
@@ -63,66 +77,97 @@ class Journal:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path)) from None
 
     def __contains__(self, scene_id: object) -> bool:
-        return bool(
-            self._database.execute(
-                "SELECT 1 FROM scenes WHERE scene_id = ?", (scene_id,)
-            ).fetchone()
-        )
+        query = "SELECT 1 FROM scenes WHERE scene_id = ?"
+        return self._database.execute(query, (scene_id,)).fetchone() is not None
 
     def __len__(self) -> int:
         return int(self._database.execute("SELECT count(*) FROM scenes").fetchone()[0])
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Add a scene's record; it replaces an earlier record of the scene."""
+        """Add a scene; it replaces an earlier record of the scene.
+
+        Args:
+            record: Its SceneRecord.
+        """
         row = (record["scene_id"], json.dumps(record, sort_keys=True))
-        with self._room():
+        with self._report_full_disk():
             self._database.execute("INSERT OR REPLACE INTO scenes VALUES (?, ?)", row)
         if time.monotonic() - self._committed >= _SECONDS:
             self.commit()
 
     def commit(self) -> None:
         """Force everything to disk."""
-        with self._room():
+        with self._report_full_disk():
             self._database.commit()
         self._committed = time.monotonic()
 
-    def keep(self, whole: Callable[[Record], bool]) -> None:
-        """Remove the scenes for which `whole` is false; they are rendered again."""
-        rest = [(record["scene_id"],) for record in self.records() if not whole(record)]
-        with self._room():
-            self._database.executemany("DELETE FROM scenes WHERE scene_id = ?", rest)
+    def keep(self, is_whole: Callable[[SceneRecord], bool]) -> None:
+        """Remove the scenes that are not complete; they are rendered again.
+
+        Args:
+            is_whole: Whether a scene is complete, by its record.
+        """
+        incomplete = [(record["scene_id"],) for record in self.records() if not is_whole(record)]
+        with self._report_full_disk():
+            self._database.executemany("DELETE FROM scenes WHERE scene_id = ?", incomplete)
         self.commit()
 
-    def records(self) -> Iterator[Record]:
-        """The record of every scene, sorted by scene_id."""
-        with self._damage():
-            for scene_id, record in self._database.execute(
-                "SELECT scene_id, record FROM scenes ORDER BY scene_id"
-            ):
+    def records(self) -> Iterator[SceneRecord]:
+        """Read the record of every scene, sorted by scene_id.
+
+        Returns:
+            An iterator that needs little memory.
+
+        Raises:
+            UserError: The file is damaged.
+        """
+        query = "SELECT scene_id, record FROM scenes ORDER BY scene_id"
+        with self._report_damage():
+            for scene_id, record in self._database.execute(query):
                 yield {**json.loads(record), "scene_id": scene_id}
 
-    def add_tar(self, tar: str, sha256: str, last: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Record a finished tar: its path and digest, its last scene, and the place of each file
-        (records.PACKED)."""
-        with self._room():
-            self._database.execute(
-                "INSERT INTO tars VALUES (?, ?, ?, ?)", (tar, sha256, last, json.dumps(rows))
-            )
+    def add_tar(
+        self, tar: str, *, sha256: str, last_scene: str, rows: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """Record a finished tar.
+
+        Args:
+            tar: Its path within the world.
+            sha256: Its digest.
+            last_scene: scene_id of its last scene.
+            rows: The place of each of its files (records.PACKED).
+        """
+        row = (tar, sha256, last_scene, json.dumps(rows))
+        with self._report_full_disk():
+            self._database.execute("INSERT INTO tars VALUES (?, ?, ?, ?)", row)
         self.commit()
 
     def tars(self) -> list[tuple[str, str, str]]:
-        """Path, SHA-256 and last scene_id of every finished tar, in order."""
-        with self._damage():
-            tars = self._database.execute(
-                "SELECT tar, sha256, last FROM tars ORDER BY tar"
-            ).fetchall()
+        """Read the finished tars, in order.
+
+        Returns:
+            Path, SHA-256 and last scene_id of each.
+
+        Raises:
+            UserError: The file is damaged.
+        """
+        query = "SELECT tar, sha256, last FROM tars ORDER BY tar"
+        with self._report_damage():
+            tars = self._database.execute(query).fetchall()
             if not all(isinstance(cell, str) for row in tars for cell in row):
                 raise ValueError("a tar lacks its path, digest or last scene")
             return tars
 
     def packed(self) -> Iterator[dict[str, Any]]:
-        """The place of every file in the finished tars."""
-        with self._damage():
+        """Read the place of every file in the finished tars.
+
+        Returns:
+            An iterator over rows of records.PACKED.
+
+        Raises:
+            UserError: The file is damaged.
+        """
+        with self._report_damage():
             for (rows,) in self._database.execute("SELECT rows FROM tars ORDER BY tar"):
                 yield from json.loads(rows)
 

@@ -16,11 +16,17 @@ _CREATIVE_COMMONS = re.compile(r"\bCC[ -]?(0|BY((?:-(?:NC|SA|ND))*))\b", re.IGNO
 
 
 def requirement_of(licence: str) -> str:
-    """One or two sentences on what a licence requires for images; `licence`: the line that a mesh
-    records.
+    """State what a licence requires for images.
 
-    >>> requirement_of("CC BY-ND 4.0, A. Smith")
-    'Images of them are adaptations, which it lets nobody share.'
+    Args:
+        licence: The line that a mesh records.
+
+    Returns:
+        One or two sentences.
+
+    Example:
+        >>> requirement_of("CC BY-ND 4.0, A. Smith")
+        'Images of them are adaptations, which it lets nobody share.'
     """
     if licence == UNDECLARED:
         return (
@@ -28,34 +34,46 @@ def requirement_of(licence: str) -> str:
         )
     if licence == OWN:
         return "It asks nothing of images."
-    found = _CREATIVE_COMMONS.search(licence)
-    if not found:
+    match = _CREATIVE_COMMONS.search(licence)
+    if not match:
         return "Before you share images of them, check whether it allows that, and do what it asks."
-    if found[1] == "0":
+    if match[1] == "0":
         return "It asks nothing of images."
-    parts = (found[2] or "").upper().split("-")
-    if "ND" in parts:
+
+    elements = (match[2] or "").upper().split("-")
+    if "ND" in elements:
         return "Images of them are adaptations, which it lets nobody share."
-    asked = ["to share them, name the authors and what was changed"]
-    asked += ["keep this licence"] if "SA" in parts else []
-    asked += ["have no commercial aims"] if "NC" in parts else []
-    *first, last = asked
-    return f"Images of them are adaptations: {', '.join(first)}{', and ' if first else ''}{last}."
+    conditions = ["to share them, name the authors and what was changed"]
+    if "SA" in elements:
+        conditions.append("keep this licence")
+    if "NC" in elements:
+        conditions.append("have no commercial aims")
+    *first, last = conditions
+    start = f"{', '.join(first)}, and " if first else ""
+    return f"Images of them are adaptations: {start}{last}."
 
 
 def licences_of_others(assets: Mapping[str, Any] | None) -> list[str]:
-    """A line for each licence of a world's meshes, with what it requires; empty if all meshes are
-    the project's own.
+    """List the licences of a world's meshes that are not the project's own.
 
-    `assets` is the entry of that name in the world's manifest (docs/assets.md).
+    Args:
+        assets: The entry of that name in the world's manifest (docs/assets.md), or None.
+
+    Returns:
+        A line of Markdown for each licence: its meshes, the licence and what it requires. Empty if
+        all meshes are the project's own.
+
+    Example:
+        >>> licences_of_others({"licences": {"fox": "CC0 1.0", "bear": OWN}})
+        ['- fox: CC0 1.0. It asks nothing of images.']
     """
-    others = (
-        {}
-        if assets is None
-        else {name: each for name, each in assets["licences"].items() if each != OWN}
-    )
+    if assets is None:
+        return []
+    meshes_by_licence: dict[str, list[str]] = {}
+    for mesh, licence in assets["licences"].items():
+        if licence != OWN:
+            meshes_by_licence.setdefault(licence, []).append(mesh)
     lines = []
-    for licence in dict.fromkeys(others.values()):
-        names = ", ".join(name for name, each in others.items() if each == licence)
-        lines.append(f"- {names}: {licence.rstrip('.')}. {requirement_of(licence)}")
+    for licence, meshes in meshes_by_licence.items():
+        lines.append(f"- {', '.join(meshes)}: {licence.rstrip('.')}. {requirement_of(licence)}")
     return lines

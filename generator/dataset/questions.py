@@ -17,35 +17,35 @@ from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark
 
 CHOICE, IMAGES, MATCHING, YES_NO = "choice", "images", "matching", "yes-no"
+"""The forms of questions: which of several captions belongs to an image; which of two images to a
+caption; which of two captions to which of two images; whether a caption belongs to an image."""
 MOST = 5
 """The most options of a choice."""
 Form = Literal["choice", "yes-no"]
 PAIRS = "pairs"
-_TRUE = ("c", "p")
+_TRUE_SLOTS = ("c", "p")
 """Slots of true captions that are compared with the foils of slot n."""
 
 
 @dataclass(frozen=True)
 class Question:
     """A question about an item: which of several options is true, or whether a single option is
-    true.
-
-    form: CHOICE (captions of an image), IMAGES (images of a caption), MATCHING (which of two
-        captions belongs to which
-    of two images) or YES_NO. options: rows of candidates in the order shown; for MATCHING the first
-    image with the
-    first caption and with the second. true: the row of the true option, None for YES_NO. order:
-    number of this cyclic
-    order, from 0.
-    """
+    true."""
 
     item: str
+    """item_id of the item."""
     form: str
+    """CHOICE, IMAGES, MATCHING or YES_NO."""
     options: tuple[int, ...]
+    """Rows of candidates in the order shown; for MATCHING the first image with the first caption,
+    and with the second."""
     true: int | None = None
+    """Row of the true option; None for YES_NO."""
     order: int = 0
+    """Number of this cyclic order of the options, from 0."""
 
 
+# Numbers have few digits: an id comes from the log of another tool, and may be anything.
 _ID = re.compile(
     r"(?P<item>.+)\.(?P<number>\d{1,6})of(?P<whole>\d{1,6})\.(?P<options>\d{1,9}((-\d{1,9})*|\+\d{1,9}))\.(?P<of>\w{8})"
 )
@@ -54,152 +54,234 @@ _BETWEEN_ASSIGNMENTS = "+"
 caption."""
 
 
-def question_id(question: Question, number: int, whole: int, benchmark: Benchmark) -> str:
-    """The id of the `number`-th of `whole` questions about an item: ITEM.1of4.ROWS.BENCHMARK, with
-    the rows of its options in the order shown and the first 8 characters of the benchmark's digest;
-    ROWS is 35+34 for MATCHING."""
-    options = (_BETWEEN_ASSIGNMENTS if question.form == MATCHING else "-").join(
-        map(str, question.options)
-    )
+def question_id(question: Question, *, number: int, whole: int, benchmark: Benchmark) -> str:
+    """Compose the id of a question: ITEM.1of4.ROWS.BENCHMARK.
+
+    Args:
+        question: The question.
+        number: Its number among the questions about its item, from 1.
+        whole: How many questions about the item there are.
+        benchmark: The benchmark of the item.
+
+    Returns:
+        The id. ROWS are the rows of the options in the order shown, such as 35-34, or 35+34 for
+        MATCHING; BENCHMARK is the beginning of the benchmark's digest, 8 characters.
+    """
+    separator = _BETWEEN_ASSIGNMENTS if question.form == MATCHING else "-"
+    options = separator.join(map(str, question.options))
     return f"{question.item}.{number}of{whole}.{options}.{benchmark.digest[:8]}"
 
 
-class Named(NamedTuple):
-    """The parts of a question's id. benchmark: the first 8 characters of its digest. matching:
-    whether the form is MATCHING."""
+class QuestionId(NamedTuple):
+    """The parts of a question's id."""
 
     item: str
+    """item_id of the item."""
     number: int
+    """Number of the question among those about its item, from 1."""
     whole: int
+    """How many questions about the item there are."""
     options: tuple[int, ...]
+    """Rows of the options, in the order shown."""
     benchmark: str
+    """The first 8 characters of the benchmark's digest."""
     matching: bool
+    """Whether the form is MATCHING."""
 
 
-def read_id(name: str) -> Named | None:
-    """Parse a question's id; returns None for any other text.
+def parse_question_id(text: str) -> QuestionId | None:
+    """Parse a question's id.
 
-    >>> read_id("binary-000017-0.1of2.35-34.0a1b2c3d").options
-    (35, 34)
+    Args:
+        text: What may be an id, such as a name in the log of another tool.
+
+    Returns:
+        Its parts; None for any other text.
+
+    Example:
+        >>> parse_question_id("binary-000017-0.1of2.35-34.0a1b2c3d").options
+        (35, 34)
     """
-    found = _ID.fullmatch(name)
-    if found is None:
+    match = _ID.fullmatch(text)
+    if match is None:
         return None
-    matching = _BETWEEN_ASSIGNMENTS in found["options"]
-    options = tuple(map(int, found["options"].split(_BETWEEN_ASSIGNMENTS if matching else "-")))
-    return Named(
-        found["item"], int(found["number"]), int(found["whole"]), options, found["of"], matching
+    is_matching = _BETWEEN_ASSIGNMENTS in match["options"]
+    rows = match["options"].split(_BETWEEN_ASSIGNMENTS if is_matching else "-")
+    return QuestionId(
+        item=match["item"],
+        number=int(match["number"]),
+        whole=int(match["whole"]),
+        options=tuple(map(int, rows)),
+        benchmark=match["of"],
+        matching=is_matching,
     )
 
 
 class Candidates:
-    """All candidates of a benchmark by their row: lists of the item, scene, slot, kind, truth and
-    words of each."""
+    """All candidates of a benchmark, as lists by their row: `item`, `scene`, `slot`, `kind` (empty
+    for none), `truth` and `text` (its words)."""
 
     def __init__(self, benchmark: Benchmark):
+        """Read the candidates.
+
+        Args:
+            benchmark: The benchmark.
+
+        Raises:
+            UserError: Its tables are damaged.
+        """
         columns = benchmark.candidates.select(
             ["item_id", "scene_id", "text_id", "slot", "kind", "truth"]
         ).to_pydict()
-        self.item, self.scene, self.slot = columns["item_id"], columns["scene_id"], columns["slot"]
-        self.kind, self.truth = [kind or "" for kind in columns["kind"]], columns["truth"]
-        self.text = [benchmark.text_of[text] for text in columns["text_id"]]
+        self.item: list[str] = columns["item_id"]
+        self.scene: list[str] = columns["scene_id"]
+        self.slot: list[str] = columns["slot"]
+        self.kind: list[str] = [kind or "" for kind in columns["kind"]]
+        self.truth: list[bool] = columns["truth"]
+        self.text: list[str] = [benchmark.text_of[text_id] for text_id in columns["text_id"]]
         self._scenes_of: dict[str, list[str]] = {}
 
     def scenes_of(self, item: str) -> list[str]:
-        """The scenes of an item's candidates, in order, each once."""
+        """List the scenes of an item's candidates.
+
+        Args:
+            item: item_id of the item.
+
+        Returns:
+            Their ids in the order of the table, each once.
+        """
         if not self._scenes_of:
             for name, scene in dict.fromkeys(zip(self.item, self.scene, strict=True)):
                 self._scenes_of.setdefault(name, []).append(scene)
         return self._scenes_of[item]
 
     def images_of(self, question: Question) -> list[str]:
-        """The scenes whose images a question shows, in this order."""
+        """List the scenes whose images a question shows.
+
+        Args:
+            question: The question.
+
+        Returns:
+            Their ids in the order in which they are shown: for IMAGES one for each option, for
+            MATCHING two, else one.
+        """
         scenes = [self.scene[row] for row in question.options]
         if question.form == IMAGES:
             return scenes
+        first = scenes[0]
         if question.form == MATCHING:
-            return [
-                scenes[0],
-                *(scene for scene in self.scenes_of(question.item) if scene != scenes[0]),
-            ]
-        return scenes[:1]
+            others = [scene for scene in self.scenes_of(question.item) if scene != first]
+            return [first, *others]
+        return [first]
 
 
 def make_questions(
     benchmark: Benchmark,
     rows: Candidates,
+    *,
     protocols: Sequence[str],
     form: Form,
     orders: int | None = None,
 ) -> list[Question]:
-    """Returns the questions of the items of some protocols. orders: number of cyclic orders of its
-    options in which a choice is asked; None for all. A question about MATCHING is asked with each
-    image first, in these orders of its captions.
+    """Make the questions of the items of some protocols.
 
     A choice has a true caption and at most MOST - 1 false captions. If there are more, they are
     drawn evenly over their kinds. This draw and the first order are seeded by the item's name.
     Items with a pool have no questions.
+
+    Args:
+        benchmark: The benchmark.
+        rows: Its candidates.
+        protocols: Names of the protocols.
+        form: "choice" for questions with options, or "yes-no" for one about each candidate.
+        orders: Number of cyclic orders of its options in which a choice is asked; None for all. A
+            question about MATCHING is asked with each image first, in these orders of its captions.
+
+    Returns:
+        The questions, by item in the order of the items table.
     """
-    wanted = pc.field("protocol").isin(list(protocols)) & pc.field("pool_id").is_null()
-    chosen = benchmark.items.filter(wanted).select(["item_id", "protocol"]).to_pydict()
-    of_item: dict[str, list[int]] = {item: [] for item in chosen["item_id"]}
+    # A pool has too many candidates for a question in words.
+    is_asked = pc.field("protocol").isin(list(protocols)) & pc.field("pool_id").is_null()
+    items = benchmark.items.filter(is_asked).select(["item_id", "protocol"]).to_pydict()
+    rows_of_item: dict[str, list[int]] = {item: [] for item in items["item_id"]}
     for row, item in enumerate(rows.item):
-        if item in of_item:
-            of_item[item].append(row)
-    found = []
-    for (item, own), protocol in zip(of_item.items(), chosen["protocol"], strict=True):
-        groups = _pairs(own, rows) if protocol == PAIRS else _choices(item, own, rows)
+        if item in rows_of_item:
+            rows_of_item[item].append(row)
+
+    questions: list[Question] = []
+    for (item, item_rows), protocol in zip(rows_of_item.items(), items["protocol"], strict=True):
+        if protocol == PAIRS:
+            option_sets = _option_sets_of_pair(item_rows, rows)
+        else:
+            option_sets = _option_sets_of_choices(item, item_rows, rows)
         if form == YES_NO:
-            found += [
-                Question(item, YES_NO, (row,))
-                for row in dict.fromkeys(r for _, each in groups for r in each)
-            ]
+            # A candidate that several choices contain is asked once.
+            candidates = dict.fromkeys(row for _, options in option_sets for row in options)
+            questions += [Question(item, YES_NO, (row,)) for row in candidates]
             continue
-        for number, (kind, options) in enumerate(groups):
-            shown = Stream(item, "order", number).shuffled(options)
-            for order in range(min(len(shown), orders or len(shown))):
-                found.append(
-                    Question(item, kind, (*shown[order:], *shown[:order]), options[0], order)
-                )
-    return found
+        for number, (kind, options) in enumerate(option_sets):
+            # Seeded by the item's name, so that every tool asks the same questions.
+            shuffled = Stream(item, "order", number).shuffled(options)
+            n_orders = min(len(shuffled), orders or len(shuffled))
+            for order in range(n_orders):
+                in_order = (*shuffled[order:], *shuffled[:order])
+                questions.append(Question(item, kind, in_order, true=options[0], order=order))
+    return questions
 
 
-Group = tuple[str, list[int]]
+OptionSet = tuple[str, list[int]]
 """The form of a question, and the rows of its options, the true option first."""
 
 
-def _choices(item: str, own: Sequence[int], rows: Candidates) -> list[Group]:
+def _option_sets_of_choices(
+    item: str, item_rows: Sequence[int], rows: Candidates
+) -> list[OptionSet]:
     """A choice for each slot with false captions, with the true caption of that slot; for slot n,
     one with c and one with p. A slot without a true caption takes c. Choices with several images
     are left out."""
-    groups: list[Group] = []
-    for slot in dict.fromkeys(rows.slot[row] for row in own if not rows.truth[row]):
-        of_kind: dict[str, list[int]] = defaultdict(list)
-        true: dict[str, int] = {}
-        for row in own:
-            if rows.truth[row]:
-                true.setdefault(rows.slot[row], row)
-            elif rows.slot[row] == slot:
-                of_kind[rows.kind[row]].append(row)
-        shuffled = (Stream(item, slot, kind).shuffled(of_kind[kind]) for kind in sorted(of_kind))
-        false = [row for turn in zip_longest(*shuffled) for row in turn if row is not None][
-            : MOST - 1
-        ]
-        asked = [true[each] for each in (_TRUE if slot == "n" else (slot,)) if each in true]
-        groups += [
-            (CHOICE, [row, *sorted(false)])
-            for row in asked or [true[each] for each in "c" if each in true]
-        ]
-    return [group for group in groups if len({rows.scene[row] for row in group[1]}) == 1]
+    true_row: dict[str, int] = {}
+    for row in item_rows:
+        if rows.truth[row]:
+            true_row.setdefault(rows.slot[row], row)
+
+    option_sets: list[OptionSet] = []
+    for slot in dict.fromkeys(rows.slot[row] for row in item_rows if not rows.truth[row]):
+        false_rows = _draw_false_rows(item, slot, item_rows, rows)
+        partners = _TRUE_SLOTS if slot == "n" else (slot,)
+        true_rows = [true_row[partner] for partner in partners if partner in true_row]
+        if not true_rows and "c" in true_row:
+            true_rows = [true_row["c"]]
+        for row in true_rows:
+            options = [row, *sorted(false_rows)]
+            if len({rows.scene[option] for option in options}) == 1:
+                option_sets.append((CHOICE, options))
+    return option_sets
 
 
-def _pairs(own: Sequence[int], rows: Candidates) -> list[Group]:
+def _draw_false_rows(item: str, slot: str, item_rows: Sequence[int], rows: Candidates) -> list[int]:
+    """At most MOST - 1 false captions of a slot: the kinds take turns, each in random order."""
+    rows_of_kind: dict[str, list[int]] = defaultdict(list)
+    for row in item_rows:
+        if not rows.truth[row] and rows.slot[row] == slot:
+            rows_of_kind[rows.kind[row]].append(row)
+    shuffled = [
+        Stream(item, slot, kind).shuffled(rows_of_kind[kind]) for kind in sorted(rows_of_kind)
+    ]
+    # Kinds take turns, so that a frequent kind does not crowd out the others.
+    false_rows: list[int] = []
+    for turn in zip_longest(*shuffled):
+        false_rows += [row for row in turn if row is not None]
+    return false_rows[: MOST - 1]
+
+
+def _option_sets_of_pair(item_rows: Sequence[int], rows: Candidates) -> list[OptionSet]:
     """The questions of two images and two captions: the true caption of each image, the true image
     of each caption, and which caption belongs to which image, with each of the images first."""
-    groups: list[Group] = []
+    option_sets: list[OptionSet] = []
     for form, names in ((CHOICE, rows.scene), (IMAGES, rows.slot), (MATCHING, rows.scene)):
-        for name in sorted({names[row] for row in own}):
-            of = [row for row in own if names[row] == name]
-            if sorted(rows.truth[row] for row in of) == [False, True]:
-                groups.append((form, sorted(of, key=lambda row: not rows.truth[row])))
-    return groups
+        for name in sorted({names[row] for row in item_rows}):
+            options = [row for row in item_rows if names[row] == name]
+            if sorted(rows.truth[row] for row in options) == [False, True]:
+                options.sort(key=lambda row: not rows.truth[row])
+                option_sets.append((form, options))
+    return option_sets

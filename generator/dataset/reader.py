@@ -56,6 +56,7 @@ class Component:
             UserError: It is unfinished, of another format, or damaged.
         """
         self.folder = folder
+        """Its folder."""
         if not self.path("manifest.json").exists():
             raise UserError(f"{folder} is unfinished; {resume}.")
         self.manifest = read_json(self.path("manifest.json"))
@@ -72,7 +73,13 @@ class Component:
         """SHA-256 of each file, by its path from the folder."""
 
     def path(self, name: str) -> Path:
-        """Path of a file of this component, which need not exist.
+        """Find a file of this component.
+
+        Args:
+            name: Its path within the component.
+
+        Returns:
+            Its path; the file need not exist.
 
         Raises:
             UserError: It leads out of the folder.
@@ -91,8 +98,11 @@ class Component:
             name: Name of its file, without suffix.
             schema: Its columns (records.py).
 
+        Returns:
+            The table; columns that the file lacks are null.
+
         Raises:
-            UserError: It is missing, does not match its checksum, or lacks a column.
+            UserError: It is missing or damaged, or does not match its checksum.
         """
         path = self._checked_table(name)
         table = read_table(path, schema)
@@ -108,6 +118,9 @@ class Component:
             name: Name of its file, without suffix.
             columns: Names of the columns.
             rows: Most rows of a batch.
+
+        Returns:
+            An iterator over batches.
 
         Raises:
             UserError: As for `table`.
@@ -149,7 +162,13 @@ class World(Component):
             ) from None
 
     def image_path(self, scene_id: str) -> Path:
-        """Path of a scene's image file.
+        """Find a scene's image file.
+
+        Args:
+            scene_id: The scene.
+
+        Returns:
+            Path of the file.
 
         Raises:
             UserError: The images are in tars. `image` reads both.
@@ -162,7 +181,13 @@ class World(Component):
         return self.path(f"images/{scene_id}.png")
 
     def image(self, scene_id: str) -> Image.Image:
-        """Read a scene's image, RGB.
+        """Read a scene's image.
+
+        Args:
+            scene_id: The scene.
+
+        Returns:
+            The image, RGB.
 
         Raises:
             UserError: Its file is missing, is not a PNG file, does not match its checksum, or is
@@ -255,11 +280,18 @@ class World(Component):
             ) from None
 
     def image_digest(self, scene_id: str) -> str:
-        """SHA-256 of a scene's image file."""
+        """Get the SHA-256 of a scene's image file.
+
+        Raises:
+            UserError: The world has no image of the scene.
+        """
         return self.digest_of(f"images/{scene_id}.png")
 
     def files_of(self, scene_id: str) -> dict[str, str]:
-        """SHA-256 of a scene's image and outputs, by path.
+        """Get the SHA-256 of a scene's image and outputs.
+
+        Returns:
+            Digests by path within the world.
 
         Raises:
             UserError: A file is not listed in SHA256SUMS.
@@ -270,7 +302,10 @@ class World(Component):
         return {path: self.digest_of(path) for path in paths}
 
     def digest_of(self, path: str) -> str:
-        """SHA-256 of a file of a scene, in a folder or in a tar.
+        """Get the SHA-256 of a file of a scene, in a folder or in a tar.
+
+        Args:
+            path: Such as `images/000017.png`.
 
         Raises:
             UserError: The world lists no such file.
@@ -285,6 +320,9 @@ class World(Component):
 
         Args:
             path: Such as `images/000017.png`.
+
+        Returns:
+            Its bytes, which match the checksum.
 
         Raises:
             UserError: It is missing, or does not match its checksum.
@@ -355,6 +393,7 @@ class Benchmark(Component):
     def __init__(self, folder: Path):
         super().__init__(folder, "run `gen split` with the same arguments again", BenchmarkManifest)
         self.name = folder.name
+        """Its name, that of the folder."""
 
     def __getattr__(self, name: str) -> pa.Table:
         """The tables `splits`, `texts`, `items`, `candidates` and `pools`
@@ -374,6 +413,9 @@ class Benchmark(Component):
     def holdout_block(self) -> dict[str, Any]:
         """Get the held-out block (holdout.json).
 
+        Returns:
+            The block, as records.HoldoutRecord declares it.
+
         Raises:
             UserError: The benchmark has none.
         """
@@ -385,7 +427,14 @@ class Benchmark(Component):
         return self.holdout
 
     def items_of(self, protocol: str) -> pa.Table:
-        """The items of one protocol."""
+        """Get the items of one protocol.
+
+        Args:
+            protocol: Its name.
+
+        Returns:
+            Rows of records.ITEMS.
+        """
         return self.items.filter(pc.field("protocol") == protocol)
 
     @cached_property
@@ -417,11 +466,15 @@ class Dataset:
             path: A folder, a URL, or `example` for the dataset that comes with the package. Images
                 at a URL are fetched when they are read.
 
+        Returns:
+            The dataset; its tables and images are read when they are used.
+
         Raises:
             UserError: There is none, or its world is unfinished or damaged.
 
-        >>> Dataset.open("example").benchmark_names()
-        ['color-shape-3x3-b0']
+        Example:
+            >>> Dataset.open("example").world.image("000000").size
+            (64, 64)
         """
         root = local_folder(path) if isinstance(path, str) else path
         if not (root / "world").is_dir():
@@ -432,10 +485,17 @@ class Dataset:
         return cls(root, World(folder_in(root, "world")))
 
     def benchmark_names(self) -> list[str]:
-        """List the names of the benchmarks over this world, sorted.
+        """List the names of the benchmarks over this world.
+
+        Returns:
+            The names, sorted, of unfinished benchmarks too.
 
         Raises:
             UserError: A name could lead out of the folder.
+
+        Example:
+            >>> Dataset.open("example").benchmark_names()
+            ['color-shape-3x3-b0']
         """
         folders = folder_in(self.root, "benchmarks").glob("[!.]*")
         return sorted(check_benchmark_name(path.name) for path in folders if path.is_dir())
@@ -447,8 +507,15 @@ class Dataset:
             name: Its name. None for the only benchmark, or the only one that was made with the
                 world.
 
+        Returns:
+            The benchmark; its tables are read when they are used.
+
         Raises:
             UserError: There is no such benchmark, or it is unfinished or damaged.
+
+        Example:
+            >>> Dataset.open("example").benchmark().manifest["scenes"]["unseen"]
+            120
         """
         names = self.benchmark_names()
         if not names:
@@ -487,6 +554,9 @@ class Dataset:
                 `{turn}-dose`. None for the benchmarks that were made with the world, else the only
                 benchmark of each turn.
 
+        Returns:
+            A name for each turn.
+
         Raises:
             UserError: The dataset has no rotation, lacks a turn, or has several benchmarks of one.
         """
@@ -524,11 +594,17 @@ class Dataset:
         return names
 
     def training_names(self) -> list[str]:
-        """List the benchmarks to train on: the turns if the dataset has a rotation, else the one
-        of `benchmark()`.
+        """List the benchmarks to train on.
+
+        Returns:
+            Names: the turns if the dataset has a rotation, else the one of `benchmark()`.
 
         Raises:
             UserError: As for `turn_names` and `benchmark`.
+
+        Example:
+            >>> Dataset.open("example").training_names()
+            ['color-shape-3x3-b0']
         """
         holdouts = [self.benchmark(name).holdout or {} for name in self.benchmark_names()]
         if any(holdout.get("turn") is not None for holdout in holdouts):
@@ -542,8 +618,15 @@ class Dataset:
             name: Name of the benchmark. None for the block that all benchmarks share, else that of
                 `benchmark()`.
 
+        Returns:
+            The block, as records.HoldoutRecord declares it.
+
         Raises:
             UserError: There is none.
+
+        Example:
+            >>> Dataset.open("example").block()["kind"]
+            'color'
         """
         if name is None:
             blocks = [self.benchmark(known).holdout for known in self.benchmark_names()]
@@ -570,11 +653,16 @@ class Images(Protocol):
         ...
 
     def image_digest(self, scene_id: str, /) -> str:
-        """SHA-256 of an image's file."""
+        """Get the SHA-256 of an image's file.
+
+        Raises:
+            UserError: It is not known.
+        """
         ...
 
 
 STATUSES = ("clean", "as declared", "failed")
+"""The verdicts of a certificate (docs/verify.md)."""
 
 
 class Level(StrEnum):
@@ -594,10 +682,20 @@ _CHECKED = {
 
 
 def found_certificate(benchmark: Benchmark, world: Images) -> str:
-    """The status in the benchmark's verify.json, as a phrase that says where it comes from.
+    """Read the status in the benchmark's verify.json.
 
     Anyone who passes the dataset on can write that file. A certificate of other files, or with an
     unknown status or level, does not count.
+
+    Args:
+        benchmark: The benchmark.
+        world: The images that it asks about.
+
+    Returns:
+        A phrase that says the status and where it comes from.
+
+    Raises:
+        UserError: The file is damaged.
     """
     path = benchmark.path("verify.json")
     if not path.exists():
@@ -606,12 +704,11 @@ def found_certificate(benchmark: Benchmark, world: Images) -> str:
     if not covers(certificate, benchmark, world):
         return "not verified since it changed"
     status, level, faults = (certificate.get(name) for name in ("status", "level", "faults"))
-    known = (
-        status in STATUSES and level in list(Level)
-        if isinstance(status, str) and isinstance(level, str)
-        else False
-    )
-    if not known or not isinstance(faults, dict) or bool(faults) != (status == "failed"):
+    is_known = False
+    # The file may hold anything; what is not text is not looked up.
+    if isinstance(status, str) and isinstance(level, str):
+        is_known = status in STATUSES and level in list(Level)
+    if not is_known or not isinstance(faults, dict) or bool(faults) != (status == "failed"):
         return (
             "not verified: the certificate in the folder has no known status and level, or "
             "contradicts its faults"
@@ -621,9 +718,18 @@ def found_certificate(benchmark: Benchmark, world: Images) -> str:
 
 
 def covers(certificate: Mapping[str, Any], benchmark: Benchmark, world: Images) -> bool:
-    """Whether a certificate was made for these files."""
+    """Check whether a certificate was made for these files.
+
+    Args:
+        certificate: The contents of verify.json.
+        benchmark: The benchmark.
+        world: The images that it asks about.
+
+    Returns:
+        Whether digests and manifests match. False for images that are not a world of this project.
+    """
     judged = (certificate.get("benchmark"), certificate.get("world"), certificate.get("manifests"))
     if not isinstance(world, World):
         return False
-    manifests = [sha256(each.path("manifest.json")) for each in (world, benchmark)]
+    manifests = [sha256(component.path("manifest.json")) for component in (world, benchmark)]
     return judged == (benchmark.digest, world.digest, manifests)

@@ -223,7 +223,9 @@ class Column:
     """A column, or a field of the structs in it."""
 
     name: str
+    """As in the table."""
     type: pa.DataType
+    """Of its cells."""
     meaning: str
     """In words, for docs/dataset.md and Croissant."""
     fields: "tuple[Column, ...]" = ()
@@ -231,7 +233,18 @@ class Column:
 
 
 def columns_of(row: Any) -> tuple[Column, ...]:
-    """The columns of a table, from the declaration of its rows (a TypedDict such as SceneRow)."""
+    """List the columns of a table.
+
+    Args:
+        row: The declaration of its rows, a TypedDict such as SceneRow.
+
+    Returns:
+        The columns in their order.
+
+    Example:
+        >>> [column.name for column in columns_of(PoolRow)]
+        ['pool_id', 'text_id']
+    """
     hints = get_type_hints(row, include_extras=True)
     return tuple(_column(name, hint) for name, hint in hints.items())
 
@@ -378,6 +391,7 @@ class RequestRecord(TypedDict, total=False):
     height: int
     """Of the images, in pixels."""
     seed: int
+    """Of the scenes."""
     block_seed: int | list[int]
     """One seed for each holdout that is drawn."""
     objects: list[int]
@@ -416,6 +430,7 @@ class WorldManifest(TypedDict, total=False):
     sums: str
     """SHA-256 of SHA256SUMS: the digest of the world."""
     request: RequestRecord
+    """Everything that decides its bytes."""
     scenes: int
     """Number of scenes, failed ones included."""
     failed: int
@@ -441,6 +456,7 @@ class BenchmarkManifest(TypedDict, total=False):
     sums: str
     """SHA-256 of SHA256SUMS: the digest of the benchmark."""
     name: str
+    """Name of its folder."""
     world: str
     """Digest of its world."""
     holdout: HoldoutRecord | None
@@ -468,7 +484,14 @@ class IndexRecord(TypedDict, total=False):
 
 
 def plan_schema(request: Mapping[str, Any]) -> pa.Schema:
-    """PLAN with the request and the format in its metadata."""
+    """Make the schema of a plan.
+
+    Args:
+        request: The request that it was planned for.
+
+    Returns:
+        PLAN with the request and the format in its metadata.
+    """
     return PLAN.with_metadata({"format": FORMAT, "request": json.dumps(request, sort_keys=True)})
 
 

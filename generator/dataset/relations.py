@@ -61,11 +61,33 @@ class Axis:
     """The number of objects that a relation joins."""
 
     def opposite(self, rule: str) -> str:
-        """The other rule."""
+        """Find the rule that cannot hold together with a rule.
+
+        Args:
+            rule: One of the rules.
+
+        Returns:
+            The other rule.
+
+        Example:
+            >>> AXIS_OF["left"].opposite("left")
+            'right'
+        """
         return self.rules[-1] if rule == self.rules[0] else self.rules[0]
 
     def converse(self, rule: str) -> str:
-        """The rule that holds of (B, A) when this rule holds of (A, B)."""
+        """Find the rule that holds of (B, A) when a rule holds of (A, B).
+
+        Args:
+            rule: One of the rules.
+
+        Returns:
+            Its converse: the rule itself if the axis is symmetric, else the other rule.
+
+        Example:
+            >>> AXIS_OF["left"].converse("left"), AXIS_OF["near"].converse("near")
+            ('right', 'near')
+        """
         return rule if self.symmetric else self.opposite(rule)
 
     def in_terms_of_first_rule(
@@ -74,24 +96,33 @@ class Axis:
         """How to decide `rule` by the first rule of the axis.
 
         Args:
-            rule: one of the two rules.
-            first: the object that stands in the relation.
-            second: the object to which it stands so.
+            rule: One of the two rules.
+            first: The object that stands in the relation.
+            second: The object to which it stands so.
 
         Returns:
             The two objects in the order in which the first rule takes them, and whether its answer
             has to be negated.
 
-        >>> AXIS_OF["left"].in_terms_of_first_rule("left", "cube", "cone")
-        ('cone', 'cube', False)
+        Example:
+            >>> AXIS_OF["left"].in_terms_of_first_rule("left", "cube", "cone")
+            ('cone', 'cube', False)
         """
         if rule == self.rules[0]:
             return first, second, False
         return (first, second, True) if self.symmetric else (second, first, False)
 
     def margin(self, rule: str, poses: Sequence[Pose], distance: float) -> float:
-        """Signed metres, to the micrometre, by which a rule holds of some poses; negative where it
-        does not."""
+        """Measure by how much a rule holds.
+
+        Args:
+            rule: One of the rules.
+            poses: The objects that the relation joins, in its order.
+            distance: The `distance` of the relation, metres; 0 if not declared.
+
+        Returns:
+            Signed metres, to the micrometre; negative where the rule does not hold.
+        """
         if rule == self.rules[0]:
             return round(self.measure(*poses, distance), 6)
         if self.symmetric:
@@ -137,10 +168,17 @@ AXIS_OF = {rule: axis for axis in AXES for rule in axis.rules}
 
 
 def converse_of(rule: str) -> str | None:
-    """The relation of the second object to the first; None for a relation that has no rule here.
+    """Find the relation of the second object to the first.
 
-    >>> converse_of("left"), converse_of("near"), converse_of("orbiting")
-    ('right', 'near', None)
+    Args:
+        rule: The relation of the first object to the second.
+
+    Returns:
+        Its converse; None for a relation that has no rule here.
+
+    Example:
+        >>> converse_of("left"), converse_of("near"), converse_of("orbiting")
+        ('right', 'near', None)
     """
     axis = AXIS_OF.get(rule)
     return None if axis is None else axis.converse(rule)

@@ -9,7 +9,7 @@ from typing import Any
 
 from generator.base.errors import UserError, visible
 from generator.base.progress import SILENT, Progress
-from generator.base.store import shown
+from generator.base.store import display_name
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.dataset.records import plan_request
 from generator.dataset.writer import BenchmarkWriter, difference, write_index
@@ -202,7 +202,7 @@ def _write_items(
             tables.survey(row, surveying)
     rows = rendered_scenes(world, with_salience=request.statistics is not None)
     n_rendered = world.manifest["scenes"] - world.manifest["failed"]
-    for row in progress.each(rows, "describing", n_rendered):
+    for row in progress.follow(rows, "describing", n_rendered):
         tables.add_scene(row, training, protocols)
     for protocol in protocols:
         tables.add_pooled_items(protocol)
@@ -279,8 +279,8 @@ def _summarize_existing(
         if existing["request"]:
             reason = difference(_flat(existing), _flat(recipe))
         raise UserError(
-            f"{shown(root)} has another benchmark {benchmark.name}: {reason}; choose another "
-            f"--name, or add --replace, which removes that benchmark and its certificate."
+            f"{display_name(root)} has another benchmark {benchmark.name}: {reason}; choose "
+            f"another --name, or add --replace, which removes that benchmark and its certificate."
         )
     # A run that was stopped may not have listed the benchmark, or not copied it to its URL.
     write_index(root)

@@ -17,52 +17,76 @@ from generator.base.errors import UserError, did_you_mean
 from generator.base.files import write_json
 from generator.dataset.reader import Benchmark, World
 from generator.exports.clevr_metadata import clevr_metadata
-from generator.exports.training import whole_folder
+from generator.exports.training import export_folder
 from generator.scene.projection import project
 from generator.scene.relations import ground_directions
 from generator.scene.scene import Camera, Point, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 KINDS = ("size", "material", "color")
+"""The attributes of CLEVR's objects besides the shape."""
 NO_SPLIT = "none"
 """The split name for scenes of a benchmark that are in no split, such as asymmetric scenes of a
 grid."""
-MARGIN = (
-    0.2  # metres, CLEVR's: two objects closer than this along a direction are not related by it
-)
+MARGIN = 0.2
+"""CLEVR's margin, metres: two objects closer than this along a direction are not related by it."""
 
 
 def export_clevr(
-    world: World, benchmark: Benchmark, splits: tuple[str, ...], info: Mapping[str, str], out: Path
+    world: World,
+    benchmark: Benchmark,
+    *,
+    splits: tuple[str, ...],
+    info: Mapping[str, str],
+    out: Path,
 ) -> dict[str, int]:
-    """Write scenes and images of the splits (all if none is named) into `out`; returns the number
-    of scenes by split.
+    """Write scenes and images in CLEVR's format.
 
     Rendered scenes that the benchmark does not use form the split NO_SPLIT. Scenes are numbered
-    within their split in the order of their scene_ids. `info` has the date, version and license
-    that CLEVR's files name. Raises UserError if objects have other attributes than CLEVR's, if
-    there is no such split, or if `out` is not empty.
+    within their split in the order of their scene_ids.
+
+    Args:
+        world: The world.
+        benchmark: A benchmark over it, which names the splits.
+        splits: Splits to write; empty for all.
+        info: The date, version and license that CLEVR's files name.
+        out: New folder.
+
+    Returns:
+        The number of scenes by split.
+
+    Raises:
+        UserError: Objects have other attributes than CLEVR's, there is no such split, or `out` is
+            not empty.
     """
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     check_family(vocabulary)
-    split_of = _splits(benchmark, splits)
-    names = list(dict.fromkeys(split_of.values()))
-    values = {
-        "shape": list(vocabulary.objects),
-        **{kind: list(vocabulary.attributes[kind]) for kind in KINDS},
-    }
-    with whole_folder(out) as folder, ExitStack() as stack:
+    split_of_scene = _splits_to_write(benchmark, splits)
+    names = list(dict.fromkeys(split_of_scene.values()))
+    values = {"shape": list(vocabulary.objects)}
+    for kind in KINDS:
+        values[kind] = list(vocabulary.attributes[kind])
+    with export_folder(out) as folder, ExitStack() as stack:
         write_json(folder / "metadata.json", clevr_metadata(values))
-        files = {name: stack.enter_context(_Split(folder, name, info)) for name in names}
-        for scene_id, record, size in _scenes(world):
-            if name := split_of.get(scene_id):
-                image = world.read(f"images/{scene_id}.png")
-                files[name].add(describe_scene(Scene.from_json(record), vocabulary, size), image)
-    return {name: files[name].number for name in names}
+        writers = {name: stack.enter_context(_SplitWriter(folder, name, info)) for name in names}
+        # One pass in the order of scene_id, which numbers the scenes of every split.
+        for scene_id, record, size in _rendered_scenes(world):
+            split = split_of_scene.get(scene_id)
+            if split is not None:
+                scene = describe_scene(Scene.from_json(record), vocabulary, size)
+                writers[split].add(scene, world.read(f"images/{scene_id}.png"))
+    return {name: writer.number for name, writer in writers.items()}
 
 
 def check_family(vocabulary: Vocabulary) -> None:
-    """Raise UserError unless objects have CLEVR's four fields and no others."""
+    """Check that objects have CLEVR's four attributes and no others.
+
+    Args:
+        vocabulary: The vocabulary of the world.
+
+    Raises:
+        UserError: They do not.
+    """
     if vocabulary.category != "shape" or sorted(vocabulary.attributes) != sorted(KINDS):
         raise UserError(
             f"CLEVR's objects have shape, {', '.join(KINDS)}; objects of the family "
@@ -73,28 +97,37 @@ def check_family(vocabulary: Vocabulary) -> None:
 
 
 def describe_scene(scene: Scene, vocabulary: Vocabulary, size: tuple[int, int]) -> dict[str, Any]:
-    """A scene as CLEVR records it: objects, relationships, directions. `size`: (width, height) of
-    its image, pixels."""
-    objects = [_describe(obj, scene.camera, vocabulary, size) for obj in scene.objects]
+    """Describe a scene as CLEVR records it.
+
+    Args:
+        scene: The scene.
+        vocabulary: The vocabulary of its world.
+        size: Width and height of its image, pixels.
+
+    Returns:
+        The objects, relationships and directions of CLEVR's scene file.
+    """
+    objects = [_describe_object(obj, scene.camera, vocabulary, size) for obj in scene.objects]
     ground = {name: (x, y, 0.0) for name, (x, y) in ground_directions(scene.camera).items()}
-    places = [each["3d_coords"] for each in objects]
+    positions = [obj["3d_coords"] for obj in objects]
+    relationships = {}
+    for name, direction in ground.items():
+        relationships[name] = _related_objects(positions, direction)
     return {
         "objects": objects,
-        "relationships": {name: _related(places, direction) for name, direction in ground.items()},
+        "relationships": relationships,
         "directions": {**ground, "above": (0.0, 0.0, 1.0), "below": (0.0, 0.0, -1.0)},
     }
 
 
-def _describe(
+def _describe_object(
     obj: SceneObject, camera: Camera, vocabulary: Vocabulary, size: tuple[int, int]
 ) -> dict[str, Any]:
     scale = vocabulary.scale(obj.category, obj.attributes)
     x, y, foot = obj.position
-    centre = (
-        x,
-        y,
-        foot + scale * mesh_height(vocabulary.meshes[obj.category], vocabulary.assets) / 2,
-    )
+    # CLEVR records the middle of an object's body, we the point that it stands on.
+    height = scale * mesh_height(vocabulary.meshes[obj.category], vocabulary.assets)
+    centre = (x, y, foot + height / 2)
     column, row, depth = project(camera, *centre, *size)
     return {
         "shape": obj.category,
@@ -105,55 +138,67 @@ def _describe(
     }
 
 
-def _related(places: list[Point], direction: Point) -> list[list[int]]:
+def _related_objects(positions: list[Point], direction: Point) -> list[list[int]]:
     """For each object the indices of the objects that lie further along a direction by more than
     the margin."""
-    along = [sum(a * b for a, b in zip(place, direction, strict=True)) for place in places]
-    return [[j for j, there in enumerate(along) if there - here > MARGIN] for here in along]
+    along = []
+    for position in positions:
+        along.append(sum(a * b for a, b in zip(position, direction, strict=True)))
+    related = []
+    for own in along:
+        related.append([i for i, other in enumerate(along) if other - own > MARGIN])
+    return related
 
 
-def _splits(benchmark: Benchmark, wanted: tuple[str, ...]) -> dict[str, str]:
-    """The split of each scene to write."""
-    pairs = zip(
-        benchmark.splits["scene_id"].to_pylist(), benchmark.splits["split"].to_pylist(), strict=True
-    )
-    split_of = {scene_id: NO_SPLIT if split is None else split for scene_id, split in pairs}
-    there = sorted(set(split_of.values()))
-    for split in wanted:
-        if split not in there:
+def _splits_to_write(benchmark: Benchmark, requested: tuple[str, ...]) -> dict[str, str]:
+    """The split of each scene to write, by scene_id. Raises UserError for an unknown split."""
+    scene_ids = benchmark.splits["scene_id"].to_pylist()
+    split_of_scene = {}
+    for scene_id, split in zip(scene_ids, benchmark.splits["split"].to_pylist(), strict=True):
+        split_of_scene[scene_id] = NO_SPLIT if split is None else split
+    names = sorted(set(split_of_scene.values()))
+    for split in requested:
+        if split not in names:
             raise UserError(
                 f"The benchmark {benchmark.name} has no split '{split}'; "
-                f"{did_you_mean(split, there)}"
+                f"{did_you_mean(split, names)}"
             )
-    return {scene_id: split for scene_id, split in split_of.items() if split in (wanted or there)}
+    if not requested:
+        return split_of_scene
+    return {scene: split for scene, split in split_of_scene.items() if split in requested}
 
 
-def _scenes(world: World) -> Iterator[tuple[str, str, tuple[int, int]]]:
-    """Yields scene_id, record (JSON) and image size (width, height) of every rendered scene."""
+def _rendered_scenes(world: World) -> Iterator[tuple[str, str, tuple[int, int]]]:
+    """Yield scene_id, record (JSON) and image size (width, height) of every rendered scene."""
     for batch in world.batches("scenes", ["scene_id", "status", "scene", "width", "height"]):
         for row in batch.to_pylist():
             if row["status"] == "ok":
                 yield row["scene_id"], row["scene"], (row["width"], row["height"])
 
 
-class _Split:
-    """The scene file of a split, written scene by scene, and the folder of its images."""
+class _SplitWriter:
+    """Writes the scene file of a split, scene by scene, and the folder of its images."""
 
     def __init__(self, out: Path, name: str, info: Mapping[str, str]):
-        self.number, self._name, self._images = 0, name, out / "images" / name
+        self.number = 0
+        self._name = name
+        self._images = out / "images" / name
         self._images.mkdir(parents=True)
         (out / "scenes").mkdir(exist_ok=True)
+        # Written by hand, scene by scene, because a split may not fit in memory.
         self._file = (out / "scenes" / f"CLEVR_{name}_scenes.json").open("w", encoding="utf-8")
         self._file.write(f'{{"info": {json.dumps({**info, "split": name})}, "scenes": [')
 
     def add(self, scene: Mapping[str, Any], image: bytes) -> None:
+        """Add a scene, as `describe_scene` describes it, and the bytes of its image."""
         name = f"CLEVR_{self._name}_{self.number:06d}.png"
         (self._images / name).write_bytes(image)
         head = {"split": self._name, "image_index": self.number, "image_filename": name}
-        self._file.write(("," if self.number else "") + "\n" + json.dumps({**head, **scene}))
+        separator = "," if self.number else ""
+        self._file.write(separator + "\n" + json.dumps({**head, **scene}))
         self.number += 1
 
-    def __enter__(self) -> "_Split":
+    def __enter__(self) -> "_SplitWriter":
         return self
 
     def __exit__(self, *error: object) -> None:

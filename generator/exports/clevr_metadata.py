@@ -1,4 +1,4 @@
-"""The file metadata.json that CLEVR's question generator reads (--metadata_file): the values that
+"""Composes metadata.json, which CLEVR's question generator reads (--metadata_file): the values that
 objects may have, and the functions of its programs. Without a family's own values, the generator
 ends at the first one that CLEVR lacks.
 
@@ -9,14 +9,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 TYPES = {"shape": "Shape", "color": "Color", "size": "Size", "material": "Material"}
+"""The type of each attribute."""
 RELATIONS = ("left", "right", "behind", "front")
 _FILTERS = ["Size", "Color", "Material", "Shape"]
 """What a template's filter names, in the order in which the generator fills it in."""
 Function = dict[str, Any]
+"""A function of a program, as the generator reads it."""
 
 
 def clevr_metadata(values: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Return the contents of metadata.json.
+    """Compose the contents of metadata.json.
 
     Args:
         values: The names of each of the attributes shape, color, size and material.
@@ -26,10 +28,12 @@ def clevr_metadata(values: Mapping[str, Sequence[str]]) -> dict[str, Any]:
         >>> clevr_metadata(values)["types"]["Shape"]
         ['star']
     """
+    # Types without a list of values.
     types: dict[str, Sequence[str] | None] = dict.fromkeys(
         ("Object", "ObjectSet", "Integer", "Bool")
     )
-    types |= {name: list(values[attribute]) for attribute, name in TYPES.items()}
+    for attribute, name in TYPES.items():
+        types[name] = list(values[attribute])
     types["Relation"] = list(RELATIONS)
     # The generator knows the order of attributes of this dataset only.
     return {
@@ -66,16 +70,18 @@ def _functions_of_templates() -> list[Function]:
     """Shorthands of templates, which programs spell out: a filter by any attributes, alone or after
     a relation."""
     functions = []
-    for prefix, argument, side in (
+    prefixes = (
         ("", "ObjectSet", _FILTERS),
         ("relate_", "Object", ["Relation", *_FILTERS]),
-    ):
-        for end, output in (
-            ("", "ObjectSet"),
-            ("_unique", "Object"),
-            ("_count", "Integer"),
-            ("_exist", "Bool"),
-        ):
+    )
+    ends_and_outputs = (
+        ("", "ObjectSet"),
+        ("_unique", "Object"),
+        ("_count", "Integer"),
+        ("_exist", "Bool"),
+    )
+    for prefix, argument, side in prefixes:
+        for end, output in ends_and_outputs:
             # CLEVR lets a program end in these only without a relation.
             ends = not prefix and end in ("_count", "_exist")
             function = _function(f"{prefix}filter{end}", [argument], output, side=side, ends=ends)

@@ -23,16 +23,19 @@ from generator.base.errors import UserError, one_line_of_markdown
 from generator.base.files import json_text, read_json
 from generator.base.listed import copy_dataset, listed_files
 from generator.base.paths import check_own_files, file_in
-from generator.base.progress import SILENT, Progress
+from generator.base.progress import SILENT, Advance, Progress
 from generator.base.store import fetch
 from generator.dataset.reader import Benchmark, Dataset, found_certificate
 from generator.dataset.records import VERSION
 from generator.exports.clevr import NO_SPLIT
-from generator.exports.training import Sample, Samples, whole_folder
+from generator.exports.training import Sample, Samples, export_folder
 
-_ROWS = 100  # of a row group: readers load one at a time
+_ROWS = 100
+"""Rows of a row group; readers load one at a time."""
 _FILE_BYTES = 500_000_000
+"""Size after which a new Parquet file begins."""
 _NOT_OURS = {".git", ".cache"}
+"""Folders of tools, which are not uploaded."""
 
 _TEXT, _TEXTS = pa.string(), pa.list_(pa.string())
 _COLUMNS = {
@@ -61,111 +64,147 @@ _SCHEMA = pa.schema(_COLUMNS, metadata={"huggingface": json.dumps(_ABOUT)})
 
 @dataclass(frozen=True)
 class Publication:
-    """What the publisher states about a dataset: its title, its authors, and the SPDX name of its
-    licence."""
+    """What the publisher states about a dataset."""
 
     title: str
+    """Its title."""
     creators: tuple[str, ...] = ()
+    """Names of its authors; empty for none."""
     licence: str | None = None
+    """SPDX name of its licence; None if none is declared."""
 
 
 def export_hf(
     dataset: Dataset,
     benchmark: Benchmark,
+    *,
     about: Publication,
     out: Path,
     progress: Progress = SILENT,
 ) -> dict[str, int]:
-    """Write a benchmark and its images as the folder `out`; returns the number of scenes by split.
+    """Write a benchmark and its images as a folder for the Hugging Face Hub.
 
-    The files of the dataset are hard links where the file system allows it. Raises UserError if
-    `out` is not empty.
+    The files of the dataset are hard links where the file system allows it.
+
+    Args:
+        dataset: The dataset.
+        benchmark: A benchmark of it.
+        about: What the publisher states.
+        out: New folder.
+        progress: Shown while writing.
+
+    Returns:
+        The number of scenes by split.
+
+    Raises:
+        UserError: `out` is not empty, or a file of the dataset is damaged.
     """
+    # The dataset of a URL lacks files that nobody has read yet.
     fetch(dataset.root)
     samples = Samples(dataset, benchmark)
     splits = samples.splits()
-    with whole_folder(out) as folder, progress.track("writing", sum(splits.values())) as advance:
-        shown = _shown(dataset, benchmark)
+    with export_folder(out) as folder, progress.track("writing", sum(splits.values())) as advance:
+        scene_columns = _scene_columns(dataset, benchmark)
         (folder / "data").mkdir()
         for split in splits:
-            batches = _batches(samples.of(split), shown)
-            batch = next(batches, None)
-            number = 0
-            while batch is not None:
-                path = folder / "data" / f"{split}-{number:05d}.parquet"
-                with pq.ParquetWriter(path, _SCHEMA, compression="zstd") as file:
-                    while batch is not None and path.stat().st_size < _FILE_BYTES:
-                        file.write_batch(batch)
-                        advance(len(batch))
-                        batch = next(batches, None)
-                number += 1
+            batches = _batches(samples.read_split(split), scene_columns)
+            _write_split(batches, folder / "data", split, advance)
         protocols = _write_questions(dataset, benchmark, folder / "questions")
         has_pools = _write_pools(benchmark, folder / "questions" / "pools.parquet")
         copy_dataset(dataset.root, folder / "dataset")
-        made_with = {
-            "about": about,
-            "splits": splits,
-            "protocols": protocols,
-            "has_pools": has_pools,
-            "licences": samples.licences,
-        }
-        environment = Environment(
-            loader=PackageLoader("generator.exports", "."),
-            trim_blocks=True,
-            lstrip_blocks=True,
-            keep_trailing_newline=True,
+        _write_about(
+            dataset,
+            benchmark,
+            folder,
+            about=about,
+            splits=splits,
+            protocols=protocols,
+            has_pools=has_pools,
+            licences=samples.licences,
         )
-        for name in ("README.md", "CITATION.cff"):
-            text = environment.get_template(f"{name}.jinja").render(
-                **made_with,
-                quoted=json.dumps,
-                version=VERSION,
-                held_out=one_line_of_markdown(str(benchmark.manifest.get("held_out") or "")),
-                certificate=one_line_of_markdown(found_certificate(benchmark, dataset.world)),
-                digest=benchmark.digest,
-                benchmark=benchmark.name,
-                several=len(dataset.benchmark_names()) > 1,
-            )
-            (folder / name).write_text(text, encoding="utf-8")
         (folder / "croissant.json").write_text(_croissant(dataset.root, about), encoding="utf-8")
     return splits
 
 
-def _shown(dataset: Dataset, benchmark: Benchmark) -> dict[str, dict[str, Any]]:
+def _write_split(
+    batches: Iterator[pa.RecordBatch], folder: Path, split: str, advance: Advance
+) -> None:
+    """Write the scenes of a split into files of about _FILE_BYTES."""
+    batch = next(batches, None)
+    number = 0
+    while batch is not None:
+        path = folder / f"{split}-{number:05d}.parquet"
+        with pq.ParquetWriter(path, _SCHEMA, compression="zstd") as file:
+            while batch is not None and path.stat().st_size < _FILE_BYTES:
+                file.write_batch(batch)
+                advance(len(batch))
+                batch = next(batches, None)
+        number += 1
+
+
+def _write_about(dataset: Dataset, benchmark: Benchmark, folder: Path, **entries: Any) -> None:
+    """Write README.md and CITATION.cff from their templates. `entries`: what differs between
+    exports of a benchmark."""
+    environment = Environment(
+        loader=PackageLoader("generator.exports", "."),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    # Names of a family of the user, and of a certificate, must not become markup.
+    held_out = one_line_of_markdown(str(benchmark.manifest.get("held_out") or ""))
+    certificate = one_line_of_markdown(found_certificate(benchmark, dataset.world))
+    for name in ("README.md", "CITATION.cff"):
+        text = environment.get_template(f"{name}.jinja").render(
+            **entries,
+            quoted=json.dumps,
+            version=VERSION,
+            held_out=held_out,
+            certificate=certificate,
+            digest=benchmark.digest,
+            benchmark=benchmark.name,
+            several=len(dataset.benchmark_names()) > 1,
+        )
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def _scene_columns(dataset: Dataset, benchmark: Benchmark) -> dict[str, dict[str, Any]]:
     """The columns `objects`, `held_out` and `group` of each scene, by scene_id."""
     names = ("scene_id", "held_out_bindings", "held_out_triples")
-    held = zip(*(benchmark.splits[name].to_pylist() for name in names), strict=True)
-    held_out = {scene: [*bindings, *triples] for scene, bindings, triples in held}
-    found = {}
+    columns = [benchmark.splits[name].to_pylist() for name in names]
+    held_out = {}
+    for scene_id, bindings, triples in zip(*columns, strict=True):
+        held_out[scene_id] = [*bindings, *triples]
+    columns_of_scene = {}
     for batch in dataset.world.batches("scenes", ("scene_id", "cluster_id", "objects")):
         for row in batch.to_pylist():
-            objects = [
-                " ".join([*dict(thing["attributes"]).values(), thing["category"]])
-                for thing in row["objects"]
-            ]
-            of = {
+            objects = []
+            for obj in row["objects"]:
+                objects.append(" ".join([*dict(obj["attributes"]).values(), obj["category"]]))
+            columns_of_scene[row["scene_id"]] = {
                 "objects": objects,
                 "held_out": held_out.get(row["scene_id"], []),
                 "group": row["cluster_id"],
             }
-            found[row["scene_id"]] = of
-    return found
+    return columns_of_scene
 
 
 def _batches(
-    samples: Iterator[Sample], shown: Mapping[str, Mapping[str, Any]]
+    samples: Iterator[Sample], scene_columns: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of samples, _ROWS at a time."""
     while chunk := list(islice(samples, _ROWS)):
-        rows = [
-            {
-                "scene_id": sample.scene_id,
-                "image": {"bytes": sample.image, "path": f"{sample.scene_id}.png"},
-                "captions": sample.captions,
-                "negatives": sample.negatives,
-                **shown[sample.scene_id],
-            }
-            for sample in chunk
-        ]
+        rows = []
+        for sample in chunk:
+            rows.append(
+                {
+                    "scene_id": sample.scene_id,
+                    "image": {"bytes": sample.image, "path": f"{sample.scene_id}.png"},
+                    "captions": sample.captions,
+                    "negatives": sample.negatives,
+                    **scene_columns[sample.scene_id],
+                }
+            )
         yield pa.RecordBatch.from_pylist(rows, schema=_SCHEMA)
 
 
@@ -177,18 +216,21 @@ def _write_questions(dataset: Dataset, benchmark: Benchmark, folder: Path) -> di
     """
     candidates = benchmark.candidates.to_pandas()
     candidates["text"] = candidates["text_id"].map(benchmark.text_of)
-    grouped = candidates.groupby("item_id", sort=False)[["scene_id", "text", "truth"]].agg(list)
+    # The candidates of an item become lists in its row.
+    lists_of_item = candidates.groupby("item_id", sort=False)[["scene_id", "text", "truth"]].agg(
+        list
+    )
     items = benchmark.items
-    for name, lists in grouped.reindex(items["item_id"].to_pylist()).items():
+    for name, lists in lists_of_item.reindex(items["item_id"].to_pylist()).items():
         items = items.append_column(name, pa.array(lists))
     splits: dict[str, list[str]] = {}
     for protocol in sorted(pc.unique(items["protocol"]).to_pylist()):
         (folder / protocol).mkdir(parents=True)
         of_protocol = items.filter(pc.equal(items["protocol"], protocol)).drop_columns("protocol")
-        split_of = pc.fill_null(of_protocol["split"], NO_SPLIT)
-        splits[protocol] = pc.unique(split_of).to_pylist()
+        split_of_item = pc.fill_null(of_protocol["split"], NO_SPLIT)
+        splits[protocol] = pc.unique(split_of_item).to_pylist()
         for split in splits[protocol]:
-            table = of_protocol.filter(pc.equal(split_of, split))
+            table = of_protocol.filter(pc.equal(split_of_item, split))
             _write_with_images(dataset, table, folder / protocol / f"{split}.parquet")
     return splits
 
@@ -199,17 +241,22 @@ def _write_with_images(dataset: Dataset, table: pa.Table, path: Path) -> None:
     schema = table.schema.append(pa.field("images", pa.list_(_COLUMNS["image"])))
     schema = schema.with_metadata({"huggingface": json.dumps(_ABOUT_QUESTIONS)})
     with pq.ParquetWriter(path, schema, compression="zstd") as file:
+        # A table without rows is written too, so that the file has its columns.
         for start in range(0, max(1, table.num_rows), _ROWS):
             part = table.slice(start, _ROWS)
-            images = [
-                [
-                    {"bytes": dataset.world.read(f"images/{scene}.png"), "path": f"{scene}.png"}
-                    for scene in dict.fromkeys(scenes or [])
-                ]
-                for scenes in part["scene_id"].to_pylist()
-            ]
-            column = pa.array(images, schema.field("images").type)
+            images_of_rows = []
+            for scenes in part["scene_id"].to_pylist():
+                images_of_rows.append(_images_of(dataset, scenes or []))
+            column = pa.array(images_of_rows, schema.field("images").type)
             file.write_table(part.append_column(schema.field("images"), column).cast(schema))
+
+
+def _images_of(dataset: Dataset, scenes: Sequence[str]) -> list[dict[str, Any]]:
+    images = []
+    for scene in dict.fromkeys(scenes):
+        data = dataset.world.read(f"images/{scene}.png")
+        images.append({"bytes": data, "path": f"{scene}.png"})
+    return images
 
 
 def _write_pools(benchmark: Benchmark, path: Path) -> bool:
@@ -225,44 +272,51 @@ def _write_pools(benchmark: Benchmark, path: Path) -> bool:
 def _croissant(root: Path, about: Publication) -> str:
     """The dataset's croissant.json, with paths below dataset/ and with the publisher's title,
     licence and authors."""
-    made = read_json(root / "croissant.json")
-    for each in made["distribution"]:
+    document = read_json(root / "croissant.json")
+    for node in document["distribution"]:
+        # Paths of files in a tar are paths within the tar.
+        if "containedIn" in node:
+            continue
         for key in ("contentUrl", "includes"):
-            if key in each and "containedIn" not in each:
-                each[key] = f"dataset/{each[key]}"
-    made |= {"name": about.title, "version": "1.0.0"}
+            if key in node:
+                node[key] = f"dataset/{node[key]}"
+    document |= {"name": about.title, "version": "1.0.0"}
     if about.licence:
-        made["license"] = f"https://spdx.org/licenses/{about.licence}"
+        document["license"] = f"https://spdx.org/licenses/{about.licence}"
     if about.creators:
-        made["creator"] = [{"@type": "sc:Person", "name": name} for name in about.creators]
-        made["citeAs"] = f"{' and '.join(about.creators)}. {about.title}."
-    return json_text(made)
+        document["creator"] = [{"@type": "sc:Person", "name": name} for name in about.creators]
+        document["citeAs"] = f"{' and '.join(about.creators)}. {about.title}."
+    return json_text(document)
 
 
 @dataclass(frozen=True)
 class Upload:
-    """A file to upload, and its size in bytes."""
+    """A file to upload."""
 
     path: str
+    """Its path from the folder."""
     size: int
+    """In bytes."""
 
 
 def files_to_upload(folder: Path) -> list[Upload]:
-    """The files of a folder made by `gen export hf`: of its folder `dataset`, those that the
-    manifests there list.
+    """List the files to upload of a folder made by `gen export hf`.
 
-    Raises UserError for another folder, and for a folder that holds a link, a pipe or a device.
+    Args:
+        folder: The folder.
+
+    Returns:
+        Its files, sorted; of its folder `dataset`, those that the manifests there list.
+
+    Raises:
+        UserError: It is another folder, or holds a link, a pipe or a device.
     """
-    missing = [
-        name
-        for name in ("README.md", "croissant.json", "data", "dataset")
-        if not (folder / name).exists()
-    ]
-    if missing:
-        raise UserError(
-            f"{folder} has no {missing[0]}; give a folder made by `gen export hf DATASET --out "
-            f"FOLDER`."
-        )
+    for needed in ("README.md", "croissant.json", "data", "dataset"):
+        if not (folder / needed).exists():
+            raise UserError(
+                f"{folder} has no {needed}; give a folder made by `gen export hf DATASET --out "
+                f"FOLDER`."
+            )
     check_own_files(folder)
     files_of_dataset = {f"dataset/{name}" for name in listed_files(folder / "dataset")}
     uploads = []
@@ -275,7 +329,21 @@ def files_to_upload(folder: Path) -> list[Upload]:
 
 
 def hub_name(to: str) -> str:
-    """USER/NAME of hf:USER/NAME. Raises UserError for anything else."""
+    """Parse the value of --to.
+
+    Args:
+        to: Such as hf:ada/small.
+
+    Returns:
+        USER/NAME.
+
+    Raises:
+        UserError: It is anything else.
+
+    Example:
+        >>> hub_name("hf:ada/small")
+        'ada/small'
+    """
     name = to.removeprefix("hf:")
     if name == to or len(name.split("/")) != 2 or not all(name.split("/")):
         raise UserError(
@@ -284,29 +352,40 @@ def hub_name(to: str) -> str:
     return name
 
 
-def upload(folder: Path, files: Sequence[Upload], name: str, private: bool) -> str:
-    """Upload files of a folder to the dataset `name` of the Hub; files that are there already are
-    not sent again. Returns its URL.
+def upload(folder: Path, files: Sequence[Upload], *, name: str, private: bool) -> str:
+    """Upload files to a dataset of the Hub; files that are there already are not sent again.
 
-    The token is that of `hf auth login` or HF_TOKEN. Raises UserError if the Hub refuses or cannot
-    be reached.
+    The token is that of `hf auth login` or HF_TOKEN.
+
+    Args:
+        folder: Folder of the files.
+        files: The files.
+        name: USER/NAME of the dataset, which is made if it does not exist.
+        private: Whether only its user can see a new dataset.
+
+    Returns:
+        The URL of the dataset.
+
+    Raises:
+        UserError: The Hub refuses or cannot be reached.
     """
+    # Few commands need these, and they take long to import.
     import httpx
     from huggingface_hub import CommitOperationAdd, HfApi
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError
 
     api = HfApi()
-    additions = [CommitOperationAdd(each.path, file_in(folder, each.path)) for each in files]
+    additions = [CommitOperationAdd(file.path, file_in(folder, file.path)) for file in files]
     try:
         url = api.create_repo(name, repo_type="dataset", private=private, exist_ok=True)
-        # `upload_folder` would search the folder again, and follow links there
+        # `upload_folder` would search the folder again, and follow links there.
         api.create_commit(
             name, additions, commit_message="Upload with gen publish", repo_type="dataset"
         )
     except (HfHubHTTPError, HFValidationError, httpx.HTTPError, OSError, ValueError) as error:
-        said = str(error).strip().splitlines() or [type(error).__name__]
+        lines = str(error).strip().splitlines() or [type(error).__name__]
         raise UserError(
-            f"The Hub did not take {name}: {said[0]} Run `hf auth login`, or set HF_TOKEN to a "
+            f"The Hub did not take {name}: {lines[0]} Run `hf auth login`, or set HF_TOKEN to a "
             f"token that may write; "
             f"uploaded files are kept: run the same command again to continue."
         ) from None

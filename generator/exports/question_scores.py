@@ -1,8 +1,7 @@
 """Score answers to exported questions, in the tools that ask them.
 
 `gen export lmms-eval` and `gen export inspect` copy this file, and the reader of answers, beside
-the questions. It
-needs only the standard library. A result is a dictionary: what `result_of` returns for one answer.
+the questions. It needs only the standard library.
 """
 
 from collections import defaultdict
@@ -18,19 +17,31 @@ UNITS = ("right", "right_in_all_orders", "right_items", "text_score", "image_sco
 items whose questions are all right (for pairs, the group score); pairs whose questions about
 captions, or about images, are all right."""
 Result = dict[str, Any]
+"""What `result_of` returns for one answer."""
+_COPIED = ("id", "item", "group", "cluster", "form", "orders", "questions", "of_form")
+"""The entries of a question that its result keeps."""
+_EXPECTED_COUNT = {
+    "right": None,
+    "right_in_all_orders": "orders",
+    "right_items": "questions",
+    "text_score": "of_form",
+    "image_score": "of_form",
+}
+"""By unit, the entry of a question that says how many questions belong together; None for one."""
 
 
 def result_of(row: Mapping[str, Any], answer: str, finish: str = "stop") -> Result:
-    """Return what an answer scores.
+    """Score an answer.
 
     Args:
         row: A row of questions.jsonl.
         answer: The model's whole answer.
         finish: Why it ended: `length` if it was cut off, `content_filter` if it was blocked.
 
-    Returns: `score`: 1.0 if the answer is right, else 0.0: an answer that cannot be read, refuses
-        or was cut off is wrong. `says`: the letter, yes or no; or why there is none. The other
-        entries come from the row.
+    Returns:
+        `score`: 1.0 if the answer is right, else 0.0: an answer that cannot be read, refuses or was
+        cut off is wrong. `says`: the letter, yes or no; or why there is none. The other entries
+        come from the row.
     """
     labels: Sequence[str]
     if row["options"]:
@@ -42,43 +53,57 @@ def result_of(row: Mapping[str, Any], answer: str, finish: str = "stop") -> Resu
         reading = read_yes_no(answer, finish)
         labels = ("yes", "no")
     says = reading.why if reading.label is None else labels[reading.label]
-    kept = {
-        name: row[name]
-        for name in ("id", "item", "group", "cluster", "form", "orders", "questions", "of_form")
-    }
-    return {**kept, "score": float(says == row["answer"]), "says": says}
+    about = {name: row[name] for name in _COPIED}
+    return {**about, "score": float(says == row["answer"]), "says": says}
 
 
 def outcomes_of(results: Iterable[Result], unit: str) -> list[tuple[str, float]]:
-    """Return the cluster and the outcome of each thing that a unit counts.
+    """List the outcomes that a unit counts.
 
-    A group, or an item, that lacks a question is wrong.
+    Args:
+        results: Results of `result_of`.
+        unit: A name of UNITS.
+
+    Returns:
+        Cluster and outcome, 0.0 or 1.0, of each answer, question, item or pair. A group, or an
+        item, that lacks a question is wrong.
     """
     members: dict[Any, list[Result]] = defaultdict(list)
     for result in results:
-        if unit == "right":
-            members[result["id"]].append(result)
-        elif unit == "right_in_all_orders":
-            members[result["group"]].append(result)
-        elif (
-            unit == "right_items"
-            or result["form"] == {"text_score": "choice", "image_score": "images"}[unit]
-        ):
-            members[result["item"]].append(result)
-    expected = {"right": None, "right_in_all_orders": "orders", "right_items": "questions"}.get(
-        unit, "of_form"
-    )
+        key = _member_of(result, unit)
+        if key is not None:
+            members[key].append(result)
+    expected_count = _EXPECTED_COUNT[unit]
     outcomes = []
     for group in members.values():
-        complete = expected is None or len({result["id"] for result in group}) == group[0][expected]
-        outcomes.append(
-            (group[0]["cluster"], min(result["score"] for result in group) if complete else 0.0)
-        )
+        answered = len({result["id"] for result in group})
+        is_complete = expected_count is None or answered == group[0][expected_count]
+        outcome = min(result["score"] for result in group) if is_complete else 0.0
+        outcomes.append((group[0]["cluster"], outcome))
     return outcomes
 
 
+def _member_of(result: Result, unit: str) -> Any:
+    """What the result is a part of: the id of its question, group or item; None if the unit does
+    not count it."""
+    if unit == "right":
+        return result["id"]
+    if unit == "right_in_all_orders":
+        return result["group"]
+    form = {"text_score": "choice", "image_score": "images"}.get(unit)
+    is_counted = form is None or result["form"] == form
+    return result["item"] if is_counted else None
+
+
 def share_of(results: Iterable[Result], unit: str) -> float:
-    """Return the mean outcome of a unit of UNITS; nan if there is none.
+    """Compute the share of a unit that is right.
+
+    Args:
+        results: Results of `result_of`.
+        unit: A name of UNITS.
+
+    Returns:
+        The mean outcome, 0..1; nan if there is none.
 
     Example:
         >>> row = {"id": "1", "group": 0, "orders": 2, "cluster": "s", "score": 1.0}
@@ -90,18 +115,25 @@ def share_of(results: Iterable[Result], unit: str) -> float:
 
 
 def error_of(results: Iterable[Result], unit: str) -> float:
-    """Return the standard error of `share_of`, by clusters of items of one scene.
+    """Compute the standard error of `share_of`, by clusters of items of one scene.
 
-    With residuals summed over each cluster: sqrt(G / (G - 1) · Σ sums²) / n for G clusters and n
-    outcomes; nan for fewer than two clusters.
+    With residuals summed over each cluster it is sqrt(G / (G - 1) · Σ sums²) / n for G clusters
+    and n outcomes (cluster-robust, CR1).
+
+    Args:
+        results: Results of `result_of`.
+        unit: A name of UNITS.
+
+    Returns:
+        The error; nan for fewer than two clusters.
     """
     outcomes = outcomes_of(results, unit)
-    sums: dict[str, float] = defaultdict(float)
     mean = sum(outcome for _, outcome in outcomes) / max(1, len(outcomes))
+    sums: dict[str, float] = defaultdict(float)
     for cluster, outcome in outcomes:
         sums[cluster] += outcome - mean
-    if len(sums) < 2:
+    n_clusters = len(sums)
+    if n_clusters < 2:
         return float("nan")
-    return sqrt(len(sums) / (len(sums) - 1) * sum(value**2 for value in sums.values())) / len(
-        outcomes
-    )
+    squares = sum(value**2 for value in sums.values())
+    return sqrt(n_clusters / (n_clusters - 1) * squares) / len(outcomes)

@@ -10,7 +10,7 @@ import json
 import re
 import string
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,14 +35,15 @@ from generator.dataset.questions import (
 )
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.exports import question_scores
-from generator.exports.training import licence_note, whole_folder
+from generator.exports.training import export_folder, licence_note
 
-_ASKED = {
+_WORDING = {
     CHOICE: "Which caption describes the image?",
     MATCHING: "Two captions belong to two images, one to each. Which is right?",
     IMAGES: 'Which of the two images does this caption describe: "{}"?',
     YES_NO: 'Does this caption describe the image: "{}"? Answer yes or no.',
 }
+"""The words of each form of question; "{}" stands for the caption."""
 _LMMS_EVAL_README = """# {name}
 
 ```sh
@@ -62,6 +63,7 @@ _IMAGES = ["the first image", "the second image"]
 _ASSIGNMENT = 'The first image shows "{}", the second image "{}"'
 _LETTERS = string.ascii_uppercase
 _NOT_ASKED = ("train", "retrieval")
+"""Protocols without questions in words."""
 _CIRCLE = 1_000_000
 """VLMEvalKit treats rows whose indices differ by a multiple of this number as orders of the same
 question."""
@@ -79,18 +81,21 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Questions:
-    """The questions of a benchmark to ask, in the same words as `score ask`.
-
-    protocols, splits: of the items; empty for all. orders: number of cyclic orders, None for all.
-    """
+class QuestionSet:
+    """Questions of a benchmark to export, in the same words as `score ask`."""
 
     dataset: Dataset
+    """The dataset."""
     benchmark: Benchmark
+    """A benchmark of it."""
     form: Form = "choice"
+    """Whether a question has options ("choice") or is about a single caption ("yes-no")."""
     protocols: tuple[str, ...] = ()
+    """Protocols of the items; empty for all."""
     splits: tuple[str, ...] = ()
+    """Splits of the items; empty for all."""
     orders: int | None = None
+    """Number of cyclic orders in which a choice is asked; None for all."""
 
     @property
     def name(self) -> str:
@@ -104,69 +109,103 @@ class Questions:
         return _as_name(" ".join(parts))
 
     def rows(self) -> list[Row]:
-        """The questions, by item. Raises UserError if the benchmark has no such questions."""
-        items = {
-            row["item_id"]: row
-            for row in self.benchmark.items.to_pylist()
-            if row["protocol"] not in _NOT_ASKED
-        }
-        for column, wanted in (("protocol", self.protocols), ("split", self.splits)):
-            there = sorted({row[column] for row in items.values()})
-            for name in wanted:
-                if name not in there:
-                    raise UserError(
-                        f"The benchmark {self.benchmark.name} has no questions of the {column} "
-                        f"'{name}'; {did_you_mean(name, there)}"
-                    )
-            items = {key: row for key, row in items.items() if row[column] in (wanted or there)}
+        """Make the questions.
+
+        Returns:
+            The questions, by item.
+
+        Raises:
+            UserError: The benchmark has no such questions.
+        """
+        items = self._items()
         candidates = Candidates(self.benchmark)
-        protocols = sorted({row["protocol"] for row in items.values()})
-        made = make_questions(self.benchmark, candidates, protocols, self.form, self.orders)
-        asked = [question for question in made if question.item in items]
-        if not asked:
+        protocols = sorted({item["protocol"] for item in items.values()})
+        all_questions = make_questions(
+            self.benchmark,
+            candidates,
+            protocols=protocols,
+            form=self.form,
+            orders=self.orders,
+        )
+        questions = [question for question in all_questions if question.item in items]
+        if not questions:
             raise UserError(
                 f"{self.benchmark.folder} has no such questions; choose another --protocol or "
                 f"--split."
             )
-        whole, number = Counter(question.item for question in asked), Counter[str]()
-        of_form = Counter((question.item, question.form) for question in asked)
+
+        n_of_item = Counter(question.item for question in questions)
+        n_of_form = Counter((question.item, question.form) for question in questions)
+        groups = _groups_of(questions, by_item=self.form == YES_NO)
+        n_of_group = Counter(groups)
+        numbers = Counter[str]()
         rows: list[Row] = []
-        group, last_item = -1, ""
-        for question in asked:
-            number[question.item] += 1
-            # Each caption of an item is asked alone in yes or no: the item is right if all its
-            # answers are.
-            begins_group = (
-                question.item != last_item if self.form == YES_NO else question.order == 0
-            )
-            group, last_item = group + begins_group, question.item
+        for question, group in zip(questions, groups, strict=True):
+            numbers[question.item] += 1
             item = items[question.item]
             row = {
                 "id": question_id(
-                    question, number[question.item], whole[question.item], self.benchmark
+                    question,
+                    number=numbers[question.item],
+                    whole=n_of_item[question.item],
+                    benchmark=self.benchmark,
                 ),
                 "task": self.name,
                 "item": question.item,
                 "group": group,
                 "form": question.form,
-                "questions": whole[question.item],
-                "of_form": of_form[question.item, question.form],
-                **_said(question, candidates),
+                "questions": n_of_item[question.item],
+                "of_form": n_of_form[question.item, question.form],
+                **_words_of(question, candidates),
                 "cluster": item["cluster_id"],
             }
-            rows.append(
-                {**row, **{label: item[label] or "" for label in ("protocol", "kind", "split")}}
-            )
-        orders = Counter(row["group"] for row in rows)
-        return [{**row, "orders": orders[row["group"]]} for row in rows]
+            for label in ("protocol", "kind", "split"):
+                row[label] = item[label] or ""
+            row["orders"] = n_of_group[group]
+            rows.append(row)
+        return rows
+
+    def _items(self) -> dict[str, Row]:
+        """The rows of the items to ask about, by item_id. Raises UserError for an unknown protocol
+        or split."""
+        items: dict[str, Row] = {}
+        for item in self.benchmark.items.to_pylist():
+            if item["protocol"] not in _NOT_ASKED:
+                items[item["item_id"]] = item
+        for column, requested in (("protocol", self.protocols), ("split", self.splits)):
+            names = sorted({item[column] for item in items.values()})
+            for name in requested:
+                if name not in names:
+                    raise UserError(
+                        f"The benchmark {self.benchmark.name} has no questions of the {column} "
+                        f"'{name}'; {did_you_mean(name, names)}"
+                    )
+            if requested:
+                items = {key: item for key, item in items.items() if item[column] in requested}
+        return items
 
 
-def _said(question: Question, candidates: Candidates) -> Row:
-    """The `scenes`, `question`, `options` and `answer` of a question."""
+def _groups_of(questions: Sequence[Question], *, by_item: bool) -> list[int]:
+    """Number the group of each question: the orders of a question, which follow each other; or if
+    `by_item` the questions about an item, each about a caption, which are right together."""
+    groups: list[int] = []
+    group = -1
+    last_item = ""
+    for question in questions:
+        begins_group = question.item != last_item if by_item else question.order == 0
+        if begins_group:
+            group += 1
+        last_item = question.item
+        groups.append(group)
+    return groups
+
+
+def _words_of(question: Question, candidates: Candidates) -> Row:
+    """The `scenes`, `question`, `options`, `prompt` and `answer` of a question."""
     texts = [candidates.text[row] for row in question.options]
     row: Row = {
         "scenes": candidates.images_of(question),
-        "question": _ASKED[question.form].format(texts[0]),
+        "question": _WORDING[question.form].format(texts[0]),
         "options": texts,
     }
     if question.form == YES_NO:
@@ -181,33 +220,54 @@ def _said(question: Question, candidates: Candidates) -> Row:
         f"{letter}. {option}" for letter, option in zip(_LETTERS, row["options"], strict=False)
     ]
     prompt = "\n".join([row["question"], *lines, "Answer with the letter alone."])
-    return {**row, "prompt": prompt, "answer": _LETTERS[question.options.index(question.true or 0)]}
+    # Only yes or no, which was answered above, has no true option.
+    answer = _LETTERS[question.options.index(question.true or 0)]
+    return {**row, "prompt": prompt, "answer": answer}
 
 
 def export_questions(
-    asked: Questions, tool: str, out: Path, progress: Progress = SILENT
+    questions: QuestionSet, *, tool: str, out: Path, progress: Progress = SILENT
 ) -> dict[str, int]:
-    """Write questions into the folder `out` for a tool of TOOLS; returns the numbers of `questions`
-    and `images`.
+    """Write questions into a folder that a tool can run directly.
 
-    Raises UserError if there are no questions, if the tool cannot ask them, or if `out` is not
-    empty.
+    Args:
+        questions: The questions.
+        tool: A name of TOOLS.
+        out: New folder.
+        progress: Shown while writing.
+
+    Returns:
+        The numbers of `questions` and `images`.
+
+    Raises:
+        UserError: There are no questions, the tool cannot ask them, or `out` is not empty.
     """
-    rows = asked.rows()
-    with whole_folder(out) as folder:
-        questions, images = TOOLS[tool](asked, rows, folder, progress)
-        if note := licence_note(asked.dataset.world):
+    rows = questions.rows()
+    with export_folder(out) as folder:
+        n_questions, n_images = TOOLS[tool](questions, rows, folder, progress)
+        note = licence_note(questions.dataset.world)
+        if note:
             write_text(folder / "LICENCE.md", note)
-    return {"questions": questions, "images": images}
+    return {"questions": n_questions, "images": n_images}
 
 
-def command(asked: Questions, tool: str, out: Path) -> str:
-    """The command that asks the questions in the folder `out`."""
+def command(questions: QuestionSet, tool: str, out: Path) -> str:
+    """Compose the command that asks exported questions.
+
+    Args:
+        questions: The questions.
+        tool: A name of TOOLS.
+        out: Their folder.
+
+    Returns:
+        A command line; words in capital letters are for the user to replace.
+    """
+    name = questions.name
     return {
-        "lmms-eval": f"cd {out} && lmms-eval --model NAME --tasks {asked.name} --include_path . "
+        "lmms-eval": f"cd {out} && lmms-eval --model NAME --tasks {name} --include_path . "
         f"--log_samples --output_path logs",
         "vlmevalkit": (
-            f"LMUData={out.resolve()} python run.py --data {asked.name}_circular --model NAME"
+            f"LMUData={out.resolve()} python run.py --data {name}_circular --model NAME"
         ),
         "inspect": f"cd {out} && inspect eval task.py --model NAME",
         "clip-benchmark": f"clip_benchmark eval --dataset sugar_crepe/swap_att --dataset_root "
@@ -216,35 +276,34 @@ def command(asked: Questions, tool: str, out: Path) -> str:
 
 
 def _lmms_eval(
-    asked: Questions, rows: list[Row], folder: Path, progress: Progress
+    questions: QuestionSet, rows: list[Row], folder: Path, progress: Progress
 ) -> tuple[int, int]:
     """Write a group of tasks: a task, with its questions, for each protocol and split."""
     _copy("lmms_eval_utils.py.txt", folder / "utils.py")
     _copy_scoring(folder)
-    write_text(folder / "README.md", _LMMS_EVAL_README.format(name=asked.name))
-    parts: dict[str, list[Row]] = {}
+    write_text(folder / "README.md", _LMMS_EVAL_README.format(name=questions.name))
+    rows_of_task: dict[str, list[Row]] = {}
     for row in rows:
-        parts.setdefault(
-            _as_name(f"{asked.name} {row['protocol']} {row['split']} part"), []
-        ).append(row)
-    group = [
-        f"group: {asked.name}",
-        "task:",
-        *(f"  - {name}" for name in parts),
-        "aggregate_metric_list:",
-    ]
+        # Without the last word, a task had the name of the group of another export, one with
+        # --protocol and --split.
+        task = _as_name(f"{questions.name} {row['protocol']} {row['split']} part")
+        rows_of_task.setdefault(task, []).append(row)
+    group = [f"group: {questions.name}", "task:"]
+    group += [f"  - {task}" for task in rows_of_task]
+    group.append("aggregate_metric_list:")
     for metric in ("right", "right_in_all_orders", "right_items"):
         group += [f"  - metric: {metric}", "    aggregation: mean", "    weight_by_size: true"]
-    write_text(folder / f"{asked.name}.yaml", "\n".join([*group, ""]))
-    for name, own in parts.items():
-        _write_lines(own, folder / f"{name}.jsonl")
-        write_text(folder / f"{name}.yaml", "\n".join([*_lmms_eval_task(name, own), ""]))
-    return len(rows), _write_images(asked.dataset.world, rows, folder / "images", progress)
+    write_text(folder / f"{questions.name}.yaml", "\n".join([*group, ""]))
+    for task, task_rows in rows_of_task.items():
+        _write_lines(task_rows, folder / f"{task}.jsonl")
+        write_text(folder / f"{task}.yaml", "\n".join([*_lmms_eval_task(task, task_rows), ""]))
+    return len(rows), _write_images(questions.dataset.world, rows, folder / "images", progress)
 
 
 def _lmms_eval_task(name: str, rows: list[Row]) -> list[str]:
     """The lines of a task's YAML. Pairs of two images also have a text and an image score."""
-    units = question_scores.UNITS[: None if any(row["form"] == IMAGES for row in rows) else 3]
+    has_pairs = any(row["form"] == IMAGES for row in rows)
+    units = question_scores.UNITS if has_pairs else question_scores.UNITS[:3]
     lines = [
         f"task: {name}",
         "dataset_path: json",
@@ -253,10 +312,10 @@ def _lmms_eval_task(name: str, rows: list[Row]) -> list[str]:
         f"    test: {name}.jsonl",
         "test_split: test",
         "output_type: generate_until",
-        *(
-            f"{function}: !function utils.{function}"
-            for function in ("doc_to_visual", "doc_to_text", "process_results")
-        ),
+    ]
+    for function in ("doc_to_visual", "doc_to_text", "process_results"):
+        lines.append(f"{function}: !function utils.{function}")
+    lines += [
         "doc_to_target: answer",
         "cluster_key: cluster",
         "generation_kwargs:",
@@ -265,58 +324,80 @@ def _lmms_eval_task(name: str, rows: list[Row]) -> list[str]:
         "  do_sample: false",
         "metric_list:",
     ]
-    for metric in (unit + end for unit in units for end in ("", "_error")):
-        better = "false" if metric.endswith("_error") else "true"
-        lines += [
-            f"  - metric: {metric}",
-            f"    aggregation: !function utils.{metric}",
-            f"    higher_is_better: {better}",
-        ]
+    for unit in units:
+        for metric, is_better in ((unit, "true"), (f"{unit}_error", "false")):
+            lines += [
+                f"  - metric: {metric}",
+                f"    aggregation: !function utils.{metric}",
+                f"    higher_is_better: {is_better}",
+            ]
     return lines
 
 
 def _inspect(
-    asked: Questions, rows: list[Row], folder: Path, progress: Progress
+    questions: QuestionSet, rows: list[Row], folder: Path, progress: Progress
 ) -> tuple[int, int]:
     _write_lines(rows, folder / "questions.jsonl")
     _copy("inspect_task.py.txt", folder / "task.py")
     _copy_scoring(folder)
-    return len(rows), _write_images(asked.dataset.world, rows, folder / "images", progress)
+    return len(rows), _write_images(questions.dataset.world, rows, folder / "images", progress)
 
 
 def _vlmevalkit(
-    asked: Questions, rows: list[Row], folder: Path, progress: Progress
+    questions: QuestionSet, rows: list[Row], folder: Path, progress: Progress
 ) -> tuple[int, int]:
     """Write a TSV. The first row of an image holds the image; its other rows refer to the index of
     the first row."""
-    if asked.form == YES_NO:
+    if questions.form == YES_NO:
         raise UserError("A TSV of VLMEvalKit has options with letters; leave --form yes-no out.")
     if rows[-1]["group"] >= _CIRCLE:
         raise UserError(
             f"VLMEvalKit takes at most {_CIRCLE:,} questions, got more; choose a --split."
         )
     letters = _LETTERS[: max(len(row["options"]) for row in rows)]
-    first: dict[str, int] = {}
-    order, group, lines = 0, -1, []
-    for row in progress.each(rows, "writing", len(rows)):
-        order, group = (order + 1 if row["group"] == group else 0), row["group"]
+    first_index_of_scene: dict[str, int] = {}
+    order = 0
+    group = -1
+    lines = []
+    for row in progress.follow(rows, "writing", len(rows)):
+        order = order + 1 if row["group"] == group else 0
+        group = row["group"]
         index = group + _CIRCLE * order
+
+        # Only a single image can be referred to.
         scenes = row["scenes"]
-        if len(scenes) == 1 and (known := first.setdefault(scenes[0], index)) != index:
-            image = str(known)
+        first_index = index
+        if len(scenes) == 1:
+            first_index = first_index_of_scene.setdefault(scenes[0], index)
+        if first_index != index:
+            image = str(first_index)
         else:
-            pictures = [_base64(asked.dataset.world, scene) for scene in scenes]
+            pictures = [_base64(questions.dataset.world, scene) for scene in scenes]
             image = pictures[0] if len(pictures) == 1 else str(pictures)
+
+        # A question with fewer options than others leaves the last letters empty.
         options = dict.fromkeys(letters, "")
         options |= dict(zip(options, row["options"], strict=False))
-        category = " ".join(filter(None, (row["protocol"], row["kind"], row["split"])))
-        told = {
-            "category": category,
-            **{name: row[name] for name in ("question", "answer", "split", "id")},
-        }
-        lines.append({"index": str(index), "image": image, **options, **told})
-    write_csv(folder / f"{asked.name}_circular.tsv", pa.Table.from_pylist(lines), delimiter="\t")
+        lines.append(
+            {
+                "index": str(index),
+                "image": image,
+                **options,
+                "category": " ".join(_labels_of(row)),
+                "question": row["question"],
+                "answer": row["answer"],
+                "split": row["split"],
+                "id": row["id"],
+            }
+        )
+    table = pa.Table.from_pylist(lines)
+    write_csv(folder / f"{questions.name}_circular.tsv", table, delimiter="\t")
     return len(rows), len({scene for row in rows for scene in row["scenes"]})
+
+
+def _labels_of(row: Row) -> list[str]:
+    """Protocol, kind and split of a question, without those that it lacks."""
+    return [row[label] for label in ("protocol", "kind", "split") if row[label]]
 
 
 def _base64(world: World, scene: str) -> str:
@@ -324,36 +405,41 @@ def _base64(world: World, scene: str) -> str:
 
 
 def _clip_benchmark(
-    asked: Questions, rows: list[Row], folder: Path, progress: Progress
+    questions: QuestionSet, rows: list[Row], folder: Path, progress: Progress
 ) -> tuple[int, int]:
     """Write a folder for each protocol, kind and split, in SugarCrepe's layout: swap_att.json and
     val2017/. CLIP_benchmark accepts only SugarCrepe's seven file names."""
-    last = {row["group"]: row for row in rows}.values()
-    alone = Counter(row["item"] for row in last)
-    pairs = [row for row in last if alone[row["item"]] == 1 and len(row["options"]) == 2]
+    # The tool knows no orders: of each question, its last order stands for all.
+    row_of_group = {row["group"]: row for row in rows}
+    n_of_item = Counter(row["item"] for row in row_of_group.values())
+    pairs = []
+    for row in row_of_group.values():
+        if n_of_item[row["item"]] == 1 and len(row["options"]) == 2:
+            pairs.append(row)
     if not pairs:
         raise UserError(
-            f"CLIP_benchmark compares two captions of an image, and {asked.benchmark.folder} has "
-            f"no such items; "
+            f"CLIP_benchmark compares two captions of an image, and {questions.benchmark.folder} "
+            f"has no such items; "
             "leave --form yes-no out, or choose another --protocol, such as binary."
         )
-    groups: dict[str, Row] = {}
+    entries_of_group: dict[str, Row] = {}
     for row in pairs:
         true = _LETTERS.index(row["answer"])
-        captions = {"caption": row["options"][true], "negative_caption": row["options"][1 - true]}
-        name = "-".join(filter(None, (row["protocol"], row["kind"], row["split"])))
-        groups.setdefault(name, {})[row["item"]] = {
+        entry = {
             "filename": f"{row['scenes'][0]}.png",
-            **captions,
+            "caption": row["options"][true],
+            "negative_caption": row["options"][1 - true],
         }
-    for name, found in groups.items():
+        entries_of_group.setdefault("-".join(_labels_of(row)), {})[row["item"]] = entry
+    for name, entries in entries_of_group.items():
         (folder / name).mkdir()
-        write_json(folder / name / "swap_att.json", found)
+        write_json(folder / name / "swap_att.json", entries)
         (folder / name / "val2017").symlink_to("../val2017")
-    return len(pairs), _write_images(asked.dataset.world, pairs, folder / "val2017", progress)
+    n_images = _write_images(questions.dataset.world, pairs, folder / "val2017", progress)
+    return len(pairs), n_images
 
 
-TOOLS: dict[str, Callable[[Questions, list[Row], Path, Progress], tuple[int, int]]] = {
+TOOLS: dict[str, Callable[[QuestionSet, list[Row], Path, Progress], tuple[int, int]]] = {
     "lmms-eval": _lmms_eval,
     "vlmevalkit": _vlmevalkit,
     "inspect": _inspect,
@@ -392,8 +478,9 @@ def _as_name(text: str) -> str:
 
 
 def _write_images(world: World, rows: Iterable[Row], folder: Path, progress: Progress) -> int:
+    """Write the image of each scene once; returns their number."""
     folder.mkdir()
     scenes = list(dict.fromkeys(scene for row in rows for scene in row["scenes"]))
-    for scene in progress.each(scenes, "writing", len(scenes)):
+    for scene in progress.follow(scenes, "writing", len(scenes)):
         (folder / f"{scene}.png").write_bytes(world.read(f"images/{scene}.png"))
     return len(scenes)

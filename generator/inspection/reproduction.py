@@ -198,7 +198,7 @@ def _remake_world(source: World, target: Path, progress: Progress) -> str | None
     size = {name: request[name] for name in ("width", "height")}
     with WorldWriter(target, {**request, **prepared.request, **size}) as writer:
         records = _render_records(source, scenes, prepared.vocabulary)
-        for record in progress.each(records, "scenes again", len(scenes)):
+        for record in progress.follow(records, "scenes again", len(scenes)):
             if "tar_bytes" in request:  # the writer packs them; else their digests are enough
                 _copy_scene_files(source, record.get("files", {}), writer.folder)
             writer.add(record)

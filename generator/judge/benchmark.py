@@ -128,7 +128,7 @@ class Benchmark:
     def meanings(self) -> list[Meaning | None]:
         """The meaning of each text; None if it cannot be read."""
         texts = self.tables["texts"]["text"]
-        rows = self.world.progress.each(values(texts), "texts", len(texts), BATCH)
+        rows = self.world.progress.follow(values(texts), "texts", len(texts), BATCH)
         return [self._meaning(text) for text in rows]
 
     def _meaning(self, text: str) -> Meaning | None:
@@ -163,7 +163,7 @@ class Benchmark:
         n_texts = max(len(self.meanings), 1)
         pair_of_row = rows.scene[known] * n_texts + rows.text[known]
         pairs, pair_index = np.unique(pair_of_row, return_inverse=True)
-        decided = self.world.progress.each(
+        decided = self.world.progress.follow(
             self._decide_pairs(pairs.tolist(), n_texts), "candidates", len(pairs), BATCH
         )
         # Without a count, since with one fromiter never asks for the end, and the bar would stop

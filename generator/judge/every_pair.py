@@ -27,7 +27,7 @@ def decided_scenes(benchmark: Benchmark) -> Iterator[SceneTruth]:
     pools_of_scene = _pools_of_scenes(benchmark, pools)
     candidates = _decided_candidates(benchmark)
     scenes = sorted(pools_of_scene)
-    for scene in benchmark.world.progress.each(scenes, "every pair", len(scenes), BATCH):
+    for scene in benchmark.world.progress.follow(scenes, "every pair", len(scenes), BATCH):
         true, undecided = candidates[scene]
         geometry = benchmark.scenes[scene]
         for name in sorted(pools_of_scene[scene]):

@@ -17,7 +17,7 @@ from generator.base.files import ABOUT, SUMS, parse_toml, read_json, read_sums, 
 from generator.base.limits import MOST_IN_SCENE, MOST_TOML, read_bytes, read_text
 from generator.base.paths import check_benchmark_name, check_own_files, file_in
 from generator.base.progress import Progress
-from generator.base.store import fetch, publish, shown
+from generator.base.store import display_name, fetch, publish
 from generator.base.tables import read_batches, read_schema, read_table
 from generator.dataset.floor import declared_floor
 from generator.dataset.reader import Dataset
@@ -109,7 +109,7 @@ class StoredFolder:
                 "damaged file", f"{self.name}/{SUMS} does not match its digest in the manifest"
             )
         listed = self.sums.items()
-        for name, digest in self.progress.each(listed, f"files of {self.name}", len(listed)):
+        for name, digest in self.progress.follow(listed, f"files of {self.name}", len(listed)):
             yield from self._check_listed_file(name, digest, images, size)
         known = {self.path / name for name in (*self.sums, SUMS, "manifest.json", *ABOUT)}
         for path in self.path.rglob("*"):
@@ -328,7 +328,7 @@ class StoredDataset:
 
     def place_of(self, name: str) -> str:
         """Where a benchmark is, for messages: below a URL or a folder."""
-        return f"{shown(self.root)}/benchmarks/{name}"
+        return f"{display_name(self.root)}/benchmarks/{name}"
 
 
 def find_benchmarks(root: Path, name: str | None) -> list[str]:

@@ -84,7 +84,7 @@ def pool_findings(benchmark: Benchmark) -> Iterator[Finding]:
     # Items of one scene share its texts: they are decided once.
     decided: dict[tuple[str, int], tuple[set[int], set[int]]] = {}
     progress = benchmark.world.progress
-    for item in progress.each(items.tolist(), "items with a pool", len(items), BATCH):
+    for item in progress.follow(items.tolist(), "items with a pool", len(items), BATCH):
         pool_id, scene = pool_of[item], scene_of.get(item, -1)
         if pool_id not in pools:
             yield finding(

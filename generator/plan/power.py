@@ -179,16 +179,16 @@ class SimulatedDesign:
             of_names = rng.normal(0, effects.names, size)
             # Over the vocabulary the effects add up to 0: the accuracy is that over the vocabulary.
             of_names -= of_names.mean()
-            logits += (main_effects @ of_names[: main_effects.shape[1]])[scenes.shown]
+            logits += (main_effects @ of_names[: main_effects.shape[1]])[scenes.weight_rows]
         bindings = scenes.weights.shape[1]
-        logits += (scenes.weights @ rng.normal(0, effects.bindings, bindings))[scenes.shown]
+        logits += (scenes.weights @ rng.normal(0, effects.bindings, bindings))[scenes.weight_rows]
         logits += rng.normal(0, effects.clusters, scenes.codes.max() + 1)[scenes.codes]
 
         of_items = logits[self._scene_of_item]
         for training in np.unique(self.training_of_item):
             own = self.training_of_item == training
             of_bindings = scenes.weights @ rng.normal(0, effects.trained_bindings, bindings)
-            shown = scenes.shown[self._scene_of_item[own]]
+            shown = scenes.weight_rows[self._scene_of_item[own]]
             of_items[own] += rng.normal(0, effects.trainings) + of_bindings[shown]
         return (rng.random(len(of_items)) < expit(of_items)).astype(float)
 

@@ -120,7 +120,7 @@ def _checked(answer: Answer) -> Answer:
     if "broken" in answer:
         raise UserError(
             answer["broken"]
-            + ". Finished images are kept: mend this and run the same command again."
+            + ". Finished images are kept: fix this and run the same command again."
         )
     return answer
 

@@ -1,6 +1,5 @@
 """Render the recorded scenes of a world again, at another size or quality or with other outputs."""
 
-import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from typing import Any
 
 from generator.assets.sets import check_assets
 from generator.base.errors import UserError
-from generator.base.files import SUMS, read_json, write_json
+from generator.base.files import SUMS, draft_folder_of, read_json, write_json
 from generator.base.listed import copy_files
 from generator.base.paths import check_own_files, file_in
 from generator.base.progress import SILENT, Progress
@@ -125,18 +124,14 @@ def rerender(
 
 def _copy_benchmark(source: Benchmark, target: Path, world: World) -> None:
     """Copy the files that a benchmark lists, and no others."""
-    draft = target.with_name(f".{target.name}.{os.getpid()}")
     manifest = {**source.manifest, "world": world.digest}
     if (target / "manifest.json").exists() and read_json(target / "manifest.json") == manifest:
         return  # copied already, and perhaps certified since
-    try:
+    with draft_folder_of(target) as draft:
         copy_files(source.folder, (SUMS, *source.sums), draft)
         write_json(draft / "manifest.json", manifest)
         if target.exists():
             shutil.rmtree(target)
-        os.replace(draft, target)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
 
 
 def _rows(world: World, columns: list[str]) -> Iterator[dict[str, Any]]:

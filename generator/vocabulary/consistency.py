@@ -3,7 +3,7 @@ how to fix it."""
 
 from collections.abc import Iterator, Sequence
 
-from generator.base.declarations import refuse
+from generator.base.declarations import raise_all
 from generator.base.errors import did_you_mean
 from generator.vocabulary.english import plural_of
 from generator.vocabulary.look_alikes import look_alikes
@@ -63,7 +63,7 @@ def _check_words(family: FamilyTables) -> None:
                     f"for one of them."
                 )
             declared_at.setdefault(word, place)
-    refuse(mistakes)
+    raise_all(mistakes)
 
 
 def _words(family: FamilyTables) -> Iterator[tuple[str, str, Sequence[str]]]:
@@ -87,7 +87,7 @@ def _words(family: FamilyTables) -> Iterator[tuple[str, str, Sequence[str]]]:
 
 def _check_templates(family: FamilyTables) -> None:
     """Every declared template has one reading; `drawn_templates` names declared templates."""
-    refuse(template_mistakes(family.templates, TEMPLATE_NAMES, family_words(family)))
+    raise_all(template_mistakes(family.templates, TEMPLATE_NAMES, family_words(family)))
     for name in family.drawn_templates:
         if name not in family.templates:
             raise ValueError(
@@ -216,7 +216,7 @@ def _check_stacks(family: FamilyTables) -> None:
 
 def _check_looks(family: FamilyTables) -> None:
     """No words, values or objects can be confused."""
-    refuse(look_alikes(family.model_dump(exclude_none=True)))
+    raise_all(look_alikes(family.model_dump(exclude_none=True)))
 
 
 # The order of the mistakes that `gen vocab check` prints.

@@ -8,7 +8,7 @@ from functools import partial
 
 from pydantic import Field, field_validator
 
-from generator.base.declarations import Declared, Positive, Words, caught, refuse
+from generator.base.declarations import Declared, Positive, Words, error_lines, raise_all
 from generator.base.errors import did_you_mean
 from generator.dataset.relations import AXIS_OF, Axis
 
@@ -57,10 +57,10 @@ def check_relations(relations: Mapping[str, Relation]) -> None:
     Raises:
         ValueError: names all mistakes.
     """
-    refuse(
+    raise_all(
         mistake
         for name in relations
-        for mistake in caught(partial(_check_relation, name, relations))
+        for mistake in error_lines(partial(_check_relation, name, relations))
     )
 
 

@@ -13,7 +13,7 @@ from pydantic import PrivateAttr, ValidationError, model_validator
 
 from generator.assets.sets import unknown_mesh
 from generator.assets.shapes import SHAPES, reach
-from generator.base.declarations import caught, refuse, sentence_of, table_of
+from generator.base.declarations import error_lines, raise_all, sentence_of, table_of
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import parse_toml
 from generator.vocabulary.consistency import CHECKS, check_names
@@ -50,8 +50,8 @@ class Vocabulary(FamilyTables):
             raise ValueError(mistake)
         mistakes: list[str] = []
         for check in CHECKS:
-            mistakes += caught(partial(check, self))
-        refuse(mistakes)
+            mistakes += error_lines(partial(check, self))
+        raise_all(mistakes)
         return self
 
     def _changed(self, **tables: Any) -> "Vocabulary":

@@ -364,7 +364,7 @@ def make_files(folder: Path) -> None:
         "size": 3,
         "sha256": "0" * 64,
     }
-    journal.add_tar("shards/000000.tar", "0" * 64, "000002", [row])
+    journal.add_tar("shards/000000.tar", sha256="0" * 64, last_scene="000002", rows=[row])
     journal.close()
     boxes = [ObjectBoxes(0, "cube", (2.0, 2.0), (0, 0, 4, 4), (0, 0, 4, 4), 9, 1.0)]
     grid = np.arange(20, dtype=np.uint8).reshape(4, 5)

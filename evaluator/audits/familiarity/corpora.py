@@ -70,7 +70,9 @@ def read_parts(files: Iterable[Path], sees: Sequence[Path], size: int = _PART) -
 
     Raises UserError as `parts`, and for a file that takes too much memory or time for its size.
     """
-    for file, row in read_bounded(f"{__name__}:part_rows", files, sees, _BOUNDS, size=size):
+    for file, row in read_bounded(
+        f"{__name__}:part_rows", files, sees=sees, bounds=_BOUNDS, size=size
+    ):
         yield Part(file, **row)
 
 

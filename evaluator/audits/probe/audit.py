@@ -66,7 +66,7 @@ def probe_models(
     scenes = sorted({each.scene for each in pairs.questions})
     held_out = [each.scene for each in pairs.questions if each.split != asked.fit]
     found = {}
-    for name, model, record in progress.each(
+    for name, model, record in progress.follow(
         dual_encoders(asked.models, world, benchmark, held_out, device),
         "probing",
         len(asked.models),

@@ -25,9 +25,9 @@ from generator.dataset.questions import (
     MOST,
     YES_NO,
     Candidates,
-    Named,
     Question,
-    read_id,
+    QuestionId,
+    parse_question_id,
 )
 from generator.dataset.reader import Benchmark
 
@@ -106,7 +106,7 @@ def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[AnsweredQuestion],
     question_counts: dict[str, int] = {}
     orders: Counter[tuple[str, str, frozenset[int]]] = Counter()
     for name, samples in log.answers.items():
-        named = read_id(name)
+        named = parse_question_id(name)
         if named is None:
             raise UserError(
                 f"{log.path} is a log of other questions ('{name}'); give one of `gen export`'s "
@@ -157,7 +157,7 @@ def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[AnsweredQuestion],
     return answered, prompt
 
 
-def _true_rows(named: Named, rows: Candidates) -> list[int] | None:
+def _true_rows(named: QuestionId, rows: Candidates) -> list[int] | None:
     """The true options of the question with an id; None if the benchmark has no such question."""
     options = named.options
     if len(options) > MOST or len(set(options)) < len(options):
@@ -171,7 +171,7 @@ def _true_rows(named: Named, rows: Candidates) -> list[int] | None:
     return true_rows
 
 
-def _form(named: Named, rows: Candidates) -> str:
+def _form(named: QuestionId, rows: Candidates) -> str:
     """The form of the question with an id."""
     if len(named.options) == 1:
         return YES_NO

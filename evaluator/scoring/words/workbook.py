@@ -42,7 +42,7 @@ def read_workbook(path: Path) -> pa.Table:
     # openpyxl reads the system's types of files, so the process must be able to see them.
     visible = [path, *(Path(name) for name in mimetypes.knownfiles)]
     rows: list[Row] = []
-    for _, part in read_bounded(f"{__name__}:sheet_rows", [path], visible, _BOUNDS):
+    for _, part in read_bounded(f"{__name__}:sheet_rows", [path], sees=visible, bounds=_BOUNDS):
         rows += part
     if not rows:
         raise UserError(f"{path} has no rows; give the workbook as the tool wrote it.")

@@ -154,7 +154,7 @@ ROW = {"filename": "000000000001.jpg", "caption": "a red car", "negative_caption
         (
             "replace_att.json",
             json.dumps([{**ROW, "filename": "../../secret.png"}]),
-            "is no path within that folder",
+            "is not a path within that folder",
         ),
         (
             "replace_att.json",

@@ -109,7 +109,7 @@ def test_a_name_is_looked_for_as_it_stands_then_without_its_folders(tmp_path: Pa
     assert _find(finder, "data/VG/1.jpg") is None
     png = _touch(tmp_path / "ex_0.png")
     assert _find(finder, "x/none.jpg", "ex_0") == png
-    with pytest.raises(UserError, match="is no path within that folder"):
+    with pytest.raises(UserError, match="is not a path within that folder"):
         finder.find(ImageRef(("../1.jpg",)))
 
 

@@ -122,5 +122,5 @@ def test_missing_columns_and_paths_that_leave_the_folder_are_refused(tmp_path: P
     with pytest.raises(UserError, match=r"has no column 'image'"):
         read_own_table(tmp_path / "a.csv", None)
     (tmp_path / "a.csv").write_text("item,protocol,text,image\n1,binary,x,../secret.png\n")
-    with pytest.raises(UserError, match="is no path within that folder"):
+    with pytest.raises(UserError, match="is not a path within that folder"):
         read_own_table(tmp_path / "a.csv", None)

@@ -10,6 +10,8 @@ from generator.vocabulary.families import vocabulary_text
 
 VOCABULARY = Vocabulary.from_toml(vocabulary_text("clevr-relations"))
 """The words of the answers."""
+KIND_OF = {value: kind for kind, values in VOCABULARY.values.items() for value in values}
+"""The attribute kind of each value."""
 FILE = Path(__file__).parent / "prose_answers.txt"
 Object = tuple[str | None, frozenset[tuple[str, str]]]
 
@@ -44,9 +46,8 @@ def relations_of(description: Description) -> frozenset[tuple[int, str, int]]:
     return frozenset((each.subject, each.relation, each.target) for each in description.relations)
 
 
-def read_answers(vocabulary: Vocabulary = VOCABULARY) -> list[Answer]:
+def read_answers() -> list[Answer]:
     """All answers of the file."""
-    kind_of = {value: kind for kind, values in vocabulary.values.items() for value in values}
     answers, style, text = [], "", ""
     for line in FILE.read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
@@ -55,26 +56,23 @@ def read_answers(vocabulary: Vocabulary = VOCABULARY) -> list[Answer]:
             text = line[2:].replace("\\n", "\n")
         elif line.startswith("="):
             objects, _, relations = line[1:].partition("|")
-            answers.append(
-                Answer(
-                    style,
-                    text,
-                    tuple(
-                        _object(words.split(), kind_of)
-                        for words in objects.split(";")
-                        if words.strip()
-                    ),
-                    frozenset(
-                        _relation(words.split()) for words in relations.split(",") if words.strip()
-                    ),
-                )
-            )
+            answers.append(parse_answer(style, text, objects, relations))
     return answers
 
 
-def _object(words: list[str], kind_of: dict[str, str]) -> Object:
+def parse_answer(style: str, text: str, objects: str, relations: str) -> Answer:
+    """An answer with its objects, such as "cube red; cone", and relations, such as "0 left 1"."""
+    return Answer(
+        style,
+        text,
+        tuple(_object(words.split()) for words in objects.split(";") if words.strip()),
+        frozenset(_relation(words.split()) for words in relations.split(",") if words.strip()),
+    )
+
+
+def _object(words: list[str]) -> Object:
     category, *values = words
-    return category, frozenset((kind_of[value], value) for value in values)
+    return category, frozenset((KIND_OF[value], value) for value in values)
 
 
 def _relation(words: list[str]) -> tuple[int, str, int]:

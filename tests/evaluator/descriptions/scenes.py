@@ -8,9 +8,7 @@ from evaluator.descriptions.description import (
     Description,
 )
 from evaluator.descriptions.truth import Holds, ImageTruth, TrueObject
-from tests.evaluator.descriptions.answers import VOCABULARY
-
-KIND_OF = {value: kind for kind, values in VOCABULARY.values.items() for value in values}
+from tests.evaluator.descriptions.answers import KIND_OF, VOCABULARY
 
 
 def parts_of(words: str) -> tuple[str, dict[str, str]]:

@@ -19,6 +19,7 @@ from tests.evaluator.descriptions.answers import (
     VOCABULARY,
     Answer,
     object_of,
+    parse_answer,
     read_answers,
     relations_of,
 )
@@ -172,6 +173,30 @@ def test_what_is_never_guessed(text: str, reason: str) -> None:
     description = read(text)
     assert not description.objects
     assert any(reason in part.reason for part in description.unread), description.unread
+
+
+@pytest.mark.parametrize(
+    ("text", "objects", "relations"),
+    [
+        ("The cube and the sphere are red.", "cube red; sphere red", ""),
+        ("The cube is red and the cone and the star are small.", "cube red; cone small; star small", ""),
+        ("The objects are a red cube and a cone.", "cube red; cone", ""),
+        ("A red cube (left) and a blue sphere (right).", "cube red; sphere blue", ""),
+        ("The cube is red and in front of the sphere.", "cube red; sphere", "0 front 1"),
+        ("The cube is red, and behind the sphere is a cone.", "cube red; sphere; cone", "2 behind 1"),
+        ("The cube is red and behind it is a cone.", "cube red; cone", "1 behind 0"),
+        ("A sphere rests on a cube. A cone rests on the floor.", "sphere; cube; cone", "0 on 1"),
+        ("On the left is a red cube, on the right is a cone.", "cube red; cone", ""),
+        ("There are two cubes. The red cube is left of the blue cube.", "cube red; cube blue", "0 left 1"),
+        ("A red cube is next to a cone.", "cube red; cone", ""),
+        ("A scene with a red cube, casting a shadow.", "cube red", ""),
+    ],
+)  # fmt: skip
+def test_what_is_read(text: str, objects: str, relations: str) -> None:
+    expected = parse_answer("", text, objects, relations)
+    description = read(text)
+    assert tuple(map(object_of, description.objects)) == expected.objects
+    assert relations_of(description) == expected.relations
 
 
 def test_a_value_that_is_taken_back_does_not_stand() -> None:

@@ -46,7 +46,7 @@ def test_true_relations_are_the_stored_ones_each_once(related: Dataset) -> None:
     rows = related.world.scenes.select(["scene_id", "relations"]).to_pylist()
     stored = {row["scene_id"]: row["relations"] for row in rows}
     for truth in read_truths(related.world):
-        facts = list(truth.true_relations())
+        facts = truth.true_relations
         assert len(facts) == len(set(facts))
         for subject, name, target in facts:
             assert {"subject": subject, "relation": name, "object": target} in stored[

@@ -14,7 +14,7 @@ def test_names_become_numbers_and_bindings_weights_of_length_one() -> None:
     )
     assert found.codes.tolist() == [1, 0, 1]
     assert found.scenes.tolist() == [1, 0, 1]
-    assert found.weights[found.shown].round(4).tolist() == [[0.7071, 0.7071], [0, 1], [0, 0]]
+    assert found.weights[found.weight_rows].round(4).tolist() == [[0.7071, 0.7071], [0, 1], [0, 0]]
 
 
 def test_without_bindings_and_scenes_items_share_their_cluster_alone() -> None:
@@ -38,8 +38,10 @@ def test_some_of_the_items_keep_what_they_share(
     some = Clusters.of(names, bindings).take(rows)
     again = Clusters.of([names[i] for i in rows], [bindings[i] for i in rows])
     assert np.array_equal(some.codes[:, None] == some.codes, again.codes[:, None] == again.codes)
-    overlap = some.weights[some.shown] @ some.weights[some.shown].T
-    assert np.allclose(overlap, again.weights[again.shown] @ again.weights[again.shown].T)
+    overlap = some.weights[some.weight_rows] @ some.weights[some.weight_rows].T
+    assert np.allclose(
+        overlap, again.weights[again.weight_rows] @ again.weights[again.weight_rows].T
+    )
 
 
 def test_items_whose_scenes_name_no_binding_speak_of_none() -> None:

@@ -169,7 +169,7 @@ def test_a_corpus_is_known_by_its_lines_and_images(tmp_path: Path) -> None:
             {**LINES[0], "negatives": {"swop": ["x"]}},
             "negatives.swop.*Input should be 'swap', 'replace'",
         ),
-        ({**LINES[0], "image": "../b.jpg"}, "which is no path within that folder"),
+        ({**LINES[0], "image": "../b.jpg"}, "which is not a path within that folder"),
         ({**LINES[0], "image": "c.jpg"}, "which does not exist"),
     ],
 )

@@ -64,37 +64,42 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def found(name: str, file: Path, bounds: Bounds = BOUNDS, **arguments: str) -> list[object]:
+def read_all(name: str, file: Path, bounds: Bounds = BOUNDS, **arguments: str) -> list[object]:
     return [
-        item for _, item in read_bounded(HERE + name, [file], [file.parent], bounds, **arguments)
+        item
+        for _, item in read_bounded(
+            HERE + name, [file], sees=[file.parent], bounds=bounds, **arguments
+        )
     ]
 
 
 def test_files_are_read_in_order(file: Path) -> None:
     other = file.with_name("other")
     other.write_text("c\n")
-    read = list(read_bounded(f"{HERE}lines", [file, other, file], [file.parent], BOUNDS))
+    read = list(
+        read_bounded(f"{HERE}lines", [file, other, file], sees=[file.parent], bounds=BOUNDS)
+    )
     assert read == [(file, "a"), (file, "b"), (other, "c"), (file, "a"), (file, "b")]
 
 
 def test_what_takes_too_much_memory_is_refused(file: Path) -> None:
     file.write_text(str(32 << 20))
-    assert found("fill", file) == [32 << 20]
+    assert read_all("fill", file) == [32 << 20]
     file.write_text(str(1 << 30))
     with pytest.raises(UserError, match="takes more than 64 MiB of memory"):
-        found("fill", file)
+        read_all("fill", file)
 
 
-def test_what_never_ends_is_ended(file: Path) -> None:
+def test_read_that_never_ends_is_killed(file: Path) -> None:
     with pytest.raises(UserError, match="took more processor time than it may"):
-        found("stall", file, Bounds(64 << 20, 0.5))
+        read_all("stall", file, Bounds(64 << 20, 0.5))
 
 
 def test_a_crash_is_one_sentence(file: Path) -> None:
     with pytest.raises(
         UserError, match="cannot be read: the process that reads it ended with code -6"
     ):
-        found("crash", file)
+        read_all("crash", file)
 
 
 def test_nothing_but_the_given_folder_is_reached(file: Path) -> None:
@@ -102,7 +107,7 @@ def test_nothing_but_the_given_folder_is_reached(file: Path) -> None:
     other.write_text("secret")
     with socket.create_server(("127.0.0.1", 0)) as server:
         file.write_text(str(server.getsockname()[1]))
-        assert found("reach", file, other=str(other)) == ["PermissionError"] * 6 + ["done"]
+        assert read_all("reach", file, other=str(other)) == ["PermissionError"] * 6 + ["done"]
     assert other.read_text() == "secret"
 
 
@@ -123,7 +128,7 @@ def test_the_process_ends_with_a_parent_that_is_killed_or_interrupted(
         "import sys; from pathlib import Path; from generator.base.bounded import *; from "
         "tests.generator.base "
         "import test_bounded as t; file = Path(sys.argv[1])\n"
-        "for _, pid in read_bounded(t.HERE + 'wait', [file], [file.parent], t.BOUNDS): print(pid, "
+        "for _, pid in read_bounded(t.HERE + 'wait', [file], sees=[file.parent], bounds=t.BOUNDS): print(pid, "
         "flush=True)"
     )
     parent = subprocess.Popen(

@@ -88,7 +88,7 @@ def test_logs_go_to_stderr_plain_and_once_and_results_to_stdout() -> None:
     assert json.loads(run("well", "--json").stdout) == {"n": 28}
 
 
-def test_a_library_that_sets_up_the_root_logger_prints_nothing_again(
+def test_root_logger_does_not_repeat_messages(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """Pytest's own handler stands for the library's: it hears what reaches the root logger."""
@@ -107,7 +107,7 @@ def test_nothing_is_shown_outside_a_command(capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize(
-    ("end", "code", "said"),
+    ("end", "code", "words"),
     [
         ("mistake", 2, "Error: Expected a, got b."),
         ("folder", 2, "Error: Cannot use runs/a: no. Finished work is kept:"),
@@ -117,10 +117,10 @@ def test_nothing_is_shown_outside_a_command(capsys: pytest.CaptureFixture[str]) 
         ("stop", 130, "Stopped. Finished work is kept: run the same command again to continue."),
     ],
 )
-def test_what_was_foreseen_is_one_sentence(end: str, code: int, said: str) -> None:
+def test_expected_errors_are_printed_as_one_sentence(end: str, code: int, words: str) -> None:
     done = run(end)
     assert (done.exit_code, done.stdout) == (code, "")
-    assert done.stderr.splitlines()[-1].startswith(said)
+    assert done.stderr.splitlines()[-1].startswith(words)
 
 
 @pytest.mark.parametrize("end", ["bug", "other"])
@@ -135,7 +135,7 @@ def test_a_url_is_a_folder_that_stands_for_it(
     folder = DatasetFolder(written=True).convert(f"file://{tmp_path}/world", None, None)
     assert folder.is_relative_to(tmp_path / "cache")
     assert DatasetFolder().convert(str(tmp_path), None, None) == tmp_path
-    with pytest.raises(UserError, match="is no finished dataset"):
+    with pytest.raises(UserError, match="is not a finished dataset"):
         DatasetFolder().convert(f"file://{tmp_path}/nothing", None, None)
 
 
@@ -144,10 +144,10 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize(("stderr", "shown"), [(Terminal, True), (io.StringIO, False)])
+@pytest.mark.parametrize(("stderr", "is_terminal"), [(Terminal, True), (io.StringIO, False)])
 def test_a_bar_shows_where_stderr_is_a_terminal(
     stderr: type[io.StringIO],
-    shown: bool,
+    is_terminal: bool,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -158,7 +158,7 @@ def test_a_bar_shows_where_stderr_is_a_terminal(
         advance(2, "1 failed")
         advance(0)
     text = sys.stderr.getvalue()  # type: ignore[attr-defined]
-    assert all((part in text) is shown for part in ("rendering", "5/5", "1 failed"))
+    assert all((part in text) is is_terminal for part in ("rendering", "5/5", "1 failed"))
     assert capsys.readouterr().out == ""
 
 
@@ -216,7 +216,7 @@ def test_names_that_are_not_utf8_are_refused_wherever_they_come_from() -> None:
     assert run("für").exit_code == 0
 
 
-def test_a_user_without_a_home_is_told_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_home_folder_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     def raise_unknown(user: int) -> None:
         raise KeyError(user)
 
@@ -237,14 +237,14 @@ def test_a_full_disk_without_a_name_may_be_any_that_is_written_to() -> None:
     )
 
 
-def test_a_terminal_is_told_what_takes_long_and_a_log_is_not(
+def test_say_if_slow_speaks_on_terminals_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    told: list[str] = []
+    messages: list[str] = []
     slow = threading.Event()
 
     def tell(message: str) -> None:
-        told.append(message)
+        messages.append(message)
         slow.set()
 
     monkeypatch.setattr(commands, "say", tell)
@@ -253,8 +253,8 @@ def test_a_terminal_is_told_what_takes_long_and_a_log_is_not(
         monkeypatch.setattr(sys, "stderr", SimpleNamespace(isatty=lambda value=is_terminal: value))
         with say_if_slow("Loading."):
             slow.wait(60 if is_terminal else 0.1)
-        assert told == expected
+        assert messages == expected
     monkeypatch.setattr(commands, "_PATIENCE", 60)
     with say_if_slow("Never."):
         pass
-    assert told == ["Loading."]
+    assert messages == ["Loading."]

@@ -35,11 +35,13 @@ def written(path: Path, texts: list[str | None]) -> Path:
 
 
 def test_formulas_get_an_apostrophe_and_numbers_do_not(tmp_path: Path) -> None:
-    shown: dict[str | None, str] = {
+    cell_of_text: dict[str | None, str] = {
         text: "'" + text for text in ("=1+1", "+cmd", "-cmd", "@SUM(A1)", "\tx", "'=x")
     }
-    shown |= {text: text for text in ("-1.5", "+2e-3", "-.5", "a=b", "'quoted'", "")} | {None: ""}
-    assert cells(written(tmp_path / "t.csv", list(shown))) == list(shown.values())
+    cell_of_text |= {text: text for text in ("-1.5", "+2e-3", "-.5", "a=b", "'quoted'", "")} | {
+        None: ""
+    }
+    assert cells(written(tmp_path / "t.csv", list(cell_of_text))) == list(cell_of_text.values())
     assert "-1.5" in (tmp_path / "t.csv").read_text()
 
 
@@ -69,10 +71,10 @@ def test_every_text_is_read_as_it_is_shown_and_none_is_a_formula(texts: list[str
     with TemporaryDirectory() as folder:
         path = written(Path(folder) / "t.csv", texts)
         table = read_csv(path, dict(zip(TEXTS.names, TEXTS.types, strict=True)))
-        shown = cells(path)
+        written_cells = cells(path)
     assert [text or "" for text in table["text"].to_pylist()] == list(map(visible, texts))
     assert table["n"].to_pylist() == [-1.5] * len(texts)
-    for cell in shown:
+    for cell in written_cells:
         try:
             float(cell)
         except ValueError:

@@ -9,8 +9,8 @@ from generator.base.declarations import (
     Positive,
     Share,
     Words,
-    caught,
-    refuse,
+    error_lines,
+    raise_all,
     sentence_of,
     table_of,
 )
@@ -63,9 +63,9 @@ def test_the_model_of_a_table_is_found_by_its_place() -> None:
 
 
 def test_mistakes_are_collected() -> None:
-    refuse([])
-    assert caught(lambda: refuse(["one", "two"])) == ["one", "two"]
-    assert caught(lambda: None) == []
+    raise_all([])
+    assert error_lines(lambda: raise_all(["one", "two"])) == ["one", "two"]
+    assert error_lines(lambda: None) == []
 
 
 class Painted(Declared):
@@ -75,7 +75,7 @@ class Painted(Declared):
 
 
 @pytest.mark.parametrize(
-    ("declared", "said"),
+    ("declared", "sentence"),
     [
         ({"name": "a", "color": "0b7a75"}, 'color: write "#0b7a75", got "0b7a75".'),
         ({"name": "a", "color": "teal"}, 'color: expected a color such as "#0b7a75", got "teal".'),
@@ -84,7 +84,7 @@ class Painted(Declared):
         ({"name": 3}, "name: Input should be a valid string."),
     ],
 )
-def test_a_mistake_is_a_sentence(declared: dict[str, object], said: str) -> None:
-    with pytest.raises(ValidationError) as caught:
+def test_a_mistake_is_a_sentence(declared: dict[str, object], sentence: str) -> None:
+    with pytest.raises(ValidationError) as error_lines:
         Painted.model_validate(declared)
-    assert sentence_of(caught.value.errors()[0]) == said
+    assert sentence_of(error_lines.value.errors()[0]) == sentence

@@ -34,8 +34,8 @@ def test_every_control_character_and_bidirectional_control_is_shown() -> None:
 
 @given(st.text(st.characters(codec=None, exclude_characters="\\")))
 def test_nothing_is_lost_and_shown_twice_is_shown_once(text: str) -> None:
-    shown = visible(text)
-    shown.encode()  # no lone surrogates
-    assert visible(shown) == shown
+    escaped = visible(text)
+    escaped.encode()  # no lone surrogates
+    assert visible(escaped) == escaped
     if text.isascii():
-        assert shown.encode().decode("unicode_escape") == text
+        assert escaped.encode().decode("unicode_escape") == text

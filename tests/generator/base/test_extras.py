@@ -49,7 +49,7 @@ def imported() -> set[str]:
         for path in (CHECKOUT / package).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.Import):
-                    names |= {each.name for each in node.names}
+                    names |= {alias.name for alias in node.names}
                 elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
                     names.add(node.module)
     return (
@@ -60,40 +60,46 @@ def imported() -> set[str]:
 
 
 def distributions(requirements: list[str]) -> set[str]:
-    return {re.split(r"[^\w-]", each)[0].lower().replace("_", "-") for each in requirements}
+    return {
+        re.split(r"[^\w-]", requirement)[0].lower().replace("_", "-")
+        for requirement in requirements
+    }
 
 
 def test_every_imported_package_is_of_the_base_or_of_a_named_extra() -> None:
-    base, found = distributions(PROJECT["dependencies"]), packages_distributions()
+    base, distributions_of = distributions(PROJECT["dependencies"]), packages_distributions()
     of_extras = {package for packages in EXTRAS.values() for package in packages} | INSIDE_BLENDER
     for name in imported() - of_extras:
-        assert {each.lower().replace("_", "-") for each in found[name]} & base, (
-            f"{name} is of no extra in extras.py"
-        )
+        assert {
+            distribution.lower().replace("_", "-") for distribution in distributions_of[name]
+        } & base, f"{name} is of no extra in extras.py"
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_an_extra_installs_the_packages_that_it_is_named_for(extra: str) -> None:
-    declared, found = (
+    declared, distributions_of = (
         distributions(PROJECT["optional-dependencies"][extra]),
         packages_distributions(),
     )
     for name in EXTRAS[extra]:
         assert {
-            each.lower().replace("_", "-") for each in BY.get(name) or found.get(name, [name])
+            distribution.lower().replace("_", "-")
+            for distribution in BY.get(name) or distributions_of.get(name, [name])
         } & declared, name
 
 
 def test_all_is_every_extra_and_only_render_holds_numpy_back() -> None:
     extras = PROJECT["optional-dependencies"]
     assert extras["all"] == [
-        f"jackalope[{','.join(each for each in EXTRAS if each not in ('log', 'inspect'))}]"
+        f"jackalope[{','.join(extra for extra in EXTRAS if extra not in ('log', 'inspect'))}]"
     ]  # trackers and harnesses bring much of their own
     held = {
-        name for name, each in extras.items() if any(re.match(r"numpy.*<", one) for one in each)
+        name
+        for name, requirements in extras.items()
+        if any(re.match(r"numpy.*<", one) for one in requirements)
     }
     assert held == {"render"}
-    assert not any("<" in each for each in PROJECT["dependencies"])
+    assert not any("<" in requirement for requirement in PROJECT["dependencies"])
 
 
 def test_a_missing_package_is_one_sentence_with_the_command() -> None:
@@ -179,7 +185,9 @@ def without_extras(*arguments: str | Path, cwd: Path) -> subprocess.CompletedPro
 def test_what_needs_an_extra_names_it(
     arguments: list[str], extra: str, rendered: Path, tmp_path: Path
 ) -> None:
-    done = without_extras(*[each.format(dataset=rendered) for each in arguments], cwd=tmp_path)
+    done = without_extras(
+        *[argument.format(dataset=rendered) for argument in arguments], cwd=tmp_path
+    )
     assert done.returncode == 2, done.stderr
     assert f"pip install 'jackalope[{extra}]'" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
@@ -201,7 +209,7 @@ def test_a_cluster_that_answers_is_left_to_ray() -> None:
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1:port"])
-def test_an_address_where_none_answers_is_said(address: str) -> None:
+def test_ray_address_without_an_answer_is_refused(address: str) -> None:
     with (
         pytest.raises(UserError, match=rf"--address {address}: no Ray cluster answers there"),
         connecting(address),

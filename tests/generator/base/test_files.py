@@ -32,7 +32,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_draft(tmp_path: Path) -> 
     write_bytes(path, b"old")
     with pytest.raises(TypeError):
         write_bytes(path, "new")  # type: ignore[arg-type]
-    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+    assert [file.name for file in tmp_path.iterdir()] == ["file"]
     assert path.read_bytes() == b"old"
 
 
@@ -47,7 +47,7 @@ def test_equal_json_is_equal_bytes_and_damage_is_named(tmp_path: Path) -> None:
             read_json(tmp_path / "a")
 
 
-def test_a_key_that_is_missing_is_told_with_its_file(tmp_path: Path) -> None:
+def test_missing_key_names_its_file(tmp_path: Path) -> None:
     write_json(tmp_path / "a", {"x": {"y": [{"z": 1}]}})
     read = read_json(tmp_path / "a")
     assert read["x"]["y"][0].get("w") is None
@@ -87,7 +87,7 @@ def test_a_link_laid_in_wait_is_not_followed(tmp_path: Path, write: Callable[[Pa
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "words"),
     [
         ("a = " + "[" * 50_000, "nested too deeply"),
         ("a = " + "9" * 5_000, "a number of thousands of digits"),
@@ -96,9 +96,9 @@ def test_a_link_laid_in_wait_is_not_followed(tmp_path: Path, write: Callable[[Pa
         ("a =", "Invalid value"),
     ],
 )
-def test_toml_that_costs_too_much_is_no_toml(text: str, said: str) -> None:
+def test_toml_that_costs_too_much_is_no_toml(text: str, words: str) -> None:
     assert parse_toml("a.b = 1\n[c]\nd = 'x.y'") == {"a": {"b": 1}, "c": {"d": "x.y"}}
-    with pytest.raises(tomllib.TOMLDecodeError, match=said):
+    with pytest.raises(tomllib.TOMLDecodeError, match=words):
         parse_toml(text)
 
 
@@ -119,7 +119,7 @@ def test_an_output_is_checked_and_nothing_is_left(root: Path, place: str) -> Non
 @pytest.mark.parametrize(
     "place", ["images/a.png/below", "images/a.png/far/below", "/proc/x", "/proc/x/y", "/sys/x"]
 )
-def test_a_place_where_nothing_can_be_made_is_told_with_the_mend(root: Path, place: str) -> None:
+def test_check_output_refuses_unwritable_places_with_a_remedy(root: Path, place: str) -> None:
     path = root / place
     with pytest.raises(
         UserError, match=rf"^Cannot write {path}: no file can be made in /\S+ \(.+\); do that\.$"
@@ -144,11 +144,11 @@ for _ in range(40):
 def test_processes_take_turns(tmp_path: Path) -> None:
     (tmp_path / "n").write_text("0")
     running = [subprocess.Popen([sys.executable, "-c", COUNT, str(tmp_path)]) for _ in range(3)]
-    assert [each.wait(60) for each in running] == [0, 0, 0]
+    assert [process.wait(60) for process in running] == [0, 0, 0]
     assert (tmp_path / "n").read_text() == "120"
 
 
-def test_a_lock_that_is_held_is_refused_in_one_sentence_and_a_kill_frees_it(tmp_path: Path) -> None:
+def test_held_lock_is_refused_and_freed_by_a_kill(tmp_path: Path) -> None:
     code = (
         "import sys, time; from pathlib import Path; from generator.base.files import locked\n"
         "with locked(Path(sys.argv[1])): print(flush=True); time.sleep(600)"

@@ -96,9 +96,9 @@ def stating(shape: str, descr: str = "'<f4'") -> bytes:
     ],
 )
 def test_arrays_are_read_as_numpy_reads_them(array: np.ndarray, tmp_path: Path) -> None:
-    found = read_npy(stored(array))
-    assert found.dtype == array.dtype
-    assert np.array_equal(found, array)
+    read_array = read_npy(stored(array))
+    assert read_array.dtype == array.dtype
+    assert np.array_equal(read_array, array)
     np.savez_compressed(tmp_path / "a.npz", one=array, other=array * 2)
     assert np.array_equal(read_npz(tmp_path / "a.npz", ["other"])[0], array * 2)
 
@@ -125,7 +125,7 @@ def test_arrays_are_read_as_numpy_reads_them(array: np.ndarray, tmp_path: Path) 
 def test_an_array_of_another_size_than_its_file_or_of_no_numbers_is_refused(
     shape: str, descr: str
 ) -> None:
-    with pytest.raises(ValueError, match=r"it is no array|and states an array"):
+    with pytest.raises(ValueError, match=r"it is not an array|and states an array"):
         read_npy(stating(shape, descr))
 
 
@@ -144,7 +144,7 @@ def test_a_matrix_on_disk_has_the_expected_shape(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="expected"):
             map_npy(path, shape, kind)
     path.write_bytes(stating("(1000000000000,)"))
-    with pytest.raises(ValueError, match="no array"):
+    with pytest.raises(ValueError, match="not an array"):
         map_npy(path, (10**12,), np.float32)
     with pytest.raises(UserError, match="sparse"):
         map_npy(sparse(path), (1, 1), np.float32)
@@ -165,7 +165,7 @@ def test_an_archive_of_zeros_is_not_unpacked(tmp_path: Path) -> None:
         read_npz(path, ["a"])
     for data in (b"", b"PK", stored(np.eye(2))):
         path.write_bytes(data)
-        with pytest.raises(ValueError, match="no archive of the arrays a"):
+        with pytest.raises(ValueError, match="not an archive of the arrays a"):
             read_npz(path, ["a"])
 
 
@@ -182,7 +182,7 @@ def test_an_image_is_read_and_no_other_format() -> None:
         np.asarray(read_png(encoded("PNG"))), np.asarray(Image.open(io.BytesIO(encoded("PNG"))))
     )
     for kind in ("JPEG", "GIF", "TIFF", "EPS"):
-        with pytest.raises(ValueError, match="it is no PNG file"):
+        with pytest.raises(ValueError, match="it is not a PNG file"):
             read_png(encoded(kind))
 
 
@@ -217,7 +217,7 @@ for path in sys.argv:
     for path, data in zip(paths, [pixel_bomb(), *text_bombs()], strict=True):
         path.write_bytes(data)
     assert struct.unpack_from(">II", paths[0].read_bytes(), 16) == (13_300, 13_300)
-    returned, said, peak = measured(code, *map(str, paths))
-    assert returned == 0, said
-    assert "expected at most 4096x4096" in said
+    returned, output, peak = measured(code, *map(str, paths))
+    assert returned == 0, output
+    assert "expected at most 4096x4096" in output
     assert peak < 300

@@ -51,9 +51,9 @@ def test_a_table_is_read_as_arrow_reads_it(tmp_path: Path) -> None:
 def test_a_schema_adds_what_is_missing_and_leaves_out_the_rest(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(pa.table({"item_id": ["a"], "truth": [True], "more": [1]}), path)
-    found = read_table(path, CANDIDATES)
-    assert found.schema == CANDIDATES
-    assert [found[name][0].as_py() for name in ("item_id", "truth", "scene_id")] == [
+    table = read_table(path, CANDIDATES)
+    assert table.schema == CANDIDATES
+    assert [table[name][0].as_py() for name in ("item_id", "truth", "scene_id")] == [
         "a",
         True,
         None,
@@ -68,7 +68,7 @@ def test_a_schema_adds_what_is_missing_and_leaves_out_the_rest(tmp_path: Path) -
             read()
 
 
-def test_what_is_no_table_is_refused_in_one_sentence(tmp_path: Path) -> None:
+def test_damaged_tables_are_refused_in_one_sentence(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pq.write_table(TABLE, path)
     data = path.read_bytes()
@@ -87,7 +87,7 @@ def test_what_is_no_table_is_refused_in_one_sentence(tmp_path: Path) -> None:
         read_table(tmp_path / "none.parquet")
     with pytest.raises(UserError, match="sparse"):
         read_table(sparse(path))
-    for table, said in (
+    for table, words in (
         (
             pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"]),
             "has the column 'a' twice; keep one",
@@ -99,7 +99,7 @@ def test_what_is_no_table_is_refused_in_one_sentence(tmp_path: Path) -> None:
         ),
     ):
         pq.write_table(table, path)
-        with pytest.raises(UserError, match=said):
+        with pytest.raises(UserError, match=words):
             read_table(path)
 
 
@@ -117,11 +117,11 @@ for path in map(Path, sys.argv):
             print(error, file=sys.stderr)
 """
     paths = [parquet_bomb(tmp_path, name) for name in PARQUET_BOMBS]
-    returned, said, peak = measured(code, *map(str, paths), seconds=60)
-    assert returned == 0, said
-    assert said.count("a valid table never does, so take it from someone you trust.") == 2 * len(
+    returned, output, peak = measured(code, *map(str, paths), seconds=60)
+    assert returned == 0, output
+    assert output.count("a valid table never does, so take it from someone you trust.") == 2 * len(
         paths
-    ), said
+    ), output
     assert peak < 900
 
 

@@ -39,7 +39,7 @@ def test_files_of_the_folder_are_found_and_missing_ones_have_a_place(root: Path)
 def test_names_that_leave_the_folder_and_what_is_no_text_are_refused(
     root: Path, name: object
 ) -> None:
-    with pytest.raises(UserError, match="is no path within that folder"):
+    with pytest.raises(UserError, match="is not a path within that folder"):
         file_in(root, name)
 
 
@@ -47,11 +47,11 @@ def test_names_that_leave_the_folder_and_what_is_no_text_are_refused(
 def test_a_name_is_refused_or_stays_inside(name: str) -> None:
     root = Path("/received/dataset")
     try:
-        found = file_in(root, name)
+        path = file_in(root, name)
     except UserError:
         return
-    inside = os.path.normpath(found)
-    assert inside == str(found)
+    inside = os.path.normpath(path)
+    assert inside == str(path)
     assert inside.startswith("/received/dataset/")
 
 
@@ -73,13 +73,13 @@ def test_links_are_not_followed_wherever_they_lead(root: Path) -> None:
 def test_pipes_folders_and_files_in_place_of_one_another_are_refused(root: Path) -> None:
     os.mkfifo(root / "pipe")
     for name in ("pipe", "images"):
-        with pytest.raises(UserError, match="is no regular file; remove it"):
+        with pytest.raises(UserError, match="is not a regular file; remove it"):
             file_in(root, name)
-    with pytest.raises(UserError, match="is no folder"):
+    with pytest.raises(UserError, match="is not a folder"):
         folder_in(root, "images/a.png")
-    with pytest.raises(UserError, match="is no folder"):
+    with pytest.raises(UserError, match="is not a folder"):
         file_in(root, "images/a.png/b")
-    with pytest.raises(UserError, match="is no regular file"):
+    with pytest.raises(UserError, match="is not a regular file"):
         file_in(Path("/dev"), "null")
 
 
@@ -94,7 +94,7 @@ def test_a_folder_of_files_and_folders_alone_passes(root: Path) -> None:
 @pytest.mark.parametrize("place", ["x", "images/x", ".x"])
 def test_a_link_or_a_pipe_anywhere_is_found(root: Path, make: object, place: str) -> None:
     make(root / place)  # type: ignore[operator]
-    with pytest.raises(UserError, match=f"{place} is (a link|no regular file)"):
+    with pytest.raises(UserError, match=f"{place} is (a link|not a regular file)"):
         check_own_files(root)
 
 
@@ -117,13 +117,13 @@ def test_names_of_tables_are_plain_and_scenes_are_named_by_digits(
     path = Path(f"{table}.parquet")
     check_names(pa.table({column: [plain, None]}), path)
     for names in (pa.array([plain, name]) for name in wrong):
-        for made in (
+        for variant in (
             pa.table({column: names}),
             pa.table({column: names.dictionary_encode()}),
             pa.record_batch({column: names}),
         ):
             with pytest.raises(UserError, match=rf"{table}\.parquet has the {column} "):
-                check_names(made, path)
+                check_names(variant, path)
 
 
 @given(st.text())

@@ -44,6 +44,6 @@ NEEDED = [
 def test_workers_see_only_what_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (*READ_BY_BLENDER, *READ_BY_PYTHON, *NEEDED, "SECRET_TOKEN"):
         monkeypatch.setenv(name, os.environ.get(name, "1"))
-    kept = worker_environment()
-    assert kept.keys() >= set(NEEDED)
-    assert kept.keys().isdisjoint({*READ_BY_BLENDER, *READ_BY_PYTHON, "SECRET_TOKEN"})
+    environment = worker_environment()
+    assert environment.keys() >= set(NEEDED)
+    assert environment.keys().isdisjoint({*READ_BY_BLENDER, *READ_BY_PYTHON, "SECRET_TOKEN"})

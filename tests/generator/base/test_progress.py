@@ -25,7 +25,7 @@ class Recorder(Progress):
 
 def test_rows_are_counted_when_they_are_done() -> None:
     recorder = Recorder()
-    rows = recorder.each("abcde", "letters", 5, every=2)
+    rows = recorder.follow("abcde", "letters", 5, every=2)
     assert [next(rows), next(rows)] == ["a", "b"]
     assert recorder.steps == []
     assert list(rows) == ["c", "d", "e"]
@@ -37,13 +37,13 @@ def test_the_default_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
     with SILENT.track("work", 3, 1) as advance:
         advance()
         advance(2, "a note")
-    assert list(SILENT.each([1, 2], "numbers", 2)) == [1, 2]
+    assert list(SILENT.follow([1, 2], "numbers", 2)) == [1, 2]
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_callback_is_told_how_far_the_work_is() -> None:
+def test_callback_gets_name_done_and_total() -> None:
     seen: list[tuple[str, int, int | None]] = []
-    with Callback(lambda *each: seen.append(each)).track("images", 9, 2) as advance:
+    with Callback(lambda *step: seen.append(step)).track("images", 9, 2) as advance:
         advance()
         advance(4, "3/s")
     assert seen == [("images", 3, 9), ("images", 7, 9)]
@@ -54,10 +54,10 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize(("stderr", "shown"), [(Terminal, True), (io.StringIO, False)])
+@pytest.mark.parametrize(("stderr", "is_terminal"), [(Terminal, True), (io.StringIO, False)])
 def test_a_script_shows_a_bar_where_stderr_is_a_terminal(
     stderr: type[io.StringIO],
-    shown: bool,
+    is_terminal: bool,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -66,5 +66,5 @@ def test_a_script_shows_a_bar_where_stderr_is_a_terminal(
     with AutoBar().track("images", 5, 2) as advance:
         advance(3)
     text = sys.stderr.getvalue()  # type: ignore[attr-defined]
-    assert all((part in text) is shown for part in ("images", "5/5"))
+    assert all((part in text) is is_terminal for part in ("images", "5/5"))
     assert capsys.readouterr().out == ""

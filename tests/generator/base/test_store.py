@@ -16,7 +16,7 @@ from generator.api import render
 from generator.base import store
 from generator.base.errors import UserError
 from generator.base.files import ABOUT
-from generator.base.store import fetch, mirror, publish, settle, shown, staging
+from generator.base.store import display_name, drop_local_copy, fetch, mirror, publish, staging
 from generator.dataset.reader import Dataset
 from generator.describe.benchmark import describe_world, write_benchmarks
 from generator.describe.request import first_request
@@ -35,8 +35,10 @@ def files(root: Path) -> dict[str, str]:
     paths = sorted(
         path for path in root.rglob("*") if path.is_file() and not path.name.startswith(".")
     )
-    kept = {str(path.relative_to(root)): path for path in paths if path.name not in ABOUT}
-    return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in kept.items()}
+    paths_by_name = {str(path.relative_to(root)): path for path in paths if path.name not in ABOUT}
+    return {
+        name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in paths_by_name.items()
+    }
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +76,7 @@ def make(rendered: Path, url: str, **more: object) -> None:
     """Write the rendered dataset's scenes and benchmark to a URL, as `gen render` does."""
     root = rewrite(rendered, staging(url), **more)
     write_benchmarks(root, Dataset.open(root).world, exposed_negatives=False)
-    settle(root)
+    drop_local_copy(root)
 
 
 def test_a_dataset_at_a_url_has_the_files_of_a_local_one(
@@ -120,19 +122,19 @@ def test_manifests_come_last_and_what_is_cut_off_continues_to_the_same_files(
     done: list[str] = []
     whole = store._put
 
-    def noted(place: Any, root: Path, paths: Iterable[str]) -> None:
+    def put_and_note(place: Any, root: Path, paths: Iterable[str]) -> None:
         for path in paths:
             whole(place, root, [path])
             done.append(path)
             if path.endswith("/manifest.json"):
                 folder = path.removesuffix("manifest.json")
-                assert {each for each in at(url) if each.startswith(folder)} <= {*done}
+                assert {name for name in at(url) if name.startswith(folder)} <= {*done}
 
-    monkeypatch.setattr(store, "_put", noted)
+    monkeypatch.setattr(store, "_put", put_and_note)
     with cut_off(monkeypatch, stop):
         make(rendered, url)
     if stop < 176:
-        with pytest.raises(UserError, match="is no finished dataset"):
+        with pytest.raises(UserError, match="is not a finished dataset"):
             mirror(url)
     make(rendered, url)
     assert at(url) == files(rendered)
@@ -148,15 +150,15 @@ def test_a_benchmark_whose_copying_is_cut_off_costs_none_and_is_copied_later(
     before = {name: digest for name, digest in at(url).items() if name.startswith(BENCHMARK)}
     holdout = Holdout.from_dict(Dataset.open(rendered).block())
 
-    def write(seed: int, again: bool) -> str:
-        root, asked = mirror(url), replace(first_request(holdout), seed=seed)
+    def write(seed: int, replaces: bool) -> str:
+        root, request = mirror(url), replace(first_request(holdout), seed=seed)
         describe_world(
             root,
             Dataset.open(root).world,
             holdout=holdout,
             name="second",
-            request=asked,
-            replace=again,
+            request=request,
+            replace=replaces,
         )
         return Dataset.open(url).benchmark("second").digest
 
@@ -179,7 +181,7 @@ def test_a_shard_whose_copying_is_cut_off_stays_until_it_is_copied(
     with cut_off(monkeypatch, 100):
         rewrite(rendered, staging(url), shard=(1, 1))
     with pytest.raises(UserError, match="run the same command again"):
-        settle(staging(url))
+        drop_local_copy(staging(url))
     render(
         out=url,
         shard="1/1",
@@ -189,10 +191,10 @@ def test_a_shard_whose_copying_is_cut_off_stays_until_it_is_copied(
         device="cpu",
         workers=1,
     )
-    found, expected = (
+    copied_rows, expected = (
         {path for path in of if path.startswith("world/")} for of in (at(url), files(rendered))
     )
-    assert found == expected
+    assert copied_rows == expected
     assert "dataset.json" in at(url)
     assert not list(cache.rglob("*.png"))
 
@@ -215,7 +217,7 @@ def test_an_export_for_the_hub_has_every_listed_file_of_a_dataset_at_a_url(
     expected = at(url)
     put(url, "world/depth/000003.npy", b"of somebody else")
     opened = Dataset.open(url)
-    export_hf(opened, opened.benchmark(), Publication("Small worlds"), tmp_path / "out")
+    export_hf(opened, opened.benchmark(), about=Publication("Small worlds"), out=tmp_path / "out")
     assert files(tmp_path / "out" / "dataset") == expected
 
 
@@ -284,14 +286,14 @@ def test_damage_at_the_url_is_found(rendered: Path, url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "words"),
     [
         ("nowhere://bucket/d", "cannot be used: ValueError: Protocol not known: nowhere"),
-        ("file:///nowhere/d", "is no finished dataset"),
+        ("file:///nowhere/d", "is not a finished dataset"),
     ],
 )
-def test_urls_without_a_dataset_are_explained(url: str, said: str) -> None:
-    refuse(said, "gen verify", url)
+def test_urls_without_a_dataset_are_explained(url: str, words: str) -> None:
+    refuse(words, "gen verify", url)
 
 
 @pytest.mark.full
@@ -351,7 +353,7 @@ def test_an_origin_counts_only_in_the_folder_of_its_url(
     assert f"file://{tmp_path}/there" not in done.stdout + done.stderr
     fetch(folder)
     publish(folder)
-    assert settle(folder) == str(folder)
+    assert drop_local_copy(folder) == str(folder)
     assert (folder / "world" / "manifest.json").exists()
     assert not (tmp_path / "there").exists()
 
@@ -359,7 +361,7 @@ def test_an_origin_counts_only_in_the_folder_of_its_url(
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"no url", b"file://\0"])
 def test_an_origin_that_is_no_url_is_ignored(tmp_path: Path, content: bytes) -> None:
     (tmp_path / ".origin").write_bytes(content)
-    assert shown(tmp_path) == str(tmp_path)
+    assert display_name(tmp_path) == str(tmp_path)
 
 
 def test_links_are_never_published(rendered: Path, url: str, tmp_path: Path) -> None:

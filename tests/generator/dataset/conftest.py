@@ -71,6 +71,6 @@ def make_dataset(root: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def small_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The dataset of `make_dataset`. Not to be changed."""
     return make_dataset(tmp_path_factory.mktemp("card") / "dataset")

@@ -32,15 +32,15 @@ def read(row: Row) -> str:
 def test_no_answer_of_the_table_is_read_wrong_and_few_stay_unread() -> None:
     labels = {"A", "B", "C", "D", "E", "yes", "no"}
     readings = [(row, read(row)) for row in TABLE]
-    assert [(row, found) for row, found in readings if found in labels and found != row.label] == []
-    readable = [(row, found) for row, found in readings if row.label in labels]
-    unread = [(row, found) for row, found in readable if found not in labels]
+    assert [(row, label) for row, label in readings if label in labels and label != row.label] == []
+    readable = [(row, label) for row, label in readings if row.label in labels]
+    unread = [(row, label) for row, label in readable if label not in labels]
     assert len(unread) <= MOST_UNREAD * len(readable), unread
 
 
 def test_refusals_and_answers_that_are_cut_off_are_told_apart() -> None:
     rows = [row for row in TABLE if row.label in ("refused", "cut")]
-    assert [(row, found) for row in rows if (found := read(row)) != row.label] == []
+    assert [(row, label) for row in rows if (label := read(row)) != row.label] == []
 
 
 def test_the_table_has_every_style_and_every_kind_of_question() -> None:

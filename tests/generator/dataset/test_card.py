@@ -21,8 +21,8 @@ from tests.generator.dataset.conftest import FIRST, OTHER, make_dataset
 
 
 @pytest.fixture(scope="module")
-def readme(made: Path) -> str:
-    return (made / "README.md").read_text(encoding="utf-8")
+def readme(small_dataset: Path) -> str:
+    return (small_dataset / "README.md").read_text(encoding="utf-8")
 
 
 def block(readme: str, language: str, containing: str) -> str:
@@ -34,13 +34,13 @@ def block(readme: str, language: str, containing: str) -> str:
     )
 
 
-def test_two_makings_have_one_card(made: Path, tmp_path: Path) -> None:
+def test_two_makings_have_one_card(small_dataset: Path, tmp_path: Path) -> None:
     elsewhere = make_dataset(tmp_path / "another name")
     for name in ("README.md", "croissant.json"):
-        before = (made / name).read_bytes()
-        write_card(made)
-        assert (made / name).read_bytes() == before == (elsewhere / name).read_bytes()
-        assert str(made) not in before.decode()
+        before = (small_dataset / name).read_bytes()
+        write_card(small_dataset)
+        assert (small_dataset / name).read_bytes() == before == (elsewhere / name).read_bytes()
+        assert str(small_dataset) not in before.decode()
 
 
 def test_the_readme_says_what_the_world_and_benchmarks_are(readme: str) -> None:
@@ -54,21 +54,28 @@ def test_the_readme_says_what_the_world_and_benchmarks_are(readme: str) -> None:
 
 
 def test_the_front_matter_is_yaml_and_its_tables_load(
-    made: Path, readme: str, tmp_path: Path
+    small_dataset: Path, readme: str, tmp_path: Path
 ) -> None:
     front = yaml.safe_load(readme.split("---\n")[1])
     assert front["size_categories"] == ["n<1K"]
     assert "license" not in front
-    assert all((made / config["data_files"]).exists() for config in front["configs"])
+    assert all((small_dataset / config["data_files"]).exists() for config in front["configs"])
     datasets = pytest.importorskip("datasets")
-    texts = datasets.load_dataset(str(made), f"{FIRST}-texts", cache_dir=str(tmp_path))["train"]
-    assert texts["text"][:] == Dataset.open(made).benchmark(FIRST).texts["text"].to_pylist()
+    texts = datasets.load_dataset(str(small_dataset), f"{FIRST}-texts", cache_dir=str(tmp_path))[
+        "train"
+    ]
+    assert (
+        texts["text"][:] == Dataset.open(small_dataset).benchmark(FIRST).texts["text"].to_pylist()
+    )
 
 
 def test_the_reading_example_runs(
-    made: Path, readme: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    small_dataset: Path,
+    readme: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.chdir(made)
+    monkeypatch.chdir(small_dataset)
     exec(compile(block(readme, "python", "Dataset.open"), "README.md", "exec"), {})
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4
@@ -76,12 +83,12 @@ def test_the_reading_example_runs(
 
 
 def test_the_sums_can_be_checked_as_the_readme_says(
-    made: Path, readme: str, tmp_path: Path
+    small_dataset: Path, readme: str, tmp_path: Path
 ) -> None:
     check = next(
         line for line in block(readme, "sh", "sha256sum").splitlines() if "sha256sum" in line
     )
-    copy = shutil.copytree(made, tmp_path / "copy")
+    copy = shutil.copytree(small_dataset, tmp_path / "copy")
     assert (
         subprocess.run(["bash", "-c", check], cwd=copy, capture_output=True, check=False).returncode
         == 0
@@ -98,9 +105,9 @@ def test_the_render_command_renders_this_folder(readme: str) -> None:
     assert command == f"gen render --from . --device {find_device('auto')} --out ../again"
 
 
-def test_a_world_without_benchmarks_has_a_card(made: Path, tmp_path: Path) -> None:
+def test_a_world_without_benchmarks_has_a_card(small_dataset: Path, tmp_path: Path) -> None:
     root = tmp_path / "bare"
-    shutil.copytree(made / "world", root / "world")
+    shutil.copytree(small_dataset / "world", root / "world")
     write_index(root)
     assert "None yet" in (root / "README.md").read_text()
     assert "configs" not in (root / "README.md").read_text()
@@ -130,19 +137,19 @@ def test_an_unfinished_world_has_no_card(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "dataset.json").read_text())["world"] is None
 
 
-def test_croissant_is_valid_and_its_records_are_those_of_the_tables(made: Path) -> None:
-    described = mlcroissant.Dataset(str(made / "croissant.json"))
+def test_croissant_is_valid_and_its_records_are_those_of_the_tables(small_dataset: Path) -> None:
+    described = mlcroissant.Dataset(str(small_dataset / "croissant.json"))
     assert not described.metadata.ctx.issues.errors
-    benchmark = Dataset.open(made).benchmark(FIRST)
+    benchmark = Dataset.open(small_dataset).benchmark(FIRST)
     for table in BENCHMARK_TABLES:
         rows, name = getattr(benchmark, table).to_pylist(), f"{FIRST}/{table}"
         for row, record in zip(rows, islice(described.records(name), 20), strict=False):
             assert {column: plain(record[f"{name}/{column}"]) for column in row} == row
 
 
-def test_croissant_reads_scenes_with_their_objects_and_images(made: Path) -> None:
-    described = mlcroissant.Dataset(str(made / "croissant.json"))
-    rows = {row["scene_id"]: row for row in Dataset.open(made).world.scenes.to_pylist()}
+def test_croissant_reads_scenes_with_their_objects_and_images(small_dataset: Path) -> None:
+    described = mlcroissant.Dataset(str(small_dataset / "croissant.json"))
+    rows = {row["scene_id"]: row for row in Dataset.open(small_dataset).world.scenes.to_pylist()}
     records = list(described.records("scenes"))
     assert [plain(record["scenes/scene_id"]) for record in records] == list(rows)
     for record in records:
@@ -171,8 +178,8 @@ def plain(value: object) -> object:
     return [plain(v) for v in value] if isinstance(value, list) else value
 
 
-def test_croissant_refuses_a_table_with_other_bytes(made: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(made, tmp_path / "copy")
+def test_croissant_refuses_a_table_with_other_bytes(small_dataset: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(small_dataset, tmp_path / "copy")
     shutil.copy(
         copy / f"benchmarks/{FIRST}/items.parquet", copy / f"benchmarks/{FIRST}/texts.parquet"
     )

@@ -17,27 +17,39 @@ from tests.generator.scenes import VOCABULARY_TEXT
 VOCABULARY = tomllib.loads(VOCABULARY_TEXT)
 
 
-def thing(category: str | None, **attributes: str) -> dict[str, Any]:
+def form_object(category: str | None, **attributes: str) -> dict[str, Any]:
     return {"category": category, "attributes": attributes}
 
 
 FORMS: dict[str, dict[str, Any]] = {
-    "red cube": {"objects": [thing("cube", color="red")]},
-    "blue cone": {"objects": [thing("cone", color="blue", size="large")]},
-    "red cone": {"objects": [thing("cone", color="red")]},
-    "left": {"objects": [thing("cube"), thing("cone")], "relations": [[0, "left", 1, True]]},
-    "right": {"objects": [thing("cone"), thing("cube")], "relations": [[0, "right", 1, True]]},
+    "red cube": {"objects": [form_object("cube", color="red")]},
+    "blue cone": {"objects": [form_object("cone", color="blue", size="large")]},
+    "red cone": {"objects": [form_object("cone", color="red")]},
+    "left": {
+        "objects": [form_object("cube"), form_object("cone")],
+        "relations": [[0, "left", 1, True]],
+    },
+    "right": {
+        "objects": [form_object("cone"), form_object("cube")],
+        "relations": [[0, "right", 1, True]],
+    },
     "between": {
-        "objects": [thing("cube"), thing("cone"), thing("sphere")],
+        "objects": [form_object("cube"), form_object("cone"), form_object("sphere")],
         "relations": [[0, "between", 1, True, 2]],
     },
-    "above": {"objects": [thing("cube"), thing("cone")], "relations": [[0, "above", 1, True]]},
-    "above, exchanged": {
-        "objects": [thing("cone"), thing("cube")],
+    "above": {
+        "objects": [form_object("cube"), form_object("cone")],
         "relations": [[0, "above", 1, True]],
     },
-    "below": {"objects": [thing("cone"), thing("cube")], "relations": [[0, "below", 1, True]]},
-    "an object": {"objects": [{**thing(None), "without": {"color": "green"}}]},
+    "above, exchanged": {
+        "objects": [form_object("cone"), form_object("cube")],
+        "relations": [[0, "above", 1, True]],
+    },
+    "below": {
+        "objects": [form_object("cone"), form_object("cube")],
+        "relations": [[0, "below", 1, True]],
+    },
+    "an object": {"objects": [{**form_object(None), "without": {"color": "green"}}]},
 }
 
 
@@ -45,7 +57,7 @@ def _counts(form: dict[str, Any]) -> dict[str, int]:
     objects = form["objects"]
     return {
         "n_objects": len(objects),
-        "n_attributes": sum(len(each["attributes"]) for each in objects),
+        "n_attributes": sum(len(obj["attributes"]) for obj in objects),
         "n_relations": len(form.get("relations", ())),
     }
 
@@ -91,8 +103,8 @@ def write_questions(root: Path, items: Questions) -> Benchmark:
             "changed": [],
         }
         for item_id, (_, _, _, true, false) in items.items()
-        for slot, told in (("c", true), ("n", false))
-        for text in told
+        for slot, slot_texts in (("c", true), ("n", false))
+        for text in slot_texts
     ]
     tables = {"texts": texts, "items": rows, "candidates": candidates}
     return Benchmark(write_benchmark(root, "small", tables, None, {}))

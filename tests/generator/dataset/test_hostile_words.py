@@ -60,12 +60,12 @@ def test_a_card_quotes_what_a_manifest_says(hostile: Path, tmp_path: Path) -> No
 
 
 def test_info_prints_one_line_a_fact(hostile: Path) -> None:
-    shown = succeed("gen info", hostile).stdout
-    assert [line for line in shown.splitlines() if line.startswith("  certificate: ")] == [
-        line for line in shown.splitlines() if "failed (" in line
+    output = succeed("gen info", hostile).stdout
+    assert [line for line in output.splitlines() if line.startswith("  certificate: ")] == [
+        line for line in output.splitlines() if "failed (" in line
     ]
-    assert "\x1b" not in shown
-    assert "\u202e" not in shown
+    assert "\x1b" not in output
+    assert "\u202e" not in output
 
 
 def test_the_card_of_the_shipped_dataset_is_as_it_was() -> None:

@@ -6,7 +6,7 @@ from generator.dataset.licences import OWN, licences_of_others
 
 
 @pytest.mark.parametrize(
-    ("licence", "said"),
+    ("licence", "words"),
     [
         ("CC BY-SA 3.0, A. Smith", "name the authors and what was changed, and keep this licence."),
         ("CC-BY-NC-SA-4.0", "keep this licence, and have no commercial aims."),
@@ -17,12 +17,14 @@ from generator.dataset.licences import OWN, licences_of_others
         ("not declared", "find out the licence before you share"),
     ],
 )
-def test_the_licence_of_meshes_is_said_with_what_it_asks(licence: str, said: str) -> None:
+def test_licences_of_others_lists_each_licence_with_its_requirement(
+    licence: str, words: str
+) -> None:
     bear_and_fox, crow = licences_of_others(
         {"licences": {"fox": licence, "crow": "CC0, B. Jones", "bear": licence}}
     )
     assert bear_and_fox.startswith(f"- fox, bear: {licence}. ")
-    assert said in bear_and_fox
+    assert words in bear_and_fox
     assert crow == "- crow: CC0, B. Jones. It asks nothing of images."
 
 

@@ -51,7 +51,7 @@ def low(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 
 @pytest.fixture(params=[pytest.param("world", marks=pytest.mark.full), "low"])
-def each(request: pytest.FixtureRequest) -> World:
+def any_world(request: pytest.FixtureRequest) -> World:
     return request.getfixturevalue(request.param)
 
 
@@ -66,34 +66,34 @@ def centres(height: int, width: int) -> tuple[np.ndarray, np.ndarray]:
     return columns + 0.5, rows + 0.5
 
 
-def test_unprojected_pixels_lie_on_what_they_show_and_project_back(each: World) -> None:
-    vocabulary = parse_vocabulary(each.vocabulary_text, "x")
-    for scene_id, scene, _ in scenes(each):
-        mask, depth = each.mask(scene_id), each.depth(scene_id).astype(float)
+def test_unprojected_pixels_lie_on_what_they_show_and_project_back(any_world: World) -> None:
+    vocabulary = parse_vocabulary(any_world.vocabulary_text, "x")
+    for scene_id, scene, _ in scenes(any_world):
+        mask, depth = any_world.mask(scene_id), any_world.depth(scene_id).astype(float)
         columns, rows = centres(*mask.shape)
         seen = np.isfinite(depth)
         x, y, z = unproject(scene.camera, columns[seen], rows[seen], depth[seen], 120, 90)
         back = project(scene.camera, x, y, z, 120, 90)
         np.testing.assert_allclose(back, (columns[seen], rows[seen], depth[seen]), atol=1e-9)
-        shown = mask[seen]
-        np.testing.assert_allclose(z[shown == 0], 0, atol=2e-4)
-        for i, thing in enumerate(scene.objects):
-            radius = vocabulary.attributes["size"][thing.attributes["size"]].scale
+        mask_values = mask[seen]
+        np.testing.assert_allclose(z[mask_values == 0], 0, atol=2e-4)
+        for i, obj in enumerate(scene.objects):
+            radius = vocabulary.attributes["size"][obj.attributes["size"]].scale
             assert radius is not None
-            mine = shown == i + 1
-            aside = np.hypot(x[mine] - thing.position[0], y[mine] - thing.position[1])
+            mine = mask_values == i + 1
+            aside = np.hypot(x[mine] - obj.position[0], y[mine] - obj.position[1])
             assert aside.max() <= radius + 1e-4
             assert z[mine].min() >= -1e-4
             assert z[mine].max() <= 2 * radius + 1e-4
 
 
-def test_centres_and_boxes_lie_where_masks_say(each: World) -> None:
+def test_centres_and_boxes_lie_where_masks_say(any_world: World) -> None:
     overlapped = 0
-    for scene_id, scene, recorded in scenes(each):
-        mask = each.mask(scene_id)
-        boxes = each.boxes(scene_id)
+    for scene_id, scene, recorded in scenes(any_world):
+        mask = any_world.mask(scene_id)
+        boxes = any_world.boxes(scene_id)
         assert set(np.unique(mask)) == {0, *range(1, len(scene.objects) + 1)}
-        assert [entry.category for entry in boxes] == [thing.category for thing in scene.objects]
+        assert [entry.category for entry in boxes] == [obj.category for obj in scene.objects]
         for i, entry in enumerate(boxes):
             rows, columns = np.nonzero(mask == i + 1)
             assert entry.index == i
@@ -114,7 +114,7 @@ def test_centres_and_boxes_lie_where_masks_say(each: World) -> None:
                 there = mask[int(row), int(column)]
                 assert there == i + 1 or (entry.visible_fraction < 1 and there > 0), (scene_id, i)
             overlapped += entry.visible_fraction < 1
-    assert overlapped > 0 or each.manifest["request"]["family"] == "clevr"
+    assert overlapped > 0 or any_world.manifest["request"]["family"] == "clevr"
 
 
 BLENDER_PASSES = """
@@ -150,14 +150,19 @@ for row in world.scenes.to_pylist():
 """
 
 
-def test_they_are_what_blender_renders(each: World, tmp_path: Path) -> None:
+def test_outputs_match_the_passes_of_blender(any_world: World, tmp_path: Path) -> None:
     subprocess.run(
-        [sys.executable, "-c", BLENDER_PASSES, str(each.folder.parent), str(tmp_path)], check=True
+        [sys.executable, "-c", BLENDER_PASSES, str(any_world.folder.parent), str(tmp_path)],
+        check=True,
     )
     sky = 0
-    for scene_id, scene, _ in scenes(each):
+    for scene_id, scene, _ in scenes(any_world):
         rendered = np.load(tmp_path / f"{scene_id}.npz")
-        mask, depth, normals = each.mask(scene_id), each.depth(scene_id), each.normals(scene_id)
+        mask, depth, normals = (
+            any_world.mask(scene_id),
+            any_world.depth(scene_id),
+            any_world.normals(scene_id),
+        )
         same = rendered["index"].round() == mask
         assert (~same).sum() <= 4, (
             scene_id
@@ -174,12 +179,12 @@ def test_they_are_what_blender_renders(each: World, tmp_path: Path) -> None:
         agreement = ((rendered["normal"] @ turn.T) * normals).sum(-1)[both]
         assert np.quantile(agreement, 0.01) > 0.999
         sky += int(nothing.sum())
-    assert (sky > 0) == (each.manifest["request"]["family"] == "low")
+    assert (sky > 0) == (any_world.manifest["request"]["family"] == "low")
 
 
 @pytest.mark.full
 def test_neither_workers_nor_quality_change_them(world: World, tmp_path: Path) -> None:
-    again = render(
+    rerendered = render(
         tmp_path / "again",
         "--with",
         "boxes,masks,depth,normals",
@@ -189,8 +194,10 @@ def test_neither_workers_nor_quality_change_them(world: World, tmp_path: Path) -
         "2",
     )
     files = [output_path(name, f"{n:06d}") for name in OUTPUTS for n in range(6)]
-    assert {path: again.sums[path] for path in files} == {path: world.sums[path] for path in files}
-    assert again.sums["images/000000.png"] != world.sums["images/000000.png"]
+    assert {path: rerendered.sums[path] for path in files} == {
+        path: world.sums[path] for path in files
+    }
+    assert rerendered.sums["images/000000.png"] != world.sums["images/000000.png"]
 
 
 def test_the_files_can_be_read_without_this_package(world: World) -> None:
@@ -229,7 +236,7 @@ def test_the_card_names_them(world: World) -> None:
     assert sets["depth"] == ["world/depth/*.npy"]
 
 
-def test_what_is_not_there_is_said_and_what_is_asked_for_is_put_in_order(rendered: Path) -> None:
+def test_missing_outputs_are_refused_and_parsed_outputs_are_ordered(rendered: Path) -> None:
     with pytest.raises(UserError, match=r"has no depth; `gen render --from .* --with depth`"):
         Dataset.open(rendered).world.depth("000000")
     assert parse_outputs("boxes, depth,boxes") == ("depth", "boxes")

@@ -19,11 +19,11 @@ from generator.dataset.packing import Member, Packer, new_tar, scene_json
 def scenes(folder: Path, n: int = 6) -> list[dict[str, Any]]:
     """Records of rendered scenes of 8 kB, two of which fill a tar of 20 kB."""
     (folder / "images").mkdir(parents=True)
-    found = []
+    records = []
     for i in range(n):
         path = folder / "images" / f"{i}.png"
         path.write_bytes(bytes([i]) * 8_000)
-        found.append(
+        records.append(
             {
                 "scene_id": f"{i}",
                 "files": {f"images/{i}.png": sha256(path)},
@@ -31,7 +31,7 @@ def scenes(folder: Path, n: int = 6) -> list[dict[str, Any]]:
                 "relations": [],
             }
         )
-    return found
+    return records
 
 
 def packer(folder: Path) -> Packer:
@@ -69,20 +69,20 @@ def test_a_stopped_packing_continues_to_the_same_files(
         patch.setattr(packing, "sha256", killed)
         with pytest.raises(KeyboardInterrupt):
             packer(stopped).pack(records)
-    again = packer(stopped)
-    assert again.begun
-    again.pack(records)
+    resumed = packer(stopped)
+    assert resumed.has_tars
+    resumed.pack(records)
     for path in whole.rglob("*"):
         if path.is_file() and not path.name.startswith("."):
             assert (stopped / path.relative_to(whole)).read_bytes() == path.read_bytes()
 
 
 def test_a_scene_is_its_row_as_json() -> None:
-    thing = {"category": "cube", "attributes": {"color": "red"}, "amodal_box": [0, 0, 2, 2]}
-    shown = json.loads(scene_json({"scene_id": "7", "objects": [thing], "files": {}}))
-    assert shown["objects"][0]["attributes"] == {"color": "red"}
-    assert shown["objects"][0]["visible_fraction"] is None
-    assert "files" not in shown
+    obj = {"category": "cube", "attributes": {"color": "red"}, "amodal_box": [0, 0, 2, 2]}
+    row = json.loads(scene_json({"scene_id": "7", "objects": [obj], "files": {}}))
+    assert row["objects"][0]["attributes"] == {"color": "red"}
+    assert row["objects"][0]["visible_fraction"] is None
+    assert "files" not in row
 
 
 @pytest.mark.parametrize("path", ["../key", "../../key", "/etc/passwd", "images/../../key"])
@@ -94,11 +94,11 @@ def test_a_note_or_record_that_leaves_the_world_is_refused(tmp_path: Path, path:
     for key in (tmp_path / "key", tmp_path / "d" / "key"):
         key.write_text("private")
     journal = Journal(world / ".journal.db")
-    journal.add_tar("t", "0", "", [{"path": path}])
-    with pytest.raises(UserError, match="is no path within that folder"):
+    journal.add_tar("t", sha256="0", last_scene="", rows=[{"path": path}])
+    with pytest.raises(UserError, match="is not a path within that folder"):
         Packer(world, 20_480, journal).pack(records)
     (world / ".journal.db").unlink()
-    with pytest.raises(UserError, match="is no path within that folder"):
+    with pytest.raises(UserError, match="is not a path within that folder"):
         packer(world).pack([{**records[0], "files": {path: "0"}}])
     assert (tmp_path / "key").exists()
     assert (tmp_path / "d" / "key").exists()
@@ -116,7 +116,7 @@ def test_members_lie_at_their_places_and_tar_reads_them(tmp_path: Path) -> None:
         MEMBERS
     )
     with tarfile.open(tmp_path / "a.tar") as tar:
-        assert [(each.name, each.size, each.mtime, each.uid) for each in tar] == [
+        assert [(member.name, member.size, member.mtime, member.uid) for member in tar] == [
             (name, len(content), 0, 0) for name, content in MEMBERS
         ]
     with new_tar(tmp_path / "b.tar") as writer:

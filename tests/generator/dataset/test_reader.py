@@ -71,7 +71,7 @@ BENCHMARK = "benchmarks/color-shape-3x3-b0"
 
 
 @pytest.mark.parametrize(
-    ("path", "data", "said"),
+    ("path", "data", "words"),
     [
         ("world/manifest.json", None, "is unfinished; run the same `gen render` command again"),
         (f"{BENCHMARK}/manifest.json", None, "is unfinished; run `gen split`"),
@@ -82,22 +82,22 @@ BENCHMARK = "benchmarks/color-shape-3x3-b0"
     ],
 )
 def test_unfinished_and_damaged_datasets_say_so(
-    copied: Path, path: str, data: bytes | None, said: str
+    copied: Path, path: str, data: bytes | None, words: str
 ) -> None:
     if data is None:
         (copied / path).unlink()
     else:
         (copied / path).write_bytes(data)
-    refuse(said, "gen preview", copied)
+    refuse(words, "gen preview", copied)
     assert not (copied / "preview.png").exists()
 
 
 @pytest.fixture
-def received(made: Path, tmp_path: Path) -> Path:
+def received(small_dataset: Path, tmp_path: Path) -> Path:
     """A dataset of someone else's beside a private folder of ours."""
     (tmp_path / "private").mkdir()
     (tmp_path / "private" / "key").write_text("private")
-    return Path(shutil.copytree(made, tmp_path / "received"))
+    return Path(shutil.copytree(small_dataset, tmp_path / "received"))
 
 
 def link(path: Path, target: Path) -> None:
@@ -136,7 +136,7 @@ def test_a_file_that_is_a_link_or_a_pipe_is_not_read(received: Path, name: str) 
         read()
     path.unlink()
     os.mkfifo(path)
-    with pytest.raises(UserError, match="is no regular file"):
+    with pytest.raises(UserError, match="is not a regular file"):
         read()
 
 
@@ -158,7 +158,7 @@ def test_no_path_leads_out_of_the_world(received: Path, path: str) -> None:
     manifest["sums"] = hashlib.sha256(sums.read_bytes()).hexdigest()
     (received / "world/manifest.json").write_text(json.dumps(manifest))
     world = Dataset.open(received).world
-    with pytest.raises(UserError, match="is no path within that folder"):
+    with pytest.raises(UserError, match="is not a path within that folder"):
         world.read(path)
 
 
@@ -175,7 +175,7 @@ def test_no_tar_lies_outside_the_world(received: Path, tar: str) -> None:
     }
     pq.write_table(pa.Table.from_pylist([row], schema=PACKED), received / "world/packed.parquet")
     seal(received / "world")
-    with pytest.raises(UserError, match="is no path within that folder"):
+    with pytest.raises(UserError, match="is not a path within that folder"):
         Dataset.open(received).world.read("images/000000.png")
 
 
@@ -217,23 +217,23 @@ def test_a_world_says_only_outputs_that_there_are(received: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
-    [(pixel_bomb(500), "500x500 pixels, expected at most 64x48"), (b"GIF89a", "no PNG file")],
+    ("data", "words"),
+    [(pixel_bomb(500), "500x500 pixels, expected at most 64x48"), (b"GIF89a", "not a PNG file")],
 )
 def test_an_image_that_is_larger_than_stated_or_no_png_is_not_decoded(
-    received: Path, data: bytes, said: str
+    received: Path, data: bytes, words: str
 ) -> None:
     (received / "world/images/000001.png").write_bytes(data)
     seal(received / "world")
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=words):
         Dataset.open(received).world.image("000001")
 
 
 @pytest.mark.parametrize(("offset", "size"), [(-1, 3), (0, -1), (0, 1 << 40)])
 def test_a_place_that_no_file_of_a_scene_can_have_is_refused(
-    offset: int, size: int, made: Path, tmp_path: Path
+    offset: int, size: int, small_dataset: Path, tmp_path: Path
 ) -> None:
-    world = Dataset.open(rewrite(made, tmp_path / "packed", tar_bytes=1 << 20)).world
+    world = Dataset.open(rewrite(small_dataset, tmp_path / "packed", tar_bytes=1 << 20)).world
     rows = pq.read_table(world.folder / "packed.parquet").to_pylist()
     rows[0] |= {"offset": offset, "size": size}
     pq.write_table(pa.Table.from_pylist(rows, PACKED), world.folder / "packed.parquet")

@@ -29,7 +29,7 @@ WHOLE: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("shape", "data", "said"),
+    ("shape", "data", "words"),
     [
         (
             WorldManifest,
@@ -42,11 +42,11 @@ WHOLE: dict[str, Any] = {
     ],
 )
 def test_a_value_of_another_type_is_named_with_its_file(
-    shape: Any, data: dict[str, Any], said: str
+    shape: Any, data: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(UserError) as caught:
         check_shape(data, shape, Path("manifest.json"))
-    assert caught.value.message.startswith(f"manifest.json is damaged ({said}")
+    assert caught.value.message.startswith(f"manifest.json is damaged ({words}")
     assert caught.value.message.endswith("; restore it or make it again.")
 
 
@@ -56,14 +56,14 @@ def test_what_is_right_unknown_or_missing_passes() -> None:
     check_shape({"new": object()}, WorldManifest, Path("m"))
 
 
-def test_a_plan_says_what_it_was_asked_for(tmp_path: Path) -> None:
+def test_plan_keeps_its_request(tmp_path: Path) -> None:
     assert plan_request(tmp_path) is None
     pq.write_table(plan_schema({"seed": 3}).empty_table(), tmp_path / PLAN_FILE)
     assert plan_request(tmp_path) == {"seed": 3}
 
 
 @pytest.mark.parametrize(
-    ("schema", "said"),
+    ("schema", "words"),
     [
         (PLAN, "is damaged"),
         (PLAN.with_metadata({"format": "other/1", "request": "{}"}), "not a plan of this version"),
@@ -74,7 +74,7 @@ def test_a_plan_says_what_it_was_asked_for(tmp_path: Path) -> None:
         (PLAN.with_metadata({"format": "jackalope/1", "request": "{"}), "is damaged"),
     ],
 )
-def test_another_file_is_refused(tmp_path: Path, schema: pa.Schema, said: str) -> None:
+def test_another_file_is_refused(tmp_path: Path, schema: pa.Schema, words: str) -> None:
     pq.write_table(schema.empty_table(), tmp_path / PLAN_FILE)
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=words):
         plan_request(tmp_path)

@@ -106,13 +106,13 @@ def test_a_world_is_not_continued_through_a_link(tmp_path: Path, place: str) -> 
     with WorldWriter(tmp_path / "world", REQUEST) as writer:
         writer.add(record(writer.folder, 1))
     private = tmp_path / "private"
-    begun = tmp_path / "world" / place
-    if begun.is_dir():
-        shutil.move(begun, private)
+    linked_file = tmp_path / "world" / place
+    if linked_file.is_dir():
+        shutil.move(linked_file, private)
     else:
         private.write_text("private")
-        begun.unlink(missing_ok=True)
-    begun.symlink_to(private)
+        linked_file.unlink(missing_ok=True)
+    linked_file.symlink_to(private)
     before = private.read_text() if private.is_file() else sorted(private.rglob("*"))
     with (
         pytest.raises(UserError, match="is a link, and links are not followed"),
@@ -127,7 +127,7 @@ def test_a_journal_that_leaves_the_world_is_refused(tmp_path: Path) -> None:
     with WorldWriter(tmp_path / "d", REQUEST) as writer:
         writer.add({**record(writer.folder, 1), "files": {"../../key": sha256(tmp_path / "key")}})
     with (
-        pytest.raises(UserError, match="is no path within that folder"),
+        pytest.raises(UserError, match="is not a path within that folder"),
         WorldWriter(tmp_path / "d", REQUEST),
     ):
         pass
@@ -178,7 +178,7 @@ def test_a_world_has_one_writer_and_what_it_added_is_kept(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("damage", [b"no database", b"\0" * 9000])
-def test_a_damaged_journal_is_told(tmp_path: Path, damage: bytes) -> None:
+def test_damaged_journal_is_refused(tmp_path: Path, damage: bytes) -> None:
     with WorldWriter(tmp_path, REQUEST) as writer:
         writer.add(record(writer.folder, 1))
     (tmp_path / "world/.journal.db").write_bytes(damage)
@@ -201,8 +201,8 @@ def _texts(word: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def _words(root: Path, name: str) -> list[str]:
-    found: list[str] = Dataset.open(root).benchmark(name).texts["text"].to_pylist()
-    return found
+    words: list[str] = Dataset.open(root).benchmark(name).texts["text"].to_pylist()
+    return words
 
 
 def test_the_draft_of_one_benchmark_is_not_that_of_another(root: Path) -> None:
@@ -248,11 +248,11 @@ for turn in range(10):
 """
 
 
-def test_writers_of_several_benchmarks_lose_none_from_the_index(root: Path) -> None:
+def test_concurrent_writers_keep_all_benchmarks_in_the_index(root: Path) -> None:
     running = [
         subprocess.Popen([sys.executable, "-c", WRITE, str(root), name]) for name in ("a", "b", "c")
     ]
-    assert [each.wait(120) for each in running] == [0, 0, 0]
+    assert [process.wait(120) for process in running] == [0, 0, 0]
     assert read_json(root / "dataset.json")["benchmarks"] == {
         name: Dataset.open(root).benchmark(name).digest for name in ("a", "b", "c")
     }

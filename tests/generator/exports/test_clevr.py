@@ -31,16 +31,16 @@ def scenes_of(folder: Path, split: str) -> dict[str, Any]:
 def test_clevr_scene_files_have_its_fields(rendered: Path, as_clevr: Path) -> None:
     world, benchmark = Dataset.open(rendered).world, Dataset.open(rendered).benchmark()
     for split, n in benchmark.manifest["scenes"].items():
-        found = scenes_of(as_clevr, split)
-        assert found["info"] == {
+        scene_file = scenes_of(as_clevr, split)
+        assert scene_file["info"] == {
             "date": "2026-01-01",
             "version": "1.0",
             "license": "",
             "split": split,
         }
         ids = [row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == split]
-        assert len(found["scenes"]) == len(ids) == n
-        for i, (scene, scene_id) in enumerate(zip(found["scenes"], sorted(ids), strict=True)):
+        assert len(scene_file["scenes"]) == len(ids) == n
+        for i, (scene, scene_id) in enumerate(zip(scene_file["scenes"], sorted(ids), strict=True)):
             name = f"CLEVR_{split}_{i:06d}.png"
             assert (scene["split"], scene["image_index"], scene["image_filename"]) == (
                 split,
@@ -58,27 +58,30 @@ def test_clevr_scene_files_have_its_fields(rendered: Path, as_clevr: Path) -> No
             assert (as_clevr / "images" / split / name).read_bytes() == world.read(
                 f"images/{scene_id}.png"
             )
-            for thing in scene["objects"]:
-                assert set(thing) == {*ATTRIBUTES, "3d_coords", "rotation", "pixel_coords"}
+            for obj in scene["objects"]:
+                assert set(obj) == {*ATTRIBUTES, "3d_coords", "rotation", "pixel_coords"}
 
 
 def test_metadata_for_the_question_generator_names_every_value_and_typed_functions(
     as_clevr: Path,
 ) -> None:
     metadata = json.loads((as_clevr / "metadata.json").read_text())
-    types, functions = metadata["types"], {each["name"]: each for each in metadata["functions"]}
+    types, functions = (
+        metadata["types"],
+        {function["name"]: function for function in metadata["functions"]},
+    )
     for path in (as_clevr / "scenes").iterdir():
         for scene in json.loads(path.read_text())["scenes"]:
             assert set(scene["relationships"]) == set(types["Relation"])
-            for thing in scene["objects"]:
-                assert all(thing[name] in types[name.capitalize()] for name in ATTRIBUTES)
+            for obj in scene["objects"]:
+                assert all(obj[name] in types[name.capitalize()] for name in ATTRIBUTES)
     for function in functions.values():
         assert {*function["inputs"], *function.get("side_inputs", []), function["output"]} <= set(
             types
         )
     # Names, and what ends a program, as in metadata.json of clevr-dataset-gen.
     assert len(functions) == 35
-    assert {name for name, each in functions.items() if each["terminal"]} == {
+    assert {name for name, function in functions.items() if function["terminal"]} == {
         *(
             "count",
             "exist",
@@ -91,7 +94,7 @@ def test_metadata_for_the_question_generator_names_every_value_and_typed_functio
         ),
         *(f"{verb}_{name}" for verb in ("query", "equal") for name in ATTRIBUTES),
     }
-    assert {name for name, each in functions.items() if each.get("template_only")} == {
+    assert {name for name, function in functions.items() if function.get("template_only")} == {
         f"{prefix}filter{end}"
         for prefix in ("", "relate_")
         for end in ("", "_unique", "_count", "_exist")
@@ -128,28 +131,28 @@ def test_clevr_poses_and_relationships_are_those_of_the_record(
             assert set(scene["directions"]) == set(expected)
             for name, direction in expected.items():
                 assert np.allclose(scene["directions"][name], direction)
-            places = [np.array(thing["3d_coords"]) for thing in scene["objects"]]
-            for thing, given, shown in zip(
+            places = [np.array(obj["3d_coords"]) for obj in scene["objects"]]
+            for obj, recorded, rendered_object in zip(
                 scene["objects"], record["objects"], row["objects"], strict=True
             ):
-                assert {"shape": given["category"], **given["attributes"]} == {
-                    key: thing[key] for key in ATTRIBUTES
+                assert {"shape": recorded["category"], **recorded["attributes"]} == {
+                    key: obj[key] for key in ATTRIBUTES
                 }
-                assert thing["3d_coords"][:2] == given["position"][:2]
-                turn = thing["rotation"] - np.degrees(given["heading"])
+                assert obj["3d_coords"][:2] == recorded["position"][:2]
+                turn = obj["rotation"] - np.degrees(recorded["heading"])
                 assert abs(turn / 360 - round(turn / 360)) < 1e-9
-                assert 0 <= thing["rotation"] < 360
-                ray = np.array(thing["3d_coords"]) - eye
+                assert 0 <= obj["rotation"] < 360
+                ray = np.array(obj["3d_coords"]) - eye
                 depth = ray @ ahead
                 focal = record["camera"]["lens"] / record["camera"]["sensor"] * max(width, height)
                 across, up = ray @ right / depth, ray @ np.cross(right, ahead) / depth
-                px, py, far = thing["pixel_coords"]
+                px, py, far = obj["pixel_coords"]
                 assert (px, py) == (
                     round(width / 2 + focal * across),
                     round(height / 2 - focal * up),
                 )
                 assert far == pytest.approx(depth)
-                left, top, to_right, bottom = shown["amodal_box"]
+                left, top, to_right, bottom = rendered_object["amodal_box"]
                 assert abs(px - (left + to_right) / 2) < 0.15 * width
                 assert top < py < bottom
             for name in ("left", "right", "front", "behind"):

@@ -58,7 +58,7 @@ def test_load_dataset_opens_the_export(
             benchmark, row["scene_id"]
         )
         assert len(row["held_out"]) == {"train": 0, "unseen": 2}[split]
-        assert all(each.split()[-1] in row["captions"][0] for each in row["objects"])
+        assert all(words.split()[-1] in row["captions"][0] for words in row["objects"])
     questions = datasets.load_dataset(str(exported), "binary", cache_dir=str(tmp_path / "cache"))
     items = benchmark.items_of("binary").to_pylist()
     assert set(questions) == {item["split"] for item in items}
@@ -68,11 +68,13 @@ def test_load_dataset_opens_the_export(
     (image,) = row["images"]
     assert image.tobytes() == opened.world.image(row["scene_id"][0]).tobytes()
     candidates = [
-        each for each in benchmark.candidates.to_pylist() if each["item_id"] == row["item_id"]
+        candidate
+        for candidate in benchmark.candidates.to_pylist()
+        if candidate["item_id"] == row["item_id"]
     ]
-    assert row["text"] == [benchmark.text_of[each["text_id"]] for each in candidates]
-    assert row["truth"] == [each["truth"] for each in candidates]
-    assert row["scene_id"] == [each["scene_id"] for each in candidates]
+    assert row["text"] == [benchmark.text_of[candidate["text_id"]] for candidate in candidates]
+    assert row["truth"] == [candidate["truth"] for candidate in candidates]
+    assert row["scene_id"] == [candidate["scene_id"] for candidate in candidates]
     schema = pq.read_schema(exported / "questions" / "binary" / "unseen.parquet")
     for field in ITEMS:
         assert field.name == "protocol" or schema.field(field.name).type == field.type
@@ -93,10 +95,10 @@ def test_images_in_the_export_are_the_bytes_of_the_world(rendered: Path, exporte
 
 def test_its_dataset_is_verified_as_the_original_is(exported: Path) -> None:
     done = succeed("gen verify --json", exported / "dataset")
-    assert [each["status"] for each in json.loads(done.stdout).values()] == ["clean"]
+    assert [certificate["status"] for certificate in json.loads(done.stdout).values()] == ["clean"]
 
 
-def test_what_the_publisher_says_stands_in_every_description(exported: Path) -> None:
+def test_title_licence_and_creators_are_in_every_description(exported: Path) -> None:
     front = yaml.safe_load((exported / "README.md").read_text().split("---\n")[1])
     assert (front["pretty_name"], front["license"]) == (TITLE, "cc-by-4.0")
     citation = yaml.safe_load((exported / "CITATION.cff").read_text())
@@ -105,7 +107,7 @@ def test_what_the_publisher_says_stands_in_every_description(exported: Path) -> 
     metadata = mlcroissant.Dataset(exported / "croissant.json").metadata
     assert not metadata.ctx.issues.errors
     assert metadata.name == TITLE
-    assert [each.name for each in metadata.creators] == ["Ada Lovelace"]
+    assert [creator.name for creator in metadata.creators] == ["Ada Lovelace"]
     rows = mlcroissant.Dataset(exported / "croissant.json").records("images")
     assert len([row["images/scene_id"] for row in rows]) == len(
         list((exported / "dataset/world/images").iterdir())
@@ -125,7 +127,7 @@ def test_croissant_has_the_fields_of_responsible_ai(rendered: Path, exported: Pa
 class Hub(BaseHTTPRequestHandler):
     """As much of the Hub as an upload asks for. It keeps what is committed."""
 
-    kept: dict[str, bytes] = {}  # noqa: RUF012
+    committed: dict[str, bytes] = {}  # noqa: RUF012
     refuses = False
 
     def do_GET(self) -> None:
@@ -142,16 +144,18 @@ class Hub(BaseHTTPRequestHandler):
             self._answer({"url": self._url, "name": "ada/small"})
         elif "/preupload/" in self.path:
             files = [
-                {"path": each["path"], "uploadMode": "regular"}
-                for each in json.loads(body)["files"]
+                {"path": file["path"], "uploadMode": "regular"}
+                for file in json.loads(body)["files"]
             ]
             self._answer(
-                {"files": [{**each, "shouldIgnore": False, "oid": None} for each in files]}
+                {"files": [{**file, "shouldIgnore": False, "oid": None} for file in files]}
             )
         elif "/commit/" in self.path:
             for line in map(json.loads, body.splitlines()):
                 if line["key"] == "file":
-                    self.kept[line["value"]["path"]] = base64.b64decode(line["value"]["content"])
+                    self.committed[line["value"]["path"]] = base64.b64decode(
+                        line["value"]["content"]
+                    )
             self._answer(
                 {
                     "commitUrl": f"{self._url}/commit/{'1' * 40}",
@@ -180,7 +184,7 @@ class Hub(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hub() -> Iterator[str]:
-    Hub.kept, Hub.refuses = {}, False
+    Hub.committed, Hub.refuses = {}, False
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
@@ -206,20 +210,20 @@ def publish(
 
 def test_publishing_sends_every_file_as_it_is(hub: str, exported: Path, tmp_path: Path) -> None:
     listed = succeed("gen publish --to hf:ada/small --dry-run --json", exported)
-    assert Hub.kept == {}
+    assert Hub.committed == {}
     done = publish(hub, exported, tmp_path)
     assert done.returncode == 0, done.stderr
     files = {
         str(path.relative_to(exported)): path for path in exported.rglob("*") if path.is_file()
     }
     files = {name: path for name, path in files.items() if not name.startswith(".cache")}
-    assert {name for name in Hub.kept if name != ".gitattributes"} == set(files)
-    assert all(Hub.kept[name] == path.read_bytes() for name, path in files.items())
+    assert {name for name in Hub.committed if name != ".gitattributes"} == set(files)
+    assert all(Hub.committed[name] == path.read_bytes() for name, path in files.items())
     assert json.loads(listed.stdout)["files"] == len(files) == json.loads(done.stdout)["files"]
     assert json.loads(listed.stdout)["bytes"] == sum(path.stat().st_size for path in files.values())
 
 
-def test_what_the_hub_refuses_is_one_sentence_without_the_token(
+def test_upload_error_is_one_sentence_without_the_token(
     hub: str, exported: Path, tmp_path: Path
 ) -> None:
     Hub.refuses = True

@@ -19,7 +19,7 @@ from generator.dataset import answer_reader
 from generator.dataset.answer_reader import read_choice, read_yes_no
 from generator.dataset.reader import Dataset
 from generator.exports.question_scores import error_of, result_of, share_of
-from generator.exports.questions import Questions
+from generator.exports.questions import QuestionSet
 from tests.conftest import refuse, succeed
 from tests.generator.dataset.answer_table import CAPTIONS, REASONS, TABLE, label_of
 
@@ -38,10 +38,12 @@ def lines(folder: Path, name: str = "questions.jsonl") -> list[dict[str, Any]]:
 def captions(dataset: Path) -> dict[str, dict[str, bool]]:
     """The truth of each item's texts, by their words, from the tables alone."""
     benchmark = Dataset.open(dataset).benchmark()
-    found: dict[str, dict[str, bool]] = {}
+    truth_of_caption: dict[str, dict[str, bool]] = {}
     for row in benchmark.candidates.to_pylist():
-        found.setdefault(row["item_id"], {})[benchmark.text_of[row["text_id"]]] = row["truth"]
-    return found
+        truth_of_caption.setdefault(row["item_id"], {})[benchmark.text_of[row["text_id"]]] = row[
+            "truth"
+        ]
+    return truth_of_caption
 
 
 @pytest.mark.parametrize("tool", ["lmms-eval", "inspect"])
@@ -79,11 +81,11 @@ def test_one_order_favours_no_letter_by_much_and_yes_or_no_asks_every_caption(
     assert set(counts) == {"A", "B"}
     assert abs(counts["A"] - counts["B"]) < 4 * len(rows) ** 0.5
     truth = captions(rendered)
-    asked = lines(
+    yes_no_rows = lines(
         exported(rendered, "inspect", tmp_path / "yn", "--protocol", "binary", "--form", "yes-no")
     )
-    assert len(asked) == 2 * len(rows)
-    for row in asked:
+    assert len(yes_no_rows) == 2 * len(rows)
+    for row in yes_no_rows:
         caption = row["question"].split('"')[1]
         assert (row["options"], row["answer"]) == (
             [],
@@ -123,7 +125,7 @@ def test_lmms_eval_gets_a_group_of_tasks_by_protocol_and_split(
         )
         called = [content[key] for key in ("doc_to_visual", "doc_to_text", "process_results")]
         called += [metric["aggregation"] for metric in content["metric_list"]]
-        assert all(each.removeprefix("utils.") in functions for each in called)
+        assert all(name_in_utils.removeprefix("utils.") in functions for name_in_utils in called)
         rows = lines(task, f"{name}.jsonl")
         assert len({(row["protocol"], row["split"]) for row in rows}) == 1
         assert {row["split"] for row in rows} == {"unseen"}
@@ -192,7 +194,7 @@ def test_the_copied_reader_reads_every_answer_as_score_ask_does(
         "of_form": 1,
         "answer": "",
     }
-    asked = [
+    questions = [
         {
             **own,
             "options": CAPTIONS.get(row.question, ()),
@@ -201,7 +203,7 @@ def test_the_copied_reader_reads_every_answer_as_score_ask_does(
         for row in TABLE
     ]
     (tmp_path / "table.json").write_text(
-        json.dumps([[o, r.answer, r.finish] for o, r in zip(asked, TABLE, strict=True)])
+        json.dumps([[o, r.answer, r.finish] for o, r in zip(questions, TABLE, strict=True)])
     )
     code = (
         f"import sys, json; sys.path.insert(0, {str(out)!r}); from question_scores import "
@@ -225,9 +227,9 @@ def test_the_copied_reader_reads_every_answer_as_score_ask_does(
 
 def test_names_say_form_protocol_split_and_orders(rendered: Path) -> None:
     dataset = Dataset.open(rendered)
-    asked = Questions(dataset, dataset.benchmark(), "choice", ("binary",), ("unseen",), 1)
-    assert asked.name.endswith("_choice_binary_unseen_1_orders")
-    assert Questions(dataset, dataset.benchmark(), "yes-no").name.endswith("_yes_no")
+    questions = QuestionSet(dataset, dataset.benchmark(), "choice", ("binary",), ("unseen",), 1)
+    assert questions.name.endswith("_choice_binary_unseen_1_orders")
+    assert QuestionSet(dataset, dataset.benchmark(), "yes-no").name.endswith("_yes_no")
 
 
 def test_the_task_of_inspect_is_python(rendered: Path, tmp_path: Path) -> None:
@@ -258,26 +260,28 @@ def test_clip_benchmark_gets_captions_with_negatives_as_sugarcrepe(
     rendered: Path, tmp_path: Path
 ) -> None:
     out = exported(rendered, "clip-benchmark", tmp_path / "out", "--protocol", "binary")
-    truth, found = captions(rendered), {}
+    truth, folder_of_item = captions(rendered), {}
     for folder in out.glob("binary-*"):
         for item, entry in json.loads(
             (folder / "swap_att.json").read_text(encoding="utf-8")
         ).items():
             assert (folder / "val2017" / entry["filename"]).read_bytes().startswith(b"\x89PNG")
             assert truth[item] == {entry["caption"]: True, entry["negative_caption"]: False}
-            found[item] = folder.name
+            folder_of_item[item] = folder.name
     items = Dataset.open(rendered).benchmark().items_of("binary").to_pylist()
-    assert found == {row["item_id"]: f"binary-{row['kind']}-{row['split']}" for row in items}
+    assert folder_of_item == {
+        row["item_id"]: f"binary-{row['kind']}-{row['split']}" for row in items
+    }
 
 
-def test_what_cannot_be_exported_is_one_sentence(rendered: Path, tmp_path: Path) -> None:
-    for said, command in (
+def test_impossible_exports_are_refused_in_one_sentence(rendered: Path, tmp_path: Path) -> None:
+    for words, command in (
         ("no questions of the protocol 'binry'", "inspect --protocol binry"),
         ("no questions of the split 'new'", "inspect --split new"),
         ("leave --form yes-no out", "vlmevalkit --form yes-no"),
         ("no such items", "clip-benchmark --form yes-no"),
     ):
-        refuse(said, f"gen export {command} --out out", rendered, cwd=tmp_path)
+        refuse(words, f"gen export {command} --out out", rendered, cwd=tmp_path)
         assert not (tmp_path / "out").exists()
     exported(rendered, "inspect", tmp_path / "out", "--split", "unseen")
     refuse("is there already", "gen export inspect --out out", rendered, cwd=tmp_path)

@@ -43,8 +43,8 @@ def test_licences_of_meshes_go_with_the_images(copied: Path, tmp_path: Path) -> 
     manifest["request"]["assets"] = assets
     (copied / "world" / "manifest.json").write_text(json.dumps(manifest))
     dataset = Dataset.open(copied)
-    export_hf(dataset, dataset.benchmark(), Publication("title"), tmp_path / "hf")
-    export_webdataset(Samples(dataset, dataset.benchmark()), 1 << 20, tmp_path / "tars")
+    export_hf(dataset, dataset.benchmark(), about=Publication("title"), out=tmp_path / "hf")
+    export_webdataset(Samples(dataset, dataset.benchmark()), size=1 << 20, out=tmp_path / "tars")
     for path in (tmp_path / "hf" / "README.md", tmp_path / "tars" / "LICENCE.md"):
         assert "- pug: CC BY-SA 4.0, A. Smith. Images of them are adaptations" in path.read_text()
 

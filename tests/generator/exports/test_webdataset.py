@@ -21,11 +21,11 @@ def test_webdataset_opens_the_export(rendered: Path, tmp_path: Path) -> None:
         )
         assert len(samples) == n
         sample = samples[-1]
-        shown = sample["json"]
-        assert (shown["split"], shown["scene_id"]) == (split, sample["__key__"])
-        assert sample["png"].tobytes() == opened.world.image(shown["scene_id"]).tobytes()
-        assert sample["txt"] == shown["captions"][0]
-        assert {True: set(shown["captions"]), False: set(shown["negatives"])} == texts_of(
-            benchmark, shown["scene_id"]
+        row = sample["json"]
+        assert (row["split"], row["scene_id"]) == (split, sample["__key__"])
+        assert sample["png"].tobytes() == opened.world.image(row["scene_id"]).tobytes()
+        assert sample["txt"] == row["captions"][0]
+        assert {True: set(row["captions"]), False: set(row["negatives"])} == texts_of(
+            benchmark, row["scene_id"]
         )
     assert len(list((tmp_path / "tars" / "train").iterdir())) > 1

@@ -112,7 +112,7 @@ def test_a_dataset_with_a_link_or_a_pipe_is_not_judged(copied: Path) -> None:
     for place in ("world/images/extra.png", "benchmarks/link", "link", "world/link"):
         for make in (*links, os.mkfifo):
             make(copied / place)
-            with pytest.raises(UserError, match=f"{place} is (a link|no regular file)"):
+            with pytest.raises(UserError, match=f"{place} is (a link|not a regular file)"):
                 verify_dataset(copied, None)
             (copied / place).unlink()
 
