@@ -371,7 +371,7 @@ def measure(
             )
         for run in runs if splits else ():
             split_run(run, splits)
-        rules = {"channel": channel, "tolerance": tolerance, "level": level}
+        rules: dict[str, Any] = {"channel": channel, "tolerance": tolerance, "level": level}
         results = [compute(run, **rules) for run in runs]
     for run, found in zip(runs, results, strict=True):
         write_latex(found, run)

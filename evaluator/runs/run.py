@@ -396,8 +396,7 @@ def _choose_questions(model: Model, prepared: PreparedRun, request: Request) -> 
     needs = collect_needs(benchmark, protocols)
     if model.fits_texts:
         needs = without_pools(needs)
-    is_slow = isinstance(model, PairScorer) and not isinstance(model, Oracle)
-    if is_slow and not request.full_pools:
+    if isinstance(model, PairScorer) and not isinstance(model, Oracle) and not request.full_pools:
         # A run with a limit is a trial: complete pools would be most of its cost.
         most_passes = LIMIT if request.limit is None else 0
         needs = within_limit(needs, benchmark, passes=model.passes, most=most_passes)

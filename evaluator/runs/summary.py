@@ -47,7 +47,8 @@ def summarize_run(run: Run, measured: Mapping[str, ProtocolResults], rules: Rule
     rules_record = _rules_record(run, rules)
     name = _benchmark_name(record, rules_record)
 
-    rows, cells = [], []
+    rows: list[dict[str, Any]] = []
+    cells: list[dict[str, Any]] = []
     for protocol, results in measured.items():
         labels = {"model": record["model"], "benchmark": name, "protocol": protocol}
         rows += _labelled(results.rows, labels, results.main_metric)
