@@ -75,13 +75,14 @@ def measure_items(file: ScoresFile) -> tuple[Path, Results]:
         UserError: The file cannot be read or measured, or the folder holds something else.
     """
     level, tolerance = check_level(file.level), check_tolerance(file.tolerance)
-    content = read_log(file.items)
     log: Log | None = None
-    table = content
+    content = read_log(file.items)
     if isinstance(content, Log):
         log = content
-        table = pa.table({"id": list(log.answers)})
         _check_log(file, log)
+        table = pa.table({"id": list(log.answers)})
+    else:
+        table = content
     model = file.model or file.items.stem
     common = {
         "model": model,
