@@ -103,7 +103,7 @@ def _by_category(
     Of equal described objects, only as many as the image has objects are kept: more cannot match,
     and an answer may repeat one object a thousand times.
     """
-    actual_of = defaultdict(list)
+    actual_of: dict[str | None, list[int]] = defaultdict(list)
     for index, actual in enumerate(truth.objects):
         actual_of[actual.category].append(index)
     described_of = defaultdict(list)
@@ -218,7 +218,7 @@ def count_relations(
 
 def distinct_relations(description: Description) -> list[tuple[int, str, int]]:
     """The relations of a description, each once: "left of" and its converse are one fact."""
-    facts = {}
+    facts: dict[tuple[int, str, int], None] = {}
     for relation in description.relations:
         fact = canonical_relation(relation.subject, relation.relation, relation.target)
         facts[fact] = None
