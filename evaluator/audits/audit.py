@@ -12,7 +12,7 @@ import numpy as np
 from evaluator.audits.blind import (
     FEWEST_CLUSTERS,
     LEVEL,
-    Blind,
+    BlindResult,
     blind_test,
     centre,
     give_aways,
@@ -23,53 +23,77 @@ from evaluator.audits.blind import (
     words,
 )
 from evaluator.audits.perplexity import LanguageModel, hardest, load_language_model
-from evaluator.audits.sample import Sample, draw_levels, draw_samples, every_question
+from evaluator.audits.sample import KindSample, draw_levels, draw_samples, every_question
 from evaluator.audits.similarity import SentenceEncoder, audit_similarity, similar_items
 from evaluator.statistics.intervals import cluster_mean
 from generator.base.progress import SILENT, Progress
 from generator.dataset.reader import Benchmark, Dataset
 
 CHANCE = 0.5
+"""The share of pairs that are decided correctly by chance."""
 EXAMPLES = 3
+"""The most pairs that a hackable kind lists."""
 HACKABLE, CLEAN, TOO_FEW = "hackable", "not above chance", f"fewer than {FEWEST_CLUSTERS} groups"
+"""The verdicts on a kind."""
 _PACKAGES = ("jackalope", "numpy", "scikit-learn", "torch", "transformers")
+"""The packages whose versions the numbers depend on."""
 
 
 @dataclass(frozen=True)
-class Request:
+class AuditRequest:
     """The options of `score audit`."""
 
     dataset: Path
+    """The folder of the dataset."""
     benchmark: str | None = None
+    """The name of the benchmark; None if the dataset has one."""
     protocols: tuple[str, ...] = ()
+    """The protocols to audit; empty: all but train."""
     language_model: str = "ngram"
+    """The language model for perplexity: ngram, or a name or folder of a causal model."""
     sentence_encoder: str | None = None
+    """The name or folder of the encoder of the similarity filter; None: it is not measured."""
     items: int = 5000
+    """The most items of a kind."""
     seed: int = 0
+    """The seed of items, negatives, folds and intervals."""
     device: str | None = None
+    """The device of the models; None: the first GPU, else the CPU."""
 
 
-def audit(request: Request, progress: Progress = SILENT) -> dict[str, Any]:
-    """Audit a benchmark; returns the results that docs/audit.md describes. Raises UserError for a
-    request that cannot be met."""
+def audit(request: AuditRequest, progress: Progress = SILENT) -> dict[str, Any]:
+    """Audit a benchmark.
+
+    Args:
+        request: The options.
+        progress: Told of each kind.
+
+    Returns:
+        The results that docs/audit.md describes.
+
+    Raises:
+        UserError: The request cannot be met.
+    """
     benchmark = Dataset.open(request.dataset).benchmark(request.benchmark)
-    samples = draw_samples(benchmark, request.protocols, request.items, request.seed)
-    encoder = (
-        SentenceEncoder(request.sentence_encoder, request.device)
-        if request.sentence_encoder
-        else None
+    samples = draw_samples(
+        benchmark, request.protocols, most_items=request.items, seed=request.seed
     )
-    model = load_language_model(request.language_model, samples, request.seed, request.device)
+    encoder = None
+    if request.sentence_encoder:
+        encoder = SentenceEncoder(request.sentence_encoder, request.device)
+    model = load_language_model(
+        request.language_model, samples, seed=request.seed, device=request.device
+    )
     kinds = []
     with progress.track("auditing", len(samples)) as advance:
         for sample in samples:
             advance(0, str(sample.kind))
-            kinds.append(_audit_kind(sample, model, encoder, request.seed))
+            kinds.append(_audit_kind(sample, model, encoder=encoder, seed=request.seed))
             advance()
-    levels = [
-        _audit_level(sample, model)
-        for sample in draw_levels(benchmark, request.protocols, request.items, request.seed)
-    ]
+    level_samples = draw_levels(
+        benchmark, request.protocols, most_items=request.items, seed=request.seed
+    )
+    levels = [_audit_level(sample, model) for sample in level_samples]
     decide(kinds)
     hackable = [kind["name"] for kind in kinds if kind["blind"]["verdict"] == HACKABLE]
     return {
@@ -88,51 +112,76 @@ def audit(request: Request, progress: Progress = SILENT) -> dict[str, Any]:
 
 
 def list_similar(
-    benchmark: Benchmark, protocols: Sequence[str], encoder: str, device: str | None
+    benchmark: Benchmark, protocols: Sequence[str], *, encoder: str, device: str | None
 ) -> list[str]:
-    """The ids of items that COMPASS' filter would drop: `encoder` finds a negative too similar to
-    its caption."""
+    """List the items that COMPASS' filter would drop.
+
+    Args:
+        benchmark: The benchmark.
+        protocols: The protocols to filter; empty: all but train.
+        encoder: The name or folder of the sentence encoder.
+        device: The device of the encoder; None: the first GPU, else the CPU.
+
+    Returns:
+        The ids of items with a negative that the encoder finds too similar to its caption.
+    """
     questions = list(every_question(benchmark, protocols))
-    return similar_items(questions, SentenceEncoder(encoder, device)) if questions else []
+    if not questions:
+        return []
+    return similar_items(questions, SentenceEncoder(encoder, device))
 
 
 def decide(kinds: Sequence[dict[str, Any]]) -> None:
-    """Set each kind's verdict. Only hackable kinds keep `give_aways` and `examples`."""
+    """Set the verdict of each kind. Only hackable kinds keep `give_aways` and `examples`.
+
+    Args:
+        kinds: The results of the kinds, which are changed.
+    """
     tested = [kind["blind"] for kind in kinds if kind["blind"]["p"] is not None]
-    hackable = decide_kinds([(blind["p"], blind["low"]) for blind in tested])
-    for blind, is_hackable in zip(tested, hackable, strict=True):
-        blind["verdict"] = HACKABLE if is_hackable else CLEAN
+    are_above = decide_kinds([(blind["p"], blind["low"]) for blind in tested])
+    for blind, is_above in zip(tested, are_above, strict=True):
+        blind["verdict"] = HACKABLE if is_above else CLEAN
     for kind in kinds:
         if kind["blind"]["verdict"] != HACKABLE:
             kind["blind"].update(give_aways=[], examples=[])
 
 
 def decide_kinds(tested: Sequence[tuple[float | None, float | None]]) -> list[bool]:
-    """Whether each kind is above chance: by p corrected over kinds (Holm 1979), and by its
-    interval.
+    """Tell which kinds are above chance, by p corrected over kinds (Holm 1979) and by the interval.
 
-    tested: (p, lower end of the interval) of each kind; None for a kind that was not tested.
+    Args:
+        tested: (p, lower end of the interval) of each kind; None for a kind that was not tested.
+
+    Returns:
+        Whether each kind is above chance.
+
+    Example:
+        >>> decide_kinds([(0.001, 0.6), (0.02, 0.6), (0.001, 0.4), (None, None)])
+        [True, True, False, False]
     """
     from statsmodels.stats.multitest import multipletests
 
-    known = [i for i, (p, _) in enumerate(tested) if p is not None]
-    rejected = multipletests([tested[i][0] for i in known], LEVEL, "holm")[0] if known else []
-    above = [False] * len(tested)
-    for i, is_significant in zip(known, rejected, strict=True):
-        low = tested[i][1]
-        above[i] = bool(is_significant and low is not None and low > CHANCE)
-    return above
+    known = [place for place, (p, _) in enumerate(tested) if p is not None]
+    are_above = [False] * len(tested)
+    if not known:
+        return are_above
+    rejected = multipletests([tested[place][0] for place in known], LEVEL, "holm")[0]
+    for place, is_significant in zip(known, rejected, strict=True):
+        low = tested[place][1]
+        # p and the interval rest on different models; both must agree.
+        are_above[place] = bool(is_significant and low is not None and low > CHANCE)
+    return are_above
 
 
 def _audit_kind(
-    sample: Sample, model: LanguageModel, encoder: SentenceEncoder | None, seed: int
+    sample: KindSample, model: LanguageModel, *, encoder: SentenceEncoder | None, seed: int
 ) -> dict[str, Any]:
     perplexities = model.judge(sample.questions)
-    nearest, measured = _against_hardest(sample, perplexities)
+    nearest, measures = _compare_with_hardest(sample, perplexities)
     return {
         "name": str(sample.kind),
         **sample.kind._asdict(),
-        **measured,
+        **measures,
         "difference": _difference(nearest),
         "similarity": audit_similarity(sample.questions, encoder) if encoder else None,
         "centre": _centre(sample),
@@ -140,48 +189,49 @@ def _audit_kind(
     }
 
 
-def _audit_level(sample: Sample, model: LanguageModel) -> dict[str, Any]:
+def _audit_level(sample: KindSample, model: LanguageModel) -> dict[str, Any]:
     """Length and perplexity of captions of one level, each against the hardest of all its
     negatives."""
+    _, measures = _compare_with_hardest(sample, model.judge(sample.questions))
     names = {name: getattr(sample.kind, name) for name in ("protocol", "kind", "skill")}
-    return {
-        **names,
-        "level": sample.level,
-        **_against_hardest(sample, model.judge(sample.questions))[1],
-    }
+    return {**names, "level": sample.level, **measures}
 
 
-def _against_hardest(
-    sample: Sample, perplexities: Sequence[np.ndarray]
+def _compare_with_hardest(
+    sample: KindSample, perplexities: Sequence[np.ndarray]
 ) -> tuple[list[tuple[str, str]], dict[str, Any]]:
     """The pairs of a true text and its hardest negative, and the entries that results of kinds and
     levels share."""
     questions = sample.questions
-    hard = np.array([hardest(values) for values in perplexities])
-    nearest = [(q.caption, q.texts[place]) for q, place in zip(questions, hard, strict=True)]
+    places = np.array([hardest(values) for values in perplexities])
+    nearest = []
+    for question, place in zip(questions, places, strict=True):
+        nearest.append((question.caption, question.texts[place]))
     return nearest, {
         "items": sample.available,
         "sampled": len(questions),
-        "clusters": len({q.cluster for q in questions}),
-        "negatives_an_item": float(np.mean([len(q.negatives) for q in questions])),
+        "clusters": len({question.cluster for question in questions}),
+        "negatives_an_item": float(np.mean([len(question.negatives) for question in questions])),
         "length": _length(nearest),
-        "perplexity": _perplexity(perplexities, hard),
+        "perplexity": _perplexity(perplexities, places),
     }
 
 
 def _length(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """The lengths of true and false texts in words and in characters."""
     measures: dict[str, Callable[[str], int]] = {
         "words": lambda text: len(words(text)),
         "characters": len,
     }
-    found = {}
-    for name, count in measures.items():
-        true, false = np.array([[count(text) for text in pair] for pair in pairs], dtype=float).T
-        found[name] = _compared(true, false, np.mean)
-    return found
+    lengths = {}
+    for name, measure in measures.items():
+        true = np.array([measure(true) for true, _ in pairs], dtype=float)
+        false = np.array([measure(false) for _, false in pairs], dtype=float)
+        lengths[name] = _compare(true, false, np.mean)
+    return lengths
 
 
-def _compared(
+def _compare(
     true: np.ndarray, false: np.ndarray, middle: Callable[[np.ndarray], float]
 ) -> dict[str, Any]:
     r = rank_biserial(true, false)
@@ -195,78 +245,118 @@ def _compared(
 
 
 def rank_biserial(true: np.ndarray, false: np.ndarray) -> float:
-    """r = 1 − 2U/(n₁n₂), U = #(true > false) + ½ ties over all n₁·n₂ pairs; −1..1, above 0 if true
-    values are lower.
+    """Compute the rank-biserial correlation of two groups of numbers (COMPASS, appendix B.3).
 
-    COMPASS, appendix B.3. Neither array may be empty.
+    r = 1 − 2U/(n₁n₂), where U = #(true > false) + ½ ties over all n₁·n₂ pairs.
 
-    >>> rank_biserial(np.array([1.0, 2.0]), np.array([2.0, 3.0]))
-    0.75
+    Args:
+        true: (n₁,) numbers of true texts; at least one.
+        false: (n₂,) numbers of false texts; at least one.
+
+    Returns:
+        r in −1..1, above 0 if true values are lower.
+
+    Example:
+        >>> rank_biserial(np.array([1.0, 2.0]), np.array([2.0, 3.0]))
+        0.75
     """
     ordered = np.sort(false)
-    below = np.searchsorted(ordered, true, "left") + np.searchsorted(ordered, true, "right")
-    return float(1 - below.sum() / (len(true) * len(false)))
+    # 2U: how many false numbers are lower, plus how many are lower or equal.
+    twice_u = np.searchsorted(ordered, true, "left") + np.searchsorted(ordered, true, "right")
+    return float(1 - twice_u.sum() / (len(true) * len(false)))
 
 
 def size_of(r: float) -> str:
-    """COMPASS' name for the size of an effect: |r| below .1 is negligible, below .3 small, else
-    medium or large.
+    """Name the size of an effect as COMPASS does.
 
-    >>> size_of(-0.05), size_of(0.1), size_of(-0.3)
-    ('negligible', 'small', 'medium or large')
+    Args:
+        r: A rank-biserial correlation.
+
+    Returns:
+        |r| below .1 is negligible, below .3 small, else medium or large.
+
+    Example:
+        >>> size_of(-0.05), size_of(0.1), size_of(-0.3)
+        ('negligible', 'small', 'medium or large')
     """
-    return "negligible" if abs(r) < 0.1 else "small" if abs(r) < 0.3 else "medium or large"
+    if abs(r) < 0.1:
+        return "negligible"
+    if abs(r) < 0.3:
+        return "small"
+    return "medium or large"
 
 
 def share_lower(true: np.ndarray, false: np.ndarray) -> float:
-    """Share of pairs (true[i], false[i]) in which the true number is lower; ties count half."""
+    """Compute the share of pairs in which the true number is lower.
+
+    Args:
+        true: (n,) the number of the true text of each pair.
+        false: (n,) the number of its false text.
+
+    Returns:
+        The share in 0..1; ties count half.
+
+    Example:
+        >>> share_lower(np.array([1.0, 2.0]), np.array([2.0, 2.0]))
+        0.75
+    """
     return float(np.mean((true < false) + 0.5 * (true == false)))
 
 
 def _difference(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    return {
-        "jaccard": float(np.mean([word_overlap(*pair) for pair in pairs])),
-        "ngrams": {
-            str(n): float(np.mean([ngram_differences(*pair, n) for pair in pairs]))
-            for n in (1, 2, 3)
-        },
-    }
+    """How far the two texts of a pair differ on average."""
+    overlaps = [word_overlap(true, false) for true, false in pairs]
+    ngrams = {}
+    for n in (1, 2, 3):
+        ngrams[str(n)] = float(
+            np.mean([ngram_differences(true, false, n) for true, false in pairs])
+        )
+    return {"jaccard": float(np.mean(overlaps)), "ngrams": ngrams}
 
 
-def _perplexity(perplexities: Sequence[np.ndarray], hard: np.ndarray) -> dict[str, Any]:
-    pairs = np.array(
-        [(values[0], values[place]) for values, place in zip(perplexities, hard, strict=True)]
-    )
+def _perplexity(perplexities: Sequence[np.ndarray], hardest_places: np.ndarray) -> dict[str, Any]:
+    """The perplexities of true texts and of their hardest negatives; None without a scored pair."""
+    all_pairs = []
+    for values, place in zip(perplexities, hardest_places, strict=True):
+        all_pairs.append((values[0], values[place]))
+    pairs = np.array(all_pairs)
     pairs = pairs[np.isfinite(pairs).all(axis=1)]
     counts = {"pairs": len(pairs), "unscored": len(perplexities) - len(pairs)}
     if not len(pairs):
         return {"true": None, "false": None, "r": None, "size": None, "lower": None, **counts}
-    return {**_compared(pairs[:, 0], pairs[:, 1], np.median), **counts}
+    return {**_compare(pairs[:, 0], pairs[:, 1], np.median), **counts}
 
 
-def _centre(sample: Sample) -> dict[str, Any] | None:
-    several = [q.texts for q in sample.questions if len(q.negatives) > 1]
+def _centre(sample: KindSample) -> dict[str, Any] | None:
+    """How often the true text is the centre of its question; None if no question has several
+    negatives."""
+    several = [question.texts for question in sample.questions if len(question.negatives) > 1]
     if not several:
         return None
-    return {
-        "value": centre(several),
-        "chance": float(np.mean([1 / len(texts) for texts in several])),
-    }
+    chance = np.mean([1 / len(texts) for texts in several])
+    return {"value": centre(several), "chance": float(chance)}
 
 
-def _blind(sample: Sample, perplexities: Sequence[np.ndarray] | None, seed: int) -> dict[str, Any]:
+def _blind(
+    sample: KindSample, perplexities: Sequence[np.ndarray] | None, seed: int
+) -> dict[str, Any]:
+    """The blind test of a kind, without its verdict unless it has too few clusters."""
     questions = sample.questions
-    clusters = np.array([q.cluster for q in questions])
+    clusters = np.array([question.cluster for question in questions])
     if len(set(clusters)) < FEWEST_CLUSTERS:
-        nothing = dict.fromkeys(("value", "low", "high", "p"))
-        return {**nothing, "chance": CHANCE, "learners": {}, "verdict": TOO_FEW}
-    known = np.full((len(questions), 2), np.nan)
+        unknown = dict.fromkeys(("value", "low", "high", "p"))
+        return {**unknown, "chance": CHANCE, "learners": {}, "verdict": TOO_FEW}
+    pair_perplexities = np.full((len(questions), 2), np.nan)
     if perplexities is not None:
-        known = np.array(
-            [values[[0, 1 + q.drawn]] for values, q in zip(perplexities, questions, strict=True)]
-        )
+        rows = []
+        for values, question in zip(perplexities, questions, strict=True):
+            rows.append(values[[0, 1 + question.drawn_negative]])
+        pair_perplexities = np.array(rows)
     pairs = make_pairs(
-        [q.caption for q in questions], [q.negative for q in questions], clusters.tolist(), known
+        [question.caption for question in questions],
+        [question.negative for question in questions],
+        clusters=clusters.tolist(),
+        perplexities=pair_perplexities,
     )
     blind = blind_test(pairs, seed)
     estimate = cluster_mean(blind.outcomes, clusters)
@@ -282,35 +372,36 @@ def _blind(sample: Sample, perplexities: Sequence[np.ndarray] | None, seed: int)
     }
 
 
-def _examples(sample: Sample, blind: Blind) -> list[dict[str, str]]:
+def _examples(sample: KindSample, blind: BlindResult) -> list[dict[str, str]]:
     """At most EXAMPLES correctly decided pairs, clearest decisions first; no cluster or text
     repeats."""
-    found: list[dict[str, str]] = []
+    examples: list[dict[str, str]] = []
     used: set[str] = set()
-    for i in np.argsort(-blind.decisions, kind="stable").tolist():
-        question = sample.questions[i]
-        if blind.outcomes[i] < 1 or len(found) == EXAMPLES:
+    for row in np.argsort(-blind.decisions, kind="stable").tolist():
+        question = sample.questions[row]
+        # Decisions fall, so what follows a wrong or undecided pair is not right either.
+        if blind.outcomes[row] < 1 or len(examples) == EXAMPLES:
             break
-        if used.isdisjoint({question.cluster, question.caption, question.negative}):
-            found.append(
+        names = {question.cluster, question.caption, question.negative}
+        if used.isdisjoint(names):
+            used |= names
+            examples.append(
                 {"item_id": question.item_id, "true": question.caption, "false": question.negative}
             )
-            used.update((question.cluster, question.caption, question.negative))
-    return found
+    return examples
 
 
 def _sentence(kinds: Sequence[dict[str, Any]], hackable: list[str]) -> str:
     unjudged = [kind["name"] for kind in kinds if kind["blind"]["verdict"] == TOO_FEW]
-    rest = (
-        f" Not judged, because they have too few groups: {', '.join(unjudged)}." if unjudged else ""
-    )
+    rest = ""
+    if unjudged:
+        rest = f" Not judged, because they have too few groups: {', '.join(unjudged)}."
     if hackable:
-        names = ", ".join(
-            f"{k['name']} ({100 * k['blind']['value']:.1f}%)"
-            for k in kinds
-            if k["name"] in hackable
-        )
-        return f"Hackable without looking at the image: {names}.{rest}"
+        names = []
+        for kind in kinds:
+            if kind["name"] in hackable:
+                names.append(f"{kind['name']} ({100 * kind['blind']['value']:.1f}%)")
+        return f"Hackable without looking at the image: {', '.join(names)}.{rest}"
     if len(unjudged) == len(kinds):
         return f"Nothing could be judged: every kind has fewer than {FEWEST_CLUSTERS} groups."
     return f"No kind is hackable: no blind test is above chance.{rest}"

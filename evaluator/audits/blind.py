@@ -12,15 +12,21 @@ import numpy as np
 from evaluator.models.ngram import tokens
 
 LEVEL = 0.025
+"""The level of the test, after the correction over kinds. On simulated clean benchmarks 1.5 to 3%
+of kinds were called hackable (docs/audit.md)."""
 DRAWS = 10_000
+"""Draws of the sign-flip test."""
 FOLDS = 5
+"""Folds of the cross-validation over clusters."""
 FEWEST_CLUSTERS = 10
-SHOWN = 10
-_FREQUENT = 40
-_UNDECIDED = 1e-9  # decisions nearer to 0 are undecided
-
+"""Kinds with fewer clusters n are not judged: the smallest p of their sign-flip test, 2 / 2^n,
+hardly survives the correction over kinds."""
+MOST_GIVE_AWAYS = 10
+"""How many features `give_aways` lists."""
 WINDOW = 8
+"""The most places between two words of an ordered pair: farther pairs are many and rare."""
 RAREST = 3
+"""Features that differ in fewer pairs are left out: nothing can be learnt from them."""
 NUMBERS = (
     "words",
     "characters",
@@ -29,71 +35,129 @@ NUMBERS = (
     "letters a word",
     "log perplexity",
 )
+"""The measures of a text that the trees see."""
+_FREQUENT = 40
+"""How many named features the trees see: those that differ most often."""
+_UNDECIDED = 1e-9
+"""Decisions nearer to 0 are undecided; also the difference below which two sums are equal."""
+_SIGNS_AT_ONCE = 4_000_000
+"""Signs that are drawn at once, which take 4 MB."""
 
 
 def words(text: str) -> list[str]:
-    """The tokens that are not punctuation."""
+    """Split a text into words.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        The tokens that are not punctuation.
+    """
     return [token for token in tokens(text) if token[0].isalnum()]
 
 
 def ngrams(sequence: list[str], n: int) -> Counter[tuple[str, ...]]:
-    """Counts of the n-grams of a token sequence."""
+    """Count the n-grams of a token sequence.
+
+    Args:
+        sequence: The tokens.
+        n: Tokens in an n-gram.
+
+    Returns:
+        {n-gram: how often it occurs}.
+
+    Example:
+        >>> ngrams(["a", "b", "a", "b"], 2)[("a", "b")]
+        2
+    """
     return Counter(zip(*(sequence[i:] for i in range(n)), strict=False))
 
 
 def word_overlap(a: str, b: str) -> float:
-    """Jaccard similarity of the sets of words, 0..1; 1 for two texts without words.
+    """Compare the words of two texts by their Jaccard index.
 
-    >>> word_overlap("a red cube", "a blue cube")
-    0.5
+    Args:
+        a: A text.
+        b: Another text.
+
+    Returns:
+        The index in 0..1; 1 for two texts without words.
+
+    Example:
+        >>> word_overlap("a red cube", "a blue cube")
+        0.5
     """
     first, second = set(words(a)), set(words(b))
-    return len(first & second) / len(first | second) if first | second else 1.0
+    if not first | second:
+        return 1.0
+    return len(first & second) / len(first | second)
 
 
 def ngram_differences(a: str, b: str, n: int) -> int:
-    """Number of n-grams in only one of the two texts, with multiplicity.
+    """Count the n-grams that only one of two texts has.
 
-    >>> texts = "a red cube and a blue sphere", "a blue cube and a red sphere"
-    >>> [ngram_differences(*texts, n) for n in (1, 2, 3)]
-    [0, 4, 8]
+    Args:
+        a: A text.
+        b: Another text.
+        n: Tokens in an n-gram.
+
+    Returns:
+        Their number, with multiplicity.
+
+    Example:
+        >>> texts = "a red cube and a blue sphere", "a blue cube and a red sphere"
+        >>> [ngram_differences(*texts, n) for n in (1, 2, 3)]
+        [0, 4, 8]
     """
     first, second = ngrams(tokens(a), n), ngrams(tokens(b), n)
     return (first - second).total() + (second - first).total()
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """Pairs of a true and a false text.
-
-    differences: sparse (n, f), feature counts of the true text minus the counts of the false text.
-        names: the f
-    features. true, false: float (n, k), the NUMBERS of each text. clusters: int (n,).
-    """
+@dataclass(frozen=True, kw_only=True)
+class TextPairs:
+    """Pairs of a true and a false text, by their features."""
 
     differences: Any
+    """Sparse (n, f): feature counts of the true text less the counts of the false text."""
     names: list[str]
+    """The names of the f features."""
     true: np.ndarray
+    """Float (n, k): the NUMBERS of each true text; nan for unknown perplexities."""
     false: np.ndarray
+    """Float (n, k): the NUMBERS of each false text."""
     clusters: np.ndarray
+    """Int (n,): the cluster of each pair. Pairs of one cluster are not independent."""
 
 
 def text_features(text: str) -> dict[str, float]:
-    """Counts by feature name: tokens; bigrams and trigrams with start and end marks; "a … b" (0 or
-    1) for token b 2 to 8 places after a; lengths.
+    """Count what a text-only model could go by.
 
-    >>> sorted(text_features("Red cube"))[:5]
-    ['cube', 'cube ⟨end⟩', 'red', 'red cube', 'red cube ⟨end⟩']
+    Args:
+        text: A text.
+
+    Returns:
+        {feature: count} of tokens; bigrams and trigrams with start and end marks; "a … b" (0 or 1)
+        for token b 2 to 8 places after a; lengths.
+
+    Example:
+        >>> sorted(text_features("Red cube"))[:5]
+        ['cube', 'cube ⟨end⟩', 'red', 'red cube', 'red cube ⟨end⟩']
     """
-    found = tokens(text)
-    padded = ["⟨start⟩", *found, "⟨end⟩"]
-    counts: Counter[str] = Counter(found)
+    sequence = tokens(text)
+    counts: Counter[str] = Counter(sequence)
+    padded = ["⟨start⟩", *sequence, "⟨end⟩"]
     for n in (2, 3):
-        counts.update({" ".join(run): count for run, count in ngrams(padded, n).items()})
-    orders = {(a, b) for i, a in enumerate(found) for b in found[i + 2 : i + WINDOW + 1]}
-    counts.update(f"{a} … {b}" for a, b in orders)
+        for run, count in ngrams(padded, n).items():
+            counts[" ".join(run)] += count
+    ordered_pairs = set()
+    for i, first in enumerate(sequence):
+        # The next token is left out: the bigrams have it.
+        for second in sequence[i + 2 : i + WINDOW + 1]:
+            ordered_pairs.add((first, second))
+    counts.update(f"{first} … {second}" for first, second in ordered_pairs)
     lengths = {
         "⟨words⟩": len(words(text)),
+        # Tens keep the feature on the scale of the others, which the penalty treats alike.
         "⟨tens of characters⟩": len(text) / 10,
         "⟨capital letters⟩": sum(map(str.isupper, text)),
     }
@@ -101,68 +165,91 @@ def text_features(text: str) -> dict[str, float]:
 
 
 def make_pairs(
-    true: Sequence[str], false: Sequence[str], clusters: Sequence[str], perplexities: np.ndarray
-) -> Pairs:
-    """The features of pairs of texts. perplexities: (n, 2), true and false text, nan if unknown.
+    true: Sequence[str],
+    false: Sequence[str],
+    *,
+    clusters: Sequence[str],
+    perplexities: np.ndarray,
+) -> TextPairs:
+    """Compute the features of pairs of texts.
 
-    Drops features that differ in fewer than three pairs.
+    Args:
+        true: The true text of each pair.
+        false: The false text of each pair.
+        clusters: The cluster of each pair.
+        perplexities: (n, 2), of the true and the false text; nan if unknown.
+
+    Returns:
+        The pairs. Features that differ in fewer than three pairs are left out.
     """
     from sklearn.feature_extraction import DictVectorizer
 
     vectorizer = DictVectorizer()
     counts = vectorizer.fit_transform([text_features(text) for text in (*true, *false)])
     differences = counts[: len(true)] - counts[len(true) :]
+    # Otherwise zeros that are stored would count as differences.
     differences.eliminate_zeros()
-    kept = np.flatnonzero(
-        np.bincount(differences.indices, minlength=differences.shape[1]) >= RAREST
-    )
-    logs = np.log(perplexities)
-    return Pairs(
-        differences[:, kept],
-        [str(name) for name in vectorizer.get_feature_names_out()[kept]],
-        _numbers(true, logs[:, 0]),
-        _numbers(false, logs[:, 1]),
-        np.unique(np.array(clusters), return_inverse=True)[1],
+    frequency = np.bincount(differences.indices, minlength=differences.shape[1])
+    columns = np.flatnonzero(frequency >= RAREST)
+    log_perplexities = np.log(perplexities)
+    return TextPairs(
+        differences=differences[:, columns],
+        names=[str(name) for name in vectorizer.get_feature_names_out()[columns]],
+        true=_measure(true, log_perplexities[:, 0]),
+        false=_measure(false, log_perplexities[:, 1]),
+        clusters=np.unique(np.array(clusters), return_inverse=True)[1],
     )
 
 
-def _numbers(texts: Sequence[str], logs: np.ndarray) -> np.ndarray:
+def _measure(texts: Sequence[str], log_perplexities: np.ndarray) -> np.ndarray:
+    """The NUMBERS of texts, float (n, k)."""
     rows = []
     for text in texts:
-        found = words(text)
-        marks = len(tokens(text)) - len(found)
+        text_words = words(text)
+        letters = sum(map(len, text_words))
         rows.append(
             [
-                len(found),
+                len(text_words),
                 len(text),
                 sum(map(str.isupper, text)),
-                marks,
-                sum(map(len, found)) / max(1, len(found)),
+                len(tokens(text)) - len(text_words),
+                letters / max(1, len(text_words)),
             ]
         )
-    return np.column_stack([np.array(rows, dtype=float).reshape(len(texts), -1), logs])
+    numbers = np.array(rows, dtype=float).reshape(len(texts), -1)
+    return np.column_stack([numbers, log_perplexities])
 
 
-Learner = Callable[[Pairs, np.ndarray, np.ndarray], np.ndarray]
+Learner = Callable[[TextPairs, np.ndarray, np.ndarray], np.ndarray]
 """(pairs, training rows, test rows) → decisions, above 0 for the true text."""
 
 
 @dataclass(frozen=True)
-class Blind:
-    """outcomes: (n,) 1 right, 0 wrong, ½ undecided. decisions: (n,) above 0 if right. learners:
-    number of folds that chose each learner."""
+class BlindResult:
+    """What a blind test decided."""
 
     outcomes: np.ndarray
+    """(n,): 1 right, 0 wrong, ½ undecided."""
     decisions: np.ndarray
+    """(n,): above 0 if right, farther from 0 the clearer."""
     learners: dict[str, int]
+    """{learner: the number of folds that chose it}."""
 
 
-def blind_test(pairs: Pairs, seed: int) -> Blind:
-    """Decide every pair by a learner trained on other clusters (5 folds).
+def blind_test(pairs: TextPairs, seed: int) -> BlindResult:
+    """Decide every pair by a learner trained on other clusters.
 
-    In each fold the learner with the best accuracy on a quarter of the training clusters, held back
-    for the choice, is chosen; test pairs play no part. Learners are antisymmetric: the order of the
-    two texts of a pair does not matter.
+    The pairs are cross-validated over clusters in FOLDS folds. In each fold the learner with the
+    best accuracy on a quarter of the training clusters, held back for the choice, is chosen; test
+    pairs play no part. Learners are antisymmetric: the order of the two texts of a pair does not
+    matter.
+
+    Args:
+        pairs: The pairs, of at least FOLDS clusters.
+        seed: The seed of the folds and of what is held back.
+
+    Returns:
+        The outcomes.
     """
     from sklearn.model_selection import GroupKFold
     from threadpoolctl import threadpool_limits
@@ -171,21 +258,27 @@ def blind_test(pairs: Pairs, seed: int) -> Blind:
     decisions = np.zeros(len(pairs.clusters))
     chosen: Counter[str] = Counter()
     folds = GroupKFold(FOLDS, shuffle=True, random_state=seed)
-    with threadpool_limits(
-        1
-    ):  # one thread is faster for small fits and fixes the order of additions
+    # One thread is faster for small fits and fixes the order of additions.
+    with threadpool_limits(1):
         for train, test in folds.split(decisions, groups=pairs.clusters):
-            name = _choose(pairs, train, seed)
+            name = _choose_learner(pairs, train, seed)
             chosen[name] += 1
             decisions[test] = LEARNERS[name](pairs, train, test)
-    return Blind(
-        _outcomes(decisions), decisions, {name: chosen[name] for name in LEARNERS if chosen[name]}
-    )
+    learners = {name: chosen[name] for name in LEARNERS if chosen[name]}
+    return BlindResult(_outcomes(decisions), decisions, learners)
 
 
-def quick_test(pairs: Pairs, seed: int) -> Blind:
-    """As `blind_test`, with one learner: the strongly regularised logistic regression on words,
-    which is the fastest and seldom the worst."""
+def quick_test(pairs: TextPairs, seed: int) -> BlindResult:
+    """Decide every pair as `blind_test` does, with one learner: the strongly regularised logistic
+    regression on words, which is the fastest and seldom the worst.
+
+    Args:
+        pairs: The pairs, of at least FOLDS clusters.
+        seed: The seed of the folds.
+
+    Returns:
+        The outcomes.
+    """
     from sklearn.model_selection import GroupKFold
     from threadpoolctl import threadpool_limits
 
@@ -194,147 +287,195 @@ def quick_test(pairs: Pairs, seed: int) -> Blind:
     with threadpool_limits(1):
         for train, test in folds.split(decisions, groups=pairs.clusters):
             decisions[test] = LEARNERS[QUICK](pairs, train, test)
-    return Blind(_outcomes(decisions), decisions, {QUICK: FOLDS})
+    return BlindResult(_outcomes(decisions), decisions, {QUICK: FOLDS})
 
 
 def p_above(outcomes: np.ndarray, clusters: np.ndarray, chance: float, seed: int = 0) -> float:
-    """p of the mean of outcomes (n,) against `chance`, by a sign-flip test over clusters (n,); 1 if
-    the mean is not above chance.
+    """Test whether outcomes are above chance, by a sign-flip test over clusters.
 
-    Each of 10,000 draws flips the sign of each cluster's excess at random. p is the share of draws
-    with
-    |total| ≥ the observed total, or Hoeffding's bound if that is smaller. The test is two-sided
-    because the learners of
-    a cross-validation share most training pairs and find the same chance imbalance: a one-sided
-    test would flag clean
-    benchmarks at twice its level.
+    Each of 10,000 draws flips the sign of each cluster's excess over chance at random. p is the
+    share of draws with |total| ≥ the observed total, or Hoeffding's bound if that is smaller. The
+    test is two-sided because the learners of a cross-validation share most training pairs and find
+    the same chance imbalance: a one-sided test would flag clean benchmarks at twice its level.
+
+    Args:
+        outcomes: (n,) in 0..1.
+        clusters: (n,) the cluster of each.
+        chance: The mean of outcomes by chance, in 0..1.
+        seed: The seed of the draws.
+
+    Returns:
+        p; 1 if the mean is not above chance.
+
+    Example:
+        >>> p_above(np.ones(8), np.arange(8), 0.5) < 0.02
+        True
     """
-    excess = np.bincount(
-        np.unique(clusters, return_inverse=True)[1].reshape(-1), weights=outcomes - chance
-    )
+    cluster_rows = np.unique(clusters, return_inverse=True)[1].reshape(-1)
+    excess = np.bincount(cluster_rows, weights=outcomes - chance)
     total = excess.sum()
     if total <= 0:
         return 1.0
+
+    # Draws come in blocks, so that memory does not grow with the number of clusters.
     rng = np.random.default_rng(seed)
-    rows = max(1, 4_000_000 // len(excess))
+    block = max(1, _SIGNS_AT_ONCE // len(excess))
     reached = 0
-    for start in range(0, DRAWS, rows):
-        signs = rng.integers(0, 2, (min(rows, DRAWS - start), len(excess)), dtype=np.int8) * 2 - 1
-        reached += int((np.abs(signs @ excess) >= total - 1e-9).sum())
-    bound = float(
-        2 * np.exp(-(total**2) / (2 * excess @ excess))
-    )  # below what 10,000 draws can show
+    for start in range(0, DRAWS, block):
+        shape = (min(block, DRAWS - start), len(excess))
+        signs = rng.integers(0, 2, shape, dtype=np.int8) * 2 - 1
+        reached += int((np.abs(signs @ excess) >= total - _UNDECIDED).sum())
+
+    # The bound is for differences so clear that no draw reaches them.
+    bound = float(2 * np.exp(-(total**2) / (2 * excess @ excess)))
     return min((reached + 1) / (DRAWS + 1), bound)
 
 
-def give_aways(pairs: Pairs) -> list[dict[str, Any]]:
-    """The SHOWN features with the largest mean effect on the decision of a logistic regression on
-    all pairs.
+def give_aways(pairs: TextPairs) -> list[dict[str, Any]]:
+    """Find the features that give the true text away.
 
-    weight: above 0 for features of true texts. pairs: how many pairs differ in the feature.
-        in_truth: the share of
-    these pairs whose true text has more of it.
+    Args:
+        pairs: The pairs.
+
+    Returns:
+        The MOST_GIVE_AWAYS features with the largest mean effect on the decision of a logistic
+        regression on all pairs. `weight` is above 0 for features of true texts; `pairs` is how many
+        pairs differ in the feature; `in_truth` the share of these pairs whose true text has more of
+        it.
     """
     if not pairs.names:
         return []
     weights = _fit_words(pairs, np.arange(len(pairs.clusters)), 0.1).coef_[0]
     table = pairs.differences.tocsc()
-    effect = np.abs(weights) * np.asarray(np.abs(table).mean(axis=0))[0]
-    return [
-        {
-            "feature": pairs.names[i],
-            "weight": float(weights[i]),
-            "pairs": int(table[:, i].nnz),
-            "in_truth": float((table[:, i].data > 0).mean()),
-        }
-        for i in np.argsort(-effect, kind="stable")[:SHOWN]
-    ]
+    mean_difference = np.asarray(np.abs(table).mean(axis=0))[0]
+    effect = np.abs(weights) * mean_difference
+    features = []
+    for column in np.argsort(-effect, kind="stable")[:MOST_GIVE_AWAYS]:
+        values = table[:, column]
+        features.append(
+            {
+                "feature": pairs.names[column],
+                "weight": float(weights[column]),
+                "pairs": int(values.nnz),
+                "in_truth": float((values.data > 0).mean()),
+            }
+        )
+    return features
 
 
 def centre(questions: Sequence[Sequence[str]]) -> float:
-    """Share of questions whose true text, the first, is most similar to the other texts (summed
-    Jaccard index of words and bigrams); ties are divided. Chance is 1/(1 + negatives). It is 1 if
-    every negative is one edit of the truth.
+    """Measure how often the true text is the centre of a question's texts.
+
+    It always is if every negative is one edit of the truth.
+
+    Args:
+        questions: The texts of each question, the true one first.
+
+    Returns:
+        The share of questions whose true text is most similar to the other texts, by the summed
+        Jaccard index of words and bigrams; ties are divided. Chance is 1/(1 + negatives).
+
+    Example:
+        >>> centre([["a red cube", "a blue cube", "a red cone"]])
+        1.0
     """
-    return float(np.mean([_centre(texts) for texts in questions]))
+    return float(np.mean([_centre_share(texts) for texts in questions]))
 
 
-def _centre(texts: Sequence[str]) -> float:
-    bags = [ngrams(found, 1) + ngrams(found, 2) for found in map(tokens, texts)]
-    shared = [
-        sum((a & b).total() / max(1, (a | b).total()) for b in bags if b is not a) for a in bags
-    ]
-    best = [abs(value - max(shared)) < _UNDECIDED for value in shared]
-    return best[0] / sum(best)
+def _centre_share(texts: Sequence[str]) -> float:
+    """1 if the first text is the most similar to the others, 0 if not; a tie is divided."""
+    bags = []
+    for text in texts:
+        sequence = tokens(text)
+        bags.append(ngrams(sequence, 1) + ngrams(sequence, 2))
+    similarities = []
+    for bag in bags:
+        similarity = 0.0
+        for other in bags:
+            if other is not bag:
+                similarity += (bag & other).total() / max(1, (bag | other).total())
+        similarities.append(similarity)
+    is_best = [abs(value - max(similarities)) < _UNDECIDED for value in similarities]
+    return is_best[0] / sum(is_best)
 
 
-def _choose(pairs: Pairs, train: np.ndarray, seed: int) -> str:
+def _choose_learner(pairs: TextPairs, train: np.ndarray, seed: int) -> str:
+    """The learner with the best accuracy on a quarter of the clusters of training rows."""
     from sklearn.model_selection import GroupShuffleSplit
 
     split = GroupShuffleSplit(1, test_size=0.25, random_state=seed)
     learn, held_back = next(split.split(train, groups=pairs.clusters[train]))
-    scores = {
-        name: float(_outcomes(learner(pairs, train[learn], train[held_back])).mean())
-        for name, learner in LEARNERS.items()
-    }
-    return max(scores, key=lambda name: scores[name])
+    accuracies = {}
+    for name, learner in LEARNERS.items():
+        decisions = learner(pairs, train[learn], train[held_back])
+        accuracies[name] = float(_outcomes(decisions).mean())
+    return max(accuracies, key=lambda name: accuracies[name])
 
 
 def _outcomes(decisions: np.ndarray) -> np.ndarray:
     return np.where(np.abs(decisions) < _UNDECIDED, 0.5, decisions > 0)
 
 
-def _words(pairs: Pairs, train: np.ndarray, test: np.ndarray, strength: float) -> np.ndarray:
+def _decide_by_words(
+    pairs: TextPairs, train: np.ndarray, test: np.ndarray, strength: float
+) -> np.ndarray:
     """Logistic regression on the differences of named counts."""
     if not pairs.names:
         return np.zeros(len(test))
-    return np.asarray(_fit_words(pairs, train, strength).decision_function(pairs.differences[test]))
+    model = _fit_words(pairs, train, strength)
+    return np.asarray(model.decision_function(pairs.differences[test]))
 
 
-def _fit_words(pairs: Pairs, train: np.ndarray, strength: float) -> Any:
+def _fit_words(pairs: TextPairs, train: np.ndarray, strength: float) -> Any:
+    """A logistic regression; `strength` is the inverse of its penalty.
+
+    Each pair enters in both orders, and there is no intercept: so the model is antisymmetric.
+    """
     from scipy.sparse import vstack
     from sklearn.linear_model import LogisticRegression
 
     forward = pairs.differences[train]
-    both, truth = vstack([forward, -forward]).tocsr(), np.repeat([1, 0], len(train))
-    return LogisticRegression(C=strength, fit_intercept=False, max_iter=300, tol=1e-3).fit(
-        both, truth
-    )
+    both_orders = vstack([forward, -forward]).tocsr()
+    truth = np.repeat([1, 0], len(train))
+    model = LogisticRegression(C=strength, fit_intercept=False, max_iter=300, tol=1e-3)
+    return model.fit(both_orders, truth)
 
 
-def _trees(pairs: Pairs, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+def _decide_by_trees(pairs: TextPairs, train: np.ndarray, test: np.ndarray) -> np.ndarray:
     """Gradient boosting on the numbers of both texts and on the features that differ most often."""
     from sklearn.ensemble import HistGradientBoostingClassifier
 
-    frequent = np.argsort(
-        -np.bincount(pairs.differences[train].nonzero()[1], minlength=len(pairs.names)),
-        kind="stable",
-    )
-    columns = np.sort(frequent[:_FREQUENT])
+    differing = pairs.differences[train].nonzero()[1]
+    frequency = np.bincount(differing, minlength=len(pairs.names))
+    most_frequent = np.argsort(-frequency, kind="stable")[:_FREQUENT]
+    columns = np.sort(most_frequent)
     forward, backward = _both_orders(pairs, train, columns)
     trees = HistGradientBoostingClassifier(
         max_iter=60, max_leaf_nodes=8, min_samples_leaf=20, early_stopping=False, random_state=0
     )
     trees.fit(np.concatenate([forward, backward]), np.repeat([1, 0], len(train)))
+    # Trees are not antisymmetric, but the difference of both orders is.
     forward, backward = _both_orders(pairs, test, columns)
     return np.asarray(trees.decision_function(forward) - trees.decision_function(backward))
 
 
 def _both_orders(
-    pairs: Pairs, rows: np.ndarray, columns: np.ndarray
+    pairs: TextPairs, rows: np.ndarray, columns: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Inputs of the trees with the true text first, and with the false text first."""
-    known = ~np.isnan(pairs.true).all(axis=0)
-    true, false = pairs.true[rows][:, known], pairs.false[rows][:, known]
+    is_known = ~np.isnan(pairs.true).all(axis=0)
+    true, false = pairs.true[rows][:, is_known], pairs.false[rows][:, is_known]
     named = pairs.differences[rows][:, columns].toarray()
-    return np.hstack([true, false, true - false, named]), np.hstack(
-        [false, true, false - true, -named]
-    )
+    forward = np.hstack([true, false, true - false, named])
+    backward = np.hstack([false, true, false - true, -named])
+    return forward, backward
 
 
 QUICK = "words"
+"""The learner of `quick_test`."""
 LEARNERS: dict[str, Learner] = {
-    QUICK: partial(_words, strength=0.03),
-    "words, weakly regularised": partial(_words, strength=1.0),
-    "trees": _trees,
+    QUICK: partial(_decide_by_words, strength=0.03),
+    "words, weakly regularised": partial(_decide_by_words, strength=1.0),
+    "trees": _decide_by_trees,
 }
+"""{name: learner} from which each fold chooses; the first of equally good ones."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from evaluator.audits.audit import CHANCE, decide_kinds
 from evaluator.audits.blind import FEWEST_CLUSTERS, make_pairs, p_above, quick_test
-from evaluator.audits.sample import Sample, draw_samples
+from evaluator.audits.sample import KindSample, draw_samples
 from evaluator.statistics.intervals import cluster_mean
 from generator.base.progress import SILENT, Progress
 from generator.dataset.floor import FloorKind
@@ -27,26 +27,29 @@ def find_floor(
     """Test each kind with at least FEWEST_ITEMS items.
 
     Args:
-        benchmark: the benchmark to audit.
-        items: most items to draw of a kind.
-        seed: seed of items, negatives and folds.
-        progress: told of each kind.
+        benchmark: The benchmark to audit.
+        items: Most items to draw of a kind.
+        seed: Seed of items, negatives and folds.
+        progress: Told of each kind.
 
     Returns:
         The result of each kind, with verdicts corrected over kinds (Holm 1979).
 
     Raises:
-        UserError: if no evaluation item has a false text.
+        UserError: No evaluation item has a false text.
     """
     samples = [
-        each for each in draw_samples(benchmark, (), items, seed) if each.available >= FEWEST_ITEMS
+        sample
+        for sample in draw_samples(benchmark, (), most_items=items, seed=seed)
+        if sample.available >= FEWEST_ITEMS
     ]
-    tested = [
-        _test_kind(each, seed) for each in progress.follow(samples, "texts alone", len(samples))
-    ]
+    tested = []
+    for sample in progress.follow(samples, "texts alone", len(samples)):
+        tested.append(_test_kind(sample, seed))
     revealed = decide_kinds([(result["p"], result["low"]) for result in tested])
-    return [
-        FloorKind(
+    kinds = []
+    for sample, result, is_revealed in zip(samples, tested, revealed, strict=True):
+        kind = FloorKind(
             name=str(sample.kind),
             items=sample.available,
             sampled=len(sample.questions),
@@ -55,24 +58,26 @@ def find_floor(
             high=result["high"],
             revealed=is_revealed,
         )
-        for sample, result, is_revealed in zip(samples, tested, revealed, strict=True)
-    ]
+        kinds.append(kind)
+    return kinds
 
 
-def _test_kind(sample: Sample, seed: int) -> dict[str, Any]:
+def _test_kind(sample: KindSample, seed: int) -> dict[str, Any]:
     """The share of pairs that a learner tells apart, its interval, and p against chance; None for
     too few groups."""
     questions = sample.questions
     clusters = np.array([question.cluster for question in questions])
     if len(set(clusters)) < FEWEST_CLUSTERS:
         return dict.fromkeys(("value", "low", "high", "p"))
-    # Perplexities are left out: the trigram would be fitted on these texts, and a language model
-    # takes minutes.
-    unknown = np.full((len(questions), 2), np.nan)
-    captions, foils = (
-        [getattr(each, name) for each in questions] for name in ("caption", "negative")
+    pairs = make_pairs(
+        [question.caption for question in questions],
+        [question.negative for question in questions],
+        clusters=clusters.tolist(),
+        # Perplexities are left out: the trigram would be fitted on these texts, and a language
+        # model takes minutes.
+        perplexities=np.full((len(questions), 2), np.nan),
     )
-    outcomes = quick_test(make_pairs(captions, foils, clusters.tolist(), unknown), seed).outcomes
+    outcomes = quick_test(pairs, seed).outcomes
     estimate = cluster_mean(outcomes, clusters)
     shares = {name: round(float(getattr(estimate, name)), 6) for name in ("value", "low", "high")}
     return {**shares, "p": p_above(outcomes, clusters, CHANCE, seed)}

@@ -5,7 +5,7 @@ import hashlib
 import io
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from textwrap import fill
@@ -15,7 +15,8 @@ import torch
 from matplotlib.figure import Figure
 from PIL import Image
 
-from evaluator.audits.prompts import Prompt, choose_prompts, models_shown
+from evaluator.audits.prompts import Prompt, choose_prompts, load_models
+from evaluator.audits.sample import TRAIN
 from evaluator.models.diffusion.scorer import DiffusionClassifier, decode_latent
 from evaluator.models.hub import quiet
 from evaluator.provenance.contamination import mark_of
@@ -30,117 +31,157 @@ from generator.dataset.reader import Benchmark, World
 
 logger = logging.getLogger(__name__)
 RECORD, SHEET = "drawings.json", "sheet.png"
+"""The files of the results and of the sheet."""
 _LONGEST = 60
+"""The most characters of a caption in the name of a file."""
 _SIDE, _LETTERS = 2.2, 32
 """Side of an image on the sheet, in inches; letters of text per image width."""
 
 
 @dataclass(frozen=True)
-class Drawing:
-    """Options of `draw_captions`. splits: empty for the default of `choose_prompts`. captions: at
-    most this many of each split. guidance, steps: see `draw_image`."""
+class DrawingRequest:
+    """Options of `draw_captions`."""
 
     models: tuple[str, ...]
+    """[NAME=]SPEC of each model."""
     splits: tuple[str, ...] = ()
+    """The splits; empty for the default of `choose_prompts`."""
     captions: int = 2
+    """The most captions of a split."""
     seed: int = 0
+    """The seed of the captions and of the noise."""
     guidance: float = 7.0
+    """The scale of classifier-free guidance (`draw_image`)."""
     steps: int = 50
+    """The steps of the pipeline's scheduler."""
 
 
 def draw_captions(
-    asked: Drawing,
+    request: DrawingRequest,
     world: World,
     benchmark: Benchmark,
+    *,
     out: Path,
     device: str | None = None,
     progress: Progress = SILENT,
 ) -> Path:
-    """Draw images of captions into the folder `out`; returns the path of the sheet.
+    """Draw images of captions.
 
-    Each model is a spec, or NAME=SPEC to name it. Writes a PNG of each caption and model, a PNG of
-    the true image as the model sees it, drawings.json and sheet.png. Skips images that were already
-    drawn with the same model and options. Raises UserError for a model that draws no images.
+    Writes a PNG of each caption and model, a PNG of the true image as the model sees it,
+    drawings.json and sheet.png. Skips images that were already drawn with the same model and
+    options.
+
+    Args:
+        request: The options.
+        world: The world of the true images.
+        benchmark: The benchmark of the captions.
+        out: The folder to write.
+        device: The device of the models; None: the first GPU, else the CPU.
+        progress: Told of each image.
+
+    Returns:
+        The path of the sheet.
+
+    Raises:
+        UserError: A model draws no images.
     """
-    prompts = choose_prompts(benchmark, asked.splits, asked.captions, asked.seed)
-    captions = [
-        {**asdict(prompt), "seed": _seed(asked, prompt), "images": {}} for prompt in prompts
-    ]
+    prompts = choose_prompts(benchmark, request.splits, most=request.captions, seed=request.seed)
+    captions: list[dict[str, Any]] = []
+    rows = []
+    for prompt in prompts:
+        captions.append({**asdict(prompt), "seed": _seed(request, prompt), "images": {}})
+        rows.append(SheetRow(f"{prompt.split}: {prompt.text}", [world.image(prompt.scene_id)]))
     models: dict[str, Any] = {}
-    rows = [
-        SheetRow(f"{each.split}: {each.text}", [world.image(each.scene_id)]) for each in prompts
-    ]
     heads = ["true image"]
     notes = [
-        f"{benchmark.name}. Drawn with guidance {asked.guidance:g} in {asked.steps} steps, seed "
-        f"{asked.seed}. Sees: the true image as the classifier gets it, resized and through the "
-        f"autoencoder, before noise is added."
+        f"{benchmark.name}. Drawn with guidance {request.guidance:g} in {request.steps} steps, "
+        f"seed {request.seed}. Sees: the true image as the classifier gets it, resized and through "
+        f"the autoencoder, before noise is added."
     ]
-    held_out = [prompt.scene_id for prompt in prompts if prompt.split != "train"]
-    for name, model, models[name] in models_shown(asked.models, world, benchmark, held_out, device):
-        if not isinstance(model, DiffusionClassifier):
-            raise UserError(
-                f"'{models[name]['model']}' draws no images; give a diffusion: model, or a "
-                f"jackalope: diffusion model."
-            )
+    held_out = [prompt.scene_id for prompt in prompts if prompt.split != TRAIN]
+    loaded = load_models(request.models, world, benchmark, scenes=held_out, device=device)
+    for name, model, model_record in loaded:
+        _check_draws(model, model_record)
         _log_cuts(model, [prompt.text for prompt in prompts])
-        (out / folder_name(name)).mkdir(parents=True, exist_ok=True)
-        notes += [f"{name}: {said}" for said in [mark_of(models[name])] if said]
+        folder = out / folder_name(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        models[name] = model_record
+        if mark_of(model_record):
+            notes.append(f"{name}: {mark_of(model_record)}")
         heads += [f"{name} draws", f"{name} sees"]
         for number in progress.follow(range(len(prompts)), "drawing images", len(prompts)):
-            paths = _draw(
-                model, asked, world, prompts[number], out / folder_name(name) / f"{number:03d}"
-            )
-            captions[number]["images"][name] = {
-                what: str(path.relative_to(out)) for what, path in paths.items()
-            }
-            rows[number].images.extend(
-                read_png(read_bytes(path, MOST_IN_SCENE)) for path in paths.values()
-            )
+            stem = folder / f"{number:03d}"
+            paths = _draw(model, request, world=world, prompt=prompts[number], stem=stem)
+            captions[number]["images"][name] = _relative(paths, out)
+            rows[number].images.extend(_read_images(paths))
     write_bytes(out / SHEET, draw_sheet(heads, rows, notes))
-    request = {"benchmark": benchmark.digest, "world": world.digest, **asdict(asked)}
-    write_json(
-        out / RECORD,
-        {"request": request, "name": benchmark.name, "models": models, "captions": captions},
-    )
+    record = {
+        "request": {"benchmark": benchmark.digest, "world": world.digest, **asdict(request)},
+        "name": benchmark.name,
+        "models": models,
+        "captions": captions,
+    }
+    write_json(out / RECORD, record)
     return out / SHEET
 
 
+def _relative(paths: Mapping[str, Path], folder: Path) -> dict[str, str]:
+    return {what: str(path.relative_to(folder)) for what, path in paths.items()}
+
+
+def _read_images(paths: Mapping[str, Path]) -> list[Image.Image]:
+    return [read_png(read_bytes(path, MOST_IN_SCENE)) for path in paths.values()]
+
+
 def _draw(
-    model: DiffusionClassifier, asked: Drawing, world: World, prompt: Prompt, place: Path
+    model: DiffusionClassifier,
+    request: DrawingRequest,
+    *,
+    world: World,
+    prompt: Prompt,
+    stem: Path,
 ) -> dict[str, Path]:
     """Write PNGs of the image that a model draws for a prompt and of the true image as it sees it,
-    unless they exist; returns their paths."""
-    seed = _seed(asked, prompt)
-    about = json.dumps(
-        [model.key, prompt.text, prompt.scene_id, world.digest, seed, asked.guidance, asked.steps]
-    )
-    digest = hashlib.sha256(about.encode()).hexdigest()[:12]
-    drawn = place.with_name(
-        f"{place.name}-{prompt.split}-{folder_name(prompt.text)[:_LONGEST]}-{digest}.png"
-    )
-    seen = drawn.with_name(f"{drawn.stem}-seen.png")
-    if not drawn.exists():
-        write_bytes(drawn, _png(draw_image(model, prompt.text, seed, asked.guidance, asked.steps)))
+    unless they exist; returns their paths, which begin with `stem`."""
+    seed = _seed(request, prompt)
+    guidance, steps = request.guidance, request.steps
+    # The name has all that the image depends on, so that no other image is taken for it.
+    identity = [model.key, prompt.text, prompt.scene_id, world.digest, seed, guidance, steps]
+    digest = hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:12]
+    text = folder_name(prompt.text)[:_LONGEST]
+    drawing = stem.with_name(f"{stem.name}-{prompt.split}-{text}-{digest}.png")
+    seen = drawing.with_name(f"{drawing.stem}-seen.png")
+    if not drawing.exists():
+        image = draw_image(model, prompt.text, seed=seed, guidance=guidance, steps=steps)
+        write_bytes(drawing, _png(image))
     if not seen.exists():
         write_bytes(seen, _png(seen_image(model, world.image(prompt.scene_id))))
-    return {"drawn": drawn, "seen": seen}
+    return {"drawn": drawing, "seen": seen}
+
+
+def _check_draws(model: Any, record: Mapping[str, Any]) -> None:
+    """Raise UserError for a model that is not a diffusion model."""
+    if not isinstance(model, DiffusionClassifier):
+        raise UserError(
+            f"'{record['model']}' draws no images; give a diffusion: model, or a "
+            f"jackalope: diffusion model."
+        )
 
 
 def _log_cuts(model: DiffusionClassifier, texts: Sequence[str]) -> None:
+    """Log how many texts are longer than the model reads."""
     longest = int(model.info["text_length"])
-    cut = [
-        text for text, n in zip(texts, model.token_counts(list(texts)), strict=True) if n > longest
-    ]
+    counts = model.token_counts(list(texts))
+    cut = [text for text, count in zip(texts, counts, strict=True) if count > longest]
     if cut:
         logger.info(
             f"The model reads {longest} tokens; it cuts {len(cut)} captions, such as '{cut[0]}'."
         )
 
 
-def _seed(asked: Drawing, prompt: Prompt) -> int:
+def _seed(request: DrawingRequest, prompt: Prompt) -> int:
     """The seed of a caption's noise, equal for all models, so that only their weights differ."""
-    return Stream(asked.seed, "drawing", prompt.text).below(2**32)
+    return Stream(request.seed, "drawing", prompt.text).below(2**32)
 
 
 def _png(image: Image.Image) -> bytes:
@@ -151,64 +192,88 @@ def _png(image: Image.Image) -> bytes:
 
 @torch.inference_mode()
 def draw_image(
-    model: DiffusionClassifier, text: str, seed: int, guidance: float, steps: int
+    model: DiffusionClassifier, text: str, *, seed: int, guidance: float, steps: int
 ) -> Image.Image:
-    """Draw a text with the model's own pipeline: a square RGB image of the network's native size.
+    """Draw a text with the model's own pipeline.
 
-    seed: of the initial noise, drawn on the CPU so that models with latents of equal shape start
-        from equal noise.
-    guidance: the scale of classifier-free guidance (Ho & Salimans 2022). steps: of the pipeline's
-        scheduler.
+    Args:
+        model: The model.
+        text: The text.
+        seed: The seed of the initial noise, which is drawn on the CPU so that models with latents
+            of equal shape start from equal noise.
+        guidance: The scale of classifier-free guidance (Ho & Salimans 2022).
+        steps: The steps of the pipeline's scheduler.
+
+    Returns:
+        A square RGB image of the network's native size.
     """
     pipe, side = model.adapter.pipe, model.adapter.side
     pipe.set_progress_bar_config(disable=True)
     with quiet():
-        made: Image.Image = pipe(
+        result = pipe(
             prompt=text,
             height=side,
             width=side,
             guidance_scale=guidance,
             num_inference_steps=steps,
             generator=torch.Generator().manual_seed(seed),
-        ).images[0]
-    return made
+        )
+    image: Image.Image = result.images[0]
+    return image
 
 
 @torch.inference_mode()
 def seen_image(model: DiffusionClassifier, image: Image.Image) -> Image.Image:
-    """An RGB image as the classifier sees it before noise is added: resized or cropped by its
-    preset, then encoded and decoded by its autoencoder."""
+    """Show an image as the classifier sees it before noise is added.
+
+    Args:
+        model: The model.
+        image: An RGB image.
+
+    Returns:
+        The image, resized or cropped by the model's preset, then encoded and decoded by its
+        autoencoder.
+    """
     return decode_latent(model.adapter.pipe, model.latent(image))
 
 
 @dataclass(frozen=True)
 class SheetRow:
-    """A caption, and its images in the order of the columns."""
+    """A row of the sheet."""
 
     caption: str
+    """The text above the row."""
     images: list[Image.Image]
+    """The images in the order of the columns."""
 
 
 def draw_sheet(heads: Sequence[str], rows: Sequence[SheetRow], notes: Sequence[str]) -> bytes:
-    """A PNG: a caption above each row, the column's head below each image. notes: sentences at the
-    bottom."""
-    figure = Figure(
-        figsize=(_SIDE * len(heads), 1.2 * _SIDE * (len(rows) + 0.3)), layout="constrained"
-    )
-    *parts, last = figure.subfigures(
-        len(rows) + 1, squeeze=False, height_ratios=[*[1.0] * len(rows), 0.3]
-    )[:, 0]
-    for row, part in zip(rows, parts, strict=True):
+    """Draw a sheet of images.
+
+    Args:
+        heads: The text below each image of a column.
+        rows: The captions and their images.
+        notes: Sentences at the bottom.
+
+    Returns:
+        A PNG.
+    """
+    height = 1.2 * _SIDE * (len(rows) + 0.3)
+    figure = Figure(figsize=(_SIDE * len(heads), height), layout="constrained")
+    # The notes at the bottom take the height of 0.3 rows.
+    heights = [*[1.0] * len(rows), 0.3]
+    parts = figure.subfigures(len(rows) + 1, squeeze=False, height_ratios=heights)
+    *row_parts, last = parts[:, 0]
+    for row, part in zip(rows, row_parts, strict=True):
         part.suptitle(fill(row.caption, _LETTERS * len(heads)), x=0.01, ha="left", fontsize=9)
-        for head, image, axes in zip(
-            heads, row.images, part.subplots(1, len(heads), squeeze=False)[0], strict=True
-        ):
+        row_axes = part.subplots(1, len(heads), squeeze=False)[0]
+        for head, image, axes in zip(heads, row.images, row_axes, strict=True):
             axes.imshow(image)
             axes.set(xticks=[], yticks=[])
             axes.set_xlabel(fill(head, _LETTERS * 2 // 3), fontsize=7)
-    last.suptitle(
-        "\n".join(fill(note, 40 * len(heads)) for note in notes), x=0.01, ha="left", fontsize=7
-    )
+    text = "\n".join(fill(note, 40 * len(heads)) for note in notes)
+    last.suptitle(text, x=0.01, ha="left", fontsize=7)
     file = io.BytesIO()
+    # Without the name of the software, so that other versions of Matplotlib write the same bytes.
     figure.savefig(file, format="png", dpi=110, metadata={"Software": None})
     return file.getvalue()

@@ -2,20 +2,22 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from evaluator.audits.sample import Question, Sample
+from evaluator.audits.sample import AuditQuestion, KindSample
 from evaluator.models.ngram import NgramModel
 from generator.base.streams import Stream
 
 NGRAM = "ngram"
-FIT = 200_000
+"""The name of the trigram model among language models."""
+MOST_FITTED = 200_000
+"""Texts after which the trigram model reads no further question, which bounds its memory."""
 
 
 class CrossFitted:
-    """A trigram model of the audited texts, fitted without the cluster that it judges. info: its
-    entry in the results.
+    """A trigram model of the audited texts, fitted without the cluster that it judges.
 
     It is fitted on true and false texts alike. A model of true texts would be a classifier, which
     is the blind test's task. A model that leaves out only the judged true text would raise the
@@ -25,30 +27,46 @@ class CrossFitted:
     own = True
     """Whether it was fitted on the benchmark's own texts. The blind test must not see these
     perplexities: leaving out the judged cluster reveals which texts that cluster repeats."""
+    info: dict[str, Any]
+    """The entry of the model in the results."""
 
-    def __init__(self, samples: Sequence[Sample], seed: int):
+    def __init__(self, samples: Sequence[KindSample], seed: int):
         questions = [question for sample in samples for question in sample.questions]
         self._model = NgramModel(_first_texts(Stream(seed, "fit").shuffled(questions)))
-        self._of_cluster = _by_cluster(questions)
+        self._texts_of_cluster = _texts_by_cluster(questions)
         self.info = {
             "name": NGRAM,
             "order": 3,
             "fitted_on": "the sampled texts of all other clusters, true and false alike",
         }
 
-    def judge(self, questions: Sequence[Question]) -> list[np.ndarray]:
-        """For each question, the perplexities of `question.texts`, true text first."""
-        asked = _by_cluster(questions).items()
-        judged = {
-            name: self._model.perplexities(texts, self._of_cluster[name]) for name, texts in asked
-        }
-        return [np.array([judged[q.cluster][text] for text in q.texts]) for q in questions]
+    def judge(self, questions: Sequence[AuditQuestion]) -> list[np.ndarray]:
+        """Compute perplexities.
+
+        Args:
+            questions: Questions of the samples that the model was made of.
+
+        Returns:
+            For each question, the perplexities of `question.texts`, true text first.
+        """
+        perplexities = {}
+        for cluster, texts in _texts_by_cluster(questions).items():
+            left_out = self._texts_of_cluster[cluster]
+            perplexities[cluster] = self._model.perplexities(texts, left_out)
+        judged = []
+        for question in questions:
+            of_cluster = perplexities[question.cluster]
+            judged.append(np.array([of_cluster[text] for text in question.texts]))
+        return judged
 
 
 class CausalModel:
     """A causal language model of transformers (evaluator/models/blind.py)."""
 
     own = False
+    """Whether it was fitted on the benchmark's own texts."""
+    info: dict[str, Any]
+    """The entry of the model in the results."""
 
     def __init__(self, name: str, device: str | None):
         from evaluator.models.blind import LanguageModelScorer
@@ -61,48 +79,76 @@ class CausalModel:
             "start_token": info["start_token"],
         }
 
-    def judge(self, questions: Sequence[Question]) -> list[np.ndarray]:
-        """As CrossFitted.judge; nan for a text that is too long."""
+    def judge(self, questions: Sequence[AuditQuestion]) -> list[np.ndarray]:
+        """Compute perplexities.
+
+        Args:
+            questions: Any questions.
+
+        Returns:
+            For each question, the perplexities of `question.texts`, true text first; nan for a text
+            that is too long.
+        """
         texts = sorted({text for question in questions for text in question.texts})
-        known = dict(zip(texts, np.exp(-self._likelihood.mean_log_likelihoods(texts)), strict=True))
-        return [np.array([known[text] for text in question.texts]) for question in questions]
+        perplexities = np.exp(-self._likelihood.mean_log_likelihoods(texts))
+        of_text = dict(zip(texts, perplexities, strict=True))
+        return [np.array([of_text[text] for text in question.texts]) for question in questions]
 
 
 LanguageModel = CrossFitted | CausalModel
+"""A model that judges how usual texts are."""
 
 
 def load_language_model(
-    name: str, samples: Sequence[Sample], seed: int, device: str | None
+    name: str, samples: Sequence[KindSample], *, seed: int, device: str | None
 ) -> LanguageModel:
-    """For `ngram`, the trigram fitted on the sampled texts; else a causal model, by folder or name
-    on the Hub."""
-    return CrossFitted(samples, seed) if name == NGRAM else CausalModel(name, device)
+    """Load a language model.
+
+    Args:
+        name: `ngram`, or the folder or Hub name of a causal model.
+        samples: The questions that the trigram model is fitted on.
+        seed: The seed of the texts of the trigram model.
+        device: The device of a causal model; None: the first GPU, else the CPU.
+
+    Returns:
+        The model.
+    """
+    if name == NGRAM:
+        return CrossFitted(samples, seed)
+    return CausalModel(name, device)
 
 
 def hardest(perplexities: np.ndarray) -> int:
-    """Index (from 1) of the negative nearest in perplexity to the caption, which has index 0
-    (COMPASS, equation 5); the first negative in case of a tie or if no perplexity is known.
+    """Choose the negative nearest in perplexity to the caption (COMPASS, equation 5).
 
-    >>> hardest(np.array([10.0, 4.0, 12.0, 30.0]))
-    2
+    Args:
+        perplexities: (1 + negatives,) of the caption and of its negatives; nan if unknown.
+
+    Returns:
+        The index of the negative, from 1; the first negative in case of a tie or if no perplexity
+        is known.
+
+    Example:
+        >>> hardest(np.array([10.0, 4.0, 12.0, 30.0]))
+        2
     """
-    away = np.abs(perplexities[1:] - perplexities[0])
-    return 1 + int(np.argmin(np.where(np.isnan(away), np.inf, away)))
+    distances = np.abs(perplexities[1:] - perplexities[0])
+    return 1 + int(np.argmin(np.where(np.isnan(distances), np.inf, distances)))
 
 
-def _by_cluster(questions: Sequence[Question]) -> dict[str, set[str]]:
-    """The texts of each cluster."""
-    found: dict[str, set[str]] = defaultdict(set)
+def _texts_by_cluster(questions: Sequence[AuditQuestion]) -> dict[str, set[str]]:
+    texts: dict[str, set[str]] = defaultdict(set)
     for question in questions:
-        found[question.cluster].update(question.texts)
-    return found
+        texts[question.cluster].update(question.texts)
+    return texts
 
 
-def _first_texts(questions: Sequence[Question]) -> set[str]:
-    """The texts of the first questions, question by question until there are at least FIT texts."""
-    found: set[str] = set()
+def _first_texts(questions: Sequence[AuditQuestion]) -> set[str]:
+    """The texts of the first questions, question by question until there are at least MOST_FITTED
+    texts."""
+    texts: set[str] = set()
     for question in questions:
-        if len(found) >= FIT:
+        if len(texts) >= MOST_FITTED:
             break
-        found.update(question.texts)
-    return found
+        texts.update(question.texts)
+    return texts

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evaluator.audits.sample import CAPTION, TRAIN
 from evaluator.benchmarks.tables import rows_of
 from evaluator.models.registry import load_model, name_and_spec
 from evaluator.protocols.items import split_rank
@@ -17,7 +18,6 @@ from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, World
 
 logger = logging.getLogger(__name__)
-TRAIN, CAPTION = "train", "c"
 
 
 @dataclass(frozen=True)
@@ -25,33 +25,59 @@ class Prompt:
     """A caption of a split, and a scene that it is true of."""
 
     split: str
+    """The split."""
     text: str
+    """The caption."""
     scene_id: str
+    """The scene."""
 
 
 def choose_prompts(
-    benchmark: Benchmark, splits: Sequence[str], number: int, seed: int
+    benchmark: Benchmark, splits: Sequence[str], *, most: int, seed: int
 ) -> list[Prompt]:
-    """At most `number` captions of each split, drawn by seed. Raises UserError for a split without
-    captions."""
-    scenes = captions_of(benchmark)
-    return [
-        Prompt(
-            split, text, Stream(seed, "image of a prompt", text).sample(scenes[split][text], 1)[0]
-        )
-        for split in shown_splits(benchmark, scenes, splits)
-        for text in Stream(seed, "prompts", split).sample(sorted(scenes[split]), number)
-    ]
+    """Draw captions of splits.
 
+    Args:
+        benchmark: The benchmark.
+        splits: The splits; empty for the default of `choose_splits`.
+        most: The most captions of a split.
+        seed: The seed of the captions and of their scenes.
 
-def shown_splits(benchmark: Benchmark, there: Collection[str], asked: Sequence[str]) -> list[str]:
-    """The splits in `asked`; by default train, then all others of `there` but validation splits (if
-    any are left).
+    Returns:
+        The captions, by split.
 
-    Raises UserError for a split that is not `there`, and if `there` is empty.
+    Raises:
+        UserError: A split has no captions.
     """
-    known = sorted(there, key=lambda split: (split != TRAIN, split_rank(split)))
-    for split in asked:
+    scenes_of = captions_of(benchmark)
+    prompts = []
+    for split in choose_splits(benchmark, scenes_of, splits):
+        for text in Stream(seed, "prompts", split).sample(sorted(scenes_of[split]), most):
+            draws = Stream(seed, "image of a prompt", text)
+            (scene,) = draws.sample(scenes_of[split][text], 1)
+            prompts.append(Prompt(split, text, scene))
+    return prompts
+
+
+def choose_splits(
+    benchmark: Benchmark, available: Collection[str], splits: Sequence[str]
+) -> list[str]:
+    """Choose the splits that a figure shows.
+
+    Args:
+        benchmark: The benchmark, for the messages.
+        available: Its splits that have captions.
+        splits: The splits that the user names; empty: train, then all others but validation splits,
+            which are shown if no other is left.
+
+    Returns:
+        The splits, each once.
+
+    Raises:
+        UserError: A split is not available, or none is.
+    """
+    known = sorted(available, key=lambda split: (split != TRAIN, split_rank(split)))
+    for split in splits:
         if split not in known:
             raise UserError(
                 f"{benchmark.name} has no captions of a split '{split}'; "
@@ -62,46 +88,65 @@ def shown_splits(benchmark: Benchmark, there: Collection[str], asked: Sequence[s
             f"{benchmark.folder} has no captions; render scenes for its splits (`gen render "
             f"--scenes`)."
         )
-    return (
-        list(dict.fromkeys(asked))
-        or [split for split in known if not split.endswith("val")]
-        or known
-    )
+    if splits:
+        return list(dict.fromkeys(splits))
+    return [split for split in known if not split.endswith("val")] or known
 
 
 def captions_of(benchmark: Benchmark) -> dict[str, dict[str, list[str]]]:
-    """Maps split → caption → the scenes that it is true of. For train: the captions that training
-    uses by default."""
-    items = {
-        item: rest
-        for item, *rest in rows_of(benchmark.items, "item_id", "protocol", "split", "kind")
-    }
-    learnt = default_kinds(benchmark) if benchmark.items_of(TRAIN).num_rows else ()
-    found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    """Collect the true captions of a benchmark.
+
+    Args:
+        benchmark: The benchmark.
+
+    Returns:
+        {split: {caption: the scenes that it is true of}}. For train: the captions that training
+        uses by default.
+    """
+    labels_of = {}
+    for item, *labels in rows_of(benchmark.items, "item_id", "protocol", "split", "kind"):
+        labels_of[item] = labels
+    training_kinds = default_kinds(benchmark) if benchmark.items_of(TRAIN).num_rows else ()
+    captions: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     columns = ("item_id", "scene_id", "text_id", "slot", "truth")
-    for item_id, scene_id, text_id, slot, truth in rows_of(benchmark.candidates, *columns):
-        protocol, split, kind = items[item_id]
-        if truth and slot == CAPTION and (protocol != TRAIN or kind in learnt):
-            of_text = found[split][benchmark.text_of[text_id]]
-            if scene_id not in of_text:
-                of_text.append(scene_id)
-    return found
+    for item, scene, text_id, slot, truth in rows_of(benchmark.candidates, *columns):
+        protocol, split, kind = labels_of[item]
+        if not truth or slot != CAPTION:
+            continue
+        if protocol == TRAIN and kind not in training_kinds:
+            continue
+        scenes = captions[split][benchmark.text_of[text_id]]
+        if scene not in scenes:
+            scenes.append(scene)
+    return captions
 
 
-def models_shown(
+def load_models(
     models: Sequence[str],
     world: World,
     benchmark: Benchmark,
+    *,
     scenes: Collection[str],
     device: str | None,
 ) -> Iterator[tuple[str, Any, dict[str, Any]]]:
-    """Yields the name, the model and the record of each [NAME=]SPEC; loads a model when it is
-    reached. The record describes its training; models trained on `scenes` are contaminated.
+    """Iterate over models, each of which is loaded when it is reached.
 
-    Raises UserError for two models with the same name.
+    Args:
+        models: [NAME=]SPEC of each.
+        world: The world of the images.
+        benchmark: The benchmark of the captions.
+        scenes: The scenes that are shown. Models trained on them are contaminated.
+        device: The device; None: the first GPU, else the CPU.
+
+    Yields:
+        The name, the model, and its record, which describes its training.
+
+    Raises:
+        UserError: Two models have the same name.
     """
     named = [name_and_spec(model) for model in models]
-    if len({folder_name(name) for name, _ in named}) < len(named):
+    folders = {folder_name(name) for name, _ in named}
+    if len(folders) < len(named):
         raise UserError(
             f"Expected models with different names, got {', '.join(models)}; write NAME=MODEL."
         )

@@ -4,7 +4,6 @@ level."""
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,10 +17,15 @@ from generator.dataset.reader import Benchmark
 _ITEMS = ["item_id", "cluster_id", "protocol", "kind", "skill", "split"]
 _CANDIDATES = ["item_id", "text_id", "kind", "slot", "scene_id", "of", "truth"]
 _TEXTS = ["text_id", "text", "level", *COUNTS]
+"""The columns that an audit reads of each table of a benchmark."""
 _KIND = ["protocol", "kind", "skill"]
-_FEWEST = 2  # with one negative, none is the hardest
+"""The columns of items that make a kind."""
+_FEWEST_NEGATIVES = 2
+"""The fewest negatives of a caption of `draw_levels`: with one, none is the hardest."""
 TRAIN = "train"
 """The protocol of training texts, and the split of the scenes that they describe."""
+CAPTION, NEGATIVE, POSITIVE = "c", "n", "p"
+"""Slots of candidates: captions, their negatives, and hard positives."""
 
 
 class Kind(NamedTuple):
@@ -29,37 +33,47 @@ class Kind(NamedTuple):
     of one role."""
 
     protocol: str
+    """The protocol of the items."""
     kind: str
+    """The kind of the items."""
     skill: str | None = None
+    """The skill of the items; None if they have none."""
     negatives: str | None = None
-    """The kind of the negatives, if it differs from the kind of the item."""
-    role: str = "c"
+    """The kind of the negatives; None if it is the kind of the item."""
+    role: str = CAPTION
     """Slot of the true text without its number: c caption, d decomposed caption, p hard positive.
     Training positives also have their kind, such as p-converse."""
 
     def __str__(self) -> str:
-        more = [self.negatives, self.skill, None if self.role == "c" else self.role]
-        return "/".join([self.protocol, self.kind, *(part for part in more if part)])
+        names = [self.protocol, self.kind]
+        names += [name for name in (self.negatives, self.skill) if name]
+        if self.role != CAPTION:
+            names.append(self.role)
+        return "/".join(names)
 
 
 @dataclass(frozen=True)
-class Question:
-    """A true text and its negatives; `drawn` is the index of the negative drawn for the blind
-    test."""
+class AuditQuestion:
+    """A true text and its negatives."""
 
     item_id: str
+    """The id of the item."""
     cluster: str
+    """The cluster of the item; its id if it has none."""
     caption: str
+    """The true text."""
     negatives: tuple[str, ...]
+    """The false texts; at least one."""
     atoms: int | None
     """Number of objects, attributes and relations of the caption; None if the benchmark does not
     count them."""
-    drawn: int = 0
+    drawn_negative: int = 0
+    """The index of the negative that was drawn for the blind test."""
 
     @property
     def negative(self) -> str:
         """The false text drawn for the blind test."""
-        return self.negatives[self.drawn]
+        return self.negatives[self.drawn_negative]
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -68,44 +82,55 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Sample:
-    """The questions drawn of one kind, at most one of each item. available: number of items to draw
-    from. level: of all captions; "" for any level."""
+class KindSample:
+    """The questions drawn of one kind, at most one of each item."""
 
     kind: Kind
+    """The kind."""
     available: int
-    questions: list[Question]
+    """The number of items to draw from."""
+    questions: list[AuditQuestion]
+    """The questions."""
     level: str = ""
+    """The level of all captions; "" for any level."""
 
 
 def draw_samples(
-    benchmark: Benchmark, protocols: Sequence[str], items: int, seed: int
-) -> list[Sample]:
-    """Draw at most `items` items of every kind; training items only if `protocols` names them.
-    Kinds are in alphabetical order.
+    benchmark: Benchmark, protocols: Sequence[str], *, most_items: int, seed: int
+) -> list[KindSample]:
+    """Draw items of every kind, and of each item one true text of every role.
 
-    Raises UserError when the benchmark lacks a protocol, or when no evaluation item has a false
-    text.
+    Args:
+        benchmark: The benchmark.
+        protocols: The protocols to draw from; empty: all but train.
+        most_items: The most items of a kind.
+        seed: The seed of items, true texts and negatives.
+
+    Returns:
+        The samples; kinds are in alphabetical order.
+
+    Raises:
+        UserError: The benchmark lacks a protocol, or no evaluation item has a false text.
     """
-    asked = _Asked(benchmark, protocols)
-    false = asked.candidates[~asked.candidates["truth"]].rename(columns={"kind": "negatives"})
-    false = false[["item", "negatives"]].drop_duplicates().join(asked.items[_KIND], on="item")
+    table = _AuditItems(benchmark, protocols)
+    negatives = table.candidates[~table.candidates["truth"]].rename(columns={"kind": "negatives"})
+    members = negatives[["item", "negatives"]].drop_duplicates()
+    members = members.join(table.items[_KIND], on="item")
     samples = []
-    for group, available, rows in asked.draw(false, [*_KIND, "negatives"], items, seed):
-        protocol, kind, skill, negatives = group
-        drawn = Stream(seed, "questions", *group)
-        questions: dict[str, list[Question]] = defaultdict(list)
-        for item, candidates in rows.items():
-            for role, found in _questions(candidates, negatives).items():
-                caption, against = found[drawn.below(len(found))]
-                questions[role].append(
-                    asked.question(item, caption, against, drawn.below(len(against)))
-                )
-        own = None if negatives == kind else negatives or None
-        samples += [
-            Sample(Kind(protocol, kind, skill or None, own, role), available, of_role)
-            for role, of_role in questions.items()
-        ]
+    groups = table.draw(members, [*_KIND, "negatives"], most_items=most_items, seed=seed)
+    for group in groups:
+        protocol, kind, skill, negative_kind = group.names
+        draws = Stream(seed, "questions", *group.names)
+        questions: dict[str, list[AuditQuestion]] = defaultdict(list)
+        for item, candidates in group.candidates.items():
+            for role, pairs in _pair_texts(candidates, negative_kind).items():
+                caption, against = pairs[draws.below(len(pairs))]
+                place = draws.below(len(against))
+                questions[role].append(table.question(item, caption, against, place))
+        own_kind = None if negative_kind == kind else negative_kind or None
+        for role, of_role in questions.items():
+            sample_kind = Kind(protocol, kind, skill or None, own_kind, role)
+            samples.append(KindSample(sample_kind, group.available, of_role))
     if not samples:
         where = f" in {', '.join(protocols)}" if protocols else ""
         raise UserError(
@@ -116,47 +141,80 @@ def draw_samples(
 
 
 def draw_levels(
-    benchmark: Benchmark, protocols: Sequence[str], items: int, seed: int
-) -> list[Sample]:
-    """Draw at most `items` evaluation items of every kind and level, among captions with several
-    negatives, and keep all negatives (COMPASS, tables 4 and 5). Kinds and levels are in
-    alphabetical order."""
-    asked = _Asked(benchmark, protocols)
-    of_caption = asked.candidates[asked.candidates["truth"] & (asked.candidates["slot"] == "c")]
-    captions = of_caption.join(
-        asked.texts["level"].dropna(), on="text_id", how="inner"
-    ).drop_duplicates("item")
-    negatives = asked.candidates[~asked.candidates["truth"] & (asked.candidates["slot"] == "n")][
-        "item"
-    ].value_counts()
-    several = captions[captions["item"].isin(negatives.index[negatives >= _FEWEST])]
-    members = several[["item", "level"]].join(asked.items[_KIND], on="item")
+    benchmark: Benchmark, protocols: Sequence[str], *, most_items: int, seed: int
+) -> list[KindSample]:
+    """Draw items of every kind and level, with all negatives (COMPASS, tables 4 and 5).
+
+    Args:
+        benchmark: The benchmark.
+        protocols: The protocols to draw from; empty: all but train.
+        most_items: The most items of a kind and level.
+        seed: The seed of the items.
+
+    Returns:
+        The samples, of captions with several negatives; kinds and levels are in alphabetical order.
+
+    Raises:
+        UserError: The benchmark lacks a protocol.
+    """
+    table = _AuditItems(benchmark, protocols)
+    candidates = table.candidates
+    captions = candidates[candidates["truth"] & (candidates["slot"] == CAPTION)]
+    levels = table.texts["level"].dropna()
+    captions = captions.join(levels, on="text_id", how="inner").drop_duplicates("item")
+    negatives = candidates[~candidates["truth"] & (candidates["slot"] == NEGATIVE)]
+    frequency = negatives["item"].value_counts()
+    items = frequency.index[frequency >= _FEWEST_NEGATIVES]
+    several = captions[captions["item"].isin(items)]
+    members = several[["item", "level"]].join(table.items[_KIND], on="item")
     samples = []
-    for (protocol, kind, skill, level), available, rows in asked.draw(
-        members, [*_KIND, "level"], items, seed
-    ):
+    for group in table.draw(members, [*_KIND, "level"], most_items=most_items, seed=seed):
         questions = []
-        for item, candidates in rows.items():
-            caption = next(row for row in candidates if row.truth and row.slot == "c")
-            against = [row for row in candidates if not row.truth and row.slot == "n"]
-            questions.append(asked.question(item, caption, against))
-        samples.append(Sample(Kind(protocol, kind, skill or None), available, questions, level))
+        for item, rows in group.candidates.items():
+            caption = next(row for row in rows if row.truth and row.slot == CAPTION)
+            against = [row for row in rows if not row.truth and row.slot == NEGATIVE]
+            questions.append(table.question(item, caption, against))
+        protocol, kind, skill, level = group.names
+        sample_kind = Kind(protocol, kind, skill or None)
+        samples.append(KindSample(sample_kind, group.available, questions, level))
     return samples
 
 
-def every_question(benchmark: Benchmark, protocols: Sequence[str]) -> Iterator[Question]:
-    """Yields each caption, composed or decomposed, once for each kind of its negatives. Skips hard
-    positives."""
-    asked = _Asked(benchmark, protocols)
-    for item, rows in asked.rows(asked.candidates["item"].unique()).items():
-        captions = [row for row in rows if not (row.truth and row.slot == "p")]
-        for kind in dict.fromkeys(row.kind for row in captions if not row.truth):
-            for caption, against in chain.from_iterable(_questions(captions, kind).values()):
-                yield asked.question(item, caption, against)
+def every_question(benchmark: Benchmark, protocols: Sequence[str]) -> Iterator[AuditQuestion]:
+    """Iterate over each caption, composed or decomposed, once for each kind of its negatives.
+
+    Args:
+        benchmark: The benchmark.
+        protocols: The protocols to read; empty: all but train.
+
+    Yields:
+        The questions. Hard positives are left out.
+
+    Raises:
+        UserError: The benchmark lacks a protocol.
+    """
+    table = _AuditItems(benchmark, protocols)
+    for item, candidates in table.candidates_of(table.candidates["item"].unique()).items():
+        rows = [row for row in candidates if not (row.truth and row.slot == POSITIVE)]
+        for kind in dict.fromkeys(row.kind for row in rows if not row.truth):
+            for pairs in _pair_texts(rows, kind).values():
+                for caption, against in pairs:
+                    yield table.question(item, caption, against)
 
 
-class _Asked:
-    """The evaluation items of a benchmark and their candidates. `item`: an item's row number.
+class _Group(NamedTuple):
+    """Items that share some labels, of which a number is drawn."""
+
+    names: tuple[str, ...]
+    """The labels."""
+    available: int
+    """The number of items with these labels."""
+    candidates: dict[int, list[Any]]
+    """The candidates of each drawn item."""
+
+
+class _AuditItems:
+    """The evaluation items of a benchmark and their candidates. `item` is an item's row number.
     Missing names are ""."""
 
     def __init__(self, benchmark: Benchmark, protocols: Sequence[str]):
@@ -168,33 +226,41 @@ class _Asked:
         self.texts = benchmark.texts.select(_TEXTS).to_pandas().set_index("text_id")
 
     def draw(
-        self, members: pd.DataFrame, by: list[str], number: int, seed: int
-    ) -> Iterator[tuple[tuple[str, ...], int, dict[int, list[Any]]]]:
-        """Group `members` by the columns `by`; yields each group's names, its number of items, and
-        the candidates of at most `number` items, drawn by seed."""
-        for key, found in members.groupby(by)["item"]:
-            group = tuple(map(str, key))
-            items = np.sort(found.to_numpy())
-            if len(items) > number:
-                items = np.array(Stream(seed, "items", *group).sample(items.tolist(), number))
-            yield group, len(found), self.rows(items)
+        self, members: pd.DataFrame, columns: list[str], *, most_items: int, seed: int
+    ) -> Iterator[_Group]:
+        """Yield the groups of `members` by `columns`, each with at most `most_items` items, drawn
+        by seed."""
+        for key, rows in members.groupby(columns)["item"]:
+            names = tuple(map(str, key))
+            items = np.sort(rows.to_numpy())
+            if len(items) > most_items:
+                draws = Stream(seed, "items", *names)
+                items = np.array(draws.sample(items.tolist(), most_items))
+            yield _Group(names, len(rows), self.candidates_of(items))
 
-    def rows(self, items: Iterable[int]) -> dict[int, list[Any]]:
-        """Maps each item, in order, to its candidates with the columns of their texts."""
-        found = self.candidates[self.candidates["item"].isin(items)].join(self.texts, on="text_id")
-        rows: dict[int, list[Any]] = defaultdict(list)
+    def candidates_of(self, items: Iterable[int]) -> dict[int, list[Any]]:
+        """{item: its candidates with the columns of their texts}, in the order of the items."""
+        rows = self.candidates[self.candidates["item"].isin(items)].join(self.texts, on="text_id")
+        candidates: dict[int, list[Any]] = defaultdict(list)
         row: Any
-        for row in found.itertuples():
-            rows[row.item].append(row)
-        return dict(sorted(rows.items()))
+        for row in rows.itertuples():
+            candidates[row.item].append(row)
+        return dict(sorted(candidates.items()))
 
-    def question(self, item: int, caption: Any, against: Sequence[Any], drawn: int = 0) -> Question:
+    def question(
+        self, item: int, caption: Any, against: Sequence[Any], drawn_negative: int = 0
+    ) -> AuditQuestion:
         """The question of an item: its candidate `caption` against its candidates `against`."""
-        name, cluster = self._names[item]
+        item_id, cluster = self._names[item]
         counts = [getattr(caption, count) for count in COUNTS]
-        atoms = None if any(map(pd.isna, counts)) else int(sum(counts))
-        return Question(
-            name, cluster or name, caption.text, tuple(row.text for row in against), atoms, drawn
+        has_counts = not any(map(pd.isna, counts))
+        return AuditQuestion(
+            item_id=item_id,
+            cluster=cluster or item_id,
+            caption=caption.text,
+            negatives=tuple(row.text for row in against),
+            atoms=int(sum(counts)) if has_counts else None,
+            drawn_negative=drawn_negative,
         )
 
 
@@ -214,32 +280,31 @@ def _evaluation_items(benchmark: Benchmark, protocols: Sequence[str]) -> pd.Data
             raise UserError(
                 f"The benchmark {benchmark.name} has no items of the protocol '{protocol}'; {near}"
             )
-    wanted = protocols or [name for name in known if name != TRAIN]
-    return items[items["protocol"].isin(wanted)].reset_index(drop=True)
+    audited = protocols or [name for name in known if name != TRAIN]
+    return items[items["protocol"].isin(audited)].reset_index(drop=True)
 
 
-def _questions(rows: list[Any], negatives: str) -> dict[str, list[tuple[Any, list[Any]]]]:
-    """The true texts of an item, each with its negatives of the kind `negatives`, by role of the
-    true text.
+def _pair_texts(rows: list[Any], negative_kind: str) -> dict[str, list[tuple[Any, list[Any]]]]:
+    """The true texts of an item, each with its negatives of one kind, by role of the true text.
 
     Compares texts of the same image. In a slot with true and false texts (d1, d2, …), compare
     within the slot. Otherwise compare with the negatives made from the true text; if there are none
     (a hard positive), with all.
     """
-    found: dict[str, list[tuple[Any, list[Any]]]] = defaultdict(list)
+    pairs: dict[str, list[tuple[Any, list[Any]]]] = defaultdict(list)
     for scene in dict.fromkeys(row.scene_id for row in rows):
-        here = [row for row in rows if row.scene_id == scene]
-        mixed = {row.slot for row in here if row.truth} & {
-            row.slot for row in here if not row.truth
-        }
-        for true in (row for row in here if row.truth):
-            own = true.slot if true.slot in mixed else None
-            false = [
-                r for r in here if not r.truth and (r.slot == own if own else r.slot not in mixed)
-            ]
-            made = [r for r in false if r.of == true.text_id] or false
-            against = [r for r in made if r.kind == negatives]
+        true_texts = [row for row in rows if row.scene_id == scene and row.truth]
+        false_texts = [row for row in rows if row.scene_id == scene and not row.truth]
+        mixed_slots = {row.slot for row in true_texts} & {row.slot for row in false_texts}
+        for true in true_texts:
+            if true.slot and true.slot in mixed_slots:
+                false = [row for row in false_texts if row.slot == true.slot]
+            else:
+                false = [row for row in false_texts if row.slot not in mixed_slots]
+            own_false = [row for row in false if row.of == true.text_id] or false
+            against = [row for row in own_false if row.kind == negative_kind]
             if against:
-                slot = true.slot.rstrip("0123456789") or "c"
-                found[f"{slot}-{true.kind}" if true.kind else slot].append((true, against))
-    return found
+                slot = true.slot.rstrip("0123456789") or CAPTION
+                role = f"{slot}-{true.kind}" if true.kind else slot
+                pairs[role].append((true, against))
+    return pairs

@@ -76,7 +76,7 @@ def audit(
 
     Prints one row for each kind of negative.
     """
-    from evaluator.audits.audit import Request, list_similar
+    from evaluator.audits.audit import AuditRequest, list_similar
     from evaluator.audits.audit import audit as compute
     from generator.base.files import write_json, write_text
     from generator.dataset.reader import Dataset
@@ -89,7 +89,7 @@ def audit(
             )
         _audit_quickly(asked["dataset"], asked["benchmark"], asked["seed"], as_json)
         return
-    request = Request(**asked)
+    request = AuditRequest(**asked)
     if similar and request.sentence_encoder is None:
         raise UserError(
             "--similar needs the encoder that measures similarity; add --sentence-encoder "
@@ -101,7 +101,12 @@ def audit(
         say(f"The audit is in {out}.")
     if similar and request.sentence_encoder:
         benchmark = Dataset.open(request.dataset).benchmark(request.benchmark)
-        ids = list_similar(benchmark, request.protocols, request.sentence_encoder, request.device)
+        ids = list_similar(
+            benchmark,
+            request.protocols,
+            encoder=request.sentence_encoder,
+            device=request.device,
+        )
         write_text(similar, "".join(f"{item}\n" for item in ids))
         say(
             f"{len(ids):,} items have a negative that is too similar; {similar} lists them for gen "

@@ -12,7 +12,7 @@ from generator.base.extras import check_installed
 
 if TYPE_CHECKING:
     from evaluator.audits.familiarity.corpus_files import Corpus
-    from evaluator.audits.familiarity.counting import Counted
+    from evaluator.audits.familiarity.counting import TextCounts
 
 
 @click.command(
@@ -250,7 +250,7 @@ def said(summary: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def corpus_said(corpus: "Corpus", counted: "Counted") -> list[str]:
+def corpus_said(corpus: "Corpus", counted: "TextCounts") -> list[str]:
     """Lines on the parts of a corpus that its numbers lack: entries, files, sources of tables; []
     if they lack none."""
     from evaluator.audits.familiarity.corpus_files import by_number

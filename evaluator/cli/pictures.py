@@ -71,12 +71,17 @@ def generate(
     noise. The sheet also has the true image as each model gets it as a classifier. Existing images
     are not drawn again.
     """
-    from evaluator.audits.generation import Drawing, draw_captions
+    from evaluator.audits.generation import DrawingRequest, draw_captions
     from generator.dataset.reader import Dataset
 
     opened = Dataset.open(dataset)
     sheet = draw_captions(
-        Drawing(**asked), opened.world, opened.benchmark(benchmark), out, device, Bar()
+        DrawingRequest(**asked),
+        opened.world,
+        opened.benchmark(benchmark),
+        out=out,
+        device=device,
+        progress=Bar(),
     )
     say(f"Captions, seeds and models are in {out / 'drawings.json'}.")
     result({"sheet": str(sheet), "out": str(out)}, as_json, str(sheet))
@@ -118,12 +123,19 @@ def embeddings(
     Each model has a panel. A caption whose images all belong to an earlier caption, such as the
     converse of a relation, is drawn without images.
     """
-    from evaluator.audits.embeddings import RECORD, Asked, draw_maps
+    from evaluator.audits.embeddings import RECORD, MapRequest, draw_maps
     from generator.base.files import read_json
     from generator.dataset.reader import Dataset
 
     opened = Dataset.open(dataset)
-    maps = draw_maps(Asked(**asked), opened.world, opened.benchmark(benchmark), out, device, Bar())
+    maps = draw_maps(
+        MapRequest(**asked),
+        opened.world,
+        opened.benchmark(benchmark),
+        out=out,
+        device=device,
+        progress=Bar(),
+    )
     figures, cosines = [str(path) for path in maps], read_json(out / RECORD)["cosines"]
     told = [
         f"Mean cosine of {what}, {model}: "
@@ -182,7 +194,7 @@ def probe(
     Linear probes on frozen embeddings of two-object scenes and of their captions predict the value
     of an object, its category, and which object has which value.
     """
-    from evaluator.audits.probe.audit import Asked, probe_models
+    from evaluator.audits.probe.audit import ProbeRequest, probe_models
     from evaluator.runs.folder import open_run
     from generator.dataset.reader import Dataset
 
@@ -205,7 +217,8 @@ def probe(
         world, questions = dataset.world, dataset.benchmark(benchmark)
     if not models:
         raise UserError(f"{source} is a dataset; name a model with --model.")
-    found = probe_models(Asked(models, fit, seed), world, questions, out, device, Bar())
+    request = ProbeRequest(models, fit, seed)
+    found = probe_models(request, world, questions, out=out, device=device, progress=Bar())
     say(f"The figure is {out / 'probe.svg'}.")
     if as_json:
         result(found, as_json, "")

@@ -209,7 +209,7 @@ def tables(
             name: {
                 "title": table.title,
                 "cells": csv_rows(table),
-                "notes": table.said(),
+                "notes": table.all_notes(),
                 "mark": table.mark,
             }
             for name, table in made.tables.items()

@@ -12,7 +12,7 @@ from evaluator.benchmarks.reading import describe_reading
 from evaluator.cli.console import fits, new_table, print_line
 from evaluator.cli.console import print_table as print_wide
 from evaluator.provenance.contamination import mark_of, training_said, warning_of
-from evaluator.report.overview import Line, every_row, main_lines, read_lines, side_by_side
+from evaluator.report.overview import MetricLine, every_row, main_lines, read_lines, side_by_side
 from evaluator.report.paired import compare_two
 from evaluator.report.questions import answers_of
 from evaluator.report.table import Column, Row, Table, confidence, plain, population
@@ -111,7 +111,7 @@ def print_paper_table(table: Table) -> None:
     if table.mark:
         print_line(table.mark, "bold red")
     print_wide(_printed(table, below="\n"))
-    for note in table.said():
+    for note in table.all_notes():
         print_line(note, "dim")
     print_line("")
 
@@ -160,10 +160,10 @@ def _print_answers(entry: dict[str, Any], several: bool) -> None:
         print_line(f"{question.title} {sentence}")
 
 
-def _chosen(lines: Sequence[Line]) -> list[Line]:
+def _chosen(lines: Sequence[MetricLine]) -> list[MetricLine]:
     """The lines of at most ten pairs of metric and item group: the first of each protocol, then the
     second, …"""
-    groups: dict[tuple[str, ...], list[Line]] = {}
+    groups: dict[tuple[str, ...], list[MetricLine]] = {}
     for line in lines:
         groups.setdefault(
             tuple(

@@ -15,31 +15,47 @@ class AuditRecord(TypedDict):
     """The entries of summary.json (`score familiarity`) that tables show."""
 
     benchmark: str
+    """The benchmark, as the command names it."""
     reference: str
+    """The files of the corpus."""
     captions: str
+    """How captions were read: strict, free or differing."""
     match: str
+    """How objects were matched: lemmas or exact, and by which synonyms."""
     samples: int
+    """The number of samples, excluded ones too."""
     excluded: dict[str, int]
+    """{reason: number of samples} that are in no bucket."""
     buckets: dict[str, int]
+    """{bucket: number of samples}."""
     bindings: dict[str, dict[str, float | None]]
+    """{side: {label: share of its bindings, 0..1}}; None without bindings."""
     bindings_mixed: dict[str, dict[str, float | None]]
+    """The same for the samples in mixed buckets."""
     rates: dict[str, dict[str, float | None]]
+    """{strictness: {"seen" or "unseen": share of samples, 0..1}}; None without samples."""
 
 
 class ComparisonRecord(TypedDict):
     """The entries of the output of `score compare --json` that the page shows."""
 
     rows: list[dict[str, Any]]
+    """The paired differences."""
     flips: list[dict[str, Any]]
+    """The changes of the lead between splits."""
 
 
 class TextAuditRecord(TypedDict):
     """The entries of the file of `score audit` that tables show."""
 
     benchmark: str
+    """The name of the benchmark."""
     language_model: dict[str, Any]
+    """The language model of the perplexities."""
     kinds: list[dict[str, Any]]
+    """The results of each kind."""
     levels: list[dict[str, Any]]
+    """The results of each kind and level."""
 
 
 FAMILIARITY, TEXTS, MAPS, DRAWINGS = (
@@ -61,45 +77,71 @@ RECORDS = {
 
 @dataclass(frozen=True)
 class Audit:
-    """The result at `path` of a command other than `score run`, and its name."""
+    """The result of a command other than `score run`."""
 
     name: str
+    """What it is shown as: by default the benchmark's name, and for `score compare` the file's."""
     command: str
+    """The command: one of RECORDS, TEXTS or COMPARISON."""
     record: Mapping[str, Any]
+    """Its results."""
     path: Path
+    """Its file or folder."""
 
 
 def mixed(audit: Mapping[str, Any]) -> int:
-    """The number of samples in mixed buckets (`amb_…`), which include samples with close matches
-    only."""
-    return int(sum(n for bucket, n in audit["buckets"].items() if bucket.startswith("amb_")))
+    """Count the samples in mixed buckets (`amb_…`).
+
+    Args:
+        audit: summary.json of `score familiarity`.
+
+    Returns:
+        Their number, which includes samples with close matches only.
+
+    Example:
+        >>> mixed({"buckets": {"definitely_seen": 3, "amb_mixed": 1, "amb_close_only": 2}})
+        3
+    """
+    buckets = audit["buckets"].items()
+    return int(sum(samples for bucket, samples in buckets if bucket.startswith("amb_")))
 
 
 def overlap_panels(audit: Mapping[str, Any]) -> dict[str, Any]:
-    """The panels of evaluator.report.figures.by_overlap from summary.json of `score
-    familiarity`."""
+    """Make the panels of evaluator.report.figures.by_overlap.
+
+    Args:
+        audit: summary.json of `score familiarity`.
+
+    Returns:
+        {set of samples: its shares}: of all samples, and of those in mixed buckets.
+    """
     full = f"full ({sum(audit['buckets'].values()):,} samples)"
     return {full: audit["bindings"], f"mixed ({mixed(audit):,})": audit["bindings_mixed"]}
 
 
 def read_audit(source: str) -> Audit | None:
-    """The result of a command other than `score run` at [NAME=]PATH, a file or a folder; None for
-    other folders.
+    """Read the result of a command other than `score run`.
 
-    By default the name is the benchmark's, and for `score compare` the file's."""
+    Args:
+        source: [NAME=]PATH of a file or a folder.
+
+    Returns:
+        The result; None for other folders.
+
+    Raises:
+        UserError: A file is not the result of such a command.
+    """
     name, path = split_name(source)
     if path.is_file() and path.suffix == ".json":
         if "rankings" in read_json(path):
             return Audit(name or path.stem, COMPARISON, read_json(path, ComparisonRecord), path)
-        found = read_json(path, TextAuditRecord)
-        return Audit(name or found["benchmark"], TEXTS, found, path)
-    for command, record in RECORDS.items():
-        if (path / record).is_file():
-            found = read_json(path / record, AuditRecord if command == FAMILIARITY else None)
-            return Audit(
-                name or found["benchmark" if command == FAMILIARITY else "name"],
-                command,
-                found,
-                path,
-            )
+        text_audit = read_json(path, TextAuditRecord)
+        return Audit(name or text_audit["benchmark"], TEXTS, text_audit, path)
+    for command, file in RECORDS.items():
+        if not (path / file).is_file():
+            continue
+        is_familiarity = command == FAMILIARITY
+        record = read_json(path / file, AuditRecord if is_familiarity else None)
+        own_name = record["benchmark" if is_familiarity else "name"]
+        return Audit(name or own_name, command, record, path)
     return None

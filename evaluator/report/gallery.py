@@ -17,10 +17,10 @@ from evaluator.benchmarks.pictures import Pictures
 from evaluator.benchmarks.registry import BenchmarkSource, read_external
 from evaluator.protocols import find_protocol
 from evaluator.protocols.items import split_rank
-from evaluator.protocols.records import by_key
 from evaluator.runs.folder import NamedRun, Run
 from evaluator.scoring.words.files import read_answers
-from evaluator.scoring.words.prompt import prompt_of
+from evaluator.scoring.words.prompt import Prompt, prompt_of
+from evaluator.scoring.words.reader import AnsweredQuestion
 from generator.base.clusters import OF, SEPARATOR
 from generator.base.errors import UserError, visible
 from generator.base.pages import coded, data_url, thumbnails
@@ -30,7 +30,7 @@ from generator.dataset.reader import Images, World
 from generator.dataset.records import SCORES
 
 logger = logging.getLogger(__name__)
-_LABELS = (
+_ITEM_LABELS = (
     "protocol",
     "item_id",
     "metric",
@@ -41,8 +41,12 @@ _LABELS = (
     "scene_id",
     "unscored",
 )
-_NUMBERS = ("value", "true", "false")
-_MOST = 5_000_000
+"""The columns of tables/items.csv that are read as text."""
+_ITEM_NUMBERS = ("value", "true", "false")
+"""The columns of tables/items.csv that are read as numbers: 1 if an item is right, and the best
+scores of its true and of its false texts."""
+_MOST_CHARACTERS = 5_000_000
+"""The most characters of answers in a page: with more, browsers open it slowly."""
 _EXAMPLE_SIDE = 256
 """Width and height of the example at the top of a page, in pixels: sharp on screens of two pixels a
 point, where it is shown at 128."""
@@ -51,154 +55,202 @@ point, where it is shown at 128."""
 def benchmark_items(
     runs: Sequence[tuple[str, NamedRun]], page: Path, inline: bool = False
 ) -> dict[str, Any]:
-    """The items of one benchmark's runs, (label, run) pairs, as a dictionary for JSON.
+    """Collect the items of the runs of one benchmark.
 
-    Items and `candidates` are stored in columns; labels as codes into `names`. Each of `runs` has
-    `outcome`, a letter
-    for each item (r right, w wrong, t tie, u unscored, - not asked); `margin`, best true less best
-    false score;
-    `score`, the score of each candidate; `best`, the best texts of items against a pool; and
-    `answers`, the full
-    answers in words, up to _MOST characters in total.
-    inline: images of up to 512 pixels, instead of thumbnails whose size depends on their number.
+    Args:
+        runs: (label, run) of each.
+        page: The page that shows them; its folder is where links to image files begin.
+        inline: Whether to embed images of up to 512 pixels, instead of thumbnails whose size
+            depends on their number.
+
+    Returns:
+        A dictionary for JSON. Items and `candidates` are stored in columns; labels as codes into
+        `names`. Each of its `runs` has `outcome`, a letter for each item (r right, w wrong, t tie,
+        u unscored, - not asked); `margin`, best true less best false score; `score`, the score of
+        each candidate; `best`, the best texts of items against a pool; and `answers`, the full
+        answers in words, up to _MOST_CHARACTERS in total.
     """
-    read = [(label, each, _outcomes(each.run)) for label, each in runs]
-    items = (
-        pd.concat([found for *_, found in read]).drop_duplicates("item_id").reset_index(drop=True)
-    )
-    items = items.iloc[
-        sorted(range(len(items)), key=lambda i: split_rank(str(items["split"][i])))
-    ]  # stable
-    items = items.reset_index(drop=True)
+    first = runs[0][1]
+    benchmark = first.run.benchmark
+    outcomes_of_run = [_outcomes(run.run) for _, run in runs]
+    items = _all_items(outcomes_of_run)
     row_of = pd.Series(items.index, items["item_id"])
-    benchmark = runs[0][1].run.benchmark
     candidates = benchmark.candidates.to_pandas()
     candidates["item"] = candidates["item_id"].map(row_of)
-    candidates = candidates.dropna(subset=["item"]).sort_values(
-        ["item", "truth"], ascending=[True, False], kind="stable"
-    )
-    scenes = [each for each in dict.fromkeys([*candidates["scene_id"], *items["scene_id"]]) if each]
+    candidates = candidates.dropna(subset=["item"])
+    # True candidates first. The sort is stable, so others keep the order of the benchmark.
+    candidates = candidates.sort_values(["item", "truth"], ascending=[True, False], kind="stable")
+    all_scenes = dict.fromkeys([*candidates["scene_id"], *items["scene_id"]])
+    scenes = [scene for scene in all_scenes if scene]
+
+    # Texts are numbered as they occur; texts of pools follow those of candidates.
     texts: dict[str, int] = {}
-    text_of = benchmark.text_of
-    images = runs[0][1].run.world or pictures_of(runs[0][1].run)
-    found = {
-        "benchmark": runs[0][1].results["benchmark"],
+    items_data = {
+        "benchmark": first.results["benchmark"],
         "id": items["item_id"].tolist(),
         "labels": {
             name: coded(map(str, items[name])) for name in ("protocol", "split", "kind", "skill")
         },
         "bindings": coded(map(str, items["bindings"])),
-        "candidates": {
-            "start": np.searchsorted(candidates["item"], np.arange(len(items) + 1)).tolist(),
-            "scene": candidates["scene_id"]
-            .map({name: i for i, name in enumerate(scenes)})
-            .tolist(),
-            "text": [texts.setdefault(text_of[each], len(texts)) for each in candidates["text_id"]],
-            "truth": candidates["truth"].astype(int).tolist(),
-            "kind": coded(map(str, candidates["kind"].fillna(""))),
-        },
+        "candidates": _candidate_columns(
+            candidates, len(items), scenes, texts, text_of=benchmark.text_of
+        ),
         "scenes": scenes,
-        "runs": [
-            _of_run(label, each, outcomes, row_of, candidates, texts)
-            for label, each, outcomes in read
-        ],
     }
-    return found | {
-        "texts": [visible(text) for text in texts],
-        "images": [] if images is None else thumbnails(images.image, scenes, inline),
-        "folder": _folder(images, page),
+    items_data["runs"] = [
+        _run_columns(label, run, outcomes, row_of=row_of, candidates=candidates, texts=texts)
+        for (label, run), outcomes in zip(runs, outcomes_of_run, strict=True)
+    ]
+    images = first.run.world or pictures_of(first.run)
+    items_data["texts"] = [visible(text) for text in texts]
+    items_data["images"] = [] if images is None else thumbnails(images.image, scenes, inline)
+    items_data["folder"] = _image_folder(images, page)
+    return items_data
+
+
+def _all_items(outcomes_of_run: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """The items that any run was asked, each once, by the rank of their split."""
+    items = pd.concat(outcomes_of_run).drop_duplicates("item_id").reset_index(drop=True)
+    ranks = [split_rank(str(split)) for split in items["split"]]
+    # Python's sort is stable, so items of one split keep their order.
+    order = sorted(range(len(items)), key=lambda row: ranks[row])
+    return items.iloc[order].reset_index(drop=True)
+
+
+def _candidate_columns(
+    candidates: pd.DataFrame,
+    items: int,
+    scenes: Sequence[str],
+    texts: dict[str, int],
+    *,
+    text_of: Mapping[str, str],
+) -> dict[str, Any]:
+    """The candidates in columns; `start` has the first candidate of each item, and their number at
+    the end. Numbers their words in `texts`."""
+    place_of_scene = {scene: place for place, scene in enumerate(scenes)}
+    numbers = []
+    for text_id in candidates["text_id"]:
+        numbers.append(texts.setdefault(text_of[text_id], len(texts)))
+    return {
+        "start": np.searchsorted(candidates["item"], np.arange(items + 1)).tolist(),
+        "scene": candidates["scene_id"].map(place_of_scene).tolist(),
+        "text": numbers,
+        "truth": candidates["truth"].astype(int).tolist(),
+        "kind": coded(map(str, candidates["kind"].fillna(""))),
     }
 
 
 def grid_cells(
     data: Mapping[str, Any],
+    *,
     model_of: Sequence[str],
     held_out: Sequence[Sequence[str]],
     protocol: str,
 ) -> list[dict[str, Any]]:
-    """A cell (evaluator.report.figures.grid) for each model, value and object: the share of right
-    answers on items whose scene shows both, averaged over the model's runs. model_of: the model of
-    each run of `data`."""
-    labels = data["labels"]
-    names, splits, bindings = (
-        _labels(each) for each in (labels["protocol"], labels["split"], data["bindings"])
-    )
-    shown = by_key(
-        (binding, row)
-        for row in np.flatnonzero((names == protocol) & (splits != "val"))
-        for binding in {each for each in bindings[row].split(SEPARATOR) if OF in each}
-    )
-    values, objects = ({each[i] for each in held_out} for i in (0, 1))
+    """Average the outcomes of items by model, value and object.
+
+    Args:
+        data: From `benchmark_items`.
+        model_of: The model of each run of `data`.
+        held_out: The held-out bindings, each (value, object).
+        protocol: The protocol whose items count.
+
+    Returns:
+        Cells of `evaluator.report.figures.grid`, those of the held-out block first. `share` is the
+        share of right answers on items whose scene shows the value on the object, averaged over the
+        model's runs that answered one; `items` is how many were answered by any.
+    """
+    rows_of = _rows_by_binding(data, protocol)
     cells = []
     for model in dict.fromkeys(model_of):
         runs = [run for run, name in zip(data["runs"], model_of, strict=True) if name == model]
         outcomes = np.array([list(run["outcome"]) for run in runs])
+        right = outcomes == "r"
         answered = np.isin(outcomes, ("r", "w", "t"))
-        for binding, rows in sorted(shown.items()):
-            found = [
-                right[of]
-                for right, of in zip(outcomes[:, rows] == "r", answered[:, rows], strict=True)
-            ]
-            if shares := [each.mean() for each in found if len(each)]:
-                value, thing = binding.split(OF, 1)
-                of = {
+        for binding, rows in sorted(rows_of.items()):
+            shares = []
+            for run in range(len(runs)):
+                answers = right[run, rows][answered[run, rows]]
+                if len(answers):
+                    shares.append(answers.mean())
+            if not shares:
+                continue
+            value, object_ = binding.split(OF, 1)
+            cells.append(
+                {
                     "model": model,
                     "value": value,
-                    "object": thing,
-                    "held_out": [value, thing] in held_out,
+                    "object": object_,
+                    "held_out": [value, object_] in held_out,
+                    "share": float(np.mean(shares)),
+                    "items": int(answered[:, rows].any(axis=0).sum()),
                 }
-                cells.append(
-                    {
-                        **of,
-                        "share": float(np.mean(shares)),
-                        "items": int(answered[:, rows].any(axis=0).sum()),
-                    }
-                )
-    return sorted(
-        cells, key=lambda cell: (cell["value"] not in values) + (cell["object"] not in objects)
-    )
+            )
+    values = {value for value, _ in held_out}
+    objects = {object_ for _, object_ in held_out}
+    cells.sort(key=lambda cell: (cell["value"] not in values) + (cell["object"] not in objects))
+    return cells
 
 
-def _labels(coded: Mapping[str, Any]) -> np.ndarray:
-    return np.array(coded["names"], dtype=object)[coded["codes"]]
+def _rows_by_binding(data: Mapping[str, Any], protocol: str) -> dict[str, list[int]]:
+    """The items of a protocol, but those of val, whose scene shows each binding."""
+    protocols = _decode(data["labels"]["protocol"])
+    splits = _decode(data["labels"]["split"])
+    bindings = _decode(data["bindings"])
+    rows_of: dict[str, list[int]] = {}
+    for row in np.flatnonzero((protocols == protocol) & (splits != "val")):
+        for binding in set(bindings[row].split(SEPARATOR)):
+            if OF in binding:
+                rows_of.setdefault(binding, []).append(row)
+    return rows_of
+
+
+def _decode(labels: Mapping[str, Any]) -> np.ndarray:
+    """The texts (n,) that `coded` coded."""
+    return np.array(labels["names"], dtype=object)[labels["codes"]]
 
 
 def _outcomes(run: Run) -> pd.DataFrame:
     """The outcome of each item by its protocol's main metric, which is the first metric in the
     table."""
-    columns = {**dict.fromkeys(_LABELS, pa.string()), **dict.fromkeys(_NUMBERS, pa.float64())}
+    columns = {**dict.fromkeys(_ITEM_LABELS, pa.string())}
+    columns |= dict.fromkeys(_ITEM_NUMBERS, pa.float64())
     columns |= {"tie": pa.bool_(), "true_text": pa.string(), "false_text": pa.string()}
-    found = read_csv(run.folder / "tables" / "items.csv", columns).to_pandas()
-    found = found[found["metric"] == found.groupby("protocol")["metric"].transform("first")]
-    return found.fillna(dict.fromkeys((*_LABELS, "true_text", "false_text"), "")).reset_index(
-        drop=True
-    )
+    table = read_csv(run.folder / "tables" / "items.csv", columns).to_pandas()
+    main_metric = table.groupby("protocol")["metric"].transform("first")
+    table = table[table["metric"] == main_metric]
+    texts = (*_ITEM_LABELS, "true_text", "false_text")
+    return table.fillna(dict.fromkeys(texts, "")).reset_index(drop=True)
 
 
 def failures(run: Run, most: int) -> list[tuple[Image.Image, str]]:
-    """Images of wrongly answered items, one per scene, each with the false text that won; []
-    without images."""
+    """Collect images of wrongly answered items, one for each scene.
+
+    Args:
+        run: The run.
+        most: The largest number of images.
+
+    Returns:
+        (image, the false text that won) of each; [] without images.
+    """
     images = run.world or pictures_of(run)
     outcomes = _outcomes(run)
-    wrong = outcomes[(outcomes["value"] < 1) & (outcomes["split"] != "val")].drop_duplicates(
-        "scene_id"
-    )[:most]
+    wrong = outcomes[(outcomes["value"] < 1) & (outcomes["split"] != "val")]
     if images is None:
         return []
-    return [
-        (images.image(row["scene_id"]), visible(row["false_text"]))
-        for row in wrong.to_dict("records")
-    ]
+    rows = wrong.drop_duplicates("scene_id")[:most].to_dict("records")
+    return [(images.image(row["scene_id"]), visible(row["false_text"])) for row in rows]
 
 
 def wrong_unseen(run: Run, protocol: str = "") -> dict[str, str] | None:
-    """An image of an unseen combination for which a false caption won.
+    """Find an image of an unseen combination for which a false caption won.
 
     Args:
         run: The run.
         protocol: The protocol that the item is of, if it has such an item; "" for any.
 
-    Returns: The `image` as a data URL, the `true` caption and the `false` one. None without such an
+    Returns:
+        The `image` as a data URL, the `true` caption and the `false` one. None without such an
         item, and for a run without images.
     """
     outcomes = _outcomes(run)
@@ -217,38 +269,38 @@ def wrong_unseen(run: Run, protocol: str = "") -> dict[str, str] | None:
     }
 
 
-def _of_run(
+def _run_columns(
     label: str,
-    each: NamedRun,
+    run: NamedRun,
     outcomes: pd.DataFrame,
+    *,
     row_of: pd.Series,
     candidates: pd.DataFrame,
     texts: dict[str, int],
 ) -> dict[str, Any]:
+    """What the gallery shows of one run (`benchmark_items`). Numbers further texts in `texts`."""
     rows = outcomes["item_id"].map(row_of).to_numpy()
+    is_right = (outcomes["value"] == 1).to_numpy()
+    is_tie = outcomes["tie"].fillna(False).to_numpy(dtype=bool)
     letters = np.full(len(row_of), "-")
-    right, tie = (
-        (outcomes["value"] == 1).to_numpy(),
-        outcomes["tie"].fillna(False).to_numpy(dtype=bool),
-    )
-    letters[rows] = np.select([outcomes["value"].isna(), right, tie], ["u", "r", "t"], "w")
+    letters[rows] = np.select([outcomes["value"].isna(), is_right, is_tie], ["u", "r", "t"], "w")
     margin = np.full(len(row_of), np.nan)
     margin[rows] = outcomes["true"] - outcomes["false"]
-    scores = _scores(each, candidates)
-    pooled = _pooled(each.run, outcomes, candidates)
+    best: dict[int, list[list[Any]]] = {}
+    scores = _candidate_scores(run, candidates)
+    for item, best_texts in _best_texts(run.run, outcomes, candidates).items():
+        entries: list[list[Any]] = []
+        for text, truth, score in best_texts:
+            number = texts.setdefault(text, len(texts))
+            entries.append([number, int(truth), *_round(np.array([score]))])
+        best[int(row_of[item])] = entries
     return {
         "label": label,
         "outcome": "".join(letters),
-        "margin": _rounded(margin),
-        "score": _rounded(scores),
-        "best": {
-            int(row_of[item]): [
-                [texts.setdefault(text, len(texts)), int(truth), *_rounded(np.array([score]))]
-                for text, truth, score in best
-            ]
-            for item, best in pooled.items()
-        },
-        "answers": _answers(each.run, row_of),
+        "margin": _round(margin),
+        "score": _round(scores),
+        "best": best,
+        "answers": _answers(run.run, row_of),
     }
 
 
@@ -259,79 +311,80 @@ def _answers(run: Run, row_of: pd.Series) -> dict[int, list[Any]]:
     if words is None:
         return {}
     rows, prompt = Candidates(run.benchmark), prompt_of(words["prompt"])
-    found: dict[int, list[Any]] = {}
-    size = 0
-    for each in read_answers(run.folder, rows, prompt):
-        asked, reading, size = each.question, each.reading, size + len(each.answer.text)
-        if size > _MOST:
+    answers: dict[int, list[Any]] = {}
+    characters = 0
+    for answered in read_answers(run.folder, rows, prompt):
+        characters += len(answered.answer.text)
+        if characters > _MOST_CHARACTERS:
             logger.info(
-                f"The page has the first {_MOST:,} characters of answers; answers.parquet has them "
-                f"all."
+                f"The page has the first {_MOST_CHARACTERS:,} characters of answers; "
+                f"answers.parquet has them all."
             )
             break
-        labels = (prompt.yes[0], prompt.no[0]) if asked.form == YES_NO else prompt.letters
-        options = [
-            (rows.scene if asked.form == IMAGES else rows.text)[row] for row in asked.options
-        ]
-        if asked.form == MATCHING:
-            options = prompt.assignments(options)
-        shown = [[prompt.letters[i], option] for i, option in enumerate(options)]
-        says = reading.why if reading.label is None else f"says {labels[reading.label]}"
-        entry = [
-            [[visible(part) for part in option] for option in shown],
-            says,
-            visible(each.answer.text),
-        ]
-        if asked.item in row_of:
-            found.setdefault(int(row_of[asked.item]), []).append(entry)
-    return found
+        item = answered.question.item
+        if item in row_of:
+            answers.setdefault(int(row_of[item]), []).append(_answer(answered, rows, prompt))
+    return answers
 
 
-def _scores(each: NamedRun, candidates: pd.DataFrame) -> np.ndarray:
+def _answer(answered: AnsweredQuestion, rows: Candidates, prompt: Prompt) -> list[Any]:
+    """One answer, as `_answers` has it."""
+    question, reading = answered.question, answered.reading
+    labels = (prompt.yes[0], prompt.no[0]) if question.form == YES_NO else prompt.letters
+    contents = rows.scene if question.form == IMAGES else rows.text
+    options = [contents[row] for row in question.options]
+    if question.form == MATCHING:
+        options = prompt.assignments(options)
+    lettered = []
+    for i, option in enumerate(options):
+        lettered.append([visible(prompt.letters[i]), visible(option)])
+    says = reading.why if reading.label is None else f"says {labels[reading.label]}"
+    return [lettered, says, visible(answered.answer.text)]
+
+
+def _candidate_scores(run: NamedRun, candidates: pd.DataFrame) -> np.ndarray:
     """The score of each candidate (n,) in the measured channel; nan where the run stored no
     score."""
-    run, results = each.run, each.results
-    path = run.folder / "scores.parquet"
+    path = run.run.folder / "scores.parquet"
     if not path.exists():
         return np.full(len(candidates), np.nan)
     table = read_table(path, SCORES)
-    of_images = results.get("image_channel", results["channel"])
-    protocol = dict(
-        zip(
-            *(run.benchmark.items[name].to_pylist() for name in ("item_id", "protocol")),
-            strict=True,
-        )
-    )
-    names = candidates["item_id"].map(protocol)
-    compared = names.map(
-        {name: find_protocol(name).compares_images for name in run.record["protocols"]}
-    ).fillna(False)
-    wanted = candidates.assign(channel=np.where(compared, of_images, results["channel"]))
-    known = table.filter(
-        pc.is_in(table["channel"], pa.array(sorted({*wanted["channel"]})))
-    ).to_pandas()
-    known = known.drop_duplicates(["image_id", "text_id", "channel"])
-    keys = ["scene_id", "text_id", "channel"]
-    merged = wanted[keys].merge(
-        known, how="left", left_on=keys, right_on=["image_id", "text_id", "channel"]
-    )
+    text_channel = run.results["channel"]
+    image_channel = run.results.get("image_channel", text_channel)
+
+    # Protocols that compare images may be measured in another channel.
+    items = run.run.benchmark.items
+    item_ids, item_protocols = (items[name].to_pylist() for name in ("item_id", "protocol"))
+    protocol_of = dict(zip(item_ids, item_protocols, strict=True))
+    compares_images = {
+        name: find_protocol(name).compares_images for name in run.run.record["protocols"]
+    }
+    protocols = candidates["item_id"].map(protocol_of)
+    is_of_images = protocols.map(compares_images).fillna(False)
+    channels = np.where(is_of_images, image_channel, text_channel)
+    keys = candidates.assign(channel=channels)[["scene_id", "text_id", "channel"]]
+
+    measured = pa.array(sorted(set(channels)))
+    known = table.filter(pc.is_in(table["channel"], measured)).to_pandas()
+    stored_keys = ["image_id", "text_id", "channel"]
+    known = known.drop_duplicates(stored_keys)
+    merged = keys.merge(known, how="left", left_on=list(keys.columns), right_on=stored_keys)
     return merged["score"].to_numpy(dtype=float)
 
 
-def _pooled(
+def _best_texts(
     run: Run, outcomes: pd.DataFrame, candidates: pd.DataFrame
 ) -> dict[str, list[tuple[str, bool, float]]]:
-    """The best texts of the items whose false texts are in a pool, with their scores, best
+    """The best texts of the items whose false texts are in a pool, each (text, truth, score), best
     first."""
-    both = candidates.groupby("item_id")["truth"].nunique() > 1
-    asked = outcomes[~outcomes["item_id"].isin(both.index[both]) & outcomes["value"].notna()]
-    best = {
-        row["item_id"]: [
+    has_both = candidates.groupby("item_id")["truth"].nunique() > 1
+    is_pooled = ~outcomes["item_id"].isin(has_both.index[has_both]) & outcomes["value"].notna()
+    best = {}
+    for row in outcomes[is_pooled].to_dict("records"):
+        best[row["item_id"]] = [
             (row["true_text"], True, row["true"]),
             (row["false_text"], False, row["false"]),
         ]
-        for row in asked.to_dict("records")
-    }
     top = run.folder / "tables" / "top.csv"
     columns = {
         "item_id": pa.string(),
@@ -342,17 +395,18 @@ def _pooled(
     if best and top.exists():
         table = read_csv(top, columns)
         for row in table.filter(pc.is_in(table["item_id"], pa.array(list(best)))).to_pylist():
-            if row["text"] not in [text for text, *_ in best[row["item_id"]]]:
-                best[row["item_id"]].append((row["text"], row["truth"], row["score"]))
-    return {item: sorted(found, key=lambda each: -each[2]) for item, found in best.items()}
+            entries = best[row["item_id"]]
+            if row["text"] not in [text for text, *_ in entries]:
+                entries.append((row["text"], row["truth"], row["score"]))
+    return {item: sorted(entries, key=lambda entry: -entry[2]) for item, entries in best.items()}
 
 
-def _rounded(values: np.ndarray) -> list[float | None]:
-    """Numbers with five significant digits; None for NaN and infinity."""
+def _round(values: np.ndarray) -> list[float | None]:
+    """Numbers with five significant digits; None for nan and infinity."""
     return [float(f"{value:.5g}") if np.isfinite(value) else None for value in values.tolist()]
 
 
-def _folder(images: Images | None, page: Path) -> str:
+def _image_folder(images: Images | None, page: Path) -> str:
     """The folder of a world's image files relative to the page; "" if the images are not separate
     files."""
     if isinstance(images, World) and (images.folder / "images").is_dir():
@@ -361,14 +415,24 @@ def _folder(images: Images | None, page: Path) -> str:
 
 
 def pictures_of(run: Run) -> Pictures | None:
-    """The images of a run of a published benchmark; None for other runs, and if its files are
-    missing or changed."""
+    """Read the images of a run of a published benchmark.
+
+    Args:
+        run: The run.
+
+    Returns:
+        The images; None for other runs, and if the files are missing or changed, which is logged.
+    """
     external = run.record.get("external")
     if not external:
         return None
     images = external["images"]
-    folder, filters = None if images is None else Path(images), tuple(external.get("filters", ()))
-    source = BenchmarkSource(Path(external["path"]), external["name"], folder, filters)
+    source = BenchmarkSource(
+        Path(external["path"]),
+        external["name"],
+        None if images is None else Path(images),
+        tuple(external.get("filters", ())),
+    )
     try:
         pictures = read_external(source).pictures
         if pictures.digest == run.record["world"]:

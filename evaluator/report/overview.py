@@ -1,7 +1,7 @@
 """Tables of results: models side by side by split, and every row of one model; with the notes below
 tables."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +11,10 @@ from evaluator.protocols.records import LABELS, Results, Row, split_of
 from evaluator.provenance.contamination import UNKNOWN, is_stand_in, unknown_training, warning_of
 from evaluator.report.table import (
     CEILING,
+    DASH,
     Cell,
     Column,
+    Line,
     Table,
     ceiling_cell,
     chance_cell,
@@ -26,24 +28,28 @@ from evaluator.report.table import (
     spread,
     value_text,
 )
-from evaluator.report.table import Line as TableLine
 from evaluator.runs.parts import splits_said
 from evaluator.statistics.intervals import THIS_VOCABULARY, WIDER
 
-_MAIN_GAP = ("seen", "unseen")
-_GAPS = (_MAIN_GAP, ASYMMETRIC)
-"""The gaps that a table shows by default."""
+_DEFAULT_GAPS = (("seen", "unseen"), ASYMMETRIC)
+"""The gaps that a table shows by default, each (split, minus)."""
+_COUNTS = ("items", "clusters", "ties", "unscored")
+"""The columns of a row that count items; tables call clusters groups."""
+_COUNT_HEADS = ("items", "groups", "ties", "unscored")
+"""The heads of _COUNTS."""
 
 
 @dataclass(frozen=True)
-class Line:
-    """One metric on one group of items in one entry of pooled results. rows: {split: row}. gaps:
-    {(split, minus): row}, the value of `split` less that of `minus`; kept apart, since a split may
-    have the name of a gap."""
+class MetricLine:
+    """One metric on one group of items in one entry of pooled results."""
 
     entry: Results
+    """The pooled results."""
     rows: dict[str, Any] = field(default_factory=dict)
+    """{split: row of results}."""
     gaps: dict[tuple[str, str], Any] = field(default_factory=dict)
+    """{(split, minus): row}, the value of `split` less that of `minus`; kept apart, since a split
+    may have the name of a gap."""
 
     @property
     def first(self) -> Any:
@@ -53,167 +59,207 @@ class Line:
 
 def read_lines(
     entries: Sequence[Results], of: Callable[[Row], bool] = lambda row: True, by_n: bool = False
-) -> list[Line]:
-    """A line for each metric, group of items and entry that has it, in the order of the rows. Skips
-    rows for which `of` is false, and rows by number of atoms unless `by_n`."""
-    found: dict[tuple[object, ...], dict[int, Line]] = {}
-    for i, entry in enumerate(entries):
+) -> list[MetricLine]:
+    """Collect the rows of pooled results into lines.
+
+    Args:
+        entries: Pooled results.
+        of: Whether to read a row.
+        by_n: Whether to read rows by number of atoms; they are left out by default.
+
+    Returns:
+        A line for each metric, group of items and entry that has it, in the order of the rows.
+    """
+    lines_of: dict[tuple[object, ...], dict[int, MetricLine]] = {}
+    for place, entry in enumerate(entries):
         for row in entry["rows"]:
-            if (by_n or row["n"] is None) and of(row):
-                lines = found.setdefault((*(row[name] for name in LABELS), row["n"]), {})
-                line = lines.setdefault(i, Line(entry))
-                if row["minus"]:
-                    line.gaps[row["split"], row["minus"]] = row
-                else:
-                    line.rows[row["split"]] = row
-    return [line for lines in found.values() for line in lines.values()]
+            is_by_n = row["n"] is not None
+            if (is_by_n and not by_n) or not of(row):
+                continue
+            labels = (*(row[name] for name in LABELS), row["n"])
+            line = lines_of.setdefault(labels, {}).setdefault(place, MetricLine(entry))
+            if row["minus"]:
+                line.gaps[row["split"], row["minus"]] = row
+            else:
+                line.rows[row["split"]] = row
+    return [line for lines in lines_of.values() for line in lines.values()]
 
 
-def main_lines(entries: Sequence[Results]) -> list[Line]:
-    """`read_lines` of the main metrics."""
+def main_lines(entries: Sequence[Results]) -> list[MetricLine]:
+    """Collect the rows of the main metrics into lines.
+
+    Args:
+        entries: Pooled results.
+
+    Returns:
+        The lines, as `read_lines`.
+    """
     return read_lines(entries, lambda row: row["is_main"])
 
 
 def side_by_side(
-    entries: Sequence[Results], lines: Sequence[Line], decimals: int = 1, every_gap: bool = False
+    entries: Sequence[Results],
+    lines: Sequence[MetricLine],
+    decimals: int = 1,
+    every_gap: bool = False,
 ) -> Table:
-    """A table of lines: a column for each reported split, and for each gap of _GAPS or, with
-    `every_gap`, every gap.
+    """Make a table of lines, with a column for each reported split and each gap.
 
-    If no split is reported, it shows all splits. Chance levels that differ are shown as a range.
-    Ceilings are shown if a line has one below 100%. items, groups, ties and unscored are totals
-    over the shown splits, or those of `full`.
+    Chance levels that differ are shown as a range. Ceilings are shown if a line has one below 100%.
+    The columns items, groups, ties and unscored are totals over the splits of the table, or those
+    of `full`.
+
+    Args:
+        entries: Pooled results, which the notes are about.
+        lines: The lines of the table.
+        decimals: Digits after the point of shares in percent.
+        every_gap: Whether to show every gap, in place of the usual ones.
+
+    Returns:
+        The table; with all splits if no split is reported.
     """
-    found = list(dict.fromkeys(split for line in lines for split in line.rows))
-    splits = reported_splits(found) or sorted(found)
-    gaps = {
-        gap: split_of(row)
-        for line in lines
-        for gap, row in line.gaps.items()
-        if every_gap or gap in _GAPS
-    }
+    splits = _splits_of(lines)
+    gaps = _gaps_of(lines, every_gap)
     labels = ["protocol", "metric", *varying((line.first for line in lines), (*LABELS[2:], "n"))]
-    of_entry = varying(entries, ("model", "benchmark")) or (["model"] if len(entries) > 1 else [])
+    entry_labels = varying(entries, ("model", "benchmark"))
+    if not entry_labels and len(entries) > 1:
+        entry_labels = ["model"]
     pooled = ["blocks", "runs"] if any(entry["runs"] > 1 for entry in entries) else []
-    limited = any(has_low_ceiling(row) for line in lines for row in line.rows.values())
-    in_words = any("unread" in row for line in lines for row in line.rows.values())
-    heads = [
-        *(f"{split} %" for split in [*splits, *gaps.values()]),
-        "chance %",
-        *(["ceiling %"] if limited else []),
-        "items",
-        "groups",
-        "ties",
-        "unscored",
-        *(["unread", *(f"{split} % of read" for split in splits)] if in_words else []),
-        *pooled,
-    ]
-    made = []
+    all_rows = [row for line in lines for row in line.rows.values()]
+    has_ceilings = any(has_low_ceiling(row) for row in all_rows)
+    is_in_words = any("unread" in row for row in all_rows)
+
+    heads = [f"{split} %" for split in [*splits, *gaps.values()]]
+    heads += ["chance %", *(["ceiling %"] if has_ceilings else []), *_COUNT_HEADS]
+    if is_in_words:
+        heads += ["unread", *(f"{split} % of read" for split in splits)]
+    heads += pooled
+
+    table_lines = []
     for line in lines:
-        own = [line.rows[split] for split in splits if split in line.rows]
-        counted = [line.rows[FULL]] if FULL in line.rows else own
-        cells = [
-            *(result_cell(line.rows.get(split), decimals=decimals) for split in splits),
-            *(result_cell(line.gaps.get(gap), decimals=decimals) for gap in gaps),
-            chance_cell(own),
-            *([ceiling_cell(own)] if limited else []),
-            *(
-                Cell(f"{sum(row[name] or 0 for row in counted):,}")
-                for name in ("items", "clusters", "ties", "unscored")
-            ),
-            *(_cells_of_read(line, splits, counted, decimals) if in_words else []),
-            *(Cell(f"{line.entry[name]}") for name in pooled),
-        ]
-        named = [
-            *(str(line.first[name] or "") for name in labels),
-            *(str(line.entry[name]) for name in of_entry),
-        ]
-        made.append(TableLine(named, cells))
+        rows = [line.rows[split] for split in splits if split in line.rows]
+        # `full` has every item once; other splits may overlap or leave items out.
+        counted = [line.rows[FULL]] if FULL in line.rows else rows
+        cells = [result_cell(line.rows.get(split), decimals=decimals) for split in splits]
+        cells += [result_cell(line.gaps.get(gap), decimals=decimals) for gap in gaps]
+        cells += [chance_cell(rows), *([ceiling_cell(rows)] if has_ceilings else [])]
+        cells += [Cell(_total(counted, name)) for name in _COUNTS]
+        if is_in_words:
+            cells += _cells_of_read(line, splits, counted, decimals)
+        cells += [Cell(f"{line.entry[name]}") for name in pooled]
+        names = [str(line.first[name] or "") for name in labels]
+        names += [str(line.entry[name]) for name in entry_labels]
+        table_lines.append(Line(names, cells))
+
+    notes = [*notes_of(entries, all_rows), *([CEILING] if has_ceilings else [])]
     columns = [Column(head) for head in heads]
-    rows = [row for line in lines for row in line.rows.values()]
-    notes = [*notes_of(entries, rows), *([CEILING] if limited else [])]
-    return Table([*labels, *of_entry], columns, made, notes=notes, mark=marks_of(entries))
+    mark = marks_of(entries)
+    return Table([*labels, *entry_labels], columns, table_lines, notes=notes, mark=mark)
+
+
+def _splits_of(lines: Sequence[MetricLine]) -> list[str]:
+    """The splits that a table of lines shows: the reported ones, or all if none is reported."""
+    splits = list(dict.fromkeys(split for line in lines for split in line.rows))
+    return reported_splits(splits) or sorted(splits)
+
+
+def _gaps_of(lines: Sequence[MetricLine], every_gap: bool) -> dict[tuple[str, str], str]:
+    """{(split, minus): name} of the gaps that a table of lines shows."""
+    gaps = {}
+    for line in lines:
+        for gap, row in line.gaps.items():
+            if every_gap or gap in _DEFAULT_GAPS:
+                gaps[gap] = split_of(row)
+    return gaps
+
+
+def _total(rows: Sequence[Any], name: str) -> str:
+    return f"{sum(row.get(name) or 0 for row in rows):,}"
 
 
 def _cells_of_read(
-    line: Line, splits: Sequence[str], counted: Sequence[Any], decimals: int
+    line: MetricLine, splits: Sequence[str], counted: Sequence[Any], decimals: int
 ) -> list[Cell]:
     """How many items are wrong because an answer has no label, and the share right of the others in
     each split."""
-    shares = [line.rows.get(split, {}) for split in splits]
-    return [
-        Cell(f"{sum(row.get('unread') or 0 for row in counted):,}"),
-        *(
-            Cell(number(row.get("value_read"), row.get("unit", "share"), decimals))
-            for row in shares
-        ),
-    ]
+    cells = [Cell(_total(counted, "unread"))]
+    for split in splits:
+        row = line.rows.get(split, {})
+        cells.append(Cell(number(row.get("value_read"), row.get("unit", "share"), decimals)))
+    return cells
 
 
 def every_row(entry: Results, protocol: str, by_n: bool = True, decimals: int = 1) -> Table:
-    """A table with a line for each row of a protocol; skips rows by number of atoms unless
-    `by_n`."""
-    rows = [
-        row for row in entry["rows"] if row["protocol"] == protocol and (by_n or row["n"] is None)
-    ]
+    """Make a table with a line for each row of a protocol.
+
+    Args:
+        entry: Pooled results of one model.
+        protocol: The protocol.
+        by_n: Whether to show rows by number of atoms.
+        decimals: Digits after the point of shares in percent.
+
+    Returns:
+        The table; its cells have unrounded numbers to sort by.
+    """
+    rows = [row for row in entry["rows"] if row["protocol"] == protocol]
+    if not by_n:
+        rows = [row for row in rows if row["n"] is None]
     labels = ["metric", *varying(rows, (*LABELS[2:], "n"))]
     spreads = [
         over
         for over in ("blocks", "runs")
         if any(row.get(f"sd_{over}") is not None for row in rows)
     ]
+    has_ceilings = any(has_low_ceiling(row) for row in rows)
+    is_in_words = any("unread" in row for row in rows)
+
     heads = ["%", f"{confidence(entry)} interval: {THIS_VOCABULARY}", WIDER]
     heads += [f"over {over}" for over in spreads]
-    limited = any(has_low_ceiling(row) for row in rows)
-    in_words = any("unread" in row for row in rows)
-    heads += [
-        "p",
-        "items",
-        "groups",
-        "ties",
-        "unscored",
-        *(["unread", "% of read"] if in_words else []),
-    ]
-    heads += [
-        "chance %",
-        *(["ceiling %"] if limited else []),
-        "average",
-        f"{THIS_VOCABULARY} means",
-    ]
+    heads += ["p", *_COUNT_HEADS, *(["unread", "% of read"] if is_in_words else [])]
+    heads += ["chance %", *(["ceiling %"] if has_ceilings else [])]
+    heads += ["average", f"{THIS_VOCABULARY} means"]
+
     lines = []
     for i, row in enumerate(rows):
-        texts = [
-            (value_text(row, decimals=decimals), row["value"]),
-            (interval(row, decimals) or "–", row["low"]),
-            (
-                interval({**row, "low": row["low_wider"], "high": row["high_wider"]}, decimals)
-                or "–",
-                row["low_wider"],
-            ),
-            *((spread(row, over, decimals), row.get(f"sd_{over}")) for over in spreads),
-            (p_value(row["p"]), row["p"]),
-            *((f"{row[name]:,}", row[name]) for name in ("items", "clusters")),
-            *(
-                ("" if row[name] is None else str(row[name]), row[name])
-                for name in ("ties", "unscored")
-            ),
-            *(_texts_of_read(row, decimals) if in_words else []),
-            (number(row["chance"], row["unit"]), row["chance"]),
-            *([(number(row.get("ceiling"), row["unit"]), row.get("ceiling"))] if limited else []),
-            (row["average"], None),
-            (row["speaks_of"] if row["low"] is not None else "", None),
-        ]
-        named = ["" if row[name] is None else str(row[name]) for name in labels]
-        rule = i > 0 and rows[i - 1]["metric"] != row["metric"]
+        texts = _interval_texts(row, spreads, decimals)
+        texts += _count_texts(row)
+        texts += _texts_of_read(row, decimals) if is_in_words else []
+        texts.append((number(row["chance"], row["unit"]), row["chance"]))
+        if has_ceilings:
+            texts.append((number(row.get("ceiling"), row["unit"]), row.get("ceiling")))
+        claim = row["speaks_of"] if row["low"] is not None else ""
+        texts += [(row["average"], None), (claim, None)]
+
+        names = ["" if row[name] is None else str(row[name]) for name in labels]
+        starts_metric = i > 0 and rows[i - 1]["metric"] != row["metric"]
         cells = [Cell(text, numbers={"value": value}) for text, value in texts]
-        lines.append(TableLine([*named, split_of(row)], cells, rule))
-    return Table(
-        [*labels, "split"],
-        [Column(head) for head in heads],
-        lines,
-        title=protocol,
-        mark=warning_of(entry),
-    )
+        lines.append(Line([*names, split_of(row)], cells, starts_metric))
+    columns = [Column(head) for head in heads]
+    return Table([*labels, "split"], columns, lines, title=protocol, mark=warning_of(entry))
+
+
+def _interval_texts(
+    row: Any, spreads: Sequence[str], decimals: int
+) -> list[tuple[str, float | None]]:
+    """The texts and values of the columns from the value of a row to its p."""
+    wider = {**row, "low": row["low_wider"], "high": row["high_wider"]}
+    texts = [
+        (value_text(row, decimals=decimals), row["value"]),
+        (interval(row, decimals) or DASH, row["low"]),
+        (interval(wider, decimals) or DASH, row["low_wider"]),
+    ]
+    texts += [(spread(row, over, decimals), row.get(f"sd_{over}")) for over in spreads]
+    return [*texts, (p_value(row["p"]), row["p"])]
+
+
+def _count_texts(row: Any) -> list[tuple[str, float | None]]:
+    """The texts and values of the columns _COUNT_HEADS; empty where a row does not count ties."""
+    texts: list[tuple[str, float | None]] = []
+    for name in ("items", "clusters"):
+        texts.append((f"{row[name]:,}", row[name]))
+    for name in ("ties", "unscored"):
+        texts.append(("" if row[name] is None else str(row[name]), row[name]))
+    return texts
 
 
 def _texts_of_read(row: Row, decimals: int) -> list[tuple[str, float | None]]:
@@ -225,96 +271,129 @@ def _texts_of_read(row: Row, decimals: int) -> list[tuple[str, float | None]]:
     return [(str(row["unread"]), row["unread"]), (number(share, row["unit"], decimals), share)]
 
 
-def varying(rows: Any, names: Sequence[str]) -> list[str]:
-    """The `names` whose values differ between the rows or entries."""
+def varying(rows: Iterable[Any], names: Sequence[str]) -> list[str]:
+    """Choose the labels that tell rows apart.
+
+    Args:
+        rows: Rows or entries of results.
+        names: Their columns.
+
+    Returns:
+        The names whose values differ between the rows.
+
+    Example:
+        >>> varying([{"model": "a", "kind": "swap"}, {"model": "b", "kind": "swap"}],
+        ...         ["model", "kind"])
+        ['model']
+    """
     rows = list(rows)
     return [name for name in names if len({row[name] for row in rows}) > 1]
 
 
 def marks_of(entries: Sequence[Results]) -> str:
-    """The warnings on a table of contaminated results, each once with its models; "" if none is
-    contaminated."""
-    models: dict[str, dict[str, None]] = {}
+    """Collect the warnings on a table of contaminated results.
+
+    Args:
+        entries: Pooled results.
+
+    Returns:
+        Each warning once, with its models; "" if no entry is contaminated.
+    """
+    models_of: dict[str, dict[str, None]] = {}
     for entry in entries:
-        if said := warning_of(entry):
-            models.setdefault(said, {})[entry["model"]] = None
-    return " ".join(f"{', '.join(named)}: {said}" for said, named in models.items())
+        warning = warning_of(entry)
+        if warning:
+            models_of.setdefault(warning, {})[entry["model"]] = None
+    return " ".join(f"{', '.join(models)}: {warning}" for warning, models in models_of.items())
 
 
 def notes_of(entries: Sequence[Results], rows: Sequence[Row] | None = None) -> list[str]:
-    """The notes below a table of pooled results; facts that differ between models name their
-    models.
+    """Write the notes below a table of pooled results.
+
+    Facts that differ between models name their models.
 
     Args:
         entries: Pooled results.
         rows: The rows that the table shows, whose intervals the first note is about; None: all.
+
+    Returns:
+        Sentences; [] without entries.
     """
     if not entries:
         return []
-    tolerances = [(entry, f"{entry['rules']['tie_tolerance']:g}") for entry in entries]
-    pooled = [
-        (entry, f"{entry['runs']} runs over {entry['blocks']} block{'s' * (entry['blocks'] > 1)}")
-        for entry in entries
-        if entry["runs"] > 1
-    ]
-    sampled = {
-        (
-            f"{entry['model']}: pool {pool} is sampled: "
-            f"the true texts and {n} false texts per image."
-        ): None
-        for entry in entries
-        for pool, n in entry.get("sampled_pools", {}).items()
-    }
-    unknown = [
-        each
-        for each in entries
-        if (each.get("training") or unknown_training())["status"] == UNKNOWN
-    ]
-    names = ", ".join(dict.fromkeys(entry["model"] for entry in unknown))
-    ours = dict.fromkeys(entry["model"] for entry in entries if is_stand_in(entry))
     if rows is None:
         rows = [row for entry in entries for row in entry["rows"]]
-    return [
+    tolerances = [(entry, f"{entry['rules']['tie_tolerance']:g}") for entry in entries]
+    certificates = [(entry, entry["certificate"]) for entry in entries]
+    notes = [
         f"In %, differences in points. The {confidence(entries[0])} intervals cover "
-        f"{population(rows)}. The table of all rows "
-        f"has each row's interval about {WIDER}.",
+        f"{population(rows)}. The table of all rows has each row's interval about {WIDER}.",
         f"Scores that differ by at most this tolerance tie (relative for scores above 1): "
-        f"{_by_value(tolerances)}. A "
-        "tie is never correct.",
-        f"Datasets: {_by_value([(entry, entry['certificate']) for entry in entries])}.",
-        *([f"Pooled: {_by_value(pooled)}."] if pooled else []),
-        *spread_notes(entries),
-        *differences(entries),
-        *sampled,
-        *(
-            f"{entry['model']}: at most {entry['rules']['limit']:,} items of a protocol."
-            for entry in entries
-            if entry["rules"].get("limit")
-        ),
-        *dict.fromkeys(line for entry in entries for line in splits_said(entry["rules"])),
-        *dict.fromkeys(
-            f"{entry['benchmark']} has no question of: {', '.join(cells)}."
-            for entry in entries
-            if (cells := entry.get("empty_cells"))
-        ),
-        *([f"Training data unknown: {names}."] if unknown else []),
-        *(
-            [f"Small networks of this project, stand-ins for published models: {', '.join(ours)}."]
-            if ours
-            else []
-        ),
+        f"{_by_value(tolerances)}. A tie is never correct.",
+        f"Datasets: {_by_value(certificates)}.",
     ]
+    pooled = []
+    for entry in entries:
+        if entry["runs"] > 1:
+            plural = "s" * (entry["blocks"] > 1)
+            pooled.append((entry, f"{entry['runs']} runs over {entry['blocks']} block{plural}"))
+    if pooled:
+        notes.append(f"Pooled: {_by_value(pooled)}.")
+    notes += [*spread_notes(entries), *differences(entries), *_notes_of_parts(entries)]
+    return [*notes, *_notes_of_models(entries)]
 
 
-def _by_value(said: Sequence[tuple[Results, str]]) -> str:
+def _notes_of_parts(entries: Sequence[Results]) -> list[str]:
+    """What the results leave out of their benchmarks."""
+    sampled: dict[str, None] = {}
+    for entry in entries:
+        for pool, count in entry.get("sampled_pools", {}).items():
+            sampled[
+                f"{entry['model']}: pool {pool} is sampled: "
+                f"the true texts and {count} false texts per image."
+            ] = None
+    notes = list(sampled)
+    for entry in entries:
+        limit = entry["rules"].get("limit")
+        if limit:
+            notes.append(f"{entry['model']}: at most {limit:,} items of a protocol.")
+    notes += dict.fromkeys(line for entry in entries for line in splits_said(entry["rules"]))
+    empty: dict[str, None] = {}
+    for entry in entries:
+        cells = entry.get("empty_cells")
+        if cells:
+            empty[f"{entry['benchmark']} has no question of: {', '.join(cells)}."] = None
+    return [*notes, *empty]
+
+
+def _notes_of_models(entries: Sequence[Results]) -> list[str]:
+    """Which models are of unknown training, and which stand in for published ones."""
+    unknown: dict[str, None] = {}
+    stand_ins: dict[str, None] = {}
+    for entry in entries:
+        training = entry.get("training") or unknown_training()
+        if training["status"] == UNKNOWN:
+            unknown[entry["model"]] = None
+        if is_stand_in(entry):
+            stand_ins[entry["model"]] = None
+    notes = []
+    if unknown:
+        notes.append(f"Training data unknown: {', '.join(unknown)}.")
+    if stand_ins:
+        names = ", ".join(stand_ins)
+        notes.append(f"Small networks of this project, stand-ins for published models: {names}.")
+    return notes
+
+
+def _by_value(texts: Sequence[tuple[Results, str]]) -> str:
     """Each distinct text; if there are several, each with the models that it applies to.
 
     >>> _by_value([({"model": "a"}, "1"), ({"model": "b"}, "2"), ({"model": "c"}, "1")])
     '1 (a, c); 2 (b)'
     """
-    names: dict[str, dict[str, None]] = {}
-    for entry, text in said:
-        names.setdefault(text, {})[entry["model"]] = None
-    if len(names) <= 1:
-        return "".join(names)
-    return "; ".join(f"{text} ({', '.join(of)})" for text, of in names.items())
+    models_of: dict[str, dict[str, None]] = {}
+    for entry, text in texts:
+        models_of.setdefault(text, {})[entry["model"]] = None
+    if len(models_of) <= 1:
+        return "".join(models_of)
+    return "; ".join(f"{text} ({', '.join(models)})" for text, models in models_of.items())

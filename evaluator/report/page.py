@@ -30,7 +30,7 @@ from evaluator.report.figures import (
     figures,
     gap,
     grid,
-    numbered,
+    number_names,
 )
 from evaluator.report.files import write_pooled
 from evaluator.report.gallery import benchmark_items, grid_cells, wrong_unseen
@@ -49,8 +49,11 @@ from generator.base.pages import as_json, asset, page_environment
 from generator.dataset.reader import Benchmark
 
 _NO_LINKS: Mapping[str, str] = MappingProxyType({})
+_TITLE = "Does it compose, or remember?"
+"""The title of every page; its verdict is the answer."""
 _FIRST_PANELS = 2
-"""Panels of the figure on the first screen."""
+"""Panels of the figure on the first screen: more are too small to read at the first look, and the
+section of tasks has all."""
 
 
 def write_page(
@@ -60,102 +63,170 @@ def write_page(
     unfinished: Sequence[str] = (),
     inline: bool = False,
 ) -> tuple[list[Results], list[Figure]]:
-    """Write the page `out`, and beside it the pooled results as .csv, .md and .tex; returns the
-    results of the runs and the figures.
+    """Write a page, and beside it the pooled results as .csv, .md and .tex.
 
     Runs of one model are pooled (evaluator.analysis.pooling). Measures nothing and changes no run.
-    more: figures of other commands' results. unfinished: folders of unfinished runs, which the page
-    lists. inline: embed images of up to 512 pixels instead of thumbnails. Raises UserError when a
-    folder has no results.
+
+    Args:
+        runs: The runs.
+        out: The file of the page.
+        more: Figures of other commands' results.
+        unfinished: Folders of unfinished runs, which the page lists.
+        inline: Whether to embed images of up to 512 pixels instead of thumbnails.
+
+    Returns:
+        The results of the runs, and the figures of the page.
+
+    Raises:
+        UserError: A folder has no results.
     """
-    results = [each.results for each in runs]
-    entries = [{**each, "model": visible(each["model"])} for each in pool_runs(results)]
-    named = [{**each, "model": marked(each["model"], each)} for each in entries]
+    results = [run.results for run in runs]
+    entries = [{**entry, "model": visible(entry["model"])} for entry in pool_runs(results)]
+    named = [{**entry, "model": marked(entry["model"], entry)} for entry in entries]
     galleries, grids = _galleries(runs, named, out, inline)
     best = best_entry(named)
-    paired = compare_two(named, [str(each.run.folder) for each in runs])
-    of_pair = differences(paired.comparison) if paired and not _has_differences(more) else []
-    made = numbered([*figures(entries), *grids, *of_pair, *more])
-    own = [each.run.benchmark for each in runs if not splits_said(each.results["rules"])]
-    sentences = about_splits(own, all(each["training"]["status"] == CLEAN for each in entries))
-    of_runs = [(each.run, each.results) for each in runs]
-    main = main_line(best)
-    protocol = "" if main is None else main.first["protocol"]
-    examples = (wrong_unseen(runs[place].run, protocol) for place in best["members"])
+
+    # A result of `score compare` that the user gave is not computed again.
+    paired = compare_two(named, [str(run.run.folder) for run in runs])
+    has_differences = any(figure.name.startswith("differences") for figure in more)
+    paired_figures = differences(paired.comparison) if paired and not has_differences else []
+    drawings = number_names([*figures(entries), *grids, *paired_figures, *more])
+
+    # Splits by familiarity with a corpus explain themselves in the notes.
+    benchmarks = [run.run.benchmark for run in runs if not splits_said(run.results["rules"])]
+    is_clean = all(entry["training"]["status"] == CLEAN for entry in entries)
     page = render(
         named,
-        made,
+        drawings,
         galleries=galleries,
         unfinished=unfinished,
-        sentences=sentences,
-        runs=of_runs,
-        example=next(filter(None, examples), None),
-        best=best["model"],
+        sentences=about_splits(benchmarks, is_clean),
+        runs=[(run.run, run.results) for run in runs],
+        example=_example(runs, best),
         paired="" if paired is None else paired.sentence,
     )
     out.parent.mkdir(parents=True, exist_ok=True)
     write_text(out, page)
     write_pooled(entries, out)
-    return results, made
+    return results, drawings
+
+
+def _example(runs: Sequence[NamedRun], best: Results) -> dict[str, str] | None:
+    """An answer of the best model that is wrong on an unseen combination; None without one."""
+    line = main_line(best)
+    protocol = "" if line is None else line.first["protocol"]
+    for place in best["members"]:
+        example = wrong_unseen(runs[place].run, protocol)
+        if example is not None:
+            return example
+    return None
 
 
 def render(
     entries: Sequence[Results],
-    made: Sequence[Figure],
+    drawings: Sequence[Figure],
     links: Mapping[str, str] = _NO_LINKS,
-    **more: Any,
+    *,
+    galleries: Sequence[Mapping[str, Any]] = (),
+    sentences: Sequence[str] = (),
+    runs: Sequence[tuple[Run, Results]] = (),
+    unfinished: Sequence[str] = (),
+    example: Mapping[str, str] | None = None,
+    paired: str = "",
+    home: str = "",
 ) -> str:
-    """The HTML page of pooled entries, whose model names include their marks, and of their figures.
+    """Render a page of pooled results.
 
-    links: {model: its page}. more: optional `galleries`, `sentences`, `runs`, `unfinished`, `home`,
-        an `example` of a wrong answer of the model `best`, and a sentence `paired` that compares
-        two models.
+    Args:
+        entries: Pooled results, whose model names include their marks.
+        drawings: Their figures, with distinct names.
+        links: {model: its page}.
+        galleries: The items of each benchmark (`benchmark_items`).
+        sentences: What explains the splits (`about_splits`).
+        runs: The runs with their results, for the section on how they were made.
+        unfinished: Folders of unfinished runs, which the page lists.
+        example: A wrong answer of the best model (`wrong_unseen`).
+        paired: A sentence that compares two models.
+        home: The page of all models, to which this one links.
+
+    Returns:
+        The HTML.
     """
-    lines = main_lines(entries)
-    verdict, *following = headline_sentences(entries, more.get("paired", ""))
+    verdict, *following = headline_sentences(entries, paired)
     best = best_entry(entries)
-    # Two panels: more are too small to read at the first look, and the section of tasks has all.
     first_figures = gap(entries, main_line(best), _FIRST_PANELS)
-    others = [figure for figure in made if figure.name != "gap"]
-    board = side_by_side(entries, lines)
+    other_figures = [figure for figure in drawings if figure.name != "gap"]
+    specs = {figure.name: figure.spec() for figure in [*first_figures, *other_figures]}
+    return _page_template().render(
+        verdict=verdict,
+        following=following,
+        other_verdicts=other_verdicts(entries),
+        held_out=_distinct(entry.get("held_out", "") for entry in entries),
+        marks=_distinct(_warning(entry) for entry in entries),
+        unfinished=unfinished,
+        example=example,
+        best=best["model"],
+        first_figures=first_figures,
+        home=home,
+        folded=_sections(entries, best, other_figures, paired),
+        **_leaderboard(entries),
+        links=links,
+        sentences=sentences,
+        galleries=galleries,
+        answers=_answers(runs),
+        entries=entries,
+        tables=[_tables(entry) for entry in entries],
+        runs=runs,
+        figures_data=as_json(specs),
+        items_data=as_json(galleries),
+    )
+
+
+def _page_template() -> Any:
+    """The template of the page, with its filters and scripts."""
     environment = page_environment("evaluator", "report/assets")
     environment.filters |= {
         "mark_of": mark_of,
         "training_said": training_said,
         "sort_key": _sort_key,
-        "question": lambda row: " ".join(str(row[name]) for name in LABELS[1:] if row[name]),
+        "question": _question_labels,
     }
-    return environment.get_template("page.html.jinja").render(
-        title="Does it compose, or remember?",
-        verdict=verdict,
-        following=following,
-        other_verdicts=other_verdicts(entries),
-        held_out=[
-            each for each in dict.fromkeys(entry.get("held_out", "") for entry in entries) if each
-        ],
-        marks=list(
-            dict.fromkeys(
-                f"{each['model']}: {warning_of(each)}" for each in entries if warning_of(each)
-            )
-        ),
-        first_figures=first_figures,
-        terms=terms_of(line.first for line in lines),
-        folded=_sections(entries, best, others, more.get("paired", "")),
-        board=board,
-        lines=[(line, row.cells) for line, row in zip(lines, board.lines, strict=True)],
-        several=len({entry["benchmark"] for entry in entries}) > 1,
-        certificates=len({entry["certificate"] for entry in entries}) > 1,
-        links=links,
-        entries=entries,
-        tables=[_tables(entry) for entry in entries],
-        answers=_answers(more.get("runs", ())),
-        figures_data=as_json({figure.name: figure.spec() for figure in [*first_figures, *others]}),
-        items_data=as_json(more.get("galleries", [])),
-        vega=_vega(),
-        script=asset("evaluator.report", "assets/page.js"),
-        datatables=asset("evaluator.report", "assets/datatables.min.js"),
-        **more,
-    )
+    environment.globals |= {
+        "title": _TITLE,
+        "vega": _vega(),
+        "script": asset("evaluator.report", "assets/page.js"),
+        "datatables": asset("evaluator.report", "assets/datatables.min.js"),
+    }
+    return environment.get_template("page.html.jinja")
+
+
+def _leaderboard(entries: Sequence[Results]) -> dict[str, Any]:
+    """What the template shows of the main metrics."""
+    lines = main_lines(entries)
+    board = side_by_side(entries, lines)
+    return {
+        "board": board,
+        "lines": [(line, row.cells) for line, row in zip(lines, board.lines, strict=True)],
+        "several": len({entry["benchmark"] for entry in entries}) > 1,
+        "certificates": len({entry["certificate"] for entry in entries}) > 1,
+        "terms": terms_of(line.first for line in lines),
+    }
+
+
+def _distinct(texts: Iterable[str]) -> list[str]:
+    """The texts but "", each once, in their order."""
+    return [text for text in dict.fromkeys(texts) if text]
+
+
+def _warning(entry: Results) -> str:
+    """The warning on an entry, with its model; "" if there is none."""
+    warning = warning_of(entry)
+    return f"{entry['model']}: {warning}" if warning else ""
+
+
+def _question_labels(row: Mapping[str, Any]) -> str:
+    """The labels of a row but its protocol, which has a column of its own."""
+    return " ".join(str(row[name]) for name in LABELS[1:] if row[name])
 
 
 @cache
@@ -168,18 +239,28 @@ def _vega() -> str:
 
 DRAWN: Mapping[str, Callable[[Audit], list[Figure]]] = MappingProxyType(
     {
-        COMPARISON: lambda each: differences(each.record),
-        FAMILIARITY: lambda each: by_overlap(each.name, overlap_panels(each.record)),
-        PROBES: lambda each: by_probe(each.record),
-        MAPS: lambda each: embedding_maps(each.name, each.record),
+        COMPARISON: lambda audit: differences(audit.record),
+        FAMILIARITY: lambda audit: by_overlap(audit.name, overlap_panels(audit.record)),
+        PROBES: lambda audit: by_probe(audit.record),
+        MAPS: lambda audit: embedding_maps(audit.name, audit.record),
     }
 )
 """{command: the function that draws its results} (evaluator.report.audit_results)."""
 
 
 def figures_of_audits(audits: Sequence[Audit]) -> list[Figure]:
-    """The figures of the results of commands in DRAWN."""
-    return [figure for each in audits for figure in DRAWN[each.command](each)]
+    """Draw the results of other commands.
+
+    Args:
+        audits: Results of commands in DRAWN.
+
+    Returns:
+        Their figures.
+    """
+    drawings = []
+    for audit in audits:
+        drawings += DRAWN[audit.command](audit)
+    return drawings
 
 
 def _galleries(
@@ -189,49 +270,50 @@ def _galleries(
     objects."""
     named = []
     for entry in entries:
-        for i, place in enumerate(entry["members"]):
-            label = (
-                entry["model"] if len(entry["members"]) == 1 else f"{entry['model']}, run {i + 1}"
-            )
-            each = runs[place]
-            key = (
-                each.results["benchmark"],
-                f"{each.run.benchmark.digest} {each.run.record['world']}",
-            )
-            named.append((key, (label, each, entry["model"])))
+        for number, place in enumerate(entry["members"], 1):
+            label = entry["model"]
+            if len(entry["members"]) > 1:
+                label = f"{entry['model']}, run {number}"
+            run = runs[place]
+            # Benchmarks of one name may differ, as of two worlds.
+            digests = f"{run.run.benchmark.digest} {run.run.record['world']}"
+            named.append(((run.results["benchmark"], digests), (label, run, entry["model"])))
     of_benchmark = by_key(named)
     galleries, grids = [], []
-    for (name, _), own in of_benchmark.items():
-        data = benchmark_items([(label, each) for label, each, _ in own], out, inline)
+    for (benchmark, _), members in of_benchmark.items():
+        data = benchmark_items([(label, run) for label, run, _ in members], out, inline)
         galleries.append(data)
-        held_out = (own[0][1].run.benchmark.holdout or {}).get("bindings") or []
-        model_of = [model for *_, model in own]
+        holdout = members[0][1].run.benchmark.holdout or {}
         for protocol in data["labels"]["protocol"]["names"]:
-            title = protocol if len(of_benchmark) == 1 else f"{protocol}, {name}"
-            grids += grid(title, grid_cells(data, model_of, held_out, protocol))
+            cells = grid_cells(
+                data,
+                model_of=[model for *_, model in members],
+                held_out=holdout.get("bindings") or [],
+                protocol=protocol,
+            )
+            title = protocol if len(of_benchmark) == 1 else f"{protocol}, {benchmark}"
+            grids += grid(title, cells)
     return galleries, grids
 
 
 def _answers(runs: Iterable[tuple[Run, Results]]) -> list[tuple[str, list[str], Table]]:
     """For each run in words: its model, a sentence on its answers, and a table of how often it
     chooses each label."""
-    found = []
+    parts = []
     for _, results in runs:
-        if answers := results.get("answers"):
-            lines = [
-                Line(
-                    (each["form"], f"{each['options']}", each["label"]),
-                    [Cell(f"{100 * each[name]:.1f}") for name in ("chosen", "right")],
-                )
-                for each in answers["positions"]
-            ]
-            table = Table(
-                ("question", "options", "label"), (Column("chosen %"), Column("right %")), lines
-            )
-            found.append(
-                (marked(visible(results["model"]), results), describe_answers(answers)[:1], table)
-            )
-    return found
+        answers = results.get("answers")
+        if not answers:
+            continue
+        lines = []
+        for position in answers["positions"]:
+            labels = (position["form"], f"{position['options']}", position["label"])
+            cells = [Cell(f"{100 * position[name]:.1f}") for name in ("chosen", "right")]
+            lines.append(Line(labels, cells))
+        columns = (Column("chosen %"), Column("right %"))
+        table = Table(("question", "options", "label"), columns, lines)
+        model = marked(visible(results["model"]), results)
+        parts.append((model, describe_answers(answers)[:1], table))
+    return parts
 
 
 @dataclass(frozen=True)
@@ -277,7 +359,7 @@ _ORDER = (
 
 
 def _sections(
-    entries: Sequence[Results], best: Results, made: Sequence[Figure], paired: str = ""
+    entries: Sequence[Results], best: Results, drawings: Sequence[Figure], paired: str = ""
 ) -> list[Section]:
     """The sections below the gallery: each question that rows or figures answer.
 
@@ -286,11 +368,11 @@ def _sections(
     Args:
         entries: Pooled results.
         best: The entry that the sentences are about.
-        made: The figures.
+        drawings: The figures.
         paired: The sentence that compares two models; "" if there is none.
     """
     figures_of: dict[str, list[Figure]] = {}
-    for figure in made:
+    for figure in drawings:
         word = figure.name.split("-")[0]
         figures_of.setdefault(_SAME_SECTION.get(word, word), []).append(figure)
     of_model = f"{best['model']}: " if len(entries) > 1 else ""
@@ -300,17 +382,17 @@ def _sections(
         # The notes are below the leaderboard, and the same for all tables.
         table = replace(table, notes=())
         about_model = f"{of_model}{sentence}" if sentence else ""
-        drawings = figures_of.pop(question.name, [])
-        sections.append(Section(question.name, question.title, about_model, drawings, table))
-    for name, drawings in figures_of.items():
-        first = drawings[0]
+        own_figures = figures_of.pop(question.name, [])
+        sections.append(Section(question.name, question.title, about_model, own_figures, table))
+    for name, own_figures in figures_of.items():
+        first = own_figures[0]
         sentence = first.about
         if name == "differences" and paired:
             sentence = paired
         if name == "grid":
-            sentence = about_grid(_cells_of(first, best))
+            sentence = about_grid(first.panels.get(best["model"], ()))
         title = _OF_FIGURES.get(name, first.title)
-        sections.append(Section(name, title, sentence, drawings))
+        sections.append(Section(name, title, sentence, own_figures))
     return sorted(sections, key=_place)
 
 
@@ -318,88 +400,74 @@ def _place(section: Section) -> int:
     return _ORDER.index(section.name) if section.name in _ORDER else len(_ORDER)
 
 
-def _cells_of(figure: Figure, entry: Results) -> Sequence[Mapping[str, Any]]:
-    """The cells of a model in a figure of `grid`."""
-    return figure.panels.get(entry["model"], ())
-
-
-def _has_differences(made: Sequence[Figure]) -> bool:
-    """Whether the user gave the result of `score compare`, which then is not computed again."""
-    return any(figure.name.startswith("differences") for figure in made)
-
-
 def _sort_key(cell: Cell) -> str:
     """The sort key of a cell: its unrounded number, else its text."""
     value = cell.numbers.get("value", cell.numbers.get("beta"))
-    return cell.text.replace(",", "").split("–")[0] if value is None else f"{value:.9f}"
+    if value is None:
+        return cell.text.replace(",", "").split("–")[0]
+    return f"{value:.9f}"
 
 
 def _tables(entry: Results) -> list[Table]:
     """The tables of an entry: every row of each protocol, then the fits of each protocol."""
     protocols = dict.fromkeys(row["protocol"] for row in entry["rows"])
-    made = [every_row(entry, protocol) for protocol in protocols]
+    tables = [every_row(entry, protocol) for protocol in protocols]
     for protocol in protocols:
-        if fits := [fit for fit in entry["fits"] if fit["protocol"] == protocol]:
-            made.append(
-                replace(
-                    loads(fits), title=f"{protocol}, load of each count", mark=warning_of(entry)
-                )
-            )
-    return made
+        fits = [fit for fit in entry["fits"] if fit["protocol"] == protocol]
+        if fits:
+            title = f"{protocol}, load of each count"
+            tables.append(replace(loads(fits), title=title, mark=warning_of(entry)))
+    return tables
 
 
 _CLASSES = "gzsl"
 """The design of class lists, whose splits are lists of labels (docs/splits.md)."""
 
 
-def about_splits(benchmarks: Sequence[Benchmark], never_shown: bool) -> list[str]:
-    """Distinct sentences that explain the splits of benchmarks.
+def about_splits(benchmarks: Sequence[Benchmark], is_clean: bool) -> list[str]:
+    """Explain the splits of benchmarks.
 
-    `never_shown`: whether the models' training is known to show nothing held out. A benchmark
-    without a holdout, such
-    as a benchmark made from a file of scores, gets no sentence.
+    Args:
+        benchmarks: The benchmarks.
+        is_clean: Whether the models' training is known to show nothing held out.
+
+    Returns:
+        Distinct sentences. A benchmark without a holdout, such as a benchmark made from a file of
+        scores, gets no sentence.
     """
-    return list(
-        dict.fromkeys(
-            sentence for each in benchmarks for sentence in _about_benchmark(each, never_shown)
-        )
-    )
+    sentences: dict[str, None] = {}
+    for benchmark in benchmarks:
+        sentences |= dict.fromkeys(_about_benchmark(benchmark, is_clean))
+    return list(sentences)
 
 
-def _about_benchmark(benchmark: Benchmark, never_shown: bool) -> list[str]:
+def _about_benchmark(benchmark: Benchmark, is_clean: bool) -> list[str]:
+    """What the splits are, and how familiar the false texts are; [] without a holdout."""
     holdout = benchmark.holdout
     if not holdout:
         return []
-    lacking = (
-        "that no training image or text contains"
-        if never_shown
-        else "that the train split holds out"
-    )
+    held_out = "that the train split holds out"
+    if is_clean:
+        held_out = "that no training image or text contains"
     if holdout.get("design") == _CLASSES:
-        splits = (
+        return [
             f"Labels of id_val and id_test are labels of training; ood_val and ood_test have "
-            f"labels {lacking}."
-        )
-        told = (
+            f"labels {held_out}.",
             "ZSL compares unseen labels with one another. GZSL compares them with labels of "
-            "training too, so its wrong labels may be more familiar than the true one."
-        )
-    else:
-        of = {
-            "bindings of an attribute value and an object": holdout.get("bindings"),
-            "relations between two objects": holdout.get("triples"),
-        }
-        what = " and ".join(name for name, found in of.items() if found)
+            "training too, so its wrong labels may be more familiar than the true one.",
+        ]
+    combinations = []
+    if holdout.get("bindings"):
+        combinations.append("bindings of an attribute value and an object")
+    if holdout.get("triples"):
+        combinations.append("relations between two objects")
+    splits = "Nothing is held out: all scenes are of one split."
+    if combinations:
         splits = (
-            f"Seen, partial and unseen scenes differ in how many objects show {what} {lacking}: "
-            f"none, some, all."
+            f"Seen, partial and unseen scenes differ in how many objects show "
+            f"{' and '.join(combinations)} {held_out}: none, some, all."
         )
-        if not what:
-            splits = "Nothing is held out: all scenes are of one split."
-        equal = benchmark.manifest.get("equal_familiarity") is not False
-        told = (
-            "The true text and its foil are equally familiar."
-            if equal
-            else "The foil may be more or less familiar than the true text."
-        )
-    return [splits, told]
+    familiarity = "The true text and its foil are equally familiar."
+    if benchmark.manifest.get("equal_familiarity") is False:
+        familiarity = "The foil may be more or less familiar than the true text."
+    return [splits, familiarity]

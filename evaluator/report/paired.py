@@ -30,8 +30,9 @@ def compare_two(entries: Sequence[Results], folders: Sequence[str]) -> Paired | 
         entries: Pooled results, whose `members` are places in `folders`.
         folders: The folder of each run.
 
-    Returns: None for other than two models, and if they cannot be compared, such as models on
-        different blocks.
+    Returns:
+        The comparison. None for other than two models, and if they cannot be compared, such as
+        models on different blocks.
     """
     if len(entries) != 2:
         return None
@@ -39,25 +40,21 @@ def compare_two(entries: Sequence[Results], folders: Sequence[str]) -> Paired | 
     ordered = [best, *(entry for entry in entries if entry is not best)]
     # Letters, because names of models may contain "=", which ends a name in NAME=RUN.
     letters = {"A": ordered[0], "B": ordered[1]}
-    sources = [
-        f"{letter}={folders[place]}"
-        for letter, entry in letters.items()
-        for place in entry["members"]
-    ]
+    sources = []
+    for letter, entry in letters.items():
+        sources += [f"{letter}={folders[place]}" for place in entry["members"]]
     try:
         comparison = compare(sources)
     except UserError:
         return None
     names = {letter: entry["model"] for letter, entry in letters.items()}
-    rows = [
-        {**row, "first": names[row["first"]], "second": names[row["second"]]}
-        for row in comparison["rows"]
-    ]
-    flips = [
-        {**flip, "first": names[flip["first"]], "second": names[flip["second"]]}
-        for flip in comparison["flips"]
-    ]
+    rows = [_rename_models(row, names) for row in comparison["rows"]]
+    flips = [_rename_models(flip, names) for flip in comparison["flips"]]
     return Paired(_sentence(best, rows), {**comparison, "rows": rows, "flips": flips})
+
+
+def _rename_models(row: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    return {**row, "first": names[row["first"]], "second": names[row["second"]]}
 
 
 def _sentence(best: Results, rows: Sequence[dict[str, Any]]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from evaluator.protocols.errors import BY_ATOM, BY_FAMILIARITY
 from evaluator.protocols.hard_positives import BRITTLENESS
 from evaluator.protocols.records import LABELS, Results
-from evaluator.report.overview import Line, read_lines
+from evaluator.report.overview import MetricLine, read_lines
 from evaluator.report.table import number
 from evaluator.report.verdict import (
     AT_CHANCE,
@@ -42,7 +42,7 @@ _IN_WORDS = {
 
 
 @dataclass(frozen=True)
-class Question:
+class ReportQuestion:
     """A question, which rows of results answer."""
 
     name: str
@@ -51,47 +51,67 @@ class Question:
     """The question in words."""
     owns: Callable[[Row], bool]
     """Whether a row of results belongs to it."""
-    sentence: Callable[[Sequence[Line]], str]
+    sentence: Callable[[Sequence[MetricLine]], str]
     """The answer, from the lines of one model; "" if they have no value."""
     by_complexity: bool = False
     """Whether its lines are one for each number of atoms."""
 
 
-def answers_of(entry: Results) -> list[tuple[Question, str, list[Line]]]:
-    """Each question that the rows of an entry of pooled results answer, with its sentence and its
-    lines."""
-    found = []
+def answers_of(entry: Results) -> list[tuple[ReportQuestion, str, list[MetricLine]]]:
+    """Answer the questions that have rows of results.
+
+    Args:
+        entry: One entry of pooled results.
+
+    Returns:
+        (question, its sentence, its lines) of each question that the rows answer, in the order of
+        the page.
+    """
+    answers = []
     for question in QUESTIONS:
         lines = read_lines([entry], question.owns, by_n=question.by_complexity)
         if lines:
-            found.append((question, question.sentence(lines), lines))
-    return found
+            answers.append((question, question.sentence(lines), lines))
+    return answers
 
 
-def lines_of(question: Question, entries: Sequence[Results]) -> list[Line]:
-    """The lines of a question over several models."""
+def lines_of(question: ReportQuestion, entries: Sequence[Results]) -> list[MetricLine]:
+    """Collect the rows of a question over several models.
+
+    Args:
+        question: The question.
+        entries: Pooled results.
+
+    Returns:
+        The lines.
+    """
     return read_lines(entries, question.owns, by_n=question.by_complexity)
 
 
 def about_grid(cells: Cells) -> str:
-    """One sentence on the combinations of a grid of values and objects.
+    """Say which combinations of a grid of values and objects are hard.
 
     Args:
         cells: The cells of one model: `value`, `object`, `share` (0..1) and `held_out`.
 
-    >>> red = {"value": "red", "object": "cube", "share": 0.25, "held_out": True}
-    >>> blue = {"value": "blue", "object": "star", "share": 0.75, "held_out": False}
-    >>> about_grid([red, blue]).split("; ")[1]
-    'red cube is hardest (25.0%), blue star easiest (75.0%).'
+    Returns:
+        A sentence; "" without cells.
+
+    Example:
+        >>> red = {"value": "red", "object": "cube", "share": 0.25, "held_out": True}
+        >>> blue = {"value": "blue", "object": "star", "share": 0.75, "held_out": False}
+        >>> about_grid([red, blue]).split("; ")[1]
+        'red cube is hardest (25.0%), blue star easiest (75.0%).'
     """
     if not cells:
         return ""
     ordered = sorted(cells, key=lambda cell: cell["share"])
-    hardest, easiest = (
-        f"{cell['value']} {cell['object']} is {{}} ({number(cell['share'], 'share')}%)"
-        for cell in (ordered[0], ordered[-1])
+    hardest, easiest = ordered[0], ordered[-1]
+    ends = (
+        f"{hardest['value']} {hardest['object']} is hardest "
+        f"({number(hardest['share'], 'share')}%), "
+        f"{easiest['value']} {easiest['object']} easiest ({number(easiest['share'], 'share')}%)."
     )
-    ends = f"{hardest.format('hardest')}, {easiest.replace(' is {}', ' easiest')}."
     held_out = [cell["share"] for cell in cells if cell["held_out"]]
     others = [cell["share"] for cell in cells if not cell["held_out"]]
     if not held_out or not others:
@@ -100,10 +120,13 @@ def about_grid(cells: Cells) -> str:
     return f"Held-out combinations average {means[0]}%, others {means[1]}%; {ends}"
 
 
-def _about_tasks(lines: Sequence[Line]) -> str:
+def _about_tasks(lines: Sequence[MetricLine]) -> str:
     """What each main metric does from seen to unseen combinations."""
-    kinds = [(line, judge({**line.entry, "rows": _rows_of(line)}).kind) for line in lines]
-    changes = [(line, kind) for line, kind in kinds if {"seen", "unseen"} <= set(line.rows)]
+    changes = []
+    for line in lines:
+        if {"seen", "unseen"} <= set(line.rows):
+            rows = [*line.rows.values(), *line.gaps.values()]
+            changes.append((line, judge({**line.entry, "rows": rows}).kind))
     if not changes:
         return _values(lines)
     if len(changes) <= _NAMED:
@@ -129,7 +152,7 @@ def _for_several(words: str, count: int) -> str:
     return f"{plural} {rest}".strip()
 
 
-def _change(line: Line, kind: str) -> str:
+def _change(line: MetricLine, kind: str) -> str:
     """What a measure does, with its values.
 
     The words depend on the kind of verdict: only a fall or a rise goes "from … to".
@@ -141,14 +164,19 @@ def _change(line: Line, kind: str) -> str:
     return f"{words} (seen {seen}, unseen {unseen})"
 
 
-def _about_errors(lines: Sequence[Line]) -> str:
+def _about_errors(lines: Sequence[MetricLine]) -> str:
     """The most frequent kind of wrong answer."""
-    rows = [row for line in lines if (row := _row_of(line)) is not None and row["value"] > 0]
+    rows = []
+    for line in lines:
+        row = _row_of(line)
+        if row is not None and row["value"] > 0:
+            rows.append(row)
     if not rows:
         return ""
     # Rows of the split that the first of _SPLITS names come first, whatever other lines have.
     split = min((row["split"] for row in rows), key=_rank)
-    row = max((row for row in rows if row["split"] == split), key=lambda row: row["value"])
+    same_split = [row for row in rows if row["split"] == split]
+    row = max(same_split, key=lambda row: row["value"])
     of = "all answers" if "prediction" in row["metric"] else "wrong answers"
     where = "" if split in ("full", None) else f" on {split} combinations"
     kind = f"are of the kind '{row['error']}'"
@@ -156,14 +184,16 @@ def _about_errors(lines: Sequence[Line]) -> str:
     return f"{_percent(row)} of {of}{where} {words}{_random(row)}."
 
 
-def _about_familiarity(lines: Sequence[Line]) -> str:
+def _about_familiarity(lines: Sequence[MetricLine]) -> str:
     """Whether wrong answers name more familiar texts than random ones would."""
     for line in lines:
         row = line.rows.get("unseen")
         if line.first["error"] != "more familiar" or row is None or row["value"] is None:
             continue
-        share = f"{_percent(row)} of wrong answers on unseen combinations name a text that is more "
-        share += "familiar from training than the true one"
+        share = (
+            f"{_percent(row)} of wrong answers on unseen combinations name a text that is more "
+            f"familiar from training than the true one"
+        )
         if row["chance"] is None:
             return f"{share}."
         chance = f"{number(row['chance'], 'share')}%"
@@ -175,40 +205,42 @@ def _about_familiarity(lines: Sequence[Line]) -> str:
     return "No wrong answer on unseen combinations could name a more familiar text."
 
 
-def _about_rules(lines: Sequence[Line]) -> str:
+def _about_rules(lines: Sequence[MetricLine]) -> str:
     """The same items by other metrics."""
     return _values([line for line in lines if line.first["unit"] == "share"])
 
 
-def _about_rewording(lines: Sequence[Line]) -> str:
+def _about_rewording(lines: Sequence[MetricLine]) -> str:
     """How often a false text lies between two true ones."""
-    row = next((row for line in lines if (row := _row_of(line)) is not None), None)
-    if row is None:
-        return ""
-    return (
-        f"In {_percent(row)} of the questions{_where(row)} a false text lies between a caption and "
-        f"its paraphrase{_random(row)}."
-    )
+    for line in lines:
+        row = _row_of(line)
+        if row is not None:
+            return (
+                f"In {_percent(row)} of the questions{_where(row)} a false text lies between a "
+                f"caption and its paraphrase{_random(row)}."
+            )
+    return ""
 
 
-def _about_complexity(lines: Sequence[Line]) -> str:
+def _about_complexity(lines: Sequence[MetricLine]) -> str:
     """The first main metric with the fewest and with the most atoms."""
     main = [line for line in lines if line.first["is_main"] and _row_of(line) is not None]
     if not main:
         return ""
     labels = [main[0].first[name] for name in LABELS]
     same = [line for line in main if [line.first[name] for name in LABELS] == labels]
-    fewest, *_, most = sorted([*same, same[0]], key=lambda line: line.first["n"])
-    rows = [_row_of(line) for line in (fewest, most)]
-    assert rows[0] is not None
-    assert rows[1] is not None
+    same.sort(key=lambda line: line.first["n"])
+    fewest, most = same[0], same[-1]
+    fewest_row, most_row = _row_of(fewest), _row_of(most)
+    assert fewest_row is not None
+    assert most_row is not None
     return (
-        f"{_name(fewest)} is {_percent(rows[0])} with {fewest.first['n']} atoms and "
-        f"{_percent(rows[1])} with {most.first['n']}{_where(rows[0])}."
+        f"{_name(fewest)} is {_percent(fewest_row)} with {fewest.first['n']} atoms and "
+        f"{_percent(most_row)} with {most.first['n']}{_where(fewest_row)}."
     )
 
 
-def _values(lines: Sequence[Line]) -> str:
+def _values(lines: Sequence[MetricLine]) -> str:
     """The values of the first measures, on seen and unseen combinations where both are known."""
     parts = []
     for line in lines:
@@ -227,15 +259,11 @@ def _sentence(parts: Sequence[str]) -> str:
     return f"{'; '.join(parts)}." if parts else ""
 
 
-def _rows_of(line: Line) -> list[Row]:
-    return [*line.rows.values(), *line.gaps.values()]
-
-
 def _rank(split: str | None) -> int:
     return _SPLITS.index(split) if split in _SPLITS else len(_SPLITS)
 
 
-def _row_of(line: Line) -> Row | None:
+def _row_of(line: MetricLine) -> Row | None:
     """The scored row of the split that comes first in _SPLITS; None without one."""
     scored = [row for row in line.rows.values() if row["value"] is not None]
     return min(scored, key=lambda row: _rank(row["split"]), default=None)
@@ -257,7 +285,7 @@ def _percent(row: Row) -> str:
     return f"{number(row['value'], row['unit'])}%"
 
 
-def _name(line: Line) -> str:
+def _name(line: MetricLine) -> str:
     """A measure in words: its metric, and in brackets what tells it from others."""
     first = line.first
     labels = [first[name] for name in ("protocol", "kind", "skill", "level") if first[name]]
@@ -269,38 +297,38 @@ def _is_reworded(row: Row) -> bool:
 
 
 QUESTIONS = (
-    Question(
+    ReportQuestion(
         "split",
         "Does every task show the same?",
         lambda row: row["is_main"] and row["error"] is None and row["n"] is None,
         _about_tasks,
     ),
-    Question(
+    ReportQuestion(
         "familiar",
         "Do wrong answers follow what training has shown?",
         lambda row: row["metric"] == BY_FAMILIARITY,
         _about_familiarity,
     ),
-    Question(
+    ReportQuestion(
         "errors",
         "What do wrong answers name?",
         lambda row: row["error"] is not None and row["metric"] != BY_FAMILIARITY,
         _about_errors,
     ),
-    Question(
+    ReportQuestion(
         "rewording",
         "Does another wording change the answer?",
         lambda row: _is_reworded(row) and row["n"] is None,
         _about_rewording,
     ),
-    Question(
+    ReportQuestion(
         "complexity",
         "Are longer captions harder?",
         lambda row: row["error"] is None and row["n"] is not None,
         _about_complexity,
         by_complexity=True,
     ),
-    Question(
+    ReportQuestion(
         "rules",
         "What do other rules of counting give?",
         lambda row: (

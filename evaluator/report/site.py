@@ -20,20 +20,26 @@ from generator.dataset.reader import found_certificate
 
 _HOME = "index.html"
 _CLAIMED = " (claimed by the sender of the run)"
+"""Stands behind what cannot be computed from a run."""
+_IDENTITY = ("model", "treatment", "training_seed", "benchmark")
+"""The factors in which two runs of a site must differ."""
 
 
 def read_results_of(source: str, moved: Sequence[Path] = ()) -> Results:
-    """The results of the run in [NAME=]FOLDER, computed from its scores; NAME replaces the model's
-    name.
+    """Compute the results of a run from its scores.
 
     What only the sender of a run can know, such as the model's training, is marked as claimed.
 
     Args:
-        source: the folder of a run, with a name or without one.
-        moved: folders of datasets that were moved, as in `open_run`.
+        source: [NAME=]FOLDER of a run; NAME replaces the model's name.
+        moved: Folders of datasets that were moved, as in `open_run`.
 
-    Raises: UserError: there is no run, or the benchmark that it names is not there. A results.json
-        is refused: anyone can write one, and its numbers cannot be checked without the scores.
+    Returns:
+        The results.
+
+    Raises:
+        UserError: There is no run, or the benchmark that it names is not there. A results.json is
+            refused: anyone can write one, and its numbers cannot be checked without the scores.
     """
     name, path = split_name(source)
     if path.is_file():
@@ -43,9 +49,9 @@ def read_results_of(source: str, moved: Sequence[Path] = ()) -> Results:
         )
     run = open_run(path, moved)
     results = recompute(run)
-    certificate = (
-        "not verified" if run.world is None else found_certificate(run.benchmark, run.world)
-    )
+    certificate = "not verified"
+    if run.world is not None:
+        certificate = found_certificate(run.benchmark, run.world)
     training = {**results["training"], "said": f"{results['training']['said']}{_CLAIMED}"}
     return named_results({**results, "certificate": certificate, "training": training}, name)
 
@@ -58,48 +64,59 @@ def _check_same_content(sources: Sequence[str], results: Sequence[Results]) -> N
     """
     first_of_run: dict[str, int] = {}
     first_of_block: dict[str | None, int] = {}
-    for place, one in enumerate(results):
-        factors = one["factors"]
+    for place, run in enumerate(results):
+        factors = run["factors"]
         same_block = first_of_block.setdefault(factors["block"], place)
         if results[same_block]["factors"]["benchmark"] != factors["benchmark"]:
             raise UserError(
                 f"{sources[same_block]} and {sources[place]} were scored on different benchmarks "
-                f"of the same held-out "
-                "block; write a separate site for each."
+                f"of the same held-out block; write a separate site for each."
             )
-        named = {key: factors[key] for key in ("model", "treatment", "training_seed", "benchmark")}
-        same_run = first_of_run.setdefault(json.dumps(named, sort_keys=True), place)
-        if results[same_run]["rows"] != one["rows"]:
+        identity = json.dumps({name: factors[name] for name in _IDENTITY}, sort_keys=True)
+        same_run = first_of_run.setdefault(identity, place)
+        if results[same_run]["rows"] != run["rows"]:
             raise UserError(
                 f"{sources[same_run]} and {sources[place]} say that they are the same run of "
-                f"{one['model']}, and have "
-                "different scores; leave one out, or name them NAME=FOLDER."
+                f"{run['model']}, and have different scores; leave one out, or name them "
+                f"NAME=FOLDER."
             )
 
 
 def write_site(sources: Sequence[str], out: Path, moved: Sequence[Path] = ()) -> list[Path]:
-    """Write index.html with all models, and a page for each model, into the folder `out`; returns
-    the pages.
+    """Write index.html with all models, and a page for each model.
 
-    Runs of one model are pooled. Raises UserError for results of several benchmarks, for runs that
-    claim to be the same and differ, and as `read_results_of`.
+    Runs of one model are pooled.
+
+    Args:
+        sources: [NAME=]FOLDER of each run.
+        out: The folder to write.
+        moved: Folders of datasets that were moved, as in `open_run`.
+
+    Returns:
+        The pages, index.html first.
+
+    Raises:
+        UserError: As `read_results_of`; the results are of several benchmarks; or runs claim to be
+            the same and differ.
     """
     results = [read_results_of(source, moved) for source in sources]
     _check_same_content(sources, results)
-    entries = [{**each, "model": visible(each["model"])} for each in pool_runs(results)]
-    if other := differences(entries):
+    entries = [{**entry, "model": visible(entry["model"])} for entry in pool_runs(results)]
+    differing = differences(entries)
+    if differing:
         raise UserError(
-            f"Expected results of one benchmark. {other[0]} Write a separate site for each "
+            f"Expected results of one benchmark. {differing[0]} Write a separate site for each "
             f"benchmark."
         )
-    links = {
-        marked(each["model"], each): f"{i + 1}-{folder_name(each['model'])}.html"
-        for i, each in enumerate(entries)
-    }
-    named = [{**each, "model": model} for each, model in zip(entries, links, strict=True)]
+    links = {}
+    for number, entry in enumerate(entries, 1):
+        links[marked(entry["model"], entry)] = f"{number}-{folder_name(entry['model'])}.html"
+    named = [{**entry, "model": model} for entry, model in zip(entries, links, strict=True)]
     out.mkdir(parents=True, exist_ok=True)
     write_text(out / _HOME, render(named, figures(entries), links))
     write_pooled(entries, out / _HOME)
-    for entry, raw in zip(named, entries, strict=True):
-        write_text(out / links[entry["model"]], render([entry], figures([raw]), home=_HOME))
+    # Figures mark model names themselves, so they get the entries without marks.
+    for marked_entry, entry in zip(named, entries, strict=True):
+        page = render([marked_entry], figures([entry]), home=_HOME)
+        write_text(out / links[marked_entry["model"]], page)
     return [out / _HOME, *(out / name for name in links.values())]

@@ -33,10 +33,17 @@ _KINDS: Mapping[tuple[str, str], str] = MappingProxyType(
 
 
 def terms_of(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """A definition of each metric and kind of the rows that has one, in their order.
+    """Define the metrics and kinds of rows.
 
-    >>> terms_of([{"protocol": "retrieval", "metric": "R@1", "kind": None}])
-    ['R@1: the true caption scores above every false one']
+    Args:
+        rows: Rows of results.
+
+    Returns:
+        A definition of each metric and kind that has one, in the order of the rows.
+
+    Example:
+        >>> terms_of([{"protocol": "retrieval", "metric": "R@1", "kind": None}])
+        ['R@1: the true caption scores above every false one']
     """
     definitions: dict[str, None] = {}
     for row in rows:

@@ -6,13 +6,13 @@ is never read as a result about composing.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from evaluator.protocols.errors import BY_ATOM, BY_FAMILIARITY, FAMILIARITY, WRONG
 from evaluator.protocols.items import ASYMMETRIC
 from evaluator.protocols.records import LABELS, Results
 from evaluator.provenance.contamination import CONTAMINATED, UNKNOWN, mark_of
-from evaluator.report.overview import Line, main_lines
+from evaluator.report.overview import MetricLine, main_lines
 from evaluator.report.table import confidence, interval, number
 
 Row = Mapping[str, Any]
@@ -82,15 +82,31 @@ class Verdict:
     """The verdict in words, with its numbers and the claim of their intervals."""
 
     def record(self) -> dict[str, str]:
-        """The verdict for JSON: `kind` and `sentence`."""
+        """Make a record for JSON.
+
+        Returns:
+            `kind` and `sentence`.
+        """
         return {"kind": self.kind, "sentence": self.sentence}
 
 
+class _Change(NamedTuple):
+    """The scored rows of a metric on both splits."""
+
+    seen: Row
+    """The row of seen."""
+    unseen: Row
+    """The row of unseen."""
+    gap: Row
+    """The row of seen - unseen, in 0..1."""
+
+
 @dataclass(frozen=True)
-class _Question:
+class _MainMetric:
     """A main metric on one group of items of one model."""
 
-    line: Line
+    line: MetricLine
+    """The rows of the metric, by split, and their gaps."""
 
     @property
     def name(self) -> str:
@@ -115,6 +131,13 @@ class _Question:
         return _scored(self.line.gaps.get((_SEEN, _UNSEEN)))
 
     @property
+    def change(self) -> "_Change | None":
+        """What happens from seen to unseen; None if one of them was not scored."""
+        if self.seen is None or self.unseen is None or self.gap is None:
+            return None
+        return _Change(self.seen, self.unseen, self.gap)
+
+    @property
     def any_row(self) -> Row | None:
         """A scored row of any split, for runs without seen and unseen."""
         return next((row for row in self.line.rows.values() if _scored(row)), None)
@@ -123,8 +146,7 @@ class _Question:
     def comparable(self) -> bool:
         """Whether seen and unseen were scored and have the same ceiling. The gap's `ceiling` is the
         difference of theirs; None if it is not known, as for runs without recorded truths."""
-        both = self.seen is not None and self.unseen is not None and self.gap is not None
-        return both and not self.line.gaps[_SEEN, _UNSEEN].get("ceiling")
+        return self.change is not None and not self.change.gap.get("ceiling")
 
     @property
     def above_chance(self) -> bool:
@@ -139,48 +161,63 @@ class _Question:
 
 
 def judge(entry: Results) -> Verdict:
-    """The verdict on one entry of pooled results (evaluator.analysis.pooling).
+    """Judge whether a model composes.
 
-    It is about R@1 of retrieval if that can answer the question, else about the first main metric
-    that can: one whose splits have the same ceiling and whose seen questions are above chance.
+    The verdict is about R@1 of retrieval if that can answer the question, else about the first main
+    metric that can: one whose splits have the same ceiling and whose seen questions are above
+    chance.
 
-    >>> judge({"model": "m", "rows": []}).sentence
-    'No conclusion: no question was scored.'
+    Args:
+        entry: One entry of pooled results (evaluator.analysis.pooling).
+
+    Returns:
+        The verdict.
+
+    Example:
+        >>> judge({"model": "m", "rows": []}).sentence
+        'No conclusion: no question was scored.'
     """
-    question = _main_question(entry)
-    if question is None or question.any_row is None:
+    metric = _choose_metric(entry)
+    if metric is None or metric.any_row is None:
         return Verdict(NOT_MEASURED, "No conclusion: no question was scored.")
     training = entry.get("training") or {}
     # First, because nothing that follows is about combinations that are new to the model.
     if training.get("status") == CONTAMINATED:
-        return _contaminated(question, entry)
-    seen, unseen, gap = question.seen, question.unseen, question.gap
-    if seen is None or unseen is None or gap is None:
-        return _one_sided(question, entry)
+        return _contaminated(metric)
+    change = metric.change
+    if change is None:
+        return _one_sided(metric)
     # An oracle would show this gap too, so it says nothing about a model.
-    if not question.comparable:
-        return _different_ceilings(question, seen, unseen)
+    if not metric.comparable:
+        return _different_ceilings(metric, change)
     # A model that cannot do the task on seen combinations has nothing that it could lose.
-    if not question.above_chance:
-        return _at_chance(question, entry, seen)
-    low, high = gap["low"], gap["high"]
+    if not metric.above_chance:
+        return _at_chance(metric, change.seen)
+    seen = change.seen
+    low, high = change.gap["low"], change.gap["high"]
     if low is not None and low > 0:
-        return _falls(question, entry, seen, unseen, gap)
+        return _falls(metric, change)
     if high is not None and high < 0:
-        return _rises(question, entry, seen, unseen, gap)
+        return _rises(metric, change)
     if high is not None and high <= SMALL_FALL * (seen["value"] - (seen["chance"] or 0)):
-        return _does_not_fall(question, entry, seen, unseen, gap)
-    return _open(question, entry, seen, unseen, gap)
+        return _does_not_fall(metric, change)
+    return _open(metric, change)
 
 
 def headline(entries: Sequence[Results]) -> str:
-    """The sentences of `headline_sentences`, joined."""
+    """Join the sentences of `headline_sentences`.
+
+    Args:
+        entries: Pooled results.
+
+    Returns:
+        The text.
+    """
     return " ".join(headline_sentences(entries))
 
 
 def headline_sentences(entries: Sequence[Results], paired: str = "") -> list[str]:
-    """The verdict on the best model; then what its wrong answers name, its lead over the next
-    model, and what familiarity gains, each only if it says something.
+    """Write the verdict on the best model, and what follows from its results.
 
     The best model is the one with the highest value on unseen combinations. Without seen and unseen
     there is no best one, and the verdict is that of the first model.
@@ -189,6 +226,10 @@ def headline_sentences(entries: Sequence[Results], paired: str = "") -> list[str
         entries: Pooled results.
         paired: A sentence that compares two models on the same items, which is sharper than the
             lead of one value over another and stands in its place.
+
+    Returns:
+        The verdict; then what the model's wrong answers name, its lead over the next model, and
+        what familiarity gains, each only if it says something.
     """
     ranked = _ranked(entries)
     if not ranked:
@@ -203,189 +244,222 @@ def headline_sentences(entries: Sequence[Results], paired: str = "") -> list[str
     return [verdict.sentence, *filter(None, following)]
 
 
-def main_line(entry: Results) -> Line | None:
-    """The main metric that the verdict on an entry is about, by split; None without any."""
-    question = _main_question(entry)
-    return None if question is None else question.line
+def main_line(entry: Results) -> MetricLine | None:
+    """Choose the main metric that the verdict on an entry is about.
+
+    Args:
+        entry: One entry of pooled results.
+
+    Returns:
+        Its rows by split; None without any.
+    """
+    metric = _choose_metric(entry)
+    return None if metric is None else metric.line
 
 
 def best_entry(entries: Sequence[Results]) -> Results:
-    """The entry that the headline is about."""
+    """Choose the entry that the headline is about.
+
+    Args:
+        entries: Pooled results.
+
+    Returns:
+        The one with the highest value on unseen combinations; without such values the first.
+    """
     ranked = _ranked(entries)
     return ranked[0].line.entry if ranked else entries[0]
 
 
 def other_verdicts(entries: Sequence[Results]) -> list[str]:
-    """The sentences of the verdicts on all models but that of the headline."""
+    """Write the verdicts on all models but that of the headline.
+
+    Args:
+        entries: Pooled results.
+
+    Returns:
+        A sentence for each model.
+    """
     best = best_entry(entries)
     return [judge(entry).sentence for entry in entries if entry is not best]
 
 
-def _main_question(entry: Results) -> _Question | None:
-    questions = [_Question(line) for line in main_lines([entry]) if line.first["unit"] != "score"]
+def _choose_metric(entry: Results) -> _MainMetric | None:
+    metrics = [_MainMetric(line) for line in main_lines([entry]) if line.first["unit"] != "score"]
     # Python's sort is stable: apart from retrieval, protocols keep their order.
-    questions.sort(key=lambda question: question.line.first["protocol"] != "retrieval")
+    metrics.sort(key=lambda metric: metric.line.first["protocol"] != "retrieval")
     preferences = (
-        lambda question: question.comparable and question.above_chance,
-        lambda question: question.comparable,
-        lambda question: question.gap is not None,
-        lambda question: question.any_row is not None,
+        lambda metric: metric.comparable and metric.above_chance,
+        lambda metric: metric.comparable,
+        lambda metric: metric.gap is not None,
+        lambda metric: metric.any_row is not None,
     )
     for preferred in preferences:
-        for question in questions:
-            if preferred(question):
-                return question
-    return questions[0] if questions else None
+        for metric in metrics:
+            if preferred(metric):
+                return metric
+    return metrics[0] if metrics else None
 
 
-def _contaminated(question: _Question, entry: Results) -> Verdict:
-    values = [f"{_value(row)} on {row['split']}" for row in (question.seen, question.unseen) if row]
-    numbers = f" {question.name} is {' and '.join(values)}." if values else ""
-    reason = mark_of(entry)
+def _contaminated(metric: _MainMetric) -> Verdict:
+    values = [f"{_value(row)} on {row['split']}" for row in (metric.seen, metric.unseen) if row]
+    numbers = f" {metric.name} is {' and '.join(values)}." if values else ""
+    reason = mark_of(metric.line.entry)
     return Verdict(CONTAMINATED_MODEL, f"{_NO_CONCLUSION.capitalize()}. {reason}{numbers}")
 
 
-def _one_sided(question: _Question, entry: Results) -> Verdict:
+def _one_sided(metric: _MainMetric) -> Verdict:
     """The verdict on a run without both splits."""
-    any_row = question.any_row
+    any_row = metric.any_row
     assert any_row is not None
+    entry = metric.line.entry
     held_out = entry.get("held_out")
-    seen, unseen = question.seen, question.unseen
+    seen, unseen = metric.seen, metric.unseen
     if not held_out and unseen is None:
         return Verdict(
             NOTHING_HELD_OUT,
-            f"{question.name} is {_with_interval(any_row, entry)}: {_NO_CONCLUSION}, because the "
+            f"{metric.name} is {_with_interval(any_row, entry)}: {_NO_CONCLUSION}, because the "
             "benchmark holds nothing out of training.",
         )
     if seen is not None:
         return Verdict(
             ONLY_SEEN,
-            f"{question.name} is {_with_interval(seen, entry)} on seen combinations: "
+            f"{metric.name} is {_with_interval(seen, entry)} on seen combinations: "
             f"{_NO_CONCLUSION}, because no question about unseen combinations was scored.",
         )
     if unseen is not None:
         return Verdict(
             ONLY_UNSEEN,
-            f"{question.name} is {_with_interval(unseen, entry)} on unseen combinations: "
+            f"{metric.name} is {_with_interval(unseen, entry)} on unseen combinations: "
             "whether this is a fall is open, because no question about seen combinations was "
             "scored.",
         )
     return Verdict(
         OTHER_SPLITS,
-        f"{question.name} is {_with_interval(any_row, entry)} on {any_row['split']}: "
+        f"{metric.name} is {_with_interval(any_row, entry)} on {any_row['split']}: "
         f"{_NO_CONCLUSION}, because no question about seen and unseen combinations was scored.",
     )
 
 
-def _different_ceilings(question: _Question, seen: Row, unseen: Row) -> Verdict:
+def _different_ceilings(metric: _MainMetric, change: _Change) -> Verdict:
+    seen, unseen, _ = change
     return Verdict(
         DIFFERENT_CEILINGS,
-        f"{question.name} is {_value(seen)} on seen and {_value(unseen)} on unseen combinations: "
+        f"{metric.name} is {_value(seen)} on seen and {_value(unseen)} on unseen combinations: "
         f"{_NO_CONCLUSION}, because an oracle reaches {_ceiling(seen)} and {_ceiling(unseen)}.",
     )
 
 
-def _at_chance(question: _Question, entry: Results, seen: Row) -> Verdict:
+def _at_chance(metric: _MainMetric, seen: Row) -> Verdict:
+    entry = metric.line.entry
     chance = number(seen["chance"], "share")
     return Verdict(
         AT_CHANCE,
-        f"{question.name} is at chance on seen combinations, {_with_interval(seen, entry)} where "
+        f"{metric.name} is at chance on seen combinations, {_with_interval(seen, entry)} where "
         f"chance is {chance}%: {_NO_CONCLUSION}.",
     )
 
 
-def _falls(question: _Question, entry: Results, seen: Row, unseen: Row, gap: Row) -> Verdict:
-    by = f"{_points(gap['value'])} points {_bracketed(gap, entry)}"
-    return Verdict(FALLS, f"{question.name} falls {_from_to(seen, unseen)} by {by}.")
+def _falls(metric: _MainMetric, change: _Change) -> Verdict:
+    gap = change.gap
+    by = f"{_points(gap['value'])} points {_bracketed(gap, metric.line.entry)}"
+    return Verdict(FALLS, f"{metric.name} falls {_from_to(change)} by {by}.")
 
 
-def _rises(question: _Question, entry: Results, seen: Row, unseen: Row, gap: Row) -> Verdict:
+def _rises(metric: _MainMetric, change: _Change) -> Verdict:
+    entry, gap = metric.line.entry, change.gap
     reverse = {**gap, "value": -gap["value"], "low": -gap["high"], "high": -gap["low"]}
     by = f"{_points(reverse['value'])} points {_bracketed(reverse, entry)}"
     return Verdict(
         RISES,
-        f"{question.name} does not fall: it rises {_from_to(seen, unseen)} by {by}.{_doubt(entry)}",
+        f"{metric.name} does not fall: it rises {_from_to(change)} by {by}.{_doubt(entry)}",
     )
 
 
-def _does_not_fall(
-    question: _Question, entry: Results, seen: Row, unseen: Row, gap: Row
-) -> Verdict:
+def _does_not_fall(metric: _MainMetric, change: _Change) -> Verdict:
+    entry, gap = metric.line.entry, change.gap
     most = _points(max(gap["high"], 0.0))
     return Verdict(
         DOES_NOT_FALL,
-        f"{question.name} does not fall by more than {most} points {_from_to(seen, unseen)}; the "
+        f"{metric.name} does not fall by more than {most} points {_from_to(change)}; the "
         f"difference is {number(gap['value'], 'difference')} "
         f"{_bracketed(gap, entry)}.{_doubt(entry)}",
     )
 
 
-def _open(question: _Question, entry: Results, seen: Row, unseen: Row, gap: Row) -> Verdict:
+def _open(metric: _MainMetric, change: _Change) -> Verdict:
+    entry = metric.line.entry
+    seen, unseen, gap = change
     more = "more blocks or trainings" if entry.get("blocks", 1) > 1 else "a rotation or more blocks"
     advice = f"use {more} (docs/splits.md#rotation)"
-    change = (
-        f"{question.name} is {_value(seen)} on seen and {_value(unseen)} on unseen combinations"
-    )
+    values = f"{metric.name} is {_value(seen)} on seen and {_value(unseen)} on unseen combinations"
     if gap["low"] is None:
-        return Verdict(OPEN, f"{change}: open, because the difference has no interval; {advice}.")
+        return Verdict(OPEN, f"{values}: open, because the difference has no interval; {advice}.")
     half_width = number((gap["high"] - gap["low"]) / 2, "share")
     return Verdict(
         OPEN,
-        f"{change}: open, ±{half_width} points {_bracketed(gap, entry)}; {advice}.",
+        f"{values}: open, ±{half_width} points {_bracketed(gap, entry)}; {advice}.",
     )
 
 
-def _ranked(entries: Sequence[Results]) -> list[_Question]:
+def _ranked(entries: Sequence[Results]) -> list[_MainMetric]:
     """The models that answer the same question on seen and unseen as the first that does, best on
     unseen first."""
-    questions = [_main_question(entry) for entry in entries]
-    both = [question for question in questions if question and question.comparable]
-    same = [question for question in both if _labels(question.line) == _labels(both[0].line)]
-    return sorted(same, key=lambda question: -question.line.rows[_UNSEEN]["value"])
+    metrics = [_choose_metric(entry) for entry in entries]
+    both = [metric for metric in metrics if metric and metric.comparable]
+    same = [metric for metric in both if _labels(metric.line) == _labels(both[0].line)]
+    return sorted(same, key=lambda metric: -metric.line.rows[_UNSEEN]["value"])
 
 
-def _labels(line: Line) -> tuple[Any, ...]:
+def _labels(line: MetricLine) -> tuple[Any, ...]:
     return (*(line.first[name] for name in LABELS), line.entry["benchmark"])
 
 
-def _explanation(question: _Question) -> str:
+def _explanation(metric: _MainMetric) -> str:
     """A sentence on the wrong answers on unseen combinations; "" if they are as random texts would
     be.
 
     A kind of error is told only if the whole interval of its share is above the share of random
     texts. Familiarity comes first, because it is a reason and not a description.
     """
-    first = question.line.first
-    labels = {name: first[name] for name in ("protocol", "kind", "skill", "level")} | {
-        "split": _UNSEEN,
-        "n": None,
-    }
-    more_than_random = [
-        row
-        for row in question.line.entry["rows"]
-        if labels.items() <= row.items()
-        and row["metric"] in (BY_FAMILIARITY, BY_ATOM)
-        and row["error"] in (FAMILIARITY[0], *WRONG)
-        and None not in (row["low"], row["chance"])
-        and row["low"] > row["chance"]
-    ]
+    first = metric.line.first
+    entry = metric.line.entry
+    labels = {name: first[name] for name in ("protocol", "kind", "skill", "level")}
+    labels |= {"split": _UNSEEN, "n": None}
+    more_than_random = []
+    for row in entry["rows"]:
+        is_error = row["metric"] in (BY_FAMILIARITY, BY_ATOM)
+        is_wrong = row["error"] in (FAMILIARITY[0], *WRONG)
+        if not (labels.items() <= row.items() and is_error and is_wrong):
+            continue
+        if row["low"] is None or row["chance"] is None:
+            continue
+        if row["low"] > row["chance"]:
+            more_than_random.append(row)
     if not more_than_random:
         return ""
-    told = max(
+    clearest = max(
         more_than_random,
         key=lambda row: (row["metric"] == BY_FAMILIARITY, row["value"] - row["chance"]),
     )
     return (
-        f"{_with_interval(told, question.line.entry)} of its wrong answers on unseen combinations "
-        f"{error_in_words(told['error'])} (random texts: {number(told['chance'], 'share')}%)."
+        f"{_with_interval(clearest, entry)} of its wrong answers on unseen combinations "
+        f"{error_in_words(clearest['error'])} (random texts: "
+        f"{number(clearest['chance'], 'share')}%)."
     )
 
 
 def error_in_words(error: str) -> str:
-    """What answers with a kind of error do.
+    """Say what answers with a kind of error do.
 
-    >>> error_in_words("attribute and object")
-    'name a wrong attribute and a wrong object'
+    Args:
+        error: The column `error` of a row of results.
+
+    Returns:
+        A verb and its object, in the plural.
+
+    Example:
+        >>> error_in_words("attribute and object")
+        'name a wrong attribute and a wrong object'
     """
     if error == FAMILIARITY[0]:
         return "name a text that is more familiar from training than the true one"
@@ -394,7 +468,7 @@ def error_in_words(error: str) -> str:
     return "name " + " and ".join(f"a wrong {atom}" for atom in error.split(" and "))
 
 
-def _lead(ranked: Sequence[_Question]) -> str:
+def _lead(ranked: Sequence[_MainMetric]) -> str:
     """A sentence on the best model against the next one; "" for a single model."""
     if len(ranked) < 2:
         return ""
@@ -439,8 +513,8 @@ def _scored(row: Row | None) -> Row | None:
     return None if row is None or row["value"] is None else row
 
 
-def _from_to(seen: Row, unseen: Row) -> str:
-    return f"from {_value(seen)} on seen to {_value(unseen)} on unseen combinations"
+def _from_to(change: _Change) -> str:
+    return f"from {_value(change.seen)} on seen to {_value(change.unseen)} on unseen combinations"
 
 
 def _value(row: Row) -> str:

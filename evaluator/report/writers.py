@@ -17,8 +17,10 @@ from evaluator.report.table import Cell, Column, Table, plain
 from generator.base.errors import visible
 from generator.base.tables import write_csv
 
-_OF_LOADS = ("beta", "error", "stars", "p_corrected", "stars_corrected")
+_LOAD_NUMBERS = ("beta", "error", "stars", "p_corrected", "stars_corrected")
+"""The numbers of a cell that shows a skill load."""
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~$])")
+"""Characters that Markdown reads as marks."""
 _ESCAPES = {
     "\0": "{}",
     "`": r"\textasciigrave{}",
@@ -44,88 +46,107 @@ _ESCAPES = {
     "±": r"$\pm$",
     "−": r"$-$",
 }
+"""{character: its LaTeX}. A NUL stands between two hyphens, which side by side would be a dash."""
 _OPTIONS = re.compile(r" \([^()]*--[a-z][^()]*\)")
 """A parenthesis that names an option."""
 _ADVICE = re.compile(r" [A-Z][^.`]*`(?:gen|score) [^`]*`[^.]*\.")
 """A sentence that names a command."""
 _BREAK = r" \\ "
+"""Begins a new line in a LaTeX cell."""
 _SIGN = re.compile(r"(?<![\w.])([+-])(?=[\d.])")
+"""The sign of a number; a hyphen within a word or after a digit is not one."""
 _SHRUNK = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
+"""Shrinks what follows to the width of the text, and never widens it."""
 
 
 def csv_rows(table: Table) -> list[dict[str, Any]]:
-    """A row for each cell of a table: the labels of its line, `group`, `column`, the `text` of text
-    cells, the unrounded numbers (evaluator.protocols.records.STATISTICS; shares in 0..1, loads in
-    points) and `reason`. The first column is `mark`, the warning for contaminated models and
-    stand-ins, if the table has one.
+    """Make the rows of a table for CSV and JSON.
 
-    Skips cells of chance levels and sizes: the numbers include them.
+    Args:
+        table: The table.
+
+    Returns:
+        A row for each cell: the labels of its line, `group`, `column`, the `text` of text cells,
+        the unrounded numbers (evaluator.protocols.records.STATISTICS; shares in 0..1, loads in
+        points) and `reason`. The first column is `mark`, the warning for contaminated models and
+        stand-ins, if the table has one. Cells of chance levels and sizes are left out: the numbers
+        include them.
     """
     cells = [cell for line in table.lines for cell in line.cells]
-    names = ("text", *STATISTICS, *_OF_LOADS)
-    known = [name for name in names if any(cell.numbers.get(name) is not None for cell in cells)]
-    marked = any(marks_said(cell.of) for cell in cells)
-    return [
-        {
-            **({"mark": marks_said(cell.of)} if marked else {}),
-            **dict(zip(table.labels, map(visible, line.labels), strict=True)),
-            "group": column.group,
-            "column": column.head,
-            **{name: cell.numbers.get(name) for name in known},
-            "reason": cell.reason,
-        }
-        for line in table.lines
-        for column, cell in zip(table.columns, line.cells, strict=True)
-        if cell.numbers or cell.reason
-    ]
+    names = []
+    for name in ("text", *STATISTICS, *_LOAD_NUMBERS):
+        if any(cell.numbers.get(name) is not None for cell in cells):
+            names.append(name)
+    has_marks = any(marks_said(cell.of) for cell in cells)
+    rows = []
+    for line in table.lines:
+        labels = dict(zip(table.labels, map(visible, line.labels), strict=True))
+        for column, cell in zip(table.columns, line.cells, strict=True):
+            if not cell.numbers and not cell.reason:
+                continue
+            row: dict[str, Any] = {"mark": marks_said(cell.of)} if has_marks else {}
+            row |= labels
+            row |= {"group": column.group, "column": column.head}
+            row |= {name: cell.numbers.get(name) for name in names}
+            row["reason"] = cell.reason
+            rows.append(row)
+    return rows
 
 
 def write_csv_rows(table: Table, path: Path) -> None:
-    """Write `csv_rows` of a table to the file `path`."""
+    """Write `csv_rows` of a table.
+
+    Args:
+        table: The table.
+        path: The file.
+    """
     write_csv(path, pa.Table.from_pylist(csv_rows(table)))
 
 
 def markdown(table: Table) -> str:
-    """A table as Markdown, with title and notes. The head of a grouped column is GROUP: HEAD."""
+    """Write a table as Markdown, with title and notes.
+
+    Args:
+        table: The table.
+
+    Returns:
+        The text. The head of a grouped column is GROUP: HEAD.
+    """
     letters = table.letters()
-    heads = [
-        *table.labels,
-        *(
-            f"{column.group}: {column.head}" if column.group else column.head
-            for column in table.columns
-        ),
-    ]
+    heads = list(table.labels)
+    for column in table.columns:
+        heads.append(f"{column.group}: {column.head}" if column.group else column.head)
     marks = ["---"] * len(table.labels) + ["---:"] * len(table.columns)
-    rows = [
-        [
-            *map(escape_markdown, line.labels),
-            *(
-                escape_markdown(f"{plain(cell, letters)} {cell.interval}".strip())
-                for cell in line.cells
-            ),
-        ]
-        for line in table.lines
-    ]
-    lines = [
-        _markdown_line(map(escape_markdown, heads)),
-        _markdown_line(marks),
-        *map(_markdown_line, rows),
-    ]
+    lines = [_markdown_line(map(escape_markdown, heads)), _markdown_line(marks)]
+    for line in table.lines:
+        texts = [*line.labels]
+        texts += [f"{plain(cell, letters)} {cell.interval}".strip() for cell in line.cells]
+        lines.append(_markdown_line(map(escape_markdown, texts)))
+
     number = f"{escape_markdown(table.name)}. " if table.name else ""
-    title = f"**{number}{escape_markdown(table.title)}**"
-    above = [title, *([f"**{escape_markdown(table.mark)}**"] if table.mark else [])]
-    return "\n\n".join([*above, "\n".join(lines), *map(escape_markdown, table.said())]) + "\n"
+    paragraphs = [f"**{number}{escape_markdown(table.title)}**"]
+    if table.mark:
+        paragraphs.append(f"**{escape_markdown(table.mark)}**")
+    paragraphs.append("\n".join(lines))
+    paragraphs += map(escape_markdown, table.all_notes())
+    return "\n\n".join(paragraphs) + "\n"
 
 
 def escape_markdown(text: str) -> str:
-    """Escape text for Markdown; line breaks become <br>.
+    """Escape text for Markdown.
 
-    >>> escape_markdown("a_b | 5*")
-    'a\\\\_b \\\\| 5\\\\*'
+    Args:
+        text: Any text.
+
+    Returns:
+        One line; line breaks become <br>.
+
+    Example:
+        >>> escape_markdown("a_b | 5*")
+        'a\\\\_b \\\\| 5\\\\*'
     """
-    return "<br>".join(
-        _SPECIAL.sub(r"\\\1", visible(line)) for line in re.split(r"\r\n|\r|\n", text)
-    )
+    lines = re.split(r"\r\n|\r|\n", text)
+    return "<br>".join(_SPECIAL.sub(r"\\\1", visible(line)) for line in lines)
 
 
 def _markdown_line(cells: Iterable[str]) -> str:
@@ -133,43 +154,63 @@ def _markdown_line(cells: Iterable[str]) -> str:
 
 
 def escape(text: object) -> str:
-    """Escape text for LaTeX; characters that its plain fonts lack become a question mark.
+    """Escape text for LaTeX.
 
-    >>> escape("open_clip:ViT-B-32@50% & `--seed`")
-    'open\\\\_clip:ViT-B-32@50\\\\% \\\\& \\\\textasciigrave{}-{}-seed\\\\textasciigrave{}'
+    Args:
+        text: Any text.
+
+    Returns:
+        LaTeX; characters that its plain fonts lack become a question mark.
+
+    Example:
+        >>> escape("open_clip:ViT-B-32@50% & `--seed`")
+        'open\\\\_clip:ViT-B-32@50\\\\% \\\\& \\\\textasciigrave{}-{}-seed\\\\textasciigrave{}'
     """
-    parted = re.sub("-(?=-)", "-\0", str(text))  # two hyphens side by side would be a dash
-    return "".join(_ESCAPES.get(c, c if c.isascii() and c.isprintable() else "?") for c in parted)
+    separated = re.sub("-(?=-)", "-\0", str(text))
+    characters = []
+    for character in separated:
+        is_plain = character.isascii() and character.isprintable()
+        characters.append(_ESCAPES.get(character, character if is_plain else "?"))
+    return "".join(characters)
 
 
 def tabular(table: Table) -> str:
-    """The LaTeX `tabular` of a table, without title and notes."""
+    """Write the LaTeX `tabular` of a table, without title and notes.
+
+    Args:
+        table: The table.
+
+    Returns:
+        The text.
+    """
     letters = table.letters()
-    grouped = any(column.group for column in table.columns)
-    body = [
-        *([_groups(table.columns, len(table.labels))] if grouped else []),
-        _latex_line(
-            [*map(escape, table.labels), *(escape(column.head) for column in table.columns)]
-        ),
-        r"\midrule",
-    ]
-    for i, line in enumerate(table.lines):
-        rule = [r"\midrule"] if line.rule and i else []
-        body += [
-            *rule,
-            _latex_line(
-                [*map(_text, line.labels), *(_latex_cell(cell, letters) for cell in line.cells)]
-            ),
-        ]
     columns = "l" * len(table.labels) + "r" * len(table.columns)
-    return "\n".join(
-        [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", *body, r"\bottomrule", r"\end{tabular}"]
-    )
+    lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
+    if any(column.group for column in table.columns):
+        lines.append(_groups(table.columns, len(table.labels)))
+    heads = [*table.labels, *(column.head for column in table.columns)]
+    lines += [_latex_line(map(escape, heads)), r"\midrule"]
+    for i, line in enumerate(table.lines):
+        # The first line has a rule above it already.
+        if line.rule and i:
+            lines.append(r"\midrule")
+        cells = [*map(_text, line.labels)]
+        cells += [_latex_cell(cell, letters) for cell in line.cells]
+        lines.append(_latex_line(cells))
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 
 
 def environment(tables: Sequence[Table], caption: str, mark: str) -> str:
-    """A LaTeX `table`: tables above one caption, each under `mark`, the warning on contaminated
-    results, if any."""
+    """Write a LaTeX `table`: tables above one caption.
+
+    Args:
+        tables: The tables.
+        caption: The caption, as text.
+        mark: The warning on contaminated results, which stands above each table; "" for none.
+
+    Returns:
+        The text of a .tex file.
+    """
     above = f"\\textbf{{{escape(mark)}}}\\par\n" if mark else ""
     body = "\n\n\\medskip\n".join(f"{above}{_SHRUNK}\n{tabular(table)}}}" for table in tables)
     return (
@@ -179,9 +220,16 @@ def environment(tables: Sequence[Table], caption: str, mark: str) -> str:
 
 
 def latex(table: Table) -> str:
-    """A table as LaTeX, with its title and notes."""
+    """Write a table as LaTeX, with its title and notes.
+
+    Args:
+        table: The table.
+
+    Returns:
+        The text of a .tex file.
+    """
     name = f" ({table.name})" if table.name else ""
-    caption = " ".join([table.mark, f"{table.title}{name}.", *table.said()]).strip()
+    caption = " ".join([table.mark, f"{table.title}{name}.", *table.all_notes()]).strip()
     return environment([table], without_advice(caption), table.mark)
 
 
@@ -189,10 +237,17 @@ def without_advice(text: str) -> str:
     """Remove what a text says about commands and options: a paper's caption tells results, not how
     to get others.
 
-    >>> without_advice("One training. Train with other seeds, and give all to `score report`.")
-    'One training.'
-    >>> without_advice("(a) no world has asymmetric splits (--holdout asymmetric).")
-    '(a) no world has asymmetric splits.'
+    Args:
+        text: Sentences.
+
+    Returns:
+        The text without sentences that name a command and without brackets that name an option.
+
+    Example:
+        >>> without_advice("One training. Train with other seeds, and give all to `score report`.")
+        'One training.'
+        >>> without_advice("(a) no world has asymmetric splits (--holdout asymmetric).")
+        '(a) no world has asymmetric splits.'
     """
     return _OPTIONS.sub("", _ADVICE.sub("", text))
 
@@ -203,7 +258,9 @@ def _latex_line(cells: Iterable[str]) -> str:
 
 def _groups(columns: Sequence[Column], labels: int) -> str:
     """The line of heads above groups of columns, and the rules below them."""
-    heads, rules, start = [""] * labels, [], labels + 1
+    heads = [""] * labels
+    rules = []
+    start = labels + 1
     for group, members in groupby(columns, key=lambda column: column.group):
         size = len(list(members))
         heads.append(rf"\multicolumn{{{size}}}{{c}}{{{escape(group)}}}")
@@ -219,13 +276,17 @@ def _latex_cell(cell: Cell, letters: Mapping[str, str]) -> str:
     stars = f"$^{{{cell.stars}}}$" if cell.stars else ""
     small = rf" {{\scriptsize {_number(cell.interval)}}}" if cell.interval else ""
     text = _text(cell.text, _number)
-    return rf"\textbf{{{text}{stars}}}{small}" if cell.strong else f"{text}{stars}{small}"
+    if cell.strong:
+        return rf"\textbf{{{text}{stars}}}{small}"
+    return f"{text}{stars}{small}"
 
 
-def _text(text: str, said: Callable[[str], str] = escape) -> str:
-    """Text as LaTeX; several lines are stacked. said: escapes a line."""
-    lines = [said(line) for line in text.splitlines()]
-    return rf"\shortstack[l]{{{_BREAK.join(lines)}}}" if len(lines) > 1 else "".join(lines)
+def _text(text: str, escape_line: Callable[[str], str] = escape) -> str:
+    """Text as LaTeX; several lines are stacked."""
+    lines = [escape_line(line) for line in text.splitlines()]
+    if len(lines) > 1:
+        return rf"\shortstack[l]{{{_BREAK.join(lines)}}}"
+    return "".join(lines)
 
 
 def _number(text: str) -> str:

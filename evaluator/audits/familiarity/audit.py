@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.audits.familiarity.corpora import CAPTIONS, Part, parts
+from evaluator.audits.familiarity.corpora import CAPTIONS, TextPart, parts
 from evaluator.audits.familiarity.corpus_files import Corpus
-from evaluator.audits.familiarity.counting import Counted, Shown, count_texts, is_table
+from evaluator.audits.familiarity.counting import CorpusCounts, TextCounts, count_texts, is_table
 from evaluator.audits.familiarity.samples import Sample
 from evaluator.provenance.captions import Binding, Reading, Synonyms, normalised
 from evaluator.statistics.intervals import LEVEL
@@ -23,7 +23,9 @@ from generator.base.files import read_json, write_json, write_text
 from generator.base.progress import SILENT, Progress
 
 PERFECT, CLOSE, NONE = "perfect", "close", "none"
+"""Labels of a binding: a phrase of the corpus has it alone, among others, or no phrase has it."""
 SEEN, MIXED, UNSEEN = "seen", "mixed", "unseen"
+"""Partitions of the samples."""
 CLOSE_ONLY = "amb_close_only"
 """A bucket of the partition mixed that is left out of evaluation."""
 BUCKETS = {
@@ -36,7 +38,9 @@ BUCKETS = {
     frozenset({NONE}): "definitely_unseen",
 }
 """Set of labels of a sample's bindings → one of seven buckets (table 19)."""
-_MOMENTS = 1e-9
+_PARTITION_OF_BUCKET = {"definitely_seen": SEEN, "definitely_unseen": UNSEEN}
+"""{bucket: partition}; all other buckets are MIXED."""
+_NO_PRIOR = 1e-9
 """The factor of the prior guesses of `CrossedMeans` at which they count nothing."""
 _AMBIGUOUS = tuple(bucket for bucket in BUCKETS.values() if bucket.startswith("amb_"))
 _SPLITS = {
@@ -45,16 +49,41 @@ _SPLITS = {
     "any_overlap": ("definitely_seen", *_AMBIGUOUS),
 }
 """The nine lists of samples that BindSplit publishes, by their buckets (appendix B.9)."""
+_SAMPLE_COLUMNS = (
+    "row",
+    "item",
+    "positive",
+    "negative",
+    "bucket",
+    "partition",
+    "question",
+    "captions",
+)
+_EXCLUDED_COLUMNS = ("row", "item", "reason", "question", "captions")
+"""The columns of per_sample_overlap.tsv and of excluded.tsv."""
 MANY = 0.5
 """A corpus with at least this share of a benchmark's true captions is their source: it shows the
 true captions and none of the false captions."""
 
 
 def label(binding: Binding, counts: Mapping[Binding, tuple[int, int]]) -> str:
-    """PERFECT if a phrase has only this binding, CLOSE if a phrase has it among others, else
-    NONE."""
+    """Label a binding by a corpus.
+
+    Args:
+        binding: The binding.
+        counts: {binding: (perfect, close)} of the corpus.
+
+    Returns:
+        PERFECT if a phrase has only this binding, CLOSE if a phrase has it among others, else NONE.
+
+    Example:
+        >>> label(("red", "cube"), {("red", "cube"): (0, 2)})
+        'close'
+    """
     perfect, close = counts.get(binding, (0, 0))
-    return PERFECT if perfect else CLOSE if close else NONE
+    if perfect:
+        return PERFECT
+    return CLOSE if close else NONE
 
 
 @dataclass(frozen=True)
@@ -62,8 +91,11 @@ class Overlap:
     """The labels of a sample's bindings."""
 
     sample: Sample
+    """The sample, which is not excluded."""
     positive: Sequence[str]
+    """The label of each binding of the true caption."""
     negative: Sequence[str]
+    """The label of each binding of the false caption."""
 
     @property
     def bucket(self) -> str:
@@ -73,7 +105,7 @@ class Overlap:
     @property
     def partition(self) -> str:
         """SEEN, MIXED or UNSEEN."""
-        return {"definitely_seen": SEEN, "definitely_unseen": UNSEEN}.get(self.bucket, MIXED)
+        return _PARTITION_OF_BUCKET.get(self.bucket, MIXED)
 
     @property
     def asymmetry(self) -> float:
@@ -81,220 +113,275 @@ class Overlap:
         no bindings."""
         if not (self.positive and self.negative):
             return float("nan")
-        positive, negative = (
-            side.count(PERFECT) / len(side) for side in (self.positive, self.negative)
-        )
+        positive = self.positive.count(PERFECT) / len(self.positive)
+        negative = self.negative.count(PERFECT) / len(self.negative)
         return positive - negative
 
 
 def rates(overlaps: Sequence[Overlap]) -> dict[str, dict[str, float]]:
-    """Shares of samples with all bindings seen, and with no binding seen (table 20). Seen are
-    perfect matches in `strict`, perfect and close matches in `loose`. NaN without samples."""
-    n = len(overlaps) or float("nan")
-    found = {}
-    for name, counted in (("strict", {PERFECT}), ("loose", {PERFECT, CLOSE})):
-        seen = [[each in counted for each in (*o.positive, *o.negative)] for o in overlaps]
-        found[name] = {
-            "seen": sum(map(all, seen)) / n,
-            "unseen": sum(not any(each) for each in seen) / n,
-        }
-    return found
+    """Compute the shares of samples with all bindings seen, and with no binding seen (table 20).
+
+    Args:
+        overlaps: The samples.
+
+    Returns:
+        {strictness: {"seen": share, "unseen": share}}. Seen are perfect matches in `strict`,
+        perfect and close matches in `loose`. NaN without samples.
+    """
+    samples = len(overlaps) or float("nan")
+    rates_of = {}
+    for name, seen_labels in (("strict", {PERFECT}), ("loose", {PERFECT, CLOSE})):
+        all_seen = none_seen = 0
+        for overlap in overlaps:
+            matches = (*overlap.positive, *overlap.negative)
+            is_seen = [match in seen_labels for match in matches]
+            all_seen += all(is_seen)
+            none_seen += not any(is_seen)
+        rates_of[name] = {"seen": all_seen / samples, "unseen": none_seen / samples}
+    return rates_of
 
 
 def shares(overlaps: Sequence[Overlap]) -> dict[str, dict[str, float]]:
-    """Shares of the bindings of positives and of negatives with each label (figure 3). NaN without
-    bindings."""
-    found = {}
+    """Compute the shares of bindings with each label (figure 3).
+
+    Args:
+        overlaps: The samples.
+
+    Returns:
+        {side: {label: share}} for the bindings of positives and of negatives. NaN without bindings.
+    """
+    shares_of = {}
     for side in ("positive", "negative"):
-        labels = Counter(each for o in overlaps for each in getattr(o, side))
-        n = sum(labels.values()) or float("nan")
-        found[side] = {name: labels[name] / n for name in (PERFECT, CLOSE, NONE)}
-    return found
+        labels: Counter[str] = Counter()
+        for overlap in overlaps:
+            labels.update(getattr(overlap, side))
+        bindings = sum(labels.values()) or float("nan")
+        shares_of[side] = {name: labels[name] / bindings for name in (PERFECT, CLOSE, NONE)}
+    return shares_of
 
 
 @dataclass(frozen=True)
-class Audit:
-    """samples: in order. overlaps: of samples that are not excluded. counted: numbers of texts in
-    the corpus. shown: the corpus's counts of bindings."""
+class FamiliarityAudit:
+    """The audit of a benchmark against a corpus."""
 
     samples: Sequence[Sample]
+    """All samples, in order."""
     overlaps: Sequence[Overlap]
-    counted: Counted
-    shown: Shown
+    """The labels of samples that are not excluded."""
+    text_counts: TextCounts
+    """How many texts the corpus has."""
+    corpus_counts: CorpusCounts
+    """The corpus's counts of bindings."""
 
     def summary(self) -> dict[str, Any]:
-        """The results as JSON: shares in 0..1, None instead of NaN.
+        """Make the results as JSON.
 
-        `bindings_mixed`: of mixed samples only (figure 3, right). `asymmetry_of`: by slot of the
-        true caption, if there
-        are several. `duplicates`: samples that repeat the image and both captions of another
-        (appendix B.8).
+        Returns:
+            Shares in 0..1, None instead of NaN. `bindings_mixed`: of mixed samples only (figure 3,
+            right). `asymmetry_of`: by slot of the true caption, if there are several. `duplicates`:
+            samples that repeat the image and both captions of another (appendix B.8).
         """
-        samples = [each for each in self.samples if not each.is_duplicate]
-        overlaps = [each for each in self.overlaps if not each.sample.is_duplicate]
-        buckets = Counter(each.bucket for each in overlaps)
-        partitions = Counter(each.partition for each in overlaps if each.bucket != CLOSE_ONLY)
-        of_slot = {
-            slot: [each for each in overlaps if each.sample.slot == slot]
-            for slot in sorted({each.sample.slot for each in overlaps})
-        }
-        apart = {(each.sample.cluster or i, each.sample.texts) for i, each in enumerate(overlaps)}
-        found = {
+        samples = [sample for sample in self.samples if not sample.is_duplicate]
+        overlaps = [overlap for overlap in self.overlaps if not overlap.sample.is_duplicate]
+        buckets = Counter(overlap.bucket for overlap in overlaps)
+        evaluated = [overlap for overlap in overlaps if overlap.bucket != CLOSE_ONLY]
+        partitions = Counter(overlap.partition for overlap in evaluated)
+        mixed = [overlap for overlap in overlaps if overlap.partition == MIXED]
+        distinct = set()
+        for place, overlap in enumerate(overlaps):
+            distinct.add((overlap.sample.cluster or place, overlap.sample.texts))
+        summary = {
             "samples": len(samples),
-            "excluded": dict(Counter(each.excluded for each in samples if each.excluded)),
+            "excluded": dict(Counter(sample.excluded for sample in samples if sample.excluded)),
             "buckets": {name: buckets[name] for name in BUCKETS.values()},
             "partitions": {name: partitions[name] for name in (SEEN, MIXED, UNSEEN)},
             "rates": rates(overlaps),
             "bindings": shares(overlaps),
-            "bindings_mixed": shares([each for each in overlaps if each.partition == MIXED]),
+            "bindings_mixed": shares(mixed),
             "asymmetry": _asymmetry(overlaps),
-            "asymmetry_of": {
-                slot: _asymmetry(some) for slot, some in of_slot.items() if len(of_slot) > 1
-            },
+            "asymmetry_of": _asymmetry_by_slot(overlaps),
             "corpus": {
-                "captions": self.counted.captions,
-                "phrases": self.counted.phrases,
-                "bare": self.counted.bare,
-                "bindings": self.shown.bindings,
-                "function_words": self.shown.function_words,
+                "captions": self.text_counts.captions,
+                "phrases": self.text_counts.phrases,
+                "bare": self.text_counts.bare,
+                "bindings": self.corpus_counts.bindings,
+                "function_words": self.corpus_counts.function_words,
             },
-            "duplicates": len(overlaps) - len(apart),
+            "duplicates": len(overlaps) - len(distinct),
         }
-        cleaned: dict[str, Any] = _without_nan(found)
+        cleaned: dict[str, Any] = _without_nan(summary)
         return cleaned
 
     def write(self, out: Path) -> None:
-        """Write per_sample_overlap.tsv, excluded.tsv and the nine lists of row numbers in
-        splits/."""
+        """Write per_sample_overlap.tsv, excluded.tsv and the nine lists of row numbers in splits/.
+
+        Args:
+            out: The folder; created if it does not exist.
+        """
         (out / "splits").mkdir(parents=True, exist_ok=True)
-        overlap_of = {id(each.sample): each for each in self.overlaps}
-        inside, left_out = [], []
-        members: dict[str, list[int]] = {name: [] for name in _SPLITS}
+        # By identity: samples of one content are equal.
+        overlap_of = {id(overlap.sample): overlap for overlap in self.overlaps}
+        labelled, excluded = [], []
+        rows_of: dict[str, list[int]] = {name: [] for name in _SPLITS}
         for row, sample in enumerate(self.samples):
             question = (sample.question or sample.item, sample.captions)
             if sample.excluded:
-                left_out.append((row, sample.item, sample.excluded, *question))
+                excluded.append((row, sample.item, sample.excluded, *question))
                 continue
-            each = overlap_of[id(sample)]
-            sides = (_said(sample.positive, each.positive), _said(sample.negative, each.negative))
-            inside.append((row, sample.item, *sides, each.bucket, each.partition, *question))
+            overlap = overlap_of[id(sample)]
+            positive = _label_text(sample.positive, overlap.positive)
+            negative = _label_text(sample.negative, overlap.negative)
+            group = (overlap.bucket, overlap.partition)
+            labelled.append((row, sample.item, positive, negative, *group, *question))
             for name, buckets in _SPLITS.items():
-                if each.bucket in buckets and not sample.is_duplicate:
-                    members[name].append(row)
-        columns = (
-            "row",
-            "item",
-            "positive",
-            "negative",
-            "bucket",
-            "partition",
-            "question",
-            "captions",
-        )
-        _write_tsv(out / "per_sample_overlap.tsv", columns, inside)
-        _write_tsv(
-            out / "excluded.tsv", ("row", "item", "reason", "question", "captions"), left_out
-        )
-        for name, rows in members.items():
+                if overlap.bucket in buckets and not sample.is_duplicate:
+                    rows_of[name].append(row)
+        _write_tsv(out / "per_sample_overlap.tsv", _SAMPLE_COLUMNS, labelled)
+        _write_tsv(out / "excluded.tsv", _EXCLUDED_COLUMNS, excluded)
+        for name, rows in rows_of.items():
             write_text(out / "splits" / f"{name}.txt", "".join(f"{row}\n" for row in rows))
 
 
 def audit(
-    samples: Sequence[Sample], shown: Shown, counted: Counted, synonyms: Synonyms | None = None
-) -> Audit:
-    """Label the bindings of samples by a corpus's counts of the bindings and their synonyms."""
-    asked = (each for sample in samples for each in (*sample.positive, *sample.negative))
-    counts = shown.counts if synonyms is None else synonyms.counts(asked, shown.counts)
-    overlaps = [
-        Overlap(
-            sample,
-            *(
-                [label(each, counts) for each in side]
-                for side in (sample.positive, sample.negative)
-            ),
-        )
-        for sample in samples
-        if not sample.excluded
-    ]
-    return Audit(samples, overlaps, counted, shown)
+    samples: Sequence[Sample],
+    corpus_counts: CorpusCounts,
+    text_counts: TextCounts,
+    synonyms: Synonyms | None = None,
+) -> FamiliarityAudit:
+    """Label the bindings of samples by a corpus.
+
+    Args:
+        samples: The samples.
+        corpus_counts: The corpus's counts of their bindings and of the bindings' synonyms.
+        text_counts: How many texts the corpus has.
+        synonyms: Words that count as one; None: each word counts alone.
+
+    Returns:
+        The audit.
+    """
+    counts = corpus_counts.counts
+    if synonyms is not None:
+        bindings = []
+        for sample in samples:
+            bindings += [*sample.positive, *sample.negative]
+        counts = synonyms.counts(bindings, counts)
+    overlaps = []
+    for sample in samples:
+        if not sample.excluded:
+            positive = [label(binding, counts) for binding in sample.positive]
+            negative = [label(binding, counts) for binding in sample.negative]
+            overlaps.append(Overlap(sample, positive, negative))
+    return FamiliarityAudit(samples, overlaps, text_counts, corpus_counts)
 
 
-def _said(bindings: Sequence[Binding], labels: Sequence[str]) -> str:
-    return "; ".join(
-        f"{' '.join(binding)}: {label}" for binding, label in zip(bindings, labels, strict=True)
-    )
+def _label_text(bindings: Sequence[Binding], labels: Sequence[str]) -> str:
+    """Bindings with their labels, as a cell of a table."""
+    pairs = zip(bindings, labels, strict=True)
+    return "; ".join(f"{' '.join(binding)}: {name}" for binding, name in pairs)
 
 
 def _write_tsv(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """A table without quotes: a cell's tabs and line ends become spaces."""
-    lines = (
-        "\t".join(re.sub(r"[\t\r\n]", " ", str(cell)) for cell in cells)
-        for cells in (columns, *rows)
-    )
-    write_text(path, "".join(f"{line}\n" for line in lines))
+    lines = []
+    for cells in (columns, *rows):
+        lines.append("\t".join(re.sub(r"[\t\r\n]", " ", str(cell)) for cell in cells) + "\n")
+    write_text(path, "".join(lines))
 
 
 def _asymmetry(overlaps: Sequence[Overlap]) -> dict[str, float]:
     """The mean asymmetry of samples with bindings in both captions, and its 95% interval by
     clusters of samples; the interval is NaN for a single cluster."""
-    both = [o for o in overlaps if o.positive and o.negative]
-    each = np.array([o.asymmetry for o in both])
-    clusters = Clusters.of([o.sample.cluster or f"sample {i}" for i, o in enumerate(both)])
-    low, high = np.nan, np.nan
-    if len(each):
-        # The prior guesses are about effects on a model's answers; captions have no such effects.
-        low, high = (
-            CrossedMeans(clusters, prior=OF_SHARES.weakened(_MOMENTS))
-            .estimate(each)
-            .vocabulary.interval(LEVEL)
+    both = [overlap for overlap in overlaps if overlap.positive and overlap.negative]
+    if not both:
+        return {"value": np.nan, "low": np.nan, "high": np.nan}
+    asymmetries = np.array([overlap.asymmetry for overlap in both])
+    names = []
+    for place, overlap in enumerate(both):
+        names.append(overlap.sample.cluster or f"sample {place}")
+    # The prior guesses are about effects on a model's answers; captions have no such effects.
+    means = CrossedMeans(Clusters.of(names), prior=OF_SHARES.weakened(_NO_PRIOR))
+    low, high = means.estimate(asymmetries).vocabulary.interval(LEVEL)
+    return {"value": float(asymmetries.mean()), "low": low, "high": high}
+
+
+def _asymmetry_by_slot(overlaps: Sequence[Overlap]) -> dict[str, dict[str, float]]:
+    """{slot of the true caption: the asymmetry of its samples}; {} for a single slot."""
+    slots = sorted({overlap.sample.slot for overlap in overlaps})
+    if len(slots) < 2:
+        return {}
+    asymmetries = {}
+    for slot in slots:
+        asymmetries[slot] = _asymmetry(
+            [overlap for overlap in overlaps if overlap.sample.slot == slot]
         )
-    return {"value": float(each.mean()) if len(each) else np.nan, "low": low, "high": high}
+    return asymmetries
 
 
 def _without_nan(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _without_nan(each) for name, each in value.items()}
+        return {name: _without_nan(member) for name, member in value.items()}
     return None if isinstance(value, float) and np.isnan(value) else value
 
 
 def true_captions(samples: Sequence[Sample]) -> set[str]:
-    """The distinct true captions of samples, normalised."""
+    """Collect the true captions of samples.
+
+    Args:
+        samples: The samples.
+
+    Returns:
+        The distinct captions, normalised.
+    """
     return {normalised(sample.texts[0]) for sample in samples}
 
 
 def own_texts(
     corpus: Corpus, captions: set[str], counts: Path, progress: Progress = SILENT
 ) -> list[str]:
-    """The captions of a corpus that are in `captions`, duplicates included; skips tables and
-    phrases.
+    """Find the captions of a corpus that are a benchmark's own. Tables and phrases are skipped.
 
-    counts: the corpus's folder of counts (`count_corpus`), which caches them.
+    Args:
+        corpus: The corpus.
+        captions: The benchmark's captions, normalised.
+        counts: The corpus's folder of counts (`count_corpus`), which caches the result.
+        progress: Told of the texts that are read.
+
+    Returns:
+        The captions as the corpus has them, duplicates included.
     """
     digest = hashlib.sha256("\n".join(sorted(captions)).encode()).hexdigest()[:16]
-    kept = counts / f"own-{digest}.json"
-    if not kept.exists():
+    cache = counts / f"own-{digest}.json"
+    if not cache.exists():
+        own = []
         with progress.track("own captions", None) as advance:
-            found = []
-            for part in (
-                part for file in corpus.files if not is_table(file) for part in parts(file)
-            ):
-                found += [
-                    text
-                    for text in part.texts
-                    if part.kind == CAPTIONS and normalised(text) in captions
-                ]
-                advance(len(part.texts))
-        write_json(kept, {"texts": found})
-    texts: list[str] = read_json(kept)["texts"]
+            for file in corpus.files:
+                if is_table(file):
+                    continue
+                for part in parts(file):
+                    if part.kind == CAPTIONS:
+                        own += [text for text in part.texts if normalised(text) in captions]
+                    advance(len(part.texts))
+        write_json(cache, {"texts": own})
+    texts: list[str] = read_json(cache)["texts"]
     return texts
 
 
-def without(shown: Shown, texts: list[str], reading: Reading) -> Shown:
-    """Subtract the counts of the captions `texts` from the counts of a corpus."""
-    table, _ = count_texts(Part(Path(), 0, CAPTIONS, texts), reading)
-    counts = dict(shown.counts)
-    for attr, obj, *taken in zip(*(column.to_pylist() for column in table.columns), strict=True):
-        if (attr, obj) in counts:
-            perfect, close = counts[attr, obj]
-            counts[attr, obj] = (perfect - taken[0], close - taken[1])
-    return replace(shown, counts=counts)
+def without(corpus_counts: CorpusCounts, texts: list[str], reading: Reading) -> CorpusCounts:
+    """Subtract captions from the counts of a corpus.
+
+    Args:
+        corpus_counts: The counts.
+        texts: Captions of the corpus.
+        reading: How the corpus was read.
+
+    Returns:
+        The counts of the corpus without these captions.
+    """
+    table, _ = count_texts(TextPart(Path(), 0, CAPTIONS, texts), reading)
+    counts = dict(corpus_counts.counts)
+    columns = (column.to_pylist() for column in table.columns)
+    for attribute, object_, own_perfect, own_close in zip(*columns, strict=True):
+        if (attribute, object_) in counts:
+            perfect, close = counts[attribute, object_]
+            counts[attribute, object_] = (perfect - own_perfect, close - own_close)
+    return replace(corpus_counts, counts=counts)

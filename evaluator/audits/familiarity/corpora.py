@@ -23,6 +23,7 @@ from generator.base.limits import check_file
 from generator.base.tables import FREE, TIMES, count_rows, read_batches, read_schema
 
 CAPTIONS, PHRASES, LEFT_OUT = "captions", "phrases", "left out"
+"""What an entry of a file is."""
 Entry = tuple[str, str]
 """CAPTIONS or PHRASES and a text, or LEFT_OUT and the reason."""
 NAMES = {
@@ -37,47 +38,79 @@ NO_TEXT = "a caption or phrase that is no text"
 NOT_UTF8 = "not UTF-8"
 TOO_LONG = "too long"
 EMPTY = "empty"
+"""The reasons why entries are left out."""
 LONGEST = 1 << 20
 """The most bytes of a tar member, and the most characters of a text."""
 _LINE = 1 << 24
 """The most bytes of a line; a line of JSON may hold an image."""
-_PART, _CHARACTERS = 50_000, 1 << 24
+_PART_TEXTS, _PART_CHARACTERS = 50_000, 1 << 24
+"""The most texts of a part, and the characters after which it takes no further text."""
 _GZIP = b"\x1f\x8b"
+"""How gzip files begin."""
 _HEADER = 1 << 14
 """The most bytes of a tar header with a long name or other metadata of a member."""
 _BOUNDS = Bounds(768 << 20, 10.0, 10e-6)
 """Limits of memory and time for a file of a corpus."""
-_ROWS = 10_000
-_BUFFER = 1 << 20  # bytes in a read; a longer text is scanned again after each read
-_STEPS, _DEEPEST = {"start_map": 1, "start_array": 1, "end_map": -1, "end_array": -1}, 500
+_BATCH_ROWS = 10_000
+"""Rows of a Parquet file that are read at once."""
+_BUFFER = 1 << 20
+"""Bytes that the JSON parser reads at once; it scans a longer text again after each read."""
+_STEPS = {"start_map": 1, "start_array": 1, "end_map": -1, "end_array": -1}
+"""{event of the JSON parser: how it changes the depth}."""
+_DEEPEST = 500
+"""The deepest nesting of JSON that is read."""
+_FLICKR_IMAGE = re.compile(r"^\S+\.(?:jpg|jpeg|png)#\d+\t")
+"""The image and the number of a caption in Flickr8k.token.txt and results_20130124.token of
+Flickr30k."""
 
 
 @dataclass(frozen=True)
-class Part:
-    """Texts of a file; `start` is the index of the first text. kind: CAPTIONS or PHRASES. left_out:
-    number of entries skipped between them, by reason."""
+class TextPart:
+    """Texts of a file."""
 
     file: Path
+    """The file."""
     start: int
+    """The index of the first text in the file."""
     kind: str
+    """CAPTIONS or PHRASES."""
     texts: list[str]
+    """The texts."""
     left_out: Mapping[str, int] = field(default_factory=dict)
+    """{reason: number of entries} that are skipped between them."""
 
 
-def read_parts(files: Iterable[Path], sees: Sequence[Path], size: int = _PART) -> Iterator[Part]:
-    """Yields the parts of files (see `parts`), read in a process that can access only the files or
-    folders `sees`.
+def read_parts(
+    files: Iterable[Path], sees: Sequence[Path], size: int = _PART_TEXTS
+) -> Iterator[TextPart]:
+    """Read files in parts, in a process that can access nothing else.
 
-    Raises UserError as `parts`, and for a file that takes too much memory or time for its size.
+    Args:
+        files: The files.
+        sees: The files or folders that the process can access.
+        size: The most texts of a part.
+
+    Yields:
+        The parts (`parts`).
+
+    Raises:
+        UserError: As `parts`; or a file takes too much memory or time for its size.
     """
-    for file, row in read_bounded(
-        f"{__name__}:part_rows", files, sees=sees, bounds=_BOUNDS, size=size
-    ):
-        yield Part(file, **row)
+    rows = read_bounded(f"{__name__}:part_rows", files, sees=sees, bounds=_BOUNDS, size=size)
+    for file, row in rows:
+        yield TextPart(file, **row)
 
 
 def part_rows(file: Path, size: int) -> Iterator[dict[str, Any]]:
-    """The parts of a file as JSON, without its path."""
+    """Read the parts of a file as JSON.
+
+    Args:
+        file: The file.
+        size: The most texts of a part.
+
+    Yields:
+        The fields of each part but its file.
+    """
     for part in parts(file, size):
         yield {
             "start": part.start,
@@ -87,42 +120,61 @@ def part_rows(file: Path, size: int) -> Iterator[dict[str, Any]]:
         }
 
 
-def parts(file: Path, size: int = _PART) -> Iterator[Part]:
-    """Yields the texts of a file in parts of at most `size` texts and about 16 MB; the division is
-    deterministic.
+def parts(file: Path, size: int = _PART_TEXTS) -> Iterator[TextPart]:
+    """Read the texts of a file in parts.
 
-    Skips and counts entries of the wrong form. Raises UserError for a file that cannot be read in
-    the format of its suffix.
+    Entries of the wrong form are skipped and counted. The division is deterministic.
+
+    Args:
+        file: The file.
+        size: The most texts of a part, which also ends after about 16 MB.
+
+    Yields:
+        The parts, each of one kind of text.
+
+    Raises:
+        UserError: The file cannot be read in the format of its suffix.
     """
     start, kind, characters = 0, CAPTIONS, 0
     texts: list[str] = []
     left_out: Counter[str] = Counter()
-    for each, text in _entries(file):
-        if each == LEFT_OUT:
+    for entry_kind, text in _entries(file):
+        if entry_kind == LEFT_OUT:
             left_out[text] += 1
             continue
-        if texts and (each != kind or len(texts) == size or characters > _CHARACTERS):
-            yield Part(file, start, kind, texts, dict(left_out))
+        is_full = len(texts) == size or characters > _PART_CHARACTERS
+        if texts and (entry_kind != kind or is_full):
+            yield TextPart(file, start, kind, texts, dict(left_out))
             start, characters = start + len(texts), 0
             texts, left_out = [], Counter()
-        kind = each
+        kind = entry_kind
         texts.append(text)
         characters += len(text)
     if texts or left_out:
-        yield Part(file, start, kind, texts, dict(left_out))
+        yield TextPart(file, start, kind, texts, dict(left_out))
 
 
 def suffix_of(file: Path) -> str:
-    """The suffix of a file in lower case; for `.gz`, with the suffix before it.
+    """Get the suffix of a file that tells its format.
 
-    >>> suffix_of(Path("a.b.JSONL")), suffix_of(Path("a.b.json.gz"))
-    ('.jsonl', '.json.gz')
+    Args:
+        file: The file.
+
+    Returns:
+        The suffix in lower case; for `.gz`, with the suffix before it.
+
+    Example:
+        >>> suffix_of(Path("a.b.JSONL")), suffix_of(Path("a.b.json.gz"))
+        ('.jsonl', '.json.gz')
     """
     name = Path(file.name.lower())
-    return Path(name.stem).suffix + name.suffix if name.suffix == ".gz" else name.suffix
+    if name.suffix == ".gz":
+        return Path(name.stem).suffix + name.suffix
+    return name.suffix
 
 
 def _entries(file: Path) -> Iterator[Entry]:
+    """The entries of a file, by the reader of its suffix. Raises UserError for a damaged file."""
     import ijson
 
     suffix = suffix_of(file)
@@ -139,34 +191,53 @@ def _entries(file: Path) -> Iterator[Entry]:
     try:
         yield from READERS[suffix](file)
     except damages as error:
-        given = error.args[0] if error.args else ""
-        text = (
-            given.decode(errors="replace") if isinstance(given, bytes) else str(error)
-        )  # ijson's may be bytes
-        reason = (text.splitlines() or [type(error).__name__])[0].rstrip(".")
+        reason = _first_line(error).rstrip(".")
         raise UserError(
             f"{file} cannot be read as {suffix[1:]} ({reason}); download or write it again."
         ) from None
 
 
+def _first_line(error: Exception) -> str:
+    """The first line of an error's message; its type if it has none."""
+    message = str(error)
+    argument = error.args[0] if error.args else ""
+    if isinstance(argument, bytes):  # as of ijson's errors
+        message = argument.decode(errors="replace")
+    return (message.splitlines() or [type(error).__name__])[0]
+
+
 def of_row(row: object) -> Iterator[Entry]:
-    """The phrases of a row, or else its caption or captions."""
-    named = row if isinstance(row, dict) else {}
+    """Read a row of a table or of JSON.
+
+    Args:
+        row: The row; anything but a dictionary has no entry.
+
+    Yields:
+        Its phrases, or else its caption or captions; or why it is left out.
+    """
+    cells = row if isinstance(row, dict) else {}
     for kind, names in NAMES.items():
         for name in names:
-            if name in named:
-                given = named[name] if isinstance(named[name], list) else [named[name]]
-                yield from (
-                    (_of_value(kind, value) for value in given)
-                    if given
-                    else [(LEFT_OUT, NO_CAPTION)]
-                )
-                return
+            if name not in cells:
+                continue
+            values = cells[name] if isinstance(cells[name], list) else [cells[name]]
+            for value in values:
+                yield _of_value(kind, value)
+            if not values:
+                yield LEFT_OUT, NO_CAPTION
+            return
     yield LEFT_OUT, NO_CAPTION
 
 
 def of_json(data: bytes) -> Iterator[Entry]:
-    """The entries of a row in JSON."""
+    """Read a row in JSON.
+
+    Args:
+        data: The JSON, in UTF-8.
+
+    Yields:
+        Its entries (`of_row`), or why it is left out.
+    """
     try:
         row = json.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -177,18 +248,22 @@ def of_json(data: bytes) -> Iterator[Entry]:
         yield from of_row(row)
 
 
-_FLICKR_IMAGE = re.compile(r"^\S+\.(?:jpg|jpeg|png)#\d+\t")
-"""The image and the number of a caption in Flickr8k.token.txt and results_20130124.token of
-Flickr30k."""
-
-
 def of_text(data: bytes) -> Iterator[Entry]:
-    """The caption in plain text; of a line of Flickr's token files, without the image that stands
-    before it."""
+    """Read a caption in plain text.
+
+    Args:
+        data: The text, in UTF-8.
+
+    Yields:
+        The caption; of a line of Flickr's token files, without the image that stands before it. Or
+        why it is left out.
+    """
     try:
-        yield _of_value(CAPTIONS, _FLICKR_IMAGE.sub("", data.decode("utf-8-sig")))
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         yield LEFT_OUT, NOT_UTF8
+    else:
+        yield _of_value(CAPTIONS, _FLICKR_IMAGE.sub("", text))
 
 
 def _of_value(kind: str, value: object) -> Entry:
@@ -197,21 +272,23 @@ def _of_value(kind: str, value: object) -> Entry:
     text = value.strip()
     if not text:
         return LEFT_OUT, EMPTY
-    return (LEFT_OUT, TOO_LONG) if len(text) > LONGEST else (kind, text)
+    if len(text) > LONGEST:
+        return LEFT_OUT, TOO_LONG
+    return kind, text
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[BinaryIO]:
+def _open(file: Path) -> Iterator[BinaryIO]:
     """Open a file, decompressed if it is gzip, after its byte order mark. Raises ValueError for
     UTF-16."""
     with file.open("rb") as raw:
-        packed = file.name.lower().endswith(".gz") or raw.read(len(_GZIP)) == _GZIP
-    with cast(BinaryIO, _Unpacked(file) if packed else file.open("rb")) as opened:
-        head = opened.read(len(codecs.BOM_UTF8))
+        is_packed = file.name.lower().endswith(".gz") or raw.read(len(_GZIP)) == _GZIP
+    with cast(BinaryIO, _Unpacked(file) if is_packed else file.open("rb")) as stream:
+        head = stream.read(len(codecs.BOM_UTF8))
         if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             raise ValueError("it is UTF-16, expected UTF-8")
-        opened.seek(len(head) if head == codecs.BOM_UTF8 else 0)
-        yield opened
+        stream.seek(len(head) if head == codecs.BOM_UTF8 else 0)
+        yield stream
 
 
 class _Unpacked(gzip.GzipFile):
@@ -223,37 +300,51 @@ class _Unpacked(gzip.GzipFile):
         self._most = FREE + TIMES * file.stat().st_size
 
     def read(self, size: int | None = -1) -> bytes:
-        """As GzipFile.read. Raises ValueError if the file unpacks to more than the limit."""
-        return self._checked(super().read(size))
+        """Read as GzipFile does.
+
+        Args:
+            size: The most bytes; -1 or None: all.
+
+        Raises:
+            ValueError: The file unpacks to more than the limit.
+        """
+        return self._check_size(super().read(size))
 
     def readline(self, size: int | None = -1) -> bytes:
-        """As GzipFile.readline. Raises ValueError as `read`."""
-        return self._checked(super().readline(size))
+        """Read a line as GzipFile does.
 
-    def _checked(self, data: bytes) -> bytes:
+        Args:
+            size: The most bytes; -1 or None: the whole line.
+
+        Raises:
+            ValueError: As `read`.
+        """
+        return self._check_size(super().readline(size))
+
+    def _check_size(self, data: bytes) -> bytes:
         if self.tell() > self._most:
             raise ValueError(f"it would unpack to more than {self._most >> 20:,} MiB")
         return data
 
 
-def _json(file: Path) -> Iterator[Entry]:
+def _read_json(file: Path) -> Iterator[Entry]:
     """COCO's annotations, or a list of rows."""
     import ijson
 
-    with _opened(file) as opened:
-        events = _shallow(ijson.basic_parse(opened, buf_size=_BUFFER))
+    with _open(file) as stream:
+        events = _check_depth(ijson.basic_parse(stream, buf_size=_BUFFER))
         first = next(events)
-        rows = "item" if first[0] == "start_array" else "annotations.item"
-        found = False
-        for row in ijson.items(ijson.parse(chain([first], events)), rows):
-            found = True
+        rows_path = "item" if first[0] == "start_array" else "annotations.item"
+        has_rows = False
+        for row in ijson.items(ijson.parse(chain([first], events)), rows_path):
+            has_rows = True
             yield from of_row(row)
-        if not found:
+        if not has_rows:
             yield LEFT_OUT, NO_CAPTION
 
 
-def _shallow(events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Yields ijson's events. Raises ValueError for a depth above _DEEPEST: ijson keeps the path to
+def _check_depth(events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Yield ijson's events. Raises ValueError for a depth above _DEEPEST: ijson keeps the path to
     each level, which takes memory quadratic in the depth."""
     depth = 0
     for event in events:
@@ -263,15 +354,14 @@ def _shallow(events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
         yield event
 
 
-def _lines(of_line: Callable[[bytes], Iterator[Entry]]) -> Callable[[Path], Iterator[Entry]]:
+def _line_reader(of_line: Callable[[bytes], Iterator[Entry]]) -> Callable[[Path], Iterator[Entry]]:
     """The reader of files with an entry in each line."""
 
     def read(file: Path) -> Iterator[Entry]:
-        with _opened(file) as opened:
-            while line := opened.readline(_LINE):
+        with _open(file) as stream:
+            while line := stream.readline(_LINE):
                 if len(line) == _LINE and not line.endswith(b"\n"):
-                    while line and not line.endswith(b"\n"):
-                        line = opened.readline(_LINE)
+                    _skip_line(stream, line)
                     yield LEFT_OUT, TOO_LONG
                 elif line.strip():
                     yield from of_line(line)
@@ -279,13 +369,22 @@ def _lines(of_line: Callable[[bytes], Iterator[Entry]]) -> Callable[[Path], Iter
     return read
 
 
-def _parquet(file: Path) -> Iterator[Entry]:
-    there = set(read_schema(file).names)
-    name = next((name for names in NAMES.values() for name in names if name in there), None)
-    if name is None:
-        yield from ((LEFT_OUT, NO_CAPTION) for _ in range(count_rows(file)))
+def _skip_line(stream: BinaryIO, piece: bytes) -> None:
+    """Read to the end of the line that begins with `piece`."""
+    while piece and not piece.endswith(b"\n"):
+        piece = stream.readline(_LINE)
+
+
+def _read_parquet(file: Path) -> Iterator[Entry]:
+    columns = set(read_schema(file).names)
+    for name in chain.from_iterable(NAMES.values()):
+        if name in columns:
+            break
+    else:
+        for _ in range(count_rows(file)):
+            yield LEFT_OUT, NO_CAPTION
         return
-    for batch in read_batches(file, [name], _ROWS):
+    for batch in read_batches(file, [name], _BATCH_ROWS):
         for value in batch.column(0).to_pylist():
             yield from of_row({name: value})
 
@@ -314,30 +413,33 @@ class _Header(tarfile.TarInfo):
             raise tarfile.ReadError(f"it stops before the end of its archive: {error}") from None
 
 
-def _webdataset(file: Path) -> Iterator[Entry]:
-    """Yields the phrases or the caption of each sample. A sample is adjacent members with the same
+def _read_webdataset(file: Path) -> Iterator[Entry]:
+    """Yield the phrases or the caption of each sample. A sample is adjacent members with the same
     name up to the first dot. Skips hidden files."""
     with (
-        _opened(file) as opened,
-        tarfile.open(fileobj=opened, mode="r|", tarinfo=_Header) as archive,
+        _open(file) as stream,
+        # "r|" reads the stream once, from the beginning to the end, and keeps little of it.
+        tarfile.open(fileobj=stream, mode="r|", tarinfo=_Header) as archive,
     ):
-        named = (
-            (PurePosixPath(member.name), member) for member in _members(archive) if member.isfile()
-        )
-        for (_, stem), group in groupby(
-            named, key=lambda each: (each[0].parent, each[0].name.partition(".")[0])
-        ):
-            found: dict[str, list[Entry]] = {}
-            for path, member in group:
-                suffix = path.suffix.lower()
-                if suffix in _MEMBERS and suffix not in found:
-                    found[suffix] = list(_of_member(archive, member, suffix))
+        files = (member for member in _members(archive) if member.isfile())
+        for (_, stem), members in groupby(files, key=_sample_name):
+            entries: dict[str, list[Entry]] = {}
+            for member in members:
+                suffix = PurePosixPath(member.name).suffix.lower()
+                if suffix in _MEMBERS and suffix not in entries:
+                    entries[suffix] = list(_of_member(archive, member, suffix))
             if stem:
-                yield from _of_sample([found[suffix] for suffix in _MEMBERS if suffix in found])
+                yield from _of_sample([entries[end] for end in _MEMBERS if end in entries])
+
+
+def _sample_name(member: tarfile.TarInfo) -> tuple[PurePosixPath, str]:
+    """The folder of a member, and its name up to the first dot, which is "" for hidden files."""
+    path = PurePosixPath(member.name)
+    return path.parent, path.name.partition(".")[0]
 
 
 def _members(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    """Yields the members of a tar, without tarfile's list of all members in memory."""
+    """Yield the members of a tar, without tarfile's list of all members in memory."""
     for member in archive:
         archive.members.clear()  # type: ignore[attr-defined]
         yield member
@@ -346,31 +448,31 @@ def _members(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
 def _of_member(archive: tarfile.TarFile, member: tarfile.TarInfo, suffix: str) -> Iterator[Entry]:
     if member.size > LONGEST:
         return iter([(LEFT_OUT, TOO_LONG)])
-    opened = archive.extractfile(member)
-    assert opened is not None
-    return _MEMBERS[suffix](opened.read())
+    stream = archive.extractfile(member)
+    assert stream is not None
+    return _MEMBERS[suffix](stream.read())
 
 
 def _of_sample(members: list[list[Entry]]) -> list[Entry]:
     """The entries of the first member with phrases, else of the first with a caption, else why
     there is none."""
-    for wanted in NAMES:
+    for preferred in NAMES:
         for entries in members:
-            if any(kind == wanted for kind, _ in entries):
+            if any(kind == preferred for kind, _ in entries):
                 return entries
     return members[0][:1] if members else [(LEFT_OUT, NO_CAPTION)]
 
 
 READERS: dict[str, Callable[[Path], Iterator[Entry]]] = {
-    ".json": _json,
-    ".json.gz": _json,
-    ".jsonl": _lines(of_json),
-    ".jsonl.gz": _lines(of_json),
-    ".txt": _lines(of_text),
-    ".txt.gz": _lines(of_text),
-    ".token": _lines(of_text),
-    ".parquet": _parquet,
-    ".tar": _webdataset,
-    ".tar.gz": _webdataset,
+    ".json": _read_json,
+    ".json.gz": _read_json,
+    ".jsonl": _line_reader(of_json),
+    ".jsonl.gz": _line_reader(of_json),
+    ".txt": _line_reader(of_text),
+    ".txt.gz": _line_reader(of_text),
+    ".token": _line_reader(of_text),
+    ".parquet": _read_parquet,
+    ".tar": _read_webdataset,
+    ".tar.gz": _read_webdataset,
 }
 """Readers of files by suffix (`suffix_of`)."""

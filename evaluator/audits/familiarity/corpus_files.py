@@ -11,12 +11,17 @@ from evaluator.audits.familiarity.corpora import READERS, suffix_of
 from generator.base.errors import UserError
 
 CSV = ".csv"
+"""The suffix of tables of counts. In folders they are not read: most tables there are others."""
 COUNTS_TAG = "CACHEDIR.TAG"
 """Marks a folder of counts as a cache, which can be computed again (bford.info/cachedir)."""
 _RESULT = "per_sample_overlap.tsv"
+"""The file by which results of `score familiarity` are known."""
 _RESULTS = ("splits", "counts", "summary.json", "excluded.tsv", _RESULT)
+"""What `score familiarity` writes into a folder."""
 _STATS = "_stats.json"
+"""How the names of img2dataset's statistics end."""
 _LINKS = "links"
+"""Stands for the suffix of links, among the files that are not read."""
 _FORMS = (
     "COCO's JSON, JSON lines, Parquet, WebDataset (.tar), a caption in each line (.txt), or a "
     "table of counts (.csv, .parquet)"
@@ -25,26 +30,35 @@ _FORMS = (
 
 @dataclass(frozen=True)
 class Corpus:
-    """references: the given files and folders. files: without duplicates. not_read: number of files
-    in folders with another form, by suffix. repeated: number of files that repeat the captions of a
-    file beside them, by suffix."""
+    """The files of a reference corpus."""
 
     references: tuple[Path, ...]
+    """The files and folders that the user gave."""
     files: tuple[Path, ...]
+    """Their files, without duplicates."""
     not_read: Mapping[str, int]
+    """{suffix: number of files} of files in folders that have another form."""
     repeated: Mapping[str, int]
+    """{suffix: number of files} of files that repeat the captions of a file beside them."""
 
     def __str__(self) -> str:
         return ", ".join(map(str, self.references))
 
 
 def find_corpus(references: Sequence[Path]) -> Corpus:
-    """The files among references, and the files in their folders and subfolders, in order of their
-    names.
+    """Find the files of a corpus.
 
     Skips hidden files, links, output of `score familiarity`, and in img2dataset's layout the files
-    that repeat the captions of a tar, folder or text file beside them. Raises UserError for a
-    reference without a readable file.
+    that repeat the captions of a tar, folder or text file beside them.
+
+    Args:
+        references: Files, and folders, whose subfolders are searched too.
+
+    Returns:
+        The files among references, and the files in folders in order of their names.
+
+    Raises:
+        UserError: A reference has no readable file.
     """
     files: dict[Path, Path] = {}
     not_read: Counter[str] = Counter()
@@ -71,9 +85,9 @@ def find_corpus(references: Sequence[Path]) -> Corpus:
             else:
                 own[file.resolve()] = file
         if not own:
-            said = f" (not read: {by_number(others)})" if others else ""
+            skipped = f" (not read: {by_number(others)})" if others else ""
             raise UserError(
-                f"There is no corpus at {reference}{said}; give a file or a folder of files of "
+                f"There is no corpus at {reference}{skipped}; give a file or a folder of files of "
                 f"{_FORMS}."
             )
         not_read += others
@@ -84,35 +98,41 @@ def find_corpus(references: Sequence[Path]) -> Corpus:
 
 
 def by_number(counts: Mapping[str, int]) -> str:
-    """Counts as text, largest first.
+    """Write counts as text.
 
-    >>> by_number({".csv": 1, ".jpg": 1000})
-    '1,000 .jpg, 1 .csv'
+    Args:
+        counts: {name: count}.
+
+    Returns:
+        The counts, largest first.
+
+    Example:
+        >>> by_number({".csv": 1, ".jpg": 1000})
+        '1,000 .jpg, 1 .csv'
     """
-    return ", ".join(
-        f"{n:,} {name}" for name, n in sorted(counts.items(), key=lambda each: (-each[1], each[0]))
-    )
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{count:,} {name}" for name, count in ordered)
 
 
 def _walk(folder: Path) -> Iterator[tuple[Path, bool]]:
-    """Yields the files below a folder, and whether each repeats another file."""
+    """Yield the files below a folder, and whether each repeats another file."""
     for where, folders, names in os.walk(folder):
         if COUNTS_TAG in names:
             folders.clear()
             continue
         written = _RESULTS if _RESULT in names else ()
-        folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and name not in written
-        )
+        # Changing the list in place tells os.walk where to go, and in which order.
+        folders[:] = sorted(name for name in folders if _is_read(name, written))
         beside = {*names, *folders}
-        for name in sorted([*names, *(name for name in folders if Path(where, name).is_symlink())]):
+        links_to_folders = [name for name in folders if Path(where, name).is_symlink()]
+        for name in sorted([*names, *links_to_folders]):
             path = Path(where, name)
-            if (
-                not name.startswith(".")
-                and name not in written
-                and (path.is_file() or path.is_symlink())
-            ):
+            if _is_read(name, written) and (path.is_file() or path.is_symlink()):
                 yield path, _repeats(name, beside)
+
+
+def _is_read(name: str, written: Sequence[str]) -> bool:
+    return not name.startswith(".") and name not in written
 
 
 def _repeats(name: str, beside: set[str]) -> bool:
@@ -123,11 +143,13 @@ def _repeats(name: str, beside: set[str]) -> bool:
     >>> [_repeats(name, beside) for name in names]
     [True, True, True, False, False]
     """
-    for end, others in (
-        (_STATS, (".tar", ".parquet", "")),
-        (".parquet", (".tar", "")),
-        (".json", (".txt",)),
-    ):
+    repeated_by = {
+        _STATS: (".tar", ".parquet", ""),
+        ".parquet": (".tar", ""),
+        ".json": (".txt",),
+    }
+    for end, suffixes in repeated_by.items():
         if name.endswith(end):
-            return any(name.removesuffix(end) + other in beside for other in others)
+            stem = name.removesuffix(end)
+            return any(stem + suffix in beside for suffix in suffixes)
     return False

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -20,7 +20,14 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from evaluator.audits.familiarity.corpora import CAPTIONS, EMPTY, NAMES, PHRASES, Part, read_parts
+from evaluator.audits.familiarity.corpora import (
+    CAPTIONS,
+    EMPTY,
+    NAMES,
+    PHRASES,
+    TextPart,
+    read_parts,
+)
 from evaluator.audits.familiarity.corpus_files import COUNTS_TAG, CSV, Corpus, by_number
 from evaluator.provenance.captions import DEFAULT, Binding, Reading, normalised, unique
 from evaluator.provenance.noun_phrases import ENGLISH
@@ -38,8 +45,10 @@ PAIR_COUNTS = pa.schema(
     [(name, pa.string()) for name in ("attr", "obj_lemma")]
     + [(name, pa.int64()) for name in ("perfect_count", "close_count")]
 )
+"""The schema of tables of counts: a row for each binding, how many phrases have it alone, and how
+many have it among others."""
 _COUNTED = "counted"
-"""Metadata key of a table of counts; its value is the `Counted` as JSON."""
+"""Metadata key of a table of counts; its value is the `TextCounts` as JSON."""
 _WHOLE = "whole"
 """A file with this name marks that all parts of a corpus file are counted."""
 _TAG = (
@@ -47,25 +56,32 @@ _TAG = (
     "familiarity`, which makes "
     "them again.\n"
 )
+"""The text of the file that marks a folder as a cache; its first line is fixed by the standard."""
 _MEMORY = "512MB"
 """Memory limit of the merge; the rest is on disk."""
+_PARTS_AHEAD = 2
+"""Parts per worker that are read before the first of them is counted."""
 _FUNCTION_WORDS = pa.array(ENGLISH["bindings"]["function_words"].split())
+"""Attributes that are no content words."""
 
 
 @dataclass(frozen=True)
-class Counted:
-    """How many captions, phrases and tables were counted. phrases: extracted from captions or
-    given. bare: phrases that are bare nouns. tables: of counts. left_out: number of skipped
-    entries, by reason."""
+class TextCounts:
+    """How many captions, phrases and tables were counted."""
 
     captions: int = 0
+    """Captions."""
     phrases: int = 0
+    """Phrases, extracted from captions or given."""
     bare: int = 0
+    """Phrases that are bare nouns."""
     tables: int = 0
+    """Tables of counts."""
     left_out: Mapping[str, int] = field(default_factory=dict)
+    """{reason: number of entries} that were skipped."""
 
-    def __add__(self, other: "Counted") -> "Counted":
-        return Counted(
+    def __add__(self, other: "TextCounts") -> "TextCounts":
+        return TextCounts(
             self.captions + other.captions,
             self.phrases + other.phrases,
             self.bare + other.bare,
@@ -74,108 +90,142 @@ class Counted:
         )
 
 
-PartCounts = tuple[Part, pa.Table, Counted]
-"""A part, and the results of `count_texts` for it."""
+Counts = tuple[pa.Table, TextCounts]
+"""The counts of bindings (PAIR_COUNTS), and of the texts that they are from."""
+PartCounts = tuple[TextPart, pa.Table, TextCounts]
+"""A part, and its Counts."""
 
 
-def count_texts(part: Part, reading: Reading) -> tuple[pa.Table, Counted]:
-    """The counts of each binding in the texts of a part (PAIR_COUNTS, a row for each binding), and
-    their `Counted`."""
+def count_texts(part: TextPart, reading: Reading) -> Counts:
+    """Count the bindings in the texts of a part.
+
+    Args:
+        part: The part.
+        reading: How captions and phrases are read.
+
+    Returns:
+        The counts of each binding (PAIR_COUNTS, a row for each binding), and those of the texts.
+    """
     perfect: Counter[Binding] = Counter()
     close: Counter[Binding] = Counter()
     left_out = Counter(part.left_out)
-    n = bare = 0
-    of_captions = part.kind == CAPTIONS
-    phrases = (
-        phrase
-        for text in part.texts
-        for phrase in (reading.phrases(text) if of_captions else (text,))
-    )
-    for phrase in phrases:
+    phrases = bare = 0
+    for phrase in _phrases(part, reading):
         bindings = reading.of_phrase(phrase)
         if not bindings and not normalised(phrase):
             left_out[EMPTY] += 1
             continue
-        n += 1
+        phrases += 1
         bare += not bindings
-        (perfect if len(bindings) == 1 else close).update(unique(bindings))
-    keys = list(perfect | close)
+        # A phrase with a single binding shows it perfectly; among others it shows it closely.
+        counter = perfect if len(bindings) == 1 else close
+        counter.update(unique(bindings))
+    bindings_in_order = list(perfect | close)
     columns = (
-        [a for a, _ in keys],
-        [o for _, o in keys],
-        [perfect[key] for key in keys],
-        [close[key] for key in keys],
+        [attribute for attribute, _ in bindings_in_order],
+        [object_ for _, object_ in bindings_in_order],
+        [perfect[binding] for binding in bindings_in_order],
+        [close[binding] for binding in bindings_in_order],
     )
-    captions = len(part.texts) if of_captions else 0
-    return pa.table(columns, schema=PAIR_COUNTS), Counted(
-        captions, n, bare, left_out=dict(left_out)
-    )
+    captions = len(part.texts) if part.kind == CAPTIONS else 0
+    text_counts = TextCounts(captions, phrases, bare, left_out=dict(left_out))
+    return pa.table(columns, schema=PAIR_COUNTS), text_counts
+
+
+def _phrases(part: TextPart, reading: Reading) -> Iterator[str]:
+    for text in part.texts:
+        if part.kind == CAPTIONS:
+            yield from reading.phrases(text)
+        else:
+            yield text
+
+
+_Submit = Callable[[TextPart, Reading], Future[Counts]]
+"""Starts to count a part (`count_texts`)."""
 
 
 @dataclass(frozen=True)
 class Farm:
-    """Workers that count: processes on this machine, or with `ray` tasks on the Ray cluster at
-    `address` (None: start a cluster here). workers: how many; None: as many as the machine or
-    cluster has cores."""
+    """Workers that count: processes on this machine, or tasks on a Ray cluster."""
 
     workers: int | None = 1
+    """How many; None: as many as the machine or cluster has cores."""
     ray: bool = False
+    """Whether they are tasks of Ray."""
     address: str | None = None
+    """The address of the Ray cluster; None: start a cluster here."""
 
-    def count(self, parts: Iterable[Part], reading: Reading) -> Iterator[PartCounts]:
-        """Yields the counts of parts as they finish; reads at most two parts per worker ahead.
+    def count(self, parts: Iterable[TextPart], reading: Reading) -> Iterator[PartCounts]:
+        """Count parts. At most two parts per worker are read ahead.
 
-        Raises UserError if there is no cluster at `address`, or its nodes cannot count.
+        Args:
+            parts: The parts.
+            reading: How captions and phrases are read.
+
+        Yields:
+            The counts of parts as they finish.
+
+        Raises:
+            UserError: There is no cluster at `address`, or its nodes cannot count.
         """
         if self.workers == 1 and not self.ray:
-            yield from ((part, *count_texts(part, reading)) for part in parts)
+            for part in parts:
+                yield (part, *count_texts(part, reading))
             return
         with self._cluster() if self.ray else self._processes() as (submit, workers):
-            running: dict[Future[tuple[pa.Table, Counted]], Part] = {}
+            running: dict[Future[Counts], TextPart] = {}
             for part in parts:
                 running[submit(part, reading)] = part
-                if len(running) > 2 * workers:
-                    yield from _done(running)
+                if len(running) > _PARTS_AHEAD * workers:
+                    yield from _take_finished(running)
             while running:
-                yield from _done(running)
+                yield from _take_finished(running)
 
     @contextmanager
-    def _processes(self) -> Iterator[tuple[Any, int]]:
+    def _processes(self) -> Iterator[tuple[_Submit, int]]:
         """Yields a function that submits a part for counting, and the number of workers."""
         workers = self.workers or os.cpu_count() or 1
         with ProcessPoolExecutor(workers, get_context("spawn"), _end_with_parent) as pool:
-            yield lambda *given: pool.submit(count_texts, *given), workers
+
+            def submit(part: TextPart, reading: Reading) -> Future[Counts]:
+                return pool.submit(count_texts, part, reading)
+
+            yield submit, workers
 
     @contextmanager
-    def _cluster(self) -> Iterator[tuple[Any, int]]:
+    def _cluster(self) -> Iterator[tuple[_Submit, int]]:
         """As `_processes`. Ray repeats the tasks of a lost node."""
         import ray
 
-        own = not ray.is_initialized()
-        if own:
+        is_own = not ray.is_initialized()
+        if is_own:
             with connecting(self.address):
                 ray.init(address=self.address, log_to_driver=False, logging_level="ERROR")
-        count = ray.remote(num_cpus=1)(count_texts)
+        remote_count: Any = ray.remote(num_cpus=1)(count_texts)
+
+        def submit(part: TextPart, reading: Reading) -> Future[Counts]:
+            future: Future[Counts] = remote_count.remote(part, reading).future()
+            return future
+
         try:
             workers = self.workers or int(ray.cluster_resources().get("CPU", 1))
-            yield lambda *given: count.remote(*given).future(), workers
+            yield submit, workers
         except ray.exceptions.RayError as error:
             reason = str(error).strip().splitlines()[-1]
             raise UserError(
                 f"A Ray worker cannot count: {reason}; is Jackalope of this version installed on "
-                f"every node, with "
-                "'jackalope[familiarity,ray]'?"
+                f"every node, with 'jackalope[familiarity,ray]'?"
             ) from None
         finally:
-            if own:
+            if is_own:
                 ray.shutdown()
 
 
-def _done(running: dict[Future[tuple[pa.Table, Counted]], Part]) -> Iterator[PartCounts]:
-    """Waits for at least one running part; removes the finished parts from `running` and yields
+def _take_finished(running: dict[Future[Counts], TextPart]) -> Iterator[PartCounts]:
+    """Wait for at least one running part; remove the finished parts from `running` and yield
     them."""
-    for each in wait(running, return_when=FIRST_COMPLETED).done:
-        yield (running.pop(each), *each.result())
+    for future in wait(running, return_when=FIRST_COMPLETED).done:
+        yield (running.pop(future), *future.result())
 
 
 def _end_with_parent() -> None:
@@ -192,6 +242,7 @@ def _end_with_parent() -> None:
 
 
 HERE = Farm()
+"""One worker, in this process."""
 
 
 def count_corpus(
@@ -200,105 +251,120 @@ def count_corpus(
     farm: Farm = HERE,
     progress: Progress = SILENT,
     reading: Reading = DEFAULT,
-) -> tuple[Path, Counted]:
-    """Count the bindings of a corpus; returns its `pair_counts.parquet` (PAIR_COUNTS, sorted) and
-    its `Counted`.
+) -> tuple[Path, TextCounts]:
+    """Count the bindings of a corpus.
 
     `out`/files caches the counts of each file, in a folder named by a digest of the file's path,
-    size and time and the
-    reading: files are not counted twice, and a stopped count resumes with the missing parts, on any
-        farm. `out`/DIGEST
-    has their sum; DIGEST identifies the set of files. Raises UserError for unreadable files, for a
-    corpus without a
-    phrase, if duckdb, ijson or textblob is not installed, and as `Farm.count`.
+    size and time and the reading: files are not counted twice, and a stopped count resumes with the
+    missing parts, on any farm. `out`/DIGEST has their sum; DIGEST identifies the set of files.
+
+    Args:
+        corpus: The corpus.
+        out: The folder of counts.
+        farm: The workers that count.
+        progress: Told of the texts that are counted.
+        reading: How captions and phrases are read.
+
+    Returns:
+        The corpus's `pair_counts.parquet` (PAIR_COUNTS, sorted) and the counts of its texts.
+
+    Raises:
+        UserError: As `Farm.count`; a file is unreadable, the corpus has no phrase, or duckdb, ijson
+            or textblob is not installed.
     """
     check_installed("duckdb")
     check_installed("ijson")
     folder_of = {file: out / "files" / _key(file, reading) for file in corpus.files}
-    table = out / _digest(sorted(each.name for each in folder_of.values())) / "pair_counts.parquet"
+    digest = _digest(sorted(folder.name for folder in folder_of.values()))
+    table = out / digest / "pair_counts.parquet"
     if table.exists():
-        return table, _counted(table)
+        return table, _read_text_counts(table)
     table.parent.mkdir(parents=True, exist_ok=True)
     write_text(out / COUNTS_TAG, _TAG)
     with locked(table.with_name(".lock"), f"Another command is counting {corpus}; wait for it."):
         with progress.track("texts", None) as advance:
-            for part, counts, counted in farm.count(
-                _lacking(folder_of, corpus.references), reading
-            ):
-                _write(folder_of[part.file], part.start, counts, counted)
-                advance(counted.captions or counted.phrases)
+            missing = _missing_parts(folder_of, corpus.references)
+            for part, counts, text_counts in farm.count(missing, reading):
+                _write_counts(folder_of[part.file], part.start, counts, text_counts)
+                advance(text_counts.captions or text_counts.phrases)
+        # Only now is it known that no part of a file is missing.
         for folder in folder_of.values():
             write_text(folder / _WHOLE, "")
-        tables = [
-            each for folder in folder_of.values() for each in sorted(folder.glob("*.parquet"))
-        ]
-        total = sum(map(_counted, tables), Counted())
+        tables = []
+        for folder in folder_of.values():
+            tables += sorted(folder.glob("*.parquet"))
+        total = sum(map(_read_text_counts, tables), TextCounts())
         if not total.phrases and not total.tables:
             left_out = f" (left out: {by_number(total.left_out)})" if total.left_out else ""
             raise UserError(
                 f"{corpus} has no phrase in {total.captions:,} captions{left_out}; give captions "
-                f"in English "
-                f"({', '.join(NAMES[CAPTIONS])}) or phrases ({', '.join(NAMES[PHRASES])})."
+                f"in English ({', '.join(NAMES[CAPTIONS])}) or phrases "
+                f"({', '.join(NAMES[PHRASES])})."
             )
         _merge(tables, table, total)
     return table, total
 
 
-def _lacking(folder_of: Mapping[Path, Path], references: Sequence[Path]) -> Iterator[Part]:
-    """Yields the parts that are not counted yet. Copies tables of counts directly; they have no
+def _missing_parts(
+    folder_of: Mapping[Path, Path], references: Sequence[Path]
+) -> Iterator[TextPart]:
+    """Yield the parts that are not counted yet. Copies tables of counts directly; they have no
     parts."""
-
-    def texts() -> Iterator[Path]:
-        for file, folder in folder_of.items():
-            if (folder / _WHOLE).exists():
-                continue
-            folder.mkdir(parents=True, exist_ok=True)
-            if not is_table(file):
-                yield file
-                continue
-            for i, some in enumerate(read_table(file)):
-                _write(folder, i, some, Counted(tables=int(i == 0)))
-
-    for part in read_parts(texts(), [each.resolve() for each in references]):
-        if not _place(folder_of[part.file], part.start).exists():
+    texts = _missing_texts(folder_of)
+    for part in read_parts(texts, [reference.resolve() for reference in references]):
+        if not _counts_file(folder_of[part.file], part.start).exists():
             yield part
 
 
-def _place(folder: Path, start: int) -> Path:
+def _missing_texts(folder_of: Mapping[Path, Path]) -> Iterator[Path]:
+    """Yield the files of texts that are not wholly counted. Copies tables of counts."""
+    for file, folder in folder_of.items():
+        if (folder / _WHOLE).exists():
+            continue
+        folder.mkdir(parents=True, exist_ok=True)
+        if not is_table(file):
+            yield file
+            continue
+        for number, counts in enumerate(read_table(file)):
+            # The table counts once, with its first part.
+            _write_counts(folder, number, counts, TextCounts(tables=int(number == 0)))
+
+
+def _counts_file(folder: Path, start: int) -> Path:
     return folder / f"{start:012}.parquet"
 
 
-def _write(folder: Path, start: int, counts: pa.Table, counted: Counted) -> None:
-    schema = PAIR_COUNTS.with_metadata({_COUNTED: json.dumps(asdict(counted))})
-    write_table(_place(folder, start), counts, schema)
+def _write_counts(folder: Path, start: int, counts: pa.Table, text_counts: TextCounts) -> None:
+    schema = PAIR_COUNTS.with_metadata({_COUNTED: json.dumps(asdict(text_counts))})
+    write_table(_counts_file(folder, start), counts, schema)
 
 
-def _counted(table: Path) -> Counted:
-    return Counted(**json.loads(pq.read_schema(table).metadata[_COUNTED.encode()]))
+def _read_text_counts(table: Path) -> TextCounts:
+    return TextCounts(**json.loads(pq.read_schema(table).metadata[_COUNTED.encode()]))
 
 
-def _merge(tables: Iterable[Path], table: Path, total: Counted) -> None:
+def _merge(tables: Iterable[Path], table: Path, total: TextCounts) -> None:
     """Sum tables of counts, on disk if they do not fit into memory."""
     import duckdb
 
     draft = table.with_suffix(".draft")
-    spilled = str(table.with_name("spilled"))
-    with duckdb.connect(
-        config={"memory_limit": _MEMORY, "temp_directory": spilled, "threads": 1}
-    ) as database:
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "memory_limit": _MEMORY,
+        "temp_directory": str(table.with_name("spilled")),
+        "threads": 1,
+    }
+    query = (
+        "COPY (SELECT attr, obj_lemma, CAST(sum(perfect_count) AS BIGINT) AS perfect_count, "
+        "CAST(sum(close_count) AS BIGINT) AS close_count FROM read_parquet(?) GROUP BY "
+        "attr, obj_lemma "
+        f"ORDER BY attr, obj_lemma) TO {_quote(draft)} (FORMAT parquet, COMPRESSION zstd, "
+        f"KV_METADATA {{{_COUNTED}: {_quote(json.dumps(asdict(total)))}}})"
+    )
+    with duckdb.connect(config=config) as database:
         try:
-            database.execute(
-                "SET enable_progress_bar = false"
-            )  # interactive Python would draw it on stdout
-            database.execute(
-                "COPY (SELECT attr, obj_lemma, CAST(sum(perfect_count) AS BIGINT) AS "
-                "perfect_count, "
-                "CAST(sum(close_count) AS BIGINT) AS close_count FROM read_parquet(?) GROUP BY "
-                "attr, obj_lemma "
-                f"ORDER BY attr, obj_lemma) TO {_quoted(draft)} (FORMAT parquet, COMPRESSION zstd, "
-                f"KV_METADATA {{{_COUNTED}: {_quoted(json.dumps(asdict(total)))}}})",
-                [[glob.escape(str(each)) for each in tables]],
-            )
+            # Interactive Python would draw the bar on stdout.
+            database.execute("SET enable_progress_bar = false")
+            database.execute(query, [[glob.escape(str(path)) for path in tables]])
         except duckdb.Error as error:
             raise UserError(
                 f"The counts in {table.parent.parent} cannot be merged ({error}); free some space "
@@ -307,15 +373,16 @@ def _merge(tables: Iterable[Path], table: Path, total: Counted) -> None:
     draft.replace(table)
 
 
-def _quoted(value: object) -> str:
+def _quote(value: object) -> str:
     return "'" + str(value).replace("'", "''") + "'"
 
 
 def _key(file: Path, reading: Reading) -> str:
     """The name of a file's folder of counts. Uses the resolved path, because a file can have
     several names."""
-    found = file.stat()
-    return _digest([VERSION, reading.key, str(file.resolve()), found.st_size, found.st_mtime_ns])
+    status = file.stat()
+    path = str(file.resolve())
+    return _digest([VERSION, reading.key, path, status.st_size, status.st_mtime_ns])
 
 
 def _digest(data: Any) -> str:
@@ -323,40 +390,54 @@ def _digest(data: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What a corpus shows. counts: (perfect, close) of each asked binding that it has. bindings:
-    number of all its distinct bindings. function_words: number of bindings whose attribute is a
-    function word."""
+class CorpusCounts:
+    """What a corpus shows."""
 
     counts: Mapping[Binding, tuple[int, int]]
+    """{binding: (perfect, close)} of each binding in question that the corpus has."""
     bindings: int
+    """The number of all its distinct bindings."""
     function_words: int
+    """The number of bindings whose attribute is a function word."""
 
 
-def read_counts(table: Path, asked: Collection[Binding]) -> Shown:
-    """The counts of the bindings `asked` in a table of PAIR_COUNTS; keeps only these and one batch
-    in memory.
+def read_counts(table: Path, bindings: Collection[Binding]) -> CorpusCounts:
+    """Read the counts of bindings. Keeps only these and one batch of the table in memory.
 
-    Raises UserError for a file that is not such a table.
+    Args:
+        table: A table of PAIR_COUNTS.
+        bindings: The bindings in question.
+
+    Returns:
+        Their counts.
+
+    Raises:
+        UserError: The file is not such a table.
     """
-    objects = pa.array({noun for _, noun in asked}, pa.string())
+    objects = pa.array({object_ for _, object_ in bindings}, pa.string())
     counts: dict[Binding, tuple[int, int]] = {}
-    bindings = function_words = 0
+    all_bindings = function_words = 0
     for batch in _batches(table):
-        bindings += batch.num_rows
+        all_bindings += batch.num_rows
         function_words += pc.sum(pc.is_in(batch["attr"], _FUNCTION_WORDS)).as_py() or 0
-        some = batch.filter(pc.is_in(batch["obj_lemma"], objects))
-        for attr, obj, *numbers in zip(
-            *(column.to_pylist() for column in some.columns), strict=True
-        ):
-            if (attr, obj) in asked:
-                counts[attr, obj] = (numbers[0], numbers[1])
-    return Shown(counts, bindings, function_words)
+        # Arrow filters by the object; the few rows that are left become Python objects.
+        rows = batch.filter(pc.is_in(batch["obj_lemma"], objects))
+        columns = (column.to_pylist() for column in rows.columns)
+        for attribute, object_, perfect, close in zip(*columns, strict=True):
+            if (attribute, object_) in bindings:
+                counts[attribute, object_] = (perfect, close)
+    return CorpusCounts(counts, all_bindings, function_words)
 
 
 def is_table(file: Path) -> bool:
-    """Whether a file is a table of counts: any CSV, or a Parquet file with the columns of
-    PAIR_COUNTS."""
+    """Tell whether a file is a table of counts.
+
+    Args:
+        file: The file.
+
+    Returns:
+        Whether it is a CSV, or a Parquet file with the columns of PAIR_COUNTS.
+    """
     if file.suffix.lower() == CSV:
         return True
     if file.suffix.lower() != ".parquet":
@@ -368,15 +449,22 @@ def is_table(file: Path) -> bool:
 
 
 def read_table(file: Path) -> Iterator[pa.Table]:
-    """Yields a user's table of counts in parts with the columns PAIR_COUNTS.
+    """Read a user's table of counts.
 
-    Raises UserError if it has no rows, lacks a column or a value, or has a value that is not a
-    count.
+    Args:
+        file: The table, as CSV or Parquet.
+
+    Yields:
+        Parts of it with the columns PAIR_COUNTS.
+
+    Raises:
+        UserError: It has no rows, lacks a column or a value, or has a value that is not a count.
     """
     rows = 0
     for batch in _csv_batches(file) if file.suffix.lower() == CSV else _batches(file):
-        least = [pc.min(batch[name]).as_py() for name in PAIR_COUNTS.names[2:] if batch.num_rows]
-        if any(column.null_count for column in batch.columns) or min(least, default=0) < 0:
+        has_missing = any(column.null_count for column in batch.columns)
+        # The least of a column of missing values is not a number.
+        if has_missing or _least_count(batch) < 0:
             raise UserError(
                 f"{file} has a row without words or with a negative count; write the table again."
             )
@@ -386,17 +474,25 @@ def read_table(file: Path) -> Iterator[pa.Table]:
         raise UserError(f"{file} has no rows; give a table of counts with rows.")
 
 
+def _least_count(batch: pa.RecordBatch) -> int:
+    """The least count of a batch without missing values; 0 for an empty one."""
+    if not batch.num_rows:
+        return 0
+    return min(pc.min(batch[name]).as_py() for name in PAIR_COUNTS.names[2:])
+
+
 def _batches(table: Path) -> Iterator[pa.RecordBatch]:
     return read_batches(table, PAIR_COUNTS.names, schema=PAIR_COUNTS)
 
 
 def _csv_batches(file: Path) -> Iterator[pa.RecordBatch]:
     check_file(file)
-    types = {field.name: field.type for field in PAIR_COUNTS}
-    reading = pa.csv.ReadOptions(block_size=MOST_ROW)
+    types = {column.name: column.type for column in PAIR_COUNTS}
+    # A row longer than a block would be refused.
+    options = pa.csv.ReadOptions(block_size=MOST_ROW)
     convert = pa.csv.ConvertOptions(column_types=types, include_columns=PAIR_COUNTS.names)
     try:
-        with pa.csv.open_csv(file, read_options=reading, convert_options=convert) as batches:
+        with pa.csv.open_csv(file, read_options=options, convert_options=convert) as batches:
             yield from batches
     except (OSError, KeyError, pa.ArrowException) as error:
         names = ", ".join(PAIR_COUNTS.names)

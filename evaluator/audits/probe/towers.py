@@ -2,6 +2,7 @@
 factors are, and how far a change of one factor moves an embedding."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,158 +20,249 @@ from evaluator.audits.probe.pairs import (
     OBJECT,
     SAME,
     Pair,
-    exchanged,
+    exchange_values,
     names_of,
 )
 from evaluator.protocols.items import split_rank
 
 _ALPHAS = np.logspace(-2, 4, 13)
+"""Penalties of the ridge regression, from which cross-validation within the training rows
+chooses."""
 FOLDS = 5
+"""Folds of the cross-validation over groups."""
 _VARIANCE = 0.95
+"""The share of the variance that the directions counted by `_rank` hold."""
+_WHITENED_VARIANCE = 0.99
+"""The share of the variance of embeddings that is whitened: the rest is noise, which whitening
+would blow up."""
 _DRAWS = 1000
+"""Draws of the bootstrap."""
+Names = tuple[Sequence[str], Sequence[str]]
+"""The values and the categories of all pairs."""
 
 
-def across(
-    model: Any, x: np.ndarray, y: np.ndarray, groups: np.ndarray, fit: np.ndarray
+@dataclass(frozen=True, kw_only=True)
+class Rows:
+    """What the rows of a matrix of embeddings are of."""
+
+    pairs: Sequence[Pair]
+    """The values and categories of the two objects of each row."""
+    groups: np.ndarray
+    """(n,): the cluster of each row. Rows of one cluster are not independent."""
+    fit: np.ndarray
+    """Bool (n,): the rows that probes learn from."""
+
+
+def predict_across(
+    model: Any, x: np.ndarray, y: np.ndarray, *, groups: np.ndarray, fit: np.ndarray
 ) -> np.ndarray:
-    """Predictions of a model for rows x (n, d), float (n, k). Rows outside `fit`, bool (n,), are
-    predicted from all rows in `fit`; rows in `fit` by cross-validation over groups in FOLDS
-    folds."""
-    found = np.empty(y.shape)
+    """Predict each row by a model that has not learnt from its group.
+
+    Args:
+        model: A regression of scikit-learn.
+        x: Inputs (n, d).
+        y: Targets, float (n, k).
+        groups: (n,) the group of each row.
+        fit: Bool (n,), the rows to learn from; at least FOLDS groups.
+
+    Returns:
+        Predictions, float (n, k). Rows outside `fit` are predicted from all rows in `fit`; rows in
+        `fit` by cross-validation over groups in FOLDS folds.
+    """
+    predictions = np.empty(y.shape)
     inside = np.flatnonzero(fit)
-    for learnt, asked in GroupKFold(FOLDS).split(inside, groups=groups[inside]):
-        found[inside[asked]] = (
-            model.fit(x[inside[learnt]], y[inside[learnt]])
-            .predict(x[inside[asked]])
-            .reshape(-1, y.shape[1])
-        )
+    for train, test in GroupKFold(FOLDS).split(inside, groups=groups[inside]):
+        train_rows, test_rows = inside[train], inside[test]
+        model.fit(x[train_rows], y[train_rows])
+        # Regressions of a single target drop its dimension.
+        predictions[test_rows] = model.predict(x[test_rows]).reshape(-1, y.shape[1])
     if not fit.all():
-        found[~fit] = model.fit(x[fit], y[fit]).predict(x[~fit]).reshape(-1, y.shape[1])
-    return found
+        model.fit(x[fit], y[fit])
+        predictions[~fit] = model.predict(x[~fit]).reshape(-1, y.shape[1])
+    return predictions
 
 
 def presence(pairs: Sequence[Pair], names: Sequence[str], part: int) -> np.ndarray:
-    """1 if a pair has the value (part 0) or category (part 1), else −1; float (n, names)."""
-    return np.array(
-        [[1.0 if name in (a[part], b[part]) else -1.0 for name in names] for a, b in pairs]
-    )
+    """Code which names the objects of pairs have.
+
+    Args:
+        pairs: n pairs.
+        names: The values or categories.
+        part: 0 for values, 1 for categories.
+
+    Returns:
+        1 if a pair has the name, else −1; float (n, names).
+
+    Example:
+        >>> presence([(("red", "cube"), ("blue", "ball"))], ["red", "green"], 0)
+        array([[ 1., -1.]])
+    """
+    rows = []
+    for first, second in pairs:
+        present = (first[part], second[part])
+        rows.append([1.0 if name in present else -1.0 for name in names])
+    return np.array(rows)
 
 
-Names = tuple[Sequence[str], Sequence[str]]
-"""The values and the categories of all pairs."""
+def _indicators(pairs: Sequence[Pair], names: Sequence[str], part: int) -> np.ndarray:
+    """1 if a pair has the name, else 0; float (n, names)."""
+    return (presence(pairs, names, part) + 1) / 2
 
 
 def coordinates(
     embeddings: np.ndarray, pairs: Sequence[Pair], names: Names
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates of values and of categories, float (names, r) each. Least squares fits embeddings
-    as sums of a vector for each value and category; r principal directions hold 95% of the vectors'
-    variance, each scaled to length 1."""
-    designs = [(presence(pairs, names[part], part) + 1) / 2 for part in (0, 1)]
+    """Place values and categories by the embeddings of pairs.
+
+    Least squares fits embeddings as sums of a vector for each value and category; r principal
+    directions hold 95% of the vectors' variance, each scaled to length 1.
+
+    Args:
+        embeddings: (n, d) of the pairs.
+        pairs: n pairs.
+        names: The values and the categories.
+
+    Returns:
+        The coordinates of values and of categories, float (names, r) each.
+    """
+    designs = [_indicators(pairs, names[part], part) for part in (0, 1)]
     vectors = LinearRegression().fit(np.hstack(designs), embeddings).coef_.T
-    placed = []
-    for each in np.split(vectors, [len(names[0])]):
-        apart = each - each.mean(axis=0)
-        left, _, _ = np.linalg.svd(apart, full_matrices=False)
-        placed.append(left[:, : max(1, _rank(apart))])
-    return placed[0], placed[1]
+    values, categories = np.split(vectors, [len(names[0])])
+    return _principal_coordinates(values), _principal_coordinates(categories)
 
 
-def bound(pairs: Sequence[Pair], names: Names, placed: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Codes of the bindings of pairs: Σ over objects of value ⊗ category, in coordinates `placed`;
-    float (n, r s). They do not depend on the order of mention. A sum over values and categories
-    alone could not tell a pair from its exchange."""
-    value, category = (
-        np.array([[at[of.index(each[part])] for each in pair] for pair in pairs])
-        for part, (of, at) in enumerate(zip(names, placed, strict=True))
-    )
-    return np.einsum("nkr,nks->nrs", value, category).reshape(len(pairs), -1)
+def _principal_coordinates(vectors: np.ndarray) -> np.ndarray:
+    centred = vectors - vectors.mean(axis=0)
+    left, _, _ = np.linalg.svd(centred, full_matrices=False)
+    return left[:, : max(1, _rank(centred))]
+
+
+def bind(pairs: Sequence[Pair], names: Names, placed: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Code the bindings of pairs: Σ over objects of value ⊗ category.
+
+    The codes do not depend on the order of mention. A sum over values and categories alone could
+    not tell a pair from its exchange.
+
+    Args:
+        pairs: n pairs.
+        names: The values and the categories.
+        placed: Their coordinates (`coordinates`), with r and s directions.
+
+    Returns:
+        The codes, float (n, r s).
+    """
+    factors = []
+    for part in (0, 1):
+        rows = []
+        for pair in pairs:
+            rows.append([placed[part][names[part].index(object_[part])] for object_ in pair])
+        factors.append(np.array(rows))
+    values, categories = factors
+    # n: pairs, k: their two objects, r and s: directions.
+    return np.einsum("nkr,nks->nrs", values, categories).reshape(len(pairs), -1)
 
 
 def probe(
-    embeddings: np.ndarray,
-    pairs: Sequence[Pair],
-    asked: Mapping[str, Sequence[tuple[str, str]]],
-    groups: np.ndarray,
-    fit: np.ndarray,
+    embeddings: np.ndarray, rows: Rows, differing_names: Mapping[str, Sequence[tuple[str, str]]]
 ) -> dict[str, np.ndarray]:
-    """Whether linear probes (ridge regression on standardised embeddings) prefer the truth: 1, 0,
-    or nan if nothing is asked; float (n,) by factor.
+    """Ask linear probes (ridge regression on standardised embeddings) what embeddings tell.
 
-    asked: for ATTRIBUTE and OBJECT, the true and the false name of each row. For BINDING, the
-        alternative is the
-    exchanged pair; the probe predicts a code (`bound`) and prefers the pair with the nearer code.
+    Args:
+        embeddings: (n, d) of one tower.
+        rows: What they are of.
+        differing_names: For ATTRIBUTE and OBJECT, the true and the false name of each row; the
+            false one is "" if nothing is asked. For BINDING, the alternative is the exchanged pair;
+            the probe predicts a code (`bind`) and prefers the pair with the nearer code.
+
+    Returns:
+        {factor: whether the probe prefers the truth}: 1, 0, or nan if nothing is asked; float (n,).
     """
     model = make_pipeline(StandardScaler(), RidgeCV(_ALPHAS))
-    found = {}
+    pairs = rows.pairs
+    outcomes = {}
+
+    # Values and categories: the name with the larger score.
     for part, factor in enumerate((ATTRIBUTE, OBJECT)):
         names = names_of(pairs, part)
-        scores = across(model, embeddings, presence(pairs, names, part), groups, fit)
-        told = [
-            (row[names.index(true)] > row[names.index(false)]) * 1.0 if false in names else np.nan
-            for row, (true, false) in zip(scores, asked[factor], strict=True)
-        ]
-        found[factor] = np.array(told)
-    known = names_of(pairs, 0), names_of(pairs, 1)
-    placed = coordinates(
-        embeddings[fit], [pair for pair, inside in zip(pairs, fit, strict=True) if inside], known
-    )
-    true, false = (
-        bound(each, known, placed) for each in (pairs, [exchanged(pair) for pair in pairs])
-    )
-    said = across(model, embeddings, true, groups, fit)
-    found[BINDING] = 1.0 * (
-        np.square(said - true).sum(axis=1) < np.square(said - false).sum(axis=1)
-    )
-    return found
+        scores = predict_across(
+            model, embeddings, presence(pairs, names, part), groups=rows.groups, fit=rows.fit
+        )
+        preferences = []
+        for row, (true, false) in zip(scores, differing_names[factor], strict=True):
+            if false in names:
+                preferences.append(1.0 * (row[names.index(true)] > row[names.index(false)]))
+            else:
+                preferences.append(np.nan)
+        outcomes[factor] = np.array(preferences)
+
+    # Bindings: the pair whose code is nearer to the predicted one.
+    all_names = names_of(pairs, 0), names_of(pairs, 1)
+    fit_pairs = [pair for pair, inside in zip(pairs, rows.fit, strict=True) if inside]
+    placed = coordinates(embeddings[rows.fit], fit_pairs, all_names)
+    true_codes = bind(pairs, all_names, placed)
+    false_codes = bind([exchange_values(pair) for pair in pairs], all_names, placed)
+    predicted = predict_across(model, embeddings, true_codes, groups=rows.groups, fit=rows.fit)
+    true_distances = np.square(predicted - true_codes).sum(axis=1)
+    false_distances = np.square(predicted - false_codes).sum(axis=1)
+    outcomes[BINDING] = 1.0 * (true_distances < false_distances)
+    return outcomes
 
 
-def geometry(
-    embeddings: np.ndarray,
-    pairs: Sequence[Pair],
-    splits: np.ndarray,
-    groups: np.ndarray,
-    fit: np.ndarray,
-) -> dict[str, Any]:
-    """How well sums of a vector for each value and each category explain embeddings (Uselis et al.
-    2026, arXiv 2602.24264).
+def geometry(embeddings: np.ndarray, rows: Rows, splits: np.ndarray) -> dict[str, Any]:
+    """Measure how well sums of a vector for each value and each category explain embeddings (Uselis
+    et al. 2026, arXiv 2602.24264).
 
-    Computed on the means of rows with the same split and content, whitened by the means of `fit`.
-    r2: by split, the share of variance around the mean of `fit` that the sums explain; for `fit`,
-    cross-validated over groups. angle: degrees between vectors of values and vectors of categories,
-    from the mean absolute cosine; 90 is orthogonal. ranks: number of directions that hold 95% of
-    the variance of the vectors of values, and of categories.
+    Method: average the rows of the same split and content; whiten the means by those of `fit`; fit
+    a vector for each value and category by least squares; compare sums of vectors with the means.
+
+    Args:
+        embeddings: (n, d) of one tower.
+        rows: What they are of.
+        splits: (n,) the split of each row.
+
+    Returns:
+        `r2`: by split, the share of variance around the mean of `fit` that the sums explain; for
+        `fit`, cross-validated over groups. `angle`: degrees between vectors of values and vectors
+        of categories, from the mean absolute cosine; 90 is orthogonal. `ranks`: number of
+        directions that hold 95% of the variance of the vectors of values, and of categories.
     """
-    contents = [f"{split} {sorted(pair)}" for split, pair in zip(splits, pairs, strict=True)]
-    _, first, of, size = np.unique(
+    # Means of rows with the same split and content.
+    contents = [f"{split} {sorted(pair)}" for split, pair in zip(splits, rows.pairs, strict=True)]
+    _, first, content_of, sizes = np.unique(
         contents, return_index=True, return_inverse=True, return_counts=True
     )
-    means = (
-        np.stack([np.bincount(of, column) for column in embeddings.T.astype(float)], axis=1)
-        / size[:, None]
-    )
-    inside = fit[first]
-    white = (
-        PCA(n_components=0.99, svd_solver="full", whiten=True).fit(means[inside]).transform(means)
-    )
-    own = [pairs[row] for row in first]
-    designs = [(presence(own, names_of(pairs, part), part) + 1) / 2 for part in (0, 1)]
+    columns = embeddings.T.astype(float)
+    sums = np.stack([np.bincount(content_of, column) for column in columns], axis=1)
+    means = sums / sizes[:, None]
+
+    # Whitening, so that a few directions of large variance do not decide alone.
+    fit = rows.fit[first]
+    whitening = PCA(n_components=_WHITENED_VARIANCE, svd_solver="full", whiten=True)
+    white = whitening.fit(means[fit]).transform(means)
+
+    # Predictions by sums of vectors, and what they explain.
+    pairs = [rows.pairs[row] for row in first]
+    designs = [_indicators(pairs, names_of(pairs, part), part) for part in (0, 1)]
     design = np.hstack(designs)
-    predicted = across(LinearRegression(), design, white, groups[first], inside)
-    centre = white[inside].mean(axis=0)
+    predicted = predict_across(
+        LinearRegression(), design, white, groups=rows.groups[first], fit=fit
+    )
+    centre = white[fit].mean(axis=0)
     r2 = {}
     for split in sorted(set(splits.tolist()), key=split_rank):
-        rows = splits[first] == split
-        left, whole = (np.square(white[rows] - other).sum() for other in (predicted[rows], centre))
-        r2[split] = float(1 - left / whole) if whole > 0 else float("nan")
-    vectors = LinearRegression().fit(design[inside], white[inside]).coef_.T
-    values, categories = (
-        each - each.mean(axis=0) for each in np.split(vectors, [designs[0].shape[1]])
-    )
-    cosines = cosine_similarity(values, categories)
+        in_split = splits[first] == split
+        residual = np.square(white[in_split] - predicted[in_split]).sum()
+        total = np.square(white[in_split] - centre).sum()
+        r2[split] = float(1 - residual / total) if total > 0 else float("nan")
+
+    # The vectors themselves.
+    vectors = LinearRegression().fit(design[fit], white[fit]).coef_.T
+    values, categories = np.split(vectors, [designs[0].shape[1]])
+    values, categories = values - values.mean(axis=0), categories - categories.mean(axis=0)
+    cosine = np.abs(cosine_similarity(values, categories)).mean()
     return {
         "r2": r2,
-        "angle": float(np.degrees(np.arccos(np.abs(cosines).mean()))),
+        "angle": float(np.degrees(np.arccos(cosine))),
         "ranks": {ATTRIBUTE: _rank(values), OBJECT: _rank(categories)},
     }
 
@@ -178,40 +270,52 @@ def geometry(
 def _rank(vectors: np.ndarray) -> int:
     """How many directions hold 95% of the variance."""
     power = np.square(np.linalg.svd(vectors, compute_uv=False))
-    return (
-        int(np.searchsorted(np.cumsum(power), _VARIANCE * power.sum()) + 1)
-        if power.sum() > 0
-        else 0
-    )
+    if not power.sum() > 0:
+        return 0
+    return int(np.searchsorted(np.cumsum(power), _VARIANCE * power.sum()) + 1)
 
 
 def moves(
-    distances: dict[str, np.ndarray], groups: np.ndarray, seed: int
+    distances: Mapping[str, np.ndarray], groups: np.ndarray, seed: int
 ) -> dict[str, tuple[float, float, float]]:
-    """How far a change of each factor moves an embedding, as a multiple of ATTRIBUTE's: mean
-    squared distance minus the mean of SAME. With the 95% interval of a bootstrap over groups; nan
-    if nothing was compared.
+    """Measure how far a change of each factor moves an embedding, as a multiple of ATTRIBUTE's.
 
-    distances: squared, (n,) by factor and SAME; nan if a row has no neighbour.
+    A move is the mean squared distance minus the mean of SAME, which is what other images of the
+    same content differ by.
+
+    Args:
+        distances: {factor or SAME: squared distances (n,)}; nan if a row has no neighbour.
+        groups: (n,) the group of each row.
+        seed: The seed of the bootstrap.
+
+    Returns:
+        {factor: (move, low, high)} with the 95% interval of a bootstrap over groups; nan if nothing
+        was compared.
     """
+    # The first row of weights is the data itself; each other row is a draw of groups.
     _, group = np.unique(groups, return_inverse=True)
-    n = group.max() + 1
-    drawn_groups = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=_DRAWS)
-    weights = np.vstack([np.ones(n), drawn_groups])[:, group]
+    count = group.max() + 1
+    rng = np.random.default_rng(seed)
+    draws = rng.multinomial(count, np.full(count, 1 / count), size=_DRAWS)
+    weights = np.vstack([np.ones(count), draws])[:, group]
     mean = {}
-    for name, each in distances.items():
-        there = np.isfinite(each)
-        total = weights[:, there].sum(axis=1)
-        mean[name] = np.divide(
-            weights[:, there] @ each[there], total, out=np.full(len(total), np.nan), where=total > 0
-        )
+    for name, values in distances.items():
+        is_known = np.isfinite(values)
+        total = weights[:, is_known].sum(axis=1)
+        mean[name] = _divide(weights[:, is_known] @ values[is_known], total)
     base = mean[ATTRIBUTE] - mean[SAME]
-    found = {}
+    estimates = {}
     for factor in FACTORS:
-        ratio = np.divide(
-            mean[factor] - mean[SAME], base, out=np.full(len(base), np.nan), where=base > 0
-        )
-        drawn = ratio[1:][np.isfinite(ratio[1:])]
-        low, high = np.percentile(drawn, [2.5, 97.5]) if len(drawn) else (np.nan, np.nan)
-        found[factor] = (float(ratio[0]), float(low), float(high))
-    return found
+        ratio = _divide(mean[factor] - mean[SAME], base)
+        drawn_ratios = ratio[1:][np.isfinite(ratio[1:])]
+        low, high = np.nan, np.nan
+        if len(drawn_ratios):
+            low, high = np.percentile(drawn_ratios, [2.5, 97.5])
+        estimates[factor] = (float(ratio[0]), float(low), float(high))
+    return estimates
+
+
+def _divide(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    """The quotient; nan where the denominator is not above 0."""
+    unknown = np.full(len(denominator), np.nan)
+    return np.divide(numerator, denominator, out=unknown, where=denominator > 0)

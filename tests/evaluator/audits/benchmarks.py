@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.audits.audit import Request, audit
-from evaluator.audits.sample import Question
+from evaluator.audits.audit import AuditRequest, audit
+from evaluator.audits.sample import AuditQuestion
 from generator.dataset.writer import WorldWriter, write_benchmark
 
 COLOURS = ("red", "blue", "green", "yellow", "purple", "black", "white", "orange")
@@ -72,7 +72,7 @@ def swaps(n: int, seed: int = 0) -> Iterator[tuple[str, str, str]]:
 
 
 def audited(tmp_path: Path, entries: Sequence[Entry], **more: Any) -> dict[str, Any]:
-    return audit(Request(write(tmp_path / "d", entries), **more))
+    return audit(AuditRequest(write(tmp_path / "d", entries), **more))
 
 
 def only(results: dict[str, Any]) -> dict[str, Any]:
@@ -80,5 +80,5 @@ def only(results: dict[str, Any]) -> dict[str, Any]:
     return kind
 
 
-def question(*texts: str, cluster: str = "k", atoms: int | None = 4) -> Question:
-    return Question("i", cluster, texts[0], texts[1:], atoms, 0)
+def question(*texts: str, cluster: str = "k", atoms: int | None = 4) -> AuditQuestion:
+    return AuditQuestion("i", cluster, texts[0], texts[1:], atoms, 0)

@@ -20,18 +20,18 @@ def test_a_word_that_only_negatives_have_is_found_and_named(tmp_path: Path) -> N
     rng = np.random.default_rng(1)
     entries = []
     for true, false, cluster in swaps(200):
-        told = rng.random() < 0.4
+        is_revealed = rng.random() < 0.4
         entries.append(
-            pair(true + " here", false + (" there" if told else " here"), cluster=cluster)
+            pair(true + " here", false + (" there" if is_revealed else " here"), cluster=cluster)
         )
     results = audited(tmp_path, entries)
     kind = only(results)
     assert kind["blind"]["verdict"] == "hackable"
-    found = {each["feature"]: each for each in kind["blind"]["give_aways"]}
-    assert (found["there"]["in_truth"], found["here"]["in_truth"]) == (0, 1)
-    assert found["there"]["weight"] < 0 < found["here"]["weight"]
+    features = {feature["feature"]: feature for feature in kind["blind"]["give_aways"]}
+    assert (features["there"]["in_truth"], features["here"]["in_truth"]) == (0, 1)
+    assert features["there"]["weight"] < 0 < features["here"]["weight"]
     assert len(kind["blind"]["examples"]) == 3
-    assert all(each["false"].endswith(" there") for each in kind["blind"]["examples"])
+    assert all(example["false"].endswith(" there") for example in kind["blind"]["examples"])
     assert results["hackable"] == ["binary/swap"]
     assert results["sentence"].startswith("Hackable without looking at the image: binary/swap (")
 
@@ -176,7 +176,7 @@ def test_from_the_shell(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--benchmark", "c"], "has no benchmark 'c'; expected one of: b."),
         (["--protocol", "binery"], "has no items of the protocol 'binery'; did you mean 'binary'?"),
@@ -194,12 +194,12 @@ def test_from_the_shell(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_mistakes_are_one_sentence(tmp_path: Path, arguments: list[str], said: str) -> None:
+def test_mistakes_are_one_sentence(tmp_path: Path, arguments: list[str], message: str) -> None:
     entries = [
         pair("a red cube", "a blue cube"),
         {"protocol": "retrieval", "texts": [("c", True, "a red cube")]},
     ]
-    assert_one_sentence(score_command("audit", write(tmp_path / "d", entries), *arguments), said)
+    assert_one_sentence(score_command("audit", write(tmp_path / "d", entries), *arguments), message)
 
 
 def test_an_empty_benchmark_is_one_sentence(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_an_empty_benchmark_is_one_sentence(tmp_path: Path) -> None:
 )
 def test_verdicts_are_corrected_for_the_number_of_kinds(p: list[float], hackable: int) -> None:
     """Holm, at 2.5%: the smallest p passes a third of it, the next one a half, the last one all."""
-    kinds: list[dict[str, Any]] = [{"blind": {"p": each, "low": 0.6}} for each in p[::-1]]
+    kinds: list[dict[str, Any]] = [{"blind": {"p": value, "low": 0.6}} for value in p[::-1]]
     decide([*kinds, {"blind": {"p": None, "verdict": "few"}}])
     verdicts = [kind["blind"]["verdict"] for kind in kinds]
     assert verdicts == [CLEAN] * (len(p) - hackable) + [HACKABLE] * hackable

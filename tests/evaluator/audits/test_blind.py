@@ -13,7 +13,7 @@ from evaluator.audits.blind import (
     FOLDS,
     LEARNERS,
     NUMBERS,
-    Pairs,
+    TextPairs,
     blind_test,
     centre,
     give_aways,
@@ -26,14 +26,14 @@ from evaluator.audits.blind import (
 )
 
 
-def _pairs(word: str, n: int = 60) -> Pairs:
+def _pairs(word: str, n: int = 60) -> TextPairs:
     rng = np.random.default_rng(0)
     texts = [f"w{rng.integers(20)} w{rng.integers(20)}" for _ in range(n)]
     return make_pairs(
         texts,
         [f"{text} {word}".strip() for text in texts],
-        [f"k{i // 2}" for i in range(n)],
-        np.full((n, 2), np.nan),
+        clusters=[f"k{i // 2}" for i in range(n)],
+        perplexities=np.full((n, 2), np.nan),
     )
 
 
@@ -44,7 +44,7 @@ def test_a_word_of_the_negatives_decides_every_pair() -> None:
     assert (blind.decisions > 0).all()
     assert sum(blind.learners.values()) == FOLDS
     assert give_aways(pairs)[0]["in_truth"] in (0, 1)
-    assert "not" in {found["feature"] for found in give_aways(pairs)}
+    assert "not" in {feature["feature"] for feature in give_aways(pairs)}
 
 
 def test_equal_texts_are_undecided() -> None:
@@ -59,10 +59,15 @@ def test_learners_do_not_depend_on_the_order_of_a_pair(name: str) -> None:
     train, test = np.arange(40), np.arange(40, 60)
     # learned on true texts that have the word less often, asked about a pair given the other way
     # round
-    asked = (np.arange(60) >= 40)[:, None]
-    true, false = np.where(asked, pairs.false, pairs.true), np.where(asked, pairs.true, pairs.false)
-    both = Pairs(
-        pairs.differences.multiply(1 - 2 * asked).tocsr(), pairs.names, true, false, pairs.clusters
+    is_reversed = (np.arange(60) >= 40)[:, None]
+    true = np.where(is_reversed, pairs.false, pairs.true)
+    false = np.where(is_reversed, pairs.true, pairs.false)
+    both = TextPairs(
+        differences=pairs.differences.multiply(1 - 2 * is_reversed).tocsr(),
+        names=pairs.names,
+        true=true,
+        false=false,
+        clusters=pairs.clusters,
     )
     with threadpool_limits(1):  # small fits are slow in several threads
         assert LEARNERS[name](both, train, test) == pytest.approx(
@@ -77,21 +82,27 @@ def test_the_centre_is_the_text_with_most_in_common() -> None:
 
 
 def test_a_text_has_words_runs_orders_and_lengths() -> None:
-    found = text_features("A red cube.")
+    features = text_features("A red cube.")
     assert {"a", "red", "cube", ".", "⟨start⟩ a red", "red cube .", "a … cube", ". ⟨end⟩"} <= set(
-        found
+        features
     )
-    assert (found["⟨words⟩"], found["⟨tens of characters⟩"], found["⟨capital letters⟩"]) == (
+    assert (
+        features["⟨words⟩"],
+        features["⟨tens of characters⟩"],
+        features["⟨capital letters⟩"],
+    ) == (
         3,
         1.1,
         1,
     )
-    assert "cube … a" not in found
+    assert "cube … a" not in features
 
 
 def test_pairs_hold_the_differences_that_are_not_rare() -> None:
     true, false = ["a red cube"] * 3 + ["a cone"], ["a blue cube"] * 3 + ["a torus"]
-    pairs = make_pairs(true, false, ["k", "k", "l", "m"], np.full((4, 2), np.nan))
+    pairs = make_pairs(
+        true, false, clusters=["k", "k", "l", "m"], perplexities=np.full((4, 2), np.nan)
+    )
     columns = {
         name: pairs.differences[:, [i]].toarray().ravel().tolist()
         for i, name in enumerate(pairs.names)
@@ -103,7 +114,7 @@ def test_pairs_hold_the_differences_that_are_not_rare() -> None:
 
 def test_numbers_describe_each_text() -> None:
     perplexities = np.array([[np.e, 1.0]])
-    pairs = make_pairs(["A red, red cube"], ["cubes"], ["k"], perplexities)
+    pairs = make_pairs(["A red, red cube"], ["cubes"], clusters=["k"], perplexities=perplexities)
     assert dict(zip(NUMBERS, pairs.true[0], strict=True)) == pytest.approx(
         {
             "words": 4,

@@ -1,4 +1,4 @@
-"""Drawing captions into a folder: which captions, what is written, what is continued, what is
+"""DrawingRequest captions into a folder: which captions, what is written, what is continued, what is
 refused; the sheet."""
 
 import io
@@ -13,7 +13,7 @@ from PIL import Image, ImageColor
 
 from evaluator.audits import generation as module
 from evaluator.audits.generation import (
-    Drawing,
+    DrawingRequest,
     SheetRow,
     draw_captions,
     draw_image,
@@ -40,9 +40,9 @@ def drawn_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts that are drawn from now on."""
     texts: list[str] = []
 
-    def noted(*given: Any) -> Image.Image:
-        texts.append(given[1])
-        return draw_image(*given)
+    def noted(model: Any, text: str, **options: Any) -> Image.Image:
+        texts.append(text)
+        return draw_image(model, text, **options)
 
     monkeypatch.setattr(module, "draw_image", noted)
     return texts
@@ -51,8 +51,8 @@ def drawn_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_each_image_is_the_models_and_finished_ones_are_kept(
     model: str, world: World, benchmark: Benchmark, tmp_path: Path, drawn_texts: list[str]
 ) -> None:
-    asked = Drawing((f"frozen={model}",), ("train", "unseen"), 2, 1, 5.0, 3)
-    sheet = draw_captions(asked, world, benchmark, tmp_path / "out", "cpu")
+    request = DrawingRequest((f"frozen={model}",), ("train", "unseen"), 2, 1, 5.0, 3)
+    sheet = draw_captions(request, world, benchmark, out=tmp_path / "out", device="cpu")
     record = json.loads((tmp_path / "out" / "drawings.json").read_text())
     texts = [entry["text"] for entry in record["captions"]]
     assert [entry["split"] for entry in record["captions"]] == [
@@ -66,20 +66,20 @@ def test_each_image_is_the_models_and_finished_ones_are_kept(
     assert record["models"]["frozen"]["weights_sha256"] == loaded.info["weights_sha256"]
     paths = []
     for entry in record["captions"]:
-        drawn, seen = (
+        drawing, seen = (
             tmp_path / "out" / entry["images"]["frozen"][what] for what in ("drawn", "seen")
         )
         expected = (
-            draw_image(loaded, entry["text"], entry["seed"], 5.0, 3),
+            draw_image(loaded, entry["text"], seed=entry["seed"], guidance=5.0, steps=3),
             seen_image(loaded, world.image(entry["scene_id"])),
         )
-        for path, image in zip((drawn, seen), expected, strict=True):
+        for path, image in zip((drawing, seen), expected, strict=True):
             assert np.array_equal(np.array(Image.open(path)), np.array(image))
-        paths += [drawn, seen]
+        paths += [drawing, seen]
     before = [path.read_bytes() for path in (*paths, sheet)]
     paths[0].unlink()
     paths[3].unlink()
-    draw_captions(asked, world, benchmark, tmp_path / "out", "cpu")
+    draw_captions(request, world, benchmark, out=tmp_path / "out", device="cpu")
     assert drawn_texts == [*texts, texts[0]]
     assert [path.read_bytes() for path in (*paths, sheet)] == before
     for other in (
@@ -87,23 +87,23 @@ def test_each_image_is_the_models_and_finished_ones_are_kept(
         {"steps": 2},
         {"guidance": 4.0},
     ):  # nothing of another request is taken
-        again = replace(asked, splits=("unseen",), captions=1, **other)
-        draw_captions(again, world, benchmark, tmp_path / "out", "cpu")
+        other_request = replace(request, splits=("unseen",), captions=1, **other)
+        draw_captions(other_request, world, benchmark, out=tmp_path / "out", device="cpu")
     assert len(drawn_texts) == 5 + 3
 
 
 def test_what_a_model_was_shown_is_said(world: World, benchmark: Benchmark, tmp_path: Path) -> None:
     folder = diffusers_folders.stable_diffusion(tmp_path / "sd")
     held = frozenset(
-        ("color", value, thing) for value, thing in (benchmark.holdout or {})["bindings"]
+        ("color", value, object_) for value, object_ in (benchmark.holdout or {})["bindings"]
     )
     (folder / "jackalope.json").write_text(json.dumps({"exposure": Exposure(held).to_dict()}))
     draw_captions(
-        Drawing((f"diffusion:{folder}",), ("unseen",), 1, steps=1),
+        DrawingRequest((f"diffusion:{folder}",), ("unseen",), 1, steps=1),
         world,
         benchmark,
-        tmp_path / "out",
-        "cpu",
+        out=tmp_path / "out",
+        device="cpu",
     )
     record = json.loads((tmp_path / "out" / "drawings.json").read_text())
     assert record["models"][f"diffusion:{folder}"]["training"]["said"].startswith(
@@ -112,7 +112,7 @@ def test_what_a_model_was_shown_is_said(world: World, benchmark: Benchmark, tmp_
 
 
 @pytest.mark.parametrize(
-    ("models", "said"),
+    ("models", "message"),
     [
         (("blind:length",), "'blind:length' draws no images; give a diffusion: model"),
         (
@@ -122,10 +122,10 @@ def test_what_a_model_was_shown_is_said(world: World, benchmark: Benchmark, tmp_
     ],
 )
 def test_models_that_cannot_be_drawn_are_refused(
-    world: World, benchmark: Benchmark, tmp_path: Path, models: tuple[str, ...], said: str
+    world: World, benchmark: Benchmark, tmp_path: Path, models: tuple[str, ...], message: str
 ) -> None:
-    with pytest.raises(UserError, match=said):
-        draw_captions(Drawing(models), world, benchmark, tmp_path / "out", "cpu")
+    with pytest.raises(UserError, match=message):
+        draw_captions(DrawingRequest(models), world, benchmark, out=tmp_path / "out", device="cpu")
 
 
 def test_images_stand_on_the_sheet_in_rows_and_columns() -> None:
@@ -157,7 +157,7 @@ def test_images_stand_on_the_sheet_in_rows_and_columns() -> None:
 
 
 def test_captions_are_true_of_their_images_and_of_their_split(benchmark: Benchmark) -> None:
-    prompts = choose_prompts(benchmark, (), 3, 0)
+    prompts = choose_prompts(benchmark, (), most=3, seed=0)
     assert [prompt.split for prompt in prompts[::3]] == ["train", "seen", "partial", "unseen"]
     split_of = {row["scene_id"]: row["split"] for row in benchmark.splits.to_pylist()}
     true = {
@@ -170,13 +170,19 @@ def test_captions_are_true_of_their_images_and_of_their_split(benchmark: Benchma
     assert not any(
         prompt.text.endswith(".") for prompt in prompts
     )  # relations are not learnt by default
-    assert choose_prompts(benchmark, (), 3, 0) == prompts != choose_prompts(benchmark, (), 3, 1)
-    assert choose_prompts(benchmark, ("unseen",), 3, 0) == prompts[-3:]
-    assert [prompt.split for prompt in choose_prompts(benchmark, ("val", "train"), 1, 0)] == [
+    assert (
+        choose_prompts(benchmark, (), most=3, seed=0)
+        == prompts
+        != choose_prompts(benchmark, (), most=3, seed=1)
+    )
+    assert choose_prompts(benchmark, ("unseen",), most=3, seed=0) == prompts[-3:]
+    assert [
+        prompt.split for prompt in choose_prompts(benchmark, ("val", "train"), most=1, seed=0)
+    ] == [
         "val",
         "train",
     ]
     with pytest.raises(
         UserError, match="has no captions of a split 'unsee'; did you mean 'unseen'"
     ):
-        choose_prompts(benchmark, ("unsee",), 1, 0)
+        choose_prompts(benchmark, ("unsee",), most=1, seed=0)

@@ -22,21 +22,35 @@ from tests.evaluator.tiny_models import make_clip
 
 
 def test_captions_stand_in_the_first_split_that_has_them(benchmark: Benchmark) -> None:
-    classes = choose_classes(benchmark, (), 10_000, 2, 0)
-    assert len({each.caption for each in classes}) == len(classes)
-    assert {each.split for each in classes} == {"train", "seen", "partial", "unseen"}
-    assert max(len(each.scenes) for each in classes) == 2
-    few = choose_classes(benchmark, (), 10, 2, 0)
+    classes = choose_classes(benchmark, (), most=10_000, images=2, seed=0)
+    assert len({caption_class.caption for caption_class in classes}) == len(classes)
+    assert {caption_class.split for caption_class in classes} == {
+        "train",
+        "seen",
+        "partial",
+        "unseen",
+    }
+    assert max(len(caption_class.scenes) for caption_class in classes) == 2
+    few = choose_classes(benchmark, (), most=10, images=2, seed=0)
     assert len(few) == 10
-    assert few == choose_classes(benchmark, (), 10, 2, 0) != choose_classes(benchmark, (), 10, 2, 1)
-    assert {each.split for each in choose_classes(benchmark, ("unseen",), 10, 2, 0)} == {"unseen"}
+    assert (
+        few
+        == choose_classes(benchmark, (), most=10, images=2, seed=0)
+        != choose_classes(benchmark, (), most=10, images=2, seed=1)
+    )
+    assert {
+        caption_class.split
+        for caption_class in choose_classes(benchmark, ("unseen",), most=10, images=2, seed=0)
+    } == {"unseen"}
 
 
 def test_the_other_order_of_a_caption_has_no_images_of_its_own(benchmark: Benchmark) -> None:
-    classes = choose_classes(benchmark, ("unseen",), 10_000, 1, 0)
-    kept = with_own_images(classes, benchmark)
-    assert len(classes) == 2 * len(kept)
-    assert len({frozenset(each.caption.split(" and ")) for each in kept}) == len(kept)
+    classes = choose_classes(benchmark, ("unseen",), most=10_000, images=1, seed=0)
+    distinct = with_own_images(classes, benchmark)
+    assert len(classes) == 2 * len(distinct)
+    assert len(
+        {frozenset(caption_class.caption.split(" and ")) for caption_class in distinct}
+    ) == len(distinct)
 
 
 def test_clusters_stay_together() -> None:
@@ -59,7 +73,7 @@ def test_cosines_are_told_by_how_captions_of_two_objects_differ() -> None:
         "cube left cone, cone right cube, cone left cube, cube right cone, cube left ring, cube "
         "front cone"
     )
-    triples: list[Any] = [each.split() for each in words.split(", ")]
+    triples: list[Any] = [triple.split() for triple in words.split(", ")]
     first, second, *others = np.eye(6, dtype=np.float32)
     embeddings = np.stack([first, (first + second) / np.sqrt(2), *others])
     texts = mean_cosines(embeddings, triples, of_images=False)

@@ -29,9 +29,9 @@ def _planted(n: int, share: float) -> list[Entry]:
     rng = np.random.default_rng(1)
     entries = []
     for true, false, cluster in swaps(n):
-        told = rng.random() < share
+        is_revealed = rng.random() < share
         entries.append(
-            pair(true + " here", false + (" there" if told else " here"), cluster=cluster)
+            pair(true + " here", false + (" there" if is_revealed else " here"), cluster=cluster)
         )
     return entries
 

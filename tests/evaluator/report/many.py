@@ -26,7 +26,7 @@ COLORS, SHAPES = (
     ("red", "blue", "green", "orange", "purple", "teal"),
     ("cube", "cone", "heart", "star", "arch", "ring"),
 )
-HELD_OUT = [list(each) for each in product(COLORS[:3], SHAPES[:3])]
+HELD_OUT = [list(pair) for pair in product(COLORS[:3], SHAPES[:3])]
 SPLITS = ("seen", "partial", "unseen")
 FALSE = {"binary": 1, "hard_positives": 1, "skill": 4, "retrieval": 0}
 """How many false texts a question of each protocol has; those of retrieval are in a pool."""
@@ -44,14 +44,16 @@ def write_many(folder: Path, items: int, scenes: int, seeds: int = 3) -> list[st
     """Write folder/dataset and runs beside it; returns each run as MODEL=FOLDER, as `score report`
     takes it."""
     rng = np.random.default_rng(0)
-    shown = [_scene(rng, SPLITS[i % 3]) for i in range(scenes)]
+    scenes_content = [_scene(rng, SPLITS[i % 3]) for i in range(scenes)]
     root = folder / "dataset"
-    _write_world(root, shown)
-    tables = _questions(rng, shown, items)
+    _write_world(root, scenes_content)
+    tables = _questions(rng, scenes_content, items)
     write_benchmark(
         root, "many", tables, {"kind": "color", "category": "shape", "bindings": HELD_OUT}, {}
     )
-    bindings = [";".join(f"{color}:{shape}" for color, shape in objects) for objects in shown]
+    bindings = [
+        ";".join(f"{color}:{shape}" for color, shape in objects) for objects in scenes_content
+    ]
     sources = []
     for model, sharpness in MODELS.items():
         for seed in range(seeds):
@@ -95,7 +97,7 @@ def _write_world(root: Path, scenes: Sequence[Sequence[tuple[str, str]]]) -> Non
                 )
             file = writer.images / f"{i:06d}.png"
             image.save(file)
-            shown = [
+            object_records = [
                 {
                     "category": shape,
                     "attributes": {"color": color},
@@ -107,7 +109,7 @@ def _write_world(root: Path, scenes: Sequence[Sequence[tuple[str, str]]]) -> Non
             record = {
                 "scene_id": f"{i:06d}",
                 "cluster_id": f"k{i}",
-                "objects": shown,
+                "objects": object_records,
                 "relations": [],
                 "scene": "{}",
             }
@@ -119,7 +121,7 @@ def _questions(
     rng: np.random.Generator, scenes: Sequence[Sequence[tuple[str, str]]], items: int
 ) -> dict[str, Any]:
     texts: dict[str, str] = {}
-    found: dict[str, Any] = {"texts": [], "items": [], "candidates": [], "pools": []}
+    tables: dict[str, Any] = {"texts": [], "items": [], "candidates": [], "pools": []}
 
     def text_id(words: str) -> str:
         return texts.setdefault(words, f"t{len(texts):06d}")
@@ -132,9 +134,12 @@ def _questions(
             f"a {b} {x} and a {a} {y}",
             *(f"a {c} {x} and a {b} {y}" for c in COLORS if c not in (a, b)),
         ]
-        said = [("c", True, caption), *(("n", False, words) for words in others[: FALSE[protocol]])]
+        slots = [
+            ("c", True, caption),
+            *(("n", False, words) for words in others[: FALSE[protocol]]),
+        ]
         if protocol == "hard_positives":
-            said.append(("p", True, f"a {b} {y} and a {a} {x}"))
+            slots.append(("p", True, f"a {b} {y} and a {a} {x}"))
         kind = {"binary": "swap", "hard_positives": "replace", "skill": None, "retrieval": "grid"}[
             protocol
         ]
@@ -145,8 +150,8 @@ def _questions(
             "split": SPLITS[scene % 3],
         }
         item |= {"skill": ("attribute", "object")[i // 4 % 2], "cluster_id": f"k{scene}"}
-        found["items"].append(item | {"pool_id": "grid" if protocol == "retrieval" else None})
-        found["candidates"] += [
+        tables["items"].append(item | {"pool_id": "grid" if protocol == "retrieval" else None})
+        tables["candidates"] += [
             {
                 "item_id": item["item_id"],
                 "scene_id": f"{scene:06d}",
@@ -154,10 +159,10 @@ def _questions(
                 "slot": slot,
                 "truth": truth,
             }
-            for slot, truth, words in said
+            for slot, truth, words in slots
         ]
-    found["texts"] = [{"text_id": name, "text": words} for words, name in texts.items()]
-    return found
+    tables["texts"] = [{"text_id": name, "text": words} for words, name in texts.items()]
+    return tables
 
 
 def _write_run(
@@ -180,12 +185,12 @@ def _write_run(
     pair = ["scene_id", "text_id"]
     candidates["score"] = candidates.groupby(pair)["score"].transform("first")
     folder.mkdir()
-    asked = candidates.drop_duplicates(pair)
+    unique_pairs = candidates.drop_duplicates(pair)
     pairs = {
-        "image_id": asked["scene_id"],
-        "text_id": asked["text_id"],
+        "image_id": unique_pairs["scene_id"],
+        "text_id": unique_pairs["text_id"],
         "channel": "cosine",
-        "score": asked["score"],
+        "score": unique_pairs["score"],
     }
     table = pa.Table.from_pandas(
         pd.DataFrame({**pairs, "unscored": None}), SCORES, preserve_index=False
@@ -231,9 +236,9 @@ def _outcomes(
         for side in ("true", "false")
     }
     rows = items.rename(columns={"cluster_id": "cluster"}).drop(columns="pool_id")
-    for side, found in best.items():
-        rows[side] = rows["item_id"].map(found["score"])
-        rows[f"{side}_text"] = rows["item_id"].map(found["text"])
+    for side, best_rows in best.items():
+        rows[side] = rows["item_id"].map(best_rows["score"])
+        rows[f"{side}_text"] = rows["item_id"].map(best_rows["text"])
     pooled = rows["false"].isna().to_numpy()
     rows.loc[pooled, "false"] = np.round(rng.normal(0.24, 0.04, pooled.sum()), 4)
     rows.loc[pooled, "false_text"] = "a teal ring and a teal star"
@@ -249,7 +254,7 @@ def _outcomes(
 
 def _rows(outcomes: pd.DataFrame) -> list[dict[str, Any]]:
     """Main rows of results by split, and their gap, with normal intervals."""
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for protocol, metric in METRIC.items():
         of = {**ROW, "protocol": protocol, "metric": metric}
         ends = {}
@@ -263,10 +268,10 @@ def _rows(outcomes: pd.DataFrame) -> list[dict[str, Any]]:
             of |= {"items": n, "unscored": int(values.isna().sum()), "clusters": n}
             numbers = {"value": mean, "low": max(0.0, mean - half), "high": min(1.0, mean + half)}
             numbers["chance"] = 1 / (1 + FALSE[protocol]) if FALSE[protocol] else 1 / 900
-            found.append({**of, "split": split, **numbers})
+            rows.append({**of, "split": split, **numbers})
         (seen, a), (unseen, b) = ends["seen"], ends["unseen"]
         half, gap = float(np.hypot(a, b)), seen - unseen
-        found.append(
+        rows.append(
             {**of, **GAP, "value": gap, "low": gap - half, "high": gap + half, "chance": None}
         )
-    return json.loads(json.dumps(found))  # numbers of numpy become plain
+    return json.loads(json.dumps(rows))  # numbers of numpy become plain

@@ -56,7 +56,7 @@ def opened(browser: Any, report: tuple[Path, Any]) -> Iterator[Page]:
     assert errors == []
 
 
-def found(page: Page) -> int:
+def count_items(page: Page) -> int:
     """How many items the gallery says that it shows."""
     return int(page.locator("#count").inner_text().split(" of ")[0].replace(",", ""))
 
@@ -87,29 +87,29 @@ def test_failures_of_one_binding_an_item_its_scores_and_back(opened: Page) -> No
     opened.locator("#item-filters select[name=outcome]").select_option("wrong")
     data = items_of(opened)
     shows = [data["bindings"]["names"][code].split(";") for code in data["bindings"]["codes"]]
-    wanted = [
+    expected = [
         i
-        for i, each in enumerate(shows)
-        if "red:cube" in each and data["runs"][0]["outcome"][i] == "w"
+        for i, bindings in enumerate(shows)
+        if "red:cube" in bindings and data["runs"][0]["outcome"][i] == "w"
     ]
-    assert found(opened) == len(wanted) > 0
+    assert count_items(opened) == len(expected) > 0
     assert "binding=red%3Acube" in opened.url
     assert opened.locator(".card").count() < 60  # only those in view exist
     opened.locator(".card").nth(1).click()
     opened.wait_for_selector("dialog[open]")
     item = opened.evaluate("new URLSearchParams(location.hash.slice(9)).get('item')")
     i = data["id"].index(item)
-    assert i == wanted[1]
+    assert i == expected[1]
     start = data["candidates"]["start"][i]
-    said = opened.locator("dialog tbody tr").first.locator("td").all_inner_texts()
-    assert said[1] == data["texts"][data["candidates"]["text"][start]]
-    assert float(said[3]) == pytest.approx(data["runs"][0]["score"][start], rel=1e-3)
+    cells = opened.locator("dialog tbody tr").first.locator("td").all_inner_texts()
+    assert cells[1] == data["texts"][data["candidates"]["text"][start]]
+    assert float(cells[3]) == pytest.approx(data["runs"][0]["score"][start], rel=1e-3)
     opened.go_back()
     opened.wait_for_selector("dialog:not([open])", state="attached")
-    assert found(opened) == len(wanted)
+    assert count_items(opened) == len(expected)
     opened.go_back()
     opened.wait_for_function("!location.hash.includes('outcome')")
-    assert found(opened) == sum("red:cube" in each for each in shows)
+    assert count_items(opened) == sum("red:cube" in bindings for bindings in shows)
 
 
 def test_a_link_to_an_item_opens_it_with_its_filters(
@@ -135,7 +135,7 @@ def test_one_model_right_and_the_other_wrong(opened: Page) -> None:
     )
     opened.wait_for_function("document.querySelectorAll('.card .w').length > 0")
     both = zip(data["runs"][6]["outcome"], data["runs"][0]["outcome"], strict=True)
-    assert found(opened) == sum(pair == ("r", "w") for pair in both)
+    assert count_items(opened) == sum(pair == ("r", "w") for pair in both)
 
 
 def test_the_last_of_all_items_is_reached_by_scrolling(opened: Page) -> None:
@@ -150,10 +150,10 @@ def test_captions_stay_text(opened: Page) -> None:
     opened.locator("#item-filters input").fill("alert(1)")
     opened.locator("#item-filters input").press("Enter")
     opened.wait_for_function("document.querySelector('.said')?.textContent.includes('alert')")
-    said = opened.locator(".said").first.inner_text()
-    assert said == EVIL.replace("\u202e", "\\u202e").replace("\x1b", "\\x1b")
+    tooltip = opened.locator(".said").first.inner_text()
+    assert tooltip == EVIL.replace("\u202e", "\\u202e").replace("\x1b", "\\x1b")
     assert opened.locator(".card script").count() == 0
-    assert said in (opened.locator(".card img").first.get_attribute("alt") or "")
+    assert tooltip in (opened.locator(".card img").first.get_attribute("alt") or "")
 
 
 def test_numbers_of_the_page_are_those_of_the_results(
@@ -166,12 +166,12 @@ def test_numbers_of_the_page_are_those_of_the_results(
     assert len(lines) == 12
     for m, model in enumerate(("scratch", "finetuned", "hard negatives")):
         for protocol in ("binary", "hard_positives", "skill", "retrieval"):
-            (line,) = [each for each in lines if each[:2] == [model, protocol]]
+            (line,) = [cells for cells in lines if cells[:2] == [model, protocol]]
             for split, cell in zip(("seen", "partial", "unseen"), line[3:6], strict=True):
                 values = [
                     row["value"]
-                    for each in results[3 * m : 3 * m + 3]
-                    for row in each["rows"]
+                    for result in results[3 * m : 3 * m + 3]
+                    for row in result["rows"]
                     if (row["protocol"], row["split"], row["is_gap"]) == (protocol, split, False)
                 ]
                 assert cell.split()[0] == number(sum(values) / 3, "share")
@@ -182,14 +182,14 @@ def test_a_chart_leads_to_the_items_of_its_cell(opened: Page) -> None:
     opened.wait_for_selector("#grid[open] .chart svg")
     opened.locator("#grid .chart svg .mark-text text").first.click()
     opened.wait_for_function("location.hash.startsWith('#gallery?binding=')")
-    assert 0 < found(opened) < ITEMS
+    assert 0 < count_items(opened) < ITEMS
 
 
 @pytest.mark.parametrize(
     ("width", "scheme"),
     [
-        pytest.param(width, scheme, marks=[pytest.mark.full] * (scheme != shown))
-        for width, shown in zip(WIDTHS, ("neither", "dark", "neither"), strict=True)
+        pytest.param(width, scheme, marks=[pytest.mark.full] * (scheme != quick_scheme))
+        for width, quick_scheme in zip(WIDTHS, ("neither", "dark", "neither"), strict=True)
         for scheme in ("light", "dark")
     ],
 )
@@ -222,12 +222,12 @@ def test_nothing_bars_a_reader(
 
 def test_the_page_asks_the_network_for_nothing(browser: Any, report: tuple[Path, Any]) -> None:
     context = browser.new_context()
-    page, asked = context.new_page(), []
-    page.on("request", lambda request: asked.append(request.url))
+    page, requests = context.new_page(), []
+    page.on("request", lambda request: requests.append(request.url))
     page.goto(f"file://{report[0]}")
     page.wait_for_selector(".chart svg")
     context.close()
-    assert [url for url in asked if not re.match("data:|blob:|file:.*report.html", url)] == []
+    assert [url for url in requests if not re.match("data:|blob:|file:.*report.html", url)] == []
 
 
 def test_a_site_leads_to_each_model_and_back(browser: Any, tmp_path: Path) -> None:

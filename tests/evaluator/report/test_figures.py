@@ -23,7 +23,7 @@ from evaluator.report.figures import (
     gap,
     gaps,
     grid,
-    numbered,
+    number_names,
     short_captions,
     write_figures,
 )
@@ -37,19 +37,19 @@ def words_of(figure: Figure) -> set[str]:
 
 
 def test_every_protocol_is_drawn_as_it_asks(results: Row) -> None:
-    drawn = {figure.name: figure for figure in figures([results])}
+    figure_of = {figure.name: figure for figure in figures([results])}
     protocols = {row["protocol"] for row in results["rows"]}
-    assert {f"split-{name}" for name in protocols} <= set(drawn)
+    assert {f"split-{name}" for name in protocols} <= set(figure_of)
     assert {
         "gap",
         "gaps",
         "complexity-integration",
         "complexity-productivity",
         "load-skill-1",
-    } <= set(drawn)
-    assert {"errors-confusion", "errors-gzsl", "rewording-hard_positives"} <= set(drawn)
-    assert "OAR, unseen" in drawn["complexity-integration"].panels
-    assert "neg, unseen" in drawn["complexity-productivity"].panels
+    } <= set(figure_of)
+    assert {"errors-confusion", "errors-gzsl", "rewording-hard_positives"} <= set(figure_of)
+    assert "OAR, unseen" in figure_of["complexity-integration"].panels
+    assert "neg, unseen" in figure_of["complexity-productivity"].panels
 
 
 @pytest.mark.full
@@ -90,8 +90,8 @@ def test_a_gap_stands_under_its_splits(results: Row) -> None:
         for row in results["rows"]
         if row["is_main"] and (row["split"], row["minus"]) == ("seen", "unseen")
     ]
-    shown = [each["value"] for each in figure.panels["seen - unseen"]]
-    assert shown == pytest.approx([100 * value for value in values])
+    percents = [record["value"] for record in figure.panels["seen - unseen"]]
+    assert percents == pytest.approx([100 * value for value in values])
 
 
 def test_panels_by_count_name_the_slopes_of_the_fits(results: Row) -> None:
@@ -115,7 +115,7 @@ def test_atoms_are_drawn_by_how_often_training_and_splits_name_them() -> None:
     ]
     (figure,) = by_frequency("a dataset", atoms, ("seen", "unseen", "partial"))
     assert {
-        split: [(each["x"], each["y"]) for each in of] for split, of in figure.panels.items()
+        split: [(record["x"], record["y"]) for record in of] for split, of in figure.panels.items()
     } == {
         "seen": [(9, 3)],
         "unseen": [(4, 1)],
@@ -134,7 +134,7 @@ def test_each_model_has_a_figure_of_its_loads(results: Row) -> None:
 def test_contaminated_models_are_marked_in_every_figure(results: Row) -> None:
     training = {"status": "contaminated", "said": "CONTAMINATED: 1 of 9.", "overlaps": []}
     (figure,) = [
-        each for each in figures([{**results, "training": training}]) if each.name == "gap"
+        figure for figure in figures([{**results, "training": training}]) if figure.name == "gap"
     ]
     assert {record["series"] for records in figure.panels.values() for record in records} == {
         "random (CONTAMINATED)"
@@ -144,9 +144,9 @@ def test_contaminated_models_are_marked_in_every_figure(results: Row) -> None:
 def test_names_are_written_as_they_are(results: Row, recwarn: pytest.WarningsRecorder) -> None:
     """But for control characters, which reach no warning."""
     names = ["$x$", "a_$b^2$ {c} 50%", "$\\\\frac", "[bold] \\\\alpha", "<script>&", "\x1b[2Jclean"]
-    (figure,) = by_complexity([{**results, "model": each} for each in names], "integration")
+    (figure,) = by_complexity([{**results, "model": model} for model in names], "integration")
     assert {*names[:-1], "\\x1b[2Jclean"} <= words_of(figure)
-    assert not [each for each in recwarn if "\x1b" in str(each.message)]
+    assert not [warning for warning in recwarn if "\x1b" in str(warning.message)]
 
 
 def test_long_names_of_models_stand_below_one_another(results: Row) -> None:
@@ -186,16 +186,16 @@ def test_a_model_of_several_benchmarks_has_one_value_at_each_place(results: Row)
         }
         for name in ("first", "second")
     ]
-    drawn = figures(two)
-    assert len({each.title for each in drawn}) == len(drawn)
-    for figure in drawn:
+    drawings = figures(two)
+    assert len({figure.title for figure in drawings}) == len(drawings)
+    for figure in drawings:
         places = [
             (panel, *(record[name] for name in ("series", "group", "x")))
             for panel, records in figure.panels.items()
             for record in records
         ]
         assert len(set(places)) == len(places) or figure.kind == "points"
-    (points,) = [each for each in drawn if each.kind == "points"]
+    (points,) = [figure for figure in drawings if figure.kind == "points"]
     assert points.panels["first"] == points.panels["second"] != []
 
 
@@ -210,12 +210,12 @@ def test_files_of_figures_are_distinct_and_in_their_folder(tmp_path: Path) -> No
     """As SVG, PDF and PNG: two of one name, and a familiarity folder that is named after a
     benchmark with a path."""
     overlap = {"perfect": 0.5, "close": 0.25, "none": 0.25}
-    made = [
-        each
+    drawings = [
+        figure
         for name in ("b", "b", "sugarcrepe:sugarcrepe/data")
-        for each in by_overlap(name, {"full": dict.fromkeys(("positive", "negative"), overlap)})
+        for figure in by_overlap(name, {"full": dict.fromkeys(("positive", "negative"), overlap)})
     ]
-    files = write_figures(numbered(made), tmp_path)
+    files = write_figures(number_names(drawings), tmp_path)
     assert len({path for path in files if path.parent == tmp_path}) == 9
     heads = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG"}
     assert all(path.read_bytes().startswith(heads[path.suffix]) for path in files)
@@ -261,8 +261,8 @@ def test_lines_are_means_of_cells_by_count_and_rows_by_number_of_atoms() -> None
     (records,) = [
         panel for name, panel in figure.panels.items() if "by objects (lines: attributes)" in name
     ]
-    shown = {(each["series"], each["x"]): each["value"] for each in records}
-    assert shown == {("1", 1): 20, ("1", 2): pytest.approx(60), ("2", 1): 40, ("2", 2): 100}
+    value_of = {(record["series"], record["x"]): record["value"] for record in records}
+    assert value_of == {("1", 1): 20, ("1", 2): pytest.approx(60), ("2", 1): 40, ("2", 2): 100}
     row = {**_results(0.5)["rows"][1], "protocol": "productivity", "is_main": False}
     rows = [
         {**row, "n": n, "kind": kind, "value": n / 10} for kind in ("atom", "swap") for n in (4, 5)
@@ -270,7 +270,9 @@ def test_lines_are_means_of_cells_by_count_and_rows_by_number_of_atoms() -> None
     more = [{**rows[0], "split": "val"}, {**rows[0], "n": None}, {**rows[0], "unit": "difference"}]
     (figure,) = by_complexity([{**_results(0.5), "rows": [*rows, *more]}], "productivity")
     assert list(figure.panels) == ["atom, seen", "swap, seen"]
-    assert [(each["group"], each["x"], each["value"]) for each in figure.panels["swap, seen"]] == [
+    assert [
+        (record["group"], record["x"], record["value"]) for record in figure.panels["swap, seen"]
+    ] == [
         ("accuracy", 4, 40),
         ("accuracy", 5, 50),
     ]
@@ -281,17 +283,17 @@ def test_the_held_out_block_is_framed() -> None:
         {
             "model": "m",
             "value": value,
-            "object": thing,
+            "object": object_,
             "share": 0.5,
             "items": 4,
             "held_out": value == "red",
         }
         for value in ("red", "blue")
-        for thing in ("cube", "cone")
+        for object_ in ("cube", "cone")
     ]
     (figure,) = grid("binary", cells)
     root = ElementTree.fromstring(figure.svg())
-    framed = [each for each in root.iter() if each.get("stroke") == "#d55e00"]
+    framed = [element for element in root.iter() if element.get("stroke") == "#d55e00"]
     assert len(framed) == 2
     assert {"red", "blue", "cube", "cone", "50"} <= words_of(figure)
 
@@ -335,11 +337,11 @@ def test_flips_are_drawn_over_the_splits_between_which_the_lead_changes() -> Non
     rows += [
         {**row, "kind": "flip", "split": split, "difference": 0.1} for split in ("seen", "unseen")
     ]
-    rows += [{**each, "kind": "chance", "leader": None} for each in rows[:3]]
+    rows += [{**row, "kind": "chance", "leader": None} for row in rows[:3]]
     _, figure = differences({"rows": rows, "flips": _flips(rows)})
     assert figure.name == "differences-flips"
     assert {
-        name: [(each["x"], each["value"]) for each in panel]
+        name: [(record["x"], record["value"]) for record in panel]
         for name, panel in figure.panels.items()
     } == {"a − b: binary, swap": [("seen", 10), ("unseen", -10)]}
     ElementTree.fromstring(figure.svg())
@@ -351,9 +353,9 @@ def test_a_ribbon_shows_the_range_over_blocks_or_over_trainings(over: str, resul
     rows = [{**row, f"min_{over}": 0.25, f"max_{over}": 0.75} for row in results["rows"]]
     (figure,) = gap([{**results, "rows": rows}])
     assert all(
-        (each["least"], each["most"]) == (25, 75)
+        (record["least"], record["most"]) == (25, 75)
         for panel in figure.panels.values()
-        for each in panel
+        for record in panel
     )
 
 

@@ -35,10 +35,10 @@ def test_the_values_of_a_run(bags: None, drawn: Path, tmp_path: Path) -> None:
     assert read.data.model_name == f"bag:sharp@{drawn}"
     assert read.data.eval_results is not None
     named = {
-        (each.dataset_config, each.dataset_split, each.metric_name): each
-        for each in read.data.eval_results
+        (value.dataset_config, value.dataset_split, value.metric_name): value
+        for value in read.data.eval_results
     }
-    wanted = {
+    expected = {
         (row["protocol"], row["split"], row["metric"]): row
         for row in results["rows"]
         if row["metric"] in ("accuracy", "R@1")
@@ -46,21 +46,21 @@ def test_the_values_of_a_run(bags: None, drawn: Path, tmp_path: Path) -> None:
         and row["n"] is None
         and row["unit"] == "share"
     }
-    assert set(wanted) <= set(named)
-    for key, row in wanted.items():
-        found = named[key]
-        assert found.metric_value == row["value"]
-        assert found.dataset_name.endswith("(limit 9)")
-        assert found.metric_args["interval_level"] == 0.95
+    assert set(expected) <= set(named)
+    for key, row in expected.items():
+        value = named[key]
+        assert value.metric_value == row["value"]
+        assert value.dataset_name.endswith("(limit 9)")
+        assert value.metric_args["interval_level"] == 0.95
         for name in ("low", "high", "chance", "items"):
-            assert found.metric_args[name] == row[name]
+            assert value.metric_args[name] == row[name]
     entries = parse_eval_result_entries(
         safe_load((card.parent / ".eval_results" / "mine.yaml").read_text())
     )
-    assert {each.dataset_id for each in entries} == {"me/mine"}
-    by_task = {each.task_id: each.value for each in entries}
+    assert {entry.dataset_id for entry in entries} == {"me/mine"}
+    by_task = {entry.task_id: entry.value for entry in entries}
     assert len(by_task) == len(entries) == len(read.data.eval_results)
-    for (protocol, split, metric), row in wanted.items():
+    for (protocol, split, metric), row in expected.items():
         assert by_task[f"{protocol}-{split}-{metric}"] == row["value"]
 
 
@@ -74,7 +74,7 @@ def test_a_card_keeps_its_text_and_other_results(tmp_path: Path) -> None:
     assert (card.data.license, card.data.tags, card.data.model_name) == ("mit", ["mine"], "a")
     assert "# My model\n\nAs it is." in card.text
     assert card.data.eval_results is not None
-    assert {each.dataset_name: each.metric_value for each in card.data.eval_results} == {
+    assert {value.dataset_name: value.metric_value for value in card.data.eval_results} == {
         "b": 0.7,
         "other": 0.1,
     }

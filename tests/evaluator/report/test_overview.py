@@ -30,16 +30,16 @@ FIRST = (
 OTHER = ("c", (GAP, {"protocol": "pairs", "metric": "group", "kind": "flip"}))
 
 
-def shown(found: list[Row]) -> Table:
-    return side_by_side(found, read_lines(found), 2)
+def lines_table(rows: list[Row]) -> Table:
+    return side_by_side(rows, read_lines(rows), 2)
 
 
 def test_a_line_is_a_metric_and_group_of_items_of_an_entry() -> None:
-    found = [
+    rows = [
         (line.entry["model"], line.first["metric"], line.first["kind"], *line.rows, *line.gaps)
         for line in read_lines(entries(FIRST, OTHER))
     ]
-    assert found == [
+    assert rows == [
         ("a", "accuracy", None, "seen", "unseen"),
         ("c", "accuracy", None, ("seen", "unseen")),
         ("a", "second", None, "seen"),
@@ -51,7 +51,7 @@ def test_a_line_is_a_metric_and_group_of_items_of_an_entry() -> None:
 
 
 def test_what_differs_has_a_column() -> None:
-    table = shown(entries(FIRST, OTHER))
+    table = lines_table(entries(FIRST, OTHER))
     assert list(table.labels) == ["protocol", "metric", "kind", "model"]
     heads = [column.head for column in table.columns]
     assert heads == [
@@ -69,11 +69,11 @@ def test_what_differs_has_a_column() -> None:
         "[40.00, 60.00]",
     )
     assert table.lines[1].cells[0].text == "–"
-    assert list(shown(entries(("a", ({},)))).labels) == ["protocol", "metric"]
+    assert list(lines_table(entries(("a", ({},)))).labels) == ["protocol", "metric"]
 
 
 def test_a_benchmark_with_val_alone_shows_it() -> None:
-    assert shown(entries(("a", ({"split": "val"},)))).columns[0].head == "val %"
+    assert lines_table(entries(("a", ({"split": "val"},)))).columns[0].head == "val %"
 
 
 def test_a_split_that_holds_the_others_gives_the_counts() -> None:
@@ -83,13 +83,13 @@ def test_a_split_that_holds_the_others_gives_the_counts() -> None:
         {"split": "seen", "items": 5},
         {"split": "mixed", "items": 3},
     )
-    table = shown(entries(("a", rows)))
+    table = lines_table(entries(("a", rows)))
     items = [column.head for column in table.columns].index("items")
     assert [line.cells[items].text for line in table.lines] == ["9"]
 
 
 def test_a_split_that_is_named_like_a_gap_stands_beside_it() -> None:
-    table = shown(
+    table = lines_table(
         entries(("a", ({}, {"split": "unseen"}, GAP, {"split": "seen - unseen", "value": 0.25})))
     )
     heads = [column.head for column in table.columns[:4]]

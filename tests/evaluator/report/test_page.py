@@ -171,7 +171,7 @@ def test_a_page_needs_no_other_file_and_is_the_same_again(half_right: Path) -> N
     assert style is not None
     assert "url(" not in style[1]
     assert "@import" not in style[1]
-    assert {each.suffix for each in half_right.parent.glob("report.*")} == {
+    assert {file.suffix for file in half_right.parent.glob("report.*")} == {
         ".html",
         ".csv",
         ".md",
@@ -187,8 +187,8 @@ def test_a_page_has_every_item_with_its_image_texts_scores_and_outcome(
     write(half_right, path)
     (data,) = items_of(path)
     (run,) = data["runs"]
-    asked = dataset.benchmark().items.filter(pc.field("protocol") != "train")
-    assert sorted(data["id"]) == sorted(asked["item_id"].to_pylist())
+    items = dataset.benchmark().items.filter(pc.field("protocol") != "train")
+    assert sorted(data["id"]) == sorted(items["item_id"].to_pylist())
     captions = captions_by_image(drawn)
     protocols = [
         data["labels"]["protocol"]["names"][code] for code in data["labels"]["protocol"]["codes"]
@@ -215,9 +215,9 @@ def test_a_page_has_every_item_with_its_image_texts_scores_and_outcome(
             )
             assert best[0][1] == (run["outcome"][i] == "r")
     for scene, source in zip(data["scenes"], data["images"], strict=True):
-        image, kept = image_of(source), dataset.world.image(scene)
-        assert image.size == kept.size
-        both = zip(image.convert("L").tobytes(), kept.convert("L").tobytes(), strict=True)
+        image, original = image_of(source), dataset.world.image(scene)
+        assert image.size == original.size
+        both = zip(image.convert("L").tobytes(), original.convert("L").tobytes(), strict=True)
         assert sum(abs(a - b) for a, b in both) < 64 * 64 * 8
         assert (path.parent / data["folder"] / f"{scene}.png").exists()
 
@@ -242,18 +242,18 @@ def test_a_page_says_the_numbers_and_how_they_were_made(half_right: Path) -> Non
         )
         value, chance = (number(row[name], row["unit"]) for name in ("value", "chance"))
         wider = interval({**row, "low": row["low_wider"], "high": row["high_wider"]}) or "–"
-        shown = (
+        line = (
             f"{split_of(row)} {value} {interval(row) or '–'} {wider} {p_value(row['p'])} {numbers} "
             f"{chance}"
         )
-        assert " ".join(shown.split()) in words
-    for said in (
+        assert " ".join(line.split()) in words
+    for phrase in (
         "certificate: not verified",
         "95% interval",
         "half:right on color-shape-3x3-b0",
         "torch",
     ):
-        assert said in words
+        assert phrase in words
 
 
 def test_each_run_of_a_page_says_its_own_level(half_right: Path, tmp_path: Path) -> None:
@@ -350,9 +350,7 @@ def test_inline_images_are_larger_than_thumbnails_of_many(
     world = Dataset.open(drawn).world
     scenes = world.scenes["scene_id"].to_pylist()[:2]
     for inline, size in ((False, (48, 48)), (True, (64, 64))):
-        assert [image_of(each).size for each in thumbnails(world.image, scenes, inline)] == [
-            size
-        ] * 2
+        assert [image_of(url).size for url in thumbnails(world.image, scenes, inline)] == [size] * 2
 
 
 def test_what_other_commands_wrote_is_drawn_on_the_page(
@@ -366,8 +364,8 @@ def test_what_other_commands_wrote_is_drawn_on_the_page(
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     section = re.search(r'<details id="differences">(.*?)</details>', text, re.DOTALL)
     assert section is not None
-    drawn = re.findall(r'data-figure="(.*?)"', section[1])
-    assert len(set(drawn)) == len(drawn) == 2 * text.count("<h3>Paired differences</h3>") > 0
+    names = re.findall(r'data-figure="(.*?)"', section[1])
+    assert len(set(names)) == len(names) == 2 * text.count("<h3>Paired differences</h3>") > 0
 
 
 def test_names_from_outside_are_text_whose_control_characters_are_shown(
@@ -393,21 +391,23 @@ def test_a_cell_of_a_grid_counts_answered_items() -> None:
         "labels": {"protocol": coded, "split": coded},
         "bindings": {**coded, "names": ["red:cube"]},
     }
-    (cell,) = grid_cells({**data, "runs": [{"outcome": "ru-"}]}, ["m"], [], "x")
+    (cell,) = grid_cells(
+        {**data, "runs": [{"outcome": "ru-"}]}, model_of=["m"], held_out=[], protocol="x"
+    )
     assert (cell["share"], cell["items"]) == (1, 1)
 
 
 def test_a_figure_of_an_unknown_name_has_a_section_at_the_end() -> None:
-    made = [
+    drawings = [
         Figure(name, f"About {name}", "", "bars", {}, {})
         for name in ("novel-a", "gaps", "novel-b", "split-x")
     ]
     (entry,) = pool_runs([{**made_run(), "held_out": "", "rows": [ROW]}])
-    found = [
+    sections = [
         (section.name, section.title, [figure.name for figure in section.figures])
-        for section in _sections([entry], entry, made)
+        for section in _sections([entry], entry, drawings)
     ]
-    assert found == [
+    assert sections == [
         ("split", "Does every task show the same?", ["gaps", "split-x"]),
         ("novel", "About novel-a", ["novel-a", "novel-b"]),
     ]

@@ -47,9 +47,9 @@ def test_each_number_says_of_what_it_speaks(run: Path, tmp_path: Path) -> None:
         }
         assert value.metric_args.get("speaks_of") in of or "low" not in value.metric_args
     for table in (run / "tables" / "summary.csv", tmp_path / "page.csv"):
-        found = pd.read_csv(table)
-        assert found[found["low"].notna()]["speaks_of"].notna().all()
-        assert CLAIM in set(found["speaks_of"])
+        written = pd.read_csv(table)
+        assert written[written["low"].notna()]["speaks_of"].notna().all()
+        assert CLAIM in set(written["speaks_of"])
 
 
 def test_numbers_of_tables_without_bindings_claim_none(tmp_path: Path) -> None:

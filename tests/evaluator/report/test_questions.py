@@ -50,7 +50,7 @@ def test_tasks_say_what_each_does() -> None:
     seen = {"value": 0.9, "low": 0.85, "high": 0.95}
     fall = {**GAP, "value": 0.6, "low": 0.5, "high": 0.7}
     chance = {"protocol": "pairs", "metric": "text", "chance": 0.5}
-    said = sentences_of(
+    sentences = sentences_of(
         seen,
         {**UNSEEN, "value": 0.3},
         fall,
@@ -58,7 +58,7 @@ def test_tasks_say_what_each_does() -> None:
         {**chance, **UNSEEN, "value": 0.25},
         {**chance, **GAP, "value": 0.25},
     )
-    assert said["split"] == (
+    assert sentences["split"] == (
         "accuracy (binary) falls from 90.0% to 30.0%; text (pairs) is at chance on seen (seen "
         "50.0%, unseen 25.0%)."
     )
@@ -101,12 +101,12 @@ def test_familiarity_of_errors_is_shown_only_outside_the_interval(
 
 def test_the_most_frequent_error_on_unseen_is_named() -> None:
     error = {"metric": BY_ATOM, "is_main": False, "value": 0.2, "chance": 0.1}
-    said = sentences_of(
+    sentences = sentences_of(
         {**error, "error": "binding", "value": 0.9},
         {**error, "error": "binding", "split": "unseen"},
         {**error, "error": "attribute and object", "split": "unseen", "value": 0.6},
     )
-    assert said["errors"] == (
+    assert sentences["errors"] == (
         "60.0% of wrong answers on unseen combinations name a wrong attribute and a wrong object "
         "(by chance: 10.0%)."
     )

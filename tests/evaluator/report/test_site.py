@@ -85,8 +85,8 @@ def test_numbers_are_computed_from_the_scores(runs: dict[str, Path], tmp_path: P
 
 
 def test_what_cannot_be_checked_is_refused(runs: dict[str, Path], tmp_path: Path) -> None:
-    said = "whose numbers cannot be checked; give the folder of the run"
-    refuse(said, "score leaderboard", runs["ada"] / "results.json", "--out", tmp_path / "site")
+    message = "whose numbers cannot be checked; give the folder of the run"
+    refuse(message, "score leaderboard", runs["ada"] / "results.json", "--out", tmp_path / "site")
     (runs["bob"] / "scores.parquet").unlink()
     refuse("scores.parquet", "score leaderboard", runs["bob"], "--out", tmp_path / "site")
     assert not (tmp_path / "site").exists()
@@ -112,6 +112,6 @@ def test_runs_on_other_benchmarks_do_not_share_a_site(
 ) -> None:
     """Not even one that has the same name."""
     other = write_run(tmp_path / "other", "zoe", seed=9, items=ITEMS + 2)
-    said = "were scored on different benchmarks of the same held-out block"
-    refuse(said, "score leaderboard", runs["ada"], other, "--out", tmp_path / "site")
+    message = "were scored on different benchmarks of the same held-out block"
+    refuse(message, "score leaderboard", runs["ada"], other, "--out", tmp_path / "site")
     assert not (tmp_path / "site").exists()

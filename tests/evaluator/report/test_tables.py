@@ -78,7 +78,7 @@ def test_each_reason_has_a_letter_that_is_explained_once() -> None:
         ["1", "– (a)"],
         ["– (b)", "– (a)"],
     ]
-    assert table.said() == ["In %.", "(a) no run.", "(b) too dear."]
+    assert table.all_notes() == ["In %.", "(a) no run.", "(b) too dear."]
     many = Table(
         [],
         [Column(str(i)) for i in range(30)],
@@ -144,8 +144,8 @@ def test_control_characters_are_shown_in_markdown_and_csv() -> None:
         "",
         "\x1b",
     )
-    shown = r"\x1b[2Jclean\u202e"
-    assert [row["model"] for row in csv_rows(table)] == [shown]
+    escaped = r"\x1b[2Jclean\u202e"
+    assert [row["model"] for row in csv_rows(table)] == [escaped]
     assert not {"\x1b", "\u202e"} & set(markdown(table))
 
 

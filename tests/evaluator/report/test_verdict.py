@@ -149,8 +149,8 @@ CASES: dict[str, tuple[str, Row, str]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_each_kind_has_its_sentence(case: str) -> None:
     kind, entry, sentence = CASES[case]
-    found = judge(entry)
-    assert (found.kind, plain(found.sentence)) == (kind, sentence)
+    verdict_ = judge(entry)
+    assert (verdict_.kind, plain(verdict_.sentence)) == (kind, sentence)
 
 
 def test_the_list_is_closed_and_each_kind_is_tested() -> None:
@@ -177,17 +177,17 @@ def test_any_rows_have_one_verdict_of_the_list_and_one_alone(
             ("unseen", unseen or (None, None)),
         )
     ]
-    found = judge(entry_of(*rows, gap(0.1, *(ends or (None, None)))))
-    assert isinstance(found, Verdict)
-    assert found.kind in KINDS
-    assert found.sentence.endswith(".")
-    assert (found.kind == verdict.AT_CHANCE) == (
+    verdict_ = judge(entry_of(*rows, gap(0.1, *(ends or (None, None)))))
+    assert isinstance(verdict_, Verdict)
+    assert verdict_.kind in KINDS
+    assert verdict_.sentence.endswith(".")
+    assert (verdict_.kind == verdict.AT_CHANCE) == (
         seen is not None and chance is not None and seen[0] <= chance
     )
-    if found.kind == verdict.FALLS:
+    if verdict_.kind == verdict.FALLS:
         assert ends is not None
         assert ends[0] > 0
-    if found.kind == verdict.DOES_NOT_FALL:
+    if verdict_.kind == verdict.DOES_NOT_FALL:
         assert ends is not None
         assert ends[1] <= verdict.SMALL_FALL * (0.4 - (chance or 0))
 
@@ -264,15 +264,15 @@ def test_the_second_sentence_names_the_atoms_that_are_wrong_most_beyond_chance()
         {**of, "error": "object", "value": 0.7},
         {**of, "error": "attribute and object", "value": 0.8},
     )
-    said = headline([entry_of(SEEN, UNSEEN, gap(0.3, 0.2, 0.4), *errors)])
-    assert "80.0% [60.0, 90.0]" in plain(said)
-    assert "name a wrong attribute and a wrong object" in said
+    text = headline([entry_of(SEEN, UNSEEN, gap(0.3, 0.2, 0.4), *errors)])
+    assert "80.0% [60.0, 90.0]" in plain(text)
+    assert "name a wrong attribute and a wrong object" in text
     open_ = headline([entry_of(SEEN, UNSEEN, gap(0.05, -0.1, 0.2), *errors)])
     assert "wrong answers" not in open_  # there is no fall to explain
 
 
 @pytest.mark.parametrize(
-    ("other", "said"),
+    ("other", "message"),
     [
         (0.59996, "On unseen combinations m is level with n."),
         (
@@ -283,14 +283,14 @@ def test_the_second_sentence_names_the_atoms_that_are_wrong_most_beyond_chance()
         (0.1, "On unseen combinations m leads n by 50.0 points."),
     ],
 )
-def test_two_models_are_told_against_each_other(other: float, said: str) -> None:
+def test_two_models_are_told_against_each_other(other: float, message: str) -> None:
     fall = gap(0.3, 0.2, 0.4)
     second = entry_of(SEEN, {**UNSEEN, "value": other, "high": other + 0.05}, fall, model="n")
     best = entry_of(SEEN, UNSEEN, fall)
-    found = headline([second, best])
-    assert said in found
-    assert found.startswith(OF)
-    assert [plain(each)[: len(OF)] for each in other_verdicts([second, best])] == [
+    text = headline([second, best])
+    assert message in text
+    assert text.startswith(OF)
+    assert [plain(sentence)[: len(OF)] for sentence in other_verdicts([second, best])] == [
         OF.replace(" m", " n")
     ]
 

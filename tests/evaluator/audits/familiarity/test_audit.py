@@ -20,10 +20,12 @@ from evaluator.audits.familiarity.audit import (
     label,
     rates,
 )
-from evaluator.audits.familiarity.counting import Counted, Shown
+from evaluator.audits.familiarity.counting import CorpusCounts, TextCounts
 from evaluator.audits.familiarity.samples import Sample
 
-COUNTS = Shown({("red", "car"): (2, 0), ("old", "car"): (0, 1)}, bindings=3, function_words=1)
+COUNTS = CorpusCounts(
+    {("red", "car"): (2, 0), ("old", "car"): (0, 1)}, bindings=3, function_words=1
+)
 SAMPLES = [
     Sample(item="a", positive=[("red", "car")], negative=[("blue", "car")], cluster="1.jpg"),
     Sample(item="b", positive=[("red", "car")], negative=[("red", "car"), ("old", "car")]),
@@ -53,7 +55,7 @@ PUBLISHED = {
 
 
 def summary(*samples: Sample) -> dict[str, Any]:
-    return audit(samples, COUNTS, Counted(10, 20, 5)).summary()
+    return audit(samples, COUNTS, TextCounts(10, 20, 5)).summary()
 
 
 def _overlap(labels: tuple[str, ...]) -> Overlap:
@@ -67,7 +69,7 @@ def _overlap(labels: tuple[str, ...]) -> Overlap:
 
 def test_a_binding_is_perfect_close_or_none() -> None:
     counts = {("red", "car"): (2, 5), ("old", "car"): (0, 1), ("new", "car"): (0, 0)}
-    assert [label(each, counts) for each in (*counts, ("big", "car"))] == [
+    assert [label(binding, counts) for binding in (*counts, ("big", "car"))] == [
         PERFECT,
         CLOSE,
         NONE,
@@ -77,8 +79,8 @@ def test_a_binding_is_perfect_close_or_none() -> None:
 
 def test_the_seven_buckets_follow_their_published_rules() -> None:
     for labels in product((PERFECT, CLOSE, NONE), repeat=4):
-        found = _overlap(labels)
-        perfect, close, none = (labels.count(each) for each in (PERFECT, CLOSE, NONE))
+        overlap = _overlap(labels)
+        perfect, close, none = (labels.count(name) for name in (PERFECT, CLOSE, NONE))
         rules = {
             "definitely_seen": perfect == 4,
             "amb_perfect_close": perfect > 0 and close > 0 and none == 0,
@@ -88,7 +90,7 @@ def test_the_seven_buckets_follow_their_published_rules() -> None:
             "amb_close_none": perfect == 0 and close > 0 and none > 0,
             "definitely_unseen": none == 4,
         }
-        assert [name for name, holds in rules.items() if holds] == [found.bucket]
+        assert [name for name, holds in rules.items() if holds] == [overlap.bucket]
 
 
 def test_the_published_counts_fit_together() -> None:
@@ -99,27 +101,27 @@ def test_the_published_counts_fit_together() -> None:
         for _ in range(n)
     ]
     assert len(overlaps) == 26_508
-    found = {
-        name: [round(100 * share, 1) for share in each.values()]
-        for name, each in rates(overlaps).items()
+    shares_of = {
+        name: [round(100 * share, 1) for share in shares.values()]
+        for name, shares in rates(overlaps).items()
     }
-    assert found == {"strict": [16.3, 2.8], "loose": [27.6, 1.2]}
+    assert shares_of == {"strict": [16.3, 2.8], "loose": [27.6, 1.2]}
 
 
 def test_the_summary_counts_everything_once() -> None:
-    found = summary(*SAMPLES)
-    assert (found["samples"], found["excluded"]) == (5, {"a caption has no binding": 1})
-    assert sum(found["buckets"].values()) == 4
-    assert found["partitions"] == {"seen": 0, "mixed": 3, "unseen": 0}  # close alone is kept out
-    assert found["corpus"] == {
+    results = summary(*SAMPLES)
+    assert (results["samples"], results["excluded"]) == (5, {"a caption has no binding": 1})
+    assert sum(results["buckets"].values()) == 4
+    assert results["partitions"] == {"seen": 0, "mixed": 3, "unseen": 0}  # close alone is kept out
+    assert results["corpus"] == {
         "captions": 10,
         "phrases": 20,
         "bare": 5,
         "bindings": 3,
         "function_words": 1,
     }
-    assert found["asymmetry"]["value"] == (1 + 0.5 + 0 + 1) / 4
-    assert found["asymmetry_of"] == {}
+    assert results["asymmetry"]["value"] == (1 + 0.5 + 0 + 1) / 4
+    assert results["asymmetry_of"] == {}
     nothing = summary(SAMPLES[2])
     assert nothing["asymmetry"] == {"value": None, "low": None, "high": None}
     assert nothing["rates"]["strict"]["seen"] is None
@@ -128,7 +130,7 @@ def test_the_summary_counts_everything_once() -> None:
 def test_the_interval_is_over_clusters_of_samples() -> None:
     alike = [replace(SAMPLES[i % 2], item=str(i), cluster=f"{i % 8}.jpg") for i in range(40)]
     of_images = summary(*alike)["asymmetry"]
-    of_samples = summary(*(replace(each, cluster="") for each in alike))["asymmetry"]
+    of_samples = summary(*(replace(sample, cluster="") for sample in alike))["asymmetry"]
     assert of_images["value"] == of_samples["value"] == 0.75
     values = np.array([1, 0.5] * 4)  # of the eight images
     expected = stats.t.interval(0.95, 7, values.mean(), stats.sem(values))
@@ -140,19 +142,19 @@ def test_the_interval_is_over_clusters_of_samples() -> None:
 
 
 def test_each_true_caption_of_a_question_has_an_asymmetry_of_its_own() -> None:
-    found = summary(
+    results = summary(
         replace(SAMPLES[0], slot="c"),
         Sample(item="p", positive=[("old", "car")], negative=[("red", "car")], slot="p"),
     )
-    assert {slot: each["value"] for slot, each in found["asymmetry_of"].items()} == {
+    assert {slot: asymmetry["value"] for slot, asymmetry in results["asymmetry_of"].items()} == {
         "c": 1,
         "p": -1,
     }
 
 
 def test_captions_without_bindings_have_a_partition_and_no_asymmetry() -> None:
-    found = summary(Sample(item="a", positive=[("red", "car")], negative=[]), SAMPLES[0])
-    assert (found["partitions"], found["asymmetry"]["value"]) == (
+    results = summary(Sample(item="a", positive=[("red", "car")], negative=[]), SAMPLES[0])
+    assert (results["partitions"], results["asymmetry"]["value"]) == (
         {"seen": 1, "mixed": 1, "unseen": 0},
         1,
     )
@@ -169,7 +171,7 @@ def test_a_duplicate_repeats_image_and_captions() -> None:
         ("", texts),
     )
     assert (
-        summary(*(replace(SAMPLES[0], cluster=image, texts=each) for image, each in repeated))[
+        summary(*(replace(SAMPLES[0], cluster=image, texts=texts) for image, texts in repeated))[
             "duplicates"
         ]
         == 1
@@ -177,11 +179,11 @@ def test_a_duplicate_repeats_image_and_captions() -> None:
 
 
 def test_the_shares_of_mixed_samples_are_theirs_alone() -> None:
-    found = summary(
+    results = summary(
         Sample(item="s", positive=[("red", "car")], negative=[("red", "car")]), SAMPLES[0]
     )
-    assert found["bindings"]["negative"]["perfect"] == 0.5
-    assert found["bindings_mixed"]["negative"] == {"perfect": 0, "close": 0, "none": 1}
+    assert results["bindings"]["negative"]["perfect"] == 0.5
+    assert results["bindings_mixed"]["negative"] == {"perfect": 0, "close": 0, "none": 1}
 
 
 def test_the_nine_lists_hold_rows_of_the_benchmark(tmp_path: Path) -> None:
@@ -192,7 +194,7 @@ def test_the_nine_lists_hold_rows_of_the_benchmark(tmp_path: Path) -> None:
         question="q",
         captions="d",
     )
-    audit([*SAMPLES, odd], COUNTS, Counted()).write(tmp_path)
+    audit([*SAMPLES, odd], COUNTS, TextCounts()).write(tmp_path)
     lists = {path.stem: path.read_text().split() for path in (tmp_path / "splits").iterdir()}
     inside = {name: rows for name, rows in lists.items() if rows}
     assert {*lists} == {*BUCKETS.values(), "ambiguous", "any_overlap"}

@@ -27,7 +27,7 @@ from evaluator.audits.familiarity.corpora import (
     PHRASES,
     READERS,
     TOO_LONG,
-    Part,
+    TextPart,
     of_json,
     of_row,
     of_text,
@@ -77,8 +77,8 @@ def write(folder: Path, form: str) -> Path:
 def test_each_form_gives_the_captions_in_parts(form: str, tmp_path: Path) -> None:
     path = write(tmp_path, form)
     assert list(parts(path, 3)) == [
-        Part(path, 0, CAPTIONS, TEXTS[:3]),
-        Part(path, 3, CAPTIONS, TEXTS[3:]),
+        TextPart(path, 0, CAPTIONS, TEXTS[:3]),
+        TextPart(path, 3, CAPTIONS, TEXTS[3:]),
     ]
 
 
@@ -107,9 +107,9 @@ def test_phrases_made_elsewhere_are_told_from_captions(tmp_path: Path) -> None:
         '{"phrases": ["red car", "dogs"]}\n{"caption": "a cat"}\n{"components": ["old cat"]}\n'
     )
     assert list(parts(path)) == [
-        Part(path, 0, PHRASES, ["red car", "dogs"]),
-        Part(path, 2, CAPTIONS, ["a cat"]),
-        Part(path, 3, PHRASES, ["old cat"]),
+        TextPart(path, 0, PHRASES, ["red car", "dogs"]),
+        TextPart(path, 2, CAPTIONS, ["a cat"]),
+        TextPart(path, 3, PHRASES, ["old cat"]),
     ]
     assert list(of_row({"caption": "a cat", "phrases": ["old cat", None, ""]})) == [
         (PHRASES, "old cat"),
@@ -140,12 +140,12 @@ def test_a_row_of_the_wrong_form_has_a_reason(line: bytes, reason: str) -> None:
 
 @given(st.binary())
 def test_any_bytes_are_an_entry_or_have_a_reason(data: bytes) -> None:
-    (found,) = of_text(data)
+    (entry,) = of_text(data)
     try:
         text = data.decode("utf-8-sig").strip()
-        assert found == ((CAPTIONS, text) if text else (LEFT_OUT, EMPTY))
+        assert entry == ((CAPTIONS, text) if text else (LEFT_OUT, EMPTY))
     except UnicodeDecodeError:
-        assert found == (LEFT_OUT, NOT_UTF8)
+        assert entry == (LEFT_OUT, NOT_UTF8)
     assert list(of_json(data))
 
 
@@ -161,7 +161,7 @@ def test_entries_of_the_wrong_form_are_left_out_and_counted(tmp_path: Path) -> N
     ]
     path.write_bytes(b"\n".join(lines))
     left_out = {NO_JSON: 1, NOT_UTF8: 1, TOO_LONG: 1, NO_CAPTION: 1}
-    assert list(parts(path)) == [Part(path, 0, CAPTIONS, ["a cat", "a dog"], left_out)]
+    assert list(parts(path)) == [TextPart(path, 0, CAPTIONS, ["a cat", "a dog"], left_out)]
     assert [(part.texts, sum(part.left_out.values())) for part in parts(path, 1)] == [
         (["a cat"], 3),
         (["a dog"], 1),
@@ -190,7 +190,7 @@ def test_a_part_has_no_more_characters_than_fit_into_memory(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("a.json", b'{"annotations": [{"caption": "a cat"}', "a.json cannot be read as json"),
         ("a.json", b"", "cannot be read as json"),
@@ -204,10 +204,10 @@ def test_a_part_has_no_more_characters_than_fit_into_memory(tmp_path: Path) -> N
     ],
 )
 def test_a_file_that_is_damaged_as_a_whole_is_said(
-    name: str, content: bytes, said: str, tmp_path: Path
+    name: str, content: bytes, message: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         list(parts(tmp_path / name))
 
 

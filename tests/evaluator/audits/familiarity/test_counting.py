@@ -23,17 +23,17 @@ from evaluator.audits.familiarity.corpora import (
     NO_CAPTION,
     NO_JSON,
     PHRASES,
-    Part,
+    TextPart,
     parts,
     read_parts,
 )
 from evaluator.audits.familiarity.corpus_files import Corpus, find_corpus
 from evaluator.audits.familiarity.counting import (
     PAIR_COUNTS,
-    Counted,
+    CorpusCounts,
     Farm,
     PartCounts,
-    Shown,
+    TextCounts,
     count_corpus,
     count_texts,
     is_table,
@@ -73,7 +73,7 @@ def read(table: Path) -> dict[tuple[str, str], tuple[int, int]]:
     return {(attr, obj): (perfect, close) for attr, obj, perfect, close in rows}
 
 
-def plain() -> tuple[dict[tuple[str, str], tuple[int, int]], Counted]:
+def plain() -> tuple[dict[tuple[str, str], tuple[int, int]], TextCounts]:
     """Counts by a plain loop."""
     perfect, close = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     extract = NounPhrases()
@@ -83,31 +83,31 @@ def plain() -> tuple[dict[tuple[str, str], tuple[int, int]], Counted]:
         for binding in bindings:
             (perfect if len(bindings) == 1 else close)[binding] += 1
     bare = sum(" " not in phrase for phrase in phrases)
-    return {key: (perfect[key], close[key]) for key in perfect | close}, Counted(
+    return {key: (perfect[key], close[key]) for key in perfect | close}, TextCounts(
         len(TEXTS), len(phrases), bare
     )
 
 
-def of_part(kind: str, *texts: str) -> tuple[list[tuple[Any, ...]], Counted]:
+def of_part(kind: str, *texts: str) -> tuple[list[tuple[Any, ...]], TextCounts]:
     """The rows and what was counted of a part."""
-    table, counted = count_texts(Part(Path("x"), 0, kind, list(texts)), DEFAULT)
+    table, counted = count_texts(TextPart(Path("x"), 0, kind, list(texts)), DEFAULT)
     assert table.schema == PAIR_COUNTS
     return [tuple(row.values()) for row in table.to_pylist()], counted
 
 
 def test_phrases_and_captions_of_a_part_are_counted() -> None:
     rows, counted = of_part(PHRASES, "red cars", "red car", "small red car", "car")
-    assert (rows, counted) == ([("red", "car", 2, 1), ("small", "car", 0, 1)], Counted(0, 4, 1))
+    assert (rows, counted) == ([("red", "car", 2, 1), ("small", "car", 0, 1)], TextCounts(0, 4, 1))
     rows, counted = of_part(CAPTIONS, "a red car near a tree", "they wait")
-    assert (rows, counted) == ([("red", "car", 1, 0)], Counted(2, 2, 1))
-    assert counted + Counted(1, 2, 3, 4, {"a": 1}) + Counted(left_out={"a": 2}) == Counted(
+    assert (rows, counted) == ([("red", "car", 1, 0)], TextCounts(2, 2, 1))
+    assert counted + TextCounts(1, 2, 3, 4, {"a": 1}) + TextCounts(left_out={"a": 2}) == TextCounts(
         3, 4, 4, 4, {"a": 3}
     )
     rows, counted = of_part(
         PHRASES, "red red car", "", " ", "日本"
     )  # the number of words decides what is perfect
-    assert (rows, counted) == ([("red", "car", 0, 1)], Counted(0, 1, 0, left_out={EMPTY: 3}))
-    assert of_part(PHRASES) == ([], Counted())
+    assert (rows, counted) == ([("red", "car", 0, 1)], TextCounts(0, 1, 0, left_out={EMPTY: 3}))
+    assert of_part(PHRASES) == ([], TextCounts())
 
 
 def test_counts_are_those_of_a_plain_loop(corpus: Corpus, tmp_path: Path) -> None:
@@ -141,12 +141,12 @@ class Noting:
     def __init__(self, farm: Farm, stop: int = 1000):
         self.farm, self.stop, self.done = farm, stop, list[int]()
 
-    def count(self, parts: Iterable[Part], reading: Reading) -> Iterator[PartCounts]:
-        for part, *found in self.farm.count(parts, reading):
+    def count(self, parts: Iterable[TextPart], reading: Reading) -> Iterator[PartCounts]:
+        for part, *counts in self.farm.count(parts, reading):
             if len(self.done) == self.stop:
                 raise KeyboardInterrupt
             self.done.append(part.start)
-            yield (part, *found)
+            yield (part, *counts)
 
 
 def test_a_corpus_that_grows_reads_its_new_files_alone(
@@ -156,8 +156,8 @@ def test_a_corpus_that_grows_reads_its_new_files_alone(
     folder.mkdir()
     files = [folder / f"{i}.txt" for i in range(3)]
 
-    def noting(asked: Iterable[Path], sees: Sequence[Path]) -> Iterator[Part]:
-        for file in asked:
+    def noting(missing: Iterable[Path], sees: Sequence[Path]) -> Iterator[TextPart]:
+        for file in missing:
             read_now.append(file)
             yield from parts(file)
 
@@ -168,9 +168,9 @@ def test_a_corpus_that_grows_reads_its_new_files_alone(
         assert counted.captions == 100 * i + 100
     assert read_now == files
     assert (read(table), counted) == plain()
-    again, some = count_corpus(find_corpus([files[2], files[0]]), tmp_path / "out")
+    second, some = count_corpus(find_corpus([files[2], files[0]]), tmp_path / "out")
     once, same = count_corpus(find_corpus([files[0], files[2]]), tmp_path / "other")
-    assert (again.read_bytes(), some, len(read_now)) == (once.read_bytes(), same, 5)
+    assert (second.read_bytes(), some, len(read_now)) == (once.read_bytes(), same, 5)
 
 
 def test_a_count_that_was_stopped_goes_on_with_what_it_lacks(
@@ -192,8 +192,8 @@ def test_a_corpus_without_phrases_is_refused_with_the_reasons(tmp_path: Path) ->
     (tmp_path / "corpus.jsonl").write_text(
         '{"caption": "they are there"}\n{"url": 1}\n{"url": 2}\n{'
     )
-    said = rf"no phrase in 1 captions \(left out: 2 {NO_CAPTION}, 1 {NO_JSON}\); give captions in English"
-    with pytest.raises(UserError, match=said):
+    message = rf"no phrase in 1 captions \(left out: 2 {NO_CAPTION}, 1 {NO_JSON}\); give captions in English"
+    with pytest.raises(UserError, match=message):
         count_corpus(find_corpus([tmp_path / "corpus.jsonl"]), tmp_path / "out")
 
 
@@ -211,10 +211,10 @@ def test_tables_of_counts_are_summed_with_what_is_counted(
         ("red", "car"): (perfect + 5, close + 6),
         ("null", "thing"): (0, 1),
     }
-    assert total == counted + Counted(tables=2)
+    assert total == counted + TextCounts(tables=2)
     alone, nothing = count_corpus(find_corpus([published]), tmp_path / "out")
     assert read(alone) == {("red", "car"): (5, 6), ("null", "thing"): (0, 1)}
-    assert nothing == Counted(tables=1)
+    assert nothing == TextCounts(tables=1)
 
 
 def write(path: Path, rows: list[tuple[str, str, int, int]]) -> Path:
@@ -228,11 +228,11 @@ def test_only_what_is_asked_is_kept_and_all_is_counted(tmp_path: Path) -> None:
         tmp_path / "t.parquet",
         [*many, ("of", "birds", 1, 0), ("the", "car", 1, 0), ("red", "bus", 2, 3)],
     )
-    asked = {("a7", "car"), ("red", "bus"), ("blue", "bus"), ("a7", "bus")}
-    assert read_counts(table, asked) == Shown(
+    bindings = {("a7", "car"), ("red", "bus"), ("blue", "bus"), ("a7", "bus")}
+    assert read_counts(table, bindings) == CorpusCounts(
         {("a7", "car"): (7, 1), ("red", "bus"): (2, 3)}, 1003, 2
     )
-    assert read_counts(table, set()) == Shown({}, 1003, 2)
+    assert read_counts(table, set()) == CorpusCounts({}, 1003, 2)
 
 
 def test_a_table_of_captions_is_no_table_of_counts(tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_a_table_of_captions_is_no_table_of_counts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("attr,obj_lemma,perfect_count\na,b,1\n", "close_count"),
         (f"{HEAD}a,b,1,x\n", "is no table of counts"),
@@ -253,9 +253,9 @@ def test_a_table_of_captions_is_no_table_of_counts(tmp_path: Path) -> None:
         (f"{HEAD}a,b,1,\n", "negative count"),
     ],
 )
-def test_what_is_no_table_of_counts_is_said(text: str, said: str, tmp_path: Path) -> None:
+def test_what_is_no_table_of_counts_is_said(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(text)
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         list(read_table(tmp_path / "t.csv"))
     (tmp_path / "x.parquet").write_bytes(b"x")
     with pytest.raises(UserError, match=r"x.parquet is damaged"):
@@ -265,27 +265,29 @@ def test_what_is_no_table_of_counts_is_said(text: str, said: str, tmp_path: Path
 def test_a_farm_counts_each_part_once_and_reads_few_ahead() -> None:
     read_ahead: list[int] = []
 
-    def noting() -> Iterator[Part]:
+    def noting() -> Iterator[TextPart]:
         for start in range(9):
             read_ahead.append(start)
-            yield Part(Path("x"), start, PHRASES, ["red car"] * (start + 1))
+            yield TextPart(Path("x"), start, PHRASES, ["red car"] * (start + 1))
 
     counts = Farm(2).count(noting(), DEFAULT)
     first = next(counts)
     assert len(read_ahead) == 5
-    found = {part.start: table["perfect_count"].to_pylist() for part, table, _ in (first, *counts)}
-    assert found == {start: [start + 1] for start in range(9)}
+    counts_of = {
+        part.start: table["perfect_count"].to_pylist() for part, table, _ in (first, *counts)
+    }
+    assert counts_of == {start: [start + 1] for start in range(9)}
 
 
 KILLED = """
 import os, sys
 from itertools import count
 from pathlib import Path
-from evaluator.audits.familiarity.corpora import PHRASES, Part
+from evaluator.audits.familiarity.corpora import PHRASES, TextPart
 from evaluator.audits.familiarity.counting import Farm
 from evaluator.provenance.captions import DEFAULT
 if __name__ == "__main__":
-    for _ in Farm(2).count((Part(Path("x"), i, PHRASES, ["red car"]) for i in count()), DEFAULT):
+    for _ in Farm(2).count((TextPart(Path("x"), i, PHRASES, ["red car"]) for i in count()), DEFAULT):
         children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text()
         print(children, flush=True)
         sys.stdin.read()
@@ -333,14 +335,14 @@ def test_a_cluster_gives_the_same_table_also_after_a_stop(
     here, counted = count_corpus(corpus, tmp_path / "here")
     with pytest.raises(KeyboardInterrupt):
         count_corpus(corpus, tmp_path / "there", Noting(Farm(2, True, cluster), 4))
-    there, again = count_corpus(corpus, tmp_path / "there", Farm(None, True, cluster))
+    there, second = count_corpus(corpus, tmp_path / "there", Farm(None, True, cluster))
     assert there.read_bytes() == here.read_bytes()
-    assert again == counted
+    assert second == counted
 
 
 @pytest.mark.full
 def test_a_node_that_cannot_count_is_said(cluster: str) -> None:
-    broken = [Part(Path("x"), 0, PHRASES, [None])]  # type: ignore[list-item]
+    broken = [TextPart(Path("x"), 0, PHRASES, [None])]  # type: ignore[list-item]
     with pytest.raises(UserError, match=r"A Ray worker cannot count: .*installed on every node"):
         list(Farm(2, True, cluster).count(broken, Reading()))
 
@@ -350,9 +352,14 @@ def test_an_address_without_a_cluster_is_one_sentence(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     (tmp_path / "t.csv").write_text("item,text,truth\n1,a red car,true\n1,a blue car,false\n")
     (tmp_path / "corpus.txt").write_text("a red car\n")
-    asked = ("familiarity", f"table:{tmp_path / 't.csv'}", "--reference", tmp_path / "corpus.txt")
+    arguments = (
+        "familiarity",
+        f"table:{tmp_path / 't.csv'}",
+        "--reference",
+        tmp_path / "corpus.txt",
+    )
     done = run_process(
-        "score", *asked, "--out", tmp_path / "out", "--farm", "ray", "--address", "127.0.0.1:1"
+        "score", *arguments, "--out", tmp_path / "out", "--farm", "ray", "--address", "127.0.0.1:1"
     )
     assert (done.returncode, "no Ray cluster answers there" in done.stderr) == (2, True)
     assert "Traceback" not in done.stderr

@@ -67,8 +67,8 @@ def refused(file: Path) -> None:
 
 def used() -> float:
     """Seconds of processor time of processes that ended."""
-    found = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return found.ru_utime + found.ru_stime
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def test_links_in_a_folder_are_not_read(tmp_path: Path) -> None:

@@ -94,13 +94,11 @@ def test_aro_is_read_strictly(tmp_path: Path) -> None:
 
 def test_each_false_text_of_a_table_makes_a_sample(tmp_path: Path) -> None:
     first = ("1,7.jpg,a red car,true", "1,7.jpg,a blue car,false", "1,7.jpg,a green car,false")
-    again = (
-        "1,7.jpg,a red car,true",
-        "1,8.jpg,a blue car,true",
-    )  # what an item has said counts once
+    # What an item has said counts once.
+    repeated = ("1,7.jpg,a red car,true", "1,8.jpg,a blue car,true")
     second = ("2,,an old dog,true", "2,,a new dog,false")
     samples, *_ = read_samples(
-        _table(tmp_path / "t.csv", "item,image,text,truth", *first, *again, *second)
+        _table(tmp_path / "t.csv", "item,image,text,truth", *first, *repeated, *second)
     )
     assert [(sample.item, sample.question, sample.cluster) for sample in samples] == [
         ("1/0", "1", "7.jpg"),
@@ -137,25 +135,29 @@ def test_the_binary_questions_of_a_dataset_are_samples(drawn: Path) -> None:
 def test_questions_that_ask_others_once_more_count_there(tmp_path: Path) -> None:
     for folder in (write_crepe(tmp_path / "a"), write_crepe_systematicity(tmp_path / "b")):
         samples, *_ = read_samples(BenchmarkSource(folder, "crepe"))
-        told = [(each.cluster, each.texts) for each in samples if not each.is_duplicate]
-        assert {(each.cluster, each.texts) for each in samples if each.is_duplicate} <= set(told)
-        assert [each.is_duplicate for each in samples] == sorted(
-            each.is_duplicate for each in samples
+        distinct = [(sample.cluster, sample.texts) for sample in samples if not sample.is_duplicate]
+        assert {(sample.cluster, sample.texts) for sample in samples if sample.is_duplicate} <= set(
+            distinct
         )
-        assert {each.question for each in samples if each.is_duplicate} == {
-            each.question for each in samples if each.question.rsplit("/", 1)[1] in ("all", "both")
+        assert [sample.is_duplicate for sample in samples] == sorted(
+            sample.is_duplicate for sample in samples
+        )
+        assert {sample.question for sample in samples if sample.is_duplicate} == {
+            sample.question
+            for sample in samples
+            if sample.question.rsplit("/", 1)[1] in ("all", "both")
         }
 
 
 def test_samples_know_the_slot_of_their_true_caption(tmp_path: Path) -> None:
     samples, *_ = read_samples(BenchmarkSource(write_hard_positives(tmp_path), "hard_positives"))
-    assert {each.slot for each in samples} == {"c", "p"}
-    assert all(each.cluster.endswith(".jpg") for each in samples)
+    assert {sample.slot for sample in samples} == {"c", "p"}
+    assert all(sample.cluster.endswith(".jpg") for sample in samples)
 
 
 def test_what_cannot_be_audited_is_said(tmp_path: Path, drawn: Path) -> None:
     table = _table(tmp_path / "t.csv", "item,text,truth", "1,a red car,true")
-    for source, said in (
+    for source, message in (
         (table, "no question with a true and a false caption"),
         (BenchmarkSource(tmp_path / "gone", "aro"), "There is no"),
         (BenchmarkSource(table.path, "mine"), "cannot be audited: write its captions as a table"),
@@ -166,5 +168,5 @@ def test_what_cannot_be_audited_is_said(tmp_path: Path, drawn: Path) -> None:
             r"Row 0 of .* has '\\ud800' in a text",
         ),
     ):
-        with pytest.raises(UserError, match=said):
+        with pytest.raises(UserError, match=message):
             read_samples(source)

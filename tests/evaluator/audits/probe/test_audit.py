@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from evaluator.audits.probe.audit import Asked, lost, probe_models
+from evaluator.audits.probe.audit import ProbeRequest, find_loss, probe_models
 from evaluator.audits.probe.pairs import (
     ATTRIBUTE,
     BINDING,
     OBJECT,
     SAME,
-    Pairs,
-    exchanged,
+    ProbePairs,
+    exchange_values,
     find_pairs,
 )
 from evaluator.models.registry import FAMILIES, Family
@@ -33,8 +33,8 @@ def embed(caption: str, binds: bool) -> np.ndarray:
     too."""
     total = 0
     for mention in caption.removesuffix(".").split(" and "):
-        value, thing = (word_vector(word)[:5] for word in mention.split()[-2:])
-        total += np.concatenate([2 * value, 2 * thing, binds * np.outer(value, thing).ravel()])
+        value, object_ = (word_vector(word)[:5] for word in mention.split()[-2:])
+        total += np.concatenate([2 * value, 2 * object_, binds * np.outer(value, object_).ravel()])
     return (total / np.linalg.norm(total)).astype(np.float32)
 
 
@@ -83,7 +83,10 @@ def results(dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
         patch.setitem(FAMILIES, "built", Family(f"{__name__}:load", "built:KIND@FOLDER"))
         models = tuple(f"{kind}=built:{kind}@{dataset}" for kind in KINDS)
         return probe_models(
-            Asked(models), opened.world, opened.benchmark(), tmp_path_factory.mktemp("out")
+            ProbeRequest(models),
+            opened.world,
+            opened.benchmark(),
+            out=tmp_path_factory.mktemp("out"),
         )
 
 
@@ -92,16 +95,16 @@ def test_what_was_built_is_found_and_the_tower_that_loses_the_binding_is_named(
     results: dict[str, Any],
 ) -> None:
     lost = {"bag": "image encoder and text tower", "bound": "", "blind": "image encoder"}
-    for model, found in results["models"].items():
-        for row in found["rows"]:
+    for model, measures in results["models"].items():
+        for row in measures["rows"]:
             assert row["lost"] == (lost[model] if row["factor"] == BINDING else "")
     moved = {
         model: [
             row["value"]
-            for row in found["moves"]
+            for row in measures["moves"]
             if row["factor"] == BINDING and row["value"] is not None
         ]
-        for model, found in results["models"].items()
+        for model, measures in results["models"].items()
     }
     assert max(map(abs, moved["bag"])) < 1e-3
     assert min(moved["bound"]) > 0.3
@@ -129,34 +132,36 @@ def test_what_is_not_shown_is_not_lost(
 ) -> None:
     shares = {"image": image, "text": text, "alignment": alignment}
     assert (
-        lost([{"place": place, "low": low, "high": high} for place, (low, high) in shares.items()])
+        find_loss(
+            [{"place": place, "low": low, "high": high} for place, (low, high) in shares.items()]
+        )
         == expected
     )
 
 
 def test_neighbours_differ_in_one_factor(dataset: Path) -> None:
     opened = Dataset.open(dataset)
-    pairs: Pairs = find_pairs(opened.world, opened.benchmark(), 0)
-    shown = {each.scene: frozenset(each.pair) for each in pairs.questions}
-    said = {each.caption: each.pair for each in pairs.questions}
-    said |= {each.foil: exchanged(each.pair) for each in pairs.questions}
-    for i, each in enumerate(pairs.questions):
-        assert exchanged(each.pair) != each.pair
+    pairs: ProbePairs = find_pairs(opened.world, opened.benchmark(), 0)
+    content_of = {question.scene: frozenset(question.pair) for question in pairs.questions}
+    pair_of = {question.caption: question.pair for question in pairs.questions}
+    pair_of |= {question.foil: exchange_values(question.pair) for question in pairs.questions}
+    for i, question in enumerate(pairs.questions):
+        assert exchange_values(question.pair) != question.pair
         for part, factor in enumerate((ATTRIBUTE, OBJECT)):
             if text := pairs.texts[factor][i]:
-                places = [k for k in (0, 1) if said[text][k] != each.pair[k]]
+                places = [k for k in (0, 1) if pair_of[text][k] != question.pair[k]]
                 assert len(places) == 1
-                old, new = each.pair[places[0]], said[text][places[0]]
+                old, new = question.pair[places[0]], pair_of[text][places[0]]
                 assert old[1 - part] == new[1 - part]
                 assert pairs.differ[factor][i] == (old[part], new[part])
-                assert new[part] not in {binding[part] for binding in each.pair}
+                assert new[part] not in {binding[part] for binding in question.pair}
             if scene := pairs.scenes[factor][i]:
-                assert len(shown[scene] & set(each.pair)) == 1
+                assert len(content_of[scene] & set(question.pair)) == 1
         if scene := pairs.scenes[SAME][i]:
-            assert scene != each.scene
-            assert shown[scene] == set(each.pair)
+            assert scene != question.scene
+            assert content_of[scene] == set(question.pair)
         if scene := pairs.scenes[BINDING][i]:
-            assert shown[scene] == set(exchanged(each.pair))
+            assert content_of[scene] == set(exchange_values(question.pair))
     assert sum(map(bool, pairs.texts[ATTRIBUTE])) > 0.6 * len(pairs.questions)
 
 
@@ -165,28 +170,31 @@ def test_the_figure_names_factors_models_and_splits(results: dict[str, Any]) -> 
     models = {"bag": results["models"]["bag"]}
     (figure,) = by_probe({**results, "models": models})
     svg = figure.svg()
-    for said in ("attribute, bag", "object, bag", "binding, bag", "image", "alignment", "unseen"):
-        assert f">{said}<" in svg
+    for text in ("attribute, bag", "object, bag", "binding, bag", "image", "alignment", "unseen"):
+        assert f">{text}<" in svg
 
 
 def test_what_cannot_be_probed_is_one_sentence(
     dataset: Path, class_lists: Path, tmp_path: Path
 ) -> None:
     opened = Dataset.open(dataset)
-    for asked, said in (
+    for request, message in (
         (
-            Asked(("blind:length",)),
+            ProbeRequest(("blind:length",)),
             "'blind:length' does not embed images and texts apart; give a dual encoder",
         ),
-        (Asked(("blind:length",), fit="sen"), "no questions of a split 'sen'; did you mean 'seen'"),
+        (
+            ProbeRequest(("blind:length",), fit="sen"),
+            "no questions of a split 'sen'; did you mean 'seen'",
+        ),
     ):
-        with pytest.raises(UserError, match=said):
-            probe_models(asked, opened.world, opened.benchmark(), tmp_path / "out")
+        with pytest.raises(UserError, match=message):
+            probe_models(request, opened.world, opened.benchmark(), out=tmp_path / "out")
     other = Dataset.open(class_lists)
     with pytest.raises(UserError, match="no binary question on a scene of two objects"):
         probe_models(
-            Asked(("m",)),
+            ProbeRequest(("m",)),
             other.world,
             other.benchmark(other.benchmark_names()[0]),
-            tmp_path / "out",
+            out=tmp_path / "out",
         )

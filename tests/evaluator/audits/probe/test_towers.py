@@ -12,10 +12,10 @@ from evaluator.audits.probe.pairs import (
     OBJECT,
     SAME,
     Pair,
-    exchanged,
+    exchange_values,
     names_of,
 )
-from evaluator.audits.probe.towers import bound, coordinates, geometry, moves, probe
+from evaluator.audits.probe.towers import Rows, bind, coordinates, geometry, moves, probe
 
 VALUES = ["blue", "gray", "green", "pink", "red", "teal"]
 OBJECTS = ["ball", "cone", "cube", "disc", "ring", "star"]
@@ -29,24 +29,24 @@ SPLITS = {0: "seen", 1: "partial", 2: "unseen"}
 
 
 def _split(pair: Pair) -> str:
-    return SPLITS[sum(each in HELD_OUT for each in pair)]
+    return SPLITS[sum(binding in HELD_OUT for binding in pair)]
 
 
 def _features(kind: str) -> dict[tuple[str, str], np.ndarray]:
     """A vector of each binding. `bag`: a value's and an object's. `tensor`: also their product.
     `conjunctive`: also one of its own. Binding makes half of the length."""
     rng = np.random.default_rng(3)
-    value, name = ({each: rng.normal(size=4) for each in names} for names in (VALUES, OBJECTS))
+    value, name = ({key: rng.normal(size=4) for key in names} for names in (VALUES, OBJECTS))
     plain = rng.normal(size=(8, 64)) / 8
     outer, own = rng.normal(size=(16, 64)) / 4, rng.normal(size=(len(VALUES) * len(OBJECTS), 64))
-    found = {}
+    embeddings = {}
     for row, (v, o) in enumerate(product(VALUES, OBJECTS)):
-        found[v, o] = np.concatenate([value[v], name[o]]) @ plain
+        embeddings[v, o] = np.concatenate([value[v], name[o]]) @ plain
         if kind == "tensor":
-            found[v, o] = found[v, o] + np.outer(value[v], name[o]).ravel() @ outer / 4
+            embeddings[v, o] = embeddings[v, o] + np.outer(value[v], name[o]).ravel() @ outer / 4
         if kind == "conjunctive":
-            found[v, o] = found[v, o] + own[row] / 4
-    return found
+            embeddings[v, o] = embeddings[v, o] + own[row] / 4
+    return embeddings
 
 
 def _embedded(kind: str, pairs: list[Pair], noise: float = 0.02) -> np.ndarray:
@@ -59,19 +59,20 @@ def _probed(kind: str) -> dict[tuple[str, str], float]:
     pairs = EVERY * 3
     split = np.array([_split(pair) for pair in pairs])
     groups = np.array(
-        ["+".join(sorted({each for binding in pair for each in binding})) for pair in pairs]
+        ["+".join(sorted({name for binding in pair for name in binding})) for pair in pairs]
     )
     rng = np.random.default_rng(0)
-    asked = {
+    differing_names = {
         factor: [
-            (a[part], str(rng.choice([each for each in names if each not in (a[part], b[part])])))
+            (a[part], str(rng.choice([name for name in names if name not in (a[part], b[part])])))
             for a, b in pairs
         ]
         for part, (factor, names) in enumerate(((ATTRIBUTE, VALUES), (OBJECT, OBJECTS)))
     }
-    found = probe(_embedded(kind, pairs), pairs, asked, groups, split == "seen")
+    rows = Rows(pairs=pairs, groups=groups, fit=split == "seen")
+    outcomes = probe(_embedded(kind, pairs), rows, differing_names)
     return {
-        (factor, name): found[factor][split == name].mean()
+        (factor, name): outcomes[factor][split == name].mean()
         for factor in FACTORS
         for name in SPLITS.values()
     }
@@ -92,17 +93,18 @@ def test_what_is_bound_is_told_in_new_combinations_and_in_those_that_were_learnt
 def test_what_is_bound_depends_on_the_binding_and_not_on_the_order_of_mention() -> None:
     names = names_of(EVERY, 0), names_of(EVERY, 1)
     placed = coordinates(_embedded("bag", EVERY), EVERY, names)
-    codes = bound(EVERY, names, placed)
-    assert np.allclose(bound([pair[::-1] for pair in EVERY], names, placed), codes)
-    other = bound([exchanged(pair) for pair in EVERY], names, placed)
+    codes = bind(EVERY, names, placed)
+    assert np.allclose(bind([pair[::-1] for pair in EVERY], names, placed), codes)
+    other = bind([exchange_values(pair) for pair in EVERY], names, placed)
     assert np.linalg.norm(codes - other, axis=1).min() > 1e-3
 
 
 def test_sums_are_linear_and_vectors_of_bindings_are_not() -> None:
     split = np.array([_split(pair) for pair in EVERY])
     groups = np.array([str(i) for i in range(len(EVERY))])
+    rows = Rows(pairs=EVERY, groups=groups, fit=split == "seen")
     shapes = {
-        kind: geometry(_embedded(kind, EVERY, 0.001), EVERY, split, groups, split == "seen")
+        kind: geometry(_embedded(kind, EVERY, 0.001), rows, split)
         for kind in ("bag", "conjunctive")
     }
     assert all(shapes["bag"]["r2"][name] > 0.95 for name in SPLITS.values())
@@ -116,11 +118,11 @@ def test_what_an_exchange_moves_is_counted_in_changes_of_a_value() -> None:
     groups = np.repeat(np.arange(20), 5)
     noise = rng.exponential(0.1, size=100)
     missing = np.where(np.arange(100) % 7 == 0, np.nan, 3 + noise)
-    found = moves(
+    estimates = moves(
         {SAME: noise, ATTRIBUTE: 1 + noise, OBJECT: missing, BINDING: noise[::-1]}, groups, 0
     )
-    assert found[ATTRIBUTE] == (1, 1, 1)
-    assert found[OBJECT][0] == pytest.approx(3, abs=0.05)
-    assert found[BINDING][1] < 0 < found[BINDING][2]
+    assert estimates[ATTRIBUTE] == (1, 1, 1)
+    assert estimates[OBJECT][0] == pytest.approx(3, abs=0.05)
+    assert estimates[BINDING][1] < 0 < estimates[BINDING][2]
     nowhere = dict.fromkeys((SAME, *FACTORS), np.zeros(100))
-    assert all(np.isnan(each).all() for each in moves(nowhere, groups, 0).values())
+    assert all(np.isnan(estimate).all() for estimate in moves(nowhere, groups, 0).values())

@@ -61,7 +61,8 @@ def test_a_drawing_is_that_of_the_pipeline(folders: Callable[[str], Path], kind:
     model = load_diffusion(str(folders(kind)), "cpu", samples=2)
     model.score_pairs(pictures(1), [(0, TEXTS[0])])
     first, _, repeated = (
-        draw_image(model, text, 3, 7.0, 4) for text in (TEXTS[0], TEXTS[1], TEXTS[0])
+        draw_image(model, text, seed=3, guidance=7.0, steps=4)
+        for text in (TEXTS[0], TEXTS[1], TEXTS[0])
     )
     pipe = diffusers.DiffusionPipeline.from_pretrained(folders(kind), safety_checker=None)
     generator = torch.Generator("cpu").manual_seed(3)
@@ -76,7 +77,7 @@ def test_a_drawing_is_that_of_the_pipeline(folders: Callable[[str], Path], kind:
     assert first.size == (SIDE, SIDE)
     assert np.array_equal(first, expected)
     assert np.array_equal(first, repeated)
-    assert not np.array_equal(first, draw_image(model, TEXTS[0], 4, 7.0, 4))
+    assert not np.array_equal(first, draw_image(model, TEXTS[0], seed=4, guidance=7.0, steps=4))
 
 
 def test_a_model_of_pixels_sees_the_image_that_it_scores() -> None:
