@@ -21,7 +21,7 @@ _caster: RayCaster
 def begin(point: Point, threads: int) -> None:
     """Build the stage of a process."""
     global _stage, _caster
-    _stage = Stage(FAMILY, point.quality, WIDTH, HEIGHT, threads)
+    _stage = Stage(FAMILY, point.quality, width=WIDTH, height=HEIGHT, threads=threads)
     for name, value in point.settings.items():
         setattr(bpy.context.scene.cycles, name, value)
     if point.well:
@@ -31,7 +31,9 @@ def begin(point: Point, threads: int) -> None:
             if node.bl_idname == "CompositorNodeDenoise"
         )
         set_denoiser(node, "HIGH", "ACCURATE")
-    _caster = RayCaster(FAMILY, _stage.meshes, _stage.ground, WIDTH, HEIGHT)
+    _caster = RayCaster(
+        FAMILY, meshes=_stage.meshes, find_ground=_stage.ground, width=WIDTH, height=HEIGHT
+    )
 
 
 def render(scene: Scene) -> TimedImage:

@@ -66,7 +66,7 @@ def main() -> None:
 def _watch(renderer: Any, spent: dict[str, list[float]]) -> None:
     """Have the parts of a renderer note their time; an image is rendered in several parts."""
     stage, traced = renderer._stage, spent["traced"]
-    shoot, render = stage._shoot, stage.render
+    shoot, render = stage._render_border, stage.render
     next(
         node
         for node in compositor_nodes(bpy.context.scene)
@@ -83,7 +83,7 @@ def _watch(renderer: Any, spent: dict[str, list[float]]) -> None:
         traced.append(0.0)
         return render(draft, boxes)
 
-    stage._shoot, stage.render = noted, rendered
+    stage._render_border, stage.render = noted, rendered
     renderer._place = _timed(renderer._place, spent["place"])
     stage.pose = _timed(stage.pose, spent["pose"])
 

@@ -8,18 +8,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.figures import Figure, repeated
-from generator.assets.animals import animal_names
+from generator.assets.sets import BUILTIN, asset_names
 from generator.assets.shapes import SHAPES
 from generator.inspection.family_check import check_family
 from generator.vocabulary.schema import read_vocabulary
 
 VALUES = 64
-MESHES = [*SHAPES, *animal_names()]
+MESHES = [*SHAPES, *asset_names(BUILTIN)]
 
 
 def figures() -> list[Figure]:
-    """CPU seconds, the meshes being those of all shapes and of all built-in animals, which are
-    built before."""
+    """CPU seconds, the meshes being those of all shapes and of all built-in animals."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "large.toml"
         path.write_text(large_family(), encoding="utf-8")

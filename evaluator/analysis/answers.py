@@ -17,7 +17,7 @@ from evaluator.benchmarks.tables import TABLES, read_table
 from evaluator.protocols.items import strings
 from evaluator.protocols.records import ResultsRecord, RunRecord, by_key
 from evaluator.provenance.contamination import marked_today, marks_said
-from generator.base.clusters import Clusters, vocabulary_of
+from generator.base.clusters import Clusters, vocabulary_size
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json
 from generator.base.paths import split_name
@@ -187,7 +187,7 @@ def clusters_of_items(selections: Sequence[tuple[Matched, np.ndarray]]) -> Clust
         names["bindings"].append(bindings)
         names["scene"].append(np.where(scene == "", separate, world + scene))
     # The vocabulary is that of all items, because the intervals of all splits speak of it.
-    sizes = [vocabulary_of(block.labels["bindings"].tolist()) for block, _ in selections]
+    sizes = [vocabulary_size(block.labels["bindings"].tolist()) for block, _ in selections]
     values, objects = zip(*sizes, strict=True)
     return Clusters.of(
         np.concatenate(names["cluster"]),

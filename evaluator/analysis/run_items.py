@@ -11,7 +11,7 @@ import pyarrow as pa
 from evaluator.protocols.items import COUNTS, FULL, UNPARSED, strings
 from evaluator.protocols.records import Results, Row
 from evaluator.statistics.runs import RunItems
-from generator.base.clusters import vocabulary_of
+from generator.base.clusters import vocabulary_size
 from generator.base.tables import read_csv
 
 _LABELS = ("protocol", "metric", "kind", "skill", "level")
@@ -40,7 +40,7 @@ class ItemTable:
     @cached_property
     def vocabulary(self) -> tuple[int, int]:
         """The number of values and of objects that the items of all splits name."""
-        return vocabulary_of(self.columns["bindings"].tolist())
+        return vocabulary_size(self.columns["bindings"].tolist())
 
     def items_of(self, row: Row) -> RunItems | None:
         """The items of a share or score.

@@ -189,13 +189,13 @@ def tables(
     audit`. docs/tables.md says what each table shows.
     """
     from evaluator.cli.results_table import print_paper_table
-    from evaluator.papers.inputs import read_given
+    from evaluator.papers.inputs import read_inputs
     from evaluator.papers.paper import find_paper, make_paper, write_paper
     from evaluator.report.writers import csv_rows
 
     if not (runs or missing or after):
         raise UserError("Expected one RUN or more, such as CLIP=RUN.")
-    made = make_paper(find_paper(paper), read_given(runs, missing, before, after))
+    made = make_paper(find_paper(paper), read_inputs(runs, missing, before, after))
     files = write_paper(made, out) if out else []
     if not as_json:
         for table in made.tables.values():

@@ -204,7 +204,7 @@ class ClauseParser(PhraseParser):
         return together
 
     def _read_existence(self) -> None:
-        """ "There is", and the denial of other objects: "there are no other objects"."""
+        """Read "there is", and the denial of other objects: "there are no other objects"."""
         self.position += 1
         self.skip("filler")
         if self.kind not in ("be", "stand"):
@@ -215,7 +215,7 @@ class ClauseParser(PhraseParser):
             self._read_denial()
 
     def _read_denial(self) -> None:
-        """ "No other objects (are visible)", which names none."""
+        """Read "no other objects (are visible)", which names none."""
         self.position += 1
         is_of_others = self.skip("other", "filler")
         if not is_of_others or self.kind not in ("generic", "generics"):
@@ -224,7 +224,7 @@ class ClauseParser(PhraseParser):
         self.skip("be", "stand")
 
     def _read_inversion(self) -> None:
-        """ "Behind the cube is a sphere": the relation comes before its subject."""
+        """Read "behind the cube is a sphere": the relation comes before its subject."""
         relation, targets = self.read_relation([])
         self._coordinated = []
         while self.kind == "comma" or self.skip_place():
@@ -234,7 +234,7 @@ class ClauseParser(PhraseParser):
         names_several = self.kind == "be" and self.word() == "are"
         # After "there is a cube and", "behind it a sphere" needs no verb.
         has_verb = self.skip("filler", "be", "stand") or self._introduces
-        subjects = self.read_phrase(excluded=targets)
+        subjects = self.read_phrase()
         if not has_verb and self.kind in ("be", "stand"):
             # "To the left of the cube, a sphere stands."
             has_verb = self.skip("be", "stand")
@@ -244,7 +244,7 @@ class ClauseParser(PhraseParser):
         # "Behind it are a cube and a cone": both are behind it.
         while names_several and self.kind in ("comma", "and"):
             self.skip("comma", "and")
-            subjects = self.read_phrase(excluded=targets)
+            subjects = self.read_phrase()
             self.add_relation(subjects, relation, targets)
 
     def _read_key(self) -> None:
@@ -273,7 +273,7 @@ class ClauseParser(PhraseParser):
         self.drafts.opens_object = False
 
     def _read_kind_of(self) -> None:
-        """ "The color of the cube is red"."""
+        """Read "the color of the cube is red"."""
         self.skip("the")
         self.position += 1
         if self.kind != "of":
@@ -284,7 +284,7 @@ class ClauseParser(PhraseParser):
         self.read_values(subjects)
 
     def _read_its_kind(self) -> None:
-        """ "Its color is red"."""
+        """Read "its color is red"."""
         self.position += 1
         self._read_kind_is([self.resolve_it()])
 

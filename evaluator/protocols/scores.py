@@ -26,7 +26,7 @@ from evaluator.protocols.items import (
 )
 from evaluator.protocols.pools import Fold, Pool
 from evaluator.statistics.intervals import LEVEL
-from generator.base.clusters import SEPARATOR, vocabulary_of
+from generator.base.clusters import SEPARATOR, vocabulary_size
 from generator.dataset.reader import Benchmark
 
 _CANDIDATE_COLUMNS = ["scene_id", "text_id", "slot", "truth", "kind"]
@@ -285,7 +285,7 @@ class Scores:
     @cached_property
     def vocabulary(self) -> tuple[int, int]:
         """The number of values and of objects that the world's scenes show."""
-        return vocabulary_of(self.bindings.values())
+        return vocabulary_size(self.bindings.values())
 
     @cached_property
     def _candidates(self) -> pa.Table:

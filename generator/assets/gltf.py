@@ -22,6 +22,7 @@ Description = dict[str, Any]
 """A glTF file's JSON, or an object in it."""
 
 DRACO = "KHR_draco_mesh_compression"
+"""The extension that compresses meshes."""
 _INSTANCING = "EXT_mesh_gpu_instancing"
 _VISIBILITY = "KHR_node_visibility"
 _SHAPE_EXTENSIONS = (DRACO, _INSTANCING, "KHR_mesh_quantization")
@@ -50,6 +51,18 @@ _FLOAT = 5126
 _FIRST_WITH_FACES = 4
 """Modes of primitives: 0 to 3 are points and lines; triangles (the default), strips and fans
 follow."""
+# What is kept of skins, accessors and views of buffers.
+_SKIN_KEYS = ("inverseBindMatrices", "skeleton", "joints")
+_ACCESSOR_KEYS = (
+    "bufferView",
+    "byteOffset",
+    "componentType",
+    "normalized",
+    "count",
+    "type",
+    "sparse",
+)
+_VIEW_KEYS = ("buffer", "byteOffset", "byteLength", "byteStride")
 
 
 @dataclass(frozen=True)
@@ -65,90 +78,89 @@ class ReducedGltf:
 
 
 def reduce_gltf(path: Path, folder: Path) -> ReducedGltf:
-    """Write the shape of a .gltf or .glb file to `reduced.gltf` in `folder`.
+    """Write the shape of a glTF file to `reduced.gltf`.
 
     Args:
-        path: the file; buffers may lie beside it or in folders below.
-        folder: an existing folder for the copy and its buffers.
+        path: A .gltf or .glb file; buffers may lie beside it or in folders below.
+        folder: An existing folder for the copy and its buffers.
 
     Returns:
         The copy. It has the nodes of the default scene, or of the first one if none is the default.
 
-    Raises: UserError: a required extension is unknown, a buffer is missing, or lies outside of the
-        file's folder. ValueError, LookupError, TypeError, AttributeError, struct.error: the file is
-        damaged.
+    Raises:
+        UserError: A required extension is unknown, a buffer is missing, or lies outside of the
+            file's folder.
+        ValueError, LookupError, TypeError, AttributeError, struct.error: The file is damaged.
     """
     description, binary = _read_parts(path.read_bytes())
     notes = _check_extensions(description)
-    shown = _shown_nodes(description)
-    nodes = [
-        _reduced_node(node) if index in shown else _without_mesh(node)
-        for index, node in enumerate(description.get("nodes", []))
-    ]
+    nodes = _reduce_nodes(description)
     _check_nodes(description, nodes)
+    visible_meshes = {node["mesh"] for node in nodes if "mesh" in node}
+
     buffers = _read_buffers(description, binary, path)
-    shown_meshes = {node["mesh"] for node in nodes if "mesh" in node}
-    meshes = []
+    compressed = False
     for index, mesh in enumerate(description.get("meshes", [])):
-        if index in shown_meshes:
+        if index in visible_meshes:
             notes += _notes_on_mesh(mesh, index)
             _check_mesh(description, buffers, mesh)
-        meshes.append(_reduced_mesh(mesh))
-    reduced = {
+            compressed = compressed or _uses_draco(mesh)
+
+    copy = folder / "reduced.gltf"
+    reduced = _reduce_description(description, nodes, _write_buffers(buffers, folder))
+    copy.write_text(json.dumps(reduced), encoding="utf-8")
+    return ReducedGltf(copy, notes, compressed)
+
+
+def _reduce_description(
+    description: Description, nodes: list[Description], buffers: list[Description]
+) -> Description:
+    """The JSON of the copy, with the reduced nodes and the buffers of the copy."""
+    reduced: Description = {
         "asset": {"version": description["asset"]["version"]},
         "scene": 0,
         "scenes": [{"nodes": _roots(description)}],
         "nodes": nodes,
-        "meshes": meshes,
-        "skins": [
-            _keep(skin, "inverseBindMatrices", "skeleton", "joints")
-            for skin in description.get("skins", [])
+        "meshes": [_reduce_mesh(mesh) for mesh in description.get("meshes", [])],
+        "skins": [_keep_keys(skin, *_SKIN_KEYS) for skin in description.get("skins", [])],
+        "accessors": [
+            _keep_keys(accessor, *_ACCESSOR_KEYS) for accessor in description.get("accessors", [])
         ],
-        "accessors": [_reduced_accessor(accessor) for accessor in description.get("accessors", [])],
         "bufferViews": [
-            _keep(view, "buffer", "byteOffset", "byteLength", "byteStride")
-            for view in description.get("bufferViews", [])
+            _keep_keys(view, *_VIEW_KEYS) for view in description.get("bufferViews", [])
         ],
-        "buffers": [
-            _written_buffer(data, folder / f"{index}.bin") for index, data in enumerate(buffers)
+        "buffers": buffers,
+        "extensionsUsed": [
+            name for name in description.get("extensionsUsed", []) if name in _SHAPE_EXTENSIONS
         ],
     }
-    used = [name for name in description.get("extensionsUsed", []) if name in _SHAPE_EXTENSIONS]
     # The importer takes an empty list for a damaged file.
-    reduced = {
-        key: value for key, value in {**reduced, "extensionsUsed": used}.items() if value != []
-    }
-    copy = folder / "reduced.gltf"
-    copy.write_text(json.dumps(reduced), encoding="utf-8")
-    compressed = any(
-        DRACO in primitive.get("extensions", {})
-        for index in shown_meshes
-        for primitive in description["meshes"][index]["primitives"]
-    )
-    return ReducedGltf(copy, notes, compressed)
+    return {key: value for key, value in reduced.items() if value != []}
 
 
 def _read_parts(data: bytes) -> tuple[Description, bytes | None]:
     """The description of a glTF file, and the binary part of a .glb."""
     if data[:4] != b"glTF":
         return json.loads(data.decode("utf-8-sig")), None
-    chunks: dict[bytes, bytes] = {}
-    start, end = 12, struct.unpack_from("<I", data, 8)[0]
+    # Magic, version and length; then chunks, each with its length and kind before its bytes.
+    (end,) = struct.unpack_from("<I", data, 8)
     if end > len(data):
         raise ValueError(f"it states {end:,} bytes and has {len(data):,}")
-    while start < end:
-        size, kind = struct.unpack_from("<I4s", data, start)
-        chunks.setdefault(kind, data[start + 8 : start + 8 + size])
-        start += 8 + size
+    chunks: dict[bytes, bytes] = {}
+    offset = 12
+    while offset < end:
+        size, kind = struct.unpack_from("<I4s", data, offset)
+        offset += 8
+        chunks.setdefault(kind, data[offset : offset + size])
+        offset += size
     return json.loads(chunks[b"JSON"].decode()), chunks.get(b"BIN\0")
 
 
 def _check_extensions(description: Description) -> list[str]:
     """Refuse required extensions that are not read; returns a note for each optional one."""
     required = description.get("extensionsRequired", [])
-    unknown = [
-        name for name in description.get("extensionsUsed", []) + required if not _is_known(name)
-    ]
+    names = description.get("extensionsUsed", []) + required
+    unknown = [name for name in names if not _is_known(name)]
     unread = [name for name in required if name in unknown]
     if unread:
         raise UserError(
@@ -163,99 +175,95 @@ def _is_known(name: str) -> bool:
 
 
 def _roots(description: Description) -> list[int]:
-    """The nodes of the scene that is shown, or all nodes that are no child where there is no
-    scene."""
+    """The nodes of the default scene; without a scene, all nodes that are not children."""
     scenes = description.get("scenes")
     if scenes:
-        return list(_entry(scenes, description.get("scene", 0), "scene").get("nodes", []))
+        scene = _entry(scenes, description.get("scene", 0), "scene")
+        return list(scene.get("nodes", []))
     nodes = description.get("nodes", [])
     children = {child for node in nodes for child in node.get("children", [])}
     return [index for index in range(len(nodes)) if index not in children]
 
 
-def _shown_nodes(description: Description) -> set[int]:
-    """The nodes of the scene that is shown, without those that are hidden together with their
+def _visible_nodes(description: Description) -> set[int]:
+    """The nodes of the default scene, without those that are hidden together with their
     children."""
     nodes = description.get("nodes", [])
-    shown: set[int] = set()
+    visible: set[int] = set()
     waiting = _roots(description)
     while waiting:
         index = waiting.pop()
         node = _entry(nodes, index, "node")
         is_visible = node.get("extensions", {}).get(_VISIBILITY, {}).get("visible", True)
-        if index not in shown and is_visible:
-            shown.add(index)
+        if index not in visible and is_visible:
+            visible.add(index)
             waiting += node.get("children", [])
-    return shown
+    return visible
 
 
-def _reduced_node(node: Description) -> Description:
-    kept = {**_without_mesh(node), **_keep(node, "mesh", "skin", "weights")}
-    if _INSTANCING in node.get("extensions", {}):
-        kept["extensions"] = {_INSTANCING: node["extensions"][_INSTANCING]}
-    return kept
+def _reduce_nodes(description: Description) -> list[Description]:
+    """All nodes, since they are named by number; only visible ones have a mesh."""
+    visible = _visible_nodes(description)
+    nodes = []
+    for index, node in enumerate(description.get("nodes", [])):
+        reduced = _without_mesh(node)
+        if index in visible:
+            reduced |= _keep_keys(node, "mesh", "skin", "weights")
+            if _INSTANCING in node.get("extensions", {}):
+                reduced["extensions"] = {_INSTANCING: node["extensions"][_INSTANCING]}
+        nodes.append(reduced)
+    return nodes
 
 
 def _without_mesh(node: Description) -> Description:
     """A node that is only a place: for its children, or as the joint of a skin."""
-    return _keep(node, "name", "children", "matrix", "translation", "rotation", "scale")
+    return _keep_keys(node, "name", "children", "matrix", "translation", "rotation", "scale")
 
 
-def _reduced_mesh(mesh: Description) -> Description:
-    primitives = [_reduced_primitive(primitive) for primitive in mesh["primitives"]]
-    # Without positions there is nothing to place; the importer would skip such a part.
-    primitives = [primitive for primitive in primitives if "POSITION" in primitive["attributes"]]
-    return {**_keep(mesh, "name", "weights"), "primitives": primitives}
+def _reduce_mesh(mesh: Description) -> Description:
+    primitives = []
+    for primitive in mesh["primitives"]:
+        reduced = _reduce_primitive(primitive)
+        # Without positions there is nothing to place; the importer would skip such a part.
+        if "POSITION" in reduced["attributes"]:
+            primitives.append(reduced)
+    return {**_keep_keys(mesh, "name", "weights"), "primitives": primitives}
 
 
-def _reduced_primitive(primitive: Description) -> Description:
-    kept = _keep(primitive, "mode", "indices")
-    kept["attributes"] = _positions_and_joints(primitive["attributes"])
+def _reduce_primitive(primitive: Description) -> Description:
+    reduced = _keep_keys(primitive, "mode", "indices")
+    reduced["attributes"] = _positions_and_joints(primitive["attributes"])
     if "targets" in primitive:
-        kept["targets"] = [_keep(target, "POSITION") for target in primitive["targets"]]
+        reduced["targets"] = [_keep_keys(target, "POSITION") for target in primitive["targets"]]
     draco = primitive.get("extensions", {}).get(DRACO)
     if draco is not None:
-        kept["extensions"] = {
-            DRACO: {**draco, "attributes": _positions_and_joints(draco["attributes"])}
-        }
-    return kept
+        attributes = _positions_and_joints(draco["attributes"])
+        reduced["extensions"] = {DRACO: {**draco, "attributes": attributes}}
+    return reduced
+
+
+def _uses_draco(mesh: Description) -> bool:
+    return any(DRACO in primitive.get("extensions", {}) for primitive in mesh["primitives"])
 
 
 def _positions_and_joints(attributes: Description) -> Description:
-    return {
-        name: value
-        for name, value in attributes.items()
-        if name.startswith(("POSITION", "JOINTS_", "WEIGHTS_"))
-    }
+    starts = ("POSITION", "JOINTS_", "WEIGHTS_")
+    return {name: value for name, value in attributes.items() if name.startswith(starts)}
 
 
-def _reduced_accessor(accessor: Description) -> Description:
-    return _keep(
-        accessor,
-        "bufferView",
-        "byteOffset",
-        "componentType",
-        "normalized",
-        "count",
-        "type",
-        "sparse",
-    )
-
-
-def _keep(entry: Description, *keys: str) -> Description:
+def _keep_keys(entry: Description, *keys: str) -> Description:
     return {key: entry[key] for key in keys if key in entry}
 
 
 def _notes_on_mesh(mesh: Description, index: int) -> list[str]:
     """A clause for each kind of primitive of a mesh that has no faces."""
     name = mesh.get("name", f"mesh {index}")
+    primitives = mesh["primitives"]
+    modes = [primitive.get("mode", _FIRST_WITH_FACES) for primitive in primitives]
     notes = []
-    if any(
-        primitive.get("mode", _FIRST_WITH_FACES) < _FIRST_WITH_FACES
-        for primitive in mesh["primitives"]
-    ):
+    if any(mode < _FIRST_WITH_FACES for mode in modes):
         notes.append(f"lines and points of '{name}' were left out")
-    if any("POSITION" not in primitive["attributes"] for primitive in mesh["primitives"]):
+    if any("POSITION" not in primitive["attributes"] for primitive in primitives):
         notes.append(f"a part of '{name}' without positions was left out")
     return notes
 
@@ -280,7 +288,8 @@ def _check_nodes(description: Description, nodes: list[Description]) -> None:
             counts = [_entry(accessors, index, "accessor")["count"] for index in places.values()]
             # The importer would make no instance where only the instances' own attributes are
             # stated.
-            if not {"TRANSLATION", "ROTATION", "SCALE"} & set(places) or min(counts) < 1:
+            has_places = not {"TRANSLATION", "ROTATION", "SCALE"}.isdisjoint(places)
+            if not has_places or min(counts) < 1:
                 raise ValueError(f"{_INSTANCING} of '{node.get('name', 'a node')}' has no places")
 
 
@@ -290,11 +299,13 @@ def _check_mesh(description: Description, buffers: list[bytes], mesh: Descriptio
         draco = primitive.get("extensions", {}).get(DRACO)
         if draco is not None:
             _check_view(description, draco["bufferView"])
-        targets = [index for target in primitive.get("targets", []) for index in target.values()]
-        for index in (*primitive["attributes"].values(), *targets):
-            _check_accessor(description, index)
+        accessors = [*primitive["attributes"].values()]
+        for target in primitive.get("targets", []):
+            accessors += target.values()
         if "indices" in primitive:
-            _check_accessor(description, primitive["indices"])
+            accessors.append(primitive["indices"])
+        for index in accessors:
+            _check_accessor(description, index)
         if draco is None and "POSITION" in primitive["attributes"]:
             _check_finite(description, buffers, primitive["attributes"]["POSITION"])
 
@@ -303,8 +314,8 @@ def _check_accessor(description: Description, index: int) -> None:
     accessor = _entry(description.get("accessors", []), index, "accessor")
     if "bufferView" in accessor:
         _check_view(description, accessor["bufferView"])
-    for part in ("indices", "values"):
-        if "sparse" in accessor:
+    if "sparse" in accessor:
+        for part in ("indices", "values"):
             _check_view(description, accessor["sparse"][part]["bufferView"])
 
 
@@ -314,6 +325,7 @@ def _check_view(description: Description, index: int) -> None:
 
 
 def _entry(entries: list[Any], index: Any, kind: str) -> Description:
+    """An entry of a list by its number. Raises ValueError if there is none of that number."""
     if not isinstance(index, int) or not 0 <= index < len(entries):
         raise ValueError(f"it names {kind} {index}, and has {len(entries)}")
     return dict(entries[index])
@@ -345,17 +357,26 @@ def _read_buffers(description: Description, binary: bytes | None, path: Path) ->
     return buffers
 
 
-def _written_buffer(data: bytes, file: Path) -> Description:
-    file.write_bytes(data)
-    return {"byteLength": len(data), "uri": quote(str(file))}
+def _write_buffers(buffers: list[bytes], folder: Path) -> list[Description]:
+    """Write each buffer to a file; returns their descriptions."""
+    descriptions = []
+    for index, data in enumerate(buffers):
+        file = folder / f"{index}.bin"
+        file.write_bytes(data)
+        descriptions.append({"byteLength": len(data), "uri": quote(str(file))})
+    return descriptions
 
 
 def _check_finite(description: Description, buffers: list[bytes], index: int) -> None:
-    """Refuse positions that are no numbers: the importer turns them into zeros."""
+    """Refuse positions that are not numbers: the importer turns them into zeros."""
     accessor = _entry(description["accessors"], index, "accessor")
     if accessor["componentType"] != _FLOAT:
         return
-    stored = [(accessor, accessor["count"])] if "bufferView" in accessor else []
+    # Where positions are stored, and how many: in the accessor's own view, and in the values that
+    # replace some of them.
+    stored = []
+    if "bufferView" in accessor:
+        stored.append((accessor, accessor["count"]))
     if "sparse" in accessor:
         stored.append((accessor["sparse"]["values"], accessor["sparse"]["count"]))
     for place, count in stored:
@@ -363,9 +384,9 @@ def _check_finite(description: Description, buffers: list[bytes], index: int) ->
         positions: np.ndarray = np.ndarray(
             (count, 3),
             "<f4",
-            buffers[view["buffer"]],
-            view.get("byteOffset", 0) + place.get("byteOffset", 0),
-            (view.get("byteStride", 12), 4),
+            buffer=buffers[view["buffer"]],
+            offset=view.get("byteOffset", 0) + place.get("byteOffset", 0),
+            strides=(view.get("byteStride", 12), 4),
         )
         if not np.isfinite(positions).all():
             raise UserError(NOT_FINITE)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from generator.assets.animals import build_animal
 from generator.assets.gltf import NOT_FINITE
 from generator.assets.sets import NAME, set_folder, write_asset
 from generator.assets.shapes import SHAPES, UnitMesh
@@ -23,7 +22,7 @@ from generator.base.files import check_output, draft_of, sha256, write_json
 
 MESHES = (".glb", ".gltf", ".obj", ".ply", ".stl", ".fbx", ".blend")
 PANORAMAS = (".exr", ".hdr")
-SUFFIXES = (*MESHES, *PANORAMAS, ".toml")
+SUFFIXES = (*MESHES, *PANORAMAS)
 DIRECTIONS = {
     "x": (1, 0, 0),
     "-x": (-1, 0, 0),
@@ -32,25 +31,25 @@ DIRECTIONS = {
     "z": (0, 0, 1),
     "-z": (0, 0, -1),
 }
+"""The directions that `cleaned` takes."""
 MAX_TRIANGLES = 100_000
 """A mesh with more triangles is decimated to this many."""
-_Y_UP = (
-    ".obj",
-    ".gltf",
-    ".glb",
-)  # usually y is up and meshes face z; in other formats z is up and they face -y
+_Y_UP = (".obj", ".gltf", ".glb")
+"""Formats in which y is usually up and meshes face z; in others z is up and they face -y."""
+_LEADING_ELSEWHERE = (".blend", ".fbx")
+"""Formats whose files can refer to other files, which Blender also reads."""
+_WITH_FILES_BESIDE = (".gltf", ".glb", ".blend")
+"""Formats whose buffers and libraries may lie in the folder of the file."""
 _MOST_BYTES = 1 << 30
 _BOUNDS = Bounds(8 << 30, 600.0)
-_LEADING_ELSEWHERE = (".blend", ".fbx")  # Blender also reads the files that such a file refers to
-_WITH_FILES_BESIDE = (
-    ".gltf",
-    ".glb",
-    ".blend",
-)  # buffers and libraries may lie in the folder of such a file
-_MOST_LIGHT = 32000.0  # maximum of a panorama's channel; half precision can hold it
-_MERGE_DIGITS = 5  # vertices that agree to this many decimals, in units of a unit mesh, are merged
-_LEAST_AREA = 1e-4  # minimum area of a mesh of unit size
-_SHARP_ANGLE = math.radians(60)  # edges bent more than this stay sharp
+# The brightest channel of a stored panorama; half precision can hold it.
+_MOST_LIGHT = 32000.0
+# Vertices that agree to this many decimals, in units of a unit mesh, are merged.
+_MERGE_DIGITS = 5
+# The least area of a mesh of unit size.
+_LEAST_AREA = 1e-4
+# Edges that are bent more than this stay sharp.
+_SHARP_ANGLE = math.radians(60)
 
 Array = NDArray[np.float64]
 
@@ -67,6 +66,7 @@ class Imported:
 
 def import_asset(
     file: Path,
+    *,
     name: str,
     assets: str,
     licence: str,
@@ -74,44 +74,56 @@ def import_asset(
     up: str | None,
     replace: bool,
 ) -> Imported:
-    """Import the meshes of `file`, joined, or its panorama, as `name` into the set `assets`.
+    """Import the meshes of a file, joined, or its panorama.
 
-    `facing`, `up`: directions in the file, as in `cleaned`; None takes the format's usual
-    direction. Both are ignored
-    for a TOML file, which declares an animal (docs/animals.md). Raises UserError if the name is
-    invalid, or taken
-    without `replace`, or if the file holds no mesh that can be shown; the set then stays unchanged.
+    Args:
+        file: The user's file.
+        name: The name of the asset.
+        assets: The set into which it is imported.
+        licence: Its licence, as one line.
+        facing: The direction in the file in which the mesh faces, as in `cleaned`; None takes the
+            format's usual direction.
+        up: The direction of its top in the file; None as for `facing`.
+        replace: Whether an asset of that name may be replaced.
+
+    Returns:
+        The asset.
+
+    Raises:
+        UserError: The name is invalid, or taken without `replace`; or the file holds no mesh that
+            can be shown. The set then stays unchanged.
     """
-    folder = _check_name(name, assets, replace)
+    folder = _check_name(name, assets, replace=replace)
     check_file(file)
-    mended: list[str] = []
-    source = {"licence": licence, "source": file.name, "sha256": sha256(file)}
-    if file.suffix.lower() in PANORAMAS:
-        write_panorama(folder, name, read_panorama(file), source)
-        return Imported(folder / f"{name}.exr", mended)
-    if file.suffix.lower() == ".toml":
-        mesh, facing, up = build_animal(file), "x", "z"
-    else:
-        usual = ("z", "y") if file.suffix.lower() in _Y_UP else ("-y", "z")
-        facing, up = facing or usual[0], up or usual[1]
-        try:
-            vertices, faces, notes = read_file(file)
-            mesh, repairs = cleaned(vertices, faces, facing, up)
-            mended = notes + repairs
-        except UserError as error:
-            raise UserError(f"Cannot import {file}: {error.message}") from None
-    write_asset(folder, name, mesh, {**source, "facing": facing, "up": up})
-    return Imported(folder / f"{name}.npz", mended)
+    suffix = file.suffix.lower()
+    notes = {"licence": licence, "source": file.name, "sha256": sha256(file)}
+    if suffix in PANORAMAS:
+        write_panorama(folder, name, pixels=read_panorama(file), notes=notes)
+        return Imported(folder / f"{name}.exr", [])
+    usual_facing, usual_up = ("z", "y") if suffix in _Y_UP else ("-y", "z")
+    notes["facing"] = facing or usual_facing
+    notes["up"] = up or usual_up
+    try:
+        vertices, faces, left_out = read_file(file)
+        mesh, repairs = cleaned(vertices, faces, facing=notes["facing"], up=notes["up"])
+    except UserError as error:
+        raise UserError(f"Cannot import {file}: {error.message}") from None
+    write_asset(folder, name, mesh=mesh, notes=notes)
+    return Imported(folder / f"{name}.npz", left_out + repairs)
 
 
 def read_file(file: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Read a mesh file in a process that sees only the files that belong to it.
 
+    Args:
+        file: A file of a format in MESHES.
+
     Returns:
         Vertices [n, 3], triangles [m, 3], and a clause for each part that was left out.
 
-    Raises: UserError: the file cannot be read, or this system cannot keep its process from reading
-        other files.
+    Raises:
+        UserError: The file cannot be read, or this system cannot keep its process from reading
+            other files.
     """
     suffix = file.suffix.lower()
     if suffix in _LEADING_ELSEWHERE and not can_confine():
@@ -121,27 +133,50 @@ def read_file(file: Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
         )
     # Other formats name only files of materials, which are not needed and may be pipes that never
     # end.
-    sees = file.resolve().parent if suffix in _WITH_FILES_BESIDE else file.resolve()
-    (vertices, faces), notes = _read_apart(file, sees, "store_mesh", ("vertices", "faces"))
+    visible = file.resolve()
+    if suffix in _WITH_FILES_BESIDE:
+        visible = visible.parent
+    arrays, notes = _read_apart(
+        file, visible=visible, reader="store_mesh", names=("vertices", "faces")
+    )
+    vertices, faces = arrays
     return vertices, faces, notes
 
 
 def read_panorama(file: Path) -> np.ndarray:
-    """Linear light of a panorama, float32, at most [512, 1024, 3], top row first; read as in
-    `read_file`."""
+    """Read a panorama, as `read_file` reads a mesh.
+
+    Args:
+        file: A file of a format in PANORAMAS.
+
+    Returns:
+        Linear light, float32, at most [512, 1024, 3], top row first.
+
+    Raises:
+        UserError: The file cannot be read or is not a panorama.
+    """
     try:
-        (pixels,), _ = _read_apart(file, file.resolve(), "store_panorama", ("pixels",))
+        (pixels,), _ = _read_apart(
+            file, visible=file.resolve(), reader="store_panorama", names=("pixels",)
+        )
     except UserError as error:
         raise UserError(f"Cannot import {file}: {error.message}") from None
     return pixels
 
 
 def _read_apart(
-    file: Path, sees: Path, reader: str, names: tuple[str, ...]
+    file: Path, *, visible: Path, reader: str, names: tuple[str, ...]
 ) -> tuple[list[np.ndarray], list[str]]:
-    """Read a file with the function `reader` of mesh_reader.py in a process that sees only `sees`.
+    """Read a file with a function of mesh_reader.py in a process of its own.
 
-    Returns the arrays `names` and the notes that the function yields.
+    Args:
+        file: The file.
+        visible: The only file or folder that the process sees.
+        reader: The name of the function.
+        names: The arrays that the function stores.
+
+    Returns:
+        The arrays, and the notes that the function yields.
     """
     function = f"generator.render.blender.mesh_reader:{reader}"
     with tempfile.TemporaryDirectory(prefix="jackalope-") as scratch:
@@ -149,7 +184,7 @@ def _read_apart(
         items = read_bounded(
             function,
             [file.resolve()],
-            sees=[sees],
+            sees=[visible],
             bounds=_BOUNDS,
             writes=[Path(scratch)],
             out=str(out),
@@ -158,31 +193,47 @@ def _read_apart(
         return read_npz(out, names), notes
 
 
-def write_panorama(folder: Path, name: str, pixels: np.ndarray, notes: dict[str, Any]) -> None:
-    """Write a panorama [h, w, 3] of linear light and its notes; overwrites an asset of that
-    name."""
+def write_panorama(folder: Path, name: str, *, pixels: np.ndarray, notes: dict[str, Any]) -> None:
+    """Write a panorama and its notes; overwrites an asset of that name.
+
+    Args:
+        folder: The folder of a set.
+        name: The name of the asset.
+        pixels: Linear light [h, w, 3], top row first.
+        notes: `licence`, `source` and more.
+    """
     import OpenEXR  # installed with the extra render
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.npz").unlink(missing_ok=True)
+    header = {"compression": OpenEXR.DWAB_COMPRESSION, "type": OpenEXR.scanlineimage}
+    channels = {"RGB": np.clip(pixels, 0, _MOST_LIGHT).astype(np.float16)}
     with draft_of(folder / f"{name}.exr") as draft:
-        header = {"compression": OpenEXR.DWAB_COMPRESSION, "type": OpenEXR.scanlineimage}
-        OpenEXR.File(header, {"RGB": np.clip(pixels, 0, _MOST_LIGHT).astype(np.float16)}).write(
-            str(draft)
-        )
+        OpenEXR.File(header, channels).write(str(draft))
     write_json(folder / f"{name}.json", notes)
 
 
 def cleaned(
-    vertices: np.ndarray, faces: np.ndarray, facing: str, up: str
+    vertices: np.ndarray, faces: np.ndarray, *, facing: str, up: str
 ) -> tuple[UnitMesh, list[str]]:
-    """Turn `vertices` [n, 3] and triangles `faces` [m, 3] into a unit mesh
-    (`generator.assets.shapes.unit_mesh`).
+    """Turn any triangles into a unit mesh (`generator.assets.shapes.unit_mesh`).
 
-    Rotates `facing` to +x and `up` to +z (both keys of DIRECTIONS), merges duplicate vertices,
-    orients faces outward, and splits vertices at sharp edges. Also returns a sentence for each
-    repair that the user should know of. Raises UserError if both directions lie on one axis, a
-    coordinate is not finite, or the mesh has no area.
+    The mesh is turned, scaled, rid of duplicate vertices and faces, and decimated if it is large.
+    Its faces are oriented outward, and its vertices are split at sharp edges, so that these stay
+    sharp when the mesh is shaded smoothly.
+
+    Args:
+        vertices: [n, 3].
+        faces: Triangles [m, 3].
+        facing: The direction in which the mesh faces, one of DIRECTIONS; it becomes +x.
+        up: The direction of its top, one of DIRECTIONS; it becomes +z.
+
+    Returns:
+        The mesh, and a sentence for each repair that the user should know of.
+
+    Raises:
+        UserError: Both directions lie on one axis, a coordinate is not finite, or the mesh has no
+            area.
     """
     import trimesh  # takes a while to load
 
@@ -191,31 +242,34 @@ def cleaned(
             f"--facing {facing} and --up {up} lie on one axis; choose two directions at right "
             f"angles."
         )
-    used, faces = np.unique(
-        faces, return_inverse=True
-    )  # loose vertices would count in the mesh's size
-    vertices, faces = np.asarray(vertices, np.float64)[used], faces.reshape(-1, 3)
+    # Loose vertices would count in the mesh's size.
+    used, faces = np.unique(faces, return_inverse=True)
+    faces = faces.reshape(-1, 3)
+    vertices = np.asarray(vertices, np.float64)[used]
     if not np.isfinite(vertices).all():
         raise UserError(NOT_FINITE)
     ahead, top = DIRECTIONS[facing], DIRECTIONS[up]
-    turned = vertices @ np.array([ahead, np.cross(top, ahead), top], np.float64).T
+    rotation = np.array([ahead, np.cross(top, ahead), top], np.float64)
+    turned = vertices @ rotation.T
+
+    # Scaled before the vertices are merged, since _MERGE_DIGITS counts in units of a unit mesh.
     mesh = trimesh.Trimesh(_of_unit_size(turned), faces, process=False)
     mesh.merge_vertices(digits_vertex=_MERGE_DIGITS)
     mesh.update_faces(mesh.nondegenerate_faces() & mesh.unique_faces())
-    mended = []
+    repairs = []
     if len(mesh.faces) > MAX_TRIANGLES:
-        mended.append(f"its {len(mesh.faces):,} triangles were decimated to {MAX_TRIANGLES:,}")
+        repairs.append(f"its {len(mesh.faces):,} triangles were decimated to {MAX_TRIANGLES:,}")
         mesh = mesh.simplify_quadric_decimation(face_count=MAX_TRIANGLES)
     if mesh.area < _LEAST_AREA:
         raise UserError(
             "all its faces are lines or points, so there is nothing to show: export the mesh again."
         )
     mesh.fix_normals(multibody=True)
-    mesh = trimesh.graph.smooth_shade(
-        mesh, angle=_SHARP_ANGLE, facet_minarea=None
-    )  # splits vertices at sharp edges
+    mesh = trimesh.graph.smooth_shade(mesh, angle=_SHARP_ANGLE, facet_minarea=None)
+
+    # Scaled again, since the repairs may have moved the outermost vertices.
     stored = _of_unit_size(mesh.vertices).astype(np.float32)
-    return UnitMesh(stored.tolist(), mesh.faces.tolist()), mended
+    return UnitMesh(stored.tolist(), mesh.faces.tolist()), repairs
 
 
 def _of_unit_size(points: Array) -> Array:
@@ -223,11 +277,12 @@ def _of_unit_size(points: Array) -> Array:
     is reached first."""
     low, high = points.min(axis=0), points.max(axis=0)
     moved = points - ((low[0] + high[0]) / 2, (low[1] + high[1]) / 2, low[2])
-    size = max(np.hypot(moved[:, 0], moved[:, 1]).max(), moved[:, 2].max() / 2)
+    radius = np.hypot(moved[:, 0], moved[:, 1]).max()
+    size = max(radius, moved[:, 2].max() / 2)
     return np.asarray(moved / size if size else moved)
 
 
-def _check_name(name: str, assets: str, replace: bool) -> Path:
+def _check_name(name: str, assets: str, *, replace: bool) -> Path:
     """Returns the set's folder. Raises UserError if a mesh of that name cannot be written there."""
     folder = set_folder(assets)
     if not NAME.fullmatch(name):
@@ -237,7 +292,8 @@ def _check_name(name: str, assets: str, replace: bool) -> Path:
         )
     if name in SHAPES:
         raise UserError(f"--name {name} is a shape, which takes precedence; choose another name.")
-    if any((folder / f"{name}{suffix}").exists() for suffix in (".npz", ".exr")) and not replace:
+    exists = (folder / f"{name}.npz").exists() or (folder / f"{name}.exr").exists()
+    if exists and not replace:
         raise UserError(
             f"The asset set '{assets}' has an asset '{name}'; add --replace, or choose another "
             f"--name."
@@ -247,7 +303,14 @@ def _check_name(name: str, assets: str, replace: bool) -> Path:
 
 
 def check_file(file: Path) -> None:
-    """Raises UserError if the file is missing, empty, too large, or of an unsupported format."""
+    """Check that a file can be a mesh or a panorama.
+
+    Args:
+        file: The user's file.
+
+    Raises:
+        UserError: The file is missing, empty, too large, or of an unsupported format.
+    """
     if not file.is_file():
         reason = "it is not a file" if file.exists() else "there is no such file"
         raise UserError(

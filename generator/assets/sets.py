@@ -15,32 +15,39 @@ from typing import Any
 
 from platformdirs import user_data_path
 
-from generator.assets.animals import animal_digest, animal_names, build_animal
 from generator.assets.shapes import SHAPES, UnitMesh, mesh_digest, read_mesh, unit_mesh, write_mesh
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json, sha256, write_json
 from generator.base.registry import resource
-from generator.dataset.licences import OWN, PHOTOS, SHIPPED, UNDECLARED
+from generator.dataset.licences import PHOTOS, SHIPPED, UNDECLARED
 
 BUILTIN = "builtin"
+"""The set of the animals."""
 PANORAMAS = "panoramas"
 INSTALLABLE = ("0ad",)
+"""Sets that `gen assets install` makes."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+"""The names of assets and sets."""
 
 
 def asset_sets() -> list[str]:
-    """Names of the available sets; the sets that come with the project are first."""
+    """Return the names of the available sets; the sets that come with the project are first."""
     root = _root()
-    return (
-        [*SHIPPED, *sorted(path.name for path in root.iterdir() if _is_set(path))]
-        if root.is_dir()
-        else [*SHIPPED]
-    )
+    if not root.is_dir():
+        return [*SHIPPED]
+    own_sets = sorted(path.name for path in root.iterdir() if _is_set(path))
+    return [*SHIPPED, *own_sets]
 
 
 def set_folder(name: str) -> Path:
-    """The folder of a user's set, which need not exist. Raises UserError if a user's set cannot
-    have that name."""
+    """Return the folder of a user's set, which need not exist.
+
+    Args:
+        name: The name of the set.
+
+    Raises:
+        UserError: A user's set cannot have that name.
+    """
     if name in SHIPPED:
         raise UserError(
             f"The set '{name}' comes with the project and cannot be changed; choose another --set."
@@ -54,118 +61,164 @@ def set_folder(name: str) -> Path:
 
 
 def asset_names(assets: str) -> list[str]:
-    """Names of the meshes and panoramas of a set, sorted.
+    """Return the names of the meshes and panoramas of a set, sorted.
 
-    Raises UserError, with the command that installs the set, if it is missing.
+    Args:
+        assets: The name of the set.
+
+    Raises:
+        UserError: The set is missing; the message has the command that installs it.
     """
-    if assets == BUILTIN:
-        return animal_names()
-    names = sorted(path.stem for path in _files(_folder(assets)) if NAME.fullmatch(path.stem))
+    stems = sorted(path.stem for path in _files(_folder(assets)))
+    names = [stem for stem in stems if NAME.fullmatch(stem)]
     if not names:
         raise UserError(f"There is no asset set '{assets}' here; {_how_to_get(assets)}")
     return names
 
 
 def located(assets: str, name: str) -> tuple[str, str]:
-    """Split an asset's name into set and name: `mine/hare` is `hare` in `mine`; a name without a
-    slash is in `assets`.
+    """Split an asset's name into set and name.
+
+    Args:
+        assets: The set of a name without a slash.
+        name: NAME, or SET/NAME.
 
     >>> located("builtin", "fox"), located("builtin", "mine/hare")
     (('builtin', 'fox'), ('mine', 'hare'))
     """
-    other, slash, within = name.partition("/")
-    return (other, within) if slash else (assets, name)
+    prefix, slash, own_name = name.partition("/")
+    if slash:
+        return prefix, own_name
+    return assets, name
 
 
 def asset_mesh(assets: str, name: str) -> UnitMesh:
-    """A mesh of the set `assets`, or of another set as SET/NAME.
+    """Read a mesh of a set.
 
-    It consists of triangles, has the size and place of a unit mesh
-    (`generator.assets.shapes.unit_mesh`), and faces +x. Raises UserError if the set or the mesh is
-    missing or damaged.
+    Args:
+        assets: The name of the set.
+        name: The name of the mesh; SET/NAME is a mesh of another set.
+
+    Returns:
+        Triangles with the size and place of a unit mesh (`generator.assets.shapes.unit_mesh`),
+        facing +x.
+
+    Raises:
+        UserError: The set or the mesh is missing or damaged.
     """
     check_asset(assets, name)
     assets, name = located(assets, name)
-    return build_animal(name) if assets == BUILTIN else read_asset(_folder(assets), name)
+    return read_asset(_folder(assets), name)
 
 
 def panorama_file(name: str) -> Path:
-    """The EXR file of the panorama SET/NAME, twice as wide as high. Raises UserError if it is
-    missing."""
-    assets, within = located(BUILTIN, name)
-    check_asset(assets, within)
-    if not is_panorama(assets, within):
+    """Return the EXR file of a panorama, twice as wide as high.
+
+    Args:
+        name: SET/NAME.
+
+    Raises:
+        UserError: The panorama is missing.
+    """
+    assets, own_name = located(BUILTIN, name)
+    check_asset(assets, own_name)
+    if not is_panorama(assets, own_name):
         raise UserError(f"'{name}' is a mesh; a photo needs a panorama (docs/worlds.md).")
-    return _panorama(assets, within)
+    return _panorama_path(assets, own_name)
 
 
 def is_panorama(assets: str, name: str) -> bool:
-    """Whether the asset of a set is a panorama."""
-    return assets != BUILTIN and _panorama(assets, name).exists()
+    """Tell whether the asset of a set is a panorama."""
+    return _panorama_path(assets, name).exists()
 
 
 def check_asset(assets: str, name: str) -> None:
-    """Raises UserError if the set or the asset is missing; `name` as in `asset_mesh`."""
+    """Check that an asset is here.
+
+    Args:
+        assets: The name of the set.
+        name: As in `asset_mesh`.
+
+    Raises:
+        UserError: The set or the asset is missing.
+    """
     assets, name = located(assets, name)
     known = asset_names(assets)
-    if name not in known:
-        mend = (
-            ""
-            if assets in (*SHIPPED, *INSTALLABLE)
-            else f" Or: gen assets import FILE --name {name} --set {assets}"
-        )
-        raise UserError(
-            f"The asset set '{assets}' has no mesh '{name}'; {did_you_mean(name, known)}{mend}"
-        )
+    if name in known:
+        return
+    advice = did_you_mean(name, known)
+    if assets not in (*SHIPPED, *INSTALLABLE):
+        advice += f" Or: gen assets import FILE --name {name} --set {assets}"
+    raise UserError(f"The asset set '{assets}' has no mesh '{name}'; {advice}")
 
 
 def asset_licences(assets: str, names: Iterable[str]) -> dict[str, str]:
-    """The licence of each mesh and panorama, as one line."""
+    """Return the licence of each asset, as one line.
+
+    Args:
+        assets: The name of the set.
+        names: The names of meshes and panoramas, as in `asset_mesh`.
+
+    >>> asset_licences("builtin", ["fox"])
+    {'fox': 'Apache-2.0, part of Jackalope'}
+    """
     return {name: _licence(*located(assets, name)) for name in names}
 
 
 def asset_licence(assets: str) -> str:
-    """The licences of all meshes of a set, as one line."""
-    return "; ".join(dict.fromkeys(asset_licences(assets, asset_names(assets)).values()))
+    """Return the licences of all meshes of a set, as one line."""
+    licences = asset_licences(assets, asset_names(assets)).values()
+    return "; ".join(dict.fromkeys(licences))
 
 
 def asset_digest(assets: str, names: Iterable[str]) -> str:
-    """SHA-256 of assets of a set. Built-in meshes are hashed by declaration and builder version
-    (`animal_digest`).
+    """Return one SHA-256 for assets of a set, by which a world recognises them.
 
-    Raises UserError if an asset is missing.
+    Args:
+        assets: The name of the set.
+        names: The names of meshes and panoramas, as in `asset_mesh`, in any order.
+
+    Raises:
+        UserError: An asset is missing.
     """
-    found = hashlib.sha256()
+    sha = hashlib.sha256()
     for name in sorted(set(names)):
         check_asset(assets, name)
-        found.update(f"{name} {_digest_of(assets, name)}\n".encode())
-    return found.hexdigest()
+        sha.update(f"{name} {_digest_of(assets, name)}\n".encode())
+    return sha.hexdigest()
 
 
 def _licence(assets: str, name: str) -> str:
     if assets == PANORAMAS:
         return PHOTOS
-    return (
-        OWN
-        if assets == BUILTIN
-        else str(read_notes(_folder(assets), name).get("licence") or UNDECLARED)
-    )
+    notes = read_notes(_folder(assets), name)
+    return str(notes.get("licence") or UNDECLARED)
 
 
 def _digest_of(assets: str, name: str) -> str:
     assets, name = located(assets, name)
+    folder = _folder(assets)
     if assets == BUILTIN:
-        return animal_digest(name)
+        # Animals were once built from declarations, and worlds recorded the declarations' digests.
+        # The meshes are the same, so their notes keep these digests.
+        digest = read_notes(folder, name).get("digest")
+        if digest:
+            return str(digest)
     if is_panorama(assets, name):
-        return sha256(_panorama(assets, name))
-    return mesh_digest(read_asset(_folder(assets), name))
+        return sha256(_panorama_path(assets, name))
+    return mesh_digest(read_asset(folder, name))
 
 
 def _folder(assets: str) -> Path:
-    return resource(f"blender_assets/{assets}") if assets in SHIPPED else set_folder(assets)
+    """The folder of any set, which need not exist."""
+    if assets == BUILTIN:
+        return resource("blender_assets/animals")
+    if assets in SHIPPED:
+        return resource(f"blender_assets/{assets}")
+    return set_folder(assets)
 
 
-def _panorama(assets: str, name: str) -> Path:
+def _panorama_path(assets: str, name: str) -> Path:
     return _folder(assets) / f"{name}.exr"
 
 
@@ -175,32 +228,41 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _root() -> Path:
-    given = os.environ.get("JACKALOPE_ASSETS")
-    return Path(given) if given else user_data_path("jackalope") / "assets"
+    """The folder of the user's sets."""
+    chosen = os.environ.get("JACKALOPE_ASSETS")
+    if chosen:
+        return Path(chosen)
+    return user_data_path("jackalope") / "assets"
 
 
 def _is_set(path: Path) -> bool:
-    return (
-        path.is_dir()
-        and NAME.fullmatch(path.name) is not None
-        and path.name not in SHIPPED
-        and bool(_files(path))
-    )
+    """Whether a folder is a set of the user."""
+    can_be_named = NAME.fullmatch(path.name) is not None and path.name not in SHIPPED
+    return can_be_named and path.is_dir() and bool(_files(path))
 
 
 def _how_to_get(assets: str) -> str:
+    """What to do about a missing set."""
     if assets in INSTALLABLE:
         return f"gen assets install {assets}"
-    sets = [*asset_sets(), *(name for name in INSTALLABLE if name not in asset_sets())]
+    sets = asset_sets()
+    for name in INSTALLABLE:
+        if name not in sets:
+            sets.append(name)
     return (
         f"{did_you_mean(assets, sets)} A set of your own: gen assets import FILE --name NAME --set "
         f"{assets}"
     )
 
 
-def write_asset(folder: Path, name: str, mesh: UnitMesh, notes: dict[str, Any]) -> None:
-    """Write a triangle mesh and its notes (`licence`, `source` ...) into a set's folder; overwrites
-    an asset of that name.
+def write_asset(folder: Path, name: str, *, mesh: UnitMesh, notes: dict[str, Any]) -> None:
+    """Write a mesh and its notes; overwrites an asset of that name.
+
+    Args:
+        folder: The folder of a set; made if it is missing.
+        name: The name of the asset.
+        mesh: A mesh of triangles.
+        notes: `licence`, `source` and more.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.exr").unlink(missing_ok=True)
@@ -209,7 +271,15 @@ def write_asset(folder: Path, name: str, mesh: UnitMesh, notes: dict[str, Any]) 
 
 
 def read_asset(folder: Path, name: str) -> UnitMesh:
-    """Read a triangle mesh. Raises UserError if its file is missing or damaged."""
+    """Read a triangle mesh.
+
+    Args:
+        folder: The folder of a set.
+        name: The name of the mesh.
+
+    Raises:
+        UserError: Its file is missing or damaged.
+    """
     path = folder / f"{name}.npz"
     try:
         return read_mesh(path)
@@ -218,8 +288,15 @@ def read_asset(folder: Path, name: str) -> UnitMesh:
 
 
 def read_notes(folder: Path, name: str) -> dict[str, Any]:
-    """Read the notes of a mesh: `licence`, `source` and more. Raises UserError if they are missing
-    or damaged."""
+    """Read the notes of a mesh: `licence`, `source` and more.
+
+    Args:
+        folder: The folder of a set.
+        name: The name of the mesh.
+
+    Raises:
+        UserError: The notes are missing or damaged.
+    """
     path = folder / f"{name}.json"
     if not path.exists():
         raise UserError(f"{path} is missing; import or install '{name}' again.")
@@ -227,38 +304,78 @@ def read_notes(folder: Path, name: str) -> dict[str, Any]:
 
 
 def find_mesh(name: str, assets: str) -> UnitMesh:
-    """The unit mesh (see `generator.assets.shapes.unit_mesh`) of that name. Raises UserError if the
-    set lacks it."""
-    return unit_mesh(name) if name in SHAPES else asset_mesh(assets, name)
+    """Return the shape or the mesh of a set of that name.
+
+    Args:
+        name: The name of a shape; else as in `asset_mesh`.
+        assets: The name of the set.
+
+    Returns:
+        A unit mesh (`generator.assets.shapes.unit_mesh`).
+
+    Raises:
+        UserError: The set has no such mesh.
+    """
+    if name in SHAPES:
+        return unit_mesh(name)
+    return asset_mesh(assets, name)
 
 
 @cache
 def mesh_height(name: str, assets: str) -> float:
-    """Height of the unit mesh of that name, in its own units."""
+    """Return the height of a unit mesh, in its own units.
+
+    Args:
+        name: As in `find_mesh`.
+        assets: The name of the set.
+
+    >>> mesh_height("sphere", "builtin")
+    2.0
+    """
     return max(z for _, _, z in find_mesh(name, assets).vertices)
 
 
 def unknown_mesh(names: Iterable[str], assets: str) -> str | None:
-    """An error message for the first name that is neither a shape nor in its shipped set; None if
-    there is none.
+    """Return an error message for the first name that is neither a shape nor in its shipped set.
 
     Names in users' sets are checked only when a world is rendered (`check_asset`): a world can be
     read without its set.
+
+    Args:
+        names: Names as in `find_mesh`.
+        assets: The name of the set.
+
+    Returns:
+        The message; None if every name is known.
+
+    >>> unknown_mesh(["sphere", "wolff"], "builtin")
+    "there is no shape 'wolff'; did you mean 'wolf'?"
     """
     for name in names:
-        of, within = located(assets, name)
-        if of in SHIPPED and name not in SHAPES and within not in (known := asset_names(of)):
-            sort, others = ("panorama", []) if of == PANORAMAS else ("shape", [*SHAPES])
-            return f"there is no {sort} '{within}'; {did_you_mean(within, [*others, *known])}"
+        set_name, own_name = located(assets, name)
+        if name in SHAPES or set_name not in SHIPPED:
+            continue
+        known = asset_names(set_name)
+        if own_name in known:
+            continue
+        if set_name == PANORAMAS:
+            return f"there is no panorama '{own_name}'; {did_you_mean(own_name, known)}"
+        return f"there is no shape '{own_name}'; {did_you_mean(own_name, [*SHAPES, *known])}"
     return None
 
 
 def asset_request(used: Sequence[str], assets: str) -> dict[str, Any] | None:
-    """The entry `assets` of a world's manifest: `set`, `meshes`, `digest`, and `licences` by mesh.
+    """Return the entry `assets` of a world's manifest.
 
-    `used`: names of the meshes and panoramas that the world uses. Returns None if it is empty.
-    Raises UserError if an
-    asset is not installed.
+    Args:
+        used: Names of the meshes and panoramas that the world uses.
+        assets: The name of the world's set.
+
+    Returns:
+        `set`, `meshes`, `digest`, and `licences` by mesh; None if the world uses no asset.
+
+    Raises:
+        UserError: An asset is not installed.
     """
     if not used:
         return None
@@ -271,17 +388,24 @@ def asset_request(used: Sequence[str], assets: str) -> dict[str, Any] | None:
 
 
 def check_assets(recorded: Mapping[str, Any] | None) -> None:
-    """Raises UserError if assets that a manifest records (`asset_request`) are missing here or
-    differ from it."""
+    """Check that the assets of a recorded world are here.
+
+    Args:
+        recorded: What `asset_request` returned when the world was planned.
+
+    Raises:
+        UserError: An asset is missing here or differs.
+    """
     if recorded is None:
         return
     assets, used = recorded["set"], recorded["meshes"]
     for name in used:
         check_asset(assets, name)
-    if (found := asset_digest(assets, used)) != recorded["digest"]:
+    digest = asset_digest(assets, used)
+    if digest != recorded["digest"]:
         source = "the version of Jackalope" if assets == BUILTIN else "the files"
         raise UserError(
             f"The asset set '{assets}' here differs from the set of the recorded scenes (digest "
-            f"{found[:12]}, "
+            f"{digest[:12]}, "
             f"expected {recorded['digest'][:12]}); use {source} that made those scenes."
         )

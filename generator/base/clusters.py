@@ -17,7 +17,7 @@ FACTORS = ("values", "objects")
 """What bindings join, in the order of their names."""
 
 
-def vocabulary_of(bindings_of_scenes: Iterable[str]) -> tuple[int, int]:
+def vocabulary_size(bindings_of_scenes: Iterable[str]) -> tuple[int, int]:
     """Count the values and the objects that scenes name.
 
     Args:
@@ -27,7 +27,7 @@ def vocabulary_of(bindings_of_scenes: Iterable[str]) -> tuple[int, int]:
         The number of values, and of objects.
 
     Example:
-        >>> vocabulary_of(["red:cube;blue:cube", "red:ball"])
+        >>> vocabulary_size(["red:cube;blue:cube", "red:ball"])
         (2, 2)
     """
     values: set[str] = set()

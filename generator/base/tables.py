@@ -129,6 +129,28 @@ def read_schema(path: Path) -> pa.Schema:
         return file.schema_arrow
 
 
+def metadata_of(schema: pa.Schema) -> dict[str, str]:
+    """Read the metadata of a schema as text.
+
+    Args:
+        schema: The schema of a file.
+
+    Returns:
+        Values by key; empty without metadata.
+
+    Raises:
+        UnicodeDecodeError: A ValueError: they are not UTF-8.
+
+    Example:
+        >>> metadata_of(pa.schema([], metadata={"format": "jackalope/1"}))
+        {'format': 'jackalope/1'}
+    """
+    texts = {}
+    for key, value in (schema.metadata or {}).items():
+        texts[key.decode()] = value.decode()
+    return texts
+
+
 def count_rows(path: Path) -> int:
     """Read how many rows a Parquet file states.
 

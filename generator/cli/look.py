@@ -167,11 +167,11 @@ def count(dataset: Path, benchmark: str | None, as_json: bool) -> None:
 
     --json also has how many captions of each split name each atom.
     """
-    from generator.dataset.counts import count_benchmark, vocabulary_of
+    from generator.dataset.counts import count_benchmark, read_vocabulary_record
     from generator.dataset.reader import Dataset
 
     opened = Dataset.open(dataset)
-    counts = count_benchmark(opened.benchmark(benchmark), vocabulary_of(opened.world))
+    counts = count_benchmark(opened.benchmark(benchmark), read_vocabulary_record(opened.world))
     lines = [
         counts["benchmark"],
         *_table(

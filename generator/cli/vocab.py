@@ -181,7 +181,7 @@ def import_(
     replace: bool,
     as_json: bool,
 ) -> None:
-    """Import the mesh in FILE (.glb, .gltf, .obj, .ply, .stl, .fbx, .blend, .toml) into one of your
+    """Import the mesh in FILE (.glb, .gltf, .obj, .ply, .stl, .fbx, .blend) into one of your
     sets.
 
     The mesh is scaled, placed on the ground and turned to face +x. Scripts in the file are never
@@ -191,7 +191,15 @@ def import_(
     from generator.assets.sets import is_panorama
     from generator.inspection.swatches import draw_meshes, draw_panorama
 
-    done = import_asset(file, name, chosen, licence, facing, up, replace)
+    done = import_asset(
+        file,
+        name=name,
+        assets=chosen,
+        licence=licence,
+        facing=facing,
+        up=up,
+        replace=replace,
+    )
     picture, panorama = done.path.with_suffix(".png"), is_panorama(chosen, name)
     if panorama:
         draw_panorama(f"{chosen}/{name}", picture)

@@ -10,10 +10,9 @@ from typing_extensions import TypedDict  # pydantic takes no other before Python
 
 from generator.base.files import check_shape, read_toml
 from generator.dataset.reader import Benchmark, World
-from generator.dataset.records import RAW
+from generator.dataset.records import RAW, TRAIN
 from generator.dataset.relations import converse_of
 
-TRAIN = "train"
 _COUNTS = ("n_objects", "n_attributes", "n_relations")
 """The columns of texts.parquet whose sum is the number of atoms of a text."""
 Name = tuple[str, ...]
@@ -24,7 +23,7 @@ Caption = tuple[str, str]
 """scene_id and text_id: a text counts once for each image."""
 
 
-class Vocabulary(TypedDict):
+class VocabularyRecord(TypedDict):
     """The key of vocabulary.toml that is read here."""
 
     category: str
@@ -44,7 +43,7 @@ _NO_NAMES = _Names(frozenset(), frozenset())
 """Of a text without a form, such as an imported one."""
 
 
-def vocabulary_of(world: World) -> Vocabulary:
+def read_vocabulary_record(world: World) -> VocabularyRecord:
     """Read the vocabulary of a world.
 
     Args:
@@ -57,12 +56,12 @@ def vocabulary_of(world: World) -> Vocabulary:
         UserError: The file is damaged.
     """
     path = world.path("vocabulary.toml")
-    vocabulary: Vocabulary = read_toml(path, "vocabulary")  # type: ignore[assignment]
-    check_shape(vocabulary, Vocabulary, path)
+    vocabulary: VocabularyRecord = read_toml(path, "vocabulary")  # type: ignore[assignment]
+    check_shape(vocabulary, VocabularyRecord, path)
     return vocabulary
 
 
-def count_benchmark(benchmark: Benchmark, vocabulary: Vocabulary) -> dict[str, Any]:
+def count_benchmark(benchmark: Benchmark, vocabulary: VocabularyRecord) -> dict[str, Any]:
     """Count the questions of a benchmark, and what its captions name.
 
     `names` and `atoms` count captions with foils: CREPE's are of the hard negative sets (appendix
@@ -135,6 +134,7 @@ def count_questions(
         if truth:
             captions_of_item[item_id].add((scene, text_id))
 
+    # One pass over the items counts them for all groupings.
     labels_of_text = _labels_of_texts(benchmark)
     tallies = [defaultdict[tuple[object, ...], _Tally](_Tally) for _ in groupings]
     for item_id, labels in _labels_of_items(benchmark).items():
@@ -272,7 +272,7 @@ def _count_names(
     return {"names": rows, "atoms": frequencies}
 
 
-def _names_of_texts(benchmark: Benchmark, vocabulary: Vocabulary) -> dict[str, _Names]:
+def _names_of_texts(benchmark: Benchmark, vocabulary: VocabularyRecord) -> dict[str, _Names]:
     """What each text with a form names, by text_id."""
     names_of_text = {}
     columns = [benchmark.texts[name].to_pylist() for name in ("text_id", "form")]
@@ -284,7 +284,7 @@ def _names_of_texts(benchmark: Benchmark, vocabulary: Vocabulary) -> dict[str, _
     return names_of_text
 
 
-def _atoms(form: Mapping[str, Any], vocabulary: Vocabulary) -> Iterator[Name]:
+def _atoms(form: Mapping[str, Any], vocabulary: VocabularyRecord) -> Iterator[Name]:
     for obj in form["objects"]:
         if obj["category"] is not None:
             yield vocabulary["category"], obj["category"]

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 SHIPPED = ("builtin", "panoramas", "things")
-"""The asset sets that come with the project; all but the first are folders of `blender_assets/`."""
+"""The asset sets that come with the project, folders of `blender_assets/`; `builtin` is `animals`
+there."""
 UNDECLARED = "not declared"
 """The licence of a mesh that was imported without one."""
 OWN = "Apache-2.0, part of Jackalope"

@@ -240,12 +240,15 @@ def _option_sets_of_choices(
     one with c and one with p. A slot without a true caption takes c. Choices with several images
     are left out."""
     true_row: dict[str, int] = {}
+    slots_with_foils: list[str] = []
     for row in item_rows:
         if rows.truth[row]:
             true_row.setdefault(rows.slot[row], row)
+        elif rows.slot[row] not in slots_with_foils:
+            slots_with_foils.append(rows.slot[row])
 
     option_sets: list[OptionSet] = []
-    for slot in dict.fromkeys(rows.slot[row] for row in item_rows if not rows.truth[row]):
+    for slot in slots_with_foils:
         false_rows = _draw_false_rows(item, slot, item_rows, rows)
         partners = _TRUE_SLOTS if slot == "n" else (slot,)
         true_rows = [true_row[partner] for partner in partners if partner in true_row]
@@ -277,10 +280,14 @@ def _draw_false_rows(item: str, slot: str, item_rows: Sequence[int], rows: Candi
 def _option_sets_of_pair(item_rows: Sequence[int], rows: Candidates) -> list[OptionSet]:
     """The questions of two images and two captions: the true caption of each image, the true image
     of each caption, and which caption belongs to which image, with each of the images first."""
+    # Each of the four candidates is an image with a caption: those of one scene are the captions of
+    # an image, those in one slot the images of a caption.
+    groupings = ((CHOICE, rows.scene), (IMAGES, rows.slot), (MATCHING, rows.scene))
     option_sets: list[OptionSet] = []
-    for form, names in ((CHOICE, rows.scene), (IMAGES, rows.slot), (MATCHING, rows.scene)):
+    for form, names in groupings:
         for name in sorted({names[row] for row in item_rows}):
             options = [row for row in item_rows if names[row] == name]
+            # Only a pair of a true and a false option makes a question.
             if sorted(rows.truth[row] for row in options) == [False, True]:
                 options.sort(key=lambda row: not rows.truth[row])
                 option_sets.append((form, options))

@@ -19,7 +19,7 @@ from typing_extensions import TypedDict, is_typeddict  # pydantic takes no other
 
 from generator.base.errors import UserError
 from generator.base.files import check_shape, parse_json
-from generator.base.tables import read_schema
+from generator.base.tables import metadata_of, read_schema
 
 FORMAT = "jackalope/1"
 VERSION = version("jackalope")
@@ -273,6 +273,8 @@ def _schema(row: Any) -> pa.Schema:
     return pa.schema([(column.name, column.type) for column in columns_of(row)])
 
 
+TRAIN = "train"
+"""The protocol of the items that train a model, and their split."""
 RAW = "raw"
 """The kind of the items of raw retrieval, which have no foils (CREPE, appendix A.5)."""
 ROWS = {
@@ -512,7 +514,7 @@ def plan_request(folder: Path) -> dict[str, Any] | None:
         return None
     try:
         schema = read_schema(path)
-        metadata = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
+        metadata = metadata_of(schema)
         request = parse_json(metadata["request"], path)
         is_plan = isinstance(request, dict) and schema.equals(PLAN)
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from generator.base.errors import UserError
-from generator.base.tables import read_schema, read_table, write_table
+from generator.base.tables import metadata_of, read_schema, read_table, write_table
 from generator.dataset.reader import Benchmark, Images, World
 from generator.dataset.records import FORMAT, TRUTH
 
@@ -79,8 +79,8 @@ def write_truths(
         rows: the scenes with their true and undecided texts.
     """
     about = {"format": FORMAT, "benchmark": benchmark_digest, "world": world_digest}
-    named = (dict(zip(TRUTH.names, row, strict=True)) for row in rows)
-    write_table(folder / TRUTH_FILE, named, TRUTH.with_metadata(about))
+    rows_by_column = (dict(zip(TRUTH.names, row, strict=True)) for row in rows)
+    write_table(folder / TRUTH_FILE, rows_by_column, TRUTH.with_metadata(about))
 
 
 def read_truths(benchmark: Benchmark, world: Images) -> Truths | None:
@@ -95,33 +95,30 @@ def read_truths(benchmark: Benchmark, world: Images) -> Truths | None:
     path = benchmark.path(TRUTH_FILE)
     if not isinstance(world, World) or not path.exists():
         return None
-    about = {
-        key.decode(): value.decode() for key, value in (read_schema(path).metadata or {}).items()
-    }
-    if (about.get("format"), about.get("benchmark"), about.get("world")) != (
-        FORMAT,
-        benchmark.digest,
-        world.digest,
-    ):
+    about = metadata_of(read_schema(path))
+    judged = (about.get("format"), about.get("benchmark"), about.get("world"))
+    if judged != (FORMAT, benchmark.digest, world.digest):
         return None
     table = read_table(path, TRUTH)
-    scene_ids, n_texts = table["scene_id"].to_pylist(), benchmark.texts.num_rows
-    true, undecided = (
-        _rows_by_scene(table[name], scene_ids, n_texts, path) for name in TRUTH.names[1:]
+    n_texts = benchmark.texts.num_rows
+    return Truths(
+        n_texts,
+        true=_rows_by_scene(table, "true_texts", n_texts=n_texts, path=path),
+        undecided=_rows_by_scene(table, "undecided_texts", n_texts=n_texts, path=path),
     )
-    return Truths(n_texts, true, undecided)
 
 
 def _rows_by_scene(
-    column: pa.ChunkedArray, scene_ids: list[str], n_texts: int, path: Path
+    table: pa.Table, column: str, *, n_texts: int, path: Path
 ) -> dict[str, np.ndarray]:
     """The lists of a column as arrays, by scene_id. Raises UserError if one names a row that
     texts.parquet lacks."""
-    lists = column.combine_chunks()
+    lists = table[column].combine_chunks()
     if lists.null_count:
         raise UserError(
             f"{path} is damaged (a scene has no list of texts); write it again with `gen verify`."
         )
+    # One flat array is cut at the ends of the lists: a benchmark has millions of true texts.
     ends = np.cumsum(lists.value_lengths().to_numpy(zero_copy_only=False))
     rows = lists.flatten().to_numpy(zero_copy_only=False).astype(np.int64)
     if len(rows) and not 0 <= rows.min() <= rows.max() < n_texts:
@@ -129,4 +126,4 @@ def _rows_by_scene(
             f"{path} is damaged (it names texts that do not exist); write it again with `gen "
             f"verify`."
         )
-    return dict(zip(scene_ids, np.split(rows, ends[:-1]), strict=True))
+    return dict(zip(table["scene_id"].to_pylist(), np.split(rows, ends[:-1]), strict=True))

@@ -108,7 +108,9 @@ def describe_scene(scene: Scene, vocabulary: Vocabulary, size: tuple[int, int]) 
         The objects, relationships and directions of CLEVR's scene file.
     """
     objects = [_describe_object(obj, scene.camera, vocabulary, size) for obj in scene.objects]
-    ground = {name: (x, y, 0.0) for name, (x, y) in ground_directions(scene.camera).items()}
+    ground = {}
+    for name, (x, y) in ground_directions(scene.camera).items():
+        ground[name] = (x, y, 0.0)
     positions = [obj["3d_coords"] for obj in objects]
     relationships = {}
     for name, direction in ground.items():

@@ -180,7 +180,8 @@ def _scene_columns(dataset: Dataset, benchmark: Benchmark) -> dict[str, dict[str
         for row in batch.to_pylist():
             objects = []
             for obj in row["objects"]:
-                objects.append(" ".join([*dict(obj["attributes"]).values(), obj["category"]]))
+                values = dict(obj["attributes"]).values()
+                objects.append(" ".join([*values, obj["category"]]))
             columns_of_scene[row["scene_id"]] = {
                 "objects": objects,
                 "held_out": held_out.get(row["scene_id"], []),

@@ -15,9 +15,9 @@ from generator.base.progress import SILENT, Progress
 from generator.dataset.licences import licences_of_others
 from generator.dataset.packing import Member, new_tar
 from generator.dataset.reader import Benchmark, Dataset, World
+from generator.dataset.records import TRAIN
 from generator.holdout.membership import SPLITS
 
-TRAIN = "train"
 _FRAGMENTS = "d"
 """Beginning of the slots of decomposed captions, which are fragments and no captions."""
 
@@ -274,7 +274,8 @@ def training_lines(benchmark: Benchmark) -> list[TrainingLine]:
             key = (row["item_id"], row["text_id"])
             lines[key] = TrainingLine(row["scene_id"], text, negatives={}, positives={})
         else:
-            hard_texts.append(((row["item_id"], row["of"]), row["slot"], row["kind"], text))
+            caption_key = (row["item_id"], row["of"])
+            hard_texts.append((caption_key, row["slot"], row["kind"], text))
     for key, slot, kind, text in hard_texts:
         line = lines[key]
         texts_by_kind = line.negatives if slot == "n" else line.positives

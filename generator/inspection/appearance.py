@@ -20,6 +20,7 @@ from skimage.color import rgb2lab
 
 from generator.assets.sets import find_mesh
 from generator.assets.shapes import UnitMesh
+from generator.base.srgb import decode_srgb, encode_srgb
 from generator.inspection.object_masks import Mask, object_masks
 from generator.inspection.swatches import rendered, single_scene
 from generator.scene.projection import axes, project
@@ -108,14 +109,8 @@ def light_on_ball(vocabulary: Vocabulary, environment: str) -> NDArray[np.float6
 
 
 def encoded(linear: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Linear light (0..1, clipped) encoded with the sRGB curve (IEC 61966-2-1)."""
-    clipped = np.clip(linear, 0, 1)
-    return np.where(clipped <= 0.0031308, 12.92 * clipped, 1.055 * clipped ** (1 / 2.4) - 0.055)
-
-
-def decoded(srgb: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The inverse of `encoded`: linear light of sRGB, both 0..1."""
-    return np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+    """Linear light, clipped to 0..1, encoded with the sRGB curve."""
+    return encode_srgb(np.clip(linear, 0, 1))
 
 
 def _visible_normals(vocabulary: Vocabulary) -> NDArray[np.float64]:
@@ -307,7 +302,7 @@ def contrasts(
         images = rendered(scenes, compared, workers, _TEXTURE_SIDE, "draft")
         plain: NDArray[np.float64] = np.zeros(0)
         for (category, value), scene, image in zip(swatches, scenes, images, strict=True):
-            light = decoded(np.asarray(image) / 255)
+            light = decode_srgb(np.asarray(image) / 255)
             if value == _PLAIN:
                 plain = light
                 (object_mask,) = object_masks(scene, compared, (_TEXTURE_SIDE, _TEXTURE_SIDE))

@@ -13,86 +13,123 @@ from generator.render.process import Answer, Worker
 from generator.scene.planned import Job
 
 logger = logging.getLogger(__name__)
-_TIMEOUT = 600.0
+
+_TIMEOUT = 600.0  # seconds
 
 
 def default_workers() -> int:
-    """The number of cores that this process may use: one worker per core, since much of a render
-    uses one thread."""
+    """Return the number of cores that this process may use.
+
+    One worker per core is fastest, since much of a render uses one thread.
+    """
     return len(os.sched_getaffinity(0))
 
 
 @dataclass(frozen=True)
 class Farm:
-    """`workers` render processes, on this machine or (`ray`) on a Ray cluster.
-
-    `address`: of the cluster; None uses RAY_ADDRESS, or starts a cluster here. `gpus`: names of the
-    GPUs of this
-    machine, one for each worker in turn; if empty, each worker uses all devices.
-    """
+    """Render processes on this machine or on a Ray cluster."""
 
     workers: int = field(default_factory=default_workers)
+    """The number of processes, from 1."""
     ray: bool = False
+    """Whether the processes run on a Ray cluster."""
     address: str | None = None
+    """The address of the cluster; None uses RAY_ADDRESS, or starts a cluster here."""
     gpus: tuple[str, ...] = ()
+    """The names of the GPUs of this machine, one for each worker in turn; if empty, each worker
+    uses all devices."""
 
     def render(
         self, jobs: Iterable[Job], number: int, setup: dict[str, Any], timeout: float = _TIMEOUT
     ) -> Iterator[Answer]:
-        """Render `number` scenes; yields one answer per scene, in the order in which they finish.
+        """Render scenes; yields one answer per scene, in the order in which they finish.
 
-        `setup`: the first message to each process (run.worker_setup). `timeout`: seconds after
-        which a process without
-        an answer counts as hung. An answer is {"scene": record} or {"scene_id", "cluster_id",
-        "twin_of", "failed":
-        reason}. Raises UserError if nothing can be rendered at all, such as when Blender does not
-        load or the disk is
-        full.
+        Args:
+            jobs: The scenes.
+            number: The number of scenes.
+            setup: The first message to each process (run.worker_setup).
+            timeout: Seconds after which a process without an answer counts as hung.
+
+        Yields:
+            {"scene": record}, or {"scene_id", "cluster_id", "twin_of", "failed": reason}.
+
+        Raises:
+            UserError: Nothing can be rendered at all, such as when Blender does not load or the
+                disk is full.
         """
         workers = min(self.workers, number)
-        if self.ray and workers:
+        if workers == 0:
+            return
+        if self.ray:
             from generator.render.ray_workers import RayWorker, connected
 
             with connected(self.address):
-                yield from _answers(jobs, [RayWorker(setup, timeout) for _ in range(workers)])
-        elif workers:
-            yield from _answers(jobs, self.local_workers(workers, setup, timeout))
+                yield from _render_all(jobs, [RayWorker(setup, timeout) for _ in range(workers)])
+        else:
+            yield from _render_all(jobs, self.local_workers(workers, setup, timeout))
 
     def local_workers(self, workers: int, setup: Mapping[str, Any], timeout: float) -> list[Worker]:
-        """The workers of this machine, each with cores and a GPU. Logs which GPU each has."""
-        if not self.gpus:
-            return [Worker(setup, cores, timeout) for cores in cores_of_workers(workers)]
-        taken = [i % len(self.gpus) for i in range(workers)]
-        given = (f"worker {i}: {self.gpus[gpu]} (GPU {gpu})" for i, gpu in enumerate(taken, 1))
-        logger.info(f"Rendering with {setup['device']}; {', '.join(given)}.")
+        """Make the workers of this machine, each with cores and a GPU, and log which GPU each has.
+
+        Args:
+            workers: The number of workers.
+            setup: The first message to each process.
+            timeout: Seconds after which a process without an answer counts as hung.
+
+        Returns:
+            The workers; their processes are not started yet.
+        """
         cores = cores_of_workers(workers)
-        return [
-            Worker({**setup, "gpu": gpu}, own, timeout)
-            for gpu, own in zip(taken, cores, strict=True)
-        ]
+        if not self.gpus:
+            return [Worker(setup, own_cores, timeout) for own_cores in cores]
+        gpu_workers = []
+        descriptions = []
+        for i, own_cores in enumerate(cores):
+            gpu = i % len(self.gpus)
+            gpu_workers.append(Worker({**setup, "gpu": gpu}, own_cores, timeout))
+            descriptions.append(f"worker {i + 1}: {self.gpus[gpu]} (GPU {gpu})")
+        logger.info(f"Rendering with {setup['device']}; {', '.join(descriptions)}.")
+        return gpu_workers
 
 
 def cores_of_workers(workers: int) -> list[list[int]]:
-    """The core numbers of each worker, disjoint if there are enough: the denoiser starts a thread
-    on every core it sees.
+    """Return the core numbers of each worker.
+
+    They are disjoint if there are enough cores: the denoiser starts a thread on every core it sees.
+
+    Args:
+        workers: The number of workers.
+
+    Returns:
+        For each worker at least one core.
     """
     cores = sorted(os.sched_getaffinity(0))
-    return [cores[i::workers] or [cores[i % len(cores)]] for i in range(workers)]
+    cores_by_worker = []
+    for i in range(workers):
+        own_cores = cores[i::workers]
+        # With more workers than cores, workers share them in turn.
+        cores_by_worker.append(own_cores or [cores[i % len(cores)]])
+    return cores_by_worker
 
 
-class _Renders(Protocol):
+class _SceneRenderer(Protocol):
+    """A `Worker` or a `RayWorker`."""
+
     def render(self, job: Job) -> Answer: ...
     def close(self) -> None: ...
 
 
-def _answers(jobs: Iterable[Job], workers: Sequence[_Renders]) -> Iterator[Answer]:
-    """Render in one thread per worker, which waits for the worker's process. This thread takes jobs
-    when needed."""
-    rest, idle = iter(jobs), SimpleQueue[_Renders]()
+def _render_all(jobs: Iterable[Job], workers: Sequence[_SceneRenderer]) -> Iterator[Answer]:
+    """Render in one thread per worker, which waits for the worker's process.
+
+    This thread takes jobs from `jobs` when they are needed, since placing scenes takes time.
+    """
+    waiting_jobs = iter(jobs)
+    idle = SimpleQueue[_SceneRenderer]()
     for worker in workers:
         idle.put(worker)
 
-    def answer(job: Job) -> Answer:
+    def render_with_idle_worker(job: Job) -> Answer:
         worker = idle.get()
         try:
             return worker.render(job)
@@ -101,14 +138,16 @@ def _answers(jobs: Iterable[Job], workers: Sequence[_Renders]) -> Iterator[Answe
 
     with ThreadPoolExecutor(len(workers)) as threads:
         try:
-            pending: set[Future[Answer]] = {
-                threads.submit(answer, job) for job in islice(rest, 2 * len(workers))
-            }
+            pending: set[Future[Answer]] = set()
+            # Two jobs per worker: none waits for this thread.
+            for job in islice(waiting_jobs, 2 * len(workers)):
+                pending.add(threads.submit(render_with_idle_worker, job))
             while pending:
                 done, pending = wait(pending, return_when=FIRST_COMPLETED)
-                for each in done:
-                    pending |= {threads.submit(answer, job) for job in islice(rest, 1)}
-                    yield each.result()
+                for future in done:
+                    for job in islice(waiting_jobs, 1):
+                        pending.add(threads.submit(render_with_idle_worker, job))
+                    yield future.result()
         finally:
             threads.shutdown(wait=False, cancel_futures=True)
             for worker in workers:

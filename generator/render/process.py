@@ -1,7 +1,6 @@
 """Renders scenes one after another in a process on this machine, and retries failures."""
 
 import shutil
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,57 +10,76 @@ from generator.base.process import AnsweringProcess, ProcessEndError
 from generator.scene.planned import Job
 
 _TRIES = 2
-_KILLS = (
-    20  # gives up a scene after the system killed so many processes, such as when memory is short
-)
+# A scene is given up after the system killed so many processes, such as when memory is short.
+_KILLS = 20
 _LEAST_ROOM = 16 << 20
 """Bytes of a disk that is not full: the drafts of some workers, of a few MB each."""
 _START = 300.0  # seconds that Blender may take to load
 
 Answer = dict[str, Any]
+"""What a worker answers for a scene: {"scene": record}, or the dictionary of `given_up`."""
 
 
 class Worker:
     """Renders scenes on some cores in a process of generator.render.blender.worker.
 
-    A process is replaced if it fails a scene, crashes, hangs or reports that it is worn. `setup`:
-    the first message to a process (run.worker_setup). `timeout`: seconds after which a process
-    without an answer counts as hung.
+    A process is replaced if it fails a scene, crashes, hangs or reports that it is worn.
     """
 
     def __init__(self, setup: Mapping[str, Any], cores: list[int], timeout: float):
-        self._setup, self._timeout = {**setup, "cores": cores}, timeout
+        """Prepare a worker; its process starts with the first scene.
+
+        Args:
+            setup: The first message to a process (run.worker_setup).
+            cores: The numbers of the cores that it may use.
+            timeout: Seconds after which a process without an answer counts as hung.
+        """
+        self._setup = {**setup, "cores": cores}
+        self._timeout = timeout
         self._process: AnsweringProcess | None = None
         self._closed = False
 
     def render(self, job: Job) -> Answer:
-        """The answer for a scene: {"scene": record}, or the answer of `given_up` after a second
-        failure.
+        """Render a scene. It is tried again after a failure.
 
-        After a process was killed from outside there are more retries: the scene may not be the
-        cause. Raises UserError if nothing can be rendered at all, such as when Blender does not
-        load or the disk is full.
+        After a process was killed from outside there are more tries: the scene may not be the
+        cause.
+
+        Args:
+            job: The scene.
+
+        Returns:
+            {"scene": record}, or the answer of `given_up` after the last try.
+
+        Raises:
+            UserError: Nothing can be rendered at all, such as when Blender does not load or the
+                disk is full.
         """
-        tries: Counter[bool] = Counter()
+        failures = kills = 0
         while True:
-            process = self._started()
+            process = self._running_process()
+            was_killed = False
             try:
-                answer = _checked(process.ask(job.to_row(), self._timeout))
-                killed = False
+                answer = _check_not_broken(process.ask(job.to_row(), self._timeout))
             except ProcessEndError as ended:
-                answer, killed = {"failed": f"the render worker {ended}"}, ended.killed
+                answer = {"failed": f"the render worker {ended}"}
+                was_killed = ended.killed
             if answer.get("worn"):
-                self._drop()
+                self._end_process()
             if "scene" in answer:
                 return answer
             if answer.get("final"):
                 return given_up(job, answer["failed"])
-            self._drop()
-            tries[killed] += 1
-            if tries[False] >= _TRIES:
+
+            self._end_process()
+            if was_killed:
+                kills += 1
+            else:
+                failures += 1
+            if failures >= _TRIES:
                 self._check_room(answer["failed"])
                 return given_up(job, answer["failed"])
-            if tries[True] >= _KILLS:
+            if kills >= _KILLS:
                 return given_up(job, f"{answer['failed']}, {_KILLS} times; is there enough memory?")
 
     def _check_room(self, reason: str) -> None:
@@ -85,38 +103,47 @@ class Worker:
         """End the process. A scene that is being rendered in another thread ends with a
         UserError."""
         self._closed = True
-        if process := self._process:
+        # Another thread may set `_process` to None in between.
+        process = self._process
+        if process:
             process.close()
 
-    def _started(self) -> AnsweringProcess:
-        """The process for the next scene, started if needed. Raises UserError if processes end
-        before being ready."""
-        tries: Counter[bool] = Counter()
+    def _running_process(self) -> AnsweringProcess:
+        """The process for the next scene, started if needed.
+
+        Raises UserError if processes end before they are ready.
+        """
+        failures = kills = 0
         while self._process is None:
             self._process = AnsweringProcess("generator.render.blender.worker")
+            # Checked after the start: `close` in another thread ends only a process that it sees.
             if self._closed:
                 self._process.close()
                 raise UserError("The rendering was ended.")
             self._process.send(self._setup)
             try:
-                _checked(self._process.answer(_START))
+                _check_not_broken(self._process.answer(_START))
             except ProcessEndError as ended:
-                self._drop()
-                tries[ended.killed] += 1
-                if tries[ended.killed] >= (_KILLS if ended.killed else _TRIES):
+                self._end_process()
+                if ended.killed:
+                    kills += 1
+                else:
+                    failures += 1
+                if failures >= _TRIES or kills >= _KILLS:
                     raise UserError(
                         f"Rendering cannot start: the render worker {ended}; `python -c 'import "
                         f"bpy'` shows whether Blender loads."
                     ) from None
         return self._process
 
-    def _drop(self) -> None:
+    def _end_process(self) -> None:
         if self._process:
             self._process.close()
         self._process = None
 
 
-def _checked(answer: Answer) -> Answer:
+def _check_not_broken(answer: Answer) -> Answer:
+    """Return the answer. Raises UserError if it says that no scene can be rendered."""
     if "broken" in answer:
         raise UserError(
             answer["broken"]
@@ -126,7 +153,12 @@ def _checked(answer: Answer) -> Answer:
 
 
 def given_up(job: Job, reason: str) -> Answer:
-    """The answer for a scene that cannot be rendered."""
+    """Return the answer for a scene that cannot be rendered.
+
+    Args:
+        job: The scene.
+        reason: Why it cannot be rendered, without a full stop.
+    """
     return {
         "scene_id": job.scene_id,
         "cluster_id": job.cluster_id,

@@ -23,8 +23,14 @@ _CLOSE_TIMEOUT = 10.0  # seconds
 
 @contextmanager
 def connected(address: str | None) -> Iterator[None]:
-    """Connect to the cluster at `address` (None: see `Farm`) within a context. Raises UserError if
-    there is none."""
+    """Connect to a Ray cluster within a context.
+
+    Args:
+        address: The address of the cluster; None: see `Farm`.
+
+    Raises:
+        UserError: There is no such cluster.
+    """
     if ray.is_initialized():
         yield
         return
@@ -37,16 +43,34 @@ def connected(address: str | None) -> Iterator[None]:
 
 
 class RayWorker:
-    """Renders scenes on one core of a cluster, and writes their files here. Ray replaces a node
-    that is lost."""
+    """Renders scenes on one core of a cluster, and writes their files here.
+
+    Ray replaces a node that is lost.
+    """
 
     def __init__(self, setup: dict[str, Any], timeout: float):
+        """Start an actor on a node.
+
+        Args:
+            setup: The first message to a process (run.worker_setup); its folder is on this machine.
+            timeout: Seconds after which a process without an answer counts as hung.
+        """
         self._folder = Path(setup["folder"])
-        actor = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=_LOSSES)(_NodeWorker)
-        self._node = actor.remote(setup, timeout)
+        make_remote = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=_LOSSES)
+        self._node = make_remote(_NodeWorker).remote(setup, timeout)
 
     def render(self, job: Job) -> Answer:
-        """The answer for a scene, as `Worker.render`."""
+        """Render a scene, as `Worker.render`.
+
+        Args:
+            job: The scene.
+
+        Returns:
+            The answer of the worker on the node.
+
+        Raises:
+            UserError: Nothing can be rendered at all.
+        """
         try:
             answer, files = ray.get(self._node.render.remote(job))
         except ray.exceptions.RayTaskError as error:
@@ -54,9 +78,8 @@ class RayWorker:
                 f"A Ray worker cannot render: {_last_line(error)}; is Jackalope of this version "
                 f"installed on every node?"
             ) from None
-        except (
-            ray.exceptions.RayError
-        ) as error:  # its node is gone, or the actor could not be made there
+        except ray.exceptions.RayError as error:
+            # Its node is gone, or the actor could not be made there.
             return given_up(job, f"the Ray worker was lost ({_last_line(error)})")
         if "broken" in answer:
             raise UserError(answer["broken"])
@@ -78,22 +101,27 @@ class _NodeWorker:
 
     def __init__(self, setup: dict[str, Any], timeout: float):
         self._resources = ExitStack()
-        self._folder = Path(
-            self._resources.enter_context(tempfile.TemporaryDirectory(prefix="jackalope-"))
-        )
+        scratch = tempfile.TemporaryDirectory(prefix="jackalope-")
+        self._folder = Path(self._resources.enter_context(scratch))
         core = _claim_core(self._resources)
         self._worker = Worker({**setup, "folder": str(self._folder)}, [core], timeout)
 
     def render(self, job: Job) -> tuple[Answer, dict[str, bytes]]:
-        """The answer for a scene, {"broken": reason} if nothing can be rendered, and its files'
-        bytes by path."""
+        """Render a scene.
+
+        Args:
+            job: The scene.
+
+        Returns:
+            The answer, which is {"broken": reason} if nothing can be rendered; and the bytes of
+            the scene's files by path.
+        """
         try:
             answer = self._worker.render(job)
         except UserError as error:
             return {"broken": error.message}, {}
-        return answer, {
-            path: self._take_file(path) for path in answer.get("scene", {}).get("files", {})
-        }
+        paths = answer.get("scene", {}).get("files", {})
+        return answer, {path: self._take_file(path) for path in paths}
 
     def close(self) -> None:
         """End the process and remove its files."""
@@ -101,6 +129,7 @@ class _NodeWorker:
         self._resources.close()
 
     def _take_file(self, path: str) -> bytes:
+        """Read a file and remove it, so that the disk of a node does not fill up."""
         data = (self._folder / path).read_bytes()
         (self._folder / path).unlink()
         return data
@@ -110,16 +139,15 @@ def _last_line(error: Exception) -> str:
     return str(error).strip().splitlines()[-1]
 
 
-def _claim_core(kept: ExitStack) -> int:
-    """A core of this node that no other actor uses, if one is free: the denoiser uses every core it
-    sees."""
+def _claim_core(resources: ExitStack) -> int:
+    """A core of this node that no other actor uses, if one is free.
+
+    The denoiser uses every core it sees. The core is released with the `resources`.
+    """
     cores = sorted(os.sched_getaffinity(0))
     for core in cores:
+        lock = FileLock(Path(tempfile.gettempdir()) / f"jackalope-core-{core}.lock")
         with suppress(Timeout):
-            kept.enter_context(
-                FileLock(Path(tempfile.gettempdir()) / f"jackalope-core-{core}.lock").acquire(
-                    timeout=0
-                )
-            )
+            resources.enter_context(lock.acquire(timeout=0))
             return core
     return cores[os.getpid() % len(cores)]

@@ -19,23 +19,23 @@ from generator.render.run import Rendering, Work, render_work
 from generator.scene.planned import Recorded
 
 _RECORDED = ("width", "height", "quality", "outputs", "device", "blender", "from")
+"""Entries of the source world's request that the new world records under `from`."""
 
 
 @dataclass(frozen=True)
 class Changes:
-    """What to change when a world is rendered again; None keeps the setting of the world.
-
-    `device`: one of settings.DEVICES. `size`: width and height in pixels. `quality`: a name.
-    `outputs`: masks, depth,
-    normals, boxes. `tar_bytes`: the largest size of a tar; None writes one file per image, even if
-    the world has tars.
-    """
+    """What to change when a world is rendered again."""
 
     device: str
+    """One of settings.DEVICES."""
     size: tuple[int, int] | None = None
+    """Width and height in pixels; None keeps the world's."""
     quality: str | None = None
+    """The name of a quality; None keeps the world's."""
     outputs: tuple[str, ...] | None = None
+    """Of masks, depth, normals and boxes; None keeps the world's."""
     tar_bytes: int | None = None
+    """The largest size of a tar; None writes one file per image, even if the world has tars."""
 
 
 class RecordedScenes:
@@ -54,67 +54,90 @@ class RecordedScenes:
 
 
 def default_folder(source: Dataset, changes: Changes) -> Path:
-    """The folder to render into if the user names none, in the working directory."""
+    """Return the folder to render into if the user names none, in the working directory.
+
+    Args:
+        source: The dataset to render again.
+        changes: What to change.
+    """
     width, height = _size(source, changes)
     return Path(f"{source.root.resolve().name}-again-{width}x{height}")
 
 
 def prepare_rerender(source: Dataset, changes: Changes) -> Work:
-    """The scenes of `source` as work. Raises UserError if the aspect ratio would change."""
-    before = source.world.manifest["request"]
-    check_assets(before.get("assets"))
+    """Return the scenes of a dataset as work.
+
+    Args:
+        source: The dataset to render again.
+        changes: What to change.
+
+    Returns:
+        Its rendered scenes, and the request of the new world.
+
+    Raises:
+        UserError: The aspect ratio would change, or the meshes of the world are missing here.
+    """
+    request_before = source.world.manifest["request"]
+    check_assets(request_before.get("assets"))
     width, height = _size(source, changes)
-    if width * before["height"] != height * before["width"]:
+    if width * request_before["height"] != height * request_before["width"]:
         raise UserError(
             f"--resolution {width}x{height} has another aspect ratio than "
-            f"{before['width']}x{before['height']}, for which the scenes of {source.root} were "
-            f"placed; take a multiple or a fraction of that, such as "
-            f"{2 * before['width']}x{2 * before['height']}."
+            f"{request_before['width']}x{request_before['height']}, for which the scenes of "
+            f"{source.root} were placed; take a multiple or a fraction of that, such as "
+            f"{2 * request_before['width']}x{2 * request_before['height']}."
         )
     rendering = Rendering(
-        changes.quality or before["quality"]["name"],
-        source.world.outputs if changes.outputs is None else changes.outputs,
-        changes.device,
+        quality=changes.quality or request_before["quality"]["name"],
+        outputs=source.world.outputs if changes.outputs is None else changes.outputs,
+        device=changes.device,
         tar_bytes=changes.tar_bytes,
     )
-    request = {
-        **{key: value for key, value in before.items() if key != "tar_bytes"},
-        "width": width,
-        "height": height,
-        **rendering.request,
-        "from": {
-            "world": source.world.digest,
-            **{key: before[key] for key in _RECORDED if key in before},
-        },
-    }
+    origin = {"world": source.world.digest}
+    for key in _RECORDED:
+        if key in request_before:
+            origin[key] = request_before[key]
+    request = dict(request_before)
+    request.pop("tar_bytes", None)
+    request |= {"width": width, "height": height, **rendering.request, "from": origin}
     return Work(request, RecordedScenes(source.world))
 
 
 def _size(source: Dataset, changes: Changes) -> tuple[int, int]:
-    before = source.world.manifest["request"]
-    return changes.size or (before["width"], before["height"])
+    """Width and height of the new images, pixels."""
+    request = source.world.manifest["request"]
+    return changes.size or (request["width"], request["height"])
 
 
 def rerender(
     source: Dataset, work: Work, root: Path, farm: Farm, progress: Progress = SILENT
 ) -> World:
-    """Render the scenes of `source` into `root` and copy its benchmarks, whose texts do not depend
-    on pixels.
+    """Render the scenes of a dataset again and copy its benchmarks.
 
-    Certificates are not copied: they hold for the other world.
+    Texts do not depend on pixels. Certificates are not copied: they hold for the other world.
+
+    Args:
+        source: The dataset to render again.
+        work: Its scenes, from `prepare_rerender`.
+        root: The folder to write.
+        farm: Where to render.
+        progress: Where progress is reported.
+
+    Returns:
+        The new world.
+
+    Raises:
+        UserError: `root` is the dataset itself; or as `render_work`.
     """
     check_own_files(source.root)
     if root.resolve() == source.root.resolve():
         raise UserError(f"--out {root} is the dataset to render again; choose another --out.")
-    failed = [
-        {
-            **{name: row[name] for name in ("scene_id", "cluster_id", "twin_of")},
-            "failed": row["reason"],
-        }
-        for row in _rows(source.world, ["scene_id", "cluster_id", "twin_of", "status", "reason"])
-        if row["status"] != "ok"
-    ]
-    world = render_work(work, source.root, root, farm, progress, failed)
+    failed_answers = []
+    for row in _rows(source.world, ["scene_id", "cluster_id", "twin_of", "status", "reason"]):
+        if row["status"] != "ok":
+            answer = {name: row[name] for name in ("scene_id", "cluster_id", "twin_of")}
+            failed_answers.append({**answer, "failed": row["reason"]})
+    world = render_work(work, source.root, root, farm, progress, failed_answers)
     for name in source.benchmark_names():
         if file_in(source.root, f"benchmarks/{name}/manifest.json").exists():
             _copy_benchmark(source.benchmark(name), root / "benchmarks" / name, world)
@@ -125,7 +148,8 @@ def rerender(
 def _copy_benchmark(source: Benchmark, target: Path, world: World) -> None:
     """Copy the files that a benchmark lists, and no others."""
     manifest = {**source.manifest, "world": world.digest}
-    if (target / "manifest.json").exists() and read_json(target / "manifest.json") == manifest:
+    manifest_path = target / "manifest.json"
+    if manifest_path.exists() and read_json(manifest_path) == manifest:
         return  # copied already, and perhaps certified since
     with draft_folder_of(target) as draft:
         copy_files(source.folder, (SUMS, *source.sums), draft)
@@ -135,5 +159,6 @@ def _copy_benchmark(source: Benchmark, target: Path, world: World) -> None:
 
 
 def _rows(world: World, columns: list[str]) -> Iterator[dict[str, Any]]:
+    """The rows of a world's table of scenes, a few in memory at a time."""
     for batch in world.batches("scenes", columns, 200):
         yield from batch.to_pylist()

@@ -11,19 +11,23 @@ from typing import NamedTuple
 from generator.dataset.outputs import Box
 from generator.render.settings import Quality
 
-FIRST_NOISE_CHECK = 16  # samples after which Cycles first estimates the noise of a pixel
-_RENDER_COST = 6000  # cost of starting one more render, in samples of one pixel
+FIRST_NOISE_CHECK = 16
+"""Samples after which Cycles first estimates the noise of a pixel."""
+# The cost of starting one more render, in samples of one pixel.
+_RENDER_COST = 6000
 
 
 class SamplePass(NamedTuple):
-    """One render of the pixels in `parts`: samples `after` to `most`, fewer once their estimated
-    noise is below `noise`.
-    """
+    """One render of some rectangles of an image."""
 
     parts: list[Box]
+    """The rectangles, in pixels."""
     most: int
+    """The number of the last sample of a pixel."""
     noise: float = 0.0
+    """If above 0, a pixel stops earlier, once its estimated noise is below this."""
     after: int = 0
+    """The samples that other passes take before."""
 
     @property
     def least(self) -> int:
@@ -34,70 +38,111 @@ class SamplePass(NamedTuple):
 def sample_passes(
     boxes: Sequence[Box],
     metallic: Sequence[bool],
+    *,
     width: int,
     height: int,
     quality: Quality,
     around: int,
 ) -> list[SamplePass]:
-    """The passes that together render an image. The last one covers the whole image; the others add
-    samples to it.
+    """Plan the passes that together render an image.
 
-    `boxes`: of the objects, in pixels. `metallic`: whether each box holds metal. `around`: samples
-    away from the
-    objects.
+    Up to three sorts of pixels take different numbers of samples: those around metal objects the
+    most, those around other objects `quality.matt`, all others `around`. The last pass covers the
+    whole image with `around` samples; the passes before it add samples in rectangles.
+
+    Args:
+        boxes: The boxes of the objects, in pixels.
+        metallic: Whether each box holds metal.
+        width: Of the image, in pixels.
+        height: Of the image, in pixels.
+        quality: The settings of Cycles.
+        around: Samples of a pixel away from the objects.
+
+    Returns:
+        The passes in the order in which they are rendered; at least the one of the whole image.
+
+    >>> quality = Quality(samples=256, matt=8, denoise="fast", bounces=3)
+    >>> box = (100, 100, 140, 140)
+    >>> sizes = {"width": 320, "height": 240, "quality": quality, "around": 4}
+    >>> passes = sample_passes([box], [True], **sizes)
+    >>> [(sample_pass.parts, sample_pass.most) for sample_pass in passes]
+    [([(100, 100, 140, 140)], 256), ([(0, 0, 320, 240)], 4)]
     """
     whole: Box = (0, 0, width, height)
     whole_image = [SamplePass([whole], quality.samples, quality.noise)]
     if not boxes or not 0 < around < quality.samples:
         return whole_image
-    of_metal, matt = list(boxes), list[Box]()
+
+    # Objects without metal have no sharp reflections, so fewer samples do.
+    metal_boxes = list(boxes)
+    matt_parts: list[Box] = []
     if around < quality.matt:
-        of_metal = [box for box, metal in zip(boxes, metallic, strict=True) if metal]
-        without_metal = [box for box, metal in zip(boxes, metallic, strict=True) if not metal]
-        matt = join_boxes(without_metal, width, height, quality.matt - around)
-        if matt == [whole]:
-            matt, around = [], quality.matt
-    more = SamplePass(of_metal, quality.samples, quality.noise, around)
-    more = more._replace(parts=join_boxes(of_metal, width, height, more.least))
-    if more.parts == [whole]:
+        metal_boxes = [box for box, is_metal in zip(boxes, metallic, strict=True) if is_metal]
+        matt_boxes = [box for box, is_metal in zip(boxes, metallic, strict=True) if not is_metal]
+        more = quality.matt - around
+        matt_parts = join_boxes(matt_boxes, width=width, height=height, more=more)
+        if matt_parts == [whole]:
+            # One pass over the whole image is cheaper than the rectangles.
+            matt_parts = []
+            around = quality.matt
+
+    metal_pass = SamplePass(metal_boxes, quality.samples, quality.noise, around)
+    metal_parts = join_boxes(metal_boxes, width=width, height=height, more=metal_pass.least)
+    if metal_parts == [whole]:
         return whole_image
-    found = [SamplePass(matt, quality.matt, 0.0, around), more, SamplePass([whole], around)]
-    return [each for each in found if each.parts]
+    passes = [
+        SamplePass(matt_parts, quality.matt, 0.0, around),
+        metal_pass._replace(parts=metal_parts),
+        SamplePass([whole], around),
+    ]
+    return [sample_pass for sample_pass in passes if sample_pass.parts]
 
 
-def join_boxes(boxes: Sequence[Box], width: int, height: int, more: int) -> list[Box]:
-    """Rectangles that cover every box and a margin, joined while that is cheaper.
+def join_boxes(boxes: Sequence[Box], *, width: int, height: int, more: int) -> list[Box]:
+    """Return rectangles that cover every box and a margin, joined while that is cheaper.
 
-    `more`: how many samples their pixels take beyond those of the rest of the image. If the
-    rectangles would cost as
-    much as the whole image, the only rectangle is the whole image.
+    Each rectangle costs its pixels and a start of the renderer, so two near boxes are cheaper as
+    one. The pair whose union saves most is joined first.
+
+    Args:
+        boxes: The boxes, in pixels.
+        width: Of the image, in pixels.
+        height: Of the image, in pixels.
+        more: How many samples their pixels take beyond those of the rest of the image.
+
+    Returns:
+        The rectangles; only the whole image if the rectangles would cost as much as that.
     """
     margin = max(width, height) // 480  # contact shadows are broader in larger images
-    parts = [_grown(box, margin, width, height) for box in boxes]
+    parts = [_grow(box, margin, width, height) for box in boxes]
     while len(parts) > 1:
-        a, b = min(combinations(parts, 2), key=lambda pair: _extra_cost(pair, more))
-        if _extra_cost((a, b), more) > 0:
+        pairs = combinations(parts, 2)
+        first, second = min(pairs, key=lambda pair: _extra_cost(pair, more))
+        if _extra_cost((first, second), more) > 0:
             break
-        parts = [part for part in parts if part not in (a, b)] + [_union(a, b)]
+        others = [part for part in parts if part not in (first, second)]
+        parts = [*others, _union(first, second)]
     whole = (0, 0, width, height)
-    return (
-        parts
-        if sum(_cost(part, more) for part in parts) < _cost(whole, more) - _RENDER_COST
-        else [whole]
-    )
+    cost_of_parts = sum(_cost(part, more) for part in parts)
+    if cost_of_parts < _cost(whole, more) - _RENDER_COST:
+        return parts
+    return [whole]
 
 
 def _extra_cost(pair: tuple[Box, Box], more: int) -> int:
     """The cost of the joined rectangle minus the costs of both."""
-    return _cost(_union(*pair), more) - _cost(pair[0], more) - _cost(pair[1], more)
+    first, second = pair
+    return _cost(_union(first, second), more) - _cost(first, more) - _cost(second, more)
 
 
 def _cost(box: Box, more: int) -> int:
+    """The cost of rendering a rectangle, in samples of one pixel."""
     left, top, right, bottom = box
     return (right - left) * (bottom - top) * more + _RENDER_COST
 
 
-def _grown(box: Box, pixels: int, width: int, height: int) -> Box:
+def _grow(box: Box, pixels: int, width: int, height: int) -> Box:
+    """A box with a margin, clipped to the image."""
     left, top, right, bottom = box
     return (
         max(left - pixels, 0),
@@ -108,4 +153,5 @@ def _grown(box: Box, pixels: int, width: int, height: int) -> Box:
 
 
 def _union(a: Box, b: Box) -> Box:
+    """The smallest rectangle that holds both."""
     return min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3])

@@ -25,41 +25,50 @@ _TIMEOUT = 300.0  # seconds
 
 
 class Quality(BaseModel):
-    """Settings of Cycles for each pixel, as declared in blender_assets/quality.toml.
-
-    `samples`: the most samples of a pixel. `noise`: if above 0, sampling stops at the first
-    multiple of 16 where the
-    estimated noise is below it. Away from the objects a pixel takes `floor` samples if the scene
-    has only a floor,
-    `photo` samples in a photographed place, `landscape` samples elsewhere; 0 means `samples`.
-    Around objects without
-    metal a pixel takes `matt` samples if that is more than elsewhere in the image; 0 treats them
-    like metal. `denoise`:
-    the mode of OpenImageDenoise, or none. `bounces`: of light. `microseconds`: per pixel on one
-    core, for estimates.
-    """
+    """Settings of Cycles for each pixel, as declared in blender_assets/quality.toml."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     samples: int
+    """The most samples of a pixel."""
     noise: float = 0.0
+    """If above 0, sampling stops at the first multiple of 16 samples where the estimated noise is
+    below this."""
     floor: int = 0
+    """Samples of a pixel away from the objects if the scene has only a floor; 0 means `samples`."""
     landscape: int = 0
+    """The same in an environment with scenery."""
     photo: int = 0
+    """The same in a photographed place."""
     matt: int = 0
+    """Samples of a pixel around objects without metal, if that is more than away from the objects;
+    0 treats these objects like metal."""
     denoise: Literal["", "fast"]
+    """The mode of OpenImageDenoise; "" does not denoise."""
     bounces: int
+    """How often a path of light is reflected."""
     microseconds: float = 0.0
+    """Measured time of a pixel on one core, for estimates."""
 
 
 def qualities() -> dict[str, Quality]:
-    """Every declared quality by name."""
-    declared = tomllib.loads(resource("blender_assets/quality.toml").read_text(encoding="utf-8"))
-    return {name: Quality.model_validate(values) for name, values in declared.items()}
+    """Return every declared quality by name."""
+    text = resource("blender_assets/quality.toml").read_text(encoding="utf-8")
+    return {name: Quality.model_validate(values) for name, values in tomllib.loads(text).items()}
 
 
 def read_quality(name: str) -> Quality:
-    """The quality of that name. Raises UserError if there is none."""
+    """Return the quality of that name.
+
+    Args:
+        name: A table of blender_assets/quality.toml.
+
+    Raises:
+        UserError: There is no such quality.
+
+    >>> read_quality("draft").matt
+    4
+    """
     known = qualities()
     if name not in known:
         raise UserError(f"Unknown quality '{name}': {did_you_mean(name, list(known))}")
@@ -67,52 +76,79 @@ def read_quality(name: str) -> Quality:
 
 
 def check_device(device: str, *more: str) -> None:
-    """Raise UserError unless a device is in DEVICES. `more`: further names to suggest."""
+    """Check the name of a kind of device.
+
+    Args:
+        device: The name that the user gave.
+        *more: Names to suggest besides those in DEVICES.
+
+    Raises:
+        UserError: The name is not in DEVICES.
+    """
     if device not in DEVICES:
         raise UserError(f"Unknown device '{device}'; {did_you_mean(device, [*more, *DEVICES])}")
 
 
 def find_device(device: str) -> str:
-    """The kind of device for `--device` on this machine; for `auto` a GPU if Blender finds one,
-    else the CPU.
+    """Find the kind of device to render on.
 
-    The same kind and the same build of Blender render the same bytes. Raises UserError if the kind
-    is unknown, or if Blender cannot use it here.
+    The same kind and the same build of Blender render the same bytes.
+
+    Args:
+        device: One of DEVICES, or `auto`.
+
+    Returns:
+        One of DEVICES; for `auto` a GPU if Blender finds one, else the CPU.
+
+    Raises:
+        UserError: The kind is unknown, or Blender cannot use it here.
     """
     if device != "auto":
         check_device(device, "auto")
     if device == "cpu" or (device == "auto" and not _may_have_gpu()):
         return "cpu"
-    found = _devices()
+    available = _list_devices()
     if device == "auto":
-        return next((each for each in DEVICES[1:] if each.upper() in found), "cpu")
-    if device.upper() not in found:
-        names = "; ".join(
-            f"{kind.lower()}: {', '.join(names)}"
-            for kind, names in found.items()
-            if kind != "broken"
-        )
+        for kind in DEVICES[1:]:
+            if kind.upper() in available:
+                return kind
+        return "cpu"
+    if device.upper() not in available:
+        reason = available.pop("broken", "")
+        if not reason:
+            reason = "; ".join(
+                f"{kind.lower()}: {', '.join(names)}" for kind, names in available.items()
+            )
         raise UserError(
             f"--device {device}: Blender finds no such device here "
-            f"({found.get('broken') or names or 'it finds none'}); install the GPU's driver or use "
-            f"--device cpu."
+            f"({reason or 'it finds none'}); install the GPU's driver or use --device cpu."
         )
     return device
 
 
 def find_gpus(device: str) -> tuple[str, ...]:
-    """The names of the GPUs of a kind if each worker uses one of them; empty if all workers use all
-    devices."""
-    return tuple(_devices().get(device.upper(), ())) if device in SHOWN_BY else ()
+    """Return the names of the GPUs among which workers are spread.
+
+    Args:
+        device: One of DEVICES.
+
+    Returns:
+        One name per GPU if each worker uses one of them; empty if all workers use all devices.
+    """
+    if device not in SHOWN_BY:
+        return ()
+    return tuple(_list_devices().get(device.upper(), ()))
 
 
 def _may_have_gpu() -> bool:
     """Whether a GPU driver has made its device files. Asking Blender would take seconds."""
-    nodes = ("nvidia[0-9]*", "dri/renderD*", "kfd")
-    return sys.platform == "darwin" or any(any(Path("/dev").glob(name)) for name in nodes)
+    if sys.platform == "darwin":
+        return True
+    patterns = ("nvidia[0-9]*", "dri/renderD*", "kfd")
+    return any(any(Path("/dev").glob(pattern)) for pattern in patterns)
 
 
-def _devices() -> dict[str, Any]:
+def _list_devices() -> dict[str, Any]:
     """Names of the devices by kind, CPU, OPTIX and so on, or {"broken": reason} where Blender does
     not load."""
     with closing(AnsweringProcess("generator.render.blender.system")) as process:

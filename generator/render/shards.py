@@ -16,14 +16,21 @@ from generator.dataset.records import PLAN_FILE, SCENES
 from generator.dataset.writer import WorldWriter, difference
 from generator.scene.planned import Planned, Scenes
 
+_TARS = "packed.parquet"
+"""The table of a world whose files are in tars."""
+_ADDED_COLUMNS = {"width", "height", "status", "reason"}
+"""Columns that the writer adds to the answers of workers."""
+
 
 class ShardScenes:
     """The scenes of a plan to render here: all, or for a shard (i, n) every n-th scene from the
     i-th on."""
 
     def __init__(self, planned: Scenes[Planned], shard: tuple[int, int] | None):
-        i, n = shard or (1, 1)
-        self._planned, self._first, self._step = planned, i - 1, n
+        number, n_shards = shard or (1, 1)
+        self._planned = planned
+        self._first = number - 1
+        self._step = n_shards
 
     def __len__(self) -> int:
         return len(range(self._first, len(self._planned), self._step))
@@ -33,30 +40,44 @@ class ShardScenes:
 
 
 def parse_shard(spec: str | None) -> tuple[int, int] | None:
-    """(2, 8) from `2/8`. Raises UserError if malformed.
+    """Parse the option `--shard`.
+
+    Args:
+        spec: A text such as `2/8`; None if the option is not used.
+
+    Returns:
+        The number of the shard, from 1, and the number of shards; None without `spec`.
+
+    Raises:
+        UserError: The text is malformed.
 
     >>> parse_shard("2/8")
     (2, 8)
     """
     if spec is None:
         return None
-    found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", spec)
-    if not found or not 1 <= int(found[1]) <= int(found[2]):
+    match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", spec)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
         raise UserError(
             f"Expected --shard to be i/n such as 2/8, with i from 1 to n, got '{spec}'."
         )
-    return int(found[1]), int(found[2])
-
-
-_TARS = "packed.parquet"  # the table of a world whose files are in tars
-_ADDED_COLUMNS = {"width", "height", "status", "reason"}
+    return int(match[1]), int(match[2])
 
 
 def merge_worlds(shards: Sequence[Path], root: Path, progress: Progress = SILENT) -> World:
-    """Merge `shards` into a world in `root`. Its files are hard links where the file system allows.
+    """Merge shards into one world. Its files are hard links where the file system allows.
 
-    Raises UserError if a shard is missing, unfinished, damaged, given twice, of another world, or
-    holds a link.
+    Args:
+        shards: The folders of the shards.
+        root: The folder to write.
+        progress: Where progress is reported.
+
+    Returns:
+        The merged world.
+
+    Raises:
+        UserError: A shard is missing, unfinished, damaged, given twice, of another world, or holds
+            a link.
     """
     for path in shards:
         check_own_files(path)
@@ -64,13 +85,12 @@ def merge_worlds(shards: Sequence[Path], root: Path, progress: Progress = SILENT
     request = _whole_request(worlds)
     with WorldWriter(root, request) as writer:
         if not writer.finished:
-            with progress.track(
-                "merging", sum(world.manifest["scenes"] for world in worlds)
-            ) as advance:
+            n_scenes = sum(world.manifest["scenes"] for world in worlds)
+            with progress.track("merging", n_scenes) as advance:
                 for world in worlds:
-                    for record in _recorded_answers(world):
-                        if record["scene_id"] not in writer.done:
-                            _copy_scene(world, record, writer)
+                    for answer in _recorded_answers(world):
+                        if answer["scene_id"] not in writer.done:
+                            _copy_scene(world, answer, writer)
                         advance()
             writer.keep_plan(worlds[0].folder)
             writer.finish(worlds[0].vocabulary_text)
@@ -78,10 +98,13 @@ def merge_worlds(shards: Sequence[Path], root: Path, progress: Progress = SILENT
 
 
 def _whole_request(worlds: Sequence[World]) -> dict[str, Any]:
-    """The request of the whole world. Raises UserError if the shards are not all the shards of one
-    world."""
-    found: dict[int, World] = {}
-    first: dict[str, Any] = {}
+    """The request of the whole world.
+
+    Raises UserError if the shards are not all the shards of one world.
+    """
+    world_by_number: dict[int, World] = {}
+    # The request of the first shard, with the number of shards; all must agree in both.
+    expected: dict[str, Any] = {}
     for world in worlds:
         request = dict(world.manifest["request"])
         shard = request.pop("shard", None)
@@ -90,31 +113,37 @@ def _whole_request(worlds: Sequence[World]) -> dict[str, Any]:
                 f"{world.folder.parent} is a whole dataset, not a shard; give folders made with "
                 f"--shard i/n."
             )
-        number, n = shard
-        first = first or {**request, "shards": n}
-        if {**request, "shards": n} != first:
-            said = difference({**request, "shards": n}, first)
+        number, n_shards = shard
+        request["shards"] = n_shards
+        expected = expected or request
+        if request != expected:
             raise UserError(
-                f"{world.folder.parent} is a shard of another world: {said}; give the shards of "
-                f"one world."
+                f"{world.folder.parent} is a shard of another world: "
+                f"{difference(request, expected)}; give the shards of one world."
             )
-        if number in found:
+        if number in world_by_number:
             raise UserError(
-                f"{found[number].folder.parent} and {world.folder.parent} are both shard "
-                f"{number}/{n}; give each once."
+                f"{world_by_number[number].folder.parent} and {world.folder.parent} are both shard "
+                f"{number}/{n_shards}; give each once."
             )
-        found[number] = world
-    n = first.pop("shards")
-    if len({world.sums.get(PLAN_FILE) for world in worlds}) > 1:
+        world_by_number[number] = world
+
+    n_shards = expected.pop("shards")
+    plan_sums = {world.sums.get(PLAN_FILE) for world in worlds}
+    if len(plan_sums) > 1:
         raise UserError(
             "The shards have different plans; render them all with the same version of Jackalope."
         )
-    if missing := [f"{i}/{n}" for i in range(1, n + 1) if i not in found]:
+    missing = []
+    for number in range(1, n_shards + 1):
+        if number not in world_by_number:
+            missing.append(f"{number}/{n_shards}")
+    if missing:
         raise UserError(
             f"Shards are missing: {', '.join(missing)}; render them with --shard, or give their "
             f"folders too."
         )
-    return first
+    return expected
 
 
 def _recorded_answers(world: World) -> Iterator[dict[str, Any]]:
@@ -122,22 +151,24 @@ def _recorded_answers(world: World) -> Iterator[dict[str, Any]]:
     for batch in world.batches("scenes", SCENES.names, rows=100):
         for row in batch.to_pylist():
             if row["status"] == "ok":
-                for thing in row["objects"]:
-                    thing["attributes"] = dict(thing["attributes"])
-                kept = {name: value for name, value in row.items() if name not in _ADDED_COLUMNS}
-                yield {**kept, "files": world.files_of(row["scene_id"])}
+                for object_ in row["objects"]:
+                    object_["attributes"] = dict(object_["attributes"])
+                answer = {name: value for name, value in row.items() if name not in _ADDED_COLUMNS}
+                answer["files"] = world.files_of(row["scene_id"])
             else:
-                kept = {name: row[name] for name in ("scene_id", "cluster_id", "twin_of")}
-                yield {**kept, "failed": row["reason"]}
+                answer = {name: row[name] for name in ("scene_id", "cluster_id", "twin_of")}
+                answer["failed"] = row["reason"]
+            yield answer
 
 
-def _copy_scene(world: World, record: dict[str, Any], writer: WorldWriter) -> None:
-    for path in record.get("files", {}):
+def _copy_scene(world: World, answer: dict[str, Any], writer: WorldWriter) -> None:
+    """Copy the files of a scene, and record its answer."""
+    for path in answer.get("files", {}):
         data = world.read(path)  # raises UserError if it is damaged
         if _TARS in world.sums:
-            goal = file_in(writer.folder, path)
-            goal.parent.mkdir(exist_ok=True)
-            write_bytes(goal, data)
+            target = file_in(writer.folder, path)
+            target.parent.mkdir(exist_ok=True)
+            write_bytes(target, data)
         else:
             copy_files(world.folder, [path], writer.folder)
-    writer.add(record)
+    writer.add(answer)

@@ -11,6 +11,7 @@ from functools import cache
 from itertools import combinations
 from typing import Any, NamedTuple
 
+from generator.base.srgb import encode_srgb
 from generator.vocabulary.materials import linear_of
 
 _PLAIN_LETTERS = re.compile(r"[A-Za-z0-9 .,'/_-]*")
@@ -117,7 +118,7 @@ def _look(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return tuple(_look(entry) for entry in value)
     if isinstance(value, str) and value.startswith("#"):
-        return Color(*(_encode(channel) for channel in _decode(value)))
+        return Color(*encode_srgb(_decode(value)).tolist())
     return value
 
 
@@ -136,7 +137,7 @@ def _look_of_table(table: Mapping[str, Any]) -> dict[str, Any]:
         else:
             channels = _decode(light)
         albedo = table.get("albedo", 1.0)
-        look["color"] = Color(*(_encode(channel * albedo) for channel in channels))
+        look["color"] = Color(*encode_srgb([channel * albedo for channel in channels]).tolist())
     elif "albedo" in table:
         look["albedo"] = table["albedo"]
     return look
@@ -180,8 +181,3 @@ def _lab(color: Color) -> Any:
 def _decode(srgb: str) -> list[float]:
     """Red, green and blue of "#rrggbb" without the sRGB curve, 0..1."""
     return [channel / 255 for channel in linear_of(srgb)]
-
-
-def _encode(channel: float) -> float:
-    """A linear channel, 0..1, with the sRGB curve (IEC 61966-2-1)."""
-    return 12.92 * channel if channel <= 0.0031308 else 1.055 * channel ** (1 / 2.4) - 0.055

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from generator.base.declarations import Declared, Finite, Hex, Positive, Share
+from generator.base.srgb import decode_srgb
 
 Channel = Annotated[float, Field(ge=0, le=255)]
 Pattern = Literal[
@@ -14,24 +16,18 @@ Pattern = Literal[
 ]
 _FLOOR_GRAY = (204.0, 204.0, 204.0)
 """Linear red, green and blue of a floor without a colour of its own, 0..255."""
-_LINEAR_PART = 0.04045
-"""Below this an sRGB channel is linear (IEC 61966-2-1)."""
 
 
+@cache
 def linear_of(srgb: str) -> tuple[float, float, float]:
     """Red, green and blue of "#rrggbb" without the sRGB curve, 0..255, to four decimals.
 
     >>> linear_of("#ff8000")
     (255.0, 55.0444, 0.0)
     """
-    red, green, blue = (_decoded(int(srgb[i : i + 2], 16) / 255) for i in (1, 3, 5))
-    return red, green, blue
-
-
-def _decoded(channel: float) -> float:
-    """An sRGB channel (0..1) as linear light, 0..255."""
-    linear = channel / 12.92 if channel <= _LINEAR_PART else ((channel + 0.055) / 1.055) ** 2.4
-    return round(255 * linear, 4)
+    channels = [int(srgb[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (255 * decode_srgb(channels)).tolist()
+    return round(red, 4), round(green, 4), round(blue, 4)
 
 
 class Colored(Declared):

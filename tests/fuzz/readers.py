@@ -33,10 +33,8 @@ from evaluator.scoring.words.reader import read_choice
 from generator.assets.importing import check_file, read_file
 from generator.assets.sets import read_asset, read_notes, write_asset
 from generator.assets.shapes import UnitMesh
-from generator.assets.skeleton import load_skeleton
 from generator.base.arrays import map_npy
 from generator.base.files import write_json, write_sums
-from generator.base.registry import resource
 from generator.dataset.journal import Journal
 from generator.dataset.outputs import (
     OUTPUTS,
@@ -253,7 +251,6 @@ READERS: dict[str, Reader] = {
     "journal": Reader((".journal.db",), _resume),
     **{output: Reader((output_path(output, "0"),), _output(output)) for output in OUTPUTS},
     "family": Reader(("family.toml",), lambda root: read_vocabulary(str(root / "family.toml"))),
-    "animal": Reader(("animal.toml",), lambda root: load_skeleton(root / "animal.toml")),
     "mesh": Reader(("hare.npz",), lambda root: read_asset(root, "hare")),
     "notes of a mesh": Reader(("hare.json",), lambda root: read_notes(root, "hare")),
     "obj": Reader(("a.obj",), _mesh_files("a.obj")),
@@ -374,9 +371,8 @@ def make_files(folder: Path) -> None:
         path.parent.mkdir()
         path.write_bytes(encode(output, pixels))
     (folder / "family.toml").write_text(vocabulary_text("clevr-relations"))
-    shutil.copy(resource("blender_assets/animals/fox.toml"), folder / "animal.toml")
     mesh = UnitMesh([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 1, 2)])
-    write_asset(folder, "hare", mesh, {"licence": "CC0-1.0", "source": "a"})
+    write_asset(folder, "hare", mesh=mesh, notes={"licence": "CC0-1.0", "source": "a"})
     face = b"\x03" + np.arange(3, dtype="<i4").tobytes()
     (folder / "b.ply").write_bytes(
         _PLY.format("binary_little_endian").encode() + np.eye(3, dtype="<f4").tobytes() + face

@@ -54,8 +54,14 @@ def render(stage: Stage, path: Path) -> np.ndarray:
 
 def main(out: Path, samples: int, names: list[str]) -> None:
     quality = read_quality("reference").model_copy(update={"samples": samples, "denoise": "fast"})
-    stage = Stage(VOCABULARY, quality, WIDTH, HEIGHT, 2)
-    caster = RayCaster(VOCABULARY, stage.meshes, stage.ground, WIDTH, HEIGHT)
+    stage = Stage(VOCABULARY, quality, width=WIDTH, height=HEIGHT, threads=2)
+    caster = RayCaster(
+        VOCABULARY,
+        meshes=stage.meshes,
+        find_ground=stage.ground,
+        width=WIDTH,
+        height=HEIGHT,
+    )
     draft, settings = out / "draft.png", bpy.context.scene.render
     for name in names:
         scene = scene_of(records()[name])

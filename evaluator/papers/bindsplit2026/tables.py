@@ -4,19 +4,15 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from evaluator.papers.inputs import Given, Label, Labels, splits_of, told
-from evaluator.papers.paper import (
-    NONE,
-    Paper,
-    PaperFigure,
-    PaperTable,
-    Part,
+from evaluator.papers.inputs import LabelledRuns, PaperInputs, RowFilter, count_row, splits_of
+from evaluator.papers.paper import Paper, PaperFigure, PaperTable, changed_elsewhere, figure
+from evaluator.papers.selection import (
+    PLACEHOLDER,
+    Selection,
     by_label,
-    changed_elsewhere,
-    figure,
     grouped,
-    part,
-    parts,
+    select,
+    selections,
 )
 from evaluator.protocols.items import ASYMMETRIC, FULL, MIXED
 from evaluator.protocols.records import Row
@@ -24,63 +20,65 @@ from evaluator.report.audit_results import FAMILIARITY, mixed, overlap_panels
 from evaluator.report.figures import Figure, by_overlap, by_split
 from evaluator.report.table import Table
 
-_BINARY: Labels = {"protocol": "binary", "metric": "accuracy"}
-_R1: Labels = {"protocol": "retrieval", "metric": "R@1", "kind": "grid"}
-_PAIRS: Labels = {"protocol": "pairs"}
-_GROUP: Labels = {**_PAIRS, "metric": "group"}
-_VISMIN: Labels = {"benchmark": "vismin"}
+_BINARY: RowFilter = {"protocol": "binary", "metric": "accuracy"}
+_R1: RowFilter = {"protocol": "retrieval", "metric": "R@1", "kind": "grid"}
+_PAIRS: RowFilter = {"protocol": "pairs"}
+_GROUP: RowFilter = {**_PAIRS, "metric": "group"}
+_VISMIN: RowFilter = {"benchmark": "vismin"}
 
 _FULL, _SEEN, _PARTIAL, _MIXED, _UNSEEN = (
-    part("Full", split=FULL),
-    part("Seen", split="seen"),
-    part("Partially unseen", split="partial"),
-    part("Mixed", split=MIXED),
-    part("Unseen", split="unseen"),
+    select("Full", split=FULL),
+    select("Seen", split="seen"),
+    select("Partially unseen", split="partial"),
+    select("Mixed", split=MIXED),
+    select("Unseen", split="unseen"),
 )
 _SPLITS, _PARTITIONS = (_SEEN, _PARTIAL, _UNSEEN), (_FULL, _SEEN, _MIXED, _UNSEEN)
 _GAPS = (
-    part("Seen − partially unseen", split="seen", minus="partial"),
-    part("Seen − unseen", split="seen", minus="unseen"),
-    part("Partially unseen − unseen", split="partial", minus="unseen"),
+    select("Seen − partially unseen", split="seen", minus="partial"),
+    select("Seen − unseen", split="seen", minus="unseen"),
+    select("Partially unseen − unseen", split="partial", minus="unseen"),
 )
 _TAXES = (
-    part("Full − seen", split=FULL, minus="seen"),
-    part("Mixed − seen", split=MIXED, minus="seen"),
-    part("Seen − unseen", split="seen", minus="unseen"),
-    part("Full − unseen", split=FULL, minus="unseen"),
+    select("Full − seen", split=FULL, minus="seen"),
+    select("Mixed − seen", split=MIXED, minus="seen"),
+    select("Seen − unseen", split="seen", minus="unseen"),
+    select("Full − unseen", split=FULL, minus="unseen"),
 )
 _ASYMMETRIC = (
-    part("Both or neither", split="partial"),
+    select("Both or neither", split="partial"),
     *(
-        part(head, split=split)
+        select(head, split=split)
         for head, split in zip(("True text", "Foil"), ASYMMETRIC, strict=True)
     ),
-    part("Tax", split=ASYMMETRIC[0], minus=ASYMMETRIC[1]),
+    select("Tax", split=ASYMMETRIC[0], minus=ASYMMETRIC[1]),
 )
 _SCORES = (
-    part("Group", metric="group"),
-    part("Text", metric="text"),
-    part("Image", metric="image"),
-    part("Matching", metric="matching"),  # ours: the paper has the other three
+    select("Group", metric="group"),
+    select("Text", metric="text"),
+    select("Image", metric="image"),
+    select("Matching", metric="matching"),  # ours: the paper has the other three
 )
 _BY_SPLIT = grouped((_FULL, _SEEN, _PARTIAL, _MIXED, _UNSEEN), _SCORES)
 _BETWEEN = (*_TAXES[:2], *_GAPS, _TAXES[3])
 _REAL = (
-    part("ARO VG-A", benchmark="aro", kind="visual_genome_attribution", **_BINARY),
-    part("BiVLC (group)", benchmark="bivlc", **_GROUP),
-    part("VisMin (group)", benchmark="vismin", **_GROUP),
+    select("ARO VG-A", benchmark="aro", kind="visual_genome_attribution", **_BINARY),
+    select("BiVLC (group)", benchmark="bivlc", **_GROUP),
+    select("VisMin (group)", benchmark="vismin", **_GROUP),
 )
+# Why a table or figure is empty.
 _TUNED = "no label has the part 'finetuned'"
 _UNSPLIT = "no run has the partitions of `score familiarity` (--splits)"
-_NO_AUDIT = f"no result of `{FAMILIARITY}` was given"
+_NO_AUDIT = f"no result of `{FAMILIARITY}` was inputs"
 
 
-def _tuned(labels: Sequence[Label]) -> list[Label]:
+def _tuned(labels: Sequence[LabelledRuns]) -> list[LabelledRuns]:
+    """Labels of fine-tuned models."""
     return [label for label in labels if "finetuned" in label.parts]
 
 
-def _with(split: str, labels: Sequence[Label]) -> list[Label]:
-    """Labels with a run that has the split, and labels with a reason why they have no run."""
+def _with(split: str, labels: Sequence[LabelledRuns]) -> list[LabelledRuns]:
+    """RowFilter with a run that has the split, and labels with a reason why they have no run."""
     return [
         label
         for label in labels
@@ -88,42 +86,47 @@ def _with(split: str, labels: Sequence[Label]) -> list[Label]:
     ]
 
 
-def _partitioned(labels: Sequence[Label]) -> list[Label]:
-    """Labels with a run that has `--splits`, and labels with a reason why they have no run."""
+def _partitioned(labels: Sequence[LabelledRuns]) -> list[LabelledRuns]:
+    """RowFilter with a run that has `--splits`, and labels with a reason why they have no run."""
     return _with(FULL, labels)
 
 
-def _by_benchmark(labels: Sequence[Label], columns: Sequence[Part], of: Labels) -> Table:
+def _by_benchmark(
+    labels: Sequence[LabelledRuns], columns: Sequence[Selection], row_filter: RowFilter
+) -> Table:
     """A table with lines by benchmark and kind, without columns whose splits no benchmark has."""
-    of_rows = {"metric": "group", **of}
-    rows = parts(labels, "{}, all kinds", ["benchmark"], of_rows) + parts(
-        labels, "{}", ["benchmark", "kind"], of_rows
-    )
-    rows = [row for row in rows if row.head != NONE] or rows[:1]
-    there = [splits_of(entry) for label in labels for entry in label.entries]
-    shown = [
-        each
-        for each in columns
-        if any({each.of["split"], each.of.get("minus", each.of["split"])} <= of for of in there)
-    ]
-    return by_label(labels, shown or columns, rows, "kind", of)
+    of_rows = {"metric": "group", **row_filter}
+    rows = selections(labels, "{}, all kinds", ["benchmark"], of_rows)
+    rows += selections(labels, "{}", ["benchmark", "kind"], of_rows)
+    # One placeholder is enough if there is no such row at all.
+    rows = [row for row in rows if row.head != PLACEHOLDER] or rows[:1]
+    splits_of_entries = []
+    for label in labels:
+        splits_of_entries += [splits_of(entry) for entry in label.entries]
+    possible = []
+    for column in columns:
+        split = column.row_filter["split"]
+        splits = {split, column.row_filter.get("minus", split)}
+        if any(splits <= of_entry for of_entry in splits_of_entries):
+            possible.append(column)
+    return by_label(labels, possible or columns, rows, "kind", row_filter)
 
 
 def _with_tuned(
     numbers: tuple[str, str],
     title: str,
-    make: Callable[[Sequence[Label]], Table],
-    wanted: str = "no run answers it",
+    make: Callable[[Sequence[LabelledRuns]], Table],
+    if_empty: str = "no run answers it",
 ) -> list[PaperTable]:
     """Two tables: one of all labels, one of the fine-tuned labels."""
-    every, tuned = numbers
+    number, number_tuned = numbers
     return [
-        PaperTable(every, title, lambda given: make(given.labels), wanted),
+        PaperTable(number, title, lambda inputs: make(inputs.labels), if_empty),
         PaperTable(
-            tuned,
+            number_tuned,
             f"{title}, fine-tuned",
-            lambda given: make(_tuned(given.labels)),
-            f"{_TUNED}, or {wanted}",
+            lambda inputs: make(_tuned(inputs.labels)),
+            f"{_TUNED}, or {if_empty}",
         ),
     ]
 
@@ -155,44 +158,57 @@ def _audit_rows(audit: Any) -> list[Row]:
         "unseen": buckets["definitely_unseen"],
         "excluded": sum(audit["excluded"].values()),
     }
-    whole = dict.fromkeys(samples, full) | {"excluded": audit["samples"]}
-    rows = [told("samples", n, split=split) for split, n in samples.items()]
-    rows += [
-        told("share", n / whole[split], "share", split=split)
-        for split, n in samples.items()
-        if whole[split]
-    ]
-    rows += [told("samples", buckets[name], kind=name) for name in _BUCKETS]
-    return rows + [
-        told("share", rate, "share", kind=rule, split=split)
-        for rule in _RULES
-        for split, rate in audit["rates"][rule].items()
-        if rate is not None
-    ]
+    rows = [count_row("samples", number, split=split) for split, number in samples.items()]
+    for split, number in samples.items():
+        # Captions that could not be parsed are a share of all samples, not of the parsed ones.
+        whole = audit["samples"] if split == "excluded" else full
+        if whole:
+            rows.append(count_row("share", number / whole, "share", split=split))
+    rows += [count_row("samples", buckets[name], kind=name) for name in _BUCKETS]
+    for rule in _RULES:
+        for split, rate in audit["rates"][rule].items():
+            if rate is not None:
+                rows.append(count_row("share", rate, "share", kind=rule, split=split))
+    return rows
 
 
 def _of_audits(
-    number: str, title: str, head: str, rows: Sequence[Part], *columns: Part
+    number: str, title: str, head: str, rows: Sequence[Selection], *columns: Selection
 ) -> PaperTable:
-    def make(given: Given) -> Table:
-        notes = [
-            f"{each.name}: {each.record['benchmark']} against {each.record['reference']}, captions "
-            f"read as {each.record['captions']}, match by {each.record['match']}."
-            for each in given.audits_of(FAMILIARITY)
-        ]
-        labels = given.audit_labels(FAMILIARITY, _audit_rows, "no sample is left")
+    """A table of results of `score familiarity`. head: of the column of rows."""
+
+    def make(inputs: PaperInputs) -> Table:
+        notes = []
+        for audit in inputs.audits_of(FAMILIARITY):
+            record = audit.record
+            notes.append(
+                f"{audit.name}: {record['benchmark']} against {record['reference']}, captions "
+                f"read as {record['captions']}, match by {record['match']}."
+            )
+        labels = inputs.audit_labels(FAMILIARITY, _audit_rows, "no sample is left")
         return by_label(labels, columns, rows, head, named="benchmark", notes=notes)
 
     return PaperTable(number, title, make, _NO_AUDIT)
 
 
-def _overlap(given: Given) -> list[Figure]:
+def _overlap(inputs: PaperInputs) -> list[Figure]:
     """Figures of the bindings that a corpus shows: of all samples, and of the mixed samples."""
-    return [
-        each
-        for audit in given.audits_of(FAMILIARITY)
-        for each in by_overlap(audit.name, overlap_panels(audit.record))
-    ]
+    figures = []
+    for audit in inputs.audits_of(FAMILIARITY):
+        figures += by_overlap(audit.name, overlap_panels(audit.record))
+    return figures
+
+
+def _accuracy_and_recall(inputs: PaperInputs) -> Table:
+    """Binary accuracy of swaps and R@1, by split."""
+    groups = [select("Binary accuracy", kind="swap", **_BINARY), select("R@1", **_R1)]
+    return by_label(inputs.labels, grouped(groups, _SPLITS))
+
+
+def _shortcut_tax(inputs: PaperInputs) -> Table:
+    """Binary accuracy of swaps by which text's bindings training shows: both, neither or one's."""
+    labels = _with(ASYMMETRIC[0], inputs.labels)
+    return by_label(labels, _ASYMMETRIC, row_filter={**_BINARY, "kind": "swap"})
 
 
 PAPER = Paper(
@@ -201,36 +217,31 @@ PAPER = Paper(
             "1",
             "Samples by partition",
             "split",
-            [part(name, split=name) for name in ("full", "seen", "mixed", "unseen", "excluded")],
-            part("Count", metric="samples"),
-            part("%", metric="share"),
+            [select(name, split=name) for name in ("full", "seen", "mixed", "unseen", "excluded")],
+            select("Count", metric="samples"),
+            select("%", metric="share"),
         ),
         PaperTable(
             "2",
             "Binary accuracy and R@1 by split",
-            lambda given: by_label(
-                given.labels,
-                grouped(
-                    [part("Binary accuracy", kind="swap", **_BINARY), part("R@1", **_R1)], _SPLITS
-                ),
-            ),
+            _accuracy_and_recall,
         ),
         PaperTable(
             "1-tax",
             "Binary accuracy where training shows only what the true text names, and only what its "
             "foil names",
-            lambda given: by_label(
-                _with(ASYMMETRIC[0], given.labels), _ASYMMETRIC, of={**_BINARY, "kind": "swap"}
-            ),
+            _shortcut_tax,
             "no world has asymmetric splits (--holdout asymmetric)",
         ),
         PaperTable(
-            "3", "Gaps of R@1 between splits", lambda given: by_label(given.labels, _GAPS, of=_R1)
+            "3",
+            "Gaps of R@1 between splits",
+            lambda inputs: by_label(inputs.labels, _GAPS, row_filter=_R1),
         ),
         PaperTable(
             "4",
             "R@1 by split after fine-tuning",
-            lambda given: by_label(_tuned(given.labels), _SPLITS, of=_R1),
+            lambda inputs: by_label(_tuned(inputs.labels), _SPLITS, row_filter=_R1),
             _TUNED,
         ),
         *_with_tuned(
@@ -268,32 +279,35 @@ PAPER = Paper(
         PaperTable(
             "17",
             "Accuracy by benchmark and partition",
-            lambda given: by_label(_partitioned(given.labels), grouped(_REAL, _PARTITIONS)),
+            lambda inputs: by_label(_partitioned(inputs.labels), grouped(_REAL, _PARTITIONS)),
             _UNSPLIT,
         ),
         PaperTable(
             "18",
             "Accuracy by partition and benchmark",
-            lambda given: by_label(_partitioned(given.labels), _REAL, _PARTITIONS, "split"),
+            lambda inputs: by_label(_partitioned(inputs.labels), _REAL, _PARTITIONS, "split"),
             _UNSPLIT,
         ),
         _of_audits(
             "19",
             "Buckets of samples by the labels of their bindings",
             "bucket",
-            [part(f"{name}: {said}", kind=name, split=None) for name, said in _BUCKETS.items()],
-            part("Count", metric="samples"),
+            [
+                select(f"{name}: {meaning}", kind=name, split=None)
+                for name, meaning in _BUCKETS.items()
+            ],
+            select("Count", metric="samples"),
         ),
         _of_audits(
             "20",
             "Samples whose bindings are all seen or all unseen",
             "rule",
             [
-                part(f"{rule.upper()}: {said}", kind=rule, metric="share")
-                for rule, said in _RULES.items()
+                select(f"{rule.upper()}: {meaning}", kind=rule, metric="share")
+                for rule, meaning in _RULES.items()
             ],
-            part("% all seen", split="seen"),
-            part("% all unseen", split="unseen"),
+            select("% all seen", split="seen"),
+            select("% all unseen", split="unseen"),
         ),
         changed_elsewhere(),
     ],

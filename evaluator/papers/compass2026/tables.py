@@ -5,20 +5,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from evaluator.papers.inputs import EVERY, Given, Label, Labels, datasets, told
-from evaluator.papers.paper import (
-    Paper,
-    PaperTable,
-    Part,
+from evaluator.papers.counts import EVERY, benchmark_labels
+from evaluator.papers.inputs import LabelledRuns, PaperInputs, RowFilter, count_row
+from evaluator.papers.paper import Paper, PaperTable, changed_elsewhere, figure
+from evaluator.papers.selection import (
+    Selection,
     by_label,
-    changed_elsewhere,
-    figure,
     grouped,
     load,
     over_n,
-    part,
-    parts,
     result,
+    select,
+    selections,
 )
 from evaluator.protocols.items import COUNTS
 from evaluator.protocols.records import Row
@@ -28,63 +26,70 @@ from evaluator.report.table import Cell, Table
 
 _GAP = {"protocol": "integration", "metric": "integration gap"}
 _MEASURES = (
-    part("C", over_n, metric="R@1 composed"),
-    part("D", over_n, metric="R@1 decomposed"),
-    part("Δ", over_n, metric="integration gap"),
+    select("C", over_n, metric="R@1 composed"),
+    select("D", over_n, metric="R@1 decomposed"),
+    select("Δ", over_n, metric="integration gap"),
 )
 _NAMES = ("object", "attribute", "relation")
-_SKILLS = tuple(part(skill, skill=skill) for skill in _NAMES)
-_LOADS = tuple(part(f"β {count.removeprefix('n_')}", load(count)) for count in COUNTS)
+_SKILLS = tuple(select(skill, skill=skill) for skill in _NAMES)
+_LOADS = tuple(select(f"β {count.removeprefix('n_')}", load(count)) for count in COUNTS)
 _STARS = (
     "In brackets: standard error and uncorrected p; * p < .005, ** p < .001 after Holm; in bold: "
     "the load of a skill by its own count."
 )
 
 
-def _captions(given: Given) -> Table:
-    asked, counted = ("integration", "skill"), {"metric": "captions"}
-    every = datasets(given)
-    labels = [
-        each for each in every if any(row["protocol"] in asked for row in each.entries[0]["rows"])
-    ] or every
-    columns = [part("Ground truth", protocol=EVERY, **counted)]
-    columns += [part("Integration", protocol="integration", **counted)]
-    columns += grouped([part("Skill", protocol="skill", **counted)], _SKILLS)
-    rows = parts(
-        labels, "{}", ["level", "split"], {"protocol": asked, "skill": (None, *_NAMES), **counted}
-    )
+def _captions(inputs: PaperInputs) -> Table:
+    """Captions by level and split, of all protocols and of those of the paper."""
+    protocols = ("integration", "skill")
+    every = benchmark_labels(inputs)
+    labels = []
+    for label in every:
+        if any(row["protocol"] in protocols for row in label.entries[0]["rows"]):
+            labels.append(label)
+    labels = labels or every
+    columns = [
+        select("Ground truth", protocol=EVERY, metric="captions"),
+        select("Integration", protocol="integration", metric="captions"),
+        *grouped([select("Skill", protocol="skill", metric="captions")], _SKILLS),
+    ]
+    of_rows = {"protocol": protocols, "skill": (None, *_NAMES), "metric": "captions"}
+    rows = selections(labels, "{}", ["level", "split"], of_rows)
     return by_label(labels, columns, rows, "level", named="dataset")
 
 
-def _gaps(given: Given) -> Table:
-    columns = [
-        replace(each, statistic=over_n) for each in parts(given.labels, "{}", ["level"], _GAP)
-    ]
-    rows = parts(
-        given.labels,
-        "{}",
-        ["split"],
-        {**_GAP, "level": tuple(each.of["level"] for each in columns)},
-    )
-    table = by_label(given.labels, columns, rows, "split", _GAP)
+def _gaps(inputs: PaperInputs) -> Table:
+    """The integration gap by level and split, with its standard deviation over n."""
+    columns = []
+    for level in selections(inputs.labels, "{}", ["level"], _GAP):
+        columns.append(replace(level, statistic=over_n))
+    levels = tuple(column.row_filter["level"] for column in columns)
+    rows = selections(inputs.labels, "{}", ["split"], {**_GAP, "level": levels})
+    table = by_label(inputs.labels, columns, rows, "split", _GAP)
+    # Other tables have deviations over runs after ±.
     others = [note for note in table.notes if not note.startswith("±")]
     return replace(table, notes=["± is the standard deviation over n.", *others])
 
 
-def _loads(given: Given) -> Table:
-    of = {"protocol": "skill", "metric": "R@1"}
-    rows = parts(given.labels, "{}", ["level", "split"], {**of, "skill": _NAMES})
-    return by_label(given.labels, grouped(_SKILLS, _LOADS), rows, "level", of, notes=[_STARS])
+def _loads(inputs: PaperInputs) -> Table:
+    """The skill loads by level and split."""
+    row_filter = {"protocol": "skill", "metric": "R@1"}
+    of_rows = {**row_filter, "skill": _NAMES}
+    rows = selections(inputs.labels, "{}", ["level", "split"], of_rows)
+    columns = grouped(_SKILLS, _LOADS)
+    return by_label(inputs.labels, columns, rows, "level", row_filter, notes=[_STARS])
 
 
 def _by_n(number: str, level: str) -> PaperTable:
-    of = {"protocol": "integration", "level": level}
-    wanted = {**of, "metric": tuple(each.of["metric"] for each in _MEASURES)}
+    """A table of a level by number of atoms, with the mean over n."""
+    row_filter = {"protocol": "integration", "level": level}
+    metrics = tuple(measure.row_filter["metric"] for measure in _MEASURES)
 
-    def make(given: Given) -> Table:
-        rows = parts(given.labels, "{}", ["n", "split"], wanted)
-        rows += parts(given.labels, "mean, sd over n, {}", ["split"], wanted)
-        return by_label(given.labels, _MEASURES, rows, "n", of)
+    def make(inputs: PaperInputs) -> Table:
+        of_rows = {**row_filter, "metric": metrics}
+        rows = selections(inputs.labels, "{}", ["n", "split"], of_rows)
+        rows += selections(inputs.labels, "mean, sd over n, {}", ["split"], of_rows)
+        return by_label(inputs.labels, _MEASURES, rows, "n", row_filter)
 
     title = f"Composed (C), decomposed (D) and their gap Δ by number of atoms, level {level}"
     return PaperTable(number, title, make)
@@ -94,63 +99,59 @@ def _effect_rows(audit: Any) -> list[Row]:
     """Rows of the effect sizes of `score audit`, of their numbers of pairs, and of the blind
     test."""
     rows = []
-    for each in audit["levels"]:
-        labels, effect = (
-            {name: each[name] for name in ("protocol", "level", "skill")},
-            each["perplexity"],
-        )
+    for level in audit["levels"]:
+        columns = {name: level[name] for name in ("protocol", "level", "skill")}
+        effect = level["perplexity"]
         if effect["r"] is not None:
-            rows.append(told("effect", effect["r"], "score", **labels, size=effect["size"]))
-            rows.append(told("pairs", effect["pairs"], **labels))
-        blind = _most_telling(audit["kinds"], each)
+            rows.append(count_row("effect", effect["r"], "score", **columns, size=effect["size"]))
+            rows.append(count_row("pairs", effect["pairs"], **columns))
+        blind = _most_revealing(audit["kinds"], level)
         if blind is not None:
-            ends = {end: blind[end] for end in ("low", "high")}
-            rows.append(told("blind", blind["value"], "share", **labels, **ends))
+            ends = {"low": blind["low"], "high": blind["high"]}
+            rows.append(count_row("blind", blind["value"], "share", **columns, **ends))
     return rows
 
 
-def _most_telling(kinds: Sequence[Any], level: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _most_revealing(kinds: Sequence[Any], level: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """The blind test with the highest accuracy among the kinds of negatives of a level's captions;
     None if none was judged. Its learner reads captions of all levels. Decomposed captions are left
     out.
     """
-    same = ("protocol", "kind", "skill")
-    judged = [
-        kind["blind"]
-        for kind in kinds
-        if all(kind[name] == level[name] for name in same)
-        and kind["role"] == "c"
-        and kind["blind"]["value"] is not None
-    ]
-    return max(judged, key=lambda blind: blind["value"], default=None)
+    tests = []
+    for kind in kinds:
+        is_of_level = all(kind[name] == level[name] for name in ("protocol", "kind", "skill"))
+        if is_of_level and kind["role"] == "c" and kind["blind"]["value"] is not None:
+            tests.append(kind["blind"])
+    return max(tests, key=lambda blind: blind["value"], default=None)
 
 
-def _interpretation(label: Label, labels: Labels) -> Cell:
-    cell = result(label, labels)
-    return (
-        cell if cell.reason else Cell(cell.numbers["size"], numbers={"text": cell.numbers["size"]})
-    )
+def _interpretation(label: LabelledRuns, row_filter: RowFilter) -> Cell:
+    """The size of an effect in words."""
+    cell = result(label, row_filter)
+    if cell.reason:
+        return cell
+    return Cell(cell.numbers["size"], numbers={"text": cell.numbers["size"]})
 
 
-def _effects(number: str, captions: str, rows: list[Part]) -> PaperTable:
+def _effects(number: str, captions: str, rows: list[Selection]) -> PaperTable:
+    """A table of the effect sizes of some captions. captions: what they are, for the title."""
     columns = (
-        part("r", metric="effect"),
-        part("Interpretation", _interpretation, metric="effect"),
-        part("pairs", metric="pairs"),
-        part("Blind accuracy", metric="blind"),
+        select("r", metric="effect"),
+        select("Interpretation", _interpretation, metric="effect"),
+        select("pairs", metric="pairs"),
+        select("Blind accuracy", metric="blind"),
     )
 
-    def make(given: Given) -> Table:
-        notes = [
-            f"{each.name}: {each.record['benchmark']}, perplexity of "
-            f"{each.record['language_model']['name']}."
-            for each in given.audits_of(TEXTS)
-        ]
+    def make(inputs: PaperInputs) -> Table:
+        notes = []
+        for audit in inputs.audits_of(TEXTS):
+            model = audit.record["language_model"]["name"]
+            notes.append(f"{audit.name}: {audit.record['benchmark']}, perplexity of {model}.")
         notes.append(
             "Blind accuracy: the share of pairs in which a learner tells the true text without the "
             "image (chance 50), over all levels, for the kind of negatives that it tells best."
         )
-        labels = given.audit_labels(
+        labels = inputs.audit_labels(
             TEXTS, _effect_rows, "the audit has no such captions with several negatives"
         )
         return by_label(labels, columns, rows, "level", named="benchmark", notes=notes)
@@ -169,7 +170,7 @@ PAPER = Paper(
             "4",
             "skill-targeted",
             [
-                part(f"{level}, {skill}", protocol="skill", level=level, skill=skill)
+                select(f"{level}, {skill}", protocol="skill", level=level, skill=skill)
                 for level, skills in _LEVELS.items()
                 for skill in skills
             ],
@@ -177,7 +178,7 @@ PAPER = Paper(
         _effects(
             "5",
             "composed captions",
-            [part(level, protocol="integration", level=level) for level in _LEVELS],
+            [select(level, protocol="integration", level=level) for level in _LEVELS],
         ),
         _by_n("6", "OA"),
         _by_n("7", "OR"),

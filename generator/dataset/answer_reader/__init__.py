@@ -10,8 +10,8 @@ The modules, in the order in which an answer passes through them:
    the same meaning (`translations`), so that one set of rules serves all languages.
 3. `labels` finds the options that words and letters name.
 4. `sentences` groups the tokens into sentences and clauses.
-5. `choice` and `yes_no` say for each clause which label it states, how explicitly, or which label
-   it denies; `turns` and `predicates` judge its words.
+5. `choice` (with `label_groups`) and `yes_no` say for each clause which label it states, how
+   explicitly, or which label it denies; `turns` and `predicates` judge its words.
 6. `standing` keeps the statements that still stand at the end.
 
 Every step takes time linear in the length of the answer.

@@ -1,9 +1,22 @@
 """Read clauses about options. A label is the index of an option."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from .predicates import excludes, is_elliptic, is_negated, sign_of, sign_of_topic
+from .label_groups import (
+    AFTERTHOUGHT,
+    UNPLAIN,
+    LabelGroup,
+    concludes,
+    describes_image,
+    ends_plain_clause,
+    explicit_after,
+    explicit_before,
+    follows_premise,
+    label_groups,
+    only_label,
+    replaces_label,
+)
+from .predicates import excludes, is_elliptic, is_exception, is_negated, sign_of, sign_of_topic
 from .sentences import Clause, Sentence
 from .standing import AFFIRMED, ANSWERED, FINAL, HEDGED, LED, SEVERAL
 from .statements import StatementReader
@@ -11,74 +24,53 @@ from .tokens import LABEL, WORD, Token
 from .vocabulary import (
     ACCEPTING,
     ANSWER_NOUNS,
-    BELIEVING,
-    CHOOSING,
-    CONCLUDING,
+    CONTRASTING,
     COPULAS,
+    EXCLUDING,
     FILLERS,
     HEDGING,
     LABEL_NOUNS,
     NONE_OF_THEM,
-    PREPOSITIONS,
     REJECTING,
     phrases,
     words,
 )
 
-_QUOTING_MARKS = frozenset('"()[]{}')
-_JOINING = words("and or & / + nor , both")
 _AROUND_LABEL = words(
     "namely rather la le el the so final correct my and or probably likely definitely clearly "
-    "certainly most obviously surely maybe perhaps possibly one"
+    "certainly most obviously surely maybe perhaps possibly one of print return only just simply "
+    "first second third fourth fifth"
 )
 """Words beside a label in a clause that is nothing but a label."""
-_AROUND_OBJECT = words(
-    "la le el the a an clearly definitely certainly probably most likely indeed just only "
-    "therefore thus then very single both either rather namely"
-)
-"""Words between a verb and the label that is its object."""
 _IN_HEADING = FILLERS | ANSWER_NOUNS | LABEL_NOUNS | words("correct right true best accurate")
-_QUOTES_OPTION = words(
-    "says states state stating claims claim claiming mentions reads asks saying according"
-)
-_SAYING_VERBS = words("puts says states describes has claims reads")
-_EXCLUDING_OPENINGS = words("not nor neither unlike over rather instead than")
+_PLAIN_IF_SHORT = words("maybe perhaps says")
+"""Words of UNPLAIN that a short answer may have: "maybe A"."""
+_EXCLUDING_OPENINGS = words("not nor neither unlike over rather instead than beats against")
 _LIST_ENTRY_OPENINGS = words(": = as for with from that in given due based")
 _REASON_OPENINGS = words("because since not rather over")
 _COLON_MARKS = (":", "=")
 _ALSO = words("also too equally")
-_TEXT_NOUNS = words("image images picture pictures photo figure text")
-"""Nouns of LABEL_NOUNS that name the question's image or text rather than its answer."""
 _INSERTED = phrases(
     "on the other hand / in contrast / by contrast / meanwhile / however / conversely / instead / "
     "in turn / in comparison / though / of course / as well / too / for example / for instance"
 )
+_ACCEPTING_IDIOMS = (
+    "it is",
+    "all the way",
+    "for sure",
+    "sums it up",
+    "tells the truth",
+    "nails it",
+)
+"""What follows a label and accepts it: "B it is"."""
+_BESIDE_LABEL = _AROUND_LABEL | AFTERTHOUGHT
+_AMONG = (["of"], ["among"], ["between"], ["from"])
+"""Words that begin a list of the options: "of A, B and C, B is true"."""
+_POSSIBLE = words("possible plausible")
+_SHORT_ANSWER = 3
+"""Most words beside its only label with which an answer is nothing but this label: "ok A"."""
 _LONGEST_INTRODUCTION = 8
 """How many words after "answer" its copula or colon is searched."""
-
-
-class LabelGroup(NamedTuple):
-    """Labels that a clause names together, such as "A and B"."""
-
-    labels: list[int]
-    """At least one index, in order."""
-    before: list[str]
-    """The words and colons since the previous group."""
-    after: list[str]
-    """The words up to the next group."""
-    in_words: bool
-    """Whether all are the words of options."""
-    joined: bool
-    """Whether "and", "or" or a slash joins them."""
-
-    @property
-    def label(self) -> int:
-        """What the group states.
-
-        Returns:
-            Its label, or SEVERAL if its labels differ.
-        """
-        return _only_label(self.labels)
 
 
 class ChoiceReader(StatementReader):
@@ -102,8 +94,38 @@ class ChoiceReader(StatementReader):
         """The option that "this" means; None if no clause has named just one."""
         self._predicate_sign = 1
         """Whether the last predicate accepts (1) or rejects (-1), without its negation."""
+        self._mentioned: set[int] = set()
+        """All options that the answer has named."""
+        self._candidate: int | None = None
+        """The option that a plain clause ended with, as in "I end up with B"."""
+        self._number_of_words = 0
+        """Words of the answer so far, without labels."""
+        self._is_unplain = False
+        """Whether the answer denies, quotes, supposes or compares."""
+        self._described_image: int | None = None
+        """The image of which the answer last said what it shows."""
+        self._rejects_list = False
+        """Whether labels that follow in a list are rejected as well: "false captions: A, C"."""
         self._led: int | None = None
         """The option whose letter ended the previous sentence of this line, as in "B. The cube"."""
+
+    def answer(self) -> int | None:
+        label = super().answer()
+        if label is not None or self.standing.explicit or len(self._mentioned) != 1:
+            return label
+        # No clause states a label as the rules know it, but the answer names a single one.
+        (single_label,) = self._mentioned
+        if self.standing.has_doubts or self.standing.is_denied(single_label):
+            return None
+        is_short = self._number_of_words <= _SHORT_ANSWER and not self._is_unplain
+        return single_label if is_short or self._candidate == single_label else None
+
+    def take(self, sentence: Sentence) -> bool:
+        self._number_of_words += len(sentence.words)
+        unplain_words = UNPLAIN.intersection(sentence.words) - _PLAIN_IF_SHORT
+        if sentence.asks or unplain_words:
+            self._is_unplain = True
+        return super().take(sentence)
 
     def labels_in(self, clause: Clause) -> set[int]:
         return {token.label for token in clause.tokens if token.kind == LABEL}
@@ -111,15 +133,16 @@ class ChoiceReader(StatementReader):
     def mention(self, clause: Clause) -> None:
         # "This" in later clauses means the option that is mentioned here.
         labels = self.labels_in(clause)
+        self._mentioned |= labels
         if labels:
             self._topic = labels.pop() if len(labels) == 1 else None
 
     def stands_alone(self, clause: Clause) -> bool:
-        is_plain = all(word in LABEL_NOUNS or word in _AROUND_LABEL for word in clause.words)
+        is_plain = all(word in LABEL_NOUNS or word in _BESIDE_LABEL for word in clause.words)
         return is_plain and bool(self.labels_in(clause))
 
     def take_clause(self, clause: Clause, sentence: Sentence, number: int) -> None:
-        groups = _label_groups(clause.tokens)
+        groups = label_groups(clause.tokens)
         follows_letter = not sentence.begins_line and number == 0
         led = self._led if follows_letter else None
         self._led = None
@@ -128,6 +151,9 @@ class ChoiceReader(StatementReader):
             return
 
         labels = self.labels_in(clause)
+        self._mentioned |= labels
+        if clause.opening == "(":
+            self._is_unplain = True
         self._topic = next(iter(labels)) if len(labels) == 1 else None
         last = clause.tokens[-1]
         if last.kind == LABEL and not last.in_words and not sentence.ends_line:
@@ -144,7 +170,15 @@ class ChoiceReader(StatementReader):
         elif self.stands_alone(clause):
             self._take_alone(clause, sentence, number)
             return
+        self._rejects_list = False
         is_hedged = any(token.text in HEDGING for token in clause.tokens)
+        following = sentence.clauses[number + 1 : number + 2]
+        if "would" in clause.words and any(next_.opening in CONTRASTING for next_ in following):
+            is_hedged = True  # "A would be a good guess, but …"
+        if replaces_label(groups):
+            self.standing.deny(groups[0].label, strictly=True)
+            self.state(groups[1].label, ANSWERED)
+            return
         for place, group in enumerate(groups):
             leads = place == 0 and number == 0
             self._take_group(group, clause, leads=leads, is_hedged=is_hedged)
@@ -163,7 +197,7 @@ class ChoiceReader(StatementReader):
 
     def _take_alone(self, clause: Clause, sentence: Sentence, number: int) -> None:
         """Take a clause that only names labels."""
-        label = _only_label(self.labels_in(clause))
+        label = only_label(self.labels_in(clause))
         spoken = {token.text for token in clause.tokens}
         if HEDGING & spoken:
             self.state(label, HEDGED)
@@ -180,8 +214,10 @@ class ChoiceReader(StatementReader):
         is_whole_line = sentence.ends_line and len(sentence.clauses) == 1
         if has_name:
             self.state(label, FINAL if "final" in spoken else ANSWERED)
-        elif clause.opening == "(":
+        elif clause.opening == "(" or (label == SEVERAL and clause.words[:1] in _AMONG):
             return
+        elif label == SEVERAL and "or" in spoken:
+            self.state(label, HEDGED)  # "A or B … I'd say A"
         elif _is_subject(sentence):
             self._topic = None if label == SEVERAL else label
         elif repeats_words or not (is_whole_line or _gives_reason(sentence)):
@@ -192,7 +228,11 @@ class ChoiceReader(StatementReader):
     def _take_later_alone(self, label: int, clause: Clause, previous: Clause) -> None:
         """Take a label alone in a later clause of a sentence."""
         last = previous.tokens[-1] if previous.tokens else None
-        if clause.opening in (",", "and", "or") and last is not None and last.kind == LABEL:
+        if self._rejects_list:
+            self.standing.deny(label, strictly=True)
+        elif clause.opening == "so" and self.stands_alone(previous):
+            self.state(label, LED)  # "A → B" may mean that B replaces A, or that A implies it
+        elif clause.opening in (",", "and", "or") and last is not None and last.kind == LABEL:
             # "A, B" names several options, unless it corrects or repeats the first.
             replaces = self.standing.is_denied(last.label) or label == last.label
             self.state(label if replaces else SEVERAL, ANSWERED)
@@ -206,29 +246,68 @@ class ChoiceReader(StatementReader):
     ) -> None:
         """Take what a clause says of a group of labels."""
         sign = self._sign_of_group(group)
-        negated = is_negated(group.before)
+        if is_exception(group.before):
+            self._take_group_excepted(group, sign)
+            return
+        negated = is_negated(group.before) and not follows_premise(group.before)
         if negated or sign < 0:
             strictly = sign < 0 or group.before[-1:] == ["not"]
             for label in group.labels:
                 self.standing.deny(label, strictly=strictly)
+            rejecting = REJECTING | EXCLUDING
+            self._rejects_list = not group.after and bool(rejecting.intersection(group.before))
+            described = self._described_image
+            if described is not None and described not in group.labels:
+                # "Image A shows a red cube, image B does not."
+                self.state(described, AFFIRMED)
             return
 
-        explicit = _explicit_after(group) if sign > 0 else _explicit_before(group, clause)
+        explicit = explicit_after(group) if sign > 0 else explicit_before(group, clause)
         if not explicit and self._pending and _is_filler(group.before):
             explicit = self._pending
         begins_entry = bool(group.after) and group.after[0] in _LIST_ENTRY_OPENINGS
         if not explicit and leads and not group.before and begins_entry:
             explicit = LED
+        has_only_noun = all(word in LABEL_NOUNS for word in group.before)
+        if not explicit and leads and has_only_noun and group.after[:1] == [":"]:
+            explicit = HEDGED  # "Option A: a red cube"
+        if not explicit and describes_image(group):
+            self._described_image = group.label
+        if not explicit and ends_plain_clause(group):
+            # "So my choice falls on B", "I end up with B".
+            if concludes(group, clause):
+                explicit = AFFIRMED
+            else:
+                self._candidate = group.label
         if explicit:
             label = self._label_of_group(group, clause, sign)
             self.state(label, HEDGED if is_hedged else explicit)
 
+    def _take_group_excepted(self, group: LabelGroup, sign: int) -> None:
+        """Take what "all but C are false", or "this excludes all but C", says of C."""
+        if {"none", "nothing"}.intersection(group.before):
+            sign = -sign  # "none but C is true"
+        if sign > 0:
+            self.standing.deny(group.labels[0], strictly=True)
+        elif sign < 0 or (EXCLUDING | REJECTING).intersection(group.before):
+            self.state(group.label, AFFIRMED)
+
     def _sign_of_group(self, group: LabelGroup) -> int:
         """Whether the words after labels accept (1) or reject (-1) them; 0 if they do neither."""
         predicate = [word for word in group.after if word != ":"]
-        if predicate == ["it", "is"]:
-            return 1  # "B it is"
+        if " ".join(predicate) in _ACCEPTING_IDIOMS:
+            return 1
+        if predicate == ["is"]:
+            return 1  # "B is", whatever was said of A
+        sign_of_value = _sign_of_value(group.after[1:])
+        if sign_of_value and group.after[0] == ":":
+            return sign_of_value  # {"A": {"correct": false}}
         sign = sign_of(predicate)
+        if group.before[:2] == ["only", "in"] and predicate[:1] in (["is"], ["does"], ["are"]):
+            return 1  # "only in image B is the cube red"
+        is_possible = not _POSSIBLE.isdisjoint(predicate)
+        if not sign and is_possible and "only" in group.before:
+            sign = 1  # "only B is possible"
         if is_elliptic(predicate):
             # "A contradicts it, B does not": the earlier predicate is repeated.
             return sign * self._predicate_sign
@@ -244,7 +323,9 @@ class ChoiceReader(StatementReader):
         if adds and self.standing.explicit:
             return SEVERAL  # "B is also right"
         begins_inverted = group.before[:1] in (["is"], ["does"], ["are"])
-        if clause.opening == "so" and begins_inverted and not group.after:
+        has_others = bool(self._mentioned.difference(group.labels))
+        follows_others = clause.opening == "so" and has_others
+        if follows_others and begins_inverted and not group.after:
             return SEVERAL  # "A is possible, and so is B"
         return group.label
 
@@ -267,7 +348,7 @@ class ChoiceReader(StatementReader):
         if self._topic is None:
             return
         words_spoken = [token.text for token in spoken if token.text not in _COLON_MARKS]
-        sign = sign_of_topic(words_spoken)
+        sign = _sign_of_value([token.text for token in spoken]) or sign_of_topic(words_spoken)
         if sign > 0:
             adds = self.standing.explicit and _ALSO.intersection(words_spoken)
             self.standing.state(SEVERAL if adds else self._topic, AFFIRMED)
@@ -284,6 +365,18 @@ class ChoiceReader(StatementReader):
             self.standing.state(SEVERAL, explicit)
         elif not rest or has_colon:
             self.begin(explicit, waits=not rest and is_last_clause, needs_label=has_colon)
+
+
+def _sign_of_value(texts: Sequence[str]) -> int:
+    """Whether "match: false" accepts (1) or rejects (-1) the option; 0 for other clauses."""
+    if texts[-2:-1] != [":"] or texts[-1] not in ("yes", "no", "true", "false"):
+        return 0
+    accepts = ACCEPTING.intersection(texts[:-2])
+    rejects = REJECTING.intersection(texts[:-2])
+    if bool(accepts) == bool(rejects):
+        return 0
+    sign = 1 if texts[-1] in ("yes", "true") else -1
+    return sign if accepts else -sign
 
 
 def introduction_of(tokens: Sequence[Token]) -> tuple[int, int]:
@@ -314,110 +407,6 @@ def introduction_of(tokens: Sequence[Token]) -> tuple[int, int]:
     return (explicit, len(texts)) if is_heading else (0, 0)
 
 
-def _label_groups(tokens: Sequence[Token]) -> list[LabelGroup]:
-    """The labels of a clause, those that belong together in one group."""
-    groups: list[LabelGroup] = []
-    between: list[str] = []
-    for token in tokens:
-        if token.kind != LABEL:
-            if token.text not in _QUOTING_MARKS:
-                between.append(token.text)
-            continue
-        only_joins = all(word in _JOINING or word in LABEL_NOUNS or word == ":" for word in between)
-        if groups and only_joins:
-            last = groups[-1]
-            last.labels.append(token.label)
-            in_words = last.in_words and token.in_words
-            joined = last.joined or bool(_JOINING.intersection(between))
-            groups[-1] = last._replace(in_words=in_words, joined=joined)
-        else:
-            if groups:
-                groups[-1].after.extend(between)
-            groups.append(LabelGroup([token.label], between, [], token.in_words, joined=False))
-        between = []
-    if groups:
-        groups[-1].after.extend(between)
-    return groups
-
-
-def _explicit_after(group: LabelGroup) -> int:
-    """How explicit a clause is that accepts its subject: "B is correct"."""
-    subject = [word for word in group.before if word not in LABEL_NOUNS and word != "the"]
-    is_part = bool(subject) and subject[-1] in PREPOSITIONS
-    if is_part and not ACCEPTING.intersection(subject):
-        return HEDGED  # "the colour in A is right" accepts only the colour
-
-    predicate = set(group.after)
-    has_copula = bool(COPULAS.intersection(group.after[:3]))
-    if has_copula and "what" in predicate and predicate & {"i", "we"}:
-        return ANSWERED  # "B is what I would choose"
-    answer_nouns = predicate & (ANSWER_NOUNS - {"picture", "image"})
-    answer_nouns |= predicate & (LABEL_NOUNS - _TEXT_NOUNS)
-    names_answer = has_copula and bool(answer_nouns)
-    return ANSWERED if names_answer and not group.joined else AFFIRMED
-
-
-def _explicit_before(group: LabelGroup, clause: Clause) -> int:
-    """How explicit a clause is whose object is a label: "the answer is B", "I choose B", "it
-    matches B". 0 if it states nothing."""
-    spoken = set(group.before)
-    significant = [
-        word for word in group.before if word not in LABEL_NOUNS and word not in _AROUND_OBJECT
-    ]
-    last = significant[-1] if significant else ""
-    if REJECTING.intersection(spoken) - {"no"}:
-        return 0  # "the one with the wrong colours is A"
-    says = "say" in spoken and not spoken & {"i", "we", "would"}
-    if "between" in spoken or says or _QUOTES_OPTION & spoken:
-        return 0
-
-    is_defined = last in COPULAS or last in _COLON_MARKS
-    points = is_defined or last in ("with", "for", "to", "as")
-    if points and ANSWER_NOUNS & spoken:
-        return FINAL if "final" in spoken else ANSWERED
-    names_option = bool((LABEL_NOUNS | {"one", "that"}) & spoken)
-    if points and names_option and ACCEPTING & spoken:
-        return ANSWERED if is_defined else AFFIRMED
-    if CHOOSING & spoken:
-        return ANSWERED
-    if last in ("makes", "making") and (ACCEPTING | ANSWER_NOUNS).intersection(group.after):
-        return ANSWERED  # "that makes B the right one"
-    if _points_weakly(group, significant):
-        return AFFIRMED
-    if ACCEPTING & spoken or last in COPULAS or BELIEVING & spoken:
-        return AFFIRMED
-    if _only_concludes(group, clause, significant) or group.in_words:
-        return AFFIRMED
-    return HEDGED if last == ":" and not group.after else 0
-
-
-def _points_weakly(group: LabelGroup, significant: Sequence[str]) -> bool:
-    """Whether words before a label point to it, as "which leaves B" or "in agreement with B"."""
-    last = significant[-1] if significant else ""
-    if last in ("makes", "making"):
-        return "most" in group.after
-    if last in ("leaves", "leaving"):
-        return True
-    if last == "with":
-        agreement = {"agreement", "accordance", "line", "accord"}.intersection(group.before)
-        return bool(agreement) or significant[-2:-1] == ["left"]  # "I am left with B"
-    return last == "as" and bool(group.after) and group.after[0] in _SAYING_VERBS
-
-
-def _only_concludes(group: LabelGroup, clause: Clause, significant: Sequence[str]) -> bool:
-    """Whether the words before a label say nothing but that it follows: "so then B"."""
-    concludes = clause.opening in CONCLUDING or bool(CONCLUDING.intersection(group.before[:2]))
-    return concludes and all(
-        word in FILLERS or word in CONCLUDING or word == ":" for word in significant
-    )
-
-
-def _only_label(labels: Sequence[int] | set[int]) -> int:
-    """The label if all are the same, else SEVERAL."""
-    different = set(labels)
-    return different.pop() if len(different) == 1 else SEVERAL
-
-
 def _first_judgement(spoken: Sequence[str]) -> str:
     """The first word that accepts or rejects; "" if none does."""
     for word in spoken:
@@ -432,7 +421,7 @@ def _is_filler(words_before: Sequence[str]) -> bool:
 
 def _is_other_letter(raw: str) -> bool:
     """Whether a word is a capital letter, which no option has, or a label would stand for it."""
-    return len(raw) == 1 and raw.isascii() and raw.isupper()
+    return len(raw) == 1 and raw.isascii() and raw.isupper() and raw != "I"
 
 
 def _is_subject(sentence: Sentence) -> bool:

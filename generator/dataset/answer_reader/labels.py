@@ -14,8 +14,10 @@ _OPENING_WORDS = words("there is are a an the photo picture image of")
 _SHORTEST_CAPTION = 3
 """Fewest words of a caption without its opening; fewer could be any remark about the image."""
 
+_CARDINALS = ("one", "two", "three", "four", "five", "six")
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
+_COUNTED = LABEL_NOUNS | {"two"}
 _WRAPS = frozenset('()[]"{}')
 _NOT_WORDS = ("B", "C", "D")
 """Capital letters that are not a word of any language that is read: before any word they are
@@ -27,12 +29,14 @@ _BEFORE_SMALL_LETTER = (
 _AFTER_CAPITAL = COPULAS | words(
     "is are was were be do does did has have can cannot could may might must should would will "
     "not no because since as and or but so while whereas matches match describes describe seems "
-    "seem appears looks it that which rather instead fits corresponds shows show says say "
-    "states state claims claim mentions contains depicts reads gives gets swaps swapped "
-    "reverses misdescribes contradicts fails works holds agrees aligns captures reflects "
-    "correctly incorrectly accurately better best over than correct incorrect true false wrong "
-    "right yes therefore thus hence also alone only if unless then too with from for misses "
-    "here leaves leaving out nor neither the"
+    "seem appears looks it that which rather instead fits corresponds shows show says say states "
+    "state claims claim mentions contains depicts reads gives gets swaps swapped reverses "
+    "misdescribes contradicts fails works holds agrees aligns captures reflects correctly "
+    "incorrectly accurately better best over than correct incorrect true false wrong right yes "
+    "therefore thus hence also alone only if unless then too with from for misses here leaves "
+    "leaving out nor neither the to of on at by in i probably obviously maybe perhaps definitely "
+    "clearly surely certainly imo lol tbh lmao survives passes meets satisfies remains stays sums "
+    "tells nails wins beats"
 )
 """Words that do not follow an article. Before any other word, "A" is one: "A cube stands"."""
 
@@ -213,10 +217,17 @@ def mark_ordinals(tokens: list[Token], number_of_options: int) -> list[Token]:
         [-1, 1]
     """
     marked: list[Token] = []
+    is_noun_of_label = False
     for place, token in enumerate(tokens):
+        if is_noun_of_label:
+            # "The second image is right" is read as "B is right".
+            is_noun_of_label = False
+            continue
         index = _index_of_ordinal(tokens, place, number_of_options)
         if index is not None:
             token = Token(LABEL, token.text, token.raw, index)
+            following = neighbour(tokens, place + 1).text
+            is_noun_of_label = following in LABEL_NOUNS or following == "one"
         marked.append(token)
     return marked
 
@@ -233,6 +244,8 @@ def _index_of_ordinal(tokens: list[Token], place: int, number_of_options: int) -
         index = int(token.text) - 1
         follows_noun = before.text in LABEL_NOUNS or before.text == "#"
         return index if follows_noun and 0 <= index < number_of_options else None
+    if before.text in LABEL_NOUNS and token.text in _CARDINALS[:number_of_options]:
+        return _CARDINALS.index(token.text) if after.kind != WORD else None
     if token.text in ("former", "latter"):
         return ("former", "latter").index(token.text) if number_of_options == 2 else None
 
@@ -242,6 +255,12 @@ def _index_of_ordinal(tokens: list[Token], place: int, number_of_options: int) -
         index = _ORDINALS.index(token.text)
     else:
         return None
-    stands_alone = after.kind != WORD and (before.kind != WORD or before.text == "the")
+    # Chinese and Japanese have no articles.
+    has_article = before.text == "the" or not token.raw.isascii()
+    stands_alone = after.kind != WORD and (before.kind != WORD or has_article)
+    if has_article and (after.text in COPULAS or after.text in _AFTER_SMALL_LETTER):
+        return index  # "the second does"
+    if after.text == "of" and neighbour(tokens, place + 3).text in _COUNTED:
+        return index  # "the second of the two images"
     precedes_noun = after.text in LABEL_NOUNS or after.text == "one"
     return index if stands_alone or precedes_noun else None

@@ -13,6 +13,7 @@ from .vocabulary import (
     PICTURE_NOUNS,
     PRONOUNS,
     REJECTING,
+    phrases,
     words,
 )
 
@@ -24,6 +25,21 @@ _DEPICTS = words("shows depicts represents portrays illustrates conveys summariz
 _BEFORE_TOPIC = words(
     "so and but therefore thus hence clearly really also then because since which indeed still"
 )
+_TOTALITIES = words("all everything every none nothing")
+_EMPHASIZING = words("certainly indeed clearly definitely really surely absolutely simply actually")
+_SHOWING = words(
+    "shows show says states has mentions describes depicts contains displays expresses gets"
+)
+_DEPICTED = phrases(
+    "this / that / it / so / both / exactly / exactly this / exactly that / just this / "
+    "just that / all of that / all of this / all of it / all this / all that"
+)
+"""What stands for the content of the question: "A says exactly this"."""
+_LONGEST_DEPICTED = 3
+"""Most words of a phrase of _DEPICTED."""
+_BAD = NEGATORS | REJECTING
+_LONGEST_RELATIVE_CLAUSE = 12
+"""How many words after "the only one" are searched, so that time stays linear."""
 _AFTER_IDIOMATIC_NOT = words("doubt only just question sure")
 """After these, "not" denies nothing: "not only", "no doubt"."""
 
@@ -59,9 +75,9 @@ def sign_of(predicate: Sequence[str], *, of_option: bool = True) -> int:
             negated = not negated
         elif word in _UNLIKELY and negated:
             return 0  # "B is not impossible" accepts nothing
-        elif word in REJECTING:
+        elif word in REJECTING or _turns_round(predicate, place):
             return 1 if negated else -1
-        elif word in ACCEPTING and following == "not":
+        elif following == "not" and (word in ACCEPTING or word in DEPICTING):
             return -1  # "stimmt nicht"
         elif _accepts(predicate, place):
             return -1 if negated else 1
@@ -77,8 +93,19 @@ def _accepts(predicate: Sequence[str], place: int) -> bool:
     word = predicate[place]
     before = predicate[place - 1]
     following = predicate[place + 1] if place + 1 < len(predicate) else ""
+    if word == "holds" and following in ("a", "an", "the"):
+        return False  # "it holds a fan"
     if word in ACCEPTING or (word, following) == ("checks", "out"):
         return True
+    if not following and word == "in" and before in COPULAS:
+        return True  # "A is in, B is out"
+    if word == "what" and before in _SHOWING:
+        return True
+    if not following and (word == "remains" or (word == "left" and before in COPULAS)):
+        return True
+    object_length = len(predicate) - place - 1
+    if word in _SHOWING and object_length <= _LONGEST_DEPICTED:
+        return " ".join(predicate[place + 1 :]) in _DEPICTED
     if word == "plausible" and before in ("most", "more"):
         return True
     # "Is the answer", "must be the answer".
@@ -90,6 +117,22 @@ def _accepts(predicate: Sequence[str], place: int) -> bool:
     return word in _DEPICTS and object_noun in PICTURE_NOUNS
 
 
+def _turns_round(predicate: Sequence[str], place: int) -> bool:
+    """Whether a word rejects its subject together with its neighbours: "is out", "shows the
+    opposite", "has it the other way around"."""
+    word = predicate[place]
+    before = predicate[place - 1] if place else ""
+    is_last = place + 1 == len(predicate)
+    following = "" if is_last else predicate[place + 1]
+    if word == "out":
+        return before in COPULAS and following != "of"
+    if word == "other":
+        return following == "way"
+    if word in ("else", "different"):
+        return before == "something"
+    return word in ("opposite", "reverse") and before == "the" and is_last
+
+
 def _names_the_one(predicate: Sequence[str], place: int) -> bool:
     """Whether a word ends "the one", "the case", "the caption that" or is "what"."""
     word = predicate[place]
@@ -97,11 +140,23 @@ def _names_the_one(predicate: Sequence[str], place: int) -> bool:
     following = predicate[place + 1] if place + 1 < len(predicate) else ""
     if word == "what":
         return True
+    if before == "only" and predicate[place - 2] == "the":
+        is_noun = word in LABEL_NOUNS or word == "one"
+        return is_noun and not _turns_bad(predicate, place)
     if before != "the":
         return False
+    if word == "way":
+        return following == "to"  # "B is the way to go"
+    if following in ("in", "where") and (word == "one" or word in LABEL_NOUNS):
+        return not _turns_bad(predicate, place)
     if word in ("one", "case"):
         return following in ("", "that", "to", "which", "i", "we", "for")
     return word in LABEL_NOUNS and following in ("that", "we", "i", "you", "to")
+
+
+def _turns_bad(predicate: Sequence[str], place: int) -> bool:
+    """Whether the words after "the only one" deny or reject: "that is wrong"."""
+    return not _BAD.isdisjoint(predicate[place : place + _LONGEST_RELATIVE_CLAUSE])
 
 
 def is_elliptic(predicate: Sequence[str]) -> bool:
@@ -119,7 +174,11 @@ def is_elliptic(predicate: Sequence[str]) -> bool:
     """
     if not predicate or predicate[-1] == "no":
         return False
-    return all(word in _AUXILIARIES or word in NEGATORS for word in predicate)
+    if all(word in _EMPHASIZING for word in predicate):
+        return False
+    return all(
+        word in _AUXILIARIES or word in NEGATORS or word in _EMPHASIZING for word in predicate
+    )
 
 
 def is_negated(words_before: Sequence[str]) -> bool:
@@ -138,16 +197,36 @@ def is_negated(words_before: Sequence[str]) -> bool:
     negated = False
     for place, word in enumerate(words_before):
         following = words_before[place + 1] if place + 1 < len(words_before) else ""
-        if word in NEGATORS:
+        if word == "no" and following == ":":
+            turns_round = False  # "no: A"
+        elif word in NEGATORS:
             turns_round = following not in _AFTER_IDIOMATIC_NOT
         elif word in REJECTING:
             names_label = following in LABEL_NOUNS or following in COPULAS
             turns_round = names_label or following in ("one", ":")
         else:
             turns_round = False
-        if turns_round or word in EXCLUDING:
+        takes_back = word == "back" and words_before[place - 1] == "take"
+        if turns_round or takes_back or word in EXCLUDING:
             negated = not negated
     return negated
+
+
+def is_exception(words_before: Sequence[str]) -> bool:
+    """Return whether the words before a label except it from the others.
+
+    Args:
+        words_before: The words of the clause before the label, in English.
+
+    Returns:
+        True for "all but A", "everything except A".
+
+    Example:
+        >>> is_exception(["all", "but"]), is_exception(["not"])
+        (True, False)
+    """
+    excepting = {"but", "except", "besides"}.intersection(words_before)
+    return bool(excepting) and not _TOTALITIES.isdisjoint(words_before)
 
 
 def excludes(words_before: Sequence[str]) -> bool:
@@ -168,6 +247,15 @@ def excludes(words_before: Sequence[str]) -> bool:
     if words_before[0] in ("not", "nor", "neither", "unlike", "over", "than"):
         return True
     return tuple(words_before[:2]) in (("rather", "than"), ("instead", "of"))
+
+
+def _until_relative_clause(predicate: Sequence[str]) -> Sequence[str]:
+    """The words up to "that", unless it follows "the one": "it is the bucket that reflects light"
+    says nothing of an option."""
+    for place, word in enumerate(predicate):
+        if word == "that" and predicate[place - 1] not in LABEL_NOUNS | {"one"}:
+            return predicate[:place]
+    return predicate
 
 
 def sign_of_topic(clause_words: Sequence[str]) -> int:
@@ -192,7 +280,7 @@ def sign_of_topic(clause_words: Sequence[str]) -> int:
     first = spoken[0]
     if first in PRONOUNS:
         has_noun = len(spoken) > 1 and spoken[1] in LABEL_NOUNS
-        predicate = spoken[2:] if has_noun else spoken[1:]
+        predicate = spoken[2:] if has_noun else _until_relative_clause(spoken[1:])
         return sign_of(predicate, of_option=has_noun)
     if first in ("the", "image", "picture") and len(spoken) > 2:
         subject_length = 2 if first == "the" else 1

@@ -120,9 +120,21 @@ def _readable_text(answer: str) -> str:
     if text.lower().startswith(_REPEATED_QUESTION):
         # A model that repeats the question as "Q:" answers it as "A:", which is not option A.
         text = text.replace("\nA:", "\nAnswer:")
-    text = _keep_checked_entries(text)
+    text = _keep_checked_entries(_without_struck_out(text))
     # NFKC makes "Ｂ" a "B". It can make a text 18 times longer, so the length is bounded again.
     return _shorten(unicodedata.normalize("NFKC", text))
+
+
+def _without_struck_out(text: str) -> str:
+    """Remove what Markdown strikes out.
+
+    Example:
+        >>> _without_struck_out("~~A~~ B")
+        ' B'
+    """
+    parts = text.split("~~")
+    is_closed = len(parts) % 2 == 1
+    return "".join(parts[::2]) if is_closed else text
 
 
 def _keep_checked_entries(text: str) -> str:

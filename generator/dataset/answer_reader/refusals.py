@@ -18,23 +18,36 @@ _INABILITIES = (
     "i am unable to",
     "unable to",
     "not able to",
+    "not be able to",
     "impossible to",
     "not possible to",
 )
 _ABILITIES = words(
-    "assist help comply answer provide see view access process determine tell identify say "
-    "decide know analyze inspect interpret examine evaluate fulfill choose pick make respond "
-    "open display verify confirm judge have"
+    "assist help comply answer provide see view access process determine tell identify say decide "
+    "know analyze inspect interpret examine evaluate fulfill choose pick make respond look open "
+    "display verify confirm judge have"
 )
 _REFUSALS = phrases(
-    "sorry / i am afraid / as an ai / my guidelines / must decline / not comfortable / i refuse "
-    "/ i decline / no image was / no image is / no image has / no image provided / can not be "
+    "sorry / i am afraid / as an ai / my guidelines / must decline / not comfortable / i refuse / "
+    "i decline / no image was / no image is / no image has / no image provided / can not be "
     "answered / can not be determined / do not see an image / do not see any image / image is "
     "missing / image did not load / please provide the image / please upload / please share the "
-    "image / i would need to see / es tut mir leid / lo siento / je suis désolé / désolé / mi "
-    "dispiace / desculpe / 抱歉 / 对不起 / 申し訳 / 죄송 / извините"
+    "image / i would need to see / tut mir leid / lo siento / je suis désolé / désolé / mi "
+    "dispiace / desculpe / 抱歉 / 对不起 / 申し訳 / 죄송 / извините / nicht beantworten / "
+    "nicht beurteilen / kann kein / kann keine / kann nicht / bild nicht sehen / "
+    "bild leider nicht / entschuldigung / no puedo / je ne peux / não posso / non posso / не могу"
 )
-_UNSPACED_REFUSALS = ("抱歉", "对不起", "無法", "无法", "申し訳", "죄송", "できません")
+_UNSPACED_REFUSALS = (
+    "抱歉",
+    "对不起",
+    "無法",
+    "无法",
+    "申し訳",
+    "죄송",
+    "できません",
+    "看不到",
+    "볼 수 없",
+)
 
 
 def refuses(tokens: Sequence[Token]) -> bool:

@@ -5,18 +5,20 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from .tokens import BOX_END, BOX_START, LABEL, LINE_END, MARK, WORD, Token, neighbour
-from .vocabulary import LABEL_NOUNS, words
+from .vocabulary import ANSWER_NOUNS, CHOOSING, COPULAS, LABEL_NOUNS, words
 
 SENTENCE_MARKS = ".!?;"
 _CLAUSE_MARKS = frozenset(',-()|"[]')
 _SILENT_MARKS = frozenset('"[]')
 """Marks of _CLAUSE_MARKS that only quote: they end no clause."""
+_TOTALITIES = words("all every everything nothing none")
 _BRACKETS = frozenset("()[]")
 _SPLITTING = words(
     "but however so because since while whereas therefore thus hence although though which where "
     "then yet"
 )
 """Words that begin a clause and are not part of it: its `opening`."""
+_INSERTED_ADVERBS = words("therefore thus hence then however")
 _LONGEST_LIST_GAP = 12
 """How many tokens after a comma "and" is searched in a list of labels. The bound keeps time linear.
 """
@@ -137,6 +139,10 @@ class _SentenceBuilder:
             wraps_label = token.text in _BRACKETS and _wraps_label(tokens, place)
             if not wraps_label and token.text not in _SILENT_MARKS:
                 self._end_clause(token.text)
+        elif _is_exception(tokens, place):
+            self.current.append(token)
+        elif token.text in _INSERTED_ADVERBS and neighbour(tokens, place - 1).text in COPULAS:
+            return  # "B is therefore correct"
         elif token.kind == WORD and token.text in _SPLITTING and not _is_last_word(tokens, place):
             self._end_clause(token.text)
         elif _begins_clause(tokens, place):
@@ -185,6 +191,14 @@ class _SentenceBuilder:
             self.clauses.append(Clause([], "box", boxed=True))
 
 
+def _is_exception(tokens: list[Token], place: int) -> bool:
+    """Whether "but" means "except": "all but A"."""
+    before = neighbour(tokens, place - 1).text
+    if before in LABEL_NOUNS:
+        before = neighbour(tokens, place - 2).text
+    return tokens[place].text == "but" and before in _TOTALITIES
+
+
 def _is_last_word(tokens: list[Token], place: int) -> bool:
     """Whether no word follows in the sentence, as after "I think so"."""
     following = neighbour(tokens, place + 1)
@@ -193,11 +207,23 @@ def _is_last_word(tokens: list[Token], place: int) -> bool:
 
 def _wraps_label(tokens: list[Token], place: int) -> bool:
     """Whether a bracket encloses just one label."""
-    if tokens[place].text in "([":
-        label, closing = neighbour(tokens, place + 1), neighbour(tokens, place + 2)
-        return label.kind == LABEL and closing.text in (")", "]")
-    opening, label = neighbour(tokens, place - 2), neighbour(tokens, place - 1)
-    return label.kind == LABEL and opening.text in ("(", "[")
+    step = 1 if tokens[place].text in "([" else -1
+    label_place = place + step
+    if neighbour(tokens, label_place).text == '"' and _is_answering_call(tokens, place):
+        label_place += step
+    other_place = label_place + step
+    if neighbour(tokens, other_place).text == '"':
+        other_place += step
+    brackets = (")", "]") if step == 1 else ("(", "[")
+    is_label = neighbour(tokens, label_place).kind == LABEL
+    return is_label and neighbour(tokens, other_place).text in brackets
+
+
+def _is_answering_call(tokens: list[Token], place: int) -> bool:
+    """Whether a bracket belongs to a call such as answer("B")."""
+    bracket = place if tokens[place].text == "(" else place - 4
+    name = neighbour(tokens, bracket - 1).text
+    return name in ANSWER_NOUNS or name in CHOOSING or name == "print"
 
 
 def _is_in_list(tokens: list[Token], place: int) -> bool:
@@ -208,8 +234,10 @@ def _is_in_list(tokens: list[Token], place: int) -> bool:
         token = tokens[following]
         if token.text in ("and", "or", "&", "nor"):
             return label_follows(tokens, following)
-        if token.kind != LABEL and token.text != "," and token.text not in LABEL_NOUNS:
-            return False
+        is_listed = token.kind == LABEL or token.text == "," or token.text in LABEL_NOUNS
+        if not is_listed:
+            # "B, C are wrong" has no "and".
+            return token.text in ("are", "do", "have") and tokens[following - 1].kind == LABEL
     return False
 
 
@@ -225,7 +253,7 @@ def _begins_clause(tokens: list[Token], place: int) -> bool:
     if text in ("rather", "instead"):
         after = neighbour(tokens, place + 1).text
         return after in ("than", "of") and label_follows(tokens, place)
-    if text in ("not", "over", "unlike", "than", "nor", "neither"):
+    if text in ("not", "over", "unlike", "than", "nor", "neither", "beats", "against"):
         return place > 0 and before.kind != MARK and label_follows(tokens, place)
     return False
 

@@ -43,6 +43,8 @@ class StandingStatements:
         self._denied: set[int] = set()
         self._turned = 0
         """CONTRAST or DOUBT since the last statement, else 0."""
+        self.has_doubts = False
+        """Whether the answer has doubted or taken back anything."""
         self._explains = False
         """Whether the answer explains an explicit statement by now."""
 
@@ -63,7 +65,10 @@ class StandingStatements:
             explicit: How explicit the statement is, HEDGED to FINAL.
         """
         doubt_replaces = self._turned == DOUBT and explicit > HEDGED
-        contrast_replaces = self._turned == CONTRAST and explicit >= max(self.explicit, AFFIRMED)
+        # "A or B, but more likely B" replaces a statement of several labels in any case.
+        only_several = all(labels == {SEVERAL} for labels in self._labels.values())
+        least_explicit = AFFIRMED if only_several else max(self.explicit, AFFIRMED)
+        contrast_replaces = self._turned == CONTRAST and explicit >= least_explicit
         if doubt_replaces or contrast_replaces:
             self._forget()
         self._turned = 0
@@ -106,6 +111,7 @@ class StandingStatements:
         Args:
             strength: CONTRAST, DOUBT or RETRACTION; 0 for none.
         """
+        self.has_doubts = self.has_doubts or strength >= DOUBT
         if strength == RETRACTION:
             self._forget()
         self._turned = max(self._turned, strength) if self._labels else 0

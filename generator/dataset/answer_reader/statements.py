@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from .sentences import Clause, Sentence
-from .standing import FINAL, SEVERAL, StandingStatements
-from .tokens import MARK, WORD, Token
+from .standing import DOUBT, FINAL, SEVERAL, StandingStatements
+from .tokens import LABEL, MARK, WORD, Token
 from .turns import REASONS_OF_RETRACTION, is_hypothetical, is_outdated, turn_of
 from .vocabulary import CONTRASTING, words
 
@@ -160,11 +160,16 @@ class StatementReader(ABC):
     def _take_turn(self, clause: Clause, sentence: Sentence, number: int) -> Clause:
         """Take the turn with which a clause begins. Returns the rest of the clause."""
         strength, length = turn_of(clause.words, clause.opening)
+        texts = [token.text for token in clause.tokens[:2]]
+        if texts == ["no", ":"] and any(token.kind == LABEL for token in clause.tokens):
+            strength, length = DOUBT, 1  # "B... no: A"
         follows_label = number > 0 and bool(self.labels_in(sentence.clauses[number - 1]))
         if follows_label and " ".join(clause.words[:2]) in REASONS_OF_RETRACTION:
             strength = 0  # "the answer is B, I misread the colours"
         self.standing.turn(strength)
-        return clause._replace(tokens=_without_words(clause.tokens, length))
+        # "Or rather B" joins nothing.
+        opening = "" if strength >= DOUBT else clause.opening
+        return clause._replace(tokens=_without_words(clause.tokens, length), opening=opening)
 
     def _take_boxed(self, clause: Clause) -> None:
         labels = self.labels_in(clause)
@@ -172,7 +177,9 @@ class StatementReader(ABC):
         self.standing.state(labels.pop() if len(labels) == 1 else SEVERAL, FINAL)
 
     def _end_pending(self) -> None:
-        if self._pending and self._needs_label:
+        # "Long answer: the cube is blue" explains an answer that stands.
+        is_answered = self.standing.explicit >= self._pending
+        if self._pending and self._needs_label and not is_answered:
             self.standing.state(SEVERAL, self._pending)
         self._clear_pending()
 

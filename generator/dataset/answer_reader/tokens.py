@@ -42,6 +42,8 @@ _CONTRACTIONS = {
 }
 _WITHOUT_APOSTROPHE = words("isnt doesnt dont didnt wasnt arent")
 
+_GERMAN_WORDS = words("ist sind nicht der das und ich weil")
+
 
 class Token(NamedTuple):
     """A part of an answer."""
@@ -93,7 +95,7 @@ def split_tokens(text: str) -> list[Token]:
     """
     scanner = _Scanner(text)
     scanner.scan()
-    return _rename_directions(scanner.tokens)
+    return _drop_assurances(_rename_also(_rename_directions(scanner.tokens)))
 
 
 class _Scanner:
@@ -124,12 +126,18 @@ class _Scanner:
                 self._add(MARK, "{")
             elif character == "}":
                 self._read_closing_brace()
-            elif character in SIGNS:
+            elif character in SIGNS and not self._is_between_digits():
                 self._add(WORD, SIGNS[character], character)
             elif _in_word(character):
                 self._read_word()
             else:
                 self._read_mark()
+
+    def _is_between_digits(self) -> bool:
+        """Whether a sign is a part of a number, as in "3×3"."""
+        before = self._text[self._place - 1 : self._place]
+        after = self._text[self._place + 1 : self._place + 2]
+        return before.isdigit() and after.isdigit()
 
     def _add(self, kind: str, text: str, raw: str = "") -> None:
         """Add a token of one character of the text."""
@@ -193,6 +201,8 @@ class _Scanner:
             self._place += 1  # a decimal point
         elif mark in _QUOTES:
             self._add(MARK, '"')
+        elif mark == "、" and before.isascii() and after.isascii():
+            self._add(WORD, "and", mark)  # "B、C" is a list
         elif mark in _SINGLE_MARKS or is_punctuation:
             self._add(MARK, _ASCII_MARKS.get(mark, mark))
         else:
@@ -250,6 +260,8 @@ class _Scanner:
             tail_end += 1
         tail = self._text[end + 1 : tail_end].lower()
         if tail not in _CONTRACTIONS:
+            # With its apostrophe, the "c" of "c'est" is not the letter of an option.
+            self.tokens[-1] = self.tokens[-1]._replace(raw=self._text[self._place : end + 1])
             self._place = end + 1
             return
         self.tokens.append(Token(WORD, _CONTRACTIONS[tail], self._text[end:tail_end]))
@@ -274,6 +286,39 @@ def _is_unspaced(character: str) -> bool:
         or "\u3400" <= character <= "\u9fff"
         or "\uac00" <= character <= "\ud7a3"
     )
+
+
+def _drop_assurances(tokens: list[Token]) -> list[Token]:
+    """Remove "without a doubt" and the like, whose negator denies nothing."""
+    remaining: list[Token] = []
+    place = 0
+    while place < len(tokens):
+        length = 0
+        if tokens[place].text in ("without", "no", "beyond"):
+            following = [token.text for token in tokens[place + 1 : place + 3]]
+            if following[:1] in (["doubt"], ["question"]):
+                length = 2
+            elif following in (["a", "doubt"], ["any", "doubt"], ["a", "question"]):
+                length = 3
+        if length:
+            place += length
+        else:
+            remaining.append(tokens[place])
+            place += 1
+    return remaining
+
+
+def _rename_also(tokens: list[Token]) -> list[Token]:
+    """Make "also" the English "so" in a German answer."""
+    is_german = any(token.raw in _GERMAN_WORDS for token in tokens)
+    if not is_german:
+        return tokens
+    renamed = []
+    for token in tokens:
+        if token.text == "also":
+            token = token._replace(text="so")
+        renamed.append(token)
+    return renamed
 
 
 def _rename_directions(tokens: list[Token]) -> list[Token]:

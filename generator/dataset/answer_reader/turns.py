@@ -1,24 +1,26 @@
 """Judge by its words whether a clause takes back what was stated, or does not speak of what is."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from .standing import CONTRAST, DOUBT, RETRACTION
 from .vocabulary import phrases, words
 
 DOUBTING = phrases(
-    "actually / wait / hmm / hold on / on second thought / on second thoughts / on closer / "
-    "upon closer / on further / upon further / looking again / looking closer / looking more "
-    "closely / let me check / let me double / let me re / let me reconsider / let me recheck / "
-    "let me look / let me verify / after reconsidering / reconsidering / re examining / taking "
-    "another / on reflection / tatsächlich / doch / 等等 / espera / attendez / moment"
+    "or rather / or actually / on second thought / on second thoughts / sorry / actually / wait / "
+    "hmm / hold on / on second / on a second / on closer / on a closer / upon closer / on further "
+    "/ upon further / looking again / looking closer / looking more closely / let me check / let "
+    "me double / let me re / let me reconsider / let me recheck / let me look / let me verify / "
+    "after reconsidering / reconsidering / re examining / taking another / on reflection / "
+    "tatsächlich / doch / 等等 / espera / attendez / moment"
 )
 """Words that begin a clause which doubts what was stated before."""
 RETRACTING = phrases(
-    "wait no / no wait / scratch that / strike that / correction / i was wrong / i made a "
-    "mistake / i made an error / my mistake / my bad / i misread / i misspoke / i mixed / i "
-    "meant / i mean / i take that back / i take it back / let me correct / i need to correct / "
-    "i have to correct / i apologize / oops / i got that wrong / that is not right / that is "
-    "wrong / that was wrong / that is a mistake / that was a mistake / i should correct / edit"
+    "wait no / no wait / scratch that / strike that / correction / i was wrong / i made a mistake "
+    "/ i made an error / my mistake / my bad / i misread / i misspoke / i mixed / i meant / i "
+    "mean / i take that back / i take it back / let me correct / i need to correct / i have to "
+    "correct / i apologize / oops / i got that wrong / that is not right / that is wrong / that "
+    "was wrong / that is a mistake / that was a mistake / i should correct / edit"
 )
 """Words that begin a clause which takes back what was stated before."""
 REASONS_OF_RETRACTION = phrases("i misread / i mixed / i made / my mistake / my bad / i was")
@@ -27,7 +29,9 @@ _INTERJECTIONS = words("oh ah hmm sorry well so and but no")
 """Words before these phrases."""
 _HOLDING = phrases(
     "if i had to / if i have to / if i must / if forced / if i am forced / if we look / if you "
-    "look / if i look / if asked / if pressed / if i were to / if one looks / if required"
+    "look / if i look / if asked / if pressed / if i were to / if one looks / if required / if "
+    "anything / if i am not / if i am right / if i see / if i am reading / if i understand / "
+    "unless i am"
 )
 """Conditions that hold: "if I had to choose, I would say B"."""
 HYPOTHETICAL = words("if unless suppose supposing assuming whether were provided hypothetically")
@@ -37,6 +41,13 @@ OUTDATED = words(
     "impression"
 )
 """Words of a belief that the answer has left behind: "at first glance A seems right"."""
+_WAS_INCLINED = phrases(
+    "was leaning / was thinking / was inclined / was tempted / was going / about to / would have"
+)
+_EARLIER = words("first initial original previous earlier")
+_BELIEFS = words(
+    "thought guess answer choice instinct impression pick idea reaction intuition inclination"
+)
 _CONTRAST_OPENINGS = ("but", "however", "although", "though", "yet")
 _LONGEST_TURN = 6
 """How many words of a clause are compared with the phrases."""
@@ -60,9 +71,9 @@ def turn_of(clause_words: Sequence[str], opening: str) -> tuple[int, int]:
     start = 0
     while start < len(clause_words) and clause_words[start] in _INTERJECTIONS:
         start += 1
-    for skipped in (0, start):
-        beginning = clause_words[skipped : skipped + _LONGEST_TURN]
-        for turning_phrases, strength in ((RETRACTING, RETRACTION), (DOUBTING, DOUBT)):
+    for turning_phrases, strength in ((RETRACTING, RETRACTION), (DOUBTING, DOUBT)):
+        for skipped in (0, start):
+            beginning = clause_words[skipped : skipped + _LONGEST_TURN]
             phrase = _phrase_at_start(beginning, turning_phrases)
             if not phrase:
                 continue
@@ -99,7 +110,17 @@ def is_outdated(clause_words: Sequence[str]) -> bool:
     has_outdated_word = bool(OUTDATED.intersection(clause_words))
     if has_outdated_word and "be considered" not in beginning:
         return True
-    return "about to" in beginning or "was going" in beginning or beginning.startswith("at first")
+    if _names_first_belief(clause_words):
+        return True
+    return beginning.startswith("at first") or any(phrase in beginning for phrase in _WAS_INCLINED)
+
+
+def _names_first_belief(clause_words: Sequence[str]) -> bool:
+    """Whether two words name a belief that came before: "my first guess", "my initial answer"."""
+    for word, following in pairwise(clause_words):
+        if word in _EARLIER and following in _BELIEFS:
+            return True
+    return False
 
 
 def is_hypothetical(sentence_words: Sequence[str]) -> bool:
@@ -116,7 +137,11 @@ def is_hypothetical(sentence_words: Sequence[str]) -> bool:
         (True, False)
     """
     for place, word in enumerate(sentence_words):
-        if word in HYPOTHETICAL:
+        if word == "provided" and sentence_words[place + 1 : place + 2] != ["that"]:
+            continue  # "the captions provided"
+        subject = sentence_words[place - 1] if place else ""
+        believes = subject == "i" and word in ("suppose", "assume")  # "I suppose B"
+        if word in HYPOTHETICAL and not believes:
             return not _phrase_at_start(sentence_words[place : place + 4], _HOLDING)
         if word == "had" and "been" in sentence_words[place + 1 : place + 4]:
             return True

@@ -14,7 +14,7 @@ def words(text: str) -> frozenset[str]:
         Each of them once.
 
     Example:
-        >>> sorted(words("is are is"))
+        >>> sorted(words("is are"))
         ['are', 'is']
     """
     return frozenset(text.split())
@@ -37,14 +37,14 @@ def phrases(text: str) -> tuple[str, ...]:
 
 
 LABEL_NOUNS = words(
-    "option options caption captions choice choices image images picture pictures photo "
-    "statement statements description descriptions letter sentence candidate text figure "
-    "alternative label answer number img pic"
+    "option options caption captions choice choices image images picture pictures photo statement "
+    "statements description descriptions letter sentence candidate text figure alternative label "
+    "answer number img pic assignment pairing variant version"
 )
 """What options are called: "option B", "caption B"."""
 ANSWER_NOUNS = words(
-    "answer answers verdict conclusion choice selection decision pick response prediction "
-    "result assistant ans output solution"
+    "answer answers verdict conclusion choice selection decision pick response prediction result "
+    "assistant ans output solution guess"
 )
 """What the reply to the question is called: "answer: B"."""
 PICTURE_NOUNS = words("image images picture pictures photo figure scene")
@@ -54,23 +54,26 @@ PRONOUNS = words("this that it which these they c ce")
 PREPOSITIONS = words("in of for to with than as by from on under about between")
 
 ACCEPTING = words(
-    "correct right true accurate accurately correctly truthful valid best better closest "
-    "matches match matching matched describes describe described describing fits fit fitting "
-    "corresponds correspond corresponding consistent holds reflects reflect captures agrees "
-    "agree aligns align aligned works applies supported supports confirms confirmed appropriate "
-    "suitable preferable closer likely likelier faithful precise exact winner yes survives"
+    "correct right true accurate accurately correctly truthful valid best better closest matches "
+    "match matching matched describes describe described describing fits fit fitting corresponds "
+    "correspond corresponding consistent holds reflects reflect captures agrees agree aligns "
+    "align aligned works applies supported supports confirms confirmed appropriate suitable "
+    "preferable closer likely likelier faithful precise exact winner yes survives passes wins "
+    "prevails support"
 )
 """Adjectives and verbs by which a clause accepts an option."""
 REJECTING = words(
     "false wrong incorrect incorrectly inaccurate inaccurately untrue invalid mismatch mismatched "
     "mismatches contradicts contradict contradicted contradictory inconsistent impossible "
     "eliminated excluded rejected discarded dismissed fails fail misdescribes misrepresents swaps "
-    "swapped reverses reversed flawed worse implausible unlikely no unsupported ruled misses"
+    "swapped reverses reversed flawed worse implausible unlikely no unsupported ruled misses "
+    "imprecise unfaithful backwards backward error errors flaw flaws disagree conflict disagrees "
+    "conflicts clashes misstates mischaracterizes"
 )
 """Adjectives and verbs by which a clause rejects an option."""
 EXCLUDING = words(
-    "exclude excludes excluding reject rejects eliminate eliminates discard dismiss unlike rule "
-    "rules ruling"
+    "retract withdraw exclude excludes excluding reject rejects eliminate eliminates discard "
+    "dismiss unlike rule rules ruling"
 )
 """Verbs whose object is the rejected option: "we can exclude A"."""
 NEGATORS = words("not none never neither nor no hardly cannot without nowhere")
@@ -81,7 +84,7 @@ DEPICTING = words(
 """With a negator, these verbs reject an option: "A does not show the scene"."""
 CHOOSING = words(
     "choose chose choosing decided settle select selected selecting pick picking accept favor "
-    "favour get go going vote prefer picked lean leaning want take taking"
+    "favour get go going vote prefer picked lean leaning want take taking submit"
 )
 BELIEVING = words("think believe say guess suppose conclude answer infer")
 CONCLUDING = words(

@@ -11,6 +11,7 @@ from .tokens import WORD
 from .vocabulary import (
     ACCEPTING,
     BELIEVING,
+    CHOOSING,
     CONCLUDING,
     COPULAS,
     DEPICTING,
@@ -27,33 +28,52 @@ NO = 1
 
 _COLON_MARKS = (":", "=")
 _BEFORE_YES = words(
-    "well so therefore thus hence overall the a it is answer would be i and but final in "
-    "conclusion clearly then we can say that based sorry probably likely my short simply "
-    "summary finally definitely ah oh ok okay right"
+    "well so therefore thus hence overall the a it is answer would be i and or but final in "
+    "conclusion clearly then we can say that based sorry probably likely my short simply summary "
+    "finally definitely ah oh ok okay right unfortunately sadly indeed exactly absolutely totally "
+    "apparently obviously surely certainly fully perfectly entirely completely"
 )
 _SUBJECTS = ("it", "the", "that", "is")
 """Words of _BEFORE_YES with which a claim about the image begins."""
 _AFTER_YES = words(
     "it the this that there i because since as we these they indeed is in he she figure image "
-    "picture caption not a an you sir absolutely for according both all based exactly sure"
+    "picture caption not a an you sir absolutely for according both all based exactly sure its "
+    "from please"
 )
+_BELIEF_VERBS = words("believe think guess find consider deem judge")
+_TOTALS = (["all"], ["everything"], ["every"])
+_LESSENING_REPLY = ("partially", "partly", "almost")
+_AFTER_CLAIM = words("here then sir though to me")
 _DENIALS = phrases(
     "absolutely not / definitely not / certainly not / no way / hell no / yes not / not quite / "
-    "not really / not exactly / not entirely / not at all / i doubt it / i doubt that / "
-    "does not look like it / it does not look like it / does not seem so / "
-    "i do not think so / i do not believe so / i think not / of course not / almost / partly / "
-    "partially / only partly / only partially / by no means / think not"
+    "not really / not exactly / not entirely / not at all / i doubt it / i doubt that / it does "
+    "not look that way / does not look like it / it does not look like it / does not seem so / i "
+    "do not think so / i do not believe so / i think not / of course not / almost / partly / "
+    "partially / only partly / only partially / by no means / think not / i am afraid not / "
+    "afraid not / i fear not / not / the opposite / the other way around / not so / it appears "
+    "not / appears not / it seems not / seems not / apparently not / en absoluto / you are wrong "
+    "/ i disagree / not the case / no such thing is shown / no match / that is not so / it is not "
+    "so / auf keinen case / not du tout / tout not / absolument not / para nada / claro that no / "
+    "not tout à fait / no del todo"
 )
 _AGREEMENTS = phrases(
-    "absolutely / definitely / certainly / indeed / affirmative / of course / sure / i think so "
-    "/ looks like it / it looks like it / i believe so / it seems so / sure is / exactly / "
-    "i would say so"
+    "absolutely / definitely / certainly / indeed / affirmative / of course / sure / i think so / "
+    "looks like it / it looks like it / i believe so / it seems so / sure is / exactly / i would "
+    "say so / very much so / totally / completely / is así / you are right / you are correct / "
+    "agreed / i agree / confirmed / i can confirm this / i can confirm it / apparently so / seems "
+    "so / obviously / clearly / surely / it looks that way / it does look like it / good match / "
+    "positive / that is so / it is so / tout à fait / bien sûr / en effet / por supuesto / it "
+    "appears so / appears so / so it seems / it would seem so / así is / asi is"
 )
 _CAPTION_NOUNS = words(
     "statement caption description claim figure image picture photo sentence scene answer text "
     "depiction"
 )
 """What a claim about the caption or the image begins with."""
+_ASSURANCES = words("clearly obviously surely certainly definitely absolutely indeed sure course")
+_SHORT_REPLIES = {"y": YES, "t": YES, "if": YES, "有": YES, "n": NO, "f": NO, "not": NO}
+"""Words that say yes or no only when they are alone. "Si" is "if" in French, "yes" in Spanish."""
+_MOST_BELIEFS = 4
 _VALUES = ("yes", "no", "true", "false")
 _SHORT_CLAIM = 5
 """Fewer words than this are a claim about the caption: "clearly not correct". Longer ones may be
@@ -111,6 +131,14 @@ class YesNoReader(StatementReader):
         name_accepts = bool(ACCEPTING.intersection(spoken[:-1]))
         value_decides = value in _VALUES and len(spoken) < 4 and name_accepts
         label = yes_or_no([value] if value_decides else spoken)
+        if label is None and ":" in texts[:4]:
+            # "Not correct: the cube is blue."
+            claim = texts[: texts.index(":")]
+            explanation = texts[len(claim) + 1 :]
+            if len(explanation) > 2 or claim in (["yes"], ["no"]):
+                label = yes_or_no(claim)
+        if label == YES and spoken[-1] in _ASSURANCES and self._denies_after(sentence, number):
+            return  # "clearly, no"
         if label is not None:
             self._take_label(label, texts, clause, sentence, number)
         elif value:
@@ -118,6 +146,11 @@ class YesNoReader(StatementReader):
             if label is not None:
                 # "The cube is red: yes" may be about a part of the question.
                 self.state(label, AFFIRMED)
+
+    def _denies_after(self, sentence: Sentence, number: int) -> bool:
+        """Whether the next clause of a sentence says no."""
+        following = sentence.clauses[number + 1 : number + 2]
+        return any(yes_or_no(clause.words) == NO for clause in following)
 
     def _take_introduction(
         self, texts: list[str], explicit: int, end: int, *, is_last_clause: bool
@@ -143,7 +176,8 @@ class YesNoReader(StatementReader):
         )
         begins_answer = self._number_of_sentences == 0 and number == 0
         is_whole_line = sentence.begins_line and sentence.ends_line and len(sentence.clauses) == 1
-        if len(spoken) == 2 and spoken[0] in ("and", "or") and spoken[1] in ("yes", "no"):
+        adds = len(spoken) == 2 and spoken[0] in ("and", "or") and spoken[1] in ("yes", "no")
+        if adds and (number > 0 or spoken[0] == "or"):
             self.standing.state(SEVERAL, LED)  # "yes and no"
         elif HEDGING.intersection(spoken):
             self.state(label, HEDGED)
@@ -173,17 +207,28 @@ def yes_or_no(spoken: Sequence[str]) -> int | None:
     """
     if not spoken:
         return None
-    if len(spoken) == 1 and spoken[0] in ("y", "if", "n", "not"):
-        # "Si" is "if" in French and "yes" in Spanish.
-        return YES if spoken[0] in ("y", "if") else NO
+    if len(spoken) == 1 and spoken[0] in _SHORT_REPLIES:
+        return _SHORT_REPLIES[spoken[0]]
 
-    belief = _belief_in(spoken)
-    if belief is not None:
-        return belief
+    claim, is_denied = _without_beliefs(spoken)
+    if claim and len(claim) < len(spoken):
+        belief = _yes_or_no_of_claim(claim)
+        if belief is not None:
+            return NO if (belief == YES) == is_denied else YES
+    return _yes_or_no_of_claim(spoken)
+
+
+def _yes_or_no_of_claim(spoken: Sequence[str]) -> int | None:
+    """As yes_or_no, of a clause without "I believe"."""
+    begins_claim = spoken[0] in ("there", "the", "it", "this", "a", "an")
+    if begins_claim and "indeed" in spoken[1:]:
+        return NO if NEGATORS.intersection(spoken) else YES
     start = 0
     while start + 1 < len(spoken) and _is_before_yes(spoken[start]):
         start += 1
     rest = list(spoken[start:])
+    while len(rest) > 2 and rest[-1] in _AFTER_CLAIM:
+        rest.pop()
     if " ".join(spoken) in _AGREEMENTS:
         return YES
     if " ".join(rest) in _DENIALS or " ".join(spoken) in _DENIALS:
@@ -195,26 +240,35 @@ def yes_or_no(spoken: Sequence[str]) -> int | None:
             return None
         return YES if rest[0] == "yes" else NO
 
-    before_last = spoken[-2] if len(spoken) > 1 else ""
+    before_last = rest[-2] if len(rest) > 1 else ""
     points = before_last in COPULAS or before_last in BELIEVING or before_last in _BEFORE_YES
-    if points and spoken[-1] in ("yes", "no"):
-        return YES if spoken[-1] == "yes" else NO
+    answers_with = before_last == "with" and bool((BELIEVING | CHOOSING).intersection(spoken))
+    if rest[-1] in ("yes", "no"):
+        if points or answers_with:
+            return YES if rest[-1] == "yes" else NO
+        if rest[0] in _LESSENING_REPLY:
+            return None
     return {1: YES, -1: NO}.get(_sign_of_claim(rest))
 
 
-def _belief_in(spoken: Sequence[str]) -> int | None:
-    """What a clause says that begins "I believe" or "I can confirm that", or that says "indeed"."""
-    if spoken[0] == "i" and len(spoken) > 1 and spoken[1] in ("believe", "think", "guess"):
-        belief = yes_or_no(spoken[2:])
-        if belief is not None:
-            return belief  # "I believe it does"
-    begins_claim = spoken[0] in ("there", "the", "it", "this", "a", "an")
-    if begins_claim and "indeed" in spoken[1:]:
-        return NO if NEGATORS.intersection(spoken) else YES
-    negated = bool(NEGATORS.intersection(spoken[:6]))
-    if spoken[0] == "i" and "that" in spoken[2:6] and not negated:
-        return yes_or_no(spoken[spoken.index("that") + 1 :])  # "I can confirm that it is true"
-    return None
+def _without_beliefs(spoken: Sequence[str]) -> tuple[Sequence[str], bool]:
+    """The claim after "I believe", "I do not think" or "I can confirm that", and whether these deny
+    it."""
+    denied = False
+    # Nobody nests beliefs deeper; without a bound, "I think I think …" would take quadratic time.
+    for _ in range(_MOST_BELIEFS):
+        if len(spoken) < 3 or spoken[0] != "i":
+            break
+        if spoken[1] in _BELIEF_VERBS:
+            spoken = spoken[2:]
+        elif spoken[1:3] == ["do", "not"] and spoken[3:4] in (["believe"], ["think"]):
+            spoken = spoken[4:]
+            denied = not denied
+        elif "that" in spoken[2:6] and not NEGATORS.intersection(spoken[:6]):
+            spoken = spoken[spoken.index("that") + 1 :]
+        else:
+            break
+    return spoken, denied
 
 
 def _is_plain_reply(spoken: Sequence[str]) -> bool:
@@ -223,6 +277,8 @@ def _is_plain_reply(spoken: Sequence[str]) -> bool:
         return True
     reply, following = spoken[0], spoken[1]
     agreeing = ACCEPTING if reply == "yes" else REJECTING
+    if following.isdigit():
+        return True  # "yes, 100%"
     return following in _AFTER_YES or following in ("yes", "no") or following in agreeing
 
 
@@ -241,13 +297,17 @@ def _sign_of_claim(spoken: list[str]) -> int:
         return _sign_or_emphasis(spoken[subject_length:])
     if first in ("everything", "all") and not HEDGING.intersection(spoken):
         return sign_of(spoken[1:])
+    if first == "not" and spoken[1:2] in _TOTALS:
+        return sign_of(spoken)  # "not all of it is true"
+    if first in ("nothing", "none"):
+        return sign_of(["not", *spoken[1:]])
     if first in ("there", "they") and len(spoken) < 4:
         return sign_of(spoken[1:])
 
     begins_claim = (
         first in ACCEPTING
         or first in REJECTING
-        or first in ("does", "do", "not", "is", "almost", "partially")
+        or first in ("does", "do", "not", "is", "almost", "partially", "looks", "seems", "sounds")
     )
     is_short = len(spoken) < _SHORT_CLAIM or first in ("does", "matches")
     if begins_claim and is_short and spoken[:2] != ["not", "sure"]:

@@ -40,17 +40,17 @@ class Canvas:
     management apply.
     """
 
-    def __init__(self, scene: bpy.types.Scene, width: int, height: int, denoise: str):
+    def __init__(self, scene: bpy.types.Scene, *, size: tuple[int, int], denoise: str):
         """Build the compositor of a scene.
 
         For each input of the denoiser: Blender's render, and over it the parts rendered before.
 
         Args:
             scene: The Blender scene that is rendered.
-            width: Of the rendered image, in pixels.
-            height: Of the rendered image, in pixels.
+            size: Width and height of the rendered image, in pixels.
             denoise: The mode of OpenImageDenoise; "" for no denoising.
         """
+        width, height = size
         self._render = scene.render
         # The compositor denoises, after the parts are in their places.
         scene.cycles.use_denoising = False
@@ -70,14 +70,15 @@ class Canvas:
         set_denoiser(denoiser, (denoise or "fast").upper(), "FAST")
         tree.links.new(denoiser.outputs["Image"], result)
         nodes = Nodes(tree)
-        for name, (sources, _) in _PASSES.items():
+        for name, (pass_names, _) in _PASSES.items():
             image = bpy.data.images.new(name, width, height, float_buffer=True, is_data=True)
             self._images[name] = image
             parts = tree.nodes.new("CompositorNodeImage")
             parts.image = image
-            total = rendered.outputs[_output_name(sources[0])]
-            for source in sources[1:]:
-                total = nodes.mix(1.0, total, rendered.outputs[_output_name(source)], "ADD")
+            total = rendered.outputs[_output_name(pass_names[0])]
+            for pass_name in pass_names[1:]:
+                output = rendered.outputs[_output_name(pass_name)]
+                total = nodes.mix(1.0, total, output, blend_type="ADD")
             over = tree.nodes.new("CompositorNodeAlphaOver")
             below, above = layers_of(over)
             tree.links.new(total, below)
@@ -93,7 +94,7 @@ class Canvas:
         settings.color_depth = "32"
         settings.exr_codec = "NONE"  # the file is read back at once
 
-    def add_part(self, path: str, box: Box, least: int, around: int) -> None:
+    def add_part(self, path: str, box: Box, *, least: int, around: int) -> None:
         """Composite a part over the next whole image.
 
         Args:
@@ -102,26 +103,23 @@ class Canvas:
             least: The fewest samples that one of its pixels took.
             around: The samples that pixels of the whole image will take.
         """
-        left, top, right, bottom = box
-        with OpenEXR.File(path, separate_channels=True) as file:
-            pixels = {}
-            for name, channel in file.channels().items():
-                pixels[name.partition(".")[2]] = channel.pixels  # without the view layer's name
-
+        pixels = _read_channels(path)
         # Cycles gives sample counts as shares of the largest, so the smallest is `least`.
         counts = pixels[_SAMPLE_COUNT]
         samples = least * counts / counts.min()
         # A pixel becomes the mean of all its samples, so the part counts by its share of them.
         share = (samples / (samples + around))[..., None]
         # Where parts overlap, the one with more samples is kept.
+        left, top, right, bottom = box
         is_better = share > self._layers["Image"][top:bottom, left:right, 3:]
-        for name, (sources, channels) in _PASSES.items():
-            color = sum(
-                np.stack([pixels[f"{source}.{channel}"] for channel in channels], axis=-1)
-                for source in sources
-            )
+        for name, (pass_names, channels) in _PASSES.items():
+            color = 0
+            for pass_name in pass_names:
+                planes = [pixels[f"{pass_name}.{channel}"] for channel in channels]
+                color = color + np.stack(planes, axis=-1)
+            premultiplied = np.concatenate([color * share, share], axis=-1)
             layer = self._layers[name][top:bottom, left:right]
-            layer[:] = np.where(is_better, np.concatenate([color * share, share], axis=-1), layer)
+            layer[:] = np.where(is_better, premultiplied, layer)
 
     def expect_whole(self) -> None:
         """Set Blender up for the whole image: its next render is a PNG file that shows the parts;
@@ -136,6 +134,16 @@ class Canvas:
             self._images[name].pixels.foreach_set(lowest_row_first.ravel())
             self._images[name].update()
             layer.fill(0.0)
+
+
+def _read_channels(path: str) -> dict[str, np.ndarray]:
+    """The channels [h, w] of an EXR file, by name without that of the view layer."""
+    pixels = {}
+    with OpenEXR.File(path, separate_channels=True) as file:
+        for name, channel in file.channels().items():
+            _, _, name_in_layer = name.partition(".")
+            pixels[name_in_layer] = channel.pixels
+    return pixels
 
 
 def _enable_passes(view_layer: bpy.types.ViewLayer) -> None:

@@ -24,18 +24,23 @@ from generator.vocabulary.environments import Environment, PropSpec, SkySpec, co
 from generator.vocabulary.materials import FloorSpec, WallSpec
 from generator.vocabulary.schema import Vocabulary
 
+# Material slots of a landscape's mesh.
 _GROUND, _PAINTED, _WATER = range(3)
+
 _TRIES = 30
 _APART = 0.5  # least distance of two props, over the sum of their sizes
 _SINK = 0.03  # how deep a prop stands in the ground, over its size; else it would hover on a slope
 _OPENING = 0.55  # half the breadth in which props are scattered, over the distance from the camera
+_UNDER_WATER = -0.05  # height below which the water may cover the ground, metres
 
 
 class Landscape(NamedTuple):
-    """The mesh of the ground and all scenery on it, in world coordinates; and the sky."""
+    """An environment as Blender shows it."""
 
     ground: bpy.types.Mesh
+    """The mesh of the ground and all scenery on it, in world coordinates."""
     sky: bpy.types.World
+    """What lights the scene besides its lamps, and what the camera sees behind it."""
 
 
 class Landscapes:
@@ -46,88 +51,125 @@ class Landscapes:
         self._photos: dict[str, Photo] = {}
         self._built: dict[tuple[str, float], Landscape] = {}
 
-    def of(self, name: str, yaw: float, camera: Camera) -> Landscape:
-        """The landscape of an environment in the direction `yaw`, degrees. It does not depend on
-        earlier calls."""
+    def prepare(self, name: str, yaw: float, camera: Camera) -> Landscape:
+        """Return the landscape of an environment. It does not depend on earlier calls.
+
+        Args:
+            name: The name of the environment.
+            yaw: The direction in which the camera looks, degrees.
+            camera: The camera of the scene.
+
+        Returns:
+            The landscape. In a photographed place the next call turns it.
+        """
         environment = self._vocabulary.environments[name]
         if environment.photo is not None:
             if name not in self._photos:
                 self._photos[name] = Photo(name, environment.photo)
-            return Landscape(*self._photos[name].turned(yaw, camera))
+            ground, sky = self._photos[name].turn(yaw, camera)
+            return Landscape(ground, sky)
         if (name, yaw) not in self._built:
-            light = self._vocabulary.sky if environment.light is None else environment.light
-            bare = environment.ground is None
-            ground = (
-                build_floor(self._vocabulary.floor)
-                if bare
-                else self._landscape(name, environment, yaw)
-            )
-            self._built[name, yaw] = Landscape(ground, build_sky(name, light, environment.sky, yaw))
+            self._built[name, yaw] = self._build(name, environment, yaw)
         return self._built[name, yaw]
 
-    def _landscape(self, name: str, environment: Environment, yaw: float) -> bpy.types.Mesh:
-        x, y = (
-            a - b
-            for a, b in zip(
-                self._vocabulary.camera.position[:2],
-                self._vocabulary.camera.target[:2],
-                strict=True,
-            )
-        )
-        distance = math.hypot(x, y)
-        terrain, builder = Terrain(environment, distance, yaw), MeshBuilder()
-        builder.add(*terrain.sheet(), _GROUND, smooth=True)
-        builder.add(*terrain.water(), _WATER)
-        key = ("environment", name, *([f"{yaw:g}"] if yaw else []))
-        stream = Stream(*key)
+    def _build(self, name: str, environment: Environment, yaw: float) -> Landscape:
+        if environment.ground is None:
+            ground = build_floor(self._vocabulary.floor)
+        else:
+            ground = self._build_ground(name, environment, yaw)
+        light = self._vocabulary.sky if environment.light is None else environment.light
+        return Landscape(ground, build_sky(name, light, look=environment.sky, yaw=yaw))
+
+    def _build_ground(self, name: str, environment: Environment, yaw: float) -> bpy.types.Mesh:
+        """The ground and the scenery on it, built as the camera looks and then turned."""
+        camera = self._vocabulary.camera
+        x = camera.position[0] - camera.target[0]
+        y = camera.position[1] - camera.target[1]
+        camera_distance = math.hypot(x, y)
+        terrain = Terrain(environment, camera_distance, yaw)
+        builder = MeshBuilder()
+        sheet, sheet_colors = terrain.sheet()
+        builder.add(sheet, sheet_colors, slot=_GROUND, smooth=True)
+        water, water_colors = terrain.water()
+        builder.add(water, water_colors, slot=_WATER)
+
+        key: tuple[str, ...] = ("environment", name)
+        if yaw:
+            key = (*key, f"{yaw:g}")
         if environment.room:
-            for panel, color in build_room(environment.room, distance, stream):
-                builder.add(panel, (*color, 1.0), _PAINTED)
+            for panel, color in build_room(environment.room, camera_distance, Stream(*key)):
+                builder.add(panel, (*color, 1.0), slot=_PAINTED)
         for group, props in environment.props.items():
-            _scatter(builder, terrain, props, distance, Stream(*key, group))
+            _scatter(
+                props,
+                builder=builder,
+                terrain=terrain,
+                camera_distance=camera_distance,
+                stream=Stream(*key, group),
+            )
+
         assert environment.ground is not None
-        mesh = builder.build(
-            name,
-            [
-                ground_material(name, environment.ground),
-                painted_material(name),
-                water_material(name),
-            ],
-        )
-        mesh.transform(_world_from_view(x / distance, y / distance))
+        materials = [
+            ground_material(name, environment.ground),
+            painted_material(name),
+            water_material(name),
+        ]
+        mesh = builder.build(name, materials)
+        mesh.transform(_world_from_view(x / camera_distance, y / camera_distance))
         return mesh
 
 
 def _scatter(
-    builder: MeshBuilder, terrain: Terrain, props: PropSpec, distance: float, stream: Stream
+    props: PropSpec,
+    *,
+    builder: MeshBuilder,
+    terrain: Terrain,
+    camera_distance: float,
+    stream: Stream,
 ) -> None:
     """Scatter props apart from one another and outside the water; omits a prop if _TRIES tries find
     no place.
 
-    `distance`: of the camera from the origin, metres.
+    Args:
+        props: What the vocabulary declares of them.
+        builder: Gets their meshes.
+        terrain: The ground on which they stand.
+        camera_distance: Of the camera from the origin, metres.
+        stream: Decides their places and looks.
     """
+    near, far = (edge + camera_distance for edge in props.between)
+    # Right, ahead and size of each prop so far, metres.
     placed: list[tuple[float, float, float]] = []
     for _ in range(props.count):
         size = stream.uniform(*props.size)
         for _try in range(_TRIES):
-            near, last = (edge + distance for edge in props.between)  # the same density everywhere
-            ahead = math.sqrt(stream.uniform(near * near, last * last)) - distance
-            right = stream.uniform(-1, 1) * (1 + _OPENING * (ahead + distance))
+            # The square root makes the density the same everywhere in a sector of a circle.
+            from_camera = math.sqrt(stream.uniform(near * near, far * far))
+            ahead = from_camera - camera_distance
+            right = stream.uniform(-1, 1) * (1 + _OPENING * (ahead + camera_distance))
             height, _ = terrain.at(right, ahead)
-            if height > -0.05 and all(
-                math.hypot(right - x, ahead - y) > _APART * (size + other) for x, y, other in placed
-            ):
+            is_dry = height > _UNDER_WATER
+            if is_dry and _is_apart(right, ahead, size=size, placed=placed):
                 break
         else:
             continue
         placed.append((right, ahead, size))
         turn = 0.0 if props.type in FACING_CAMERA else stream.uniform(0, 2 * math.pi)
+        place = (right, ahead, height - _SINK * size)
         for mesh, color in build_prop(props.type, props.colors, stream):
-            builder.add(
-                moved(mesh, (right, ahead, height - _SINK * size), size, turn),
-                (*color, 1.0),
-                _PAINTED,
-            )
+            placed_mesh = moved(mesh, place=place, size=size, turn=turn)
+            builder.add(placed_mesh, (*color, 1.0), slot=_PAINTED)
+
+
+def _is_apart(
+    right: float, ahead: float, *, size: float, placed: list[tuple[float, float, float]]
+) -> bool:
+    """Whether a prop of a size keeps clear of those that are placed."""
+    for other_right, other_ahead, other_size in placed:
+        distance = math.hypot(right - other_right, ahead - other_ahead)
+        if distance <= _APART * (size + other_size):
+            return False
+    return True
 
 
 def _world_from_view(x: float, y: float) -> Matrix:
@@ -143,42 +185,48 @@ _TOP = 0.35  # sine of the elevation at which the gradient reaches the colour of
 _WHITE = (1.0, 1.0, 1.0)
 
 
-def build_sky(name: str, light: float, look: SkySpec | None, yaw: float) -> bpy.types.World:
-    """A world with even white light of strength `light`; without a `look` the camera sees that
-    light.
+def build_sky(name: str, light: float, *, look: SkySpec | None, yaw: float) -> bpy.types.World:
+    """Build a world with even white light.
 
-    `yaw`: the direction in which the camera looks, degrees.
+    Args:
+        name: The name of the environment.
+        light: The strength of the light.
+        look: What the camera sees in place of the light; None shows the light.
+        yaw: The direction in which the camera looks, degrees.
     """
     world = bpy.data.worlds.new(name)
     world.use_nodes = True
     tree = world.node_tree
-    even = tree.nodes["Background"]
-    even.inputs["Color"].default_value = (*_WHITE, 1.0)
-    even.inputs["Strength"].default_value = light
+    background = tree.nodes["Background"]
+    background.inputs["Color"].default_value = (*_WHITE, 1.0)
+    background.inputs["Strength"].default_value = light
     if light:
         world.cycles.sampling_method = "NONE"  # the light is even, so there is nothing to sample
     if look is not None:
         nodes = Nodes(tree)
-        visible = nodes.add("Background", Color=_color(nodes, look, yaw))
-        mix = nodes.mix_shaders(even, visible)
+        visible = nodes.add("Background", Color=_sky_color(nodes, look, yaw))
+        mix = nodes.mix_shaders(background, visible)
         nodes.set(mix.inputs["Fac"], nodes.add("LightPath").outputs["Is Camera Ray"])
         nodes.set(tree.nodes["World Output"].inputs["Surface"], mix.outputs[0])
     return world
 
 
-def _color(nodes: Nodes, look: SkySpec, yaw: float) -> Socket:
+def _sky_color(nodes: Nodes, look: SkySpec, yaw: float) -> Socket:
+    """The colour of the sky: a gradient from the horizon up, and over it clouds and stars."""
     direction = nodes.add("TexCoord").outputs["Generated"]
     if yaw:
         turned = nodes.add("VectorRotate", Vector=direction, Angle=math.radians(yaw))
         turned.rotation_type = "Z_AXIS"
         direction = turned.outputs[0]
     up = nodes.add("SeparateXYZ", Vector=direction).outputs["Z"]
-    color = nodes.mix(nodes.between(up, 0.0, _TOP), color_of(look.horizon), color_of(look.zenith))
+    height = nodes.between(up, 0.0, _TOP)
+    color = nodes.mix(height, color_of(look.horizon), color_of(look.zenith))
     if look.clouds:
         color = nodes.mix(_clouds(nodes, direction, look.clouds), color, _WHITE)
     if look.stars:
         stars = nodes.cells(direction, 45.0, 1.2)
-        color = nodes.mix(nodes.between(stars.outputs["Distance"], 0.2, 0.1), color, _WHITE)
+        star = nodes.between(stars.outputs["Distance"], 0.2, 0.1)
+        color = nodes.mix(star, color, _WHITE)
     return color
 
 
@@ -189,20 +237,24 @@ def _clouds(nodes: Nodes, direction: Socket, share: float) -> Socket:
     return nodes.between(shapes, edge - 0.08, edge + 0.14)
 
 
-_SIDE = 100.0
+_SIDE = 100.0  # of the floor, metres
 _STEPS = 24  # faces along the bend, shaded smoothly
 
 
 def build_floor(spec: FloorSpec) -> bpy.types.Mesh:
-    """The floor's mesh in world coordinates (metres), with its material."""
+    """Build the floor with its material.
+
+    Args:
+        spec: What the vocabulary declares of it.
+
+    Returns:
+        The mesh in world coordinates (metres).
+    """
     mesh = bpy.data.meshes.new("floor")
     if spec.wall is None:
         half = _SIDE / 2
-        mesh.from_pydata(
-            [(-half, -half, 0), (half, -half, 0), (half, half, 0), (-half, half, 0)],
-            [],
-            [(0, 1, 2, 3)],
-        )
+        corners = [(-half, -half, 0), (half, -half, 0), (half, half, 0), (-half, half, 0)]
+        mesh.from_pydata(corners, [], [(0, 1, 2, 3)])
     else:
         _build_sheet(mesh, spec.wall)
     material = new_material("floor")
@@ -216,19 +268,22 @@ def build_floor(spec: FloorSpec) -> bpy.types.Mesh:
 def _simplify(material: bpy.types.Material) -> None:
     """Use the diffuse shader, which looks the same without specular reflection: Cycles traces it in
     90% of the time."""
-    nodes, shader = Nodes(material.node_tree), material.node_tree.nodes["Principled BSDF"]
+    shader = material.node_tree.nodes["Principled BSDF"]
+    nodes = Nodes(material.node_tree)
     matt = nodes.add("BsdfDiffuse", Color=shader.inputs["Base Color"].default_value)
     nodes.set(nodes.surface, matt.outputs["BSDF"])
 
 
 def _build_sheet(mesh: bpy.types.Mesh, wall: WallSpec) -> None:
-    along = (math.cos(math.radians(wall.direction)), math.sin(math.radians(wall.direction)))
-    edges = [
-        (away * along[0] - side * along[1], away * along[1] + side * along[0], up)
-        for away, up in _profile(wall)
-        for side in (-wall.breadth / 2, wall.breadth / 2)
-    ]
-    mesh.from_pydata(edges, [], [(i, i + 2, i + 3, i + 1) for i in range(0, len(edges) - 2, 2)])
+    """Fill a mesh with a floor that bends up into a wall."""
+    direction = math.radians(wall.direction)
+    cos, sin = math.cos(direction), math.sin(direction)
+    vertices = []
+    for away, up in _profile(wall):
+        for side in (-wall.breadth / 2, wall.breadth / 2):
+            vertices.append((away * cos - side * sin, away * sin + side * cos, up))
+    faces = [(i, i + 2, i + 3, i + 1) for i in range(0, len(vertices) - 2, 2)]
+    mesh.from_pydata(vertices, [], faces)
     mesh.shade_smooth()
 
 
@@ -236,6 +291,9 @@ def _profile(wall: WallSpec) -> list[tuple[float, float]]:
     """The sheet in profile as (distance, height) in metres: the floor, a parabola from the floor to
     the wall, the wall.
     """
-    bend = [step / _STEPS for step in range(_STEPS + 1)]
-    curve = [(wall.distance - wall.bend * (1 - t) ** 2, wall.rise * t * t) for t in bend]
-    return [(-_SIDE / 2, 0.0), *curve, (wall.distance, wall.rise + wall.height)]
+    profile = [(-_SIDE / 2, 0.0)]
+    for step in range(_STEPS + 1):
+        t = step / _STEPS
+        profile.append((wall.distance - wall.bend * (1 - t) ** 2, wall.rise * t * t))
+    profile.append((wall.distance, wall.rise + wall.height))
+    return profile

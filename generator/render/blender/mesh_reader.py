@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     import bpy
 
 MAX_FACES = 2_000_000
-MAX_ROWS = 512  # of a panorama: the backdrop is out of focus
+"""Triangles of a file; more take too much memory."""
+MAX_ROWS = 512
+"""Rows of a panorama; more would not be seen, since the backdrop is out of focus."""
 
 _GLTF = (".gltf", ".glb")
 _WITHOUT_SURFACE = {
@@ -41,6 +43,7 @@ _WITHOUT_SURFACE = {
 """What an object of a type is that shows no face. Types that never have a surface are missing, such
 as lamps."""
 
+# What Blender's importers print.
 _WARNING = re.compile(
     r"^(?:(?:WARN|ERROR) \([\w.]+\): \S+:\d+ \w+: "  # Blender 4.5
     r"|.*\| (?:WARNING|ERROR):? "  # Blender 5.2, and the importer of glTF
@@ -50,7 +53,9 @@ _WARNING = re.compile(
 _DAMAGE = re.compile(
     r"invalid|ignoring face|skipping primitive|out of range|unable to", re.IGNORECASE
 )
+"""A warning that part of the shape is lost."""
 _APPEARANCE = re.compile(r"\bmtl\b|materials?\b|textures?\b|images?\b|\buv\b", re.IGNORECASE)
+"""A warning that concerns no shape."""
 _MOST_NOTES = 5
 """Notes on parts of one sort: a file may have thousands of them."""
 
@@ -65,8 +70,18 @@ _FBX_CURVED = re.compile(
 
 
 def store_mesh(path: Path, out: str) -> Iterator[str]:
-    """Write the vertices and faces of a mesh file to the archive `out`; yields its notes. Raises
-    UserError."""
+    """Write the vertices and faces of a mesh file to an archive.
+
+    Args:
+        path: The mesh file.
+        out: The path of the archive, with the arrays `vertices` and `faces`.
+
+    Yields:
+        The notes of `read_file`.
+
+    Raises:
+        UserError: The file cannot be read.
+    """
     try:
         vertices, faces, notes = read_file(path, Path(out).parent)
     except (ImportError, MemoryError) as error:
@@ -76,10 +91,19 @@ def store_mesh(path: Path, out: str) -> Iterator[str]:
 
 
 def store_panorama(path: Path, out: str) -> Iterator[None]:
-    """Write the linear light [h, w, 3] of a panorama, top row first, to the archive `out`; yields
-    nothing.
+    """Write the linear light of a panorama to an archive.
 
-    A larger panorama is scaled down to 1024 x 512 pixels. Raises UserError.
+    A larger panorama is scaled down to 1024 x 512 pixels.
+
+    Args:
+        path: The file of the panorama.
+        out: The path of the archive, with the array `pixels`: float32 [h, w, 3], top row first.
+
+    Returns:
+        An iterator without items.
+
+    Raises:
+        UserError: The file cannot be read or is not a panorama.
     """
     try:
         import bpy
@@ -113,14 +137,16 @@ def read_file(path: Path, scratch: Path) -> tuple[np.ndarray, np.ndarray, list[s
     """Read the surfaces of a mesh file, joined at their places in its scene.
 
     Args:
-        path: a file of a format in `generator.assets.importing.MESHES`.
-        scratch: a folder for temporary files.
+        path: A file of a format in `generator.assets.importing.MESHES`.
+        scratch: A folder for temporary files.
 
-    Returns: Vertices, float [n, 3], in the axes of the file (for .fbx in Blender's: z up, facing
-        -y); triangles, int [m, 3]; and a clause for each part that was left out.
+    Returns:
+        Vertices, float [n, 3], in the axes of the file (for .fbx in Blender's: z up, facing -y);
+        triangles, int [m, 3]; and a clause for each part that was left out.
 
-    Raises: UserError: the file is damaged or not of the format of its suffix, needs an extension
-        that is not read, or has no faces or more than MAX_FACES.
+    Raises:
+        UserError: The file is damaged or not of the format of its suffix, needs an extension that
+            is not read, or has no faces or more than MAX_FACES.
     """
     suffix = path.suffix.lower()
     try:
@@ -168,56 +194,32 @@ def _load(path: Path, suffix: str, scratch: Path) -> list[str]:
         try:
             return reduced.notes + _import(reduced.path, ".gltf", scratch)
         except Exception as error:
-            if reduced.compressed:
-                raise UserError(
-                    f"it uses {DRACO}, which Blender {bpy.app.version_string} could not read "
-                    f"({_reason(error)}): export it without this compression."
-                ) from None
-            raise
+            if not reduced.compressed:
+                raise
+            raise UserError(
+                f"it uses {DRACO}, which Blender {bpy.app.version_string} could not read "
+                f"({_reason(error)}): export it without this compression."
+            ) from None
     if suffix == ".obj":
         line = _OBJ_NOT_A_NUMBER.search(path.read_bytes())
         if line:
-            raise ValueError(
-                f"its vertex '{line[0].decode(errors='replace').strip()[:40]}' is not three numbers"
-            )
+            vertex = line[0].decode(errors="replace").strip()[:40]
+            raise ValueError(f"its vertex '{vertex}' is not three numbers")
     notes = _import(path, suffix, scratch)
     if suffix == ".fbx":
-        kinds = dict.fromkeys(match.decode() for match in _FBX_CURVED.findall(path.read_bytes()))
-        notes += [f"geometry of the kind {kind} was left out" for kind in kinds]
+        kinds = dict.fromkeys(_FBX_CURVED.findall(path.read_bytes()))
+        notes += [f"geometry of the kind {kind.decode()} was left out" for kind in kinds]
     return notes
 
 
 def _import(path: Path, suffix: str, scratch: Path) -> list[str]:
     """Call Blender's importer of a format; returns its warnings as clauses. Raises ValueError where
     it skips faces."""
-    import bpy
-
     log = scratch / "import.log"
     with _output_to(log):
-        # Axes stay as they are in the file; and checks of Blender are off where it would mend a
-        # mesh without a word.
-        if suffix == ".gltf":
-            bpy.ops.import_scene.gltf(
-                filepath=str(path), bone_heuristic="TEMPERANCE", import_shading="FLAT"
-            )
-        elif suffix == ".obj":
-            bpy.ops.wm.obj_import(
-                filepath=str(path), forward_axis="Y", up_axis="Z", validate_meshes=False
-            )
-        elif suffix == ".ply":
-            bpy.ops.wm.ply_import(
-                filepath=str(path), forward_axis="Y", up_axis="Z", import_attributes=False
-            )
-        elif suffix == ".stl":
-            bpy.ops.wm.stl_import(
-                filepath=str(path), forward_axis="Y", up_axis="Z", use_mesh_validate=False
-            )
-        elif suffix == ".fbx":
-            bpy.ops.wm.fbx_import(filepath=str(path), use_anim=False, validate_meshes=False)
-        else:
-            bpy.ops.wm.open_mainfile(filepath=str(path), load_ui=False, use_scripts=False)
-            _show_what_renders(bpy.context.scene, bpy.context.view_layer)
-    warnings = dict.fromkeys(_WARNING.findall(log.read_text(encoding="utf-8", errors="replace")))
+        _call_importer(path, suffix)
+    printed = log.read_text(encoding="utf-8", errors="replace")
+    warnings = dict.fromkeys(_WARNING.findall(printed))
     notes = []
     for warning in warnings:
         if _APPEARANCE.search(warning):
@@ -228,23 +230,51 @@ def _import(path: Path, suffix: str, scratch: Path) -> list[str]:
     return _first_notes(notes)
 
 
+def _call_importer(path: Path, suffix: str) -> None:
+    """Open a file in Blender.
+
+    Axes stay as they are in the file; and checks of Blender are off where it would mend a mesh
+    without a word.
+    """
+    import bpy
+
+    filepath = str(path)
+    axes = {"forward_axis": "Y", "up_axis": "Z"}
+    if suffix == ".gltf":
+        bpy.ops.import_scene.gltf(
+            filepath=filepath, bone_heuristic="TEMPERANCE", import_shading="FLAT"
+        )
+    elif suffix == ".obj":
+        bpy.ops.wm.obj_import(filepath=filepath, validate_meshes=False, **axes)
+    elif suffix == ".ply":
+        bpy.ops.wm.ply_import(filepath=filepath, import_attributes=False, **axes)
+    elif suffix == ".stl":
+        bpy.ops.wm.stl_import(filepath=filepath, use_mesh_validate=False, **axes)
+    elif suffix == ".fbx":
+        bpy.ops.wm.fbx_import(filepath=filepath, use_anim=False, validate_meshes=False)
+    else:
+        bpy.ops.wm.open_mainfile(filepath=filepath, load_ui=False, use_scripts=False)
+        _show_what_renders(bpy.context.scene, bpy.context.view_layer)
+
+
 @contextmanager
 def _output_to(file: Path) -> Iterator[None]:
     """Send what this process and its libraries print to a file."""
     sys.stdout.flush()
     sys.stderr.flush()
-    own = {stream: os.dup(stream) for stream in (1, 2)}
+    # Blender writes to the descriptors themselves, so replacing sys.stdout is not enough.
+    copies = {descriptor: os.dup(descriptor) for descriptor in (1, 2)}
     with file.open("wb") as log:
-        for stream in own:
-            os.dup2(log.fileno(), stream)
+        for descriptor in copies:
+            os.dup2(log.fileno(), descriptor)
     try:
         yield
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
         ctypes.CDLL(None).fflush(None)  # Blender prints through the buffers of C
-        for stream, copy in own.items():
-            os.dup2(copy, stream)
+        for descriptor, copy in copies.items():
+            os.dup2(copy, descriptor)
             os.close(copy)
 
 
@@ -258,38 +288,40 @@ def _read_surfaces() -> tuple[np.ndarray, np.ndarray, list[str]]:
     from generator.render.blender.meshes import read_vectors
 
     graph = bpy.context.evaluated_depsgraph_get()
-    vertices, triangles = [np.empty((0, 3))], [np.empty((0, 3), np.int32)]
+    # An array of each instance; empty ones first, so that they can be joined in any case.
+    vertices = [np.empty((0, 3))]
+    triangles = [np.empty((0, 3), np.int32)]
     n_vertices = n_triangles = 0
     without_surface: dict[str, str] = {}
     with_surface = set()
     for instance in graph.object_instances:
-        shown = instance.object
-        if not instance.show_self or not shown.visible_camera:
+        obj = instance.object
+        if not instance.show_self or not obj.visible_camera:
             continue
-        if shown.type != "MESH" or len(shown.data.polygons) == 0:
-            if shown.type in _WITHOUT_SURFACE:
-                without_surface[shown.name] = _WITHOUT_SURFACE[shown.type]
+        if obj.type != "MESH" or len(obj.data.polygons) == 0:
+            if obj.type in _WITHOUT_SURFACE:
+                without_surface[obj.name] = _WITHOUT_SURFACE[obj.type]
             continue
         world_from_mesh = np.array(instance.matrix_world)
-        shown.data.calc_loop_triangles()
-        points = read_vectors(shown.data.vertices, "co", np.float32)
-        corners = read_vectors(shown.data.loop_triangles, "vertices", np.int32)
+        obj.data.calc_loop_triangles()
+        points = read_vectors(obj.data.vertices, "co", np.float32)
+        corners = read_vectors(obj.data.loop_triangles, "vertices", np.int32)
         vertices.append(points @ world_from_mesh[:3, :3].T + world_from_mesh[:3, 3])
         triangles.append(corners + n_vertices)
         n_vertices += len(points)
         n_triangles += len(corners)
         if _has_area(points, corners):
-            with_surface.add(shown.name)
+            with_surface.add(obj.name)
         else:
-            without_surface[shown.name] = "a mesh whose faces have no area"
-        if n_triangles > MAX_FACES:  # instances of instances can state more than any memory holds
+            without_surface[obj.name] = "a mesh whose faces have no area"
+        # Instances of instances can state more than any memory holds.
+        if n_triangles > MAX_FACES:
             break
-    # A curve with thickness is listed twice: as a curve, and as the mesh of its surface.
-    notes = [
-        f"'{name}' was left out, {kind}"
-        for name, kind in without_surface.items()
-        if name not in with_surface
-    ]
+    notes = []
+    for name, kind in without_surface.items():
+        # A curve with thickness is listed twice: as a curve, and as the mesh of its surface.
+        if name not in with_surface:
+            notes.append(f"'{name}' was left out, {kind}")
     return np.concatenate(vertices), np.concatenate(triangles), _first_notes(notes)
 
 
@@ -316,22 +348,30 @@ def _show_what_renders(scene: "bpy.types.Scene", layer: "bpy.types.ViewLayer") -
 
 
 def _has_area(points: np.ndarray, corners: np.ndarray) -> bool:
-    """Whether any triangle is more than a line; unfinished numbers count, since they are refused
-    later."""
+    """Whether any triangle is more than a line; numbers that are not finite count, since they are
+    refused later."""
     first, second, third = (points[corners[:, i]] for i in range(3))
     doubled_areas = np.linalg.norm(np.cross(second - first, third - first), axis=1)
     return not (doubled_areas == 0).all()
 
 
 def _first_notes(notes: list[str]) -> list[str]:
-    more = len(notes) - _MOST_NOTES
-    return notes if more <= 0 else [*notes[:_MOST_NOTES], f"and {more} more parts"]
+    """The first notes, and how many more there are."""
+    n_more = len(notes) - _MOST_NOTES
+    if n_more <= 0:
+        return notes
+    return [*notes[:_MOST_NOTES], f"and {n_more} more parts"]
 
 
 def _reason(error: Exception) -> str:
     """The last informative line of an error. Blender's own errors end with a location in its
     code."""
-    lines = [line for line in str(error).strip().splitlines() if not line.startswith("Location: ")]
-    last = (lines or ["no reason given"])[-1].removeprefix("Error: ").rstrip(".")
-    # Of these errors the text is only the key or the number.
-    return f"{type(error).__name__}: {last}" if isinstance(error, LookupError) else last
+    reason = "no reason given"
+    for line in str(error).strip().splitlines():
+        if not line.startswith("Location: "):
+            reason = line
+    reason = reason.removeprefix("Error: ").rstrip(".")
+    # The text of such an error is only the key or the number.
+    if isinstance(error, LookupError):
+        return f"{type(error).__name__}: {reason}"
+    return reason

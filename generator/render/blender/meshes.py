@@ -10,13 +10,30 @@ import numpy as np
 from generator.assets.sets import BUILTIN, find_mesh
 from generator.base.streams import Stream
 
+Vector = tuple[float, float, float]
+"""x, y and z, metres."""
+Color = tuple[float, float, float, float]
+"""Linear red, green and blue, and the share by which they cover the ground's own colour."""
+PolygonMesh = tuple[Sequence[Vector], Sequence[Sequence[int]]]
+"""Vertices, and faces as lists of vertex numbers, counter-clockwise from outside."""
+PAINT = "paint"
+"""The name of the colour attribute; Cycles treats "color" specially."""
+
 
 def build_mesh(name: str, assets: str = BUILTIN) -> bpy.types.Mesh:
-    """Build a shape or a mesh of an asset set (see `generator.assets.shapes.unit_mesh`), without
-    material.
+    """Build a shape or a mesh of an asset set, without material.
 
-    No object uses it yet; the caller links or removes it. Raises UserError where the set has no
-    such mesh.
+    No object uses it yet; the caller links or removes it.
+
+    Args:
+        name: The name of a shape, or of a mesh of the set.
+        assets: The name of the asset set.
+
+    Returns:
+        A unit mesh (see `generator.assets.shapes.unit_mesh`), shaded smoothly.
+
+    Raises:
+        UserError: The set has no such mesh.
     """
     unit = find_mesh(name, assets)
     mesh = bpy.data.meshes.new(name)
@@ -28,48 +45,60 @@ def build_mesh(name: str, assets: str = BUILTIN) -> bpy.types.Mesh:
 
 
 def read_vectors(collection: bpy.types.bpy_prop_collection, name: str, kind: type) -> np.ndarray:
-    """A property of three numbers of every member of a Blender collection: [n, 3]."""
+    """Read a property of three numbers of every member of a Blender collection.
+
+    Args:
+        collection: Such as the vertices of a mesh.
+        name: The property, such as `co`.
+        kind: The dtype of its numbers.
+
+    Returns:
+        [n, 3].
+    """
     values: np.ndarray = np.empty(len(collection) * 3, kind)
     collection.foreach_get(name, values)
     return values.reshape(-1, 3)
-
-
-Color = tuple[float, float, float, float]
-"""Linear red, green and blue, and the share by which they cover the ground's own colour."""
-PolygonMesh = tuple[Sequence[tuple[float, float, float]], Sequence[Sequence[int]]]
-"""Vertices (x, y, z in metres), and faces as lists of vertex numbers, counter-clockwise from
-outside."""
-PAINT = "paint"  # the name of the colour attribute; Cycles treats "color" specially
 
 
 class MeshBuilder:
     """Collects meshes and builds one mesh of them."""
 
     def __init__(self) -> None:
-        self._vertices: list[tuple[float, float, float]] = []
+        self._vertices: list[Vector] = []
         self._faces: list[list[int]] = []
-        self._corners: list[Color] = []
+        self._corner_colors: list[Color] = []
         self._slots: list[int] = []
         self._smooth: list[bool] = []
 
     def add(
-        self, mesh: PolygonMesh, color: Color | Sequence[Color], slot: int, smooth: bool = False
+        self, mesh: PolygonMesh, color: Color | Sequence[Color], *, slot: int, smooth: bool = False
     ) -> None:
-        """Add a mesh in one colour, or in a colour per vertex; `slot` is the index of its material
-        in `build`."""
+        """Add a mesh.
+
+        Args:
+            mesh: The mesh, where it is to be.
+            color: Its colour, or a colour for each vertex.
+            slot: The index of its material in `build`.
+            smooth: Whether its faces are shaded smoothly.
+        """
         vertices, faces = mesh
         first = len(self._vertices)
         self._vertices += vertices
         for face in faces:
-            self._faces.append([first + corner for corner in face])
-            self._corners += [
-                color if isinstance(color, tuple) else color[corner] for corner in face
-            ]
+            self._faces.append([first + vertex for vertex in face])
+            for vertex in face:
+                vertex_color = color if isinstance(color, tuple) else color[vertex]
+                self._corner_colors.append(vertex_color)
         self._slots += [slot] * len(faces)
         self._smooth += [smooth] * len(faces)
 
     def build(self, name: str, materials: Sequence[bpy.types.Material]) -> bpy.types.Mesh:
-        """The joined mesh; `materials` are in the order of the slots."""
+        """Build the joined mesh.
+
+        Args:
+            name: The name of the mesh in Blender.
+            materials: In the order of the slots.
+        """
         mesh = bpy.data.meshes.new(name)
         mesh.from_pydata(self._vertices, [], self._faces)
         for material in materials:
@@ -77,90 +106,128 @@ class MeshBuilder:
         mesh.polygons.foreach_set("material_index", self._slots)
         mesh.polygons.foreach_set("use_smooth", self._smooth)
         colors = mesh.color_attributes.new(PAINT, "FLOAT_COLOR", "CORNER")
-        colors.data.foreach_set("color", np.array(self._corners, np.float32).ravel())
+        colors.data.foreach_set("color", np.array(self._corner_colors, np.float32).ravel())
         mesh.update()
         return mesh
-
-
-Vector = tuple[float, float, float]
 
 
 def revolved(
     profile: Sequence[tuple[float, float]], sides: int, lean: Sequence[tuple[float, float]] = ()
 ) -> PolygonMesh:
-    """A surface of revolution: a profile of (radius, height) from the foot up, turned about the
-    vertical axis, with a lid.
+    """Turn a profile about the vertical axis, and close it with a lid.
 
-    `lean` moves each ring aside by (x, y).
+    Args:
+        profile: (radius, height) from the foot up.
+        sides: The number of vertices of each ring.
+        lean: For each ring how far it is moved aside, (x, y); empty for none.
+
+    Returns:
+        The mesh; its foot is open.
     """
     shifts = lean or [(0.0, 0.0)] * len(profile)
-    vertices = [
-        (radius * math.cos(turn) + dx, radius * math.sin(turn) + dy, height)
-        for (radius, height), (dx, dy) in zip(profile, shifts, strict=True)
-        for turn in (2 * math.pi * side / sides for side in range(sides))
-    ]
-    faces = [
-        [low + side, low + (side + 1) % sides, high + (side + 1) % sides, high + side]
-        for low, high in pairwise(range(0, len(vertices), sides))
-        for side in range(sides)
-    ]
-    return vertices, [*faces, list(range(len(vertices) - sides, len(vertices)))]
+    turns = [2 * math.pi * side / sides for side in range(sides)]
+    vertices = []
+    for (radius, height), (dx, dy) in zip(profile, shifts, strict=True):
+        for turn in turns:
+            vertices.append((radius * math.cos(turn) + dx, radius * math.sin(turn) + dy, height))
+    faces = []
+    ring_starts = range(0, len(vertices), sides)
+    for low, high in pairwise(ring_starts):
+        for side in range(sides):
+            following = (side + 1) % sides
+            faces.append([low + side, low + following, high + following, high + side])
+    lid = list(range(len(vertices) - sides, len(vertices)))
+    return vertices, [*faces, lid]
 
 
 def lump(
-    stream: Stream, center: Vector, radii: Vector, rough: float, steps: int = 5
+    stream: Stream, *, center: Vector, radii: Vector, rough: float, steps: int = 5
 ) -> PolygonMesh:
-    """An ellipsoid with an uneven surface: each vertex is nearer to the centre by up to the share
-    `rough`."""
+    """Build an ellipsoid with an uneven surface.
+
+    Args:
+        stream: Decides the surface.
+        center: The middle of the ellipsoid.
+        radii: Its half-axes along x, y and z.
+        rough: Each vertex is nearer to the centre by up to this share of its distance, 0..1.
+        steps: The number of rows of faces from top to bottom.
+
+    Returns:
+        A closed mesh of triangles.
+    """
     sides = 2 * steps
-    vertices = [_on_ball(0.0, 0.0)]
-    vertices += [
-        _on_ball(math.pi * i / steps, 2 * math.pi * (j + i / 2) / sides)
-        for i in range(1, steps)
-        for j in range(sides)
-    ]
-    vertices.append(_on_ball(math.pi, 0.0))
-    shrunk = [(1 - stream.uniform(0, rough), vertex) for vertex in vertices]
-    placed = [
-        (
-            center[0] + s * v[0] * radii[0],
-            center[1] + s * v[1] * radii[1],
-            center[2] + s * v[2] * radii[2],
+    directions = [_direction(0.0, 0.0)]
+    for i in range(1, steps):
+        for j in range(sides):
+            directions.append(_direction(math.pi * i / steps, 2 * math.pi * (j + i / 2) / sides))
+    directions.append(_direction(math.pi, 0.0))
+    vertices = []
+    for x, y, z in directions:
+        distance = 1 - stream.uniform(0, rough)
+        vertices.append(
+            (
+                center[0] + distance * x * radii[0],
+                center[1] + distance * y * radii[1],
+                center[2] + distance * z * radii[2],
+            )
         )
-        for s, v in shrunk
-    ]
-    last, faces = len(vertices) - 1, []
+
+    top = 0
+    bottom = len(directions) - 1
+    faces = []
     for j in range(sides):
         k = (j + 1) % sides
-        faces += [[0, 1 + j, 1 + k], [last, last - sides + k, last - sides + j]]
+        faces.append([top, 1 + j, 1 + k])
+        faces.append([bottom, bottom - sides + k, bottom - sides + j])
         for i in range(steps - 2):
-            low, high = 1 + (i + 1) * sides, 1 + i * sides
-            faces += [[high + j, low + j, low + k], [high + j, low + k, high + k]]
-    return placed, faces
+            high = 1 + i * sides
+            low = high + sides
+            faces.append([high + j, low + j, low + k])
+            faces.append([high + j, low + k, high + k])
+    return vertices, faces
 
 
-def _on_ball(down: float, turn: float) -> Vector:
-    return math.sin(down) * math.cos(turn), math.sin(down) * math.sin(turn), math.cos(down)
+def _direction(from_top: float, turn: float) -> Vector:
+    """The unit vector at an angle from the vertical and a turn about it, radians."""
+    out = math.sin(from_top)
+    return out * math.cos(turn), out * math.sin(turn), math.cos(from_top)
 
 
 def box(center: Vector, size: Vector) -> PolygonMesh:
-    """A box with the given centre and edge lengths."""
+    """Build a box.
+
+    Args:
+        center: Its middle.
+        size: Its edges along x, y and z.
+
+    Returns:
+        A closed mesh of six faces.
+    """
     x, y, z = center
-    vertices = [
-        (x + a * size[0] / 2, y + b * size[1] / 2, z + c * size[2] / 2)
-        for c in (-1, 1)
-        for b in (-1, 1)
-        for a in (-1, 1)
-    ]
+    half_x, half_y, half_z = size[0] / 2, size[1] / 2, size[2] / 2
+    vertices = []
+    for up in (-1, 1):
+        for along in (-1, 1):
+            for across in (-1, 1):
+                vertices.append((x + across * half_x, y + along * half_y, z + up * half_z))
     faces = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]]
     return vertices, faces
 
 
-def moved(mesh: PolygonMesh, place: Vector, size: float, turn: float) -> PolygonMesh:
-    """A mesh scaled, turned about the vertical by `turn` radians, and moved to a place."""
+def moved(mesh: PolygonMesh, *, place: Vector, size: float, turn: float) -> PolygonMesh:
+    """Scale a mesh, turn it about the vertical, and move it.
+
+    Args:
+        mesh: The mesh at the origin.
+        place: Where its origin goes.
+        size: The factor of its size.
+        turn: Radians, counter-clockwise seen from above.
+    """
+    vertices, faces = mesh
     cos, sin = math.cos(turn) * size, math.sin(turn) * size
-    vertices = [
-        (x * cos - y * sin + place[0], x * sin + y * cos + place[1], z * size + place[2])
-        for x, y, z in mesh[0]
-    ]
-    return vertices, mesh[1]
+    moved_vertices = []
+    for x, y, z in vertices:
+        moved_x = x * cos - y * sin + place[0]
+        moved_y = x * sin + y * cos + place[1]
+        moved_vertices.append((moved_x, moved_y, z * size + place[2]))
+    return moved_vertices, faces

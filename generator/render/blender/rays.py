@@ -18,10 +18,12 @@ from generator.base.errors import UserError
 from generator.dataset.outputs import Box, ObjectBoxes, PixelOutputs
 from generator.render.blender.meshes import read_vectors
 from generator.scene.projection import axes, project, ray
-from generator.scene.scene import Camera, Point, Scene
+from generator.scene.scene import Camera, Point, Scene, SceneObject
 from generator.vocabulary.schema import Vocabulary
 
-_TOLERANCE = 1e-4  # in units of an object's scale
+_TOLERANCE = 1e-4
+"""Difference of a declared height, in units of an object's scale, that is taken for rounding."""
+# Vertical rays that check a disc: circles about its middle, and rays on each.
 _RINGS, _SPOKES = 6, 24
 
 Hits = tuple[np.ndarray, np.ndarray]
@@ -30,91 +32,120 @@ such a ray."""
 
 
 class RayMesh:
-    """A mesh in a search tree of Embree, for rays in the coordinates of the mesh. `vertices`:
-    float32 [n, 3]."""
+    """A mesh in a search tree of Embree, for rays in the coordinates of the mesh."""
 
     def __init__(self, mesh: bpy.types.Mesh):
         mesh.calc_loop_triangles()
         triangles = mesh.loop_triangles
+        corner_normals = read_vectors(mesh.corner_normals, "vector", np.float32)
+        # The shading normals [m, 3, 3] at the corners of each triangle.
+        self._normals = corner_normals[read_vectors(triangles, "loops", np.int32)]
         self.vertices = read_vectors(mesh.vertices, "co", np.float32)
-        self._normals = read_vectors(mesh.corner_normals, "vector", np.float32)[
-            read_vectors(triangles, "loops", np.int32)
-        ]
-        self._tree = EmbreeScene(robust=True)  # no ray slips through between two triangles
-        TriangleMesh(self._tree, self.vertices[read_vectors(triangles, "vertices", np.int32)])
+        """float32 [n, 3]."""
+        corners = self.vertices[read_vectors(triangles, "vertices", np.int32)]
+        # Robust, so that no ray slips through between two triangles.
+        self._tree = EmbreeScene(robust=True)
+        TriangleMesh(self._tree, corners)
 
     def hits(self, origins: np.ndarray, directions: np.ndarray) -> Hits:
-        """Where rays from `origins` ([3] or [n, 3]) along `directions` [n, 3] meet the mesh, to
-        single precision.
+        """Find where rays meet the mesh, to single precision.
 
-        Depths are in units of the direction's length; normals are the shading normals, on the side
-        that the ray hits.
+        Args:
+            origins: Where the rays start, [3] or [n, 3].
+            directions: [n, 3].
+
+        Returns:
+            Depths in units of the direction's length; and the shading normals, on the side that
+            the ray hits.
         """
-        start = np.broadcast_to(origins, directions.shape).astype(np.float32)
-        found = self._tree.run(start, directions.astype(np.float32), output=True)
-        hit = found["primID"] >= 0
-        depths, normals = (
-            np.where(hit, found["tfar"].astype(np.float64), math.inf),
-            np.zeros(directions.shape),
-        )
-        u, v = (found[name][hit, None].astype(np.float64) for name in ("u", "v"))
-        a, b, c = np.moveaxis(self._normals[found["primID"][hit]], 1, 0)
-        shaded = (1 - u - v) * a + u * b + v * c
-        across = found["Ng"][hit]  # the triangle's normal, on either side
-        behind = _dots(across, directions[hit]) * _dots(across, shaded) > 0
-        shaded[behind] *= -1
-        normals[hit] = shaded / np.linalg.norm(shaded, axis=-1, keepdims=True)
+        starts = np.broadcast_to(origins, directions.shape).astype(np.float32)
+        intersections = self._tree.run(starts, directions.astype(np.float32), output=True)
+        hit = intersections["primID"] >= 0
+        depths = np.where(hit, intersections["tfar"].astype(np.float64), math.inf)
+
+        # Interpolate between the corners of the triangle by barycentric coordinates.
+        u = intersections["u"][hit, None].astype(np.float64)
+        v = intersections["v"][hit, None].astype(np.float64)
+        corner_normals = self._normals[intersections["primID"][hit]]
+        first, second, third = np.moveaxis(corner_normals, 1, 0)
+        shading = (1 - u - v) * first + u * second + v * third
+
+        # The triangle's own normal, on either side, tells from which side the ray comes.
+        triangle = intersections["Ng"][hit]
+        is_back = _dots(triangle, directions[hit]) * _dots(triangle, shading) > 0
+        shading[is_back] *= -1
+        normals = np.zeros(directions.shape)
+        normals[hit] = shading / np.linalg.norm(shading, axis=-1, keepdims=True)
         return depths, normals
 
 
 class PosedMesh:
-    """A mesh at its pose in a scene, for rays from the scene's camera.
-
-    `size` is the image's width and height in pixels. The mesh is scaled, turned about the vertical
-    by `heading`
-    (radians, counter-clockwise seen from above), and moved to `position` (metres).
-    """
+    """A mesh at its pose in a scene, for rays from the scene's camera."""
 
     def __init__(
         self,
         mesh: RayMesh,
         camera: Camera,
+        *,
         size: tuple[int, int],
         position: Point = (0.0, 0.0, 0.0),
         heading: float = 0.0,
         scale: float = 1.0,
     ):
-        self._mesh, self._camera, self._size = mesh, camera, size
-        self._position, self._heading, self._scale = position, heading, scale
+        """Pose a mesh: it is scaled, turned about the vertical, and moved.
+
+        Args:
+            mesh: The mesh.
+            camera: The camera of the scene.
+            size: Width and height of the image, pixels.
+            position: Where its origin goes, metres.
+            heading: Radians, counter-clockwise seen from above.
+            scale: Metres for a unit of the mesh.
+        """
+        self._mesh = mesh
+        self._camera = camera
+        self._width, self._height = size
+        self._position = position
+        self._heading = heading
+        self._scale = scale
 
     def box(self) -> Box:
-        """Whole pixels left, top, right, bottom (the last two exclusive) around the outline,
-        clipped to the image.
+        """Return the box around the outline, clipped to the image.
 
-        Its width or height is 0 if the outline lies outside the image.
+        Returns:
+            Whole pixels left, top, right, bottom (the last two exclusive). Its width or height is
+            0 if the outline lies outside the image.
         """
         x, y, z = (_turned(self._mesh.vertices * self._scale, self._heading) + self._position).T
-        column, row, _ = project(self._camera, x, y, z, *self._size)
-        width, height = self._size
+        column, row, _ = project(self._camera, x, y, z, self._width, self._height)
         return (
-            min(max(math.floor(column.min()), 0), width),
-            min(max(math.floor(row.min()), 0), height),
-            max(min(math.ceil(column.max()), width), 0),
-            max(min(math.ceil(row.max()), height), 0),
+            min(max(math.floor(column.min()), 0), self._width),
+            min(max(math.floor(row.min()), 0), self._height),
+            max(min(math.ceil(column.max()), self._width), 0),
+            max(min(math.ceil(row.max()), self._height), 0),
         )
 
     def center(self) -> tuple[float, float]:
-        """Column and row of the middle of the mesh: at half its height above the point it stands
-        on."""
+        """Return column and row of the middle of the mesh: at half its height above the point it
+        stands on."""
         x, y, z = self._position
         middle = z + self._scale * float(self._mesh.vertices[:, 2].max()) / 2
-        column, row, _ = project(self._camera, x, y, middle, *self._size)
+        column, row, _ = project(self._camera, x, y, middle, self._width, self._height)
         return column, row
 
     def hits(self, rows: np.ndarray, columns: np.ndarray) -> Hits:
-        """Cast rays through the centres of pixels. Returns depths in metres along the viewing axis
-        (not along the ray), and normals in world axes."""
-        directions = np.stack(ray(self._camera, columns + 0.5, rows + 0.5, *self._size), axis=-1)
+        """Cast rays through the centres of pixels.
+
+        Args:
+            rows: The rows of the pixels, [n].
+            columns: Their columns, [n].
+
+        Returns:
+            Depths in metres along the viewing axis (not along the ray), and normals in world axes.
+        """
+        components = ray(self._camera, columns + 0.5, rows + 0.5, self._width, self._height)
+        directions = np.stack(components, axis=-1)
+        # The rays are turned into the coordinates of the mesh, and their hits back.
         origin = np.subtract(self._camera.position, self._position)[None] / self._scale
         depths, normals = self._mesh.hits(
             _turned(origin, -self._heading), _turned(directions, -self._heading)
@@ -124,93 +155,107 @@ class PosedMesh:
 
 class RayCaster:
     """Poses the meshes of a world's objects and grounds as its scenes say; builds the tree of each
-    mesh once.
-
-    `meshes`: the unit mesh of every object category. `ground`: returns the mesh of a scene's
-    ground, in world
-    coordinates. `width`, `height`: of the images, in pixels.
-    """
+    mesh once."""
 
     def __init__(
         self,
         vocabulary: Vocabulary,
+        *,
         meshes: Mapping[str, bpy.types.Mesh],
-        ground: Callable[[Scene], bpy.types.Mesh],
+        find_ground: Callable[[Scene], bpy.types.Mesh],
         width: int,
         height: int,
     ):
+        """Build the trees of the objects' meshes.
+
+        Args:
+            vocabulary: The world's vocabulary.
+            meshes: The unit mesh of every object category.
+            find_ground: Returns the mesh of a scene's ground, in world coordinates.
+            width: Of the images, in pixels.
+            height: Of the images, in pixels.
+        """
         self.meshes = {name: RayMesh(mesh) for name, mesh in meshes.items()}
+        """The mesh of every object category, for rays."""
         self.size = (width, height)
-        self._vocabulary, self._ground = vocabulary, ground
+        """Width and height of the images, pixels."""
+        self._vocabulary = vocabulary
+        self._find_ground = find_ground
         self._grounds: dict[str, RayMesh] = {}
 
     def objects(self, scene: Scene) -> list[PosedMesh]:
-        """The objects of a scene, in its order."""
-        scales = [
-            self._vocabulary.scale(thing.category, thing.attributes) for thing in scene.objects
-        ]
-        return [
-            PosedMesh(
-                self.meshes[thing.category],
-                scene.camera,
-                self.size,
-                thing.position,
-                thing.heading,
-                scale,
-            )
-            for thing, scale in zip(scene.objects, scales, strict=True)
-        ]
+        """Pose the objects of a scene, in its order."""
+        return [self._pose(obj, scene.camera) for obj in scene.objects]
+
+    def _pose(self, obj: SceneObject, camera: Camera) -> PosedMesh:
+        return PosedMesh(
+            self.meshes[obj.category],
+            camera,
+            size=self.size,
+            position=obj.position,
+            heading=obj.heading,
+            scale=self._vocabulary.scale(obj.category, obj.attributes),
+        )
 
     def ground(self, scene: Scene) -> PosedMesh:
-        """The ground of a scene."""
-        mesh = self._ground(scene)
+        """Return the ground of a scene."""
+        mesh = self._find_ground(scene)
         if mesh.name not in self._grounds:
             self._grounds[mesh.name] = RayMesh(mesh)
-        return PosedMesh(self._grounds[mesh.name], scene.camera, self.size)
+        return PosedMesh(self._grounds[mesh.name], scene.camera, size=self.size)
 
 
 def check_flat_tops(vocabulary: Vocabulary, meshes: Mapping[str, RayMesh]) -> None:
-    """Cast vertical rays over the declared discs of each unit mesh.
+    """Check the tops and feet that a vocabulary declares, by vertical rays on each unit mesh.
 
-    Raises UserError where a declared top is not the flat, highest part of the mesh, or where no
-    part of the mesh touches the ground within a declared foot.
+    Args:
+        vocabulary: The vocabulary.
+        meshes: The unit mesh of every object category.
+
+    Raises:
+        UserError: A declared top is not the flat, highest part of the mesh; or no part of the mesh
+            touches the ground within a declared foot.
     """
     for name, declared in vocabulary.objects.items():
         mesh = meshes[name]
         if declared.top is not None:
             highest = float(mesh.vertices[:, 2].max())
-            lowest, *_ = sorted(_heights(mesh, declared.top.radius, 10.0))
-            if max(abs(height - declared.top.height) for height in (highest, lowest)) > _TOLERANCE:
+            lowest = min(_heights(mesh, declared.top.radius, start=10.0))
+            errors = [abs(height - declared.top.height) for height in (highest, lowest)]
+            if max(errors) > _TOLERANCE:
                 raise UserError(
                     f"objects.{name}.top: height = {declared.top.height} and radius = "
                     f"{declared.top.radius}, but the mesh is {highest:.5f} high and within that "
                     f"radius as low as {lowest:.5f}; declare the disc on which it is flat, or no "
                     f"top."
                 )
-        if (
-            declared.foot is not None
-            and min(_heights(mesh, declared.foot, -10.0)) > 10 * _TOLERANCE
-        ):
-            raise UserError(
-                f"objects.{name}.foot = {declared.foot}: the mesh does not touch the ground within "
-                f"that radius of its axis; declare a larger radius, or no foot."
-            )
+        if declared.foot is not None:
+            lowest = min(_heights(mesh, declared.foot, start=-10.0))
+            if lowest > 10 * _TOLERANCE:
+                raise UserError(
+                    f"objects.{name}.foot = {declared.foot}: the mesh does not touch the ground "
+                    f"within that radius of its axis; declare a larger radius, or no foot."
+                )
 
 
-def _heights(mesh: RayMesh, radius: float, start: float) -> np.ndarray:
+def _heights(mesh: RayMesh, radius: float, *, start: float) -> np.ndarray:
     """Heights where vertical rays, which start at height `start` over a disc about the axis, hit a
     mesh; infinitely far from `start` for a miss.
     """
+    radii = np.linspace(0, radius, _RINGS + 1)
+    angles = 2 * math.pi * np.arange(_SPOKES) / _SPOKES
+    ring_radii, turns = np.meshgrid(radii, angles)
+    x = (ring_radii * np.cos(turns)).ravel()
+    y = (ring_radii * np.sin(turns)).ravel()
+    origins = np.stack([x, y, np.full(x.size, start)], axis=-1)
     way = -math.copysign(1, start)
-    rings, turns = np.meshgrid(
-        np.linspace(0, radius, _RINGS + 1), 2 * math.pi * np.arange(_SPOKES) / _SPOKES
-    )
-    places = [(rings * np.cos(turns)).ravel(), (rings * np.sin(turns)).ravel()]
-    origins = np.stack([*places, np.full(rings.size, start)], axis=-1)
-    return start + way * mesh.hits(origins, np.tile((0.0, 0.0, way), (len(origins), 1)))[0]
+    directions = np.tile((0.0, 0.0, way), (len(origins), 1))
+    depths, _ = mesh.hits(origins, directions)
+    return start + way * depths
 
 
 def _dots(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The scalar products [n] of vectors [n, 3]."""
     return np.einsum("nx,nx->n", a, b)
 
 
@@ -222,43 +267,82 @@ def _turned(points: np.ndarray, angle: float) -> np.ndarray:
 
 
 def trace_objects(scene: Scene, caster: RayCaster) -> PixelOutputs:
-    """The outputs of a scene's objects for each pixel; without an object, depth is infinite and the
-    normal 0."""
+    """Compute the outputs of a scene's objects for each pixel.
+
+    Rays are cast at one object after the other, within its box only. An object takes the pixels in
+    which it is nearer than the objects before it.
+
+    Args:
+        scene: The scene.
+        caster: Poses the meshes of its world.
+
+    Returns:
+        The outputs; without an object, the depth is infinite and the normal 0.
+    """
     width, height = caster.size
-    mask, depth = np.zeros((height, width), np.uint8), np.full((height, width), np.inf, np.float32)
+    mask = np.zeros((height, width), np.uint8)
+    depth = np.full((height, width), np.inf, np.float32)
     normals = np.zeros((height, width, 3), np.float32)
-    objects = caster.objects(scene)
-    boxes, whole = [posed.box() for posed in objects], []
-    for i, (posed, (left, top, right, bottom)) in enumerate(zip(objects, boxes, strict=True)):
+    posed_meshes = caster.objects(scene)
+    amodal_boxes = [posed.box() for posed in posed_meshes]
+
+    amodal_pixels = []
+    for i, posed in enumerate(posed_meshes):
+        left, top, right, bottom = amodal_boxes[i]
         rows, columns = np.mgrid[top:bottom, left:right].reshape(2, -1)
-        depths, facing = posed.hits(rows, columns)
-        whole.append(int(np.isfinite(depths).sum()))
-        nearer = depths < depth[rows, columns]
-        there = rows[nearer], columns[nearer]
-        mask[there], depth[there], normals[there] = i + 1, depths[nearer], facing[nearer]
-    found = []
-    for i, (thing, posed) in enumerate(zip(scene.objects, objects, strict=True)):
+        object_depths, object_normals = posed.hits(rows, columns)
+        amodal_pixels.append(int(np.isfinite(object_depths).sum()))
+        nearer = object_depths < depth[rows, columns]
+        pixels = rows[nearer], columns[nearer]
+        mask[pixels] = i + 1
+        depth[pixels] = object_depths[nearer]
+        normals[pixels] = object_normals[nearer]
+
+    boxes = []
+    for i, posed in enumerate(posed_meshes):
         rows, columns = np.nonzero(mask == i + 1)
         column, row = posed.center()
-        fraction = round(len(rows) / whole[i], 6) if whole[i] else 0.0
-        around = _box_around(rows, columns) if len(rows) else None
-        center = (round(column, 3), round(row, 3))
-        found.append(ObjectBoxes(i, thing.category, center, boxes[i], around, len(rows), fraction))
-    return PixelOutputs(mask, depth, normals @ _camera_from_world(scene).T, found)
+        fraction = round(len(rows) / amodal_pixels[i], 6) if amodal_pixels[i] else 0.0
+        visible_box = _box_around(rows, columns) if len(rows) else None
+        boxes.append(
+            ObjectBoxes(
+                index=i,
+                category=scene.objects[i].category,
+                center=(round(column, 3), round(row, 3)),
+                amodal_box=amodal_boxes[i],
+                visible_box=visible_box,
+                visible_pixels=len(rows),
+                visible_fraction=fraction,
+            )
+        )
+    return PixelOutputs(mask, depth, normals @ _camera_from_world(scene).T, boxes)
 
 
-def with_ground(objects: PixelOutputs, scene: Scene, caster: RayCaster) -> PixelOutputs:
-    """Add the ground's depth and normal to pixels without an object."""
-    depth, normals = objects.depth.copy(), objects.normals.copy()
-    rows, columns = np.nonzero(objects.mask == 0)
-    depth[rows, columns], facing = caster.ground(scene).hits(rows, columns)
-    normals[rows, columns] = facing @ _camera_from_world(scene).T
-    return replace(objects, depth=depth, normals=normals)
+def with_ground(outputs: PixelOutputs, scene: Scene, caster: RayCaster) -> PixelOutputs:
+    """Add the ground's depth and normal to pixels without an object.
+
+    Args:
+        outputs: The outputs of the scene's objects.
+        scene: The scene.
+        caster: Poses the meshes of its world.
+
+    Returns:
+        New outputs; the arrays of the old ones do not change.
+    """
+    depth = outputs.depth.copy()
+    normals = outputs.normals.copy()
+    rows, columns = np.nonzero(outputs.mask == 0)
+    ground_depths, ground_normals = caster.ground(scene).hits(rows, columns)
+    depth[rows, columns] = ground_depths
+    normals[rows, columns] = ground_normals @ _camera_from_world(scene).T
+    return replace(outputs, depth=depth, normals=normals)
 
 
 def _camera_from_world(scene: Scene) -> np.ndarray:
+    """The rotation [3, 3] from world axes to those of the camera."""
     return np.array(axes(scene.camera.position, scene.camera.target), np.float32)
 
 
 def _box_around(rows: np.ndarray, columns: np.ndarray) -> Box:
+    """The box around pixels: left, top, right, bottom (the last two exclusive)."""
     return (int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1)

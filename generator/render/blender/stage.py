@@ -33,41 +33,55 @@ class Stage:
     """A Blender scene that is posed as one Scene after another, and rendered.
 
     An image must not depend on earlier scenes: `pose` sets every property that any scene sets.
-    `width`, `height`: of the images, in pixels. `threads`: the CPU threads of the renderer. Raises
-    UserError where a mesh is not installed or Blender finds no such device.
     """
 
     def __init__(
         self,
         vocabulary: Vocabulary,
         quality: Quality,
+        *,
         width: int,
         height: int,
         threads: int,
         device: str = "cpu",
     ):
+        """Build what all scenes share.
+
+        Args:
+            vocabulary: The world's vocabulary.
+            quality: The settings of Cycles.
+            width: Of the images, in pixels.
+            height: Of the images, in pixels.
+            threads: The CPU threads of the renderer.
+            device: One of generator.render.settings.DEVICES.
+
+        Raises:
+            UserError: A mesh is not installed, or Blender finds no such device.
+        """
         bpy.ops.wm.read_factory_settings(use_empty=True)
-        self._vocabulary = vocabulary
         self._scene = bpy.context.scene
-        self._meshes = {
-            name: _with_material_slot(build_mesh(mesh, vocabulary.assets))
-            for name, mesh in vocabulary.meshes.items()
-        }
-        self._slots: list[bpy.types.Object] = []
+        self._vocabulary = vocabulary
         self._quality = quality
+        self._meshes = _build_meshes(vocabulary)
+        # Blender's objects, one for each object of a scene; they are kept from scene to scene.
+        self._slots: list[bpy.types.Object] = []
         # Samples of a pixel away from the objects; set by `pose`.
         self._samples_around = 0
         # Whether each posed object is metal; set by `pose`.
         self._metallic: list[bool] = []
         self._has_rendered_full_samples = False
+
+        # The renderer.
         self._cropped = _CROPPED_PIXELS if quality.denoise else 0
         # Width and height that Blender renders, pixels: the image and the pixels cut off around it.
         self._rendered_size = (width + 2 * self._cropped, height + 2 * self._cropped)
         # The sensor grows with the longer side, so that the image itself keeps its field of view.
         self._sensor_factor = max(self._rendered_size) / max(width, height)
-        configure(self._scene, quality, *self._rendered_size, threads, device)
-        self._canvas = Canvas(self._scene, *self._rendered_size, quality.denoise)
+        configure(self._scene, quality, size=self._rendered_size, threads=threads, device=device)
+        self._canvas = Canvas(self._scene, size=self._rendered_size, denoise=quality.denoise)
         self._scene.cycles.caustics_reflective = vocabulary.caustics
+
+        # What a scene stands on, is seen from and is lit by.
         self._landscapes = Landscapes(vocabulary)
         self._floor = self._add("floor", bpy.data.meshes.new("no floor yet"))
         self._camera = self._add("camera", bpy.data.cameras.new("camera"))
@@ -83,14 +97,15 @@ class Stage:
         return self._meshes
 
     def ground(self, scene: Scene) -> bpy.types.Mesh:
-        """The mesh of the ground and scenery of a scene, in world coordinates (metres)."""
-        return self._landscapes.of(scene.environment, scene.yaw, scene.camera).ground
+        """Return the mesh of the ground and scenery of a scene, in world coordinates (metres)."""
+        return self._landscapes.prepare(scene.environment, scene.yaw, scene.camera).ground
 
     def pose(self, scene: Scene) -> None:
         """Move, turn, scale and colour everything as a scene says."""
         # Ground and light.
-        landscape = self._landscapes.of(scene.environment, scene.yaw, scene.camera)
-        self._floor.data, self._scene.world = landscape
+        landscape = self._landscapes.prepare(scene.environment, scene.yaw, scene.camera)
+        self._floor.data = landscape.ground
+        self._scene.world = landscape.sky
         self._samples_around = self._samples_of_ground(scene.environment)
         self._pose_lamps(scene)
 
@@ -115,7 +130,9 @@ class Stage:
         place = self._vocabulary.environments[environment]
         if place.bare:
             return self._quality.floor
-        return self._quality.photo if place.photo else self._quality.landscape
+        if place.photo:
+            return self._quality.photo
+        return self._quality.landscape
 
     def _pose_lamps(self, scene: Scene) -> None:
         for name, lamp in scene.lamps.items():
@@ -127,7 +144,7 @@ class Stage:
             self._lamps[name].matrix_world = world_from_camera(lamp.position, (0.0, 0.0, 0.0))
 
     def render(self, draft: str, boxes: Sequence[Box] = ()) -> Image.Image:
-        """The image of the posed scene, RGB.
+        """Render the posed scene.
 
         Rectangles around the objects are rendered first, with many samples. Then the whole image is
         rendered with few samples, and the rectangles are composited over it before it is denoised.
@@ -137,24 +154,29 @@ class Stage:
             boxes: Amodal boxes of the scene's objects, in their order, in pixels of the image.
                 Without boxes the whole image gets the most samples.
 
+        Returns:
+            The image, RGB.
+
         Raises:
             RuntimeError: If Blender cannot write the file.
         """
-        rendered_boxes = [self._in_rendered_pixels(box) for box in boxes]
+        width, height = self._rendered_size
         *part_passes, whole_pass = sample_passes(
-            rendered_boxes,
+            [self._in_rendered_pixels(box) for box in boxes],
             self._metallic,
-            *self._rendered_size,
-            self._quality,
-            self._samples_around,
+            width=width,
+            height=height,
+            quality=self._quality,
+            around=self._samples_around,
         )
         if whole_pass.most < self._quality.samples:
             self._fix_noise_pattern(draft)
         for part_pass in part_passes:
             self._render_parts(draft, part_pass)
         self._canvas.expect_whole()
-        set_samples(self._scene, whole_pass.most, whole_pass.noise)
-        self._render_border(draft, *whole_pass.parts)
+        set_samples(self._scene, whole_pass.most, noise=whole_pass.noise)
+        (whole,) = whole_pass.parts
+        self._render_border(draft, whole)
         with Image.open(draft) as image:
             return ImageOps.crop(image.convert("RGB"), self._cropped)
 
@@ -166,11 +188,11 @@ class Stage:
 
     def _render_parts(self, draft: str, part_pass: SamplePass) -> None:
         """Render the parts of a pass and add them to the next whole image."""
-        set_samples(self._scene, part_pass.most, part_pass.noise, part_pass.after)
+        set_samples(self._scene, part_pass.most, noise=part_pass.noise, after=part_pass.after)
         self._canvas.expect_parts()
         for part in part_pass.parts:
             self._render_border(draft, part)
-            self._canvas.add_part(draft, part, part_pass.least, part_pass.after)
+            self._canvas.add_part(draft, part, least=part_pass.least, around=part_pass.after)
 
     def _fix_noise_pattern(self, draft: str) -> None:
         """Render a few pixels with the most samples, once.
@@ -219,38 +241,55 @@ class Stage:
         return blender_object
 
 
-def _with_material_slot(mesh: bpy.types.Mesh) -> bpy.types.Mesh:
-    """The mesh, with an empty material slot that each object fills."""
-    mesh.materials.append(None)
-    return mesh
+def _build_meshes(vocabulary: Vocabulary) -> dict[str, bpy.types.Mesh]:
+    """The unit mesh of every category, with an empty material slot that each object fills."""
+    meshes = {}
+    for name, mesh_name in vocabulary.meshes.items():
+        mesh = build_mesh(mesh_name, vocabulary.assets)
+        mesh.materials.append(None)
+        meshes[name] = mesh
+    return meshes
 
 
 def world_from_camera(position: Point, target: Point) -> Matrix:
-    """The 4x4 pose matrix of a camera or lamp at `position` that faces `target` (metres): columns
-    right, up, backward, position.
+    """Return the pose matrix of a camera or lamp.
+
+    Args:
+        position: Where it stands, metres.
+        target: The point that it faces, metres.
+
+    Returns:
+        4x4; its columns are right, up, backward and position.
     """
     right, up, back = axes(position, target)
-    return Matrix(
-        [(right[i], up[i], back[i], position[i]) for i in range(3)] + [(0.0, 0.0, 0.0, 1.0)]
-    )
+    rows = [(right[i], up[i], back[i], position[i]) for i in range(3)]
+    return Matrix([*rows, (0.0, 0.0, 0.0, 1.0)])
 
 
 def configure(
     scene: bpy.types.Scene,
     quality: Quality,
-    width: int,
-    height: int,
+    *,
+    size: tuple[int, int],
     threads: int,
     device: str = "cpu",
 ) -> None:
-    """Set the renderer up: size in pixels, quality, CPU threads, device.
+    """Set the renderer up.
 
-    Raises UserError where Blender finds no such device.
+    Args:
+        scene: The Blender scene that is rendered.
+        quality: The settings of Cycles.
+        size: Width and height of what is rendered, in pixels.
+        threads: The CPU threads.
+        device: One of generator.render.settings.DEVICES.
+
+    Raises:
+        UserError: Blender finds no such device.
     """
     render, cycles = scene.render, scene.cycles
     render.engine = "CYCLES"
     render.use_persistent_data = True  # meshes and textures stay loaded between images
-    render.resolution_x, render.resolution_y = width, height
+    render.resolution_x, render.resolution_y = size
     render.resolution_percentage = 100
     render.threads_mode, render.threads = "FIXED", threads
     render.image_settings.compression = 0  # the file is read back at once
@@ -272,10 +311,16 @@ def configure(
         _use_gpu(scene, device)
 
 
-def set_samples(scene: bpy.types.Scene, samples: int, noise: float = 0.0, after: int = 0) -> None:
+def set_samples(
+    scene: bpy.types.Scene, samples: int, *, noise: float = 0.0, after: int = 0
+) -> None:
     """Limit Cycles to the samples `after` up to `samples` of the sequence of a pixel.
 
-    With `noise` above 0 a pixel stops earlier, once its estimated noise is below that.
+    Args:
+        scene: The Blender scene that is rendered.
+        samples: The number of the last sample.
+        noise: If above 0, a pixel stops earlier, once its estimated noise is below this.
+        after: The number of samples to leave out at the beginning of the sequence.
     """
     cycles = scene.cycles
     cycles.samples = samples

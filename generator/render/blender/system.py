@@ -21,13 +21,20 @@ _NO_MEMORY = ("Cannot allocate memory", "failed to map segment", "cannot allocat
 
 
 def load_fault(error: ImportError | MemoryError) -> str:
-    """One sentence for an error of loading bpy, with its remedy.
+    """Describe an error of loading bpy, with its remedy.
 
-    >>> load_fault(ImportError("libXi.so.6: cannot open shared object file: No such file or
-    directory"))[:50]
+    Args:
+        error: What `import bpy` raised.
+
+    Returns:
+        A sentence without a full stop.
+
+    >>> error = ImportError("libXi.so.6: cannot open shared object file: No such file or directory")
+    >>> load_fault(error)[:50]
     'Blender cannot load because libXi.so.6 is missing:'
     """
-    if isinstance(error, MemoryError) or any(sign in str(error) for sign in _NO_MEMORY):
+    is_memory_message = any(message in str(error) for message in _NO_MEMORY)
+    if isinstance(error, MemoryError) or is_memory_message:
         return (
             "There is not enough memory to load Blender: end other programs, or use fewer --workers"
         )
@@ -40,16 +47,27 @@ def load_fault(error: ImportError | MemoryError) -> str:
 
 
 def show_gpu(device: str, index: int) -> None:
-    """Let this process see only one GPU of a kind, by its index among the visible ones. Call before
-    Blender loads."""
-    name = SHOWN_BY[device]
-    seen = os.environ.get(name)
-    os.environ[name] = seen.split(",")[index].strip() if seen else str(index)
+    """Let this process see only one GPU. Call it before Blender loads.
+
+    Args:
+        device: A kind of GPU in `generator.render.settings.SHOWN_BY`.
+        index: The GPU's number among those that the process sees now.
+    """
+    variable = SHOWN_BY[device]
+    visible = os.environ.get(variable)
+    if visible:
+        os.environ[variable] = visible.split(",")[index].strip()
+    else:
+        os.environ[variable] = str(index)
 
 
 def devices_of(preferences: Any, kind: str) -> list[Any]:
-    """The devices of a kind (OPTIX, CUDA ...) that Cycles can use, without CPUs. `preferences` are
-    those of Cycles."""
+    """Return the devices of a kind that Cycles can use, without CPUs.
+
+    Args:
+        preferences: The preferences of Cycles in Blender.
+        kind: OPTIX, CUDA, HIP, METAL or ONEAPI.
+    """
     try:
         preferences.compute_device_type = kind
     except TypeError:  # this build of Blender does not know the kind
@@ -57,21 +75,21 @@ def devices_of(preferences: Any, kind: str) -> list[Any]:
     return [device for device in preferences.get_devices_for_type(kind) if device.type == kind]
 
 
-def _devices() -> dict[str, list[str]]:
+def _list_devices() -> dict[str, list[str]]:
     """Names of the devices by kind: CPU, OPTIX, CUDA, HIP, METAL, ONEAPI; kinds without a device
     are missing."""
     import bpy
 
     preferences = bpy.context.preferences.addons["cycles"].preferences
-    found = {
-        kind: devices_of(preferences, kind) for kind in ("OPTIX", "CUDA", "HIP", "METAL", "ONEAPI")
-    }
-    cpus = [each for each in preferences.devices if each.type == "CPU"]
-    return {
-        kind: [each.name for each in of_kind]
-        for kind, of_kind in {**found, "CPU": cpus}.items()
-        if of_kind
-    }
+    devices = {}
+    for kind in ("OPTIX", "CUDA", "HIP", "METAL", "ONEAPI"):
+        devices[kind] = devices_of(preferences, kind)
+    devices["CPU"] = [device for device in preferences.devices if device.type == "CPU"]
+    names = {}
+    for kind, devices_of_kind in devices.items():
+        if devices_of_kind:
+            names[kind] = [device.name for device in devices_of_kind]
+    return names
 
 
 def main() -> None:
@@ -79,7 +97,7 @@ def main() -> None:
     end_with_parent()
     answer = answer_with()
     try:
-        answer(**_devices())
+        answer(**_list_devices())
     except (ImportError, MemoryError) as error:
         answer(broken=load_fault(error))
 

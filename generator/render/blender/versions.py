@@ -7,25 +7,34 @@ import bpy
 
 _GROUPS = bpy.app.version >= (5, 0, 0)
 """Whether the compositor is a node group, and its nodes take their modes as inputs."""
-DIFFUSE_COLOR, GLOSSY_COLOR, ENVIRONMENT = (
-    ("Diffuse Color", "Glossy Color", "Environment") if _GROUPS else ("DiffCol", "GlossCol", "Env")
-)
-"""Names of passes."""
+
+# Names of passes.
+DIFFUSE_COLOR = "Diffuse Color" if _GROUPS else "DiffCol"
+GLOSSY_COLOR = "Glossy Color" if _GROUPS else "GlossCol"
+ENVIRONMENT = "Environment" if _GROUPS else "Env"
 
 
 class Compositor(NamedTuple):
-    """The compositor of a scene: its nodes, and the input that takes the finished image."""
+    """The compositor of a scene."""
 
     tree: bpy.types.NodeTree
+    """Its nodes."""
     result: bpy.types.NodeSocket
+    """The input that takes the finished image."""
 
 
 def new_compositor(scene: bpy.types.Scene) -> Compositor:
-    """Give a scene a compositor without other nodes."""
+    """Give a scene a compositor without other nodes.
+
+    Args:
+        scene: The Blender scene that is rendered.
+
+    Returns:
+        The compositor, of which only the output node is there.
+    """
     if _GROUPS:
-        tree = scene.compositing_node_group = bpy.data.node_groups.new(
-            "compositor", "CompositorNodeTree"
-        )
+        tree = bpy.data.node_groups.new("compositor", "CompositorNodeTree")
+        scene.compositing_node_group = tree
         tree.interface.new_socket("Image", in_out="OUTPUT", socket_type="NodeSocketColor")
         return Compositor(tree, tree.nodes.new("NodeGroupOutput").inputs["Image"])
     scene.use_nodes = True
@@ -35,24 +44,29 @@ def new_compositor(scene: bpy.types.Scene) -> Compositor:
 
 
 def compositor_nodes(scene: bpy.types.Scene) -> bpy.types.Nodes:
-    """The nodes of the compositor of a scene."""
-    return (scene.compositing_node_group if _GROUPS else scene.node_tree).nodes
+    """Return the nodes of the compositor of a scene."""
+    tree = scene.compositing_node_group if _GROUPS else scene.node_tree
+    return tree.nodes
 
 
 def set_denoiser(node: bpy.types.Node, quality: str, prefilter: str) -> None:
-    """Set the modes of a Denoise node: `quality` HIGH, BALANCED or FAST; `prefilter` NONE, FAST or
-    ACCURATE."""
+    """Set the modes of a Denoise node.
+
+    Args:
+        node: The node of a compositor.
+        quality: HIGH, BALANCED or FAST.
+        prefilter: NONE, FAST or ACCURATE.
+    """
     if _GROUPS:
-        node.inputs["Quality"].default_value, node.inputs["Prefilter"].default_value = (
-            quality.title(),
-            prefilter.title(),
-        )
+        node.inputs["Quality"].default_value = quality.title()
+        node.inputs["Prefilter"].default_value = prefilter.title()
     else:
-        node.quality, node.prefilter = quality, prefilter
+        node.quality = quality
+        node.prefilter = prefilter
 
 
 def layers_of(node: bpy.types.Node) -> tuple[bpy.types.NodeSocket, bpy.types.NodeSocket]:
-    """The inputs of an Alpha Over node: the image below and the image above."""
+    """Return the inputs of an Alpha Over node: the image below and the image above."""
     if _GROUPS:
         return node.inputs["Background"], node.inputs["Foreground"]
     return node.inputs[1], node.inputs[2]

@@ -35,15 +35,26 @@ from generator.scene.scene import Scene
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 _PLACEMENTS = 200
-_GROWTH = (
-    1 << 20
-)  # kilobytes since the first scene; Blender frees little of the memory of landscapes
+# Kilobytes by which a process may grow after its first scene. Blender frees little of the memory of
+# landscapes, so a process that renders many of them is replaced now and then.
+_GROWTH = 1 << 20
+# The image for which [placement] min_pixels is declared.
+_PIXELS_OF_REFERENCE = 320 * 240
 
 
 class Renderer:
     """Renders planned scenes into the folder of a world, at one size and quality."""
 
     def __init__(self, setup: dict[str, Any]):
+        """Build the scene in Blender, and make the folders of the outputs.
+
+        Args:
+            setup: The first message to the process (generator.render.run.worker_setup, with the
+                numbers of the `cores`).
+
+        Raises:
+            UserError: The version of Blender or a mesh differs from the world's.
+        """
         from generator.render.blender.rays import RayCaster, check_flat_tops
         from generator.render.blender.stage import Stage
 
@@ -55,63 +66,79 @@ class Renderer:
         check_assets(setup.get("assets"))
         self._vocabulary: Vocabulary = parse_vocabulary(setup["vocabulary"], "vocabulary")
         self._seed: int = setup["seed"]
-        self._size: tuple[int, int] = (setup["width"], setup["height"])
+        self._width: int = setup["width"]
+        self._height: int = setup["height"]
         self._folder = Path(setup["folder"])
+        self._outputs: list[str] = setup.get("outputs", [])
         self._stage = Stage(
             self._vocabulary,
             Quality.model_validate(setup["quality"]),
-            *self._size,
-            len(setup["cores"]),
-            setup["device"],
+            width=self._width,
+            height=self._height,
+            threads=len(setup["cores"]),
+            device=setup["device"],
         )
         self._caster = RayCaster(
-            self._vocabulary, self._stage.meshes, self._stage.ground, *self._size
+            self._vocabulary,
+            meshes=self._stage.meshes,
+            find_ground=self._stage.ground,
+            width=self._width,
+            height=self._height,
         )
         check_flat_tops(self._vocabulary, self._caster.meshes)
-        self._outputs: list[str] = setup.get("outputs", [])
         for name in ("images", *self._outputs):
             (self._folder / name).mkdir(parents=True, exist_ok=True)
 
     def render(self, job: Job) -> dict[str, Any]:
         """Place and render a scene and write its files, each atomically.
 
-        Returns its record: a row of `generator.dataset.records.SCENES`, and `files`, the SHA-256 of
-        each file by path. Raises UserError where no placement shows every object.
+        Args:
+            job: The scene.
+
+        Returns:
+            Its record: a row of `generator.dataset.records.SCENES`, and `files`, the SHA-256 of
+            each file by path.
+
+        Raises:
+            UserError: No placement shows every object.
         """
         scene, pixels = self._place(job)
         files = self._write(job.scene_id, scene, pixels)
-        seen = [(each.amodal_box, each.visible_fraction) for each in pixels.boxes]
-        return {**scene_row(job, scene, seen, self._vocabulary), "files": files}
+        visibility = [(boxes.amodal_box, boxes.visible_fraction) for boxes in pixels.boxes]
+        return {**scene_row(job, scene, visibility, self._vocabulary), "files": files}
 
     def _place(self, job: Job) -> tuple[Scene, PixelOutputs]:
         """The scene and its pixel outputs; placements that hide too much are drawn again."""
         if isinstance(job, Recorded):
             scene = Scene.from_json(job.scene)
-            return scene, self._traced(scene)
-        width, height = self._size
-        rules = self._vocabulary.placement
-        least_area = rules.min_pixels * width * height / (320 * 240)
+            return scene, self._trace(scene)
         for attempt in range(_PLACEMENTS):
-            scenes = place_scenes(job, self._vocabulary, self._seed, attempt, width, height)
-            found = [self._traced(scene) for scene in scenes]
-            if all(
-                each.visible_pixels >= least_area and each.visible_fraction >= rules.min_visible
-                for pixels in found
-                for each in pixels.boxes
-            ):
-                own = (
-                    job.twin_of is not None
-                )  # a scene is refused with its twin, whichever of them is rendered
-                return scenes[own], found[own]
+            scenes = place_scenes(
+                job, self._vocabulary, self._seed, attempt, self._width, self._height
+            )
+            outputs = [self._trace(scene) for scene in scenes]
+            # A scene is refused with its twin, whichever of them is rendered.
+            if all(self._shows_every_object(pixels) for pixels in outputs):
+                own_index = 0 if job.twin_of is None else 1
+                return scenes[own_index], outputs[own_index]
         raise UserError(
             f"no placement in {_PLACEMENTS} shows every object; lessen [placement] min_pixels or "
             f"min_visible."
         )
 
-    def _traced(self, scene: Scene) -> PixelOutputs:
+    def _trace(self, scene: Scene) -> PixelOutputs:
         from generator.render.blender.rays import trace_objects
 
         return trace_objects(scene, self._caster)
+
+    def _shows_every_object(self, pixels: PixelOutputs) -> bool:
+        """Whether enough of each object is visible, by the rules of the vocabulary."""
+        rules = self._vocabulary.placement
+        least_area = rules.min_pixels * self._width * self._height / _PIXELS_OF_REFERENCE
+        for boxes in pixels.boxes:
+            if boxes.visible_pixels < least_area or boxes.visible_fraction < rules.min_visible:
+                return False
+        return True
 
     def _write(self, scene_id: str, scene: Scene, pixels: PixelOutputs) -> dict[str, str]:
         """Write the files of a scene; returns the SHA-256 of each by its path within the world."""
@@ -120,22 +147,21 @@ class Renderer:
         if self._outputs:
             pixels = with_ground(pixels, scene, self._caster)
         files = {output_path(name, scene_id): encode(name, pixels) for name in self._outputs}
-        files[f"images/{scene_id}.png"] = self._image(
-            scene_id, scene, [each.amodal_box for each in pixels.boxes]
-        )
+        amodal_boxes = [boxes.amodal_box for boxes in pixels.boxes]
+        files[f"images/{scene_id}.png"] = self._image(scene_id, scene, amodal_boxes)
         for path, data in files.items():
             write_bytes(self._folder / path, data)
         return {path: hashlib.sha256(data).hexdigest() for path, data in files.items()}
 
     def _image(self, scene_id: str, scene: Scene, boxes: Sequence[Box]) -> bytes:
+        """The image of a scene as a PNG file."""
         draft = self._folder / "images" / f".{scene_id}.{os.getpid()}.png"
         try:
             self._stage.pose(scene)
             return png(self._stage.render(str(draft), boxes))
         except (RuntimeError, OSError):
-            draft.write_bytes(
-                bytes(math.prod(self._size) * 4)
-            )  # raises the storage error that Blender does not name
+            # Blender does not name errors of storage. Writing as many bytes raises such an error.
+            draft.write_bytes(bytes(self._width * self._height * 4))
             raise
         finally:
             draft.unlink(missing_ok=True)
@@ -148,21 +174,28 @@ def main() -> None:
     renderer = _start(json.loads(sys.stdin.readline()), answer)
     if renderer is None:
         return
-    most: int | None = None
+    max_memory = math.inf
     for line in sys.stdin:
         try:
             record = renderer.render(read_job(json.loads(line)))
-            most = most or _peak_memory() + _GROWTH
-            answer(scene=record, worn=_peak_memory() > most)
+            # Meshes and textures are loaded with the first scene.
+            if max_memory == math.inf:
+                max_memory = _peak_memory() + _GROWTH
+            answer(scene=record, worn=_peak_memory() > max_memory)
         except (RuntimeError, OSError, ValueError) as error:
             reason = _storage_fault(error)
-            answer(**({"broken": reason} if reason else {"failed": str(error).strip()}))
+            if reason:
+                answer(broken=reason)
+            else:
+                answer(failed=str(error).strip())
         except UserError as error:
             answer(failed=error.message, final=True)
 
 
 def _start(setup: dict[str, Any], answer: Callable[..., None]) -> Renderer | None:
-    os.sched_setaffinity(0, setup["cores"])  # before Blender counts the cores
+    """The renderer; None if it cannot be made. Answers the setup in either case."""
+    # Before Blender counts the cores.
+    os.sched_setaffinity(0, setup["cores"])
     if "gpu" in setup:
         show_gpu(setup["device"], setup["gpu"])
     try:
@@ -180,7 +213,7 @@ def _start(setup: dict[str, Any], answer: Callable[..., None]) -> Renderer | Non
 
 
 def _peak_memory() -> int:
-    """Kilobytes."""
+    """The most memory that this process has had, kilobytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
@@ -190,7 +223,11 @@ def _storage_fault(error: Exception) -> str | None:
     codes = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
     if isinstance(error, OSError) and error.errno in codes:
         return str(error.strerror)
-    return next((os.strerror(code) for code in codes if os.strerror(code) in str(error)), None)
+    # Blender's own errors have no code, but some quote the system's message.
+    for code in codes:
+        if os.strerror(code) in str(error):
+            return os.strerror(code)
+    return None
 
 
 if __name__ == "__main__":

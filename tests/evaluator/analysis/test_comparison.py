@@ -21,7 +21,7 @@ from evaluator.statistics.difference import (
     model_difference,
 )
 from evaluator.statistics.intervals import speaks_of
-from generator.base.clusters import Clusters, vocabulary_of
+from generator.base.clusters import Clusters, vocabulary_size
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
 from tests.evaluator.protocols.conftest import CAPTION_AND_FOIL
@@ -74,7 +74,7 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(
     assert counts["compared"] == whole.notna().all(axis=1).sum() < len(whole)
     assert set(counts["unscored"]) == {str(run) for run in runs}
     whole = whole.dropna().join(labels.fillna(""))
-    vocabulary = vocabulary_of(whole["bindings"])
+    vocabulary = vocabulary_size(whole["bindings"])
     skills = whole.groupby(["protocol", "kind"])["skill"].transform("nunique")
     parts = [
         whole.assign(skill=""),

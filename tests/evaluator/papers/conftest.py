@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.papers.inputs import Given, read_given
+from evaluator.papers.inputs import PaperInputs, read_inputs
 from evaluator.papers.paper import find_paper, make_paper
 from evaluator.report.table import Cell, Table
 from tests.evaluator.synthetic import Row
 
 
 @pytest.fixture(scope="session")
-def given(measured: Path) -> Given:
+def given(measured: Path) -> PaperInputs:
     """Two labels: one with the run, one without any."""
-    return read_given([f"dual / scratch={measured}"], ["dual / labclip=no weights"])
+    return read_inputs([f"dual / scratch={measured}"], ["dual / labclip=no weights"])
 
 
-def tables_of(paper: str, given: Given) -> dict[str, Table]:
+def tables_of(paper: str, given: PaperInputs) -> dict[str, Table]:
     """The tables of a paper by number, without its figures, which take seconds."""
     made = make_paper(replace(find_paper(paper), figures=[]), given)
     return {name.removeprefix("table"): table for name, table in made.tables.items()}

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluator import evaluate
-from evaluator.papers.inputs import Given, read_given
+from evaluator.papers.inputs import PaperInputs, read_inputs
 from evaluator.papers.paper import find_paper, make_paper
 from tests.evaluator.audits.familiarity.test_audit import PUBLISHED
 from tests.evaluator.benchmarks.conftest import Colors, write_bivlc, write_sugarcrepe, write_vismin
@@ -15,7 +15,7 @@ from tests.evaluator.runs.test_partitions import CORPUS, audited
 from tests.evaluator.synthetic import Row, find
 
 
-def test_accuracy_and_pairs_by_split(given: Given, results: Row) -> None:
+def test_accuracy_and_pairs_by_split(given: PaperInputs, results: Row) -> None:
     tables = tables_of("bindsplit2026", given)
     label = ["dual", "scratch"]
     for head, split in (("Seen", "seen"), ("Partially unseen", "partial"), ("Unseen", "unseen")):
@@ -37,9 +37,9 @@ def test_accuracy_and_pairs_by_split(given: Given, results: Row) -> None:
     assert shows(cell(tables["10"], ["swap", *label], "Seen − unseen"), gap)
 
 
-def test_table_11_has_the_finetuned_models_alone(given: Given) -> None:
+def test_table_11_has_the_finetuned_models_alone(given: PaperInputs) -> None:
     tuned = replace(given.labels[0], parts=("dual", "finetuned"))
-    tables = tables_of("bindsplit2026", Given([*given.labels, tuned]))
+    tables = tables_of("bindsplit2026", PaperInputs([*given.labels, tuned]))
     assert {line.labels[2] for line in tables["11"].lines} == {"finetuned", ""}
     assert {line.labels[2] for line in tables["9"].lines} == {"scratch", "finetuned", ""}
 
@@ -76,7 +76,7 @@ def written(folder: Path, **more: Any) -> str:
 def test_tables_of_an_audit_are_those_of_the_paper_for_its_counts(tmp_path: Path) -> None:
     strict = written(tmp_path / "a")
     free = written(tmp_path / "b", captions="free", benchmark="bivlc:x")
-    tables = tables_of("bindsplit2026", read_given([f"ARO VG-A={strict}", free]))
+    tables = tables_of("bindsplit2026", read_inputs([f"ARO VG-A={strict}", free]))
     expected = {
         "full": ["26,508", "100.0"],
         "seen": ["4,329", "16.3"],
@@ -101,7 +101,7 @@ def test_tables_of_an_audit_are_those_of_the_paper_for_its_counts(tmp_path: Path
 
 def test_figure_3_shows_the_asymmetry_of_all_and_of_the_mixed_samples(tmp_path: Path) -> None:
     made = make_paper(
-        find_paper("bindsplit2026"), read_given([f"ARO VG-A={written(tmp_path / 'a')}"])
+        find_paper("bindsplit2026"), read_inputs([f"ARO VG-A={written(tmp_path / 'a')}"])
     )
     svg = made.figures["figure3.svg"].decode()
     for said in ("full (26,508 samples)", "mixed (21,865)", "79.8", "41.8", "76.9", "30.9", "53.0"):
@@ -125,7 +125,7 @@ def test_runs_with_partitions_fill_the_tables_of_real_benchmarks(tmp_path: Path)
         )
         runs.append(f"m / finetuned={tmp_path / f'run-{name}'}")
         results.append(found.results)
-    tables, label = tables_of("bindsplit2026", read_given(runs)), ["m", "finetuned"]
+    tables, label = tables_of("bindsplit2026", read_inputs(runs)), ["m", "finetuned"]
     heads = {"Full": "full", "Seen": "seen", "Mixed": "mixed", "Unseen": "unseen"}
     for number in ("5", "7"):
         for head, split in heads.items():

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.papers.inputs import Given, read_given
+from evaluator.papers.inputs import PaperInputs, read_inputs
 from evaluator.papers.paper import find_paper, make_paper
 from evaluator.report.writers import csv_rows
 from tests.evaluator.papers.conftest import cell, shows, tables_of
 from tests.evaluator.synthetic import Row, find
 
 
-def test_the_gap_by_level_and_by_n(given: Given, results: Row) -> None:
+def test_the_gap_by_level_and_by_n(given: PaperInputs, results: Row) -> None:
     tables = tables_of("compass2026", given)
     for level, number in (("OA", "6"), ("OAR", "8")):
         for split in ("seen", "partial", "unseen"):
@@ -32,7 +32,7 @@ def test_the_gap_by_level_and_by_n(given: Given, results: Row) -> None:
     assert "7" not in tables  # no captions of objects and relations
 
 
-def test_skill_loads_by_level_and_count(given: Given, results: Row) -> None:
+def test_skill_loads_by_level_and_count(given: PaperInputs, results: Row) -> None:
     table = tables_of("compass2026", given)["3"]
     for fit in (
         each for each in results["fits"] if each["split"] == "seen" and each["coefficients"]
@@ -48,11 +48,11 @@ def test_skill_loads_by_level_and_count(given: Given, results: Row) -> None:
                 assert shown.stars == coefficient["stars_corrected"]
 
 
-def test_a_partition_without_a_fit_has_no_load(given: Given) -> None:
+def test_a_partition_without_a_fit_has_no_load(given: PaperInputs) -> None:
     (entry,) = given.labels[0].entries
     others = [fit for fit in entry["fits"] if fit["split"] != "seen"]
     label = replace(given.labels[0], entries=[{**entry, "fits": others}])
-    table = tables_of("compass2026", Given([label]))["3"]
+    table = tables_of("compass2026", PaperInputs([label]))["3"]
     assert (
         cell(table, ["OA, seen"], "β objects", "object").reason == "no load is fitted on this split"
     )
@@ -101,7 +101,7 @@ def test_effect_sizes_are_those_of_the_file_of_an_audit(tmp_path: Path) -> None:
     ]
     about = {"benchmark": "compass2026", "language_model": {"name": "gpt2"}, "kinds": kinds}
     (tmp_path / "texts.json").write_text(json.dumps({**about, "levels": levels}))
-    tables = tables_of("compass2026", read_given([str(tmp_path / "texts.json")]))
+    tables = tables_of("compass2026", read_inputs([str(tmp_path / "texts.json")]))
     assert cell(tables["4"], ["OA, object", "compass2026"], "r").text == "0.062"
     assert cell(tables["4"], ["OR, relation", "compass2026"], "pairs").text == "1,200"
     assert cell(tables["4"], ["OAR, object", "compass2026"], "r").reason
@@ -111,9 +111,9 @@ def test_effect_sizes_are_those_of_the_file_of_an_audit(tmp_path: Path) -> None:
     } == {"small", None}
     assert (
         "shows"
-        in make_paper(find_paper("crepe2023"), read_given([str(tmp_path / "texts.json")])).not_made[
-            -1
-        ]
+        in make_paper(
+            find_paper("crepe2023"), read_inputs([str(tmp_path / "texts.json")])
+        ).not_made[-1]
     )
     assert tables["5"].notes[0] == "compass2026: compass2026, perplexity of gpt2."
     assert "Blind accuracy" in tables["5"].notes[1]
@@ -126,7 +126,7 @@ def test_effect_sizes_are_those_of_the_file_of_an_audit(tmp_path: Path) -> None:
     assert cell(tables["4"], ["OR, relation", "compass2026"], "Blind accuracy").reason
 
 
-def test_captions_are_counted_by_level_and_skill(given: Given) -> None:
+def test_captions_are_counted_by_level_and_skill(given: PaperInputs) -> None:
     table = tables_of("compass2026", given)["1"]
     benchmark = given.labels[0].runs[0].run.benchmark
     rows = benchmark.candidates.to_pandas().merge(benchmark.items.to_pandas(), on="item_id")

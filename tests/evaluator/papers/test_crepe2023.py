@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from evaluator.analysis.pooling import pool_runs
-from evaluator.papers.inputs import Given, Label, _counts
+from evaluator.papers.counts import _question_counts
+from evaluator.papers.inputs import LabelledRuns, PaperInputs
 from evaluator.papers.paper import find_paper, make_paper
 from generator.dataset.counts import count_questions
 from tests.evaluator.analysis.test_pooling import made_run
@@ -13,7 +14,7 @@ from tests.evaluator.papers.conftest import cell, shows, tables_of
 from tests.evaluator.synthetic import Row, find
 
 
-def test_recall_by_split_and_by_number_of_atoms(given: Given, results: Row) -> None:
+def test_recall_by_split_and_by_number_of_atoms(given: PaperInputs, results: Row) -> None:
     tables = tables_of("crepe2023", given)
     for number, kind in (("8", "both"), ("9", "atom"), ("10", "comp")):
         for group, metric in (("R@1", "R@1"), ("R@3", "R@3"), ("Avg R@K", "mean of R@1 and R@3")):
@@ -32,7 +33,7 @@ def test_recall_by_split_and_by_number_of_atoms(given: Given, results: Row) -> N
             assert shows(cell(table, ["seen", "dual", "scratch"], head), row)
 
 
-def test_raw_retrieval_without_two_captions_says_so(given: Given) -> None:
+def test_raw_retrieval_without_two_captions_says_so(given: PaperInputs) -> None:
     said = make_paper(replace(find_paper("crepe2023"), figures=[]), given).not_made
     assert any(
         "Table 12 " in each and "no number: raw retrieval of productivity needs" in each
@@ -56,7 +57,7 @@ def test_raw_retrieval_has_a_line_for_each_direction() -> None:
         for n in (4, 5)
     ]
     run = made_run(rows=tuple({"split": "seen", **row, "kind": "raw", "sd": 0.01} for row in rows))
-    tables = tables_of("crepe2023", Given([Label(("m",), pool_runs([run]))]))
+    tables = tables_of("crepe2023", PaperInputs([LabelledRuns(("m",), pool_runs([run]))]))
     for i, head in enumerate(("SC", "UC", "UA")):
         for j, way in enumerate(("Image-to-text", "Text-to-image")):
             assert cell(tables["11"], [way, "m"], head).numbers["value"] == 0.1 * i + 0.01 * j
@@ -80,7 +81,9 @@ def test_raw_retrieval_by_number_of_atoms_shows_every_split(splits: tuple[str, .
         for n in (4, 12)
         for i, metric in enumerate(metrics)
     )
-    table = tables_of("crepe2023", Given([Label(("m",), pool_runs([made_run(rows=rows)]))]))["12"]
+    table = tables_of(
+        "crepe2023", PaperInputs([LabelledRuns(("m",), pool_runs([made_run(rows=rows)]))])
+    )["12"]
     assert [column.head for column in table.columns] == ["n = 4", "n = 12"]
     for split in splits:
         named = f", {split}" if len(splits) > 1 else ""
@@ -91,7 +94,7 @@ def test_raw_retrieval_by_number_of_atoms_shows_every_split(splits: tuple[str, .
         )
 
 
-def test_retrieval_sets_are_as_large_as_the_questions(given: Given) -> None:
+def test_retrieval_sets_are_as_large_as_the_questions(given: PaperInputs) -> None:
     table = tables_of("crepe2023", given)["5"]
     assert cell(table, ["Systematicity, seen", "all"], "HN-COMP").text == "7"
     assert cell(table, ["Productivity, seen", "all"], "HN-SWAP").text == "6"
@@ -99,17 +102,17 @@ def test_retrieval_sets_are_as_large_as_the_questions(given: Given) -> None:
 
 
 def test_questions_of_several_sizes_have_a_reason(
-    given: Given, monkeypatch: pytest.MonkeyPatch
+    given: PaperInputs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts = [{"protocol": "systematicity", "kind": "atom", "split": "seen", "set_size": None}]
-    monkeypatch.setattr("evaluator.papers.inputs.count_questions", lambda *_: counts)
-    _counts.cache_clear()
+    monkeypatch.setattr("evaluator.papers.counts.count_questions", lambda *_: counts)
+    _question_counts.cache_clear()
     table = find_paper("crepe2023").tables[3].make(given)
-    _counts.cache_clear()
+    _question_counts.cache_clear()
     assert cell(table, ["Systematicity"], "HN-ATOM").reason == "differs between its questions"
 
 
-def test_captions_are_counted_by_the_numbers_of_their_atoms(given: Given) -> None:
+def test_captions_are_counted_by_the_numbers_of_their_atoms(given: PaperInputs) -> None:
     table, benchmark = (
         tables_of("crepe2023", given)["4-compounds"],
         given.labels[0].runs[0].run.benchmark,

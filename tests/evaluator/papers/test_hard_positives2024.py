@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from evaluator.papers.inputs import Given
+from evaluator.papers.inputs import PaperInputs
 from tests.evaluator.papers.conftest import cell, shows, tables_of
 from tests.evaluator.synthetic import Row, find
 
 
-def test_accuracies_brittleness_and_mean_scores(given: Given, results: Row) -> None:
+def test_accuracies_brittleness_and_mean_scores(given: PaperInputs, results: Row) -> None:
     tables = tables_of("hard-positives2024", given)
     for split in ("seen", "partial", "unseen"):
         label = [split, "dual", "scratch"]
@@ -48,12 +48,14 @@ def test_accuracies_brittleness_and_mean_scores(given: Given, results: Row) -> N
         assert cell(tables["2"], label, "p").numbers["value"] == row["value"]
 
 
-def test_models_trained_here_and_those_of_others_have_tables_of_their_own(given: Given) -> None:
+def test_models_trained_here_and_those_of_others_have_tables_of_their_own(
+    given: PaperInputs,
+) -> None:
     (entry,) = given.labels[0].entries
     own = replace(
         given.labels[0], parts=("own",), entries=[{**entry, "training": {"status": "clean"}}]
     )
-    tables = tables_of("hard-positives2024", Given([*given.labels, own]))
+    tables = tables_of("hard-positives2024", PaperInputs([*given.labels, own]))
     shown = {
         number: {line.labels[1] for line in tables[number].lines} for number in ("1", "3", "8")
     }

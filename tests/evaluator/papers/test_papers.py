@@ -12,19 +12,11 @@ import pandas as pd
 import pytest
 
 from evaluator.analysis.pooling import pool_runs
-from evaluator.papers.crepe2023.tables import SHOWN
-from evaluator.papers.inputs import Given, Label, datasets, read_given
-from evaluator.papers.paper import (
-    by_label,
-    find_paper,
-    grouped,
-    make_paper,
-    over_n,
-    paper_names,
-    part,
-    parts,
-    write_paper,
-)
+from evaluator.papers.counts import benchmark_labels
+from evaluator.papers.crepe2023.tables import ITEMS_OF_SPLIT
+from evaluator.papers.inputs import LabelledRuns, PaperInputs, read_inputs
+from evaluator.papers.paper import find_paper, make_paper, paper_names, write_paper
+from evaluator.papers.selection import by_label, grouped, over_n, select, selections
 from evaluator.report.overview import notes_of
 from evaluator.report.writers import csv_rows, latex
 from evaluator.runs.folder import NamedRun
@@ -60,7 +52,7 @@ class TestLabels:
     def test_a_label_has_parts_and_stands_beside_those_with_the_same_first_part(
         self, measured: Path
     ) -> None:
-        found = read_given(
+        found = read_inputs(
             [f"a / x={measured}", f"b={measured}"], ["a / y=not trained.", "c=no weights"]
         ).labels
         assert [label.parts for label in found] == [("a", "x"), ("a", "y"), ("b",), ("c",)]
@@ -68,7 +60,7 @@ class TestLabels:
         assert found[1].why_missing({"protocol": "binary"}) == "not trained"
 
     def test_a_label_may_have_any_number_of_parts(self) -> None:
-        table = by_label([Label(("a", "b", "c", "d", "e"))], [part("x", **BINARY)])
+        table = by_label([LabelledRuns(("a", "b", "c", "d", "e"))], [select("x", **BINARY)])
         assert table.labels == ["model", "variant", "variant 2", "variant 3", "variant 4"]
         assert {each["variant 4"] for each in csv_rows(table)} == {"e"}
 
@@ -77,7 +69,7 @@ class TestLabels:
         with pytest.raises(
             UserError, match=r"Several runs of 'm' answer the same question \(binary\).*LABEL=RUN"
         ):
-            Label(("m",), pool_runs(runs)).find({**BINARY, "split": "seen"})
+            LabelledRuns(("m",), pool_runs(runs)).find({**BINARY, "split": "seen"})
 
     def test_why_a_row_is_missing(self) -> None:
         run = {
@@ -85,7 +77,10 @@ class TestLabels:
             "not_asked": {"pairs": "it scores one image at a time"},
             "left_out": ["productivity"],
         }
-        label, raw = Label(("m",), pool_runs([run])), {"protocol": "productivity", "kind": "raw"}
+        label, raw = (
+            LabelledRuns(("m",), pool_runs([run])),
+            {"protocol": "productivity", "kind": "raw"},
+        )
         assert (
             label.why_missing({"protocol": "pairs"})
             == "pairs was not asked, since it scores one image at a time"
@@ -99,20 +94,22 @@ class TestLabels:
             label.why_missing({"protocol": "gzsl"})
             == "protocol 'gzsl' not in the benchmarks of its runs"
         )
-        assert Label(("m",)).why_missing(raw) == "no run"
+        assert LabelledRuns(("m",)).why_missing(raw) == "no run"
 
     @pytest.mark.parametrize("text", ["vilt", "=no weights", "vilt="])
     def test_a_reason_needs_a_label(self, text: str) -> None:
         with pytest.raises(UserError, match="Expected --missing LABEL=REASON"):
-            read_given([], [text])
+            read_inputs([], [text])
 
 
 class TestSelecting:
     def test_lines_are_rows_and_labels_and_columns_stand_in_groups(
-        self, given: Given, results: Row
+        self, given: PaperInputs, results: Row
     ) -> None:
-        columns = grouped([part("S", kind="swap"), part("F", kind="flip")], [part("acc", **BINARY)])
-        rows = parts(given.labels, "{}", ["split"], {**BINARY, "kind": ("swap", "flip")})
+        columns = grouped(
+            [select("S", kind="swap"), select("F", kind="flip")], [select("acc", **BINARY)]
+        )
+        rows = selections(given.labels, "{}", ["split"], {**BINARY, "kind": ("swap", "flip")})
         table = by_label(given.labels, columns, rows, "split")
         assert table.labels == ["split", "model", "variant"]
         assert [(column.group, column.head) for column in table.columns] == [
@@ -144,16 +141,16 @@ class TestSelecting:
         assert cell(table, ["chance"], "acc", "S").text == "50.0"
 
     def test_values_are_those_of_the_rows_and_a_split_that_is_alone_is_not_named(
-        self, given: Given
+        self, given: PaperInputs
     ) -> None:
         of = {"protocol": "skill", "metric": "R@1", "skill": "object"}
-        heads = [each.head for each in parts(given.labels, "{}", ["level", "split"], of)]
+        heads = [each.head for each in selections(given.labels, "{}", ["level", "split"], of)]
         assert {"OA, seen", "OAR, unseen"} <= set(heads)
         assert not any("val" in head for head in heads)
-        one = Label(("m",), pool_runs([made_run()]))
-        assert [each.head for each in parts([one], "{}", ["split"], BINARY)] == [""]
+        one = LabelledRuns(("m",), pool_runs([made_run()]))
+        assert [each.head for each in selections([one], "{}", ["split"], BINARY)] == [""]
 
-    def test_a_mean_over_n_has_the_deviation_over_n(self, given: Given, results: Row) -> None:
+    def test_a_mean_over_n_has_the_deviation_over_n(self, given: PaperInputs, results: Row) -> None:
         of = {
             "protocol": "integration",
             "level": "OA",
@@ -183,7 +180,7 @@ class TestSelecting:
                     "rows": [{**ROW, "n": n, "value": value + more} for n, value in values.items()],
                 }
             )
-        label = Label(("m",), [{**entry, "model": "m"} for entry in pool_runs(runs)])
+        label = LabelledRuns(("m",), [{**entry, "model": "m"} for entry in pool_runs(runs)])
         found = over_n(label, {**BINARY, "split": "seen"})
         assert label.entries[0]["rows"][0]["sd_blocks"] > 0 < label.entries[0]["rows"][0]["sd_runs"]
         assert found.numbers["sd"] == pytest.approx(np.std([0.4, 0.6], ddof=1))
@@ -211,8 +208,10 @@ class TestNotes:
 
     def test_contaminated_models_mark_the_table_in_one_sentence(self) -> None:
         runs = [{**made_run(model=model), "training": CONTAMINATED} for model in "ab"]
-        first, second, plain = (Label(("m",), [each]) for each in pool_runs([*runs, made_run()]))
-        columns = [part("x", split="seen", **BINARY)]
+        first, second, plain = (
+            LabelledRuns(("m",), [each]) for each in pool_runs([*runs, made_run()])
+        )
+        columns = [select("x", split="seen", **BINARY)]
         assert (
             by_label([first, plain, second], columns).mark
             == "a, b: CONTAMINATED: x were in training."
@@ -221,8 +220,12 @@ class TestNotes:
 
 
 class TestCounts:
-    def test_a_line_is_a_dataset_and_its_numbers_those_of_its_questions(self, given: Given) -> None:
-        table = tables_of("crepe2023", Given([*given.labels, *given.labels]))["4-productivity"]
+    def test_a_line_is_a_dataset_and_its_numbers_those_of_its_questions(
+        self, given: PaperInputs
+    ) -> None:
+        table = tables_of("crepe2023", PaperInputs([*given.labels, *given.labels]))[
+            "4-productivity"
+        ]
         assert table.labels == ["n", "dataset"]
         benchmark = given.labels[0].runs[0].run.benchmark
         expected = count_questions(
@@ -238,7 +241,7 @@ class TestCounts:
             head, name = columns[row.get("kind")]
             assert cell(table, [f"n = {row['n']}, seen", "all"], head).numbers["value"] == row[name]
 
-    def test_datasets_of_one_name_are_told_apart_by_their_blocks(self, given: Given) -> None:
+    def test_datasets_of_one_name_are_told_apart_by_their_blocks(self, given: PaperInputs) -> None:
         (named,) = given.labels[0].runs
         run, results = named.run, named.results
         other = copy.copy(run.benchmark)
@@ -252,16 +255,18 @@ class TestCounts:
                 {**results, "factors": {**results["factors"], "block_seed": seed}} for seed in seeds
             ]
             both = replace(given.labels[0], runs=[*map(NamedRun, asked, found)])
-            assert [label.name for label in datasets(Given([both]))] == expected
+            assert [label.name for label in benchmark_labels(PaperInputs([both]))] == expected
 
-    def test_what_no_dataset_has_is_no_table(self, given: Given) -> None:
-        for each in (given, Given([Label(("m",), missing="no run")])):
+    def test_what_no_dataset_has_is_no_table(self, given: PaperInputs) -> None:
+        for each in (given, PaperInputs([LabelledRuns(("m",), missing="no run")])):
             assert "1" not in tables_of("pearson2025", each)
 
 
-def test_each_label_shows_its_best_texts_of_the_same_items(given: Given) -> None:
+def test_each_label_shows_its_best_texts_of_the_same_items(given: PaperInputs) -> None:
     table = tables_of("crepe2023", given)["13"]
-    assert [line.labels[0] for line in table.lines] == ["SC"] * SHOWN + ["UC"] * SHOWN
+    assert [line.labels[0] for line in table.lines] == ["SC"] * ITEMS_OF_SPLIT + [
+        "UC"
+    ] * ITEMS_OF_SPLIT
     run = given.labels[0].runs[0].run
     top = pd.read_csv(run.folder / "tables" / "top.csv", keep_default_na=False)
     own = top[(top["kind"] == "both") & (top["protocol"] == "systematicity")].sort_values("rank")
@@ -276,7 +281,7 @@ def test_each_label_shows_its_best_texts_of_the_same_items(given: Given) -> None
         assert (line.labels[1], bool(int(right.text))) == said[texts.text]
         assert line.labels[2] in run.benchmark.text_of.values()
         assert none.reason == "no weights"
-    assert "13" not in tables_of("crepe2023", Given([Label(("m",), missing="no run")]))
+    assert "13" not in tables_of("crepe2023", PaperInputs([LabelledRuns(("m",), missing="no run")]))
 
 
 class TestElsewhere:
@@ -317,7 +322,7 @@ class TestElsewhere:
             for i, value in enumerate(values)
         ]
         labels = [f"HN={measured}", f"control={measured}"]
-        given = read_given(labels, (), [f"HN={base}"] * 3, [f"HN={each}" for each in after])
+        given = read_inputs(labels, (), [f"HN={base}"] * 3, [f"HN={each}" for each in after])
         named = [(each["runs"], each["model"]) for each in given.labels[0].elsewhere]
         assert named == [(1, "HN, before"), (3, "HN, after")]
         table = tables_of("hard-positives2024", given)["10"]
@@ -334,7 +339,7 @@ class TestElsewhere:
         why = "it was not measured elsewhere before and after its training (--before and --after)"
         assert table.notes[0] == f"Not shown: control ({why})."
         assert not [line for line in table.lines if "mean score" in line.labels[0]]
-        assert "10" not in tables_of("hard-positives2024", read_given([f"HN={measured}"]))
+        assert "10" not in tables_of("hard-positives2024", read_inputs([f"HN={measured}"]))
         said = "Nothing of this paper shows runs of --before and --after."
         assert [said in make_paper(find_paper(name), given).not_made for name in PAPERS] == [
             False,
@@ -347,14 +352,14 @@ class TestElsewhere:
         with pytest.raises(
             UserError, match=r"did not start from a model that --before gives for 'HN'"
         ):
-            read_given([], (), [f"HN={base}"], [f"HN={other}"])
+            read_inputs([], (), [f"HN={base}"], [f"HN={other}"])
         with pytest.raises(UserError, match="Expected --before LABEL=RUN"):
-            read_given([], (), [base])
+            read_inputs([], (), [base])
 
 
 class TestFiles:
     def test_a_table_is_three_files_and_a_figure_one(
-        self, given: Given, results: Row, tmp_path: Path
+        self, given: PaperInputs, results: Row, tmp_path: Path
     ) -> None:
         made = make_paper(find_paper("hard-positives2024"), given)
         files = write_paper(made, tmp_path / "a" / "b")
@@ -384,7 +389,7 @@ class TestFiles:
         )
 
     def test_tables_without_a_row_and_figures_that_are_not_drawn_are_said(
-        self, given: Given, tmp_path: Path
+        self, given: PaperInputs, tmp_path: Path
     ) -> None:
         made = make_paper(find_paper("bindsplit2026"), given)
         assert set(made.tables) == {"table2", "table9", "table10"}
@@ -405,6 +410,6 @@ class TestFiles:
 
 
 @pytest.mark.full
-def test_tables_of_papers_compile(given: Given, tmp_path: Path) -> None:
+def test_tables_of_papers_compile(given: PaperInputs, tmp_path: Path) -> None:
     tables = [latex(table) for paper in paper_names() for table in tables_of(paper, given).values()]
     compile_latex("\n\\clearpage\n".join(tables), tmp_path)

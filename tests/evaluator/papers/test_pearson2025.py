@@ -8,7 +8,7 @@ from evaluator.analysis.pooling import pool_runs
 from evaluator.audits.embeddings import RECORD as MAP_RECORD
 from evaluator.audits.generation import RECORD as DRAWING_RECORD
 from evaluator.audits.generation import SHEET
-from evaluator.papers.inputs import Given, Label, read_given
+from evaluator.papers.inputs import LabelledRuns, PaperInputs, read_inputs
 from evaluator.papers.paper import find_paper, make_paper, write_paper
 from generator.base.errors import UserError
 from tests.evaluator.analysis.test_pooling import made_run
@@ -44,7 +44,7 @@ def test_figures_are_those_of_the_folders_of_other_commands(tmp_path: Path) -> N
         (tmp_path / name / files[0]).write_text('{"name": "pearson2025-relational"}')
     paper = find_paper("pearson2025")
     made = make_paper(
-        paper, read_given([str(tmp_path / "maps"), f"SD, seed 0={tmp_path / 'drawn'}"])
+        paper, read_inputs([str(tmp_path / "maps"), f"SD, seed 0={tmp_path / 'drawn'}"])
     )
     assert made.figures == {
         "figure5-SD__seed_0-sheet.png": b"drawn sheet.png",
@@ -54,7 +54,7 @@ def test_figures_are_those_of_the_folders_of_other_commands(tmp_path: Path) -> N
     assert {path.name for path in write_paper(made, tmp_path / "out")} == set(made.figures)
     (tmp_path / "drawn" / SHEET).unlink()
     with pytest.raises(UserError, match=r"has no sheet\.png"):
-        make_paper(paper, read_given([str(tmp_path / "drawn")]))
+        make_paper(paper, read_inputs([str(tmp_path / "drawn")]))
 
 
 def test_accuracy_and_errors_by_split() -> None:
@@ -79,7 +79,9 @@ def test_accuracy_and_errors_by_split() -> None:
             {"protocol": "gzsl", **of, "value": i / 100} for i, of in enumerate(cells.values())
         )
     )
-    tables = tables_of("pearson2025", Given([Label(("CLIP", "frozen"), pool_runs([run]))]))
+    tables = tables_of(
+        "pearson2025", PaperInputs([LabelledRuns(("CLIP", "frozen"), pool_runs([run]))])
+    )
     assert list(tables) == ["2", "3", "4", "5", "6", "7", "8"]
     for i, (number, head, group) in enumerate(cells):
         assert cell(tables[number], ["CLIP", "frozen"], head, group).numbers["value"] == i / 100

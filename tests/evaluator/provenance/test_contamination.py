@@ -18,7 +18,7 @@ from huggingface_hub import ModelCard
 from PIL import Image
 
 from evaluator.models.registry import load_model
-from evaluator.papers.inputs import read_given
+from evaluator.papers.inputs import read_inputs
 from evaluator.papers.paper import find_paper, make_paper
 from evaluator.provenance.contamination import (
     CLEAN,
@@ -174,7 +174,7 @@ def test_items_comparisons_cards_and_papers_figures_say_so_too(
         assert value.metric_args["mark"].startswith(said)
         assert "speaks_of" in value.metric_args
     for given in ([f"CLIP / frozen={runs[0]}"], [f"CLIP / frozen={runs[0]}", f"blind={runs[1]}"]):
-        made = make_paper(find_paper("bindsplit2026"), read_given(given))
+        made = make_paper(find_paper("bindsplit2026"), read_inputs(given))
         assert "CLIP / frozen (CONTAMINATED)" in made.figures["figure4.svg"].decode()
         (first, *_) = csv_rows(made.tables["table2"])
         assert first["mark"].startswith(said)

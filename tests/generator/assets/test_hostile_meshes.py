@@ -17,11 +17,11 @@ SECRET = "root:x:0:0"
 
 
 def linking(folder: str) -> None:
-    """Write a secret mesh outside of the folder `given`, and files in it that would show the mesh
+    """Write a secret mesh outside of the folder `inner`, and files in it that would show the mesh
     or the secret."""
     import bpy
 
-    outside, given = Path(folder), Path(folder) / "given"
+    outside, inner = Path(folder), Path(folder) / "given"
     bpy.ops.wm.read_factory_settings(use_empty=True)
     mesh = bpy.data.meshes.new("secret")
     mesh.from_pydata([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [], [(0, 1, 2)])
@@ -31,20 +31,20 @@ def linking(folder: str) -> None:
     bpy.ops.export_scene.fbx(filepath=str(outside / "secret.fbx"))
     bpy.ops.wm.save_as_mainfile(filepath=str(outside / "secret.blend"))
     bpy.ops.wm.read_factory_settings(use_empty=True)
-    with bpy.data.libraries.load(str(outside / "secret.blend"), link=True) as (_, wanted):
-        wanted.objects = ["secret"]
+    with bpy.data.libraries.load(str(outside / "secret.blend"), link=True) as (_, linked):
+        linked.objects = ["secret"]
     bpy.context.scene.collection.objects.link(bpy.data.objects["secret"])
-    bpy.ops.wm.save_as_mainfile(filepath=str(given / "library.blend"))
+    bpy.ops.wm.save_as_mainfile(filepath=str(inner / "library.blend"))
     bpy.ops.wm.read_factory_settings(use_empty=True)
-    shown = bpy.data.objects.new("shown", bpy.data.meshes.new("empty"))
-    bpy.context.scene.collection.objects.link(shown)
+    reader = bpy.data.objects.new("shown", bpy.data.meshes.new("empty"))
+    bpy.context.scene.collection.objects.link(reader)
     tree = bpy.data.node_groups.new("reads", "GeometryNodeTree")
     tree.interface.new_socket("Geometry", in_out="OUTPUT", socket_type="NodeSocketGeometry")
     reads, out = tree.nodes.new("GeometryNodeImportSTL"), tree.nodes.new("NodeGroupOutput")
     reads.inputs["Path"].default_value = str(outside / "secret.stl")
     tree.links.new(reads.outputs[0], out.inputs[0])
-    shown.modifiers.new("reads", "NODES").node_group = tree
-    bpy.ops.wm.save_as_mainfile(filepath=str(given / "nodes.blend"))
+    reader.modifiers.new("reads", "NODES").node_group = tree
+    bpy.ops.wm.save_as_mainfile(filepath=str(inner / "nodes.blend"))
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +55,10 @@ def folder(in_blender: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def outside_of(given: Path) -> Path:
-    """The data of a triangle, in a file beside the folder `given`."""
-    given.mkdir(exist_ok=True)
-    path = given.parent / "triangle.bin"
+def outside_of(inner: Path) -> Path:
+    """The data of a triangle, in a file beside the folder `inner`."""
+    inner.mkdir(exist_ok=True)
+    path = inner.parent / "triangle.bin"
     path.write_bytes(triangle()[1])
     return path
 
@@ -102,12 +102,12 @@ def test_a_system_that_cannot_confine_blender_refuses_its_own_formats(
     "uri", ["../triangle.bin", "{outside}", "link.bin", "..%2Ftriangle.bin", "linked/triangle.bin"]
 )
 def test_a_gltf_file_shows_nothing_of_another_folder(tmp_path: Path, uri: str) -> None:
-    given = tmp_path / "given"
-    outside = outside_of(given)
-    os.symlink(outside, given / "link.bin")
-    os.symlink(outside.parent, given / "linked")
+    inner = tmp_path / "given"
+    outside = outside_of(inner)
+    os.symlink(outside, inner / "link.bin")
+    os.symlink(outside.parent, inner / "linked")
     with pytest.raises(UserError):
-        read_file(gltf(given, uri.format(outside=outside)))
+        read_file(gltf(inner, uri.format(outside=outside)))
 
 
 def test_a_gltf_file_may_use_files_beside_it(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ CUBE = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], flo
 SIDES = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
 
 
-def made(folder: str) -> None:
+def make_files(folder: str) -> None:
     """Write the wedge in every format, with a text and a driver as scripts in the .blend."""
     import bpy
 
@@ -40,9 +40,9 @@ def made(folder: str) -> None:
     bpy.ops.wm.read_factory_settings(use_empty=True)
     mesh = bpy.data.meshes.new("wedge")
     mesh.from_pydata(WEDGE, [], WEDGE_FACES)
-    thing = bpy.data.objects.new("wedge", mesh)
-    thing.location = (5, 6, 7)
-    bpy.context.scene.collection.objects.link(thing)
+    wedge = bpy.data.objects.new("wedge", mesh)
+    wedge.location = (5, 6, 7)
+    bpy.context.scene.collection.objects.link(wedge)
     bpy.context.view_layer.update()
     bpy.ops.export_scene.gltf(filepath=str(out / "wedge.glb"))
     bpy.ops.export_scene.gltf(filepath=str(out / "wedge.gltf"), export_format="GLTF_SEPARATE")
@@ -56,7 +56,7 @@ def made(folder: str) -> None:
     text = bpy.data.texts.new("startup.py")
     text.write(f"open({str(out / 'text ran')!r}, 'w')")
     text.use_module = True
-    driver = thing.driver_add("location", 0).driver
+    driver = wedge.driver_add("location", 0).driver
     ran = str(out / "driver ran")
     driver.type, driver.expression = "SCRIPTED", f"__import__('pathlib').Path({ran!r}).touch() or 5"
     bpy.ops.wm.save_as_mainfile(filepath=str(out / "wedge.blend"))
@@ -67,7 +67,7 @@ def made(folder: str) -> None:
 @pytest.fixture(scope="module")
 def files(in_blender: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("files")
-    in_blender(made, str(folder))
+    in_blender(make_files, str(folder))
     return folder
 
 
@@ -91,17 +91,16 @@ def obj(path: Path, vertices: Any, faces: list) -> Path:
 
 def test_the_formats_are_those_of_the_documentation() -> None:
     page = (CHECKOUT / "docs/assets.md").read_text(encoding="utf-8")
-    told = page.partition("all meshes of a file (")[2].partition(")")[0]
-    assert re.findall(r"`(\.\w+)`", told) == list(importing.MESHES)
+    formats = page.partition("all meshes of a file (")[2].partition(")")[0]
+    assert re.findall(r"`(\.\w+)`", formats) == list(importing.MESHES)
 
 
 @pytest.mark.parametrize("suffix", importing.MESHES)
 def test_every_format_gives_the_same_wedge(in_blender: Any, files: Path, suffix: str) -> None:
-    usual = ("z", "y") if suffix in (".obj", ".gltf", ".glb") else ("-y", "z")
-    wedge = solid(
-        cleaned(*map(np.array, in_blender(read, str(files / f"wedge{suffix}"))), *usual)[0],
-        merged=True,
-    )
+    facing, up = ("z", "y") if suffix in (".obj", ".gltf", ".glb") else ("-y", "z")
+    vertices, faces = map(np.array, in_blender(read, str(files / f"wedge{suffix}")))
+    mesh, _ = cleaned(vertices, faces, facing=facing, up=up)
+    wedge = solid(mesh, merged=True)
     unit = np.hypot(2, 1)  # its footprint's radius
     assert wedge.bounds == pytest.approx(np.array([(-2, -1, 0), (2, 1, 2)]) / unit, abs=1e-5)
     assert (
@@ -123,9 +122,9 @@ def test_a_file_that_is_damaged_or_something_else_is_refused(
         *([] if suffix in (".obj", ".stl") else [whole[: len(whole) // 2]]),
     ):
         (tmp_path / f"bad{suffix}").write_bytes(data)
-        said = in_blender(read, str(tmp_path / f"bad{suffix}"))
-        assert said.startswith(("it cannot be read as", "it has no faces"))
-        assert "\n" not in said
+        message = in_blender(read, str(tmp_path / f"bad{suffix}"))
+        assert message.startswith(("it cannot be read as", "it has no faces"))
+        assert "\n" not in message
 
 
 def test_files_without_faces_are_refused(in_blender: Any, files: Path, tmp_path: Path) -> None:
@@ -139,14 +138,14 @@ def test_the_mesh_is_turned_upright_and_to_face_x(facing: str, up: str) -> None:
     """A pyramid with its top along `up` and a longer base along `facing`."""
     if facing[-1] == up[-1]:
         with pytest.raises(UserError, match="on one axis"):
-            cleaned(CUBE, triangles(SIDES), facing, up)
+            cleaned(CUBE, triangles(SIDES), facing=facing, up=up)
         return
     ahead, top = np.array(DIRECTIONS[facing]), np.array(DIRECTIONS[up])
     left = np.cross(top, ahead)
     base = [-ahead - left, 2 * ahead - left, 2 * ahead + left, -ahead + 1.5 * left]
     faces = [(3, 2, 1, 0), *((i, (i + 1) % 4, 4) for i in range(4))]
     pyramid = solid(
-        cleaned(np.array([*base, 4 * top]), triangles(faces), facing, up)[0], merged=True
+        cleaned(np.array([*base, 4 * top]), triangles(faces), facing=facing, up=up)[0], merged=True
     )
     assert pyramid.vertices[pyramid.vertices[:, 2].argmax()] == pytest.approx(
         [-1 / 4, -1 / 8, 2], abs=1e-5
@@ -161,43 +160,51 @@ def test_doubles_are_merged_sides_turned_and_strays_dropped() -> None:
     far away."""
     vertices = [CUBE[i] for side in SIDES for i in side] + [(50, 0, 0), (50, 9, 0)]
     faces = [tuple(range(4 * k, 4 * k + 4))[:: -1 if k % 2 else 1] for k in range(6)]
-    found, mended = cleaned(np.array(vertices), triangles(faces), "x", "z")
-    cube = solid(found, merged=True)
+    mesh, mended = cleaned(np.array(vertices), triangles(faces), facing="x", up="z")
+    cube = solid(mesh, merged=True)
     assert mended == []
     assert cube.extents == pytest.approx([2**0.5] * 3, abs=1e-5)
     assert (len(cube.faces), cube.is_watertight) == (12, True)
     assert cube.volume == pytest.approx(2**1.5, rel=1e-4)
-    assert len(found.vertices) == 24  # edges stay sharp
+    assert len(mesh.vertices) == 24  # edges stay sharp
 
 
 def test_what_lies_far_away_is_centred_and_what_is_heavy_decimated() -> None:
-    far, _ = cleaned(CUBE + np.array((1000, 0, 0)), triangles(SIDES), "x", "z")
+    far, _ = cleaned(CUBE + np.array((1000, 0, 0)), triangles(SIDES), facing="x", up="z")
     assert solid(far, merged=True).bounds == pytest.approx(
         np.array([(-1, -1, 0), (1, 1, 2)]) / 2**0.5, abs=1e-5
     )
     ball = trimesh.creation.icosphere(subdivisions=7)
-    heavy, (mended,) = cleaned(ball.vertices, ball.faces, "x", "z")
+    heavy, (mended,) = cleaned(ball.vertices, ball.faces, facing="x", up="z")
     assert mended == f"its {len(ball.faces):,} triangles were decimated to 100,000"
     assert 90_000 < len(heavy.faces) <= 100_000
     assert solid(heavy, merged=True).volume == pytest.approx(4 / 3 * np.pi, rel=0.01)
 
 
 @pytest.mark.parametrize(
-    ("vertices", "said"),
+    ("vertices", "message"),
     [
         (np.where(CUBE == 1, np.inf, CUBE), "not finite"),
         (np.ones((8, 3)), "all its faces are lines or points"),
         (np.arange(24.0).reshape(8, 3), "all its faces are lines or points"),
     ],
 )
-def test_a_mesh_that_cannot_be_shown_is_refused(vertices: np.ndarray, said: str) -> None:
-    with pytest.raises(UserError, match=said):
-        cleaned(vertices, triangles(SIDES), "x", "z")
+def test_a_mesh_that_cannot_be_shown_is_refused(vertices: np.ndarray, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        cleaned(vertices, triangles(SIDES), facing="x", up="z")
 
 
 def imported(file: Path, replace: bool = False) -> Path:
     """The asset that a file becomes in the set `mine`, under its own name."""
-    return import_asset(file, file.stem, "mine", "CC0", None, None, replace).path
+    return import_asset(
+        file,
+        name=file.stem,
+        assets="mine",
+        licence="CC0",
+        facing=None,
+        up=None,
+        replace=replace,
+    ).path
 
 
 @pytest.mark.full
@@ -222,7 +229,7 @@ def test_millions_of_faces_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "data", "said"),
+    ("file", "data", "message"),
     [
         ("empty.obj", b"", "it is empty"),
         (
@@ -234,10 +241,10 @@ def test_millions_of_faces_are_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_damaged_file_leaves_the_set_as_it_was(
-    tmp_path: Path, sets: Path, file: str, data: bytes, said: str
+    tmp_path: Path, sets: Path, file: str, data: bytes, message: str
 ) -> None:
     (tmp_path / file).write_bytes(data)
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         imported(tmp_path / file)
     assert not sets.exists()
 
@@ -299,7 +306,7 @@ def stored_light(path: Path) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("light", "said"),
+    ("light", "message"),
     [
         (np.ones((8, 8, 3)), "it has 8x8 pixels, and a panorama of all directions"),
         (np.full((8, 16, 3), np.inf), "colours that are not finite"),
@@ -307,9 +314,9 @@ def stored_light(path: Path) -> np.ndarray:
     ],
 )
 def test_what_is_no_panorama_is_refused(
-    tmp_path: Path, sets: Path, light: np.ndarray, said: str
+    tmp_path: Path, sets: Path, light: np.ndarray, message: str
 ) -> None:
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         imported(panorama(tmp_path / "bad.exr", light))
     assert not sets.exists()
 

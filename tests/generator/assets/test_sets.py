@@ -51,8 +51,10 @@ def mesh_of(shape: str) -> UnitMesh:
 @pytest.fixture
 def toys(sets: Path) -> Path:
     """A folder of sets with the set `toys` of two meshes."""
-    write_asset(sets / "toys", "wedge", mesh_of("cone"), {"licence": "CC BY-SA 3.0, A. Smith"})
-    write_asset(sets / "toys", "spare", mesh_of("pyramid"), {"licence": ""})
+    write_asset(
+        sets / "toys", "wedge", mesh=mesh_of("cone"), notes={"licence": "CC BY-SA 3.0, A. Smith"}
+    )
+    write_asset(sets / "toys", "spare", mesh=mesh_of("pyramid"), notes={"licence": ""})
     return sets
 
 
@@ -64,12 +66,12 @@ def test_a_set_gives_back_what_was_stored(toys: Path) -> None:
     assert np.abs(np.subtract(ours.vertices, theirs.vertices)).max() < 1e-6
     before = asset_digest("toys", ["wedge"])
     assert asset_digest("toys", ["wedge", "spare"]) != before
-    write_asset(toys / "toys", "wedge", mesh_of("pyramid"), {})
+    write_asset(toys / "toys", "wedge", mesh=mesh_of("pyramid"), notes={})
     assert asset_digest("toys", ["wedge"]) != before
 
 
 def test_shapes_are_found_first(toys: Path) -> None:
-    write_asset(toys / "toys", "cube", mesh_of("sphere"), {})
+    write_asset(toys / "toys", "cube", mesh=mesh_of("sphere"), notes={})
     assert find_mesh("cube", "toys") == unit_mesh("cube")
     assert find_mesh("spare", "toys") == asset_mesh("toys", "spare")
 
@@ -95,7 +97,7 @@ def test_things_come_with_the_project(sets: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("toyz", "did you mean 'toys'?"),
         ("0ad", "gen assets install 0ad"),
@@ -103,9 +105,9 @@ def test_things_come_with_the_project(sets: Path) -> None:
     ],
 )
 def test_a_set_that_is_not_there_is_refused_with_what_makes_it(
-    toys: Path, name: str, said: str
+    toys: Path, name: str, message: str
 ) -> None:
-    with pytest.raises(UserError, match=said) as caught:
+    with pytest.raises(UserError, match=message) as caught:
         asset_names(name)
     assert "\n" not in caught.value.message
 
@@ -156,7 +158,7 @@ def test_objects_of_one_family_can_come_from_several_sets(toys: Path) -> None:
     (toys / "mixed.toml").write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match="no asset set 'other' here"):
         prepare(job)
-    write_asset(toys / "other", "wedge", mesh_of("cube"), {"licence": "CC0"})
+    write_asset(toys / "other", "wedge", mesh=mesh_of("cube"), notes={"licence": "CC0"})
     recorded = asset_request(vocabulary.asset_meshes, vocabulary.assets)
     assert recorded["licences"] == {
         "fox": OWN,
@@ -172,7 +174,7 @@ def test_objects_of_one_family_can_come_from_several_sets(toys: Path) -> None:
     )
     assert prepare(job).planned
     check_assets(recorded)
-    write_asset(toys / "other", "wedge", mesh_of("star"), {"licence": "CC0"})
+    write_asset(toys / "other", "wedge", mesh=mesh_of("star"), notes={"licence": "CC0"})
     with pytest.raises(UserError, match="here differs from the set"):
         check_assets(recorded)
     with pytest.raises(UserError, match="'toys' has no mesh 'wedg'"):
@@ -202,7 +204,9 @@ def test_a_world_records_its_meshes_and_is_rendered_again_from_the_same_only(
     succeed("gen render --device cpu --workers 1 --from", out, "--out", tmp_path / "again")
     opened, look = Dataset.open(out), Changes("cpu")
     assert Dataset.open(tmp_path / "again").world.sums == opened.world.sums
-    write_asset(toys / "toys", "wedge", mesh_of("sphere"), {"licence": "CC BY-SA 3.0, A. Smith"})
+    write_asset(
+        toys / "toys", "wedge", mesh=mesh_of("sphere"), notes={"licence": "CC BY-SA 3.0, A. Smith"}
+    )
     with pytest.raises(UserError, match="here differs from the set of the recorded scenes"):
         prepare_rerender(opened, look)
     monkeypatch.setenv("JACKALOPE_ASSETS", str(tmp_path / "nothing"))
@@ -246,7 +250,7 @@ WEDGE = UnitMesh([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.5, 1.0)], [[0, 1, 2]
     ],
 )
 def test_arrays_that_are_no_mesh_are_refused(tmp_path: Path, mesh: UnitMesh) -> None:
-    write_asset(tmp_path, "wedge", mesh, {})
+    write_asset(tmp_path, "wedge", mesh=mesh, notes={})
     with pytest.raises(
         UserError, match=r"wedge\.npz is damaged .*; import or install 'wedge' again"
     ):

@@ -68,7 +68,7 @@ def test_no_count_makes_it_read_beyond_the_file(count: int, at: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"PK\x03\x04" + bytes(20), "it is no PMD mesh"),
         (pmd(PLACES, FACES, 2), "version 2"),
@@ -77,8 +77,8 @@ def test_no_count_makes_it_read_beyond_the_file(count: int, at: int) -> None:
         (pmd(PLACES, FACES) + b"x", "bytes follow the header"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_named(data: bytes, said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_what_is_wrong_with_a_file_is_named(data: bytes, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         read_pmd(data)
 
 
@@ -122,7 +122,7 @@ def test_folder_and_zip_give_the_same_set(sets: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("members", "said"),
+    ("members", "message"),
     [
         ({"/etc/fox.pmd": b"x"}, "holds no animals"),
         ({"art/meshes/fox.pmd": bytes(33 << 20)}, "more than 32 MB"),
@@ -134,9 +134,9 @@ def test_folder_and_zip_give_the_same_set(sets: Path, tmp_path: Path) -> None:
     ],
 )
 def test_a_zip_that_is_not_the_games_is_refused(
-    sets: Path, tmp_path: Path, members: dict[str, bytes], said: str
+    sets: Path, tmp_path: Path, members: dict[str, bytes], message: str
 ) -> None:
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         install(zipped(tmp_path / "public.zip", **members))
     assert not sets.exists()
 
@@ -179,9 +179,9 @@ def test_a_damaged_zip_is_refused_or_read(sets: Path, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="needs the meshes of 0 A.D. in ../shared/assets/0ad")
 def test_the_games_own_animals_stand_and_look_ahead() -> None:
-    found, missing = install(REAL)
-    assert (len(found), missing) == (18, [])
-    for name in found:
+    installed, missing = install(REAL)
+    assert (len(installed), missing) == (18, [])
+    for name in installed:
         mesh = solid(asset_mesh("0ad", name))
         vertices, (low, high) = mesh.vertices, mesh.bounds
         assert mesh.volume > 0.005, f"{name} is inside out"

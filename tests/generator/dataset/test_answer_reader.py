@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,8 @@ def read(row: Row) -> str:
 def test_no_answer_of_the_table_is_read_wrong_and_few_stay_unread() -> None:
     labels = {"A", "B", "C", "D", "E", "yes", "no"}
     readings = [(row, read(row)) for row in TABLE]
-    assert [(row, label) for row, label in readings if label in labels and label != row.label] == []
+    read_wrong = [(row, label) for row, label in readings if label in labels and label != row.label]
+    assert read_wrong == []
     readable = [(row, label) for row, label in readings if row.label in labels]
     unread = [(row, label) for row, label in readable if label not in labels]
     assert len(unread) <= MOST_UNREAD * len(readable), unread
@@ -40,7 +42,24 @@ def test_no_answer_of_the_table_is_read_wrong_and_few_stay_unread() -> None:
 
 def test_refusals_and_answers_that_are_cut_off_are_told_apart() -> None:
     rows = [row for row in TABLE if row.label in ("refused", "cut")]
-    assert [(row, label) for row in rows if (label := read(row)) != row.label] == []
+    assert [read(row) for row in rows] == [row.label for row in rows]
+
+
+def test_the_table_has_nine_sets_of_new_answers() -> None:
+    numbers = Counter(row.new_set for row in TABLE)
+    assert set(numbers) == set(range(10))
+    assert min(numbers.values()) >= 150
+
+
+def test_a_sole_label_that_is_taken_back_is_not_the_answer() -> None:
+    assert read_choice("I end up with A.", "stop", "AB").label == 0
+    for taken_back in ("Scratch that.", "Wait, no.", "Hmm, no."):
+        assert read_choice(f"I end up with A. {taken_back}", "stop", "AB").why == UNREAD
+
+
+@pytest.mark.parametrize("part", ["I think ", "I do not believe ", "I see that "])
+def test_nested_beliefs_stop_nothing(part: str) -> None:
+    assert read_yes_no(part * (LONGEST // len(part)), "stop").label is None
 
 
 def test_the_table_has_every_style_and_every_kind_of_question() -> None:

@@ -130,7 +130,7 @@ from generator.vocabulary.schema import parse_vocabulary
 root, out = sys.argv[1:]
 world = Dataset.open(root).world
 one = Quality(samples=1, denoise="", bounces=0, microseconds=1)
-stage = Stage(parse_vocabulary(world.vocabulary_text, "x"), one, 120, 90, 1)
+stage = Stage(parse_vocabulary(world.vocabulary_text, "x"), one, width=120, height=90, threads=1)
 scene, layer = bpy.context.scene, bpy.context.view_layer
 scene.cycles.pixel_filter_type, scene.cycles.filter_width = "BOX", 0.01
 layer.use_pass_z = layer.use_pass_normal = layer.use_pass_object_index = True

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from evaluator.api import evaluate
-from evaluator.papers.inputs import read_given
+from evaluator.papers.inputs import read_inputs
 from evaluator.report.page import write_page
 from evaluator.runs.folder import read_named
 from generator.dataset.reader import Dataset
@@ -121,7 +121,7 @@ def test_a_model_that_prefers_the_familiar_pays_the_whole_tax(tmp_path: Path) ->
     tax = rows_by_change["asymmetric_seen", "asymmetric_unseen"]
     assert tax["value"] == 1
     assert tax["low"] > 0.5
-    table = tables_of("bindsplit2026", read_given([f"familiar={tmp_path / 'run'}"]))["1-tax"]
+    table = tables_of("bindsplit2026", read_inputs([f"familiar={tmp_path / 'run'}"]))["1-tax"]
     assert cell(table, ["familiar"], "Tax").numbers["value"] == 1
     write_page([read_named(str(tmp_path / "run"))], tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")

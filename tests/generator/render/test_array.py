@@ -56,14 +56,14 @@ def test_a_killed_array_is_continued_to_the_same_bytes(
     jobs = [int(pid.read_text()) for pid in slurm.glob("pid-100_*")]
     for job in jobs:
         os.killpg(job, signal.SIGSTOP)
-    again = run_process(*on_slurm(out, "--no-wait"))
-    assert "2 jobs of this folder still run" in again.stderr
+    resumed = run_process(*on_slurm(out, "--no-wait"))
+    assert "2 jobs of this folder still run" in resumed.stderr
     for job in jobs:
         os.killpg(job, signal.SIGKILL)
     refuse("was begun with --jobs 2, not 3", *on_slurm(out, "--jobs", "3"))
     whole = run_process(*on_slurm(out))
     assert whole.returncode == 0, whole.stderr
-    assert sorted(each.name for each in slurm.glob("script-*")) == ["script-100", "script-101"]
+    assert sorted(script.name for script in slurm.glob("script-*")) == ["script-100", "script-101"]
     assert files(out) == files(undisturbed)
     assert not (tmp_path / "there.shards").exists()
     succeed(*on_slurm(out))

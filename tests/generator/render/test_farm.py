@@ -67,7 +67,7 @@ def farm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def jobs(*what: str) -> list[Planned]:
-    return [Planned(f"{i:03d}", f"cluster {i}", (), (), each) for i, each in enumerate(what)]
+    return [Planned(f"{i:03d}", f"cluster {i}", (), (), name) for i, name in enumerate(what)]
 
 
 def run(
@@ -77,25 +77,25 @@ def run(
     answers = list(
         Farm(workers).render(iter(jobs(*what)), len(what), {"log": str(log), **more}, timeout)
     )
-    found = {
+    reasons = {
         a["scene"]["scene_id"] if "scene" in a else a["scene_id"]: a.get("failed") for a in answers
     }
-    assert len(found) == len(answers) == len(what)
-    return found
+    assert len(reasons) == len(answers) == len(what)
+    return reasons
 
 
 def processes(log: Path) -> dict[str, list[str]]:
     """The processes that each scene was given to."""
-    found: dict[str, list[str]] = {}
+    process_names: dict[str, list[str]] = {}
     for line in log.read_text().splitlines():
         scene, process = line.split()
-        found.setdefault(scene, []).append(process)
-    return found
+        process_names.setdefault(scene, []).append(process)
+    return process_names
 
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_what_goes_wrong_once_costs_nothing(farm: Path, workers: int) -> None:
-    found = run(
+    reasons = run(
         farm,
         "crash once",
         "",
@@ -106,15 +106,17 @@ def test_what_goes_wrong_once_costs_nothing(farm: Path, workers: int) -> None:
         workers=workers,
         timeout=1.0,
     )
-    assert set(found.values()) == {None}
+    assert set(reasons.values()) == {None}
     tried = processes(farm)
     assert [len(tried[f"{i:03d}"]) for i in range(6)] == [2, 1, 2, 2, 1, 2]
-    assert all(len(set(each)) == len(each) for each in tried.values())  # always another process
+    assert all(
+        len(set(process_names)) == len(process_names) for process_names in tried.values()
+    )  # always another process
 
 
 def test_what_goes_wrong_twice_costs_one_scene(farm: Path) -> None:
-    found = run(farm, "", "crash", "fail", "hang", "final", "", timeout=0.5)
-    assert found == {
+    reasons = run(farm, "", "crash", "fail", "hang", "final", "", timeout=0.5)
+    assert reasons == {
         "000": None,
         "001": f"the render worker ended with code {-signal.SIGABRT}",
         "002": "no luck",
@@ -124,21 +126,21 @@ def test_what_goes_wrong_twice_costs_one_scene(farm: Path) -> None:
     }
     tried = processes(farm)
     assert [len(tried[f"{i:03d}"]) for i in range(6)] == [1, 2, 2, 2, 1, 1]
-    assert all(len(set(each)) == len(each) for each in tried.values())
+    assert all(len(set(process_names)) == len(process_names) for process_names in tried.values())
 
 
 def test_a_scene_whose_workers_are_always_killed_ends(farm: Path) -> None:
-    found = run(farm, "killed", "", workers=1)
-    assert found["001"] is None
-    assert "is there enough memory?" in str(found["000"])
+    reasons = run(farm, "killed", "", workers=1)
+    assert reasons["001"] is None
+    assert "is there enough memory?" in str(reasons["000"])
     assert len(processes(farm)["000"]) == 20
 
 
 def test_a_worn_process_is_replaced_without_loss(farm: Path) -> None:
-    found = run(farm, "", "worn", "", "", "worn", "", workers=1)
-    assert set(found.values()) == {None}
+    reasons = run(farm, "", "worn", "", "", "worn", "", workers=1)
+    assert set(reasons.values()) == {None}
     tried = processes(farm)
-    assert all(len(each) == 1 for each in tried.values())
+    assert all(len(process_names) == 1 for process_names in tried.values())
     (a,), (b,), (c,), (d,), (e,), (f,) = (tried[f"{i:03d}"] for i in range(6))
     assert a == b != c == d == e != f
 
@@ -177,7 +179,7 @@ def test_no_worker_outlives_the_farm(farm: Path) -> None:
     rendering = Farm(2).render(iter(jobs(*[""] * 50)), 50, {"log": str(farm)})
     next(rendering)
     rendering.close()
-    for process in {each for tried in processes(farm).values() for each in tried}:
+    for process in {name for tried in processes(farm).values() for name in tried}:
         with pytest.raises(ProcessLookupError):
             os.kill(int(process), 0)
 
@@ -213,10 +215,10 @@ def test_two_threads_that_end_a_process_do_so_one_after_the_other(
     monkeypatch.setattr(process._process, "wait", slow)
     process._busy = False
     threads = [Thread(target=process.close) for _ in range(2)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert most == [True, True]
 
 
@@ -229,4 +231,4 @@ def test_every_process_of_ours_leaves_the_working_directory_out() -> None:
         if isinstance(node, ast.List) and "sys.executable" in ast.unparse(node)
     ]
     assert len(started) == 5
-    assert all(each.startswith("[sys.executable, '-P', ") for each in started)
+    assert all(line.startswith("[sys.executable, '-P', ") for line in started)

@@ -25,11 +25,11 @@ MORE = ["--scenes", "train=44,val=4,seen=4,partial=4,unseen=4", "--workers", "2"
 
 def children(process: int) -> list[int]:
     """The child processes of all its threads."""
-    found: list[int] = []
+    pids: list[int] = []
     for listed in Path(f"/proc/{process}/task").glob("*/children"):
         with suppress(OSError):
-            found += map(int, listed.read_text().split())
-    return found
+            pids += map(int, listed.read_text().split())
+    return pids
 
 
 def render_with_kills(
@@ -64,13 +64,13 @@ def test_workers_end_with_a_killed_parent_while_an_image_is_rendered(tmp_path: P
     gone."""
     slow = [*FEWEST, "--resolution", "1600x1200", "--quality", "reference"]
     process = start(*render_arguments(tmp_path / "d", *slow))
-    while not (workers := [each for each in children(process.pid) if processor_seconds(each) > 3]):
+    while not (workers := [pid for pid in children(process.pid) if processor_seconds(pid) > 3]):
         assert process.poll() is None
         sleep(0.2)
     process.kill()
     process.communicate()
     for _ in range(100):
-        if not any(Path(f"/proc/{each}").exists() for each in workers):
+        if not any(Path(f"/proc/{pid}").exists() for pid in workers):
             return
         sleep(0.1)
     pytest.fail(f"{workers} run on")
@@ -137,7 +137,7 @@ def test_a_disk_that_fills_ends_in_one_sentence_and_can_be_continued(
 
 
 @pytest.mark.parametrize(
-    ("missing", "said"),
+    ("missing", "message"),
     [
         (
             "blender_assets/quality.toml",
@@ -152,7 +152,7 @@ def test_a_disk_that_fills_ends_in_one_sentence_and_can_be_continued(
     ],
 )
 def test_a_missing_file_ends_in_one_sentence_and_can_be_continued(
-    tmp_path: Path, missing: str, said: str
+    tmp_path: Path, missing: str, message: str
 ) -> None:
     package = tmp_path / "package"
     for part in ("generator", "scenes", "blender_assets"):
@@ -163,7 +163,7 @@ def test_a_missing_file_ends_in_one_sentence_and_can_be_continued(
     done = run_process(*arguments, env=env, cwd=package)
     assert done.returncode == 2, done.stderr
     assert done.stderr.strip().splitlines()[-1].startswith(("Error: ", "Unknown"))
-    assert said in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
     away.rename(package / missing)
     done = run_process(*arguments, env=env, cwd=package)

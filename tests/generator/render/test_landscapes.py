@@ -30,13 +30,13 @@ WORLDS, COLORS, ANIMALS = list(PUG.environments), PUG.values("color"), list(PUG.
 
 
 def planned(
-    name: str, world: str, *things: tuple[str, str], vocabulary: Vocabulary = PLAIN
+    name: str, world: str, *animals: tuple[str, str], vocabulary: Vocabulary = PLAIN
 ) -> Planned:
     """A scene of (animal, paint)."""
     objects = tuple(
-        (animal, {vocabulary.tested: paint, "coat": "matt"}) for animal, paint in things
+        (animal, {vocabulary.tested: paint, "coat": "matt"}) for animal, paint in animals
     )
-    return Planned(name, "", objects, tuple(range(len(things))), world)
+    return Planned(name, "", objects, tuple(range(len(animals))), world)
 
 
 @pytest.mark.parametrize(
@@ -158,10 +158,8 @@ def test_animals_show_a_side_and_face_left_as_often_as_right() -> None:
         scene = place_scene(
             planned(f"{i}", WORLDS[i % 8], ("fox", "red"), ("lion", "blue")), PLAIN, 0, 0, 224, 224
         )
-        for thing in scene.objects:
-            x, y = (
-                a - b for a, b in zip(scene.camera.position[:2], thing.position[:2], strict=True)
-            )
-            turns.append(math.remainder(thing.heading - math.atan2(y, x), 2 * math.pi))
+        for obj in scene.objects:
+            x, y = (a - b for a, b in zip(scene.camera.position[:2], obj.position[:2], strict=True))
+            turns.append(math.remainder(obj.heading - math.atan2(y, x), 2 * math.pi))
     assert all(math.radians(65) - 1e-6 <= abs(turn) <= math.radians(115) + 1e-6 for turn in turns)
     assert 160 <= sum(turn > 0 for turn in turns) <= 240

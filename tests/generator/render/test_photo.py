@@ -31,14 +31,17 @@ PLAIN_PHOTO = 'photo = { panorama = "mine/made" }\n'
 THING = {"color": "red", "material": "rubber", "size": "small"}
 
 
-def made(folder: Path, light: Any, photo: str = "") -> Vocabulary:
+def make_place(folder: Path, light: Any, photo: str = "") -> Vocabulary:
     """The family clevr in one place: a panorama of `light`, a function of azimuth to the right of
     its left edge and of elevation, radians."""
     azimuth, elevation = np.meshgrid(
         2 * math.pi * (np.arange(512) + 0.5) / 512, math.pi * (0.5 - (np.arange(256) + 0.5) / 256)
     )
     write_panorama(
-        folder / "mine", "made", np.stack(light(azimuth, elevation), -1).astype(np.float32), {}
+        folder / "mine",
+        "made",
+        pixels=np.stack(light(azimuth, elevation), -1).astype(np.float32),
+        notes={},
     )
     stage = (
         f'place = "photo"\nremove = ["environments"]\n[environments.here]\nphrase = "in a made-up '
@@ -84,11 +87,11 @@ def test_where_nothing_stands_the_image_shows_the_panorama(
     tmp_path: Path, sets: Path, height: float | None
 ) -> None:
     raised = f", height = {height}" if height else ""
-    vocabulary = made(sets, colorful, f'photo = {{ panorama = "mine/made"{raised} }}\n')
+    vocabulary = make_place(sets, colorful, f'photo = {{ panorama = "mine/made"{raised} }}\n')
     camera = Camera((0.0, -10.0, 3.0), (0.0, 0.0, 1.5), 40.0, 32.0)
-    thing = SceneObject("cube", THING, (0.0, -40.0, 0.0), 0.0)  # behind the camera
+    cube = SceneObject("cube", THING, (0.0, -40.0, 0.0), 0.0)  # behind the camera
     yaws = [0.0, 100.0, 250.0]
-    scenes = [Scene((thing,), camera, {}, "here", yaw) for yaw in yaws]
+    scenes = [Scene((cube,), camera, {}, "here", yaw) for yaw in yaws]
     for yaw, path in zip(yaws, rendered(vocabulary, scenes, tmp_path), strict=True):
         off = np.abs(np.asarray(Image.open(path)) / 255 - expected(camera, yaw, height or 3.0))
         assert off.mean() < 0.01
@@ -99,7 +102,7 @@ def test_the_ground_is_darker_beside_an_object_than_away_from_it(
     tmp_path: Path, sets: Path
 ) -> None:
     """Light from all sides throws no shadow of its own, and objects would seem to float."""
-    vocabulary = made(sets, lambda azimuth, elevation: [0 * azimuth + 0.5] * 3, PLAIN_PHOTO)
+    vocabulary = make_place(sets, lambda azimuth, elevation: [0 * azimuth + 0.5] * 3, PLAIN_PHOTO)
     camera = Camera((0.0, -10.0, 3.0), (0.0, 0.0, 0.5), 60.0, 32.0)
     ball = SceneObject("sphere", THING, (0.0, 0.0, 0.0), 0.0)
     (path,) = rendered(vocabulary, [Scene((ball,), camera, {}, "here", 0.0)], tmp_path)
@@ -116,7 +119,7 @@ def test_even_light_brightens_the_shaded_side_of_an_object(tmp_path: Path, sets:
     """A single lamp to the left: with `even` the right side of a ball gets half of the light."""
     ranges = []
     for even in ("", ", even = 0.9"):
-        vocabulary = made(
+        vocabulary = make_place(
             sets,
             lambda azimuth, elevation: [np.where(np.cos(azimuth - 0.5) > 0.95, 20.0, 0.02)] * 3,
             f'photo = {{ panorama = "mine/made"{even} }}\n',
@@ -136,9 +139,9 @@ def test_even_light_brightens_the_shaded_side_of_an_object(tmp_path: Path, sets:
 def test_an_image_does_not_depend_on_earlier_ones(tmp_path: Path) -> None:
     vocabulary = read_vocabulary("photo")
     camera = Camera(vocabulary.camera.position, vocabulary.camera.target, 54.0, 32.0)
-    thing = SceneObject("fox", THING, (0.0, 0.0, 0.0), 0.3)
+    fox = SceneObject("fox", THING, (0.0, 0.0, 0.0), 0.3)
     scenes = [
-        Scene((thing,), camera, {}, where, yaw)
+        Scene((fox,), camera, {}, where, yaw)
         for where, yaw in (("hall", 110.0), ("forest", 10.0), ("hall", 160.0))
     ]
     one = [path.read_bytes() for path in rendered(vocabulary, scenes, tmp_path / "one")]
@@ -149,7 +152,7 @@ def test_an_image_does_not_depend_on_earlier_ones(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_a_light_in_which_colours_mislead_is_a_warning(sets: Path) -> None:
-    made(
+    make_place(
         sets,
         lambda azimuth, elevation: (
             np.exp(5 * np.sin(azimuth)),
@@ -158,9 +161,11 @@ def test_a_light_in_which_colours_mislead_is_a_warning(sets: Path) -> None:
         ),
         'photo = { panorama = "mine/made", sectors = [[90, 90]] }\n',
     )
-    found = [each for each in check_family(str(sets / "mine.toml")) if each.check == "places"]
-    assert {"gray", "cyan"} <= {each.names[0] for each in found}
-    assert all(each.measure > 0 for each in found if each.measure is not None)
+    findings = [
+        finding for finding in check_family(str(sets / "mine.toml")) if finding.check == "places"
+    ]
+    assert {"gray", "cyan"} <= {finding.names[0] for finding in findings}
+    assert all(finding.measure > 0 for finding in findings if finding.measure is not None)
 
 
 @pytest.mark.parametrize("family", ["photo", "pug"])
@@ -203,10 +208,10 @@ def test_places_and_sectors_are_balanced_and_yaws_lie_in_them(family: str) -> No
 
 
 def test_another_panorama_of_the_same_name_is_refused(sets: Path) -> None:
-    vocabulary = made(sets, colorful, 'photo = { panorama = "mine/made" }\n')
+    vocabulary = make_place(sets, colorful, 'photo = { panorama = "mine/made" }\n')
     recorded = asset_request(vocabulary.panoramas, "builtin")
     check_assets(recorded)
-    made(sets, lambda azimuth, elevation: (0 * azimuth + 1,) * 3)
+    make_place(sets, lambda azimuth, elevation: (0 * azimuth + 1,) * 3)
     with pytest.raises(UserError, match="differs from the set of the recorded scenes"):
         check_assets(recorded)
 

@@ -54,7 +54,7 @@ def test_a_killed_worker_process_costs_no_scene(cluster: str, tmp_path: Path) ->
             os.kill(_workers()[0], signal.SIGKILL)
         answers.append(answer)
     assert {answer["scene"]["scene_id"] for answer in answers} == {
-        each.scene_id for each in prepared.planned
+        planned_scene.scene_id for planned_scene in prepared.planned
     }
     for answer in answers:
         for path, digest in answer["scene"]["files"].items():
@@ -63,7 +63,7 @@ def test_a_killed_worker_process_costs_no_scene(cluster: str, tmp_path: Path) ->
 
 def _workers() -> list[int]:
     """Render workers that belong to actors of this test's cluster."""
-    found = []
+    pids = []
     for process in Path("/proc").iterdir():
         if process.name.isdigit():
             try:
@@ -75,8 +75,8 @@ def _workers() -> list[int]:
             if b"generator.render.blender.worker" in command and actor.startswith(
                 b"ray::_NodeWorker"
             ):
-                found.append(int(process.name))
-    return found
+                pids.append(int(process.name))
+    return pids
 
 
 @pytest.mark.full

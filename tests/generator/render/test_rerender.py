@@ -22,7 +22,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def again(source: Path, out: Path, *more: str) -> Dataset:
+def render_again(source: Path, out: Path, *more: str) -> Dataset:
     succeed(
         "gen", "render", "--from", source, "--device", "cpu", "--workers", "1", "--out", out, *more
     )
@@ -30,7 +30,7 @@ def again(source: Path, out: Path, *more: str) -> Dataset:
 
 
 def test_as_it_was_it_is_the_same_bytes(source: Path, tmp_path: Path) -> None:
-    done, before = again(source, tmp_path / "same"), Dataset.open(source)
+    done, before = render_again(source, tmp_path / "same"), Dataset.open(source)
     assert done.world.sums == before.world.sums
     for name in before.benchmark_names():
         assert done.benchmark(name).sums == before.benchmark(name).sums
@@ -39,17 +39,19 @@ def test_as_it_was_it_is_the_same_bytes(source: Path, tmp_path: Path) -> None:
 @pytest.mark.full
 def test_larger_and_with_outputs_it_shows_the_same_scenes(source: Path, tmp_path: Path) -> None:
     root = tmp_path / "larger"
-    done = again(source, root, "--resolution", "128x96", "--with", "masks", "--quality", "standard")
+    done = render_again(
+        source, root, "--resolution", "128x96", "--with", "masks", "--quality", "standard"
+    )
     before = Dataset.open(source)
     rows, old = done.world.scenes.to_pylist(), before.world.scenes.to_pylist()
     for key in ("scene_id", "cluster_id", "twin_of", "scene", "relations"):
         assert [row[key] for row in rows] == [row[key] for row in old]
     assert {(row["width"], row["height"]) for row in rows} == {(128, 96)}
     for row, was in zip(rows, old, strict=True):
-        for thing, earlier in zip(row["objects"], was["objects"], strict=True):
+        for obj, earlier in zip(row["objects"], was["objects"], strict=True):
             assert all(
                 abs(a - 2 * b) <= 2
-                for a, b in zip(thing["amodal_box"], earlier["amodal_box"], strict=True)
+                for a, b in zip(obj["amodal_box"], earlier["amodal_box"], strict=True)
             )
         image = np.asarray(done.world.image(row["scene_id"]).resize((64, 48))).astype(int)
         assert np.abs(image - np.asarray(before.world.image(row["scene_id"]))).mean() < 4
@@ -66,17 +68,17 @@ def test_larger_and_with_outputs_it_shows_the_same_scenes(source: Path, tmp_path
 
 @pytest.mark.full
 def test_the_command_of_the_card_makes_it_again(source: Path, tmp_path: Path) -> None:
-    done = again(source, tmp_path / "one", "--with", "boxes")
+    done = render_again(source, tmp_path / "one", "--with", "boxes")
     card = (done.root / "README.md").read_text(encoding="utf-8")
     (line,) = [shlex.split(line) for line in card.splitlines() if line.startswith("gen render")]
     succeed(*line, cwd=done.root)
-    made = Dataset.open(tmp_path / "again")
-    assert made.world.sums == done.world.sums
-    assert made.benchmark_names() == done.benchmark_names()
+    rerendered = Dataset.open(tmp_path / "again")
+    assert rerendered.world.sums == done.world.sums
+    assert rerendered.benchmark_names() == done.benchmark_names()
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         (["--resolution", "64x64"], "has another aspect ratio than 64x48"),
         (["--seed", "0"], "so --seed has no effect"),
@@ -84,9 +86,9 @@ def test_the_command_of_the_card_makes_it_again(source: Path, tmp_path: Path) ->
     ],
 )
 def test_what_would_not_be_the_same_scenes_is_refused(
-    source: Path, tmp_path: Path, more: list[str], said: str
+    source: Path, tmp_path: Path, more: list[str], message: str
 ) -> None:
-    refuse(said, "gen render", "--from", source, "--out", tmp_path / "x", *more)
+    refuse(message, "gen render", "--from", source, "--out", tmp_path / "x", *more)
     assert not (tmp_path / "x").exists()
 
 

@@ -107,11 +107,11 @@ from generator.vocabulary.schema import parse_vocabulary
 from pathlib import Path
 root, out = sys.argv[1:]
 world = Dataset.open(root).world
-stage = Stage(parse_vocabulary(world.vocabulary_text, "x"), read_quality("draft"), 64, 64, threads=5)
+stage = Stage(parse_vocabulary(world.vocabulary_text, "x"), read_quality("draft"), width=64, height=64, threads=5)
 for row in reversed(world.scenes.to_pylist()[:6]):
     stage.pose(Scene.from_json(row["scene"]))
     path = Path(out) / (row["scene_id"] + ".png")
-    path.write_bytes(png(stage.render(str(path), [tuple(thing["amodal_box"]) for thing in row["objects"]])))
+    path.write_bytes(png(stage.render(str(path), [tuple(obj["amodal_box"]) for obj in row["objects"]])))
 """
 
 
@@ -121,9 +121,9 @@ def test_any_image_can_be_rendered_again_from_its_row(undisturbed: Path, tmp_pat
         check=True,
         capture_output=True,
     )
-    again = sorted(tmp_path.glob("*.png"))
-    assert len(again) == 6
-    for path in again:
+    paths = sorted(tmp_path.glob("*.png"))
+    assert len(paths) == 6
+    for path in paths:
         assert (
             path.read_bytes() == Dataset.open(undisturbed).world.image_path(path.stem).read_bytes()
         )
@@ -138,7 +138,7 @@ def test_images_hold_no_time_and_nothing_but_pixels(undisturbed: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bpy", "said"),
+    ("bpy", "words"),
     [
         (
             'raise ImportError("libXi.so.6: cannot open shared object file: No such file or '
@@ -152,14 +152,14 @@ def test_images_hold_no_time_and_nothing_but_pixels(undisturbed: Path) -> None:
     ],
 )
 def test_a_blender_that_cannot_start_is_explained(
-    tmp_path: Path, bpy: str, said: list[str]
+    tmp_path: Path, bpy: str, words: list[str]
 ) -> None:
     (tmp_path / "bpy.py").write_text(bpy)
     done = run_process(
         *render_arguments(tmp_path / "out", *FEW), env={**os.environ, "PYTHONPATH": str(tmp_path)}
     )
     assert done.returncode == 2
-    assert all(each in done.stderr for each in said)
+    assert all(word in done.stderr for word in words)
     assert "Traceback" not in done.stderr
 
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,15 +47,18 @@ def test_every_object_lies_in_a_rectangle_and_no_others_would_cost_less(
 ) -> None:
     """Each with a margin; the whole image, or any two rectangles as one, cost as much or more."""
     boxes, width, height = image
-    parts, margin = join_boxes(boxes, width, height, more), max(width, height) // 480
+    parts, margin = (
+        join_boxes(boxes, width=width, height=height, more=more),
+        max(width, height) // 480,
+    )
     for left, top, right, bottom in boxes:
-        wanted = (
+        grown = (
             max(left - margin, 0),
             max(top - margin, 0),
             min(right + margin, width),
             min(bottom + margin, height),
         )
-        assert any(around(part, wanted) == part for part in parts)
+        assert any(around(part, grown) == part for part in parts)
     assert all(0 <= p[0] < p[2] <= width and 0 <= p[1] < p[3] <= height for p in parts)
     samples = more * sum(map(area, parts)) + ONE_MORE * len(parts)
     assert parts == [(0, 0, width, height)] or samples < more * width * height
@@ -63,11 +67,12 @@ def test_every_object_lies_in_a_rectangle_and_no_others_would_cost_less(
 
 
 FEW = Quality(samples=64, noise=0.1, floor=2, matt=4, denoise="fast", bounces=2)
+SMALL: Any = {"width": 320, "height": 240, "quality": FEW}
 METAL, MATT = (20, 100, 60, 140), (250, 110, 290, 150)
 
 
 def test_metal_takes_more_samples_than_a_matt_object_and_both_more_than_the_floor() -> None:
-    assert sample_passes([METAL, MATT], [True, False], 320, 240, FEW, 2) == [
+    assert sample_passes([METAL, MATT], [True, False], **SMALL, around=2) == [
         SamplePass([MATT], 4, 0.0, 2),
         SamplePass([METAL], 64, 0.1, 2),
         SamplePass([(0, 0, 320, 240)], 2),
@@ -76,10 +81,10 @@ def test_metal_takes_more_samples_than_a_matt_object_and_both_more_than_the_floo
 
 @pytest.mark.parametrize("around", [0, 64])
 def test_without_fewer_samples_anywhere_the_image_is_one(around: int) -> None:
-    assert sample_passes([METAL, MATT], [True, False], 320, 240, FEW, around) == [
+    assert sample_passes([METAL, MATT], [True, False], **SMALL, around=around) == [
         SamplePass([(0, 0, 320, 240)], 64, 0.1)
     ]
-    assert sample_passes([], [], 320, 240, FEW, 2) == [SamplePass([(0, 0, 320, 240)], 64, 0.1)]
+    assert sample_passes([], [], **SMALL, around=2) == [SamplePass([(0, 0, 320, 240)], 64, 0.1)]
 
 
 IMPORTS = """
@@ -97,21 +102,21 @@ out, boxes, sizes = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3]
 """
 PARTS = """
 family = read_vocabulary("clevr")
-thing = ("cube", {"color": "red", "material": "rubber", "size": "large"})
-planned = Planned("0", "", (thing,), (0,), "studio", (None,), (0,))
+cube = ("cube", {"color": "red", "material": "rubber", "size": "large"})
+planned = Planned("0", "", (cube,), (0,), "studio", (None,), (0,))
 for width, height in sizes:
-    for name, given in {"whole": {}, "parts": {"floor": 1}, "rough": {"samples": 1}}.items():
-        quality = Quality(**{**dict(samples=32, denoise="", bounces=1), **given})
-        stage = Stage(family, quality, width, height, 2)
+    for name, settings in {"whole": {}, "parts": {"floor": 1}, "rough": {"samples": 1}}.items():
+        quality = Quality(**{**dict(samples=32, denoise="", bounces=1), **settings})
+        stage = Stage(family, quality, width=width, height=height, threads=2)
         stage.pose(place_scene(planned, family, 0, 0, width, height))
-        found = [tuple(round(part * side) for part, side in zip(box, (width, height) * 2)) for box in boxes]
-        stage.render(out + "/draft.png", found).save(f"{out}/{name}-{width}.png")
+        pixel_boxes = [tuple(round(part * side) for part, side in zip(box, (width, height) * 2)) for box in boxes]
+        stage.render(out + "/draft.png", pixel_boxes).save(f"{out}/{name}-{width}.png")
 standard = Quality(samples=64, noise=0.1, floor=2, matt=4, denoise="fast", bounces=2)
 ball = ("sphere", {"color": "red", "material": "metal", "size": "large"})
 shiny = Planned("1", "", (ball,), (0,), "studio", (None,), (0,))
 for name, order in {"one": (0, 1), "two": (1, 0)}.items():
     for width, height, box in ((48, 36, (4, 4, 44, 34)), (160, 120, (60, 40, 100, 80))):
-        stage = Stage(family, standard, width, height, 2)
+        stage = Stage(family, standard, width=width, height=height, threads=2)
         for turn in order:
             stage.pose(place_scene((planned, shiny)[turn], family, 0, 0, width, height))
             stage.render(out + "/draft.png", [box]).save(f"{out}/order-{width}-{name}-{turn}.png")
@@ -120,12 +125,12 @@ stage.render(out + "/draft.png", [(20, 70, 50, 95)]).save(out + "/bare.png")
 taken, render_border = {0: [], 1: []}, stage._render_border
 for turn in taken:
     cycles = bpy.context.scene.cycles
-    stage._render_border = lambda *given: (taken[turn].append((cycles.samples, cycles.sample_offset)), render_border(*given))
+    stage._render_border = lambda *part: (taken[turn].append((cycles.samples, cycles.sample_offset)), render_border(*part))
     stage.pose(place_scene((planned, shiny)[turn], family, 0, 0, 160, 120))
     stage.render(out + "/draft.png", [(20, 70, 50, 95)])
 with open(out + "/samples.json", "w") as file:
     json.dump(taken, file)
-canvas = Canvas(bpy.context.scene, 12, 6, "")
+canvas = Canvas(bpy.context.scene, size=(12, 6), denoise="")
 ones = np.ones((2, 3), np.float32)
 albedo = {versions.DIFFUSE_COLOR: 0.5, versions.GLOSSY_COLOR: 0.25, versions.ENVIRONMENT: 0.25}
 passes = {"Combined.R": ones / 4, "Combined.G": ones / 2, "Combined.B": ones,
@@ -133,15 +138,15 @@ passes = {"Combined.R": ones / 4, "Combined.G": ones / 2, "Combined.B": ones,
     "Normal.X": -ones, "Normal.Y": 0 * ones, "Normal.Z": ones / 2,
     "Debug Sample Count.X": np.float32([[0.25, 0.25, 1], [0.25, 0.25, 0.25]])}
 OpenEXR.File({}, {"View Layer." + name: pixels for name, pixels in passes.items()}).write(out + "/passes.exr")
-canvas.add_part(out + "/passes.exr", (5, 2, 8, 4), 16, 4)
+canvas.add_part(out + "/passes.exr", (5, 2, 8, 4), least=16, around=4)
 np.savez(out + "/laid.npz", **canvas._layers)
 """
 LANDSCAPE = """
 pug = read_vocabulary("pug").painted_with("color")
-where = next(name for name, each in pug.environments.items() if each.ground is not None)
+where = next(name for name, place in pug.environments.items() if place.ground is not None)
 animal = Planned("0", "", ((next(iter(pug.objects)), {"color": "red", "coat": "matt"}),), (0,), where)
-for name, given in {"whole": {}, "floor": {"floor": 1}, "landscape": {"landscape": 1}}.items():
-    stage = Stage(pug, Quality(**{**dict(samples=8, denoise="", bounces=1), **given}), 160, 120, 2)
+for name, settings in {"whole": {}, "floor": {"floor": 1}, "landscape": {"landscape": 1}}.items():
+    stage = Stage(pug, Quality(**{**dict(samples=8, denoise="", bounces=1), **settings}), width=160, height=120, threads=2)
     stage.pose(place_scene(animal, pug, 0, 0, 160, 120))
     stage.render(out + "/draft.png", [(60, 40, 100, 80)]).save(f"{out}/pug-{name}.png")
 """
@@ -214,9 +219,11 @@ def test_a_render_in_parts_is_the_whole_one_within_and_the_rough_one_around(rend
         whole, image, rough = pixels(rendered, f"whole-{width}", f"parts-{width}", f"rough-{width}")
         boxes = np.rint(np.array(RELATIVE) * ((width, height) * 2)).astype(int)
         within = np.zeros((height, width), bool)
-        for left, top, right, bottom in join_boxes(boxes.tolist(), width, height, 31):
+        for left, top, right, bottom in join_boxes(
+            boxes.tolist(), width=width, height=height, more=31
+        ):
             within[top:bottom, left:right] = True
         assert 0 < within.mean() < 0.5
         assert np.abs(image - whole)[within].max() <= 1, "of 255, rounded twice"
-        noise, expected = (((each - whole)[~within] ** 2).mean() for each in (image, rough))
+        noise, expected = (((pixels - whole)[~within] ** 2).mean() for pixels in (image, rough))
         assert expected / 2 < noise < expected * 2

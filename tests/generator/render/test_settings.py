@@ -40,7 +40,7 @@ class types:
 
 
 @pytest.mark.parametrize(
-    ("known", "auto", "said"),
+    ("known", "auto", "message"),
     [
         ({"OPTIX": 1, "CUDA": 1, "HIP": 0}, "optix", "optix: a GPU; cuda: a GPU; cpu: a CPU"),
         ({"OPTIX": 0, "CUDA": 0, "HIP": 2}, "hip", "hip: a GPU, a GPU; cpu: a CPU"),
@@ -48,7 +48,7 @@ class types:
     ],
 )
 def test_auto_takes_the_first_kind_of_gpu_that_blender_finds(
-    known: dict[str, int], auto: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    known: dict[str, int], auto: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "bpy.py").write_text(FAKE_BPY.format(known=known))
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{CHECKOUT}")
@@ -59,11 +59,11 @@ def test_auto_takes_the_first_kind_of_gpu_that_blender_finds(
         UserError, match="--device oneapi: Blender finds no such device here"
     ) as refused:
         find_device("oneapi")
-    assert said in refused.value.message
+    assert message in refused.value.message
 
 
 @pytest.mark.parametrize(
-    ("device", "seen", "shown"),
+    ("device", "seen", "visible"),
     [
         ("optix", None, "010"),
         ("cuda", "4,7", "474"),
@@ -73,7 +73,7 @@ def test_auto_takes_the_first_kind_of_gpu_that_blender_finds(
 def test_each_worker_sees_one_gpu(
     device: str,
     seen: str | None,
-    shown: str | tuple[str, ...],
+    visible: str | tuple[str, ...],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -98,18 +98,18 @@ def test_each_worker_sees_one_gpu(
     (job,) = prepare(
         WorldOptions(family="clevr", holdout="none", scenes="1", resolution="64x64")
     ).planned
-    for worker, one in zip(workers, shown, strict=True):
+    for worker, one in zip(workers, visible, strict=True):
         with pytest.raises(UserError, match=f"Blender cannot load: sees {one}[.]"):
             worker.render(job)
 
 
 def test_the_real_blender_is_asked() -> None:
-    found = settings._devices()
-    assert found["CPU"]
-    if set(found) == {"CPU"}:
+    devices = settings._list_devices()
+    assert devices["CPU"]
+    if set(devices) == {"CPU"}:
         assert find_device("auto") == "cpu"
         refuse(
-            f"Blender finds no such device here (cpu: {found['CPU'][0]}",
+            f"Blender finds no such device here (cpu: {devices['CPU'][0]}",
             "gen render",
             "--device",
             "optix",
@@ -119,7 +119,7 @@ def test_the_real_blender_is_asked() -> None:
 def test_the_cpu_needs_no_question_and_an_unknown_device_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(settings, "_devices", lambda: pytest.fail("asked"))
+    monkeypatch.setattr(settings, "_list_devices", lambda: pytest.fail("asked"))
     assert find_device("cpu") == "cpu"
     with pytest.raises(UserError, match="Unknown device 'cudda'; did you mean 'cuda'"):
         find_device("cudda")
@@ -127,6 +127,6 @@ def test_the_cpu_needs_no_question_and_an_unknown_device_is_refused(
 
 def test_qualities_are_declared_from_the_fastest_to_the_best() -> None:
     assert list(qualities()) == ["draft", "standard", "reference"]
-    assert [each.microseconds for each in qualities().values()] == sorted(
+    assert [quality.microseconds for quality in qualities().values()] == sorted(
         q.microseconds for q in qualities().values()
     )

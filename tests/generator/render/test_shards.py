@@ -59,9 +59,9 @@ def test_webdataset_reads_the_tars(rendered: Path, packed: Path) -> None:
     samples = list(webdataset.WebDataset(tars, shardshuffle=False))
     assert [sample["__key__"] for sample in samples] == sorted(rows)
     for sample in samples:
-        shown, row = json.loads(sample["json"]), rows[sample["__key__"]]
+        labels, row = json.loads(sample["json"]), rows[sample["__key__"]]
         for name in ("relations", "scene", "width"):
-            assert shown[name] == row[name]
+            assert labels[name] == row[name]
         with Image.open(io.BytesIO(sample["png"])) as image:
             assert image.size == (64, 64)
 
@@ -72,8 +72,8 @@ def test_a_dataset_in_tars_is_verified_previewed_and_trained_on(
     assert "clean" in succeed("gen verify", packed).stdout
     succeed("gen preview", packed, "--n", "2")
     whole, other = (
-        benchmark_source(each.world, each.benchmark(), Recipe()).data.images
-        for each in map(Dataset.open, (rendered, packed))
+        benchmark_source(dataset.world, dataset.benchmark(), Recipe()).data.images
+        for dataset in map(Dataset.open, (rendered, packed))
     )
     for (here, name), (there, same) in zip(whole, other, strict=True):
         assert here.image(name).tobytes() == there.image(same).tobytes()
@@ -95,8 +95,8 @@ def test_changed_tars_are_found_out(rendered: Path, tmp_path: Path, harm: str) -
 def test_croissant_lists_the_tars(packed: Path) -> None:
     described = mlcroissant.Dataset(str(packed / "croissant.json"))
     assert not described.metadata.issues.errors
-    shown = next(iter(described.records("images")))
-    assert shown["images/image"].size == (64, 64)
+    first = next(iter(described.records("images")))
+    assert first["images/image"].size == (64, 64)
 
 
 def test_parts_and_sizes_are_read() -> None:
@@ -115,8 +115,8 @@ def test_parts_and_sizes_are_read() -> None:
             parse_size(spec)
     plan = [Planned(f"{i:03d}", "", (), (), "") for i in range(10)]
     shards = [ShardScenes(plan, (i, 4)) for i in (1, 2, 3, 4)]
-    assert sorted(each.scene_id for shard in shards for each in shard) == [
-        each.scene_id for each in plan
+    assert sorted(scene.scene_id for shard in shards for scene in shard) == [
+        scene.scene_id for scene in plan
     ]
     assert (
         [len(shard) for shard in shards] == [len(list(shard)) for shard in shards] == [3, 3, 2, 2]
@@ -131,8 +131,8 @@ def test_merged_parts_are_the_files_of_one_run(
     assert files(tmp_path / "whole") == {
         name: d for name, d in files(rendered).items() if Path(name).name not in ABOUT
     }
-    again = succeed("gen merge", *parts, "--out", tmp_path / "whole", "--json")
-    assert json.loads(again.stdout)["scenes"]["train"] > 0
+    merged = succeed("gen merge", *parts, "--out", tmp_path / "whole", "--json")
+    assert json.loads(merged.stdout)["scenes"]["train"] > 0
     assert [Dataset.open(part).benchmark_names() for part in parts] == [[], [], []]
 
 
@@ -158,16 +158,16 @@ def test_a_stopped_merge_continues(
 
 
 @pytest.mark.parametrize(
-    ("give", "said"),
+    ("give", "message"),
     [
         (lambda parts: parts[:2], "Shards are missing: 3/3"),
         (lambda parts: [*parts, parts[0]], "are both shard 1/3; give each once"),
     ],
 )
 def test_parts_that_are_no_whole_are_refused(
-    parts: list[Path], tmp_path: Path, give: Any, said: str
+    parts: list[Path], tmp_path: Path, give: Any, message: str
 ) -> None:
-    refuse(said, "gen merge", *give(parts), "--out", tmp_path / "whole")
+    refuse(message, "gen merge", *give(parts), "--out", tmp_path / "whole")
     assert not (tmp_path / "whole").exists()
 
 
@@ -210,8 +210,8 @@ def test_a_shard_whose_scenes_have_other_names_is_refused(
         "scenes",
         lambda rows: rows[0].update(scene_id=name, status="failed", reason="x"),
     )
-    given = [parts[0], received, parts[2]]
+    shards = [parts[0], received, parts[2]]
     refuse(
-        "scenes.parquet has the scene_id", "gen merge", *given, "--out", tmp_path / "out" / "whole"
+        "scenes.parquet has the scene_id", "gen merge", *shards, "--out", tmp_path / "out" / "whole"
     )
     assert (tmp_path / "private" / "key.png").read_text() == "private"

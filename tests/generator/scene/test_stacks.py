@@ -49,7 +49,7 @@ def checked(texts: list[str], scenes: list[str]) -> list[Any]:
     from generator.render.blender.rays import RayMesh, check_flat_tops
     from generator.render.blender.stage import Stage
 
-    stage = Stage(VOCABULARY, read_quality("draft"), 32, 32, 1)
+    stage = Stage(VOCABULARY, read_quality("draft"), width=32, height=32, threads=1)
     meshes = {name: RayMesh(mesh) for name, mesh in stage.meshes.items()}
     faults, touching = [], []
     for text in texts:

@@ -152,8 +152,8 @@ def test_a_part_that_draco_cannot_decode_refuses_the_file(in_blender: Any, tmp_p
 def test_an_index_of_no_vertex_refuses_a_gltf_file(in_blender: Any, tmp_path: Path) -> None:
     box = GltfBox()
     box.primitive["indices"] = box.add([0, 1, 99], "<H", 5123, "SCALAR")
-    said = in_blender(measure, str(box.write(tmp_path / "a.gltf")))
-    assert said.startswith("it cannot be read as .gltf (IndexError: index 99 is out of bounds")
+    message = in_blender(measure, str(box.write(tmp_path / "a.gltf")))
+    assert message.startswith("it cannot be read as .gltf (IndexError: index 99 is out of bounds")
 
 
 TRIANGLE = "v 0 0 0\nv 2 0 0\nv 0 2 0\nv 0 0 2\nf 1 2 3\n"

@@ -34,7 +34,10 @@ def textured(patterns: list[str]) -> list[Any]:
     material = new_material("textured")
     for pattern in patterns:
         set_texture(
-            material, {"pattern": pattern, "scale": 0.2, "relief": 0.5}, (0.5, 0.2, 0.1), 1.0
+            material,
+            {"pattern": pattern, "scale": 0.2, "relief": 0.5},
+            object_color=(0.5, 0.2, 0.1),
+            scale=1.0,
         )
     shader = material.node_tree.nodes["Principled BSDF"]
     return [

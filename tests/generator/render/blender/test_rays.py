@@ -28,12 +28,14 @@ def turned_arch() -> list[Any]:
     from generator.render.blender.rays import PosedMesh, RayMesh
 
     bpy.ops.wm.read_factory_settings(use_empty=True)
-    shown = bpy.data.objects.new("arch", build_mesh("arch"))
-    bpy.context.scene.collection.objects.link(shown)
-    shown.location, shown.rotation_euler, shown.scale = POSITION, (0.0, 0.0, HEADING), (SCALE,) * 3
+    arch = bpy.data.objects.new("arch", build_mesh("arch"))
+    bpy.context.scene.collection.objects.link(arch)
+    arch.location, arch.rotation_euler, arch.scale = POSITION, (0.0, 0.0, HEADING), (SCALE,) * 3
     bpy.context.view_layer.update()
     rows, columns = np.mgrid[0:90:2, 0:120:2].reshape(2, -1)
-    posed = PosedMesh(RayMesh(shown.data), VIEW, IMAGE, POSITION, HEADING, SCALE)
+    posed = PosedMesh(
+        RayMesh(arch.data), VIEW, size=IMAGE, position=POSITION, heading=HEADING, scale=SCALE
+    )
     depths, normals = posed.hits(rows, columns)
     ahead = (Vector(VIEW.target) - Vector(VIEW.position)).normalized()
     graph, theirs = bpy.context.evaluated_depsgraph_get(), []
@@ -45,8 +47,7 @@ def turned_arch() -> list[Any]:
             [(place - Vector(VIEW.position)).dot(ahead), *normal] if hit else [math.inf, 0, 0, 0]
         )
     corners = [
-        project(VIEW, *(shown.matrix_world @ vertex.co), *IMAGE)[:2]
-        for vertex in shown.data.vertices
+        project(VIEW, *(arch.matrix_world @ vertex.co), *IMAGE)[:2] for vertex in arch.data.vertices
     ]
     return [np.column_stack([depths, normals]).tolist(), theirs, posed.box(), corners]
 
@@ -91,10 +92,16 @@ def traced(place: float) -> list[dict[str, Any]]:
     from generator.render.blender.rays import RayCaster, trace_objects
 
     camera = Camera((0.0, -10.0, 1.0), (0.0, 0.0, 1.0), 36.0, 36.0)
-    thing = SceneObject("sphere", ATTRIBUTES, (place, 0.0, 0.0), 0.0)
-    scene = Scene((thing,), camera, {}, next(iter(FAMILY.environments)))
-    caster = RayCaster(FAMILY, {"sphere": build_mesh("sphere")}, pytest.fail, 100, 100)
-    return [asdict(each) for each in trace_objects(scene, caster).boxes]
+    sphere = SceneObject("sphere", ATTRIBUTES, (place, 0.0, 0.0), 0.0)
+    scene = Scene((sphere,), camera, {}, next(iter(FAMILY.environments)))
+    caster = RayCaster(
+        FAMILY,
+        meshes={"sphere": build_mesh("sphere")},
+        find_ground=pytest.fail,
+        width=100,
+        height=100,
+    )
+    return [asdict(boxes) for boxes in trace_objects(scene, caster).boxes]
 
 
 @pytest.mark.parametrize(
@@ -105,11 +112,17 @@ def test_only_what_lies_within_the_image_counts(
 ) -> None:
     """A sphere whose middle lies at the right edge of the image, where half of it covers 113
     pixels, or beyond it."""
-    (found,) = in_blender(traced, place)
-    assert (found["index"], found["category"], found["amodal_box"]) == (0, "sphere", box)
+    (boxes_of_sphere,) = in_blender(traced, place)
+    assert (
+        boxes_of_sphere["index"],
+        boxes_of_sphere["category"],
+        boxes_of_sphere["amodal_box"],
+    ) == (0, "sphere", box)
     middle = FAMILY.scale(
         "sphere", ATTRIBUTES
     )  # metres above the ground; 10 m away 0.1 m is a pixel
-    assert found["center"] == pytest.approx([50 + 10 * place, 50 - 10 * (middle - 1)], abs=1e-3)
-    assert abs(found["visible_pixels"] - pixels) < 6
-    assert found["visible_fraction"] == (1.0 if pixels else 0.0)
+    assert boxes_of_sphere["center"] == pytest.approx(
+        [50 + 10 * place, 50 - 10 * (middle - 1)], abs=1e-3
+    )
+    assert abs(boxes_of_sphere["visible_pixels"] - pixels) < 6
+    assert boxes_of_sphere["visible_fraction"] == (1.0 if pixels else 0.0)

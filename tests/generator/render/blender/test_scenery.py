@@ -34,9 +34,9 @@ def test_the_ground_is_flat_near_the_origin_and_hilly_behind(in_blender: Any) ->
 
 
 def relief_colors(colors: list[str]) -> list[Any]:
-    from generator.render.blender.scenery import _colored
+    from generator.render.blender.scenery import _color_at
 
-    return [_colored(colors, share) for share in (-1.0, 0.0, 0.25, 0.5, 1.0, 2.0)]
+    return [_color_at(colors, share) for share in (-1.0, 0.0, 0.25, 0.5, 1.0, 2.0)]
 
 
 def test_a_relief_goes_through_its_colors_from_the_lowest_place_to_the_highest(
@@ -44,17 +44,17 @@ def test_a_relief_goes_through_its_colors_from_the_lowest_place_to_the_highest(
 ) -> None:
     first, second, third = map(color_of, names := ("#101010", "#5080c0", "#ffffff"))
     between = tuple((a + b) / 2 for a, b in zip(first, second, strict=True))
-    found = in_blender(relief_colors, names)
-    np.testing.assert_allclose(found, [first, first, between, second, third, third])
+    colors_by_share = in_blender(relief_colors, names)
+    np.testing.assert_allclose(colors_by_share, [first, first, between, second, third, third])
     assert in_blender(relief_colors, names[:1]) == [list(first)] * 6
     assert in_blender(relief_colors, []) == [None] * 6
 
 
 def test_water_lies_below_the_ground(in_blender: Any) -> None:
-    name = next(name for name, each in PUG.environments.items() if each.water)
+    name = next(name for name, environment in PUG.environments.items() if environment.water)
     water = np.array(in_blender(sheets, name)[3])
     assert (water[:, 2] < 0).all()
-    dry = next(name for name, each in PUG.environments.items() if not each.water)
+    dry = next(name for name, environment in PUG.environments.items() if not environment.water)
     assert in_blender(sheets, dry)[3] == []
 
 
@@ -70,15 +70,16 @@ def panels() -> list[Any]:
 
 
 def test_walls_stand_where_they_are_declared(in_blender: Any) -> None:
-    found = [np.array(each) for each in in_blender(panels)]
-    vertices = np.concatenate(found)
+    vertices_by_panel = [np.array(panel) for panel in in_blender(panels)]
+    vertices = np.concatenate(vertices_by_panel)
     assert abs(vertices[:, 2].max() - 6) < 0.1
     assert abs(np.abs(vertices[:, 0]).max() - 8.5) < 0.1
     assert vertices[:, 1].min() > -12 - 0.1
     middle = [
-        each
-        for each in found
-        if each[:, 0].min() < 0.5 < each[:, 0].max() and each[:, 2].min() < 3.3 < each[:, 2].max()
+        panel
+        for panel in vertices_by_panel
+        if panel[:, 0].min() < 0.5 < panel[:, 0].max()
+        and panel[:, 2].min() < 3.3 < panel[:, 2].max()
     ]
     assert not middle  # one looks through the window there
 
@@ -94,8 +95,8 @@ def built(prop_type: str, seed: int) -> list[Any]:
 def test_a_prop_is_about_a_metre_high_and_stands_on_the_ground(
     in_blender: Any, prop_type: str
 ) -> None:
-    one, again, other = (in_blender(built, prop_type, seed) for seed in (0, 0, 1))
-    assert one == again != other
+    one, same, other = (in_blender(built, prop_type, seed) for seed in (0, 0, 1))
+    assert one == same != other
     vertices = np.concatenate([mesh[0] for mesh, _ in one])
     assert 0.5 < vertices[:, 2].max() < 1.4
     assert -0.5 < vertices[:, 2].min() < 0.2

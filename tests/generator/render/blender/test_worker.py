@@ -54,8 +54,8 @@ def test_a_record_is_a_row_of_scenes_with_its_files(in_blender: Any, tmp_path: P
 
 
 def test_another_version_of_blender_is_refused(in_blender: Any, tmp_path: Path) -> None:
-    said = in_blender(rendered, str(tmp_path), 1, {"blender": "4.4.0"})["failed"]
-    assert "would differ from those of 4.4.0" in said
+    message = in_blender(rendered, str(tmp_path), 1, {"blender": "4.4.0"})["failed"]
+    assert "would differ from those of 4.4.0" in message
 
 
 def test_a_scene_that_cannot_be_placed_says_what_to_lessen(in_blender: Any, tmp_path: Path) -> None:
@@ -75,28 +75,28 @@ def posed(counts: list[int]) -> dict[str, Any]:
 
     from generator.render.blender.stage import Stage
 
-    stage = Stage(FAMILY, read_quality("draft"), 64, 48, 1)
+    stage = Stage(FAMILY, read_quality("draft"), width=64, height=48, threads=1)
     for n in counts:
         stage.pose(scene_of(n))
     bpy.context.view_layer.update()
-    shown = [
-        each for each in bpy.data.objects if each.name.startswith("object") and not each.hide_render
+    visible = [
+        obj for obj in bpy.data.objects if obj.name.startswith("object") and not obj.hide_render
     ]
     camera = bpy.context.scene.camera
     return {
-        "places": [[round(x, 4) for x in each.location] for each in shown],
+        "places": [[round(x, 4) for x in obj.location] for obj in visible],
         "camera": [round(x, 4) for x in camera.location],
-        "meshes": [each.data.name for each in shown],
+        "meshes": [obj.data.name for obj in visible],
         "kinds": sorted(stage.meshes),
     }
 
 
 def test_a_scene_is_posed_whole_and_nothing_of_an_earlier_one_is_left(in_blender: Any) -> None:
-    found, scene = in_blender(posed, [2, 1]), scene_of(1)
-    assert found["places"] == [[round(x, 4) for x in thing.position] for thing in scene.objects]
-    assert found["camera"] == [round(x, 4) for x in scene.camera.position]
-    assert found["kinds"] == sorted(FAMILY.objects)
-    assert found == in_blender(posed, [1])
+    pose, scene = in_blender(posed, [2, 1]), scene_of(1)
+    assert pose["places"] == [[round(x, 4) for x in obj.position] for obj in scene.objects]
+    assert pose["camera"] == [round(x, 4) for x in scene.camera.position]
+    assert pose["kinds"] == sorted(FAMILY.objects)
+    assert pose == in_blender(posed, [1])
 
 
 ORIGINAL = read_vocabulary("clevr-original")
@@ -112,15 +112,15 @@ def painted(*values: dict[str, str]) -> dict[str, Any]:
             material,
             material_inputs(SceneObject("cube", attributes, (0.0, 0.0, 0.0), 0.0), ORIGINAL),
         )
-    found = {}
+    inputs = {}
     for node in sorted(material.node_tree.nodes, key=lambda node: node.name):
-        for each in node.inputs:
-            value = getattr(each, "default_value", None)
+        for socket in node.inputs:
+            value = getattr(socket, "default_value", None)
             if value is not None and not isinstance(value, str):
-                found[f"{node.name}/{each.identifier}"] = (
+                inputs[f"{node.name}/{socket.identifier}"] = (
                     list(value) if hasattr(value, "__len__") else value
                 )
-    return found
+    return inputs
 
 
 def test_a_material_is_that_of_its_last_object(in_blender: Any) -> None:
