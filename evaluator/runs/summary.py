@@ -20,10 +20,9 @@ from evaluator.scoring.words.prompt import prompt_of
 from generator.dataset.floor import declared_floor
 from generator.dataset.questions import Candidates
 from generator.dataset.reader import Benchmark
+from generator.dataset.records import TRAIN
 from generator.dataset.truth import read_truths
 
-_TRAINING = "train"
-"""The protocol of training items. It is never measured, so it is not an unknown protocol."""
 _INTERVAL = "mixed logistic model with effects of clusters and bindings (docs/statistics.md)"
 """How intervals were computed, as results.json says it."""
 
@@ -151,6 +150,6 @@ def unknown_protocols(benchmark: Benchmark) -> dict[str, int]:
     Returns:
         The number of items by protocol, without the items of training.
     """
-    known = (*protocol_names(), _TRAINING)
+    known = (*protocol_names(), TRAIN)  # items of training are never measured
     counts = benchmark.items["protocol"].value_counts().to_pylist()
     return {row["values"]: row["counts"] for row in counts if row["values"] not in known}
