@@ -10,7 +10,9 @@ from evaluator.protocols import check_protocol
 from evaluator.runs.request import names
 from generator.base.errors import UserError
 
-_OF_A_RUN = frozenset({"run.json", ".begun.json", "scores.parquet", "answers.parquet"})
+_OF_A_RUN = frozenset(
+    {"run.json", ".begun.json", "scores.parquet", "answers.parquet", "descriptions.json"}
+)
 """Files of which a folder of a run has one. Scores without run.json are measured again."""
 _OF_A_MODEL = "jackalope.json"
 """The file of a trained model."""

@@ -28,7 +28,7 @@ from generator.base.errors import UserError
 if TYPE_CHECKING:
     from evaluator.runs.tracking import Tracker
 from evaluator.cli.options import FILE, NEW_FILE, NEW_FOLDER
-from evaluator.runs.request import AskRequest
+from evaluator.runs.request import DESCRIBE, AskRequest
 from generator.base.commands import DatasetFolder, Number, result
 
 
@@ -169,6 +169,9 @@ def run(
 
 _ASKED = (
     "form",
+    "answer",
+    "vocabulary",
+    "relations",
     "protocols",
     "prompt",
     "orders",
@@ -189,6 +192,7 @@ _OPTIONS = (*_ASKED, "name", "splits", "level", "verify", "allow_contaminated", 
         "ask small --model vqa:Qwen/Qwen3-VL-4B-Instruct",
         "ask small --model api:http://localhost:8000/v1@MODEL --samples 5 --temperature 0.7",
         "ask small --model api:https://api.openai.com/v1@MODEL --to batch.jsonl",
+        "ask small --model vqa:Qwen/Qwen3-VL-4B-Instruct --form describe --answer prose",
     ],
 )
 @click.argument("dataset", type=Questions())
@@ -233,8 +237,9 @@ def ask(
 ) -> None:
     """Ask MODEL the questions of DATASET in words and print the results for each split.
 
-    A choice counts as right only if it is right in every order of the options. If the command is
-    stopped, run it again to continue: no question is asked twice.
+    A choice counts as right only if it is right in every order of the options. With --form
+    describe, the model describes each image, and the description is judged atom by atom. If the
+    command is stopped, run it again to continue: no question is asked twice.
     """
     from evaluator.models.registry import check_early, read_spec
 
@@ -259,8 +264,15 @@ def ask(
     limit = options["limit"]
     part = ("" if limit is None else f"-limit{limit}") + "".join(f"-{each}" for each in filters)
     above = Path("runs") / f"{opened.source.path.resolve().name}-{opened.benchmark.name}"
-    out = options.pop("out") or above / folder_name(f"{model}-{options['form']}{part}")
+    out = options.pop("out") or above / folder_name(f"{model}-{_form_name(options)}{part}")
     request = AskRequest(dataset=opened, model=model, **options)
+    if request.form == DESCRIBE:
+        if jsonl:
+            raise UserError("--jsonl is not for --form describe, which always writes JSON lines.")
+        from evaluator.cli.describe import ask_for_descriptions
+
+        ask_for_descriptions(request, out, batch=batch, answers=answers, full=full, as_json=as_json)
+        return
     if batch is not None:
         paths, n = write_question_batch(request, out, batch)
         named = " ".join(map(str, paths))
@@ -276,6 +288,16 @@ def ask(
         write_items(out)
     say(f"Answers and results are in {out}. Next: score report {out}")
     print_results([results], full, as_json)
+
+
+def _form_name(options: dict[str, Any]) -> str:
+    """The form of a run in words, for the name of its folder."""
+    if options["form"] != DESCRIBE:
+        return str(options["form"])
+    parts = [DESCRIBE, options["answer"], options["vocabulary"]]
+    if options["relations"]:
+        parts.append("relations")
+    return "-".join(parts)
 
 
 @click.command(

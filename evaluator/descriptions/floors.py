@@ -18,7 +18,12 @@ from evaluator.descriptions.description import (
     Description,
     description_of,
 )
-from evaluator.descriptions.measures import SHARES, ImageMeasures, measure_image
+from evaluator.descriptions.measures import (
+    BINDING_GAP,
+    SHARES,
+    ImageMeasures,
+    measure_image,
+)
 from evaluator.descriptions.truth import ImageTruth
 from generator.base.streams import Stream
 from generator.dataset.relations import AXES
@@ -41,7 +46,7 @@ class FloorRow:
     floor: str
     """A name of FLOORS."""
     measure: str
-    """A name of `measures.SHARES`."""
+    """A name of `measures.SHARES`, or BINDING_GAP."""
     labels: Mapping[str, Any]
     """The group, as in `aggregation.MeasureRow`."""
     value: float
@@ -145,26 +150,71 @@ def floor_rows(
         seed: of the random numbers; each image and draw has a stream of its own.
 
     Returns:
-        For each group a row for each measure of SHARES.
+        For each group a row for each measure of SHARES and for the paired difference of recall.
+    """
+    of_images = draw_floor(truths, floor, relations=relations, draws=draws, seed=seed)
+    return average_floor(floor, of_images, truths, by=by)
+
+
+def draw_floor(
+    truths: Sequence[ImageTruth],
+    floor: str,
+    *,
+    relations: bool = False,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> list[list[ImageMeasures]]:
+    """Describe each image as a floor does, and count the descriptions. This is what takes the time
+    of `floor_rows`; its groups are made by `average_floor`.
+
+    Args:
+        truths: the records of the images.
+        floor: a name of FLOORS.
+        relations: whether the describer names relations.
+        draws: descriptions of each image.
+        seed: of the random numbers; each image and draw has a stream of its own.
+
+    Returns:
+        For each image the counts of its descriptions; none if the floor cannot describe it.
     """
     describe = FLOORS[floor]
-    of_draws: list[list[ImageMeasures | None]] = []
-    for draw in range(draws):
-        of_images: list[ImageMeasures | None] = []
-        for index, truth in enumerate(truths):
+    of_images = []
+    for index, truth in enumerate(truths):
+        of_image = []
+        for draw in range(draws):
             stream = Stream(seed, "floor", floor, truth.scene_id, draw)
             description = describe(truths, index, stream, relations)
-            is_known = description is not None
-            of_images.append(measure_image(description, truth) if is_known else None)  # type: ignore[arg-type]
-        of_draws.append(of_images)
+            if description is not None:
+                of_image.append(measure_image(description, truth))
+        of_images.append(of_image)
+    return of_images
 
+
+def average_floor(
+    floor: str,
+    of_images: Sequence[Sequence[ImageMeasures]],
+    truths: Sequence[ImageTruth],
+    *,
+    by: Sequence[str] = ("split",),
+) -> list[FloorRow]:
+    """Average the descriptions of a floor over groups of images.
+
+    Args:
+        floor: a name of FLOORS.
+        of_images: the counts of each image's descriptions, as `draw_floor` returns them.
+        truths: the records of the images, in the same order.
+        by: names of `aggregation.LABELS`.
+
+    Returns:
+        As `floor_rows`.
+    """
     groups: dict[tuple[Any, ...], list[int]] = {}
     for i, truth in enumerate(truths):
         groups.setdefault(tuple(LABELS[name](truth) for name in by), []).append(i)
     rows = []
     for labels, members in groups.items():
-        for measure in SHARES:
-            shares = [_mean_share(measure, [images[i] for images in of_draws]) for i in members]
+        for measure in (*SHARES, BINDING_GAP):
+            shares = [_mean_share(measure, of_images[i]) for i in members]
             defined = [share for share in shares if not np.isnan(share)]
             rows.append(
                 FloorRow(
@@ -178,10 +228,14 @@ def floor_rows(
     return rows
 
 
-def _mean_share(measure: str, images: Sequence[ImageMeasures | None]) -> float:
+def _mean_share(measure: str, draws: Sequence[ImageMeasures]) -> float:
     """The mean share of one image over its draws; nan if it is defined in none."""
-    known = [image for image in images if image is not None]
-    counts, counts_of = shares_of(measure, known)
+    if measure == BINDING_GAP:
+        # Which bindings an image has does not depend on the draw, so the mean of the differences
+        # is the difference of the means.
+        held_out = _mean_share("recall of held-out bindings", draws)
+        return held_out - _mean_share("recall of seen bindings", draws)
+    counts, counts_of = shares_of(measure, draws)
     defined = counts_of > 0
     if not defined.any():
         return float(np.nan)

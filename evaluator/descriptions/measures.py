@@ -119,6 +119,8 @@ SHARES: dict[str, tuple[Count, Count]] = {
 """For each measure, what is counted and of how many. A measure of an image is undefined where the
 second is 0. COMPASS's levels: object recall (O), recall of objects with all values (OA), relation
 recall (OR), relation recall of objects with all values (OAR)."""
+RELATION_MEASURES = frozenset(name for name in SHARES if name.startswith("relation"))
+"""The measures that count relations."""
 BINDING_GAP = "held-out minus seen bindings"
 """The paired difference of recall within the same images."""
 

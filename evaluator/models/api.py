@@ -63,7 +63,7 @@ _UNKNOWN_INFO = {
 _TRIAL_SIZE = (320, 240)
 """Size in pixels of the image of the first request."""
 _TRIAL_TEXT = "a gray wall"
-_OPTIONAL_PARAMETERS = ("max_tokens", "temperature", "seed")
+_OPTIONAL_PARAMETERS = ("max_tokens", "temperature", "seed", "response_format")
 """Parameters of a request that some endpoints reject."""
 Count = Annotated[int, Field(ge=1, le=1024)]
 Seconds = Annotated[int, Field(ge=1, le=86_400)]
@@ -400,11 +400,14 @@ class ApiAnswerer(Answerer):
         return answer_of(completion.model_dump())
 
     def _parameters(self, chat: Chat, generation: GenerationConfig) -> dict[str, Any]:
-        values = {
+        values: dict[str, Any] = {
             "max_tokens": generation.max_tokens,
             "temperature": generation.temperature,
             "seed": chat.seed,
         }
+        if chat.schema is not None:
+            structure = {"name": "answer", "schema": chat.schema, "strict": True}
+            values["response_format"] = {"type": "json_schema", "json_schema": structure}
         parameters = {name: value for name, value in values.items() if name not in self._not_taken}
         if "max_tokens" not in parameters:
             parameters["max_completion_tokens"] = generation.max_tokens

@@ -23,7 +23,7 @@ import hashlib
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
 
@@ -312,6 +312,8 @@ class Chat:
     """The question."""
     sample: int = 0
     """The number of the repetition, from 0."""
+    schema: Mapping[str, Any] | None = None
+    """The JSON schema of the answer, for models that can be held to one; None for any answer."""
 
     @property
     def seed(self) -> int:

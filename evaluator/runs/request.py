@@ -15,6 +15,12 @@ if TYPE_CHECKING:  # `score --help` lists the options and must not load the read
     from evaluator.runs.dataset import Dataset
 
 
+DESCRIBE = "describe"
+"""The form of `score ask` that asks for a description of each image."""
+DESCRIBE_OPTIONS = ("answer", "vocabulary", "relations")
+"""Options that only this form has."""
+
+
 def option(default: Any, about: str, **details: Any) -> Any:
     """Declare a field that is also an option of a command.
 
@@ -128,12 +134,26 @@ class RunOptions:
 class AskOptions(RunOptions):
     """The options of `score ask`."""
 
-    form: Literal["choice", "yes-no"] = option(
+    form: Literal["choice", "yes-no", "describe"] = option(
         "choice",
         "choice: the letter of the true caption among 2 to 5; yes-no: each caption of an item in "
-        "its own question.",
+        "its own question; describe: a description of each image, judged atom by atom "
+        "(docs/descriptions.md).",
     )
-    """How a question is put: a choice among captions, or a question about each caption."""
+    """How a question is put: a choice among captions, a question about each caption, or the
+    description of an image."""
+    answer: Literal["json", "prose"] = option(
+        "json",
+        "Of describe: JSON by a schema, which api: models also get as structured output, or "
+        "sentences.",
+    )
+    """How a description is to be written."""
+    vocabulary: Literal["closed", "open"] = option(
+        "closed", "Of describe: whether the question names the world's words (closed) or not."
+    )
+    """Whether the question of a description names the world's words."""
+    relations: bool = option(False, "Of describe: also ask how the objects stand to each other.")
+    """Whether a description is to name relations."""
     prompt: Path | str | None = option(
         None,
         "TOML file with the words of the questions and answers.  [default: "

@@ -356,16 +356,7 @@ def finish_run(
         tables = {table: getattr(dataset.benchmark, table) for table in BENCHMARK_TABLES}
         about = prepared.whole.manifest.get(READING, {})
         write_questions(out, benchmark_name, tables=tables, about=about)
-    common = {
-        **prepared.identity,
-        **dataset.source.record(),
-        "benchmark_name": benchmark_name,
-        "certificate": prepared.certificate,
-        "level": prepared.level,
-        "under_limit": under_limit,
-        "python": platform.python_version(),
-        "versions": {package: version(package) for package in _PACKAGES},
-    }
+    common = {**record_conditions(prepared), "under_limit": under_limit}
     write_json(out / "run.json", {**common, **record})
     if prepared.splits is not None:
         write_splits(out, prepared.splits)
@@ -374,6 +365,27 @@ def finish_run(
     remove_parts(out)
     if cache is not None:
         shutil.rmtree(cache, ignore_errors=True)
+
+
+def record_conditions(prepared: PreparedRun) -> dict[str, Any]:
+    """Record under which conditions a run was made.
+
+    Args:
+        prepared: The checked request.
+
+    Returns:
+        The identity of the run, its dataset and benchmark, the level, and versions of software:
+        entries of run.json.
+    """
+    return {
+        **prepared.identity,
+        **prepared.dataset.source.record(),
+        "benchmark_name": prepared.benchmark.name,
+        "certificate": prepared.certificate,
+        "level": prepared.level,
+        "python": platform.python_version(),
+        "versions": {package: version(package) for package in _PACKAGES},
+    }
 
 
 def _open_model(request: Request, out: Path) -> tuple[Model, Path | None]:

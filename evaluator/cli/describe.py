@@ -1,0 +1,143 @@
+"""`score ask --form describe`: asks for descriptions, and prints how they were judged."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evaluator.cli.console import new_table, print_line, print_table
+from evaluator.descriptions.measures import BINDING_GAP
+from evaluator.provenance.contamination import mark_of, training_said
+from evaluator.runs.describe import ROWS_FILE, describe_images, write_description_batch
+from evaluator.runs.request import AskRequest
+from generator.base.commands import Bar, result, say
+
+_MAIN = (
+    "object precision",
+    "object recall",
+    "exact count",
+    "whole scene",
+    "values right",
+    "values exchanged",
+    "values invented",
+    "recall of held-out bindings",
+    "recall of seen bindings",
+    BINDING_GAP,
+    "relation precision",
+    "relation recall",
+    "relations reversed",
+)
+"""The measures that are printed without --full."""
+
+
+def ask_for_descriptions(
+    request: AskRequest,
+    out: Path,
+    *,
+    batch: Path | None,
+    answers: Sequence[Path],
+    full: bool,
+    as_json: bool,
+) -> None:
+    """Ask for descriptions and print the results, or write the questions as batch files.
+
+    Args:
+        request: What to ask, and how.
+        out: The folder of the run.
+        batch: A file to write the questions to; None to ask them.
+        answers: Result files of a batch to read instead of asking.
+        full: Whether to print every measure.
+        as_json: Whether to print JSON.
+
+    Raises:
+        UserError: The request cannot be met.
+    """
+    if batch is not None:
+        paths, n = write_description_batch(request, out, batch)
+        named = " ".join(map(str, paths))
+        say(
+            f"{n:,} images are in {named or 'no file: all have answers'}. Next: the batch, then "
+            f"--from its results."
+        )
+        result({"batch": [str(path) for path in paths], "questions": n}, as_json, named)
+        return
+    results = describe_images(request, out, Bar(), answers)
+    say(f"Descriptions and results are in {out}.")
+    if as_json:
+        result(results, True, "")
+    else:
+        print_descriptions(results, full)
+
+
+def print_descriptions(results: Mapping[str, Any], full: bool = False) -> None:
+    """Print the results of descriptions.
+
+    Args:
+        results: The contents of descriptions.json.
+        full: Whether to print every measure in place of the main ones.
+    """
+    print_line(results["sentence"], "bold")
+    print_line("")
+    print_line(
+        f"{results['model']} on {results['benchmark_name']} (dataset {results['certificate']}), "
+        f"{100 * results['level']:g}% intervals",
+        "bold",
+    )
+    print_line(training_said(dict(results)), "bold red" if mark_of(results) else None)
+
+    table = new_table(
+        ["split", "measure"], ["value", "interval", "blind", "unbound", "images"], folds=True
+    )
+    n_hidden = 0
+    last_split = None
+    for row in results["rows"]:
+        is_by_split = row["objects"] is row["interference"] is row["load"] is None
+        is_main = is_by_split and row["measure"] in _MAIN
+        if not (is_main or (full and is_by_split)):
+            n_hidden += 1
+            continue
+        if not row["images"]:
+            continue
+        split = row["split"] if row["split"] != last_split else ""
+        if split and last_split is not None:
+            table.add_section()
+        last_split = row["split"]
+        table.add_row(split, row["measure"], *_cells(row))
+    print_table(table)
+    for line in _answer_lines(results["answers"]):
+        print_line(line)
+    print_line(
+        "Mean over images, in percent; the difference is in points. blind: describes another image "
+        "of the split. unbound: deals the image's own values at random (docs/descriptions.md).",
+        "dim",
+    )
+    if n_hidden:
+        more = "" if full else "--full prints every measure; "
+        print_line(f"{n_hidden:,} more rows: {more}{ROWS_FILE} has them all.", "dim")
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    """The numbers of a row: value, interval, the two floors, and images."""
+    sign = "+" if row["measure"] == BINDING_GAP else ""
+    interval = ""
+    if row["low"] is not None:
+        interval = f"{100 * row['low']:{sign}.1f} to {100 * row['high']:{sign}.1f}"
+    floors = []
+    for floor in ("blind", "unbound"):
+        value = row[floor]
+        floors.append("–" if value is None else f"{100 * value:{sign}.1f}")
+    return [f"{100 * row['value']:{sign}.1f}", interval, *floors, f"{row['images']:,}"]
+
+
+def _answer_lines(answers: Mapping[str, int]) -> list[str]:
+    """How many images were described, and what was not read."""
+    lines = [f"{answers['answered']:,} of {answers['images']:,} images have an answer."]
+    if answers["unread_parts"]:
+        lines.append(
+            f"Unread: {answers['unread']:,} whole answers, and parts of "
+            f"{answers['partly_unread']:,} more; they count as nothing described."
+        )
+    if answers["cut_off"]:
+        lines.append(f"Cut off: {answers['cut_off']:,} answers; take a larger --max-tokens.")
+    if answers["refused"]:
+        lines.append(f"Refused: {answers['refused']:,} answers.")
+    return lines

@@ -1,0 +1,387 @@
+"""Make a run of descriptions: ask a model to describe each evaluation image, and judge its answers
+atom by atom (docs/descriptions.md).
+
+The folder of the run has files of its own, not those of a run of items: a description answers no
+item of a protocol.
+"""
+
+import hashlib
+import json
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+from evaluator.descriptions.dataset_truth import read_truths
+from evaluator.descriptions.judged_answer import JudgedAnswer, judge_answer
+from evaluator.descriptions.question import DescriptionQuestion
+from evaluator.descriptions.results import main_sentence, result_rows, rows_as_csv
+from evaluator.descriptions.truth import ImageTruth
+from evaluator.models.contracts import FAILED, Answer, Chat
+from evaluator.protocols.items import reported_splits, split_rank
+from evaluator.provenance.certificate import verified_now
+from evaluator.runs.asking import (
+    AskedModel,
+    check_answered,
+    check_asking,
+    collect_answers,
+    load_images,
+    name_of_question,
+    open_answerer,
+    write_open_chats,
+)
+from evaluator.runs.dataset import Dataset
+from evaluator.runs.folder import IDENTITY_FILE
+from evaluator.runs.lock import locked_run
+from evaluator.runs.request import DESCRIBE, AskOptions, AskRequest
+from evaluator.runs.rules import check_level
+from evaluator.runs.run import (
+    PreparedRun,
+    announce,
+    check_training,
+    log_counts,
+    record_conditions,
+)
+from generator.base.errors import UserError
+from generator.base.files import read_json, write_json, write_text
+from generator.base.paths import check_own_files
+from generator.base.progress import SILENT, Progress
+from generator.dataset.reader import World, found_certificate
+from generator.dataset.records import TRAIN
+
+logger = logging.getLogger(__name__)
+RESULTS_FILE = "descriptions.json"
+"""The record of a run of descriptions, with its results."""
+ROWS_FILE = "descriptions.csv"
+"""The rows of the results."""
+IMAGES_FILE = "descriptions.jsonl"
+"""A line for each image: its whole answer, what was read, and every atom with its verdict."""
+_NOT_FOR_DESCRIPTIONS = ("protocols", "prompt", "orders", "samples", "splits")
+"""Options of `score ask` that descriptions have no use for."""
+
+
+@dataclass(frozen=True)
+class _Setup:
+    """What a run of descriptions asks, and whom."""
+
+    asked_model: AskedModel
+    """The model, and the checked request."""
+    question: DescriptionQuestion
+    """How a description is asked for."""
+    truths: list[ImageTruth]
+    """The records of the images."""
+    chats: list[Chat]
+    """The question about each image, in the same order."""
+
+
+def describe_images(
+    request: AskRequest, out: Path, progress: Progress = SILENT, answers: Sequence[Path] = ()
+) -> dict[str, Any]:
+    """Ask a model to describe the evaluation images of a benchmark, and judge its answers.
+
+    The folder is locked until the end. The same request resumes a stopped run.
+
+    Args:
+        request: What to ask, and how; its form is `describe`.
+        out: The folder of the run.
+        progress: Shows how many images have answers.
+        answers: Batch files to read instead of asking.
+
+    Returns:
+        The contents of descriptions.json.
+
+    Raises:
+        UserError: The request cannot be met, the budget runs out, or nothing is answered.
+    """
+    with locked_run(out):
+        return _describe_images(request, out, progress, answers)
+
+
+def write_description_batch(request: AskRequest, out: Path, path: Path) -> tuple[list[Path], int]:
+    """Write the images without an answer as batch files.
+
+    Args:
+        request: What to ask, and how.
+        out: The folder of the run, which need not exist.
+        path: The first file.
+
+    Returns:
+        The files, and the number of images.
+
+    Raises:
+        UserError: As `describe_images`; and for a model without an API endpoint.
+    """
+    setup = _set_up(request, out)
+    chats = {chat.name: chat for chat in setup.chats}
+    return write_open_chats(request, setup.asked_model, chats, path)
+
+
+def _describe_images(
+    request: AskRequest, out: Path, progress: Progress, batch_files: Sequence[Path]
+) -> dict[str, Any]:
+    setup = _set_up(request, out)
+    prepared, model = setup.asked_model.prepared, setup.asked_model.model
+    scenes = sorted(truth.scene_id for truth in setup.truths)
+    training = check_training(model, prepared, images=scenes, request=request)
+    answer_of_name = collect_answers(
+        request,
+        setup.asked_model,
+        chats={chat.name: chat for chat in setup.chats},
+        batch_files=batch_files,
+        out=out,
+        progress=progress,
+        announce_cost=partial(announce, model.info, training=training, not_asked={}),
+    )
+    no_answer = Answer("", f"{FAILED}it has no answer")
+    answers = [answer_of_name.get(chat.name, no_answer) for chat in setup.chats]
+    check_answered(answers)
+
+    judged = [
+        _judge(answer, truth, setup.question)
+        for answer, truth in zip(answers, setup.truths, strict=True)
+    ]
+    record = {
+        **record_conditions(prepared),
+        "form": DESCRIBE,
+        "rules": {
+            **asdict(setup.question),
+            "question": setup.chats[0].text,
+            "structured_output": setup.chats[0].schema is not None,
+            "temperature": request.temperature,
+            "max_tokens": request.max_tokens,
+        },
+        "training": training,
+        "info": model.info,
+        "counts": log_counts(model),
+        "answers": _count_answers(answers, judged),
+        **_results_of(judged, setup, prepared.level),
+    }
+    _write_files(out, record, answers, judged, setup)
+    return record
+
+
+def _set_up(request: AskRequest, out: Path) -> _Setup:
+    """Check the request, and open the dataset and the model."""
+    check_asking(request)
+    for name in _NOT_FOR_DESCRIPTIONS:
+        if getattr(request, name) != getattr(AskOptions, name):
+            option = name.removesuffix("s") if name == "protocols" else name
+            raise UserError(f"--{option} is not for --form describe; leave it out.")
+    question = DescriptionQuestion(
+        form=request.answer, words=request.vocabulary, relations=request.relations
+    )
+    prepared = _prepare(request, question, out)
+    world = _world_of(prepared.dataset)
+    truths = _read_truths(prepared, world, request.limit)
+    # All images of a world have its vocabulary.
+    vocabulary = truths[0].vocabulary
+    text, schema = question.text(vocabulary), question.schema(vocabulary)
+    chats = []
+    for truth in truths:
+        image = world.image_digest(truth.scene_id)
+        key = [[image], text, schema, request.max_tokens, request.temperature]
+        load = partial(load_images, world, [truth.scene_id])
+        chats.append(Chat(name_of_question(key), load, text, schema=schema))
+    return _Setup(open_answerer(request, prepared, out), question, truths, chats)
+
+
+def _prepare(request: AskRequest, question: DescriptionQuestion, out: Path) -> PreparedRun:
+    """Check the request, and open its dataset."""
+    level = check_level(request.level)
+    if request.limit is not None and request.limit < 1:
+        raise UserError(f"Expected a limit of at least 1 image, got {request.limit}.")
+    dataset = request.dataset
+    if not isinstance(dataset, Dataset):
+        dataset = Dataset.open(dataset)
+    world, benchmark = _world_of(dataset), dataset.benchmark
+    asked = f"{question.form}, {question.words} vocabulary"
+    if question.relations:
+        asked += ", relations"
+    identity = {
+        "model": request.model_name,
+        "benchmark": benchmark.digest,
+        "world": world.digest,
+        "limit": request.limit,
+        "question": (
+            f"{DESCRIBE}, {asked}, temperature {request.temperature:g}, {request.max_tokens} tokens"
+        ),
+    }
+    if benchmark.manifest.get("world") not in (None, world.digest):
+        raise UserError(
+            f"{benchmark.folder} was made over another world than {dataset.source}; run `gen "
+            f"split` again."
+        )
+    _check_folder(out, identity)
+    find_certificate = verified_now if request.verify else found_certificate
+    return PreparedRun(
+        dataset=dataset,
+        whole=benchmark,
+        benchmark=benchmark,
+        protocols=(),
+        splits=None,
+        level=level,
+        certificate=find_certificate(benchmark, world),
+        identity=identity,
+    )
+
+
+def _world_of(dataset: Dataset) -> World:
+    """The world of a dataset. Raises UserError for a published benchmark."""
+    if not isinstance(dataset.world, World):
+        raise UserError(
+            f"{dataset.source} has no record of its scenes, by which descriptions are judged; give "
+            f"a dataset made by `gen render`."
+        )
+    return dataset.world
+
+
+def _read_truths(prepared: PreparedRun, world: World, limit: int | None) -> list[ImageTruth]:
+    """The records of the images to describe: of every split that results report, at most `limit`
+    images each, drawn by a hash of their names."""
+    benchmark = prepared.benchmark
+    names = benchmark.splits["split"].unique().to_pylist()
+    splits = [split for split in reported_splits(filter(None, names)) if split != TRAIN]
+    truths = list(read_truths(world, benchmark, splits))
+    if limit is not None:
+        counts: Counter[str | None] = Counter()
+        chosen = []
+        for truth in sorted(truths, key=lambda truth: _hash_of(truth.scene_id)):
+            counts[truth.split] += 1
+            if counts[truth.split] <= limit:
+                chosen.append(truth.scene_id)
+        truths = [truth for truth in truths if truth.scene_id in set(chosen)]
+    if not truths:
+        raise UserError(
+            f"The benchmark {benchmark.name} has no evaluation images to describe; make some with "
+            f"`gen render`."
+        )
+    return truths
+
+
+def _hash_of(scene_id: str) -> bytes:
+    return hashlib.sha256(scene_id.encode()).digest()
+
+
+def _judge(answer: Answer, truth: ImageTruth, question: DescriptionQuestion) -> JudgedAnswer | None:
+    """The judged answer; None if the request failed.
+
+    Prose may hold a bracket, and JSON may be missing, so the form is the one that was asked for.
+    """
+    if answer.finish.startswith(FAILED):
+        return None
+    return judge_answer(answer.text, truth, form=question.form, words=question.words)
+
+
+def _count_answers(
+    answers: Sequence[Answer], judged: Sequence[JudgedAnswer | None]
+) -> dict[str, int]:
+    """How many images have an answer, and how much of the answers was read."""
+    n_unread = n_partly = n_parts = 0
+    for each in judged:
+        if each is not None and each.description.unread:
+            n_parts += len(each.description.unread)
+            n_partly += bool(each.description.objects)
+            n_unread += not each.description.objects
+    n_failed = sum(each is None for each in judged)
+    return {
+        "images": len(answers),
+        "answered": len(answers) - n_failed,
+        "failed": n_failed,
+        "cut_off": sum(answer.finish == "length" for answer in answers),
+        "refused": sum(answer.finish in ("refusal", "content_filter") for answer in answers),
+        "unread": n_unread,
+        "partly_unread": n_partly,
+        "unread_parts": n_parts,
+    }
+
+
+def _results_of(
+    judged: Sequence[JudgedAnswer | None], setup: _Setup, level: float
+) -> dict[str, Any]:
+    """The measures of the images with an answer. The others count for nothing."""
+    measures, truths = [], []
+    for each, truth in zip(judged, setup.truths, strict=True):
+        if each is not None:
+            measures.append(each.measures)
+            truths.append(truth)
+    rows = result_rows(measures, truths, relations=setup.question.relations, level=level)
+    rows.sort(key=lambda row: split_rank(row["split"]))
+    return {"sentence": main_sentence(measures, truths, level), "rows": rows}
+
+
+def _write_files(
+    out: Path,
+    record: Mapping[str, Any],
+    answers: Sequence[Answer],
+    judged: Sequence[JudgedAnswer | None],
+    setup: _Setup,
+) -> None:
+    """Write the files of a finished run."""
+    lines = []
+    for answer, each, truth in zip(answers, judged, setup.truths, strict=True):
+        lines.append(json.dumps(_image_line(answer, each, truth)))
+    write_text(out / IMAGES_FILE, "\n".join(lines) + "\n")
+    write_text(out / ROWS_FILE, rows_as_csv(record["rows"]))
+    write_json(out / RESULTS_FILE, record)
+    # Until here, a command that is started again resumes the run.
+    (out / IDENTITY_FILE).unlink(missing_ok=True)
+    if setup.asked_model.cache is not None:
+        rmtree(setup.asked_model.cache, ignore_errors=True)
+
+
+def _image_line(answer: Answer, judged: JudgedAnswer | None, truth: ImageTruth) -> dict[str, Any]:
+    """What is known of an image and its answer, as JSON data."""
+    line: dict[str, Any] = {
+        "scene_id": truth.scene_id,
+        "cluster_id": truth.cluster_id,
+        "split": truth.split,
+        "objects": [{"category": actual.category, **actual.attributes} for actual in truth.objects],
+        "interference": truth.interference,
+        "load": truth.load,
+        **asdict(answer),
+    }
+    line["answer"] = line.pop("text")
+    if judged is None:
+        return line
+    described = []
+    for index, one in enumerate(judged.description.objects):
+        matched = judged.judgement.matches.get(index)
+        described.append({"category": one.category, **one.attributes, "matches": matched})
+    atoms = []
+    for atom in judged.atoms:
+        atoms.append(asdict(atom))
+    return {
+        **line,
+        "described": described,
+        "unread": [asdict(part) for part in judged.description.unread],
+        "atoms": atoms,
+        "counts": asdict(judged.measures),
+    }
+
+
+def _check_folder(out: Path, identity: Mapping[str, Any]) -> None:
+    """Raise UserError when the folder holds something other than a run of descriptions, or that of
+    another model, dataset or question."""
+    if not out.exists():
+        return
+    check_own_files(out)
+    records = []
+    for name in (RESULTS_FILE, IDENTITY_FILE):
+        if (out / name).exists():
+            records.append(read_json(out / name))
+    # A run that is starting has only hidden files.
+    is_starting = all(path.name.startswith(".") for path in out.iterdir())
+    if not ((out / RESULTS_FILE).exists() or is_starting):
+        raise UserError(
+            f"{out} is not empty and holds no run of descriptions; choose another --out."
+        )
+    for key, value in identity.items():
+        for record in records:
+            if record.get(key) != value:
+                raise UserError(
+                    f"{out} holds a run of another {key} ({record.get(key)}); choose another --out."
+                )
