@@ -33,22 +33,19 @@ from generator.base.progress import AutoBar, Callback, Progress
 if TYPE_CHECKING:
     import altair
 
-_SHOWN = 4
+_IMAGES = 4
 """Images that a notebook shows."""
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
     """The results of a model on a dataset. Notebooks show its table, a chart of the gap, and images
-    of failures.
-
-    folder: the run's folder, which `score report` and `score compare` read. results: the contents
-        of its
-    results.json, empty in processes other than the main one.
-    """
+    of failures."""
 
     folder: Path
+    """The run's folder, which `score report` and `score compare` read."""
     results: Results
+    """The contents of its results.json; empty in processes other than the main one."""
 
     @property
     def verdict(self) -> Verdict:
@@ -68,9 +65,16 @@ class Evaluation:
         return pd.DataFrame(item_rows(run, measure_protocols(run)), columns=list(COLUMNS))
 
     def table(self, protocol: str | None = None) -> pd.DataFrame:
-        """The table that `score run` prints, as a DataFrame of strings, for one protocol or all.
+        """The table that `score run` prints.
 
-        Raises UserError for a protocol that was not measured.
+        Args:
+            protocol: The protocol; None for all.
+
+        Returns:
+            A DataFrame of strings.
+
+        Raises:
+            UserError: The protocol was not measured.
         """
         known = list(dict.fromkeys(str(row["protocol"]) for row in self.results["rows"]))
         if protocol not in (None, *known):
@@ -94,31 +98,36 @@ class Evaluation:
         )
 
     def figure(self, name: str = "gap") -> "altair.ConcatChart":
-        """A figure of the page (evaluator.report.figures) as an Altair chart: `gap`, `gaps`,
-        `split-binary` and so on. Raises UserError for a figure that the results have no numbers
-        for."""
+        """A figure of the page (evaluator.report.figures) as an Altair chart.
+
+        Args:
+            name: The name of the figure: `gap`, `gaps`, `split-binary` and so on.
+
+        Raises:
+            UserError: The results have no numbers for the figure.
+        """
         from evaluator.report.figures import figures
 
-        found = {each.name: each for each in figures(pool_runs([self.results]))}
-        if name not in found:
+        by_name = {figure.name: figure for figure in figures(pool_runs([self.results]))}
+        if name not in by_name:
             raise UserError(
-                f"The evaluation has no figure '{name}'; {did_you_mean(name, list(found))}"
+                f"The evaluation has no figure '{name}'; {did_you_mean(name, list(by_name))}"
             )
-        return found[name].chart()
+        return by_name[name].chart()
 
     def __repr__(self) -> str:
         if not self.results:
             return "<Evaluation of another process>"
-        return "\n".join([*self._said, self.table().to_string(index=False)])
+        return "\n".join([*self._lines, self.table().to_string(index=False)])
 
     def _repr_html_(self) -> str:
         from evaluator.report.figures import gap
 
         if not self.results:
             return html.escape(repr(self))
-        said = "".join(f"<p>{html.escape(line)}</p>" for line in self._said)
-        drawn = "".join(each.svg() for each in gap(pool_runs([self.results])))
-        return said + self.table().to_html(index=False) + drawn + self._failures()
+        lines = "".join(f"<p>{html.escape(line)}</p>" for line in self._lines)
+        charts = "".join(figure.svg() for figure in gap(pool_runs([self.results])))
+        return lines + self.table().to_html(index=False) + charts + self._failures()
 
     def _failures(self) -> str:
         """HTML with a row of wrongly answered images, each with the false text that won; "" if
@@ -126,11 +135,13 @@ class Evaluation:
         from evaluator.report.gallery import failures
 
         run = open_run(self.folder)
-        shown = failures(run, _SHOWN)
-        return f"<p>Wrong, with the false text that won:</p>{image_row(shown)}" if shown else ""
+        images = failures(run, _IMAGES)
+        if not images:
+            return ""
+        return f"<p>Wrong, with the false text that won:</p>{image_row(images)}"
 
     @property
-    def _said(self) -> list[str]:
+    def _lines(self) -> list[str]:
         """The lines above the table, the verdict first."""
         results = self.results
         verdict = headline(pool_runs([results]))
@@ -160,22 +171,31 @@ def evaluate(
     """Score a model on the questions of a dataset. Notebooks and terminals (on stderr) show a
     progress bar.
 
-    model: a spec such as `open_clip:ViT-B-32@openai`, or your own object (see
-        evaluator.models.python). An object is
-    put in evaluation mode while it is scored, stays on its device, and is called `name`.
-    dataset: a `Dataset`, the folder of a dataset with a single benchmark, or a published benchmark
-        such as
-    `sugarcrepe:FOLDER`. progress: called with (what, done, total) after each batch, or a Progress
-    (generator.base.progress). options: the other fields of evaluator.runs.request.Request, which
-    are the options of
-    `score run`: protocols, limit, within, splits, out, name, batch_size, device, precision,
-    workers, channel, level,
-    full_pools, verify, allow_contaminated. With `out`, a stopped evaluation resumes and `score
-    report` reads the run;
-    without it, the run is in a temporary folder, which is deleted with the returned object.
+    With several processes (torchrun) only the first has results.
 
-    Raises UserError for a request that cannot be met, and if the model's methods return an
-    unexpected shape or type. With several processes (torchrun) only the first has results.
+    Args:
+        model: A spec such as `open_clip:ViT-B-32@openai`, or your own object (see
+            evaluator.models.python). An object is put in evaluation mode while it is scored, stays
+            on its device, and is called `name`.
+        dataset: A `Dataset`, the folder of a dataset with a single benchmark, or a published
+            benchmark such as `sugarcrepe:FOLDER`.
+        progress: Called with (what, done, total) after each batch, or a Progress
+            (generator.base.progress). By default a bar.
+        options: The other fields of evaluator.runs.request.Request, which are the options of
+            `score run`: protocols, limit, within, splits, out, name, batch_size, device,
+            precision, workers, channel, level, full_pools, verify, allow_contaminated. With `out`,
+            a stopped evaluation resumes and `score report` reads the run; without it, the run is in
+            a temporary folder, which is deleted with the returned object.
+
+    Returns:
+        The results, and the folder of the run.
+
+    Raises:
+        UserError: The request cannot be met, or the model's methods return an unexpected shape or
+            type.
+
+    Example:
+        `evaluate("open_clip:ViT-B-32@openai", "small").table("binary")`
     """
     from evaluator.runs.run import run
 
@@ -192,11 +212,22 @@ def ask(
 ) -> Evaluation:
     """Ask a model the questions of a dataset in words, as `evaluate` scores one.
 
-    model: a spec of vqa:, api: or python:, an object with a method answer(images, question), or
-        (model, processor) of
-    transformers. options: the fields of evaluator.runs.request.AskRequest, which are the options of
-    `score ask`. Raises
-    UserError for a request that cannot be met, and if the model stops answering.
+    Args:
+        model: A spec of vqa:, api: or python:, an object with a method answer(images, question),
+            or (model, processor) of transformers.
+        dataset: As for `evaluate`.
+        progress: As for `evaluate`.
+        options: The fields of evaluator.runs.request.AskRequest, which are the options of
+            `score ask`.
+
+    Returns:
+        The results, and the folder of the run.
+
+    Raises:
+        UserError: The request cannot be met, or the model stops answering.
+
+    Example:
+        `ask("vqa:Qwen/Qwen3-VL-4B-Instruct", "small", limit=50).verdict`
     """
     from evaluator.runs.ask import ask as run
 
@@ -222,6 +253,7 @@ def pool(evaluations: Sequence[Evaluation]) -> list[Results]:
 
 
 def _evaluated(run: Callable[..., Results | None], request: Request, progress: Any) -> Evaluation:
+    """Run a request; returns its evaluation. run: runs.run.run or runs.ask.ask."""
     from evaluator.models.python import evaluating
     from evaluator.report.files import write_latex
     from evaluator.scoring.store import Process
@@ -246,7 +278,8 @@ def _evaluated(run: Callable[..., Results | None], request: Request, progress: A
         raise
     if results is not None:
         write_latex(results, folder)
-    found = Evaluation(folder, results or {})
+    evaluation = Evaluation(folder, results or {})
     if request.out is None:
-        weakref.finalize(found, shutil.rmtree, folder, ignore_errors=True)
-    return found
+        # The temporary folder goes when nothing uses the evaluation any more.
+        weakref.finalize(evaluation, shutil.rmtree, folder, ignore_errors=True)
+    return evaluation
