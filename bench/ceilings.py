@@ -247,7 +247,16 @@ def _rows(
         else {name: found for name in protocols if (found := find_protocol(name).folds(benchmark))}
     )
     pools = [] if is_blind else item_pools(benchmark, protocols)
-    of_run = Scores(benchmark, {}, table, protocols, pools, folds, matrix, intervals=False)
+    of_run = Scores(
+        benchmark=benchmark,
+        protocols=protocols,
+        pools=pools,
+        folds=folds,
+        table=table,
+        matrix=matrix,
+        indistinct={},
+        intervals=False,
+    )
     rows: Rows = defaultdict(list)
     for name in protocols:
         measured = find_protocol(name).measure(of_run)

@@ -2,14 +2,15 @@
 `Evaluation`."""
 
 import html
+import inspect
 import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, fields
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import pandas as pd
 
@@ -23,7 +24,7 @@ from evaluator.runs.dataset import Dataset
 from evaluator.runs.folder import in_folder, open_run
 from evaluator.runs.measure import measure_protocols
 from evaluator.runs.parts import limit_said
-from evaluator.runs.request import AskRequest, Request
+from evaluator.runs.request import AskOptions, AskRequest, Request, RunOptions
 from evaluator.runs.tables import COLUMNS, item_rows
 from generator.base.errors import UserError, did_you_mean
 from generator.base.extras import extras_named
@@ -35,6 +36,11 @@ if TYPE_CHECKING:
 
 _IMAGES = 4
 """Images that a notebook shows."""
+Options = TypeVar("Options")
+Parameters = ParamSpec("Parameters")
+OnProgress = Callable[[str, int, int | None], object]
+"""Called after each batch with the name of the work, how much is done, and the total; None if it is
+unknown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,13 +74,13 @@ class Evaluation:
         """The table that `score run` prints.
 
         Args:
-            protocol: The protocol; None for all.
+            protocol: the protocol of the rows; None for all.
 
         Returns:
-            A DataFrame of strings.
+            A row for each metric and group of items. All columns are strings.
 
         Raises:
-            UserError: The protocol was not measured.
+            UserError: the protocol was not measured.
         """
         known = list(dict.fromkeys(str(row["protocol"]) for row in self.results["rows"]))
         if protocol not in (None, *known):
@@ -82,156 +88,190 @@ class Evaluation:
                 f"The evaluation has no protocol '{protocol}'; {did_you_mean(str(protocol), known)}"
             )
         entries = pool_runs([self.results])
-        table = side_by_side(
-            entries, read_lines(entries, lambda row: protocol in (None, row["protocol"]))
-        )
+        lines = read_lines(entries, lambda row: protocol in (None, row["protocol"]))
+        table = side_by_side(entries, lines)
         letters = table.letters()
-        rows = [
-            [
-                *line.labels,
-                *(f"{plain(cell, letters)} {cell.interval}".strip() for cell in line.cells),
-            ]
-            for line in table.lines
-        ]
-        return pd.DataFrame(
-            rows, columns=[*table.labels, *(column.head for column in table.columns)]
-        )
+        rows = []
+        for line in table.lines:
+            cells = [f"{plain(cell, letters)} {cell.interval}".strip() for cell in line.cells]
+            rows.append([*line.labels, *cells])
+        heads = [column.head for column in table.columns]
+        return pd.DataFrame(rows, columns=[*table.labels, *heads])
 
     def figure(self, name: str = "gap") -> "altair.ConcatChart":
-        """A figure of the page (evaluator.report.figures) as an Altair chart.
+        """A figure of the page (evaluator.report.figures) as a chart.
 
         Args:
-            name: The name of the figure: `gap`, `gaps`, `split-binary` and so on.
+            name: such as `gap`, `gaps` or `split-binary`.
+
+        Returns:
+            The chart.
 
         Raises:
-            UserError: The results have no numbers for the figure.
+            UserError: the results have no numbers for the figure.
         """
         from evaluator.report.figures import figures
 
-        by_name = {figure.name: figure for figure in figures(pool_runs([self.results]))}
-        if name not in by_name:
+        figure_of_name = {figure.name: figure for figure in figures(pool_runs([self.results]))}
+        if name not in figure_of_name:
             raise UserError(
-                f"The evaluation has no figure '{name}'; {did_you_mean(name, list(by_name))}"
+                f"The evaluation has no figure '{name}'; {did_you_mean(name, list(figure_of_name))}"
             )
-        return by_name[name].chart()
+        return figure_of_name[name].chart()
 
     def __repr__(self) -> str:
         if not self.results:
             return "<Evaluation of another process>"
-        return "\n".join([*self._lines, self.table().to_string(index=False)])
+        return "\n".join([*self._headlines, self.table().to_string(index=False)])
 
     def _repr_html_(self) -> str:
         from evaluator.report.figures import gap
 
         if not self.results:
             return html.escape(repr(self))
-        lines = "".join(f"<p>{html.escape(line)}</p>" for line in self._lines)
+        headlines = "".join(f"<p>{html.escape(line)}</p>" for line in self._headlines)
         charts = "".join(figure.svg() for figure in gap(pool_runs([self.results])))
-        return lines + self.table().to_html(index=False) + charts + self._failures()
+        return headlines + self.table().to_html(index=False) + charts + self._failures()
 
     def _failures(self) -> str:
         """HTML with a row of wrongly answered images, each with the false text that won; "" if
         there are none."""
         from evaluator.report.gallery import failures
 
-        run = open_run(self.folder)
-        images = failures(run, _IMAGES)
+        images = failures(open_run(self.folder), _IMAGES)
         if not images:
             return ""
         return f"<p>Wrong, with the false text that won:</p>{image_row(images)}"
 
     @property
-    def _lines(self) -> list[str]:
+    def _headlines(self) -> list[str]:
         """The lines above the table, the verdict first."""
         results = self.results
-        verdict = headline(pool_runs([results]))
-        held_out = f"Held out of training: {results['held_out']}." if results["held_out"] else ""
-        head = (
+        lines = [headline(pool_runs([results]))]
+        if results["held_out"]:
+            lines.append(f"Held out of training: {results['held_out']}.")
+        lines.append(
             f"{results['model']} on {results['benchmark']} (dataset {results['certificate']}), "
             f"{confidence(results)} intervals"
         )
         limit = results.get("limit")
-        return [
-            verdict,
-            *filter(None, [held_out]),
-            head,
-            *(limit_said(limit) if limit else ()),
-            mark_of(results) or training_said(results),
-        ]
+        if limit:
+            lines += limit_said(limit)
+        lines.append(mark_of(results) or training_said(results))
+        return lines
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateOptions(RunOptions):
+    """The options of `evaluate`: those of `score run`, and `progress`."""
+
+    progress: Progress | OnProgress | None = None
+    """Shows progress; None for a bar in notebooks and terminals (on stderr)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskingOptions(AskOptions, EvaluateOptions):
+    """The options of `ask`: those of `score ask`, and `progress`."""
+
+
+def _takes_options(
+    options: Callable[Parameters, Options],
+) -> Callable[
+    [Callable[[Any, Dataset | str | Path, Options], Evaluation]],
+    Callable[Concatenate[Any, Dataset | str | Path, Parameters], Evaluation],
+]:
+    """Decorator: the fields of a dataclass become keyword parameters, with their types and
+    defaults.
+
+    Args:
+        options: the dataclass; the decorated function takes it as third argument.
+    """
+
+    def decorate(
+        function: Callable[[Any, Dataset | str | Path, Options], Evaluation],
+    ) -> Callable[Concatenate[Any, Dataset | str | Path, Parameters], Evaluation]:
+        @wraps(function)
+        def call(
+            model: Any,
+            dataset: Dataset | str | Path,
+            *args: Parameters.args,
+            **kwargs: Parameters.kwargs,
+        ) -> Evaluation:
+            return function(model, dataset, options(*args, **kwargs))
+
+        # `help` and editors show the parameters of the dataclass in place of `options`.
+        of_function = inspect.signature(function)
+        first = list(of_function.parameters.values())[:2]
+        more = inspect.signature(options).parameters.values()
+        vars(call)["__signature__"] = of_function.replace(parameters=[*first, *more])
+        return call
+
+    return decorate
 
 
 @extras_named()
-def evaluate(
-    model: Any,
-    dataset: Dataset | str | Path,
-    *,
-    progress: Progress | Callable[[str, int, int | None], object] | None = None,
-    **options: Any,
-) -> Evaluation:
-    """Score a model on the questions of a dataset. Notebooks and terminals (on stderr) show a
-    progress bar.
+@_takes_options(EvaluateOptions)
+def evaluate(model: Any, dataset: Dataset | str | Path, options: EvaluateOptions) -> Evaluation:
+    """Score a model on the questions of a dataset.
 
-    With several processes (torchrun) only the first has results.
+    Of several processes (torchrun), only the first has results.
 
     Args:
-        model: A spec such as `open_clip:ViT-B-32@openai`, or your own object (see
-            evaluator.models.python). An object is put in evaluation mode while it is scored, stays
-            on its device, and is called `name`.
-        dataset: A `Dataset`, the folder of a dataset with a single benchmark, or a published
+        model: a spec such as `open_clip:ViT-B-32@openai`, or your own object
+            (evaluator.models.python). An object is put in evaluation mode while it is scored,
+            stays on its device, and is called `name`.
+        dataset: a `Dataset`, the folder of a dataset with a single benchmark, or a published
             benchmark such as `sugarcrepe:FOLDER`.
-        progress: Called with (what, done, total) after each batch, or a Progress
-            (generator.base.progress). By default a bar.
-        options: The other fields of evaluator.runs.request.Request, which are the options of
-            `score run`: protocols, limit, within, splits, out, name, batch_size, device,
-            precision, workers, channel, level, full_pools, verify, allow_contaminated. With `out`,
-            a stopped evaluation resumes and `score report` reads the run; without it, the run is in
-            a temporary folder, which is deleted with the returned object.
+        options: keywords, the fields of `EvaluateOptions`. With `out`, a stopped evaluation
+            resumes and `score report` reads the run; without it, the run is in a temporary folder,
+            which is deleted with the returned object.
 
     Returns:
         The results, and the folder of the run.
 
     Raises:
-        UserError: The request cannot be met, or the model's methods return an unexpected shape or
+        UserError: the request cannot be met, or the model's methods return an unexpected shape or
             type.
 
     Example:
-        `evaluate("open_clip:ViT-B-32@openai", "small").table("binary")`
+        `print(evaluate("open_clip:ViT-B-32@openai", "small", protocols="binary", limit=20))`
     """
     from evaluator.runs.run import run
 
-    return _evaluated(run, Request(model=model, dataset=dataset, **options), progress)
+    request = Request(model=model, dataset=dataset, **_values_of(options))
+    return _evaluated(run, request, options.progress)
 
 
 @extras_named()
-def ask(
-    model: Any,
-    dataset: Dataset | str | Path,
-    *,
-    progress: Progress | Callable[[str, int, int | None], object] | None = None,
-    **options: Any,
-) -> Evaluation:
+@_takes_options(AskingOptions)
+def ask(model: Any, dataset: Dataset | str | Path, options: AskingOptions) -> Evaluation:
     """Ask a model the questions of a dataset in words, as `evaluate` scores one.
 
     Args:
-        model: A spec of vqa:, api: or python:, an object with a method answer(images, question),
-            or (model, processor) of transformers.
-        dataset: As for `evaluate`.
-        progress: As for `evaluate`.
-        options: The fields of evaluator.runs.request.AskRequest, which are the options of
-            `score ask`.
+        model: a spec of vqa:, api: or python:, an object with a method answer(images, question), or
+            (model, processor) of transformers.
+        dataset: as for `evaluate`.
+        options: keywords, the fields of `AskingOptions`.
 
     Returns:
         The results, and the folder of the run.
 
     Raises:
-        UserError: The request cannot be met, or the model stops answering.
+        UserError: the request cannot be met, or the model stops answering.
 
     Example:
-        `ask("vqa:Qwen/Qwen3-VL-4B-Instruct", "small", limit=50).verdict`
+        `print(ask("vqa:Qwen/Qwen3-VL-4B-Instruct", "small", samples=5, temperature=0.7))`
     """
     from evaluator.runs.ask import ask as run
 
-    return _evaluated(run, AskRequest(model=model, dataset=dataset, **options), progress)
+    request = AskRequest(model=model, dataset=dataset, **_values_of(options))
+    return _evaluated(run, request, options.progress)
+
+
+def _values_of(options: EvaluateOptions) -> dict[str, Any]:
+    """The options of a request by name."""
+    names = [field.name for field in fields(options) if field.name != "progress"]
+    return {name: getattr(options, name) for name in names}
 
 
 def pool(evaluations: Sequence[Evaluation]) -> list[Results]:
@@ -252,34 +292,43 @@ def pool(evaluations: Sequence[Evaluation]) -> list[Results]:
     return pool_runs([in_folder(one.results, one.folder) for one in evaluations])
 
 
-def _evaluated(run: Callable[..., Results | None], request: Request, progress: Any) -> Evaluation:
-    """Run a request; returns its evaluation. run: runs.run.run or runs.ask.ask."""
+def _evaluated(
+    run: Callable[..., Results | None], request: Request, progress: Progress | OnProgress | None
+) -> Evaluation:
+    """Run a request in its folder, or in a temporary folder that goes with the evaluation."""
     from evaluator.models.python import evaluating
     from evaluator.report.files import write_latex
     from evaluator.scoring.store import Process
 
-    if request.out is None and (count := Process.from_environment().count) > 1:
+    count = Process.from_environment().count
+    if request.out is None and count > 1:
         raise UserError(
             f"Expected `out`, the folder that the {count} processes of this run share; give the "
             f"same folder to each."
         )
-    folder = (
-        Path(tempfile.mkdtemp(prefix="evaluate-")) if request.out is None else Path(request.out)
-    )
+    is_temporary = request.out is None
+    if request.out is None:
+        folder = Path(tempfile.mkdtemp(prefix="evaluate-"))
+    else:
+        folder = Path(request.out)
     try:
-        progress = AutoBar() if progress is None else progress
         with evaluating(request.model):
-            results = run(
-                request, folder, progress if isinstance(progress, Progress) else Callback(progress)
-            )
+            results = run(request, folder, _progress_of(progress))
     except BaseException:
-        if request.out is None:
+        if is_temporary:
             shutil.rmtree(folder)
         raise
     if results is not None:
         write_latex(results, folder)
     evaluation = Evaluation(folder, results or {})
-    if request.out is None:
-        # The temporary folder goes when nothing uses the evaluation any more.
+    if is_temporary:
         weakref.finalize(evaluation, shutil.rmtree, folder, ignore_errors=True)
     return evaluation
+
+
+def _progress_of(progress: Progress | OnProgress | None) -> Progress:
+    if progress is None:
+        return AutoBar()
+    if isinstance(progress, Progress):
+        return progress
+    return Callback(progress)

@@ -250,7 +250,7 @@ def ask(
     from evaluator.cli.results_table import print_results
     from evaluator.report.files import write_latex
     from evaluator.runs.ask import ask as ask_model
-    from evaluator.runs.ask import write_questions
+    from evaluator.runs.ask import write_question_batch
     from evaluator.runs.dataset import Dataset
     from evaluator.runs.folder import folder_name
     from evaluator.runs.measure import write_items
@@ -262,7 +262,7 @@ def ask(
     out = options.pop("out") or above / folder_name(f"{model}-{options['form']}{part}")
     request = AskRequest(dataset=opened, model=model, **options)
     if batch is not None:
-        paths, n = write_questions(request, out, batch)
+        paths, n = write_question_batch(request, out, batch)
         named = " ".join(map(str, paths))
         say(
             f"{n:,} questions are in {named or 'no file: all have answers'}. Next: the batch, then "
@@ -345,7 +345,7 @@ def measure(
     """
     from evaluator.cli.results_table import print_results
     from evaluator.report.files import write_latex
-    from evaluator.runs.elsewhere import Source, measure_items
+    from evaluator.runs.elsewhere import ScoresFile, measure_items
     from evaluator.runs.folder import in_folder, split_run
     from evaluator.runs.measure import measure as compute
     from evaluator.runs.measure import write_items
@@ -360,7 +360,7 @@ def measure(
             raise UserError(
                 "--channel belongs to RUNS; a table of --items has one score, leave --channel out."
             )
-        run, found = measure_items(Source(**given))
+        run, found = measure_items(ScoresFile(**given))
         say(f"Scores and results are in {run}. Next: score report {run}")
         runs, results = (run,), [found]
     else:
@@ -371,11 +371,12 @@ def measure(
             )
         for run in runs if splits else ():
             split_run(run, splits)
-        results = [compute(run, channel, tolerance, level) for run in runs]
+        rules: dict[str, Any] = {"channel": channel, "tolerance": tolerance, "level": level}
+        results = [compute(run, **rules) for run in runs]
     for run, found in zip(runs, results, strict=True):
         write_latex(found, run)
         if jsonl:
-            write_items(run, channel, tolerance, level)
+            write_items(run, channel=channel, tolerance=tolerance, level=level)
     print_results(
         [in_folder(found, run) for run, found in zip(runs, results, strict=True)], full, as_json
     )

@@ -103,22 +103,23 @@ def _by_category(
     Of equal described objects, only as many as the image has objects are kept: more cannot match,
     and an answer may repeat one object a thousand times.
     """
-    actual_of = defaultdict(list)
+    actual_of: defaultdict[str, list[int]] = defaultdict(list)
     for index, actual in enumerate(truth.objects):
         actual_of[actual.category].append(index)
-    described_of = defaultdict(list)
-    copies: Counter[tuple[str | None, frozenset[tuple[str, str]]]] = Counter()
+    described_of: defaultdict[str, list[tuple[int, DescribedObject]]] = defaultdict(list)
+    copies: Counter[tuple[str, frozenset[tuple[str, str]]]] = Counter()
     order = sorted(range(len(description.objects)), key=lambda index: index not in in_relations)
     for index in order:
         described = description.objects[index]
-        if described.category not in actual_of:
+        category = described.category
+        if category is None or category not in actual_of:
             continue
-        key = described.category, frozenset(described.attributes.items())
+        key = category, frozenset(described.attributes.items())
         copies[key] += 1
-        if copies[key] <= len(actual_of[described.category]) or index in in_relations:
-            described_of[described.category].append((index, described))
-    for category, members in described_of.items():
-        yield members, actual_of[category]
+        if copies[key] <= len(actual_of[category]) or index in in_relations:
+            described_of[category].append((index, described))
+    for shared, members in described_of.items():
+        yield members, actual_of[shared]
 
 
 def _block(
@@ -218,7 +219,7 @@ def count_relations(
 
 def distinct_relations(description: Description) -> list[tuple[int, str, int]]:
     """The relations of a description, each once: "left of" and its converse are one fact."""
-    facts = {}
+    facts: dict[tuple[int, str, int], None] = {}
     for relation in description.relations:
         fact = canonical_relation(relation.subject, relation.relation, relation.target)
         facts[fact] = None

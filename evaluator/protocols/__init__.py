@@ -31,5 +31,15 @@ protocol_names, register, check_protocol = _REGISTRY.names, _REGISTRY.register, 
 
 
 def find_protocol(name: str) -> "Protocol":
-    """The protocol of a name. Raises UserError for an unknown one."""
+    """Find a registered protocol.
+
+    Args:
+        name: Its name, such as `binary`.
+
+    Returns:
+        An instance; protocols have no state.
+
+    Raises:
+        UserError: The name is unknown.
+    """
     return _REGISTRY.find(name)()

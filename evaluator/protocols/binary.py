@@ -2,7 +2,7 @@
 in both captions."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,16 +10,14 @@ import numpy as np
 from evaluator.metrics.comparison import best_score
 from evaluator.metrics.questions import matching_score
 from evaluator.protocols.items import Items, reported_splits
+from evaluator.protocols.outcomes import Outcome, difference, recall
 from evaluator.protocols.pairs import matching
 from evaluator.protocols.records import Row
 from evaluator.protocols.results import (
-    Outcome,
     Protocol,
     ProtocolResults,
     category_means,
-    difference,
     kinds_and_skills,
-    recall,
     tabulate,
 )
 from evaluator.protocols.scores import Scores, joined_bindings
@@ -50,18 +48,18 @@ class Binary(Protocol):
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
         accuracy = recall(items, items.false, "accuracy")
-        rows = tabulate(items, [accuracy]) if len(set(items.kind)) > 1 else []
+        n_kinds = len(set(items.kind))
+        rows = tabulate(items, [accuracy]) if n_kinds > 1 else []
         rows += tabulate(items, [accuracy], ["kind"])
         if scores.averages_categories:
             categories = kinds_and_skills(items)
             rows += category_means(items, [accuracy], categories)
-            if len(set(categories)) > len(set(items.kind)):
+            if len(set(categories)) > n_kinds:
                 rows += tabulate(items, [accuracy], ["kind", "skill"], gaps=False)
-        # Choices in words are no sums of scores; a model asked in words gets this question from
-        # `pairs`.
-        counterparts = (
-            find_counterparts(items, scores.twins) if items.graded else np.empty((0, 2), int)
-        )
+        if not items.graded:
+            # Choices in words are no sums of scores; `pairs` asks this question in words.
+            return ProtocolResults(items, [accuracy], rows)
+        counterparts = find_counterparts(items, scores.twins)
         if not len(counterparts):
             return ProtocolResults(items, [accuracy], rows)
         matched, matching_rows = _match(items, counterparts)
@@ -86,28 +84,38 @@ def find_counterparts(items: Items, twins: Mapping[str, str]) -> np.ndarray:
     Returns:
         Row numbers (pairs, 2), sorted; in each pair the item that comes first in `items` is first.
     """
-    has_two_texts = (items.truth.sum(axis=1) == 1) & (items.false.sum(axis=1) == 1)
     # For each two texts: the items of which the alphabetically first one is true, and those of
     # which the other is.
     sides: dict[tuple[str, ...], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    has_two_texts = (items.truth.sum(axis=1) == 1) & (items.false.sum(axis=1) == 1)
     for row in np.flatnonzero(has_two_texts).tolist():
         true_text = items.text_id[row, items.truth[row].argmax()]
         false_text = items.text_id[row, items.false[row].argmax()]
         texts = sorted((true_text, false_text))
-        sides[items.split[row], items.kind[row], *texts][texts.index(true_text)].append(row)
+        key = (items.split[row], items.kind[row], *texts)
+        sides[key][texts.index(true_text)].append(row)
+
     pairs: list[tuple[int, int]] = []
     for one_side, other_side in sides.values():
-        row_of_scene = {items.scene_id[row]: row for row in other_side}
-        unpaired = []
-        for row in one_side:
-            twin_row = row_of_scene.pop(twins.get(items.scene_id[row], ""), None)
-            if twin_row is None:
-                unpaired.append(row)
-            else:
-                pairs.append((row, twin_row))
-        paired = {other for _, other in pairs}
-        pairs += zip(unpaired, [row for row in other_side if row not in paired], strict=False)
+        pairs += _pair_rows(items, twins, one_side, other_side)
     return np.array(sorted(sorted(pair) for pair in pairs), dtype=int).reshape(-1, 2)
+
+
+def _pair_rows(
+    items: Items, twins: Mapping[str, str], one_side: Sequence[int], other_side: Sequence[int]
+) -> list[tuple[int, int]]:
+    """Pairs of a row of each side: twins first, then the others in order."""
+    row_of_scene = {items.scene_id[row]: row for row in other_side}
+    pairs, unpaired = [], []
+    for row in one_side:
+        twin_row = row_of_scene.pop(twins.get(items.scene_id[row], ""), None)
+        if twin_row is None:
+            unpaired.append(row)
+        else:
+            pairs.append((row, twin_row))
+    paired = {other for _, other in pairs}
+    rest = [row for row in other_side if row not in paired]
+    return [*pairs, *zip(unpaired, rest, strict=False)]
 
 
 def _match(items: Items, counterparts: np.ndarray) -> tuple[Outcome, list[Row]]:
@@ -117,39 +125,46 @@ def _match(items: Items, counterparts: np.ndarray) -> tuple[Outcome, list[Row]]:
     A row counts pairs as its items. A pair is unscored if one of its items is.
     """
     first, second = counterparts.T
-    true, false = (best_score(items.scores, mask) for mask in (items.truth, items.false))
+    true = best_score(items.scores, items.truth)
+    false = best_score(items.scores, items.false)
+    # Each item's true text is the other's foil.
     table = np.empty((len(counterparts), 2, 2), items.scores.dtype)  # image, text
     table[:, 0, 0], table[:, 0, 1] = true[first], false[first]
     table[:, 1, 1], table[:, 1, 0] = true[second], false[second]
     outcome = matching(matching_score(table, items.tolerance))
 
-    bindings = None
+    # The rows are of the pairs, which have the bindings of both images.
+    pair_bindings = None
     if items.bindings is not None:
-        shown = zip(items.bindings[first], items.bindings[second], strict=True)
-        bindings = np.array([joined_bindings(*both) for both in shown], dtype=object)
+        bindings_of_both = zip(items.bindings[first], items.bindings[second], strict=True)
+        pair_bindings = np.array(
+            [joined_bindings(*bindings) for bindings in bindings_of_both], dtype=object
+        )
     pairs = items.take(first)
     unscored = np.where(pairs.scored, items.unscored[second], pairs.unscored)
-    pairs = replace(pairs, bindings=bindings, unscored=unscored)
+    pairs = replace(pairs, bindings=pair_bindings, unscored=unscored)
     rows = tabulate(pairs, [outcome]) if len(set(pairs.kind)) > 1 else []
     rows += tabulate(pairs, [outcome], ["kind"])
 
+    # The outcome is of all items: nan where there is no pair.
     value = np.full(len(items), np.nan)
     value[first] = np.where(pairs.scored, outcome.value, np.nan)
     tie = np.zeros(len(items), dtype=bool)
     tie[first] = outcome.tie & pairs.scored
-    of_pairs = None
+    item_bindings = None
     if items.bindings is not None:
-        of_pairs = items.bindings.copy()
-        of_pairs[first] = bindings
+        item_bindings = items.bindings.copy()
+        item_bindings[first] = pair_bindings
     chance = np.full(len(items), outcome.chance[0])
-    return Outcome(outcome.metric, value, tie, chance, bindings=of_pairs), rows
+    return Outcome(outcome.metric, value, tie, chance, bindings=item_bindings), rows
 
 
 def _are_mostly_paired(items: Items, counterparts: np.ndarray) -> bool:
     """Whether at least _MOSTLY_PAIRED of the items of every reported split have a counterpart."""
     has_counterpart = np.isin(np.arange(len(items)), counterparts)
     splits = reported_splits(set(items.split)) or sorted(set(items.split))
-    return all(has_counterpart[items.split == split].mean() >= _MOSTLY_PAIRED for split in splits)
+    shares = [has_counterpart[items.split == split].mean() for split in splits]
+    return min(shares) >= _MOSTLY_PAIRED
 
 
 class Context(Protocol):
@@ -161,9 +176,9 @@ class Context(Protocol):
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
         items = items.requiring(items.has_slots("n", "context"))
-        minimal = recall(items, items.false & (items.slot == "n"), "accuracy, minimal")
-        context = recall(
-            items, items.false & (items.slot == "context"), "accuracy, with context", slot="context"
-        )
+        foils = items.false & (items.slot == "n")
+        minimal = recall(items, foils, "accuracy, minimal")
+        foils_with_context = items.false & (items.slot == "context")
+        context = recall(items, foils_with_context, "accuracy, with context", slot="context")
         outcomes = [minimal, context, difference("context - minimal", context, minimal)]
         return ProtocolResults(items, outcomes, tabulate(items, outcomes, ["kind"]))

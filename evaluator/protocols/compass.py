@@ -2,7 +2,7 @@
 that change one type of atom; and skill load (equation 4), the change of R@1 with each atom of a
 caption."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,32 +11,28 @@ from scipy import stats
 from evaluator.metrics.comparison import best_score
 from evaluator.metrics.questions import decomposed_recall
 from evaluator.protocols.items import COUNTS, Items
+from evaluator.protocols.outcomes import Outcome, difference, merge_samples, recall, right
 from evaluator.protocols.records import by_key
-from evaluator.protocols.results import (
-    Outcome,
-    Protocol,
-    ProtocolResults,
-    difference,
-    over_n,
-    per_item,
-    recall,
-    right,
-    tabulate,
-)
+from evaluator.protocols.results import Protocol, ProtocolResults, over_n, tabulate
 from evaluator.protocols.scores import Scores
 from evaluator.statistics.blocks import block_mean
 from evaluator.statistics.difference import holm
 from evaluator.statistics.regression import clustered_least_squares
 
 ERRORS = "clustered by image (CR1: G/(G-1) * (n-1)/(n-k)); t with G-1 degrees of freedom"
+"""How the errors of a run's fits are computed."""
 POOLED = (
     "of the fits of several runs: Student's t over blocks; for one block the mean of the runs' "
     "intervals"
 )
+"""How the errors of pooled fits are computed."""
 CORRECTION = "Holm (1979)"
+"""How p-values are corrected for several tests."""
 _STARS = ((0.001, "**"), (0.005, "*"))
+"""Stars for p-values below a bound, as COMPASS has them."""
 _LABELS = ("split", "level", "skill")
-_OF_THE_WHOLE = ("", "c", "n")
+"""The entries that name a fit."""
+_WHOLE_CAPTION_SLOTS = ("", "c", "n")
 """Slots that hold no decomposed caption."""
 Fit = dict[str, Any]
 """A linear fit on the items of a split, level and skill, or one of its coefficients, as
@@ -51,16 +47,14 @@ class Integration(Protocol):
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
-        items = items.requiring(
-            items.has_slots("n") & ~np.isin(items.slot, _OF_THE_WHOLE).all(axis=1)
-        )
+        has_decomposed = ~np.isin(items.slot, _WHOLE_CAPTION_SLOTS).all(axis=1)
+        items = items.requiring(items.has_slots("n") & has_decomposed)
         composed = recall(items, items.false & (items.slot == "n"), "R@1 composed")
         decomposed = _decomposed(items)
         outcomes = [composed, decomposed, difference("integration gap", decomposed, composed)]
         rows = tabulate(items, outcomes, ["level"], gaps=False, over=over_n(items))
-        return ProtocolResults(
-            items, outcomes, rows + tabulate(items, outcomes, ["level", "n"], gaps=False)
-        )
+        rows += tabulate(items, outcomes, ["level", "n"], gaps=False)
+        return ProtocolResults(items, outcomes, rows)
 
 
 class Skill(Protocol):
@@ -71,132 +65,152 @@ class Skill(Protocol):
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
-        first = recall(items, items.false)
-        rows = tabulate(items, [first], ["skill", "level"])
-        cells = tabulate(items, [first], ["skill", "level", *COUNTS], gaps=False)
-        whole, (majority, *_) = per_item(items, [first])
-        return ProtocolResults(items, [first], rows, loads(whole, majority), cells)
+        recall_at_1 = recall(items, items.false)
+        rows = tabulate(items, [recall_at_1], ["skill", "level"])
+        cells = tabulate(items, [recall_at_1], ["skill", "level", *COUNTS], gaps=False)
+        merged, (majority, *_) = merge_samples(items, [recall_at_1])
+        return ProtocolResults(items, [recall_at_1], rows, loads(merged, majority), cells)
 
 
 def _decomposed(items: Items) -> Outcome:
-    """Whether every decomposed caption beats its own negative; chance 2⁻ᴺ."""
-    masks = [
-        items.slot == slot for slot in sorted(set(items.slot.ravel().tolist()) - set(_OF_THE_WHOLE))
-    ]
-    asked, true, false = np.zeros((3, len(items), len(masks)))
-    for i, mask in enumerate(masks):
-        asked[:, i] = mask.any(axis=1)
-        true[:, i], false[:, i] = (
-            best_score(items.scores, mask & of) for of in (items.truth, items.false)
-        )
-    won = decomposed_recall(true, false, asked.astype(bool), items.tolerance)
-    return right("R@1 decomposed", 0.5 ** asked.sum(axis=1), won)
+    """Whether every decomposed caption beats its own negative; chance 2⁻ᴺ for N captions."""
+    slots = sorted(set(items.slot.ravel().tolist()) - set(_WHOLE_CAPTION_SLOTS))
+    shape = (len(items), len(slots))
+    has_slot = np.zeros(shape, dtype=bool)
+    true, false = np.zeros(shape), np.zeros(shape)
+    for i, slot in enumerate(slots):
+        in_slot = items.slot == slot
+        has_slot[:, i] = in_slot.any(axis=1)
+        true[:, i] = best_score(items.scores, in_slot & items.truth)
+        false[:, i] = best_score(items.scores, in_slot & items.false)
+    won = decomposed_recall(true, false, has_slot, items.tolerance)
+    return right("R@1 decomposed", 0.5 ** has_slot.sum(axis=1).astype(float), won)
 
 
-def loads(items: Items, first: Outcome) -> list[Fit]:
-    """One fit for each split, level and skill: R@1 in percentage points on the counts that vary,
-    and a constant.
+def loads(items: Items, recall_at_1: Outcome) -> list[Fit]:
+    """Skill load (COMPASS, equation 4): how R@1 changes with each count of a caption.
 
     `stars` follow COMPASS: from the p-value of each coefficient alone. `stars_corrected` use
-    p-values corrected over
-    all coefficients by Holm's method, which bounds the chance of any false star under any
-    dependence of the tests:
-    readers take each star as a separate claim, and the fits share images.
+    p-values corrected over all coefficients by Holm's method, which bounds the chance of any false
+    star under any dependence of the tests: readers take each star as a separate claim, and the fits
+    share images.
+
+    Args:
+        items: Items with the counts of their captions; unscored ones are left out.
+        recall_at_1: Their outcome.
+
+    Returns:
+        For each split, level and skill, a least-squares fit of R@1 in percentage points on the
+        counts that vary, and a constant.
     """
     keys = np.stack([items.split, items.level, items.skill], axis=1).astype(str)
-    fits = [
-        _load(items, first, (keys == key).all(axis=1) & items.scored, *key)
-        for key in np.unique(keys, axis=0).tolist()
-    ]
-    return _corrected(fits)
+    fits = []
+    for key in np.unique(keys, axis=0).tolist():
+        inside = (keys == key).all(axis=1) & items.scored
+        split, level, skill = key
+        labels = {"split": split, "level": level or None, "skill": skill or None}
+        fits.append(_fit(items, recall_at_1, inside, labels))
+    return _correct(fits)
 
 
 def pooled_loads(fits: Sequence[Sequence[Fit]], blocks: Sequence[str], level: float) -> list[Fit]:
     """Pool the loads of several runs by split, level and skill; coefficients are pooled as results
     are.
 
-    fits: of each run. blocks: the block of each run. level: of the intervals. Drops coefficients
-        that any run lacks; a
-    fit without coefficients has the reason. `p` is None for a single block, as in pooled results.
+    Args:
+        fits: The fits of each run.
+        blocks: The block of each run.
+        level: Level of the intervals, 0..1.
+
+    Returns:
+        A fit for each split, level and skill. Coefficients that any run lacks are dropped; a fit
+        without coefficients has the reason. `p` is None for a single block, as in pooled results.
     """
-    groups = by_key(
-        (tuple(fit[name] for name in _LABELS), (block, fit))
-        for block, of_run in zip(blocks, fits, strict=True)
-        for fit in of_run
-    )
-    return _corrected([_pooled(members, level) for members in groups.values()])
+    labelled_fits = []
+    for block, fits_of_run in zip(blocks, fits, strict=True):
+        for fit in fits_of_run:
+            labels = tuple(fit[name] for name in _LABELS)
+            labelled_fits.append((labels, (block, fit)))
+    return _correct([_pool_fits(members, level) for members in by_key(labelled_fits).values()])
 
 
-def clusters_of(members: Sequence[tuple[str, Any]]) -> int:
-    """The total number of clusters of rows or fits: the sum over blocks, since runs of a block
-    share their clusters.
+def clusters_of(members: Iterable[tuple[str, Any]]) -> int:
+    """The total number of clusters of rows or fits. Runs of a block share their clusters.
 
-    members: pairs of block and row or fit.
+    Args:
+        members: Pairs of a block, and a row or fit.
+
+    Returns:
+        The sum over blocks.
+
+    Example:
+        >>> clusters_of([("a", {"clusters": 3}), ("a", {"clusters": 3}), ("b", {"clusters": 2})])
+        5
     """
-    found: dict[str, int] = {}
-    for block, each in members:
-        found[block] = max(found.get(block, 0), each["clusters"])
-    return sum(found.values())
+    clusters: dict[str, int] = {}
+    for block, row in members:
+        clusters[block] = max(clusters.get(block, 0), row["clusters"])
+    return sum(clusters.values())
 
 
-def _pooled(members: Sequence[tuple[str, Fit]], level: float) -> Fit:
+def _pool_fits(members: Sequence[tuple[str, Fit]], level: float) -> Fit:
+    """One fit from those of several runs, each with its block."""
     blocks, fits = zip(*members, strict=True)
-    first, each = fits[0], [fit["coefficients"] for fit in fits]
-    shared = {name: one for name, one in each[0].items() if all(name in other for other in each)}
-    found = {
-        name: {**_pooled_load([other[name] for other in each], blocks, level), "load": one["load"]}
-        for name, one in shared.items()
-    }
-    reason = (
-        None
-        if found
-        else next((fit["reason"] for fit in fits if fit["reason"]), "no count varies in every run")
-    )
+    coefficients = [fit["coefficients"] for fit in fits]
+    pooled = {}
+    for name, coefficient in coefficients[0].items():
+        if all(name in of_run for of_run in coefficients):
+            load = _pool_coefficient([of_run[name] for of_run in coefficients], blocks, level)
+            pooled[name] = {**load, "load": coefficient["load"]}
+    reason = None
+    if not pooled:
+        reasons = [fit["reason"] for fit in fits if fit["reason"]]
+        reason = reasons[0] if reasons else "no count varies in every run"
     return {
-        **first,
+        **fits[0],
         "errors": POOLED,
         "clusters": clusters_of(members),
         "items": sum(fit["items"] for fit in fits),
         "df": None,
-        "coefficients": found,
+        "coefficients": pooled,
         "constant": None,
         "reason": reason,
     }
 
 
-def _pooled_load(loads: Sequence[Fit], blocks: Sequence[str], level: float) -> Fit:
-    beta, low, high = ([load[name] for load in loads] for name in ("beta", "low", "high"))
-    mean = block_mean(beta, blocks, level)
+def _pool_coefficient(loads: Sequence[Fit], blocks: Sequence[str], level: float) -> Fit:
+    mean = block_mean([load["beta"] for load in loads], blocks, level)
     if mean.freedom:
-        return _load_of(mean.value, mean.error, mean.low, mean.high, mean.p(0.0))
+        return _load_record(mean.value, mean.error, mean.low, mean.high, mean.p(0.0))
     # One block tells nothing about other blocks. The interval holds it fixed, and there is no p.
-    ends = float(np.mean(low)), float(np.mean(high))
-    error = (ends[1] - ends[0]) / 2 / float(stats.norm.ppf((1 + level) / 2))
-    return _load_of(mean.value, error, *ends, None)
+    low = float(np.mean([load["low"] for load in loads]))
+    high = float(np.mean([load["high"] for load in loads]))
+    error = (high - low) / 2 / float(stats.norm.ppf((1 + level) / 2))
+    return _load_record(mean.value, error, low, high, None)
 
 
-def _corrected(fits: list[Fit]) -> list[Fit]:
+def _correct(fits: list[Fit]) -> list[Fit]:
     """The fits, with p-values and stars corrected over all coefficients that have a p."""
-    coefficients = [coefficient for fit in fits for coefficient in fit["coefficients"].values()]
-    for coefficient in coefficients:
-        coefficient |= {"p_corrected": None, "stars_corrected": ""}
-    tested = [each for each in coefficients if each["p"] is not None]
-    for coefficient, p in zip(tested, holm([each["p"] for each in tested]), strict=True):
+    # All fits of a table are one family of tests.
+    tested = []
+    for fit in fits:
+        for coefficient in fit["coefficients"].values():
+            coefficient |= {"p_corrected": None, "stars_corrected": ""}
+            if coefficient["p"] is not None:
+                tested.append(coefficient)
+    corrected = holm([coefficient["p"] for coefficient in tested])
+    for coefficient, p in zip(tested, corrected, strict=True):
         coefficient |= {"p_corrected": p, "stars_corrected": _stars(p)}
     return fits
 
 
-def _load(
-    items: Items, first: Outcome, inside: np.ndarray, split: str, level: str, skill: str
-) -> Fit:
+def _fit(items: Items, recall_at_1: Outcome, inside: np.ndarray, labels: Fit) -> Fit:
     """The fit on the items of a mask (n,). If the data determine no fit: no coefficients, but the
     reason."""
     counts, scenes = items.counts[inside], items.scene_id[inside].astype(str)
     varying = [i for i in range(len(COUNTS)) if len(counts) and np.ptp(counts[:, i])]
-    labels = {
-        "split": split,
-        "level": level or None,
-        "skill": skill or None,
+    common = {
+        **labels,
         "errors": ERRORS,
         "correction": CORRECTION,
         "items": len(counts),
@@ -206,28 +220,32 @@ def _load(
     try:
         if not varying:
             raise ValueError("no count varies")
-        fit = clustered_least_squares(100 * first.value[inside], x, scenes)
+        fit = clustered_least_squares(100 * recall_at_1.value[inside], x, scenes)
     except ValueError as reason:
-        return {**labels, "df": None, "coefficients": {}, "constant": None, "reason": str(reason)}
+        return {**common, "df": None, "coefficients": {}, "constant": None, "reason": str(reason)}
+    coefficients = {}
+    for column, i in enumerate(varying):
+        load = _coefficient(fit, column, items.confidence)
+        # A self load is that of the count that the skill is about.
+        is_own = COUNTS[i] == f"n_{labels['skill'] or ''}s"
+        coefficients[COUNTS[i]] = {**load, "load": "self" if is_own else "cross"}
     return {
-        **labels,
+        **common,
         "df": int(fit.df_resid_inference),
-        "coefficients": {
-            COUNTS[i]: _coefficient(fit, j, COUNTS[i], skill, items.confidence)
-            for j, i in enumerate(varying)
-        },
+        "coefficients": coefficients,
         "constant": round(float(fit.params[-1]), 4),
         "reason": None,
     }
 
 
-def _coefficient(fit: Any, j: int, count: str, skill: str, level: float) -> Fit:
-    low, high = fit.conf_int(1 - level)[j]
-    found = _load_of(fit.params[j], fit.bse[j], low, high, float(fit.pvalues[j]))
-    return {**found, "load": "self" if count == f"n_{skill}s" else "cross"}
+def _coefficient(fit: Any, column: int, level: float) -> Fit:
+    """A coefficient of a fit of statsmodels, with its interval."""
+    low, high = fit.conf_int(1 - level)[column]
+    return _load_record(fit.params[column], fit.bse[column], low, high, float(fit.pvalues[column]))
 
 
-def _load_of(beta: float, error: float, low: float, high: float, p: float | None) -> Fit:
+def _load_record(beta: float, error: float, low: float, high: float, p: float | None) -> Fit:
+    """A coefficient as results.json has it. p: None if there is none."""
     numbers = {
         "beta": beta,
         "error": error,
@@ -235,11 +253,14 @@ def _load_of(beta: float, error: float, low: float, high: float, p: float | None
         "low": low,
         "high": high,
     }
-    said = {
-        name: round(float(number), 4) + 0.0 for name, number in numbers.items()
-    }  # + 0.0: never −0.0
-    return {**said, "p": p, "stars": "" if p is None else _stars(p)}
+    rounded = {}
+    for name, number in numbers.items():
+        rounded[name] = round(float(number), 4) + 0.0  # + 0.0 makes 0 of -0
+    return {**rounded, "p": p, "stars": "" if p is None else _stars(p)}
 
 
 def _stars(p: float) -> str:
-    return next((stars for most, stars in _STARS if p < most), "")
+    for bound, stars in _STARS:
+        if p < bound:
+            return stars
+    return ""

@@ -2,23 +2,23 @@
 growing complexity, and raw retrieval between images and their own captions in folds."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from evaluator.metrics.ranking import ranks
+from evaluator.protocols.items import Items
+from evaluator.protocols.outcomes import Outcome, atoms, recall, right
 from evaluator.protocols.pools import Fold, make_folds
 from evaluator.protocols.records import Row, by_key
 from evaluator.protocols.results import (
+    OVER_ITEMS,
     Labels,
     Mean,
-    Outcome,
     Protocol,
     ProtocolResults,
-    atoms,
     category_means,
-    recall,
     result_row,
-    right,
     tabulate,
 )
 from evaluator.protocols.scores import Scores
@@ -43,18 +43,15 @@ class Systematicity(Protocol):
     name = "systematicity"
 
     def measure(self, scores: Scores) -> ProtocolResults:
-        items = scores.items(self.name)
-        items = items.take(
-            items.kind != RAW
-        )  # they are compared with the captions of their pools only
-        first, third = (recall(items, items.false, f"R@{k}", k) for k in (1, 3))
+        items = _without_raw(scores.items(self.name))
+        recall_at_1, recall_at_3 = (recall(items, items.false, f"R@{k}", k=k) for k in (1, 3))
         mean = Outcome(
             "mean of R@1 and R@3",
-            np.mean([first.value, third.value], axis=0),
-            first.tie | third.tie,
-            np.mean([first.chance, third.chance], axis=0),
+            value=np.mean([recall_at_1.value, recall_at_3.value], axis=0),
+            tie=recall_at_1.tie | recall_at_3.tie,
+            chance=np.mean([recall_at_1.chance, recall_at_3.chance], axis=0),
         )
-        outcomes = [first, third, mean] if items.graded else [first]
+        outcomes = [recall_at_1, recall_at_3, mean] if items.graded else [recall_at_1]
         rows = tabulate(items, outcomes, ["kind"])
         if len(set(items.skill)) > 1:  # compounds of attributes and of relations
             rows += tabulate(items, outcomes, ["kind", "skill"], gaps=False)
@@ -74,45 +71,67 @@ class Productivity(Protocol):
     name = "productivity"
 
     def measure(self, scores: Scores) -> ProtocolResults:
-        items = scores.items(self.name)
-        items = items.take(
-            items.kind != RAW
-        )  # they are compared with the captions of their pools only
-        first = recall(items, items.false)
-        rows = tabulate(items, [first], ["kind"]) + tabulate(
-            items, [first], ["kind", "n"], gaps=False
-        )
+        items = _without_raw(scores.items(self.name))
+        outcomes = [recall(items, items.false)]
+        rows = tabulate(items, outcomes, ["kind"])
+        rows += tabulate(items, outcomes, ["kind", "n"], gaps=False)
         if scores.averages_categories:
             sizes = [(kind, str(n)) for kind, n in zip(items.kind, atoms(items), strict=True)]
-            rows += category_means(items, [first], sizes, overall=False)
-        return ProtocolResults(items, [first], rows + retrieval_rows(scores, self.name))
+            rows += category_means(items, outcomes, sizes, overall=False)
+        return ProtocolResults(items, outcomes, rows + retrieval_rows(scores, self.name))
 
     def folds(self, benchmark: Benchmark) -> list[Fold]:
         return make_folds(benchmark, self.name, by_atoms=True)
 
 
-def retrieval_rows(scores: Scores, protocol: str) -> list[Row]:
-    """R@1 in the folds that the run scored, from image to text and from text to image: a row for
-    each split, skill and number of atoms, for RAW_METRICS and OWN_METRICS.
+def _without_raw(items: Items) -> Items:
+    """The items without those of raw retrieval, which are compared only with the captions of their
+    folds."""
+    return items.take(items.kind != RAW)
 
-    Mean over items, interval by cluster, standard deviation over the folds. A tie is never correct.
-    A query is unscored when one of its scores is not a number, or when the model cannot tell a true
-    candidate from a false one.
+
+@dataclass(frozen=True)
+class _Queries:
+    """The queries of raw retrieval in a fold: its N images, or its N texts."""
+
+    outcome: Outcome
+    """The outcome of each query."""
+    scored: np.ndarray
+    """bool (N,): whether each query is scored."""
+
+
+def retrieval_rows(scores: Scores, protocol: str) -> list[Row]:
+    """Raw retrieval: R@1 in folds, from image to text and from text to image.
+
+    A tie is never correct. A query is unscored when one of its scores is not a number, or when the
+    model cannot tell a true candidate from a false one.
+
+    Args:
+        scores: The scores of a run.
+        protocol: Name of the protocol whose folds are read.
+
+    Returns:
+        For each of RAW_METRICS and OWN_METRICS, a row for each split, skill and number of atoms:
+        the mean over items, its interval by cluster, and the standard deviation over the folds.
+        RAW_METRICS are left out of groups whose truth is not known. [] if the run did not score
+        the folds.
     """
     folds = scores.folds.get(protocol, ())
-    several_skills = len({fold.skill for fold in folds}) > 1
+    has_several_skills = len({fold.skill for fold in folds}) > 1
     groups = by_key(((fold.split, fold.skill, fold.n), fold) for fold in folds)
     rows = []
     for metric in (*RAW_METRICS, *OWN_METRICS):
         to_images = metric in (RAW_METRICS[1], OWN_METRICS[1])
-        run = scores.between_images or scores if to_images else scores
+        scores_of_metric = scores
+        if to_images and scores.between_images:
+            scores_of_metric = scores.between_images
         for (split, skill, n), members in groups.items():
             if metric in RAW_METRICS and any(fold.truth is None for fold in members):
                 continue
-            queries = [_queries(fold, run, metric, to_images) for fold in members]
+            queries = [_queries(fold, scores_of_metric, metric, to_images) for fold in members]
             labels = {
                 "kind": RAW,
-                "skill": skill if several_skills else None,
+                "skill": skill if has_several_skills else None,
                 "n": n,
                 "split": split,
             }
@@ -121,60 +140,69 @@ def retrieval_rows(scores: Scores, protocol: str) -> list[Row]:
 
 
 def _retrieval_row(
-    scores: Scores,
-    folds: Sequence[Fold],
-    queries: Sequence[tuple[Outcome, np.ndarray]],
-    labels: Labels,
+    scores: Scores, folds: Sequence[Fold], queries: Sequence[_Queries], labels: Labels
 ) -> Row:
-    """The row of one metric over the folds of a group. queries: for each fold the outcome, and
-    which are scored (N,)."""
-    scored = np.concatenate([of_fold for _, of_fold in queries])
-    outcome = queries[0][0]
+    """The row of one metric over the folds of a group, each with its queries."""
+    scored = np.concatenate([of_fold.scored for of_fold in queries])
     value, tie, chance = (
-        np.concatenate([getattr(of_fold, name) for of_fold, _ in queries])[scored]
+        np.concatenate([getattr(of_fold.outcome, name) for of_fold in queries])[scored]
         for name in ("value", "tie", "chance")
     )
-    clusters = np.concatenate([fold.clusters for fold in folds])[scored]
+    # Chance is known without a scored query: it follows from the number of true candidates.
+    first_outcome = queries[0].outcome
+    by_chance = float(chance.mean()) if len(chance) else float(first_outcome.chance.mean())
+
+    cluster_names = np.concatenate([fold.clusters for fold in folds])[scored]
     images = np.concatenate([fold.images for fold in folds])[scored]
-    by_chance = float(chance.mean()) if len(chance) else float(outcome.chance.mean())
-    bindings = [scores.shown.get(image, "") for image in images]
-    shared = Clusters.of(clusters, bindings, images, vocabulary=scores.vocabulary)
-    estimate = cluster_means(value[:, None], shared, scores.confidence, chance=[by_chance])[0]
-    means = [float(outcome.value[of_fold].mean()) for outcome, of_fold in queries if of_fold.any()]
+    bindings = [scores.bindings.get(image, "") for image in images]
+    clusters = Clusters.of(cluster_names, bindings, images, vocabulary=scores.vocabulary)
+    estimate = cluster_means(value[:, None], clusters, scores.confidence, chance=[by_chance])[0]
+
+    means = []
+    for of_fold in queries:
+        if of_fold.scored.any():
+            means.append(float(of_fold.outcome.value[of_fold.scored].mean()))
     sd = float(np.std(means, ddof=1)) if len(means) > 1 else np.nan
-    mean = Mean(estimate, by_chance, sd)
     return result_row(
-        outcome, labels, mean, "micro (over items)", int(tie.sum()), int((~scored).sum())
+        first_outcome,
+        labels,
+        Mean(estimate, by_chance, sd),
+        average=OVER_ITEMS,
+        ties=int(tie.sum()),
+        unscored=int((~scored).sum()),
     )
 
 
-def _queries(fold: Fold, run: Scores, metric: str, to_images: bool) -> tuple[Outcome, np.ndarray]:
-    """The outcome of each image of a fold, or with `to_images` of each text; and whether it is
-    scored (N,)."""
+def _queries(fold: Fold, scores: Scores, metric: str, to_images: bool) -> _Queries:
+    """The images of a fold as queries, or with `to_images` its texts."""
     n = len(fold.images)
-    pairs = np.repeat(np.arange(n)[:, None], 2, axis=1)
+    true_pairs = np.repeat(np.arange(n)[:, None], 2, axis=1)  # image i and its own caption i
     if metric in RAW_METRICS and fold.truth is not None:
-        pairs = fold.truth
-    ranked = ranks(run.matrix(fold), pairs, run.tolerance)[to_images]
+        true_pairs = fold.truth
+    ranked = ranks(scores.matrix(fold), true_pairs, scores.tolerance)[to_images]
     truth = np.zeros((n, n), dtype=bool)
-    truth[pairs[:, 0], pairs[:, 1]] = True
+    truth[true_pairs[:, 0], true_pairs[:, 1]] = True
     by_chance = truth.sum(axis=0 if to_images else 1) / n
-    scored = (ranked.at_or_above >= 0) & ~_ambiguous(fold, run, truth, to_images)
-    return right(metric, by_chance, (ranked.recall(1), ranked.lost_to_ties(1))), scored
+    is_ambiguous = _ambiguous(fold, scores, truth, to_images)
+    outcome = right(metric, by_chance, (ranked.recall(1), ranked.lost_to_ties(1)))
+    return _Queries(outcome, scored=(ranked.at_or_above >= 0) & ~is_ambiguous)
 
 
-def _ambiguous(fold: Fold, run: Scores, truth: np.ndarray, to_images: bool) -> np.ndarray:
+def _ambiguous(fold: Fold, scores: Scores, truth: np.ndarray, to_images: bool) -> np.ndarray:
     """Whether the model's input is the same for a text that is true of an image and for one that is
     not, bool (N,): of each image, or with `to_images` of each text. truth: bool (images, texts)."""
     texts_of_input = by_key(
-        (run.indistinct.get(text, text), place) for place, text in enumerate(fold.texts)
+        (scores.indistinct.get(text, text), column) for column, text in enumerate(fold.texts)
     )
-    found = np.zeros(len(fold.images), dtype=bool)
-    for places in texts_of_input.values():
-        if len(places) > 1:
-            images = truth[:, places].any(axis=1) & ~truth[:, places].all(axis=1)
-            if not to_images:
-                found |= images
-            elif images.any():
-                found[places] = True
-    return found
+    # Such a text ties with a false one whatever the model knows, so its queries are unscored.
+    is_ambiguous = np.zeros(len(fold.images), dtype=bool)
+    for columns in texts_of_input.values():
+        if len(columns) == 1:
+            continue
+        of_input = truth[:, columns]
+        has_both = of_input.any(axis=1) & ~of_input.all(axis=1)
+        if not to_images:
+            is_ambiguous |= has_both
+        elif has_both.any():
+            is_ambiguous[columns] = True
+    return is_ambiguous

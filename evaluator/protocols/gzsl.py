@@ -7,10 +7,14 @@ import numpy as np
 
 from evaluator.protocols.errors import candidate_errors
 from evaluator.protocols.items import Items
-from evaluator.protocols.results import Protocol, ProtocolResults, error_shares, recall, tabulate
+from evaluator.protocols.outcomes import error_shares, recall
+from evaluator.protocols.results import Protocol, ProtocolResults, tabulate
 from evaluator.protocols.scores import Scores
 
-DISTRACTOR, ZERO_SHOT = "distractor", "zsl"
+DISTRACTOR = "distractor"
+"""The kind of random wrong labels, which are not hard negatives."""
+ZERO_SHOT = "zsl"
+"""The slot of the wrong labels of a zero-shot question."""
 
 
 class Gzsl(Protocol):
@@ -25,21 +29,22 @@ class Gzsl(Protocol):
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
-        against = _zero_shot(items)
-        asked = against.any(axis=1)
         generalised = recall(items, items.false & (items.slot == "n"), "GZSL")
-        zero_shot = recall(items, against, "ZSL")
-        zero_shot = replace(zero_shot, value=np.where(asked, zero_shot.value, np.nan))
+        wrong_labels = _zero_shot(items)
+        has_zero_shot = wrong_labels.any(axis=1)
+        zero_shot = recall(items, wrong_labels, "ZSL")
+        zero_shot = replace(zero_shot, value=np.where(has_zero_shot, zero_shot.value, np.nan))
         rows = tabulate(items, [generalised], ["kind"])
-        rows += tabulate(items, [zero_shot], ["kind"], where=asked)
+        rows += tabulate(items, [zero_shot], ["kind"], where=has_zero_shot)
+
+        # Each kind of question has kinds of errors of its own.
         compared = items.of_slots("c", "n")
         for kind in sorted(set(items.kind.tolist())):
-            part = compared.take(items.kind == kind)
-            shares = error_shares(part, "share of predictions", part.truth | part.false)
-            rows += tabulate(part, shares, ["kind"], gaps=False)
-        return ProtocolResults(
-            items, [generalised, zero_shot], rows + candidate_errors(scores, compared)
-        )
+            of_kind = compared.take(items.kind == kind)
+            shares = error_shares(of_kind, "share of predictions", of_kind.truth | of_kind.false)
+            rows += tabulate(of_kind, shares, ["kind"], gaps=False)
+        rows += candidate_errors(scores, compared)
+        return ProtocolResults(items, [generalised, zero_shot], rows)
 
 
 class Confusion(Protocol):
@@ -54,19 +59,20 @@ class Confusion(Protocol):
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
-        first = recall(items, items.false)
+        recall_at_1 = recall(items, items.false)
         shares = error_shares(items, "share of errors", items.false)
-        wrong = items.scored & (np.sum([share.value for share in shares], axis=0) > 0)
-        rows = tabulate(items, [first], ["kind"])
-        rows += tabulate(items, shares, ["kind"], gaps=False, where=wrong)
-        return ProtocolResults(items, [first], rows + candidate_errors(scores, items))
+        is_wrong = items.scored & (np.sum([share.value for share in shares], axis=0) > 0)
+        rows = tabulate(items, [recall_at_1], ["kind"])
+        rows += tabulate(items, shares, ["kind"], gaps=False, where=is_wrong)
+        rows += candidate_errors(scores, items)
+        return ProtocolResults(items, [recall_at_1], rows)
 
 
 def _zero_shot(items: Items) -> np.ndarray:
     """Mask (n, m) of the wrong labels of the zero-shot question: the labels in its slot; for items
     without the slot the distractors, if scores are graded."""
-    own = items.false & (items.slot == ZERO_SHOT)
+    in_slot = items.false & (items.slot == ZERO_SHOT)
+    if not items.graded:
+        return in_slot  # a choice among all labels does not tell the choice among a subset
     distractors = items.false & (items.slot == "n") & (items.candidate_kind == DISTRACTOR)
-    if not items.graded:  # a choice among all labels does not tell the choice among a subset
-        return own
-    return np.where(own.any(axis=1, keepdims=True), own, distractors)
+    return np.where(in_slot.any(axis=1, keepdims=True), in_slot, distractors)

@@ -7,20 +7,20 @@ import numpy as np
 
 from evaluator.metrics.comparison import best_score
 from evaluator.metrics.questions import all_won, augmented_accuracy, brittleness
+from evaluator.protocols.outcomes import Outcome, difference, right
 from evaluator.protocols.results import (
-    Outcome,
     Protocol,
     ProtocolResults,
     category_means,
-    difference,
     kinds_and_skills,
-    right,
     tabulate,
 )
 from evaluator.protocols.scores import Scores
 
 REPLACE, OBJECT = "replace", "object"
+"""A kind of items, and the skill of those of them that get a kind of their own."""
 BRITTLENESS = "brittleness"
+"""A metric of which less is better."""
 
 
 class HardPositives(Protocol):
@@ -28,9 +28,8 @@ class HardPositives(Protocol):
     also by skill if a kind has several.
 
     `replace` is the mean over items of attributes and relations, as published. Replaced objects are
-    a separate kind,
-    `replace object`. If the benchmark's authors average over categories: also over all kinds and
-    over categories.
+    a separate kind, `replace object`. If the benchmark's authors average over categories: also over
+    all kinds and over categories.
     """
 
     name = "hard_positives"
@@ -38,8 +37,11 @@ class HardPositives(Protocol):
     def measure(self, scores: Scores) -> ProtocolResults:
         items = scores.items(self.name)
         items = items.requiring(items.has_slots("c", "n", "p"))
-        apart = (items.kind == REPLACE) & (items.skill == OBJECT)
-        items = replace(items, kind=np.where(apart, f"{REPLACE} {OBJECT}", items.kind))
+        is_replaced_object = (items.kind == REPLACE) & (items.skill == OBJECT)
+        kinds = np.where(is_replaced_object, f"{REPLACE} {OBJECT}", items.kind)
+        items = replace(items, kind=kinds)
+
+        # Scores of the caption c, its negative n and its hard positive p.
         c, n, p = (best_score(items.scores, items.slot == slot) for slot in ("c", "n", "p"))
         original = right("original accuracy", 1 / 2, all_won([(c, n)], items.tolerance))
         augmented = right("augmented accuracy", 1 / 3, augmented_accuracy(c, n, p, items.tolerance))
@@ -50,25 +52,27 @@ class HardPositives(Protocol):
             right(BRITTLENESS, 1 / 3, brittleness(c, n, p, items.tolerance)),
         ]
         if items.graded:
-            outcomes += [
-                _score(f"mean score {slot}", score)
-                for slot, score in (("c", c), ("n", n), ("p", p))
-            ]
+            for slot, slot_scores in (("c", c), ("n", n), ("p", p)):
+                outcomes.append(_mean_score(slot, slot_scores))
+
         rows = tabulate(items, outcomes, ["kind"])
         for kind in sorted(set(items.kind.tolist())):
-            inside = items.kind == kind
-            if len(set(items.skill[inside])) > 1:
-                rows += tabulate(items, outcomes, ["kind", "skill"], gaps=False, where=inside)
+            is_kind = items.kind == kind
+            if len(set(items.skill[is_kind])) > 1:
+                rows += tabulate(items, outcomes, ["kind", "skill"], gaps=False, where=is_kind)
         if scores.averages_categories:
-            rows += tabulate(items, outcomes) + category_means(
-                items, outcomes, kinds_and_skills(items)
-            )
+            rows += tabulate(items, outcomes)
+            rows += category_means(items, outcomes, kinds_and_skills(items))
         return ProtocolResults(items, outcomes, rows)
 
 
-def _score(metric: str, scores: np.ndarray) -> Outcome:
-    """The outcome of scores (n,): any numbers, without ties or chance."""
+def _mean_score(slot: str, scores: np.ndarray) -> Outcome:
+    """The outcome of the scores (n,) of a slot: any numbers, without ties or chance."""
     n = len(scores)
     return Outcome(
-        metric, scores.astype(float), np.zeros(n, dtype=bool), np.full(n, np.nan), "score"
+        f"mean score {slot}",
+        value=scores.astype(float),
+        tie=np.zeros(n, dtype=bool),
+        chance=np.full(n, np.nan),
+        unit="score",
     )

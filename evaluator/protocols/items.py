@@ -106,7 +106,14 @@ class Items:
 
     @classmethod
     def interleaved(cls, samples: "Sequence[Items]") -> "Items":
-        """Join several samples of the same items. The samples of an item are consecutive rows."""
+        """Join several samples of the same items.
+
+        Args:
+            samples: The items with the scores of each sample.
+
+        Returns:
+            Items of which the samples are consecutive rows.
+        """
         first = samples[0]
         if len(samples) == 1:
             return first
@@ -126,21 +133,48 @@ class Items:
         return len(self.item_id)
 
     def take(self, mask: np.ndarray) -> "Items":
-        """The items where the mask, bool (n,), is true."""
+        """Select items.
+
+        Args:
+            mask: bool (n,); or row numbers, int64.
+
+        Returns:
+            The items where the mask is true.
+        """
         columns = {name: getattr(self, name)[mask] for name in self._column_names(self)}
         return replace(self, **columns)
 
     def requiring(self, complete: np.ndarray) -> "Items":
-        """The items, with incomplete items unscored. complete: bool (n,)."""
+        """Make incomplete items unscored.
+
+        Args:
+            complete: bool (n,): which items are complete.
+
+        Returns:
+            The items. Those that were unscored before keep their reason.
+        """
         return replace(self, unscored=np.where(complete | ~self.scored, self.unscored, INCOMPLETE))
 
     def has_slots(self, *slots: str) -> np.ndarray:
-        """Whether each item has candidates in all these slots, bool (n,)."""
+        """Find items with candidates in some slots.
+
+        Args:
+            slots: Names of slots.
+
+        Returns:
+            bool (n,): whether an item has candidates in all of them.
+        """
         return np.all([(self.slot == slot).any(axis=1) for slot in slots], axis=0)
 
     def of_slots(self, *slots: str) -> "Items":
-        """The items with only the candidates of these slots; other candidates count as neither true
-        nor false."""
+        """Leave out the candidates of other slots.
+
+        Args:
+            slots: Names of slots.
+
+        Returns:
+            The items. Other candidates count as neither true nor false.
+        """
         inside = np.isin(self.slot, slots)
         return replace(self, truth=self.truth & inside, false=self.false & inside)
 
@@ -224,7 +258,14 @@ def reported_splits(splits: Iterable[str]) -> list[str]:
 
 
 def item_columns(table: pa.Table) -> dict[str, Any]:
-    """The fields of Items that are columns of the table of items."""
+    """Read the fields of Items that are columns of the table of items.
+
+    Args:
+        table: n rows of the table of items (generator.dataset.records.ITEMS).
+
+    Returns:
+        Arrays (n,) by the name of the field.
+    """
     columns = {
         "item_id": "item_id",
         "cluster": "cluster_id",
@@ -236,8 +277,15 @@ def item_columns(table: pa.Table) -> dict[str, Any]:
 
 
 def strings(column: pa.ChunkedArray) -> np.ndarray:
-    """A column of strings as an object array, "" for null. Equal strings are one object, which
-    takes less memory and compares faster."""
+    """Convert a column of strings. Equal strings are one object, which takes less memory and
+    compares faster.
+
+    Args:
+        column: n strings or nulls.
+
+    Returns:
+        An object array (n,), "" for null.
+    """
     encoded = pc.fill_null(column.combine_chunks(), "").dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
@@ -246,6 +294,18 @@ def strings(column: pa.ChunkedArray) -> np.ndarray:
 
 
 def positions(values: pa.ChunkedArray, among: pa.ChunkedArray) -> np.ndarray:
-    """The row of each value in the column `among`, int64, −1 if it is missing."""
+    """Look up values in a column.
+
+    Args:
+        values: n values.
+        among: Distinct values.
+
+    Returns:
+        int64 (n,): the row of each value in `among`; −1 if it is missing.
+
+    Example:
+        >>> positions(pa.chunked_array([["b", "x"]]), pa.chunked_array([["a", "b"]])).tolist()
+        [1, -1]
+    """
     rows = pc.index_in(values, value_set=among.combine_chunks())
     return pc.fill_null(rows, -1).to_numpy().astype(np.int64)

@@ -8,7 +8,8 @@ import numpy as np
 from evaluator.metrics.comparison import best_score
 from evaluator.metrics.questions import Won, both_won, image_score, matching_score, text_score
 from evaluator.protocols.items import Items
-from evaluator.protocols.results import Outcome, Protocol, ProtocolResults, right, tabulate
+from evaluator.protocols.outcomes import Outcome, right
+from evaluator.protocols.results import Protocol, ProtocolResults, tabulate
 from evaluator.protocols.scores import Scores
 
 MATCHING = "matching"
@@ -16,7 +17,14 @@ MATCHING = "matching"
 
 
 def matching(won: Won) -> Outcome:
-    """The outcome of the metric `matching`, with its chance level."""
+    """The outcome of the metric `matching`.
+
+    Args:
+        won: Which questions are right, and which are wrong only because of ties; each bool (n,).
+
+    Returns:
+        The outcome. Chance is 1/2: there are two assignments.
+    """
     return right(MATCHING, 1 / 2, won)
 
 
@@ -34,23 +42,22 @@ class Pairs(Protocol):
 
     def measure(self, scores: Scores) -> ProtocolResults:
         items, table = self._table(scores)
-        of_images, by_image = (
-            self._table(scores.between_images) if scores.between_images else (items, table)
-        )
-        matched, by_pair = self._table(scores.matchings) if scores.matchings else (items, table)
-        for other in (of_images, matched):
-            items = replace(items, unscored=np.where(items.scored, other.unscored, items.unscored))
-            if items.unread is not None and other.unread is not None:
-                items = replace(
-                    items, unread=np.where(items.unread == "", other.unread, items.unread)
-                )
-        text, image = text_score(table, items.tolerance), image_score(by_image, items.tolerance)
-        # An answer in words chooses an assignment: it has to be right whichever image comes first.
-        match = (
-            text_score(by_pair, items.tolerance)
-            if scores.matchings
-            else matching_score(table, items.tolerance)
-        )
+        items_of_images, image_table = items, table
+        if scores.between_images:
+            items_of_images, image_table = self._table(scores.between_images)
+        items_of_matchings, matching_table = items, table
+        if scores.matchings:
+            items_of_matchings, matching_table = self._table(scores.matchings)
+        for other in (items_of_images, items_of_matchings):
+            items = _join_reasons(items, other)
+
+        text = text_score(table, items.tolerance)
+        image = image_score(image_table, items.tolerance)
+        if scores.matchings:
+            # An answer in words chooses an assignment: it has to be right whichever image is first.
+            match = text_score(matching_table, items.tolerance)
+        else:
+            match = matching_score(table, items.tolerance)
         outcomes = [
             right("text", 1 / 4, text),
             right("image", 1 / 4, image),
@@ -58,20 +65,26 @@ class Pairs(Protocol):
             matching(match),
         ]
         rows = tabulate(items, outcomes) if len(set(items.kind)) > 1 else []
-        return ProtocolResults(items, outcomes, rows + tabulate(items, outcomes, ["kind"]))
+        rows += tabulate(items, outcomes, ["kind"])
+        return ProtocolResults(items, outcomes, rows)
 
     def _table(self, scores: Scores) -> tuple[Items, np.ndarray]:
         """The items, and the scores (n, 2, 2) of image i and caption j at [:, i, j]."""
         items = scores.items(self.name)
-        table, complete = (
-            np.full((len(items), 2, 2), np.nan, items.scores.dtype),
-            np.ones(len(items), dtype=bool),
-        )
+        table = np.full((len(items), 2, 2), np.nan, items.scores.dtype)
+        is_complete = np.ones(len(items), dtype=bool)
         for caption in (0, 1):
             for image in (0, 1):
-                mask = (items.slot == str(caption)) & (
-                    items.truth if image == caption else items.false
-                )
+                is_truth = items.truth if image == caption else items.false
+                mask = (items.slot == str(caption)) & is_truth
                 table[:, image, caption] = best_score(items.scores, mask)
-                complete &= mask.any(axis=1)
-        return items.requiring(complete), table
+                is_complete &= mask.any(axis=1)
+        return items.requiring(is_complete), table
+
+
+def _join_reasons(items: Items, other: Items) -> Items:
+    """The items, unscored or unread also where the same items of other questions are."""
+    items = replace(items, unscored=np.where(items.scored, other.unscored, items.unscored))
+    if items.unread is None or other.unread is None:
+        return items
+    return replace(items, unread=np.where(items.unread == "", other.unread, items.unread))

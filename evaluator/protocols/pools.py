@@ -13,25 +13,40 @@ from generator.dataset.reader import Benchmark
 from generator.dataset.records import RAW
 
 _IN_A_POOL = pc.field("pool_id").is_valid() & (pc.field("kind") != RAW)
-MOST = 20
-_NO_PART = ("val", "partial")
+"""Items that are asked against a pool, apart from raw retrieval."""
+MOST_FOLDS = 20
+"""Folds of a group, as in CREPE."""
+_NO_FOLDS = ("val", "partial")
 """Splits that CREPE does not have. They get no folds, and do not limit the size of folds."""
+_SEED_BYTES = 8
+"""Bytes of a hash that seed a sample."""
 
 
 def has_item_pools(benchmark: Benchmark, protocol: str) -> bool:
-    """Whether items of a protocol are asked against pools, apart from raw retrieval."""
+    """Whether items of a protocol are asked against pools, apart from raw retrieval.
+
+    Args:
+        benchmark: The benchmark.
+        protocol: Name of the protocol.
+
+    Returns:
+        Whether there is such an item.
+    """
     return bool(benchmark.items_of(protocol).filter(_IN_A_POOL).num_rows)
 
 
 @dataclass(frozen=True)
 class Pool:
-    """Images that are scored against the same texts. sample: number of false texts drawn for each
-    image, None for the whole pool."""
+    """Images that are scored against the same texts."""
 
     name: str
+    """Its name in the benchmark."""
     images: list[str]
+    """The scene_ids of the images."""
     texts: list[str]
+    """The text_ids of the texts."""
     sample: int | None = None
+    """Number of false texts for each image, at random; None for the whole pool."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,11 +55,13 @@ class Fold(Pool):
     image i."""
 
     split: str
+    """The split of its images."""
     n: int | None
     """Number of atoms of its captions; None if the fold mixes them."""
     skill: str = ""
     """What its captions name, "attribute" or "relation"; "" if the fold mixes them."""
-    clusters: np.ndarray  # (N,)
+    clusters: np.ndarray
+    """(N,): the cluster of each image."""
     truth: np.ndarray | None = None
     """Every true pair as (image, text), int64 (t, 2); None if only the pairs (i, i) are known to be
     true."""
@@ -53,52 +70,82 @@ class Fold(Pool):
 def item_pools(
     benchmark: Benchmark, protocols: Sequence[str], samples: dict[str, int] | None = None
 ) -> list[Pool]:
-    """The pools of the protocols' items, sorted by name. Their images are the sorted scenes of the
-    items.
+    """The pools that items are asked against. Pools of raw retrieval are `Fold`s instead.
 
-    Pools of raw retrieval are `Fold`s instead.
+    Args:
+        benchmark: The benchmark.
+        protocols: The protocols whose items are read.
+        samples: By pool, the number of false texts for each image; pools that are missing are
+            scored whole.
+
+    Returns:
+        The pools, sorted by name. Their images are the sorted scenes of the items.
     """
-    wanted = pc.field("protocol").isin(list(protocols)) & _IN_A_POOL
-    pool_of = benchmark.items.filter(wanted).select(["item_id", "pool_id"])
-    rows = (
-        benchmark.candidates.select(["item_id", "scene_id"])
-        .join(pool_of, "item_id", join_type="inner")
-        .to_pandas()
-    )
-    texts = {
-        name: list(of)
-        for name, of in benchmark.pools.to_pandas().groupby("pool_id", sort=False)["text_id"]
-    }
-    return [
-        Pool(str(name), sorted(set(images)), texts.get(name, []), (samples or {}).get(str(name)))
-        for name, images in rows.groupby("pool_id")["scene_id"]
-    ]
+    is_asked = pc.field("protocol").isin(list(protocols)) & _IN_A_POOL
+    pool_of_item = benchmark.items.filter(is_asked).select(["item_id", "pool_id"])
+    candidates = benchmark.candidates.select(["item_id", "scene_id"])
+    rows = candidates.join(pool_of_item, "item_id", join_type="inner").to_pandas()
+    pool_texts = benchmark.pools.to_pandas().groupby("pool_id", sort=False)["text_id"]
+    texts = {name: list(text_ids) for name, text_ids in pool_texts}
+    samples = samples or {}
+    pools = []
+    for name, images in rows.groupby("pool_id")["scene_id"]:
+        pool_name = str(name)
+        pools.append(
+            Pool(pool_name, sorted(set(images)), texts.get(name, []), samples.get(pool_name))
+        )
+    return pools
 
 
 def sampled_columns(pool: Pool, image: str, true: set[str], n: int) -> list[int]:
-    """The columns of an image's true texts and of n random false texts, sorted. The seed is a hash
-    of the names of pool and image."""
-    seed = int.from_bytes(hashlib.sha256(f"{pool.name}/{image}".encode()).digest()[:8], "big")
-    false = np.array([column for column, text in enumerate(pool.texts) if text not in true])
-    drawn = np.random.default_rng(seed).choice(false, min(n, len(false)), replace=False)
-    return sorted(
-        [*drawn.tolist(), *(column for column, text in enumerate(pool.texts) if text in true)]
-    )
+    """The texts of a sampled pool that an image is scored with. The sample depends only on the
+    names of pool and image.
+
+    Args:
+        pool: The pool.
+        image: The scene_id of the image.
+        true: The text_ids of its true texts.
+        n: The number of false texts.
+
+    Returns:
+        The columns of the true texts and of n random false texts, sorted.
+    """
+    digest = hashlib.sha256(f"{pool.name}/{image}".encode()).digest()
+    random = np.random.default_rng(int.from_bytes(digest[:_SEED_BYTES], "big"))
+    # A seed by name, not by order, so that a limit or another model does not change the sample.
+    true_columns = [column for column, text in enumerate(pool.texts) if text in true]
+    false_columns = [column for column, text in enumerate(pool.texts) if text not in true]
+    sample = random.choice(np.array(false_columns), min(n, len(false_columns)), replace=False)
+    return sorted([*sample.tolist(), *true_columns])
 
 
 def sample_mask(pool: Pool, true: dict[str, set[str]]) -> np.ndarray:
-    """Mask of the texts that each image is scored with, bool (images, texts). true: the true texts
-    of each image."""
-    mask = np.ones((len(pool.images), len(pool.texts)), dtype=bool)
-    if pool.sample is not None:
-        mask[:] = False
-        for row, image in enumerate(pool.images):
-            mask[row, sampled_columns(pool, image, true[image], pool.sample)] = True
+    """Which texts of a pool each image is scored with.
+
+    Args:
+        pool: The pool.
+        true: By image, its true texts.
+
+    Returns:
+        bool (images, texts).
+    """
+    if pool.sample is None:
+        return np.ones((len(pool.images), len(pool.texts)), dtype=bool)
+    mask = np.zeros((len(pool.images), len(pool.texts)), dtype=bool)
+    for row, image in enumerate(pool.images):
+        mask[row, sampled_columns(pool, image, true[image], pool.sample)] = True
     return mask
 
 
 def true_texts(benchmark: Benchmark) -> dict[str, set[str]]:
-    """The true texts of each image, from items that have a pool."""
+    """The true texts of images, from items that have a pool.
+
+    Args:
+        benchmark: The benchmark.
+
+    Returns:
+        By scene_id, the text_ids.
+    """
     pooled = benchmark.items.filter(_IN_A_POOL).select(["item_id"])
     true = benchmark.candidates.filter(pc.field("truth")).select(["item_id", "scene_id", "text_id"])
     rows = true.join(pooled, "item_id", join_type="inner").to_pandas()
@@ -106,18 +153,23 @@ def true_texts(benchmark: Benchmark) -> dict[str, set[str]]:
 
 
 def make_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[Fold]:
-    """The folds of a protocol's raw retrieval: those of the benchmark, or if it has none, folds
-    drawn from its captions.
+    """The folds of a protocol's raw retrieval.
 
-    Benchmarks made elsewhere have none, since they do not say which captions are true of which
-    other images.
+    Args:
+        benchmark: The benchmark.
+        protocol: Name of the protocol.
+        by_atoms: Whether a fold has captions of one number of atoms.
+
+    Returns:
+        The folds that the benchmark lists; if it has none, folds of its captions at random.
+        Benchmarks made elsewhere have none, since they do not say which captions are true of which
+        other images.
     """
-    return _written_folds(benchmark, protocol, by_atoms) or _drawn_folds(
-        benchmark, protocol, by_atoms
-    )
+    folds = _listed_folds(benchmark, protocol, by_atoms)
+    return folds or _random_folds(benchmark, protocol, by_atoms)
 
 
-def _written_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[Fold]:
+def _listed_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[Fold]:
     """The folds that the benchmark's items of raw retrieval define: an item is an image, and lists
     its true captions."""
     items = benchmark.items_of(protocol)
@@ -130,16 +182,17 @@ def _written_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[
     counts = benchmark.texts.select(["text_id", *COUNTS]).to_pandas().set_index("text_id")
     folds = []
     for pool_id, members in rows.groupby("pool_id"):
-        own = members[members["slot"] == "c"].sort_values("item_id")
-        images, texts = own["scene_id"].tolist(), own["text_id"].tolist()
-        image_of, text_of = (
-            {name: place for place, name in enumerate(names)} for names in (images, texts)
-        )
-        pairs = [
-            (image_of[image], text_of[text])
-            for image, text in zip(members["scene_id"], members["text_id"], strict=True)
-        ]
-        split, skill = own["split"].iloc[0], own["skill"].iloc[0]
+        # Slot c is the image's own caption; other slots list captions that are true of it too.
+        own_captions = members[members["slot"] == "c"].sort_values("item_id")
+        images, texts = own_captions["scene_id"].tolist(), own_captions["text_id"].tolist()
+        row_of_image = {image: row for row, image in enumerate(images)}
+        column_of_text = {text: column for column, text in enumerate(texts)}
+        pairs = []
+        for image, text in zip(members["scene_id"], members["text_id"], strict=True):
+            # A limit may leave out the image that a caption belongs to, and so the caption.
+            if text in column_of_text:
+                pairs.append((row_of_image[image], column_of_text[text]))
+        split, skill = own_captions["split"].iloc[0], own_captions["skill"].iloc[0]
         folds.append(
             Fold(
                 str(pool_id),
@@ -148,7 +201,7 @@ def _written_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[
                 split=str(split),
                 n=int(counts.loc[texts[0]].sum()) if by_atoms else None,
                 skill=str(skill or ""),
-                clusters=own["cluster_id"].to_numpy(dtype=object),
+                clusters=own_captions["cluster_id"].to_numpy(dtype=object),
                 truth=np.array(sorted(pairs), dtype=np.int64),
             )
         )
@@ -157,7 +210,13 @@ def _written_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[
     )
 
 
-def _drawn_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[Fold]:
+_Member = tuple[str, str, str]
+"""An image, its caption and its cluster."""
+_GroupKey = tuple[str, int | None]
+"""A split, and the number of atoms of its captions; None if they are mixed."""
+
+
+def _random_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[Fold]:
     """Folds of a protocol's captions: K = min(20, ⌊size/N⌋) folds of N images per group. N is the
     size of the smallest group, or with `by_atoms` of the smallest group of the same split (CREPE,
     appendix B.2).
@@ -169,47 +228,58 @@ def _drawn_folds(benchmark: Benchmark, protocol: str, by_atoms: bool) -> list[Fo
     groups = _groups(benchmark, protocol, by_atoms)
     folds = []
     for (split, n), members in groups.items():
-        size = min(len(each) for group, each in groups.items() if not by_atoms or group[0] == split)
-        for k in range(min(MOST, len(members) // size) if size > 1 else 0):
-            images, texts, clusters = (
-                list(column) for column in zip(*members[k * size : (k + 1) * size], strict=True)
-            )
-            name = f"raw-{protocol}-{split}{'' if n is None else f'-{n}'}-{k}"
+        comparable = [
+            len(others)
+            for (other_split, _), others in groups.items()
+            if not by_atoms or other_split == split
+        ]
+        # Folds that are compared have one size, or R@1 would differ by their chance.
+        size = min(comparable)
+        if size < 2:
+            continue  # a single candidate is always right
+        for k in range(min(MOST_FOLDS, len(members) // size)):
+            of_fold = members[k * size : (k + 1) * size]
+            images, texts, clusters = (list(column) for column in zip(*of_fold, strict=True))
+            of_atoms = "" if n is None else f"-{n}"
             folds.append(
                 Fold(
-                    name, images, texts, split=split, n=n, clusters=np.array(clusters, dtype=object)
+                    f"raw-{protocol}-{split}{of_atoms}-{k}",
+                    images,
+                    texts,
+                    split=split,
+                    n=n,
+                    clusters=np.array(clusters, dtype=object),
                 )
             )
     return folds
 
 
-def _groups(
-    benchmark: Benchmark, protocol: str, by_atoms: bool
-) -> dict[tuple[str, int | None], list[Sequence[str]]]:
-    """The members (image, caption, cluster) of each split, or with `by_atoms` of each split and
-    number of atoms."""
+def _groups(benchmark: Benchmark, protocol: str, by_atoms: bool) -> dict[_GroupKey, list[_Member]]:
+    """The members of each split, or with `by_atoms` of each split and number of atoms."""
     captions = benchmark.candidates.filter((pc.field("slot") == "c") & pc.field("truth"))
     items = benchmark.items_of(protocol).select(["item_id", "split", "cluster_id"]).to_pandas()
     counts = benchmark.texts.select(["text_id", *COUNTS]).to_pandas()
-    rows = (
-        captions.select(["item_id", "scene_id", "text_id"]).to_pandas().merge(items, on="item_id")
-    )
-    rows = rows[~rows["split"].isin(_NO_PART)].merge(counts, on="text_id", how="left")
-    rows["n"] = rows[list(COUNTS)].fillna(0).sum(axis=1).astype(int) if by_atoms else -1
+    rows = captions.select(["item_id", "scene_id", "text_id"]).to_pandas()
+    rows = rows.merge(items, on="item_id")
+    rows = rows[~rows["split"].isin(_NO_FOLDS)].merge(counts, on="text_id", how="left")
+    n_atoms = rows[list(COUNTS)].fillna(0).sum(axis=1).astype(int)
+    rows["n"] = n_atoms if by_atoms else -1
     rows["order"] = [hashlib.sha256(scene.encode()).hexdigest() for scene in rows["scene_id"]]
-    groups: dict[tuple[str, int | None], list[Sequence[str]]] = {}
-    for (split, n), members in rows.sort_values(["order", "scene_id", "text_id"]).groupby(
-        ["split", "n"]
-    ):
-        taken: set[str] = set()
-        kept = groups[str(split), int(n) if by_atoms else None] = []
-        for member in members[["scene_id", "text_id", "cluster_id"]].itertuples(
-            index=False, name=None
-        ):
-            if not taken & {*member[:2]}:
-                taken |= {*member[:2]}
-                kept.append(member)
-    return {
-        group: groups[group]
-        for group in sorted(groups, key=lambda each: (split_rank(each[0]), each[1] or 0))
-    }
+    rows = rows.sort_values(["order", "scene_id", "text_id"])
+
+    groups: dict[_GroupKey, list[_Member]] = {}
+    for (split, n), of_group in rows.groupby(["split", "n"]):
+        used: set[str] = set()
+        members: list[_Member] = []
+        # An image or a caption that occurs twice would have two right answers in a fold.
+        columns = of_group[["scene_id", "text_id", "cluster_id"]]
+        for image, text, cluster in columns.itertuples(index=False, name=None):
+            if image not in used and text not in used:
+                used |= {image, text}
+                members.append((image, text, cluster))
+        groups[str(split), int(n) if by_atoms else None] = members
+
+    def rank(key: _GroupKey) -> tuple[tuple[int, str], int]:
+        return split_rank(key[0]), key[1] or 0
+
+    return {key: groups[key] for key in sorted(groups, key=rank)}

@@ -32,6 +32,7 @@ class ExternalRecord(TypedDict):
     name: str
     """Of the benchmark, such as sugarcrepe."""
     path: str
+    """The file or folder that its authors publish."""
     images: str | None
     """Folder of its images; None for the default."""
     filters: NotRequired[list[str]]
@@ -74,6 +75,7 @@ class PositionRecord(TypedDict):
     """How often a label is chosen, and is right."""
 
     form: str
+    """Of these questions: choice, yes-no, and so on (docs/words.md)."""
     options: Count
     """Number of options of these questions."""
     label: str
@@ -90,6 +92,7 @@ class AnswersRecord(TypedDict):
     """Counts of a run's answers (evaluator.scoring.words.answers)."""
 
     answers: Count
+    """All answers, those without a label included."""
     refused: Count
     """Answers that decline to answer."""
     cut_off: Count
@@ -99,8 +102,11 @@ class AnswersRecord(TypedDict):
     not_answered: Count
     """Questions whose request failed."""
     prompt_tokens: Count
+    """Tokens of all questions, as the model counts them."""
     completion_tokens: Count
+    """Tokens of all answers."""
     positions: list[PositionRecord]
+    """How often each label is chosen, by form and number of options."""
 
 
 class RunRecord(TypedDict, total=False):
@@ -111,6 +117,7 @@ class RunRecord(TypedDict, total=False):
     benchmark: str
     """Digest of the benchmark."""
     benchmark_name: str
+    """Name of the benchmark."""
     world: str | None
     """Digest of the world."""
     dataset: str | None
@@ -170,6 +177,7 @@ class Row(TypedDict):
     benchmark: str
     """Its name."""
     protocol: str
+    """Name of the protocol."""
     metric: str
     """Such as accuracy, matching or R@1."""
     is_main: bool
@@ -191,14 +199,17 @@ class Row(TypedDict):
     n_relations: NotRequired[Count]
     """Relations that the captions name."""
     split: str
+    """The split of the questions; for a gap the first of two."""
     minus: str | None
     """For a gap: the split whose value is subtracted from the value of `split`."""
     is_gap: bool
+    """Whether the value is the difference of two splits."""
     average: str
     """The value is a mean over items (micro), or over n or categories (macro)."""
     unit: str
     """`share` (0..1), `difference` of shares, or `score`, any number."""
     value: float | None
+    """The mean or the difference; None without scored questions."""
     sd: float | None
     """The standard deviation over n or folds."""
     low: float | None
@@ -275,6 +286,7 @@ class RulesRecord(TypedDict, total=False):
     filters: dict[str, str]
     """Filters of a published benchmark, by name."""
     words: WordsRecord
+    """How a run was asked in words; absent for models that score pairs."""
 
 
 class FactorsRecord(TypedDict, total=False):
@@ -292,6 +304,7 @@ class FactorsRecord(TypedDict, total=False):
     block: str | None
     """Digest of the benchmark's holdout; None if it has none."""
     block_seed: int | None
+    """Seed of the holdout; None if it has none."""
     benchmark: str
     """Digests of benchmark and world."""
 
@@ -312,7 +325,9 @@ class ResultsRecord(TypedDict, total=False):
     image_channel: str
     """The score that compares images for one text."""
     rules: RulesRecord
+    """How scores were compared."""
     factors: FactorsRecord
+    """What distinguishes the run from others."""
     training: dict[str, Any]
     """What is known of the model's training (evaluator.provenance.contamination)."""
     sampled_pools: dict[str, Any]
@@ -330,6 +345,7 @@ class ResultsRecord(TypedDict, total=False):
     unknown_protocols: dict[str, Count]
     """Items by protocol, for protocols that this version does not have."""
     reading: ReadingRecord
+    """How a published benchmark was read; empty for others."""
     answers: AnswersRecord
     """Absent for models that score pairs."""
     rows: list[Row]

@@ -2,7 +2,7 @@
 section 1; Peng et al. 2026, section 3.1)."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -26,11 +26,12 @@ from evaluator.protocols.items import (
     sorted_rows,
     strings,
 )
+from evaluator.protocols.outcomes import recall
 from evaluator.protocols.pools import Pool, sample_mask, true_texts
-from evaluator.protocols.results import Protocol, ProtocolResults, recall, tabulate
+from evaluator.protocols.results import Protocol, ProtocolResults, tabulate
 from evaluator.protocols.scores import Scores
 
-_BLOCK = 2_000_000
+_SCORES_AT_ONCE = 2_000_000
 """Maximum number of scores of a pool in memory at once."""
 
 
@@ -43,115 +44,161 @@ class Retrieval(Protocol):
     def measure(self, scores: Scores) -> ProtocolResults:
         if not scores.pools:  # each item's candidates are all its texts
             items = scores.items(self.name)
-            first = recall(items, items.false)
-            return ProtocolResults(
-                items, [first], tabulate(items, [first], ["kind"]) + candidate_errors(scores, items)
-            )
+            recall_at_1 = recall(items, items.false)
+            rows = tabulate(items, [recall_at_1], ["kind"]) + candidate_errors(scores, items)
+            return ProtocolResults(items, [recall_at_1], rows)
         items, by_chance, directions = _pooled_items(scores, self.name)
-        sampled = any(pool.sample is not None for pool in scores.pools)
-        first = replace(
-            recall(items, items.false, "R@1, sampled pool" if sampled else "R@1"), chance=by_chance
-        )
-        rows = tabulate(items, [first], ["kind"])
-        return ProtocolResults(items, [first], rows + error_rows(items, directions))
+        is_sampled = any(pool.sample is not None for pool in scores.pools)
+        metric = "R@1, sampled pool" if is_sampled else "R@1"
+        # The items have only the best texts of their pool, so chance comes from the pool.
+        recall_at_1 = replace(recall(items, items.false, metric), chance=by_chance)
+        rows = tabulate(items, [recall_at_1], ["kind"]) + error_rows(items, directions)
+        return ProtocolResults(items, [recall_at_1], rows)
+
+
+@dataclass(frozen=True)
+class _PoolBlock:
+    """The best texts of n images of a pool: TOP true ones, then TOP false ones, best first."""
+
+    scores: np.ndarray
+    """float32 (n, 2 TOP); nan where there is no such text."""
+    text_ids: np.ndarray
+    """(n, 2 TOP); "" where there is no such text."""
+    is_text: np.ndarray
+    """bool (n, 2 TOP): whether there is such a text."""
+    unscored: np.ndarray
+    """(n,): why an image has no score; "" for a scored one."""
+    chance: np.ndarray
+    """float64 (n,): R@1 by chance."""
+    directions: np.ndarray
+    """float64 (n, 2, N_DIRECTIONS): directions of errors; zeros if texts have no form."""
 
 
 def _pooled_items(scores: Scores, protocol: str) -> tuple[Items, np.ndarray, np.ndarray]:
     """The items, with the TOP best true and the TOP best false texts of their pool as candidates;
     their chance (n,); and the directions of their errors (`error_directions`), zeros if texts have
     no form."""
-    table = scores.benchmark.items.take(pa.array(sorted_rows(scores.benchmark, protocol)))
-    rows, n = scores.benchmark.candidates, table.num_rows
-    item = positions(rows["item_id"], table["item_id"])
-    scene_of = np.full(n, "", dtype=object)
-    scene_of[item[item >= 0][::-1]] = strings(rows["scene_id"])[item >= 0][::-1]
-    true_of = true_texts(scores.benchmark)
-    parts = [part for pool in scores.pools for part in _read_pool(pool, scores, true_of)]
-    best, names, there, reasons, by_chance, directions = (
-        np.concatenate(column) for column in zip(*parts, strict=True)
-    )
+    benchmark = scores.benchmark
+    table = benchmark.items.take(pa.array(sorted_rows(benchmark, protocol)))
+    n = table.num_rows
+    scene_of_item = _first_scenes(scores, table)
+    true_of_image = true_texts(benchmark)
+    blocks = []
+    for pool in scores.pools:
+        blocks += list(_read_pool(pool, scores, true_of_image))
     images = [(pool.name, image) for pool in scores.pools for image in pool.images]
-    row_of = {image: row for row, image in enumerate(images)}
-    found = [
-        row_of[pool, scene] for pool, scene in zip(strings(table["pool_id"]), scene_of, strict=True)
-    ]
+    row_of_image = {image: row for row, image in enumerate(images)}
+    pools_and_scenes = zip(strings(table["pool_id"]), scene_of_item, strict=True)
+    rows = [row_of_image[pool_and_scene] for pool_and_scene in pools_and_scenes]
+
+    def of_items(name: str) -> np.ndarray:
+        column: np.ndarray = np.concatenate([getattr(block, name) for block in blocks])[rows]
+        return column
+
+    is_text = of_items("is_text")
     is_true = np.arange(2 * TOP) < TOP
     items = Items(
         **item_columns(table),
-        scene_id=scene_of,
+        scene_id=scene_of_item,
         level=np.full(n, "", dtype=object),
         counts=np.full((n, 3), -1),
-        scores=best[found],
-        truth=there[found] & is_true,
-        false=there[found] & ~is_true,
+        scores=of_items("scores"),
+        truth=is_text & is_true,
+        false=is_text & ~is_true,
         slot=np.tile(np.where(is_true, "c", "n").astype(object), (n, 1)),
         candidate_kind=np.full((n, 2 * TOP), "", dtype=object),
-        text_id=names[found],
-        unscored=reasons[found],
+        text_id=of_items("text_ids"),
+        unscored=of_items("unscored"),
         tolerance=scores.tolerance,
     )
-    return scores.for_intervals(items), by_chance[found], directions[found]
+    return scores.for_intervals(items), of_items("chance"), of_items("directions")
+
+
+def _first_scenes(scores: Scores, items: pa.Table) -> np.ndarray:
+    """The scene (n,) of the first candidate of each of n items; "" for an item without one."""
+    candidates = scores.benchmark.candidates
+    item = positions(candidates["item_id"], items["item_id"])
+    is_of_items = item >= 0
+    scenes = np.full(items.num_rows, "", dtype=object)
+    # In reverse order, the first candidate of an item is written last, and stays.
+    scenes[item[is_of_items][::-1]] = strings(candidates["scene_id"])[is_of_items][::-1]
+    return scenes
 
 
 def _read_pool(
-    pool: Pool, scores: Scores, true_of: dict[str, set[str]]
-) -> Iterator[tuple[np.ndarray, ...]]:
-    """The best texts of a pool's images, some images at a time.
-
-    Yields (n, 2 TOP) arrays for the best true, then the best false texts: scores, text ids, and
-    whether there is such a text, bool; then reasons (n,), chance (n,) and directions of errors.
-    """
-    matrix_of, texts = scores.matrix(pool), np.array(pool.texts, dtype=object)
-    column_of = {text: column for column, text in enumerate(pool.texts)}
-    codes: dict[str, int] = {}
-    reading = np.array(
-        [codes.setdefault(scores.indistinct.get(text, text), len(codes)) for text in pool.texts]
-    )
-    said = read_assertions(scores.benchmark, pool.texts)
-    size = max(1, _BLOCK // max(1, len(texts)))
+    pool: Pool, scores: Scores, true_of_image: dict[str, set[str]]
+) -> Iterator[_PoolBlock]:
+    """Read the scores of a pool, some images at a time."""
+    matrix_of_pool, text_ids = scores.matrix(pool), np.array(pool.texts, dtype=object)
+    column_of_text = {text: column for column, text in enumerate(pool.texts)}
+    inputs = _input_codes(pool, scores)
+    has_equal_inputs = len(set(inputs.tolist())) < len(inputs)
+    assertions = read_assertions(scores.benchmark, pool.texts)
+    all_columns = slice(0, len(text_ids))
+    size = max(1, _SCORES_AT_ONCE // max(1, len(text_ids)))
     for start in range(0, len(pool.images), size):
         images = pool.images[start : start + size]
-        matrix = matrix_of.block(slice(start, start + len(images)), slice(0, len(texts)))
+        matrix = matrix_of_pool.block(slice(start, start + len(images)), all_columns)
         truth = np.zeros(matrix.shape, dtype=bool)
         for row, image in enumerate(images):
-            truth[row, [column_of[text] for text in true_of[image] if text in column_of]] = True
-        asked = sample_mask(replace(pool, images=images), true_of)
-        false = asked & ~truth
-        best = np.concatenate([_best(matrix, mask) for mask in (truth, false)], axis=1)
-        there = best >= 0
-        reasons = np.where((np.isfinite(matrix) | ~asked).all(axis=1), "", NOT_A_NUMBER).astype(
-            object
-        )
-        reasons[np.isnan(matrix).all(axis=1)] = MISSING
-        if len(codes) < len(texts):
-            alike = [
-                np.isin(reading[own], reading[other]).any()
-                for own, other in zip(truth, false, strict=True)
-            ]
-            reasons[np.array(alike)] = TRUNCATED
+            in_pool = [text for text in true_of_image[image] if text in column_of_text]
+            truth[row, [column_of_text[text] for text in in_pool]] = True
+        is_asked = sample_mask(replace(pool, images=images), true_of_image)
+        false = is_asked & ~truth
+
+        unscored = _reasons(matrix, is_asked)
+        if has_equal_inputs:
+            for row in range(len(images)):
+                if np.isin(inputs[truth[row]], inputs[false[row]]).any():
+                    unscored[row] = TRUNCATED
         directions = np.zeros((len(images), 2, N_DIRECTIONS))
-        if said is not None:
+        if assertions is not None:
             directions = error_directions(
-                matrix, truth, false, np.arange(len(texts)), said, scores.tolerance
+                matrix,
+                truth,
+                false,
+                texts=np.arange(len(text_ids)),
+                assertions=assertions,
+                tolerance=scores.tolerance,
             )
-        yield (
-            np.where(there, matrix[np.arange(len(images))[:, None], best], np.float32(np.nan)),
-            np.where(there, texts[best], ""),
-            there,
-            reasons,
-            chance(truth.sum(axis=1), false.sum(axis=1)),
-            directions,
+        best = np.concatenate([_best(matrix, truth), _best(matrix, false)], axis=1)
+        is_text = best >= 0
+        best_scores = matrix[np.arange(len(images))[:, None], best]
+        yield _PoolBlock(
+            scores=np.where(is_text, best_scores, np.float32(np.nan)),
+            text_ids=np.where(is_text, text_ids[best], ""),
+            is_text=is_text,
+            unscored=unscored,
+            chance=chance(truth.sum(axis=1), false.sum(axis=1)),
+            directions=directions,
         )
+
+
+def _input_codes(pool: Pool, scores: Scores) -> np.ndarray:
+    """A code of the model's input for each text of a pool; equal for texts that the model cannot
+    tell apart."""
+    code_of: dict[str, int] = {}
+    inputs = [scores.indistinct.get(text, text) for text in pool.texts]
+    return np.array([code_of.setdefault(text, len(code_of)) for text in inputs])
+
+
+def _reasons(matrix: np.ndarray, is_asked: np.ndarray) -> np.ndarray:
+    """Why each of n images has no score, "" if it has; from the scores and the texts that are asked
+    about, both (n, texts)."""
+    is_complete = (np.isfinite(matrix) | ~is_asked).all(axis=1)
+    reasons: np.ndarray = np.where(is_complete, "", NOT_A_NUMBER).astype(object)
+    reasons[np.isnan(matrix).all(axis=1)] = MISSING
+    return reasons
 
 
 def _best(matrix: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """The columns of the TOP highest scores of each row (n, m) where the mask is true: int64 (n,
     TOP), highest first, ties by column; −1 if there are fewer."""
-    left = np.where(mask, matrix, -np.inf)
-    found = np.full((len(matrix), TOP), -1)
-    for i in range(TOP):
-        column = left.argmax(axis=1)
-        rows = np.flatnonzero(mask.sum(axis=1) > i)
-        found[rows, i] = column[rows]
-        left[np.arange(len(left)), column] = -np.inf
-    return found
+    remaining = np.where(mask, matrix, -np.inf)
+    best = np.full((len(matrix), TOP), -1)
+    for rank in range(TOP):
+        column = remaining.argmax(axis=1)
+        has_more = np.flatnonzero(mask.sum(axis=1) > rank)
+        best[has_more, rank] = column[has_more]
+        remaining[np.arange(len(remaining)), column] = -np.inf
+    return best

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,7 +29,10 @@ from evaluator.statistics.intervals import LEVEL
 from generator.base.clusters import SEPARATOR, vocabulary_size
 from generator.dataset.reader import Benchmark
 
-_READ = ["scene_id", "text_id", "slot", "truth", "kind"]
+_CANDIDATE_COLUMNS = ["scene_id", "text_id", "slot", "truth", "kind"]
+"""The columns of the table of candidates that are read."""
+_CAPTION_SLOTS = ("c", "0")
+"""Slots of the caption of an item, of whose true text the level and counts are recorded."""
 
 
 @dataclass(frozen=True)
@@ -46,95 +50,115 @@ class ItemScores:
     unread: np.ndarray
     """Why a candidate's answer counts as wrong without a label: it is unread, refused or cut off;
     else ""."""
-    asked: np.ndarray
+    in_question: np.ndarray
     """Which candidates the model was asked about, bool (rows,). Other candidates are left out of
     their items."""
-    of_asked_items: np.ndarray
+    in_asked_item: np.ndarray
     """Which candidates belong to an item with a question, bool (rows,). Other items are left
     out."""
 
     @classmethod
     def empty(cls, samples: int, rows: int) -> "ItemScores":
-        """Scores of candidates that the model was not asked about: all nan."""
-        reasons, unread = (np.full((samples, rows), "", dtype=object) for _ in range(2))
-        asked, of_asked_items = (np.zeros(rows, dtype=bool) for _ in range(2))
+        """Scores of candidates that the model was not asked about.
+
+        Args:
+            samples: The number of samples.
+            rows: The number of candidates.
+
+        Returns:
+            Scores that are all nan, in arrays that may be filled.
+        """
+        shape = (samples, rows)
         return cls(
-            np.full((samples, rows), np.nan, np.float32), reasons, unread, asked, of_asked_items
+            values=np.full(shape, np.nan, np.float32),
+            reasons=np.full(shape, "", dtype=object),
+            unread=np.full(shape, "", dtype=object),
+            in_question=np.zeros(rows, dtype=bool),
+            in_asked_item=np.zeros(rows, dtype=bool),
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Scores:
-    """The scores of one channel of a run.
+    """The scores of one channel of a run, and how they are measured."""
 
-    indistinct: text_id → an earlier text_id with the same model input. table: rows of the channel
-    (generator.dataset.records.SCORES). protocols: of the run. pools: of its items. folds: of raw
-    retrieval, by
-    protocol, if the run scored them. matrix: reads the scores of a pool or fold in parts; nan for
-    texts outside the
-    sample of a pool. tolerance: how close scores tie. shown: the bindings of each scene, joined by
-    ";". confidence: the
-    level of intervals, 0..1. intervals: whether to compute them. between_images: the scores of
-    another channel, if
-    images are compared by that channel. matchings: the answers in words to questions about two
-    images and two
-    captions, None if there are none. twins: the twin of each scene that has one, in both
-    directions; empty if the world
-    is not known. partitioned: the splits are partitions by familiarity. averages_categories: the
-    authors of the
-    benchmark average over categories. in_items: scores that depend on items, in place of `table`;
-    `sample` is the index
-    of the sample to read.
-    """
-
+    # What was asked.
     benchmark: Benchmark
-    indistinct: Mapping[str, str]
-    table: pa.Table
+    """The questions."""
     protocols: Sequence[str]
+    """The protocols of the run."""
     pools: Sequence[Pool]
+    """The pools of its items."""
     folds: Mapping[str, Sequence[Fold]]
+    """By protocol, the folds of raw retrieval that the run scored."""
+
+    # What the model answered.
+    table: pa.Table
+    """The rows of the channel (generator.dataset.records.SCORES)."""
     matrix: Callable[[Pool], PoolScores]
-    tolerance: float = TOLERANCE
-    shown: Mapping[str, str] = field(default_factory=dict)
-    confidence: float = LEVEL
-    intervals: bool = True
-    between_images: "Scores | None" = None
-    matchings: "Scores | None" = None
-    twins: Mapping[str, str] = field(default_factory=dict)
-    partitioned: bool = False
-    averages_categories: bool = False
+    """Reads the scores of a pool or fold in parts; nan for texts outside the sample of a pool."""
+    indistinct: Mapping[str, str]
+    """By text_id, an earlier text_id with the same model input."""
     in_items: ItemScores | None = None
+    """Scores that depend on items, in place of `table`; None for models that score pairs."""
     sample: int = 0
+    """Index of the sample of `in_items` to read."""
+    between_images: "Scores | None" = None
+    """The scores of another channel or of other questions, if images are compared by these."""
+    matchings: "Scores | None" = None
+    """The answers in words to questions about two images and two captions; None if there are
+    none."""
+
+    # What is known of the scenes.
+    bindings: Mapping[str, str] = field(default_factory=dict)
+    """By scene, its bindings, joined by ";"."""
+    twins: Mapping[str, str] = field(default_factory=dict)
+    """The twin of each scene that has one, in both directions; empty if the world is not known."""
+
+    # How they are measured.
+    tolerance: float = TOLERANCE
+    """How close scores tie (metrics.comparison.tied)."""
+    confidence: float = LEVEL
+    """Level of the intervals, 0..1."""
+    intervals: bool = True
+    """Whether to compute intervals."""
+    partitioned: bool = False
+    """Whether the splits are partitions by familiarity."""
+    averages_categories: bool = False
+    """Whether the authors of the benchmark average over categories."""
 
     def items(self, protocol: str) -> Items:
-        """The items of a protocol with the scores of their candidates, sorted by split (in the
-        order of SPLIT_ORDER, others last) and item_id. The samples of an item are consecutive rows.
+        """The items of a protocol with the scores of their candidates.
 
         An item is unscored when one of its scores is missing or not a number, when it lacks a true
         or a false text, or when the model cannot tell a true text from a false text that it is
         compared with.
+
+        Args:
+            protocol: Name of the protocol.
+
+        Returns:
+            The items, sorted by split (in the order of SPLIT_ORDER, others last) and item_id. The
+            samples of an item are consecutive rows.
         """
-        return Items.interleaved([each._items(protocol) for each in self._samples])
+        return Items.interleaved([sample._items(protocol) for sample in self._samples])
 
     @cached_property
     def _samples(self) -> "list[Scores]":
+        """The scores of each sample."""
         if self.in_items is None:
             return [self]
         return [replace(self, sample=i) for i in range(len(self.in_items.values))]
 
     def _items(self, protocol: str) -> Items:
+        """The items of a protocol in one sample."""
         benchmark = self.benchmark
-        chosen = sorted_rows(benchmark, protocol)
-        chosen = chosen[self._asked_items[chosen]]
-        table, n = benchmark.items.take(pa.array(chosen)), len(chosen)
-        row_of = np.full(benchmark.items.num_rows, -1)
-        row_of[chosen] = np.arange(n)
-        item = row_of[self._candidates["item"].to_numpy()]
-        order = np.flatnonzero(item >= 0)
-        order = order[np.argsort(item[order], kind="stable")]
-        item, rows = item[order], self._candidates
-        if not np.array_equal(order, np.arange(rows.num_rows)):
-            rows = rows.take(pa.array(order))
+        item_rows = sorted_rows(benchmark, protocol)
+        item_rows = item_rows[self._has_question[item_rows]]
+        table, n = benchmark.items.take(pa.array(item_rows)), len(item_rows)
+        item, candidates = self._candidates_of(item_rows)
+
+        # Candidate k of an item goes to column k of its row.
         column = np.arange(len(item)) - np.searchsorted(item, item)
         width = int(column.max(initial=0)) + 1
 
@@ -144,46 +168,68 @@ class Scores:
             return full
 
         scene, slot, kind, text = (
-            strings(rows[name]) for name in ("scene_id", "slot", "kind", "text_id")
+            strings(candidates[name]) for name in ("scene_id", "slot", "kind", "text_id")
         )
-        truth = rows["truth"].to_numpy(zero_copy_only=False).astype(bool)
-        unscored = _reasons(n, item, slot, truth, rows["input"].to_numpy(), strings(rows["reason"]))
+        truth = candidates["truth"].to_numpy(zero_copy_only=False).astype(bool)
+        unscored = _reasons(
+            n,
+            item,
+            slot=slot,
+            truth=truth,
+            model_input=candidates["input"].to_numpy(),
+            reason=strings(candidates["reason"]),
+        )
         unread = None
         if self.in_items is not None:
-            unread = np.full(n, "", dtype=object)
-            without_label = np.flatnonzero(strings(rows["unread"]) != "")[::-1]
-            unread[item[without_label]] = strings(rows["unread"])[without_label]
-        caption = np.full(n, -1)
-        for chosen in (np.arange(len(item)), np.flatnonzero(np.isin(slot, ("c", "0")) & truth)):
-            caption[item[chosen][::-1]] = chosen[
-                ::-1
-            ]  # first true candidate in slot c or 0, else first candidate
-        there = caption >= 0
-        place = np.where(there, rows["text"].to_numpy()[caption] if len(rows) else -1, -1)
-        described = benchmark.texts.select(["level", *COUNTS]).take(pa.array(place, mask=place < 0))
+            unread = _first_of_items(n, item, strings(candidates["unread"]))
+        caption = _caption_rows(n, item, slot, truth)
+        level, counts = self._describe_captions(candidates, caption)
         scene_id = np.full(n, "", dtype=object)
-        scene_id[there] = scene[caption[there]]
-        found = self.for_intervals(
-            Items(
-                **item_columns(table),
-                scene_id=scene_id,
-                level=strings(described["level"]),
-                counts=np.stack(
-                    [pc.fill_null(described[name], -1).to_numpy() for name in COUNTS], axis=1
-                ).astype(int),
-                scores=padded(rows["score"].to_numpy(), np.nan),
-                truth=padded(truth, False),
-                false=padded(~truth, False),
-                slot=padded(slot, ""),
-                candidate_kind=padded(kind, ""),
-                text_id=padded(text, ""),
-                unscored=unscored,
-                unread=unread,
-                tolerance=self.tolerance,
-                graded=self.in_items is None,
-            )
+        scene_id[caption >= 0] = scene[caption[caption >= 0]]
+        items = Items(
+            **item_columns(table),
+            scene_id=scene_id,
+            level=level,
+            counts=counts,
+            scores=padded(candidates["score"].to_numpy(), np.nan),
+            truth=padded(truth, False),
+            false=padded(~truth, False),
+            slot=padded(slot, ""),
+            candidate_kind=padded(kind, ""),
+            text_id=padded(text, ""),
+            unscored=unscored,
+            unread=unread,
+            tolerance=self.tolerance,
+            graded=self.in_items is None,
         )
-        return replace(found, bindings=self._bindings_of_all_images(found, item, scene))
+        items = self.for_intervals(items)
+        return replace(items, bindings=self._bindings_of_all_images(items, item, scene))
+
+    def _candidates_of(self, item_rows: np.ndarray) -> tuple[np.ndarray, pa.Table]:
+        """The candidates of n items, which have the row numbers `item_rows`, in the order of these:
+        the number 0..n of each candidate's item, int64 (rows,), and their table."""
+        number_of_row = np.full(self.benchmark.items.num_rows, -1)
+        number_of_row[item_rows] = np.arange(len(item_rows))
+        item = number_of_row[self._candidates["item"].to_numpy()]
+        order = np.flatnonzero(item >= 0)
+        order = order[np.argsort(item[order], kind="stable")]
+        candidates = self._candidates
+        if not np.array_equal(order, np.arange(candidates.num_rows)):
+            candidates = candidates.take(pa.array(order))
+        return item[order], candidates
+
+    def _describe_captions(
+        self, candidates: pa.Table, caption: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The level (n,) of the caption of each item, and its counts (n, 3); "" and -1 where it has
+        none. caption: the row in `candidates` of each item's caption, int64 (n,); -1 for none."""
+        text_rows = np.full(len(caption), -1)
+        if candidates.num_rows:
+            text_rows = np.where(caption >= 0, candidates["text"].to_numpy()[caption], -1)
+        texts = self.benchmark.texts.select(["level", *COUNTS])
+        captions = texts.take(pa.array(text_rows, mask=text_rows < 0))
+        counts = [pc.fill_null(captions[name], -1).to_numpy() for name in COUNTS]
+        return strings(captions["level"]), np.stack(counts, axis=1).astype(int)
 
     def _bindings_of_all_images(
         self, items: Items, item: np.ndarray, scene: np.ndarray
@@ -201,16 +247,23 @@ class Scores:
         in_other_image = scene != items.scene_id[item]
         rows, others = item[in_other_image].tolist(), scene[in_other_image].tolist()
         for row, other in dict.fromkeys(zip(rows, others, strict=True)):
-            bindings[row] = joined_bindings(bindings[row], self.shown.get(other, ""))
+            bindings[row] = joined_bindings(bindings[row], self.bindings.get(other, ""))
         return bindings
 
     def for_intervals(self, items: Items) -> Items:
-        """The items with the fields for intervals: bindings, vocabulary, confidence level, whether
-        to compute them, `partitioned`."""
-        names = np.array([self.shown.get(scene, "") for scene in items.scene_id], dtype=object)
+        """Add what intervals need to items.
+
+        Args:
+            items: Items of the run.
+
+        Returns:
+            The items with bindings, vocabulary, confidence level, whether to compute intervals, and
+            `partitioned`.
+        """
+        bindings = [self.bindings.get(scene, "") for scene in items.scene_id]
         return replace(
             items,
-            bindings=names,
+            bindings=np.array(bindings, dtype=object),
             vocabulary=self.vocabulary,
             confidence=self.confidence,
             intervals=self.intervals,
@@ -218,109 +271,144 @@ class Scores:
         )
 
     @cached_property
-    def _asked_items(self) -> np.ndarray:
+    def _has_question(self) -> np.ndarray:
         """Which items of the benchmark have a question, bool (items,); all for scores that are not
         of items."""
         items = self.benchmark.items["item_id"]
         if self.in_items is None:
             return np.ones(len(items), dtype=bool)
-        row_of_item = positions(self.benchmark.candidates["item_id"], items)
-        found = np.zeros(len(items), dtype=bool)
-        found[row_of_item[self.in_items.of_asked_items & (row_of_item >= 0)]] = True
-        return found
+        row_of_candidate = positions(self.benchmark.candidates["item_id"], items)
+        has_question = np.zeros(len(items), dtype=bool)
+        has_question[row_of_candidate[self.in_items.in_asked_item & (row_of_candidate >= 0)]] = True
+        return has_question
 
     @cached_property
     def vocabulary(self) -> tuple[int, int]:
         """The number of values and of objects that the world's scenes show."""
-        return vocabulary_size(self.shown.values())
+        return vocabulary_size(self.bindings.values())
 
     @cached_property
     def _candidates(self) -> pa.Table:
         """The candidates of all protocols' items, each with the rows of its item and text, a code
         of the model's input, its score, and the reason if it has none."""
-        items, rows, texts = self.benchmark.items, self.benchmark.candidates, self.benchmark.texts
-        asked = pc.is_in(items["protocol"], pa.array(list(self.protocols), pa.string())).to_numpy()
-        item = positions(rows["item_id"], items["item_id"])
-        inside = (item >= 0) & asked[item]
+        items, candidates = self.benchmark.items, self.benchmark.candidates
+        protocols = pa.array(list(self.protocols), pa.string())
+        is_in_protocols = pc.is_in(items["protocol"], protocols).to_numpy()
+        item = positions(candidates["item_id"], items["item_id"])
+        inside = (item >= 0) & is_in_protocols[item]
         if self.in_items is not None:
-            inside &= self.in_items.asked
-        rows = rows.select(_READ)
+            inside &= self.in_items.in_question
+        candidates = candidates.select(_CANDIDATE_COLUMNS)
         if not inside.all():  # a copy may take hundreds of megabytes
-            rows = rows.filter(pa.array(inside))
+            candidates = candidates.filter(pa.array(inside))
+
+        columns: dict[str, Any] = {}
         if self.in_items is None:
-            score, reason = _candidate_scores(rows, self.table)
+            score, reason = _candidate_scores(candidates, self.table)
         else:
-            own = self.in_items
-            score, reason = own.values[self.sample][inside], own.reasons[self.sample][inside]
-            rows = rows.append_column(
-                "unread", pa.array(own.unread[self.sample][inside], pa.string())
-            )
-        columns = {
+            score = self.in_items.values[self.sample][inside]
+            reason = self.in_items.reasons[self.sample][inside]
+            unread = self.in_items.unread[self.sample][inside]
+            columns["unread"] = pa.array(unread, pa.string())
+        columns |= {
             "item": item[inside],
-            "text": positions(rows["text_id"], texts["text_id"]),
-            "input": _inputs(rows, self.indistinct),
+            "text": positions(candidates["text_id"], self.benchmark.texts["text_id"]),
+            "input": _inputs(candidates, self.indistinct),
             "score": score,
             "reason": pa.array(reason, pa.string()),
         }
         for name, column in columns.items():
-            rows = rows.append_column(name, pa.array(column))
-        return rows
+            candidates = candidates.append_column(name, pa.array(column))
+        return candidates
 
 
 def joined_bindings(first: str, second: str) -> str:
-    """The bindings of two scenes together; "" if one of them is not known.
+    """The bindings of two scenes together.
 
-    >>> joined_bindings("red:cube;blue:ball", "blue:cube;red:ball")
-    'red:cube;blue:ball;blue:cube;red:ball'
+    Args:
+        first: The bindings of a scene, joined by ";".
+        second: Those of another.
+
+    Returns:
+        All of them, joined by ";"; "" if those of a scene are not known.
+
+    Example:
+        >>> joined_bindings("red:cube;blue:ball", "blue:cube;red:ball")
+        'red:cube;blue:ball;blue:cube;red:ball'
     """
     return f"{first}{SEPARATOR}{second}" if first and second else ""
 
 
-def _inputs(rows: pa.Table, indistinct: Mapping[str, str]) -> np.ndarray:
+def _first_of_items(n: int, item: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The first value (n,) of each item that is not ""; "" if there is none.
+
+    item, values: (rows,) of the candidates.
+    """
+    first = np.full(n, "", dtype=object)
+    # In reverse order, the first one is written last, and stays.
+    rows = np.flatnonzero(values != "")[::-1]
+    first[item[rows]] = values[rows]
+    return first
+
+
+def _caption_rows(n: int, item: np.ndarray, slot: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """The row of each item's caption among the candidates, int64 (n,): the first true candidate in
+    slot c or 0, else the first candidate; −1 for an item without candidates."""
+    caption = np.full(n, -1)
+    all_rows = np.arange(len(item))
+    true_rows = np.flatnonzero(np.isin(slot, _CAPTION_SLOTS) & truth)
+    for rows in (all_rows, true_rows):
+        caption[item[rows][::-1]] = rows[::-1]  # the first row is written last, and stays
+    return caption
+
+
+def _inputs(candidates: pa.Table, indistinct: Mapping[str, str]) -> np.ndarray:
     """A code (rows,) of each candidate's model input; equal for the same image with texts that the
     model cannot tell apart."""
-    texts, scenes = (
-        rows[name].combine_chunks().dictionary_encode() for name in ("text_id", "scene_id")
-    )
-    code = np.arange(len(texts.dictionary))
-    alike = {**{first: first for first in indistinct.values()}, **indistinct}
-    place = positions(
-        pa.chunked_array([list(alike)], pa.string()), pa.chunked_array([texts.dictionary])
-    )
-    first = len(code) + pd.factorize(np.array([*alike.values()], dtype=object))[0]
-    code[place[place >= 0]] = first[place >= 0]
-    pairs = scenes.indices.to_numpy() * np.int64(2 * len(code) + 1) + code[texts.indices.to_numpy()]
-    found: np.ndarray = pd.factorize(pairs)[0]
-    return found
+    texts = candidates["text_id"].combine_chunks().dictionary_encode()
+    scenes = candidates["scene_id"].combine_chunks().dictionary_encode()
+    text_code = np.arange(len(texts.dictionary))
+    # Texts with the same input get one code: that of the first of them.
+    first_of = {**{first: first for first in indistinct.values()}, **indistinct}
+    alike = pa.chunked_array([list(first_of)], pa.string())
+    row = positions(alike, pa.chunked_array([texts.dictionary]))
+    shared_code = len(text_code) + pd.factorize(np.array([*first_of.values()], dtype=object))[0]
+    text_code[row[row >= 0]] = shared_code[row >= 0]
+
+    n_codes = np.int64(2 * len(text_code) + 1)  # text codes are smaller
+    pair_code = scenes.indices.to_numpy() * n_codes + text_code[texts.indices.to_numpy()]
+    codes: np.ndarray = pd.factorize(pair_code)[0]
+    return codes
 
 
-def _candidate_scores(rows: pa.Table, scores: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+def _candidate_scores(candidates: pa.Table, scores: pa.Table) -> tuple[np.ndarray, np.ndarray]:
     """The score (float32, nan if there is none) and the reason ("" for a score) of each
     candidate."""
-    images, texts = (
-        pa.chunked_array([pc.unique(scores[name])]) for name in ("image_id", "text_id")
-    )
+    images = pa.chunked_array([pc.unique(scores["image_id"])])
+    texts = pa.chunked_array([pc.unique(scores["text_id"])])
 
-    def pairs(image: pa.ChunkedArray, text: pa.ChunkedArray) -> pa.ChunkedArray:
-        i, t = positions(image, images), positions(text, texts)
-        return pa.chunked_array([np.where((i < 0) | (t < 0), -1, i * max(1, len(texts)) + t)])
+    def pair_codes(image: pa.ChunkedArray, text: pa.ChunkedArray) -> pa.ChunkedArray:
+        image_rows, text_rows = positions(image, images), positions(text, texts)
+        codes = image_rows * max(1, len(texts)) + text_rows
+        return pa.chunked_array([np.where((image_rows < 0) | (text_rows < 0), -1, codes)])
 
-    place = positions(
-        pairs(rows["scene_id"], rows["text_id"]), pairs(scores["image_id"], scores["text_id"])
+    row = positions(
+        pair_codes(candidates["scene_id"], candidates["text_id"]),
+        pair_codes(scores["image_id"], scores["text_id"]),
     )
-    found = place >= 0
-    values, reasons = (
-        np.full(len(place), np.nan, np.float32),
-        np.full(len(place), MISSING, dtype=object),
-    )
-    values[found] = scores["score"].to_numpy(zero_copy_only=False).astype(np.float32)[place[found]]
-    reasons[found] = strings(scores["unscored"])[place[found]]
+    is_scored = row >= 0
+    values = np.full(len(row), np.nan, np.float32)
+    reasons = np.full(len(row), MISSING, dtype=object)
+    column = scores["score"].to_numpy(zero_copy_only=False).astype(np.float32)
+    values[is_scored] = column[row[is_scored]]
+    reasons[is_scored] = strings(scores["unscored"])[row[is_scored]]
     return values, reasons
 
 
 def _reasons(
     n: int,
     item: np.ndarray,
+    *,
     slot: np.ndarray,
     truth: np.ndarray,
     model_input: np.ndarray,
@@ -332,16 +420,20 @@ def _reasons(
     Candidates of slots c, n, p, 0 and 1 are compared with one another, candidates of any other slot
     only within it.
     """
-    code, names = pd.factorize(slot)
-    compared = np.where(np.isin(names.astype(str), COMPARED), -1, np.arange(len(names)))[code] + 1
-    group = item * (len(names) + 1) + compared
-    reasons = np.full(n, "", dtype=object)
-    unscored = np.flatnonzero(reason != "")[::-1]
-    reasons[item[unscored]] = reason[unscored]
-    key = group * (int(model_input.max(initial=0)) + 1) + model_input
-    true = np.flatnonzero(truth)
-    reasons[item[true[pd.Series(key[true]).isin(key[~truth])]]] = TRUNCATED
-    complete = np.isin(group, group[truth]) & np.isin(group, group[~truth])
-    reasons[item[~complete]] = INCOMPLETE
-    reasons[np.bincount(item, minlength=n) == 0] = INCOMPLETE
+    # A group are the candidates of an item that are compared with one another.
+    slot_code, slot_names = pd.factorize(slot)
+    is_compared = np.isin(slot_names.astype(str), COMPARED)
+    slot_group = np.where(is_compared, 0, np.arange(len(slot_names)) + 1)[slot_code]
+    group = item * (len(slot_names) + 1) + slot_group
+
+    # Later reasons replace earlier ones: they are about the question, not only about its scores.
+    reasons = _first_of_items(n, item, reason)
+    group_input = group * (int(model_input.max(initial=0)) + 1) + model_input
+    true_rows = np.flatnonzero(truth)
+    is_ambiguous = pd.Series(group_input[true_rows]).isin(group_input[~truth])
+    reasons[item[true_rows[is_ambiguous]]] = TRUNCATED
+    is_complete = np.isin(group, group[truth]) & np.isin(group, group[~truth])
+    reasons[item[~is_complete]] = INCOMPLETE
+    has_candidates = np.bincount(item, minlength=n) > 0
+    reasons[~has_candidates] = INCOMPLETE
     return reasons

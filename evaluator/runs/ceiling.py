@@ -6,7 +6,7 @@ several images, so that they tie. A gap between splits with different ceilings s
 model.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -28,54 +28,43 @@ from generator.dataset.truth import Truths
 
 RowKey = tuple[object, ...]
 """The labels that tell a row from the other rows of its protocol."""
+_KEY = (*LABELS[1:], *COUNTS, "n", "split", "minus", "average")
+"""The columns of a `RowKey`."""
 
 
-class Ceilings:
-    """Looks up the ceiling of a row."""
+def fill_ceilings(rows: Iterable[dict[str, Any]], scores: Scores, truths: Truths) -> None:
+    """Set the `ceiling` of rows to the oracle's value, measured as the run is measured.
 
-    def __init__(self, values: Mapping[str, Mapping[RowKey, float | None]]):
-        """values: by protocol, the oracle's value of each row."""
-        self._values = values
-
-    def of(self, protocol: str, row: Row) -> float | None:
-        """The oracle's value of a row.
-
-        Returns: A share in 0..1, or for a gap the difference of two ceilings. None if the ceiling
-            is unknown, and for metrics without a best value.
-        """
-        return self._values.get(protocol, {}).get(_key(row))
-
-
-def find_ceilings(scores: Scores, truths: Truths | None) -> Ceilings:
-    """Measure the oracle as a run is measured.
+    It is a share in 0..1, or for a gap the difference of two ceilings. It stays None for metrics
+    without a best value.
 
     Args:
-        scores: the scores of the run, which say what it was asked.
-        truths: the judge's truths of the benchmark; None if there are none.
-
-    Returns:
-        The ceilings of all rows of the run's protocols; without truths every ceiling is unknown.
+        rows: Rows of results, which have their protocol; they are changed.
+        scores: The scores of the run, which say what it was asked.
+        truths: The judge's truths of the benchmark.
     """
-    if truths is None:
-        return Ceilings({})
-    of_oracle = _oracle_scores(scores, truths)
-    values = {}
-    for name in scores.protocols:
-        rows = find_protocol(name).measure(of_oracle).rows
-        values[name] = {_key(row): row["value"] for row in rows if _has_ceiling(row)}
-    return Ceilings(values)
+    oracle_scores = _oracle_scores(scores, truths)
+    ceilings: dict[tuple[str, RowKey], float | None] = {}
+    for protocol in scores.protocols:
+        for row in find_protocol(protocol).measure(oracle_scores).rows:
+            if _has_ceiling(row):
+                ceilings[protocol, _key(row)] = row["value"]
+    for labelled_row in rows:
+        labelled_row["ceiling"] = ceilings.get((labelled_row["protocol"], _key(labelled_row)))
 
 
 def _oracle_scores(scores: Scores, truths: Truths) -> Scores:
     """The scores that the oracle has for the questions of a run."""
     benchmark, oracle = scores.benchmark, Oracle.with_truths(truths)
-    asked = pc.is_in(benchmark.items["protocol"], pa.array(list(scores.protocols), pa.string()))
-    item_ids = benchmark.items.filter(asked)["item_id"]
-    candidates = benchmark.candidates.filter(
-        pc.is_in(benchmark.candidates["item_id"], item_ids.combine_chunks())
-    )
-    text_rows = positions(candidates["text_id"], benchmark.texts["text_id"])
+    protocols = pa.array(list(scores.protocols), pa.string())
+    items = benchmark.items.filter(pc.is_in(benchmark.items["protocol"], protocols))
+    item_ids = items["item_id"].combine_chunks()
+    candidates = benchmark.candidates
+    candidates = candidates.filter(pc.is_in(candidates["item_id"], item_ids))
+
+    text_ids = benchmark.texts["text_id"]
     scene_ids = candidates["scene_id"].to_pylist()
+    text_rows = positions(candidates["text_id"], text_ids)
     columns: dict[str, Any] = {
         "image_id": candidates["scene_id"],
         "text_id": candidates["text_id"],
@@ -83,15 +72,14 @@ def _oracle_scores(scores: Scores, truths: Truths) -> Scores:
         "score": scores_of_pairs(oracle, scene_ids, text_rows),
         "unscored": pa.nulls(len(scene_ids), pa.string()),
     }
-    row_of_text = {
-        text_id: row for row, text_id in enumerate(benchmark.texts["text_id"].to_pylist())
-    }
+    row_of_text = {text_id: row for row, text_id in enumerate(text_ids.to_pylist())}
 
     def matrix(pool: Pool) -> PoolScores:
-        return OracleScores(
-            oracle, pool.images, np.array([row_of_text[text] for text in pool.texts], np.int64)
-        )
+        rows = np.array([row_of_text[text_id] for text_id in pool.texts], np.int64)
+        return OracleScores(oracle, pool.images, rows)
 
+    # The oracle reads whole texts and scores pairs, also for a run in words. A ceiling is only a
+    # mean.
     return replace(
         scores,
         indistinct={},
@@ -106,12 +94,10 @@ def _oracle_scores(scores: Scores, truths: Truths) -> Scores:
 def _has_ceiling(row: Row) -> bool:
     """Whether more is better: neither an error, nor brittleness, nor a difference of two
     metrics."""
-    is_accuracy = row["unit"] == "share" and row["error"] is None and row["metric"] != BRITTLENESS
-    return is_accuracy or (row["is_gap"] and row["error"] is None and row["metric"] != BRITTLENESS)
+    if row["error"] is not None or row["metric"] == BRITTLENESS:
+        return False
+    return row["unit"] == "share" or row["is_gap"]
 
 
-def _key(row: Row) -> RowKey:
-    labels: Mapping[str, Any] = row
-    return tuple(
-        labels.get(name) for name in (*LABELS[1:], *COUNTS, "n", "split", "minus", "average")
-    )
+def _key(row: Mapping[str, Any]) -> RowKey:
+    return tuple(row.get(name) for name in _KEY)

@@ -22,26 +22,21 @@ from generator.dataset.reader import Images
 if TYPE_CHECKING:
     import datasets
 
-_SHOWN = 4
+_IMAGES = 4
 """Images that a notebook shows."""
 _LABELS = ("item_id", "protocol", "split", "kind", "skill", "pool_id")
 
 
 class Dataset:
-    """The questions of one benchmark of a dataset folder: a map-style dataset (`len`, `[i]`), as
-    torch's DataLoader takes it.
+    """The questions of one benchmark: a map-style dataset (`len`, `[i]`), as torch's DataLoader
+    takes it.
 
-    source: where `world` and `benchmark` (generator.dataset.reader) are read from. protocols:
-        protocols whose questions
-    it has; () for all but `train`.
+    A question is a dictionary:
 
-    A question is a dictionary: `item_id`, `protocol`, `split`, `kind`, `skill` and `pool_id`
-        (strings or None);
-    `images`, RGB images of PIL, and `scene_ids`, their names; `texts`, strings, `truth`, whether
-    each is true (list
-    of bool), and `image_of`, the index of each text's image. If `pool_id` is given, `texts` has
-    only the true texts;
-    `pool` returns all.
+    - `item_id`, `protocol`, `split`, `kind`, `skill` and `pool_id`: strings or None;
+    - `images`: RGB images of PIL, and `scene_ids`, their names;
+    - `texts`: strings; `truth`, whether each is true (list of bool); and `image_of`, the index of
+      each text's image. If `pool_id` is given, `texts` has only the true texts; `pool` returns all.
     """
 
     def __init__(
@@ -49,14 +44,20 @@ class Dataset:
         source: BenchmarkSource,
         world: Images,
         benchmark: reader.Benchmark,
+        *,
         protocols: Sequence[str] = (),
     ):
-        self.source, self.world, self.benchmark, self.protocols = (
-            source,
-            world,
-            benchmark,
-            tuple(protocols),
-        )
+        """
+        Args:
+            source: Where `world` and `benchmark` are read from.
+            world: The images.
+            benchmark: The questions.
+            protocols: The protocols whose questions it has; () for all but `train`.
+        """
+        self.source = source
+        self.world = world
+        self.benchmark = benchmark
+        self.protocols = tuple(protocols)
 
     @classmethod
     def open(
@@ -67,24 +68,36 @@ class Dataset:
         images: str | Path | None = None,
         filters: Sequence[str] = (),
     ) -> "Dataset":
-        """Open the dataset at `path`, a folder or a URL, or the published benchmark that NAME:PATH
-        names, such as `sugarcrepe:FOLDER` (evaluator.benchmarks); images are read on access.
+        """Open a dataset, or a published benchmark (evaluator.benchmarks). Images are read on
+        access.
 
-        benchmark: its name, if there are several. protocols: by default all that are measured;
-            `train` has the captions
-        and negatives of the train split. images: folder of the images of a published benchmark.
-        filters: drop some of
-        its questions (docs/external.md). Raises UserError for a name that the dataset does not
-        have.
+        Args:
+            path: The folder or URL of a dataset; or NAME:PATH, a published benchmark, such as
+                `sugarcrepe:FOLDER`.
+            benchmark: Its name, if there are several.
+            protocols: The protocol or the protocols whose questions to have; () for all that are
+                measured. `train` has the captions and negatives of the train split.
+            images: Folder of the images of a published benchmark.
+            filters: Drop some of its questions (docs/external.md).
+
+        Returns:
+            The dataset.
+
+        Raises:
+            UserError: There is no such dataset, benchmark or protocol.
+
+        Example:
+            `Dataset.open("small", protocols="binary")[0]["texts"]`
         """
-        asked = (protocols,) if isinstance(protocols, str) else tuple(protocols)
+        names = (protocols,) if isinstance(protocols, str) else tuple(protocols)
         source = external_source(str(path), None if images is None else Path(images), filters)
         world: Images
         if source is not None:
-            world, found = open_external(source)
-            if benchmark not in (None, found.name):
+            world, opened_benchmark = open_external(source)
+            if benchmark not in (None, opened_benchmark.name):
                 raise UserError(
-                    f"{source} is the benchmark {found.name}; leave --benchmark {benchmark} out."
+                    f"{source} is the benchmark {opened_benchmark.name}; leave --benchmark "
+                    f"{benchmark} out."
                 )
         else:
             if images is not None:
@@ -95,26 +108,25 @@ class Dataset:
                     f"out."
                 )
             opened = reader.Dataset.open(path)
-            source, world, found = (
-                BenchmarkSource(opened.root),
-                opened.world,
-                opened.benchmark(benchmark),
-            )
-        known = [str(each) for each in pc.unique(found.items["protocol"]).to_pylist()]
-        for name in asked:
+            source = BenchmarkSource(opened.root)
+            world, opened_benchmark = opened.world, opened.benchmark(benchmark)
+        column = opened_benchmark.items["protocol"]
+        known = [str(name) for name in pc.unique(column).to_pylist()]
+        for name in names:
             if name not in known:
                 raise UserError(
-                    f"The benchmark {found.name} has no protocol '{name}'; "
+                    f"The benchmark {opened_benchmark.name} has no protocol '{name}'; "
                     f"{did_you_mean(name, known)}"
                 )
-        return cls(source, world, found, asked)
+        return cls(source, world, opened_benchmark, protocols=names)
 
     def __len__(self) -> int:
         return self._items.num_rows
 
     def __getitem__(self, i: int) -> dict[str, Any]:
         question = self._question(i)
-        return {**question, "images": [self.world.image(name) for name in question["scene_ids"]]}
+        question["images"] = [self.world.image(name) for name in question["scene_ids"]]
+        return question
 
     def __repr__(self) -> str:
         return (
@@ -127,25 +139,35 @@ class Dataset:
         a true text."""
         items = self._items.select(["protocol", "split"]).to_pandas()
         counts = items.groupby(["protocol", "split"]).size().unstack(fill_value=0)
-        rows = range(0, len(self), max(1, len(self) // _SHOWN))[:_SHOWN]
-        shown = (
-            (each["images"][0], each["texts"][each["truth"].index(True)])
-            for each in map(self.__getitem__, rows)
-        )
-        return f"<p>{html.escape(repr(self))}</p>{counts.to_html()}{image_row(list(shown))}"
+        captioned_images = []
+        for row in range(0, len(self), max(1, len(self) // _IMAGES))[:_IMAGES]:
+            question = self[row]
+            true_text = question["texts"][question["truth"].index(True)]
+            captioned_images.append((question["images"][0], true_text))
+        return f"<p>{html.escape(repr(self))}</p>{counts.to_html()}{image_row(captioned_images)}"
 
     def pool(self, pool_id: str) -> list[str]:
-        """The texts of a pool, such as `grid`, with which `retrieval` compares every image."""
+        """The texts that `retrieval` compares every image with.
+
+        Args:
+            pool_id: The name of the pool, such as `grid`.
+
+        Returns:
+            The texts of the pool; [] if there is no such pool.
+        """
         rows = self.benchmark.pools.filter(pc.equal(self.benchmark.pools["pool_id"], pool_id))
         return [self.benchmark.text_of[text] for text in rows["text_id"].to_pylist()]
 
     @extras_named()
     def to_hf(self) -> "datasets.Dataset":
-        """A Hugging Face `datasets.Dataset` with a row for each question; `images` are decoded on
-        access.
+        """Convert to a dataset of Hugging Face. For a large dataset use `gen export hf`, which
+        writes files.
 
-        Raises UserError if `datasets` is not installed. For a large dataset use `gen export hf`,
-        which writes files.
+        Returns:
+            A `datasets.Dataset` with a row for each question; `images` are decoded on access.
+
+        Raises:
+            UserError: The package `datasets` is not installed.
         """
         from datasets import Dataset, Features, Image, List, Value
 
@@ -163,9 +185,8 @@ class Dataset:
         rows = []
         for i in range(len(self)):
             question = self._question(i)
-            rows.append(
-                {**question, "images": [self._file(name) for name in question["scene_ids"]]}
-            )
+            question["images"] = [self._file(name) for name in question["scene_ids"]]
+            rows.append(question)
         return Dataset.from_list(rows, features=features)
 
     def _file(self, name: str) -> dict[str, Any]:
@@ -173,6 +194,7 @@ class Dataset:
         encoded as PNG."""
         if isinstance(self.world, reader.World):
             return {"bytes": self.world.read(f"images/{name}.png"), "path": f"{name}.png"}
+        # Images of a published benchmark have any format, so they are encoded again.
         png = io.BytesIO()
         self.world.image(name).save(png, "PNG")
         return {"bytes": png.getvalue(), "path": f"{name}.png"}
@@ -184,35 +206,34 @@ class Dataset:
         row = i % len(self)
         table, starts = self._rows
         candidates = table.slice(starts[row], starts[row + 1] - starts[row])
-        scenes = candidates["scene_id"].to_pylist()
-        names = list(dict.fromkeys(scenes))
+        scene_of_text = candidates["scene_id"].to_pylist()
+        scene_ids = list(dict.fromkeys(scene_of_text))
         labels = self._items.slice(row, 1).select(_LABELS).to_pylist()[0]
         return {
             **labels,
-            "scene_ids": names,
+            "scene_ids": scene_ids,
             "texts": [self.benchmark.text_of[text] for text in candidates["text_id"].to_pylist()],
             "truth": candidates["truth"].to_pylist(),
-            "image_of": [names.index(each) for each in scenes],
+            "image_of": [scene_ids.index(scene) for scene in scene_of_text],
         }
 
     @cached_property
     def _items(self) -> pa.Table:
+        """The rows of the benchmark's items that are questions of this dataset."""
+        items = self.benchmark.items
         if self.protocols:
-            return self.benchmark.items.filter(
-                pc.is_in(self.benchmark.items["protocol"], pa.array(self.protocols))
-            )
-        return self.benchmark.items.filter(pc.not_equal(self.benchmark.items["protocol"], "train"))
+            return items.filter(pc.is_in(items["protocol"], pa.array(self.protocols)))
+        return items.filter(pc.not_equal(items["protocol"], "train"))
 
     @cached_property
     def _rows(self) -> tuple[pa.Table, np.ndarray]:
         """The candidates in the order of the items, and the start of each item's candidates, int64
         (items + 1,)."""
         candidates = self.benchmark.candidates
-        item = pc.fill_null(
-            pc.index_in(candidates["item_id"], self._items["item_id"].combine_chunks()), -1
-        ).to_numpy()
-        order = np.argsort(item, kind="stable")
-        order = order[item[order] >= 0]
-        return candidates.take(pa.array(order)), np.searchsorted(
-            item[order], np.arange(len(self) + 1)
-        )
+        item_ids = self._items["item_id"].combine_chunks()
+        items = pc.fill_null(pc.index_in(candidates["item_id"], item_ids), -1).to_numpy()
+        # A stable sort keeps the candidates of an item in their order.
+        order = np.argsort(items, kind="stable")
+        order = order[items[order] >= 0]
+        starts = np.searchsorted(items[order], np.arange(len(self) + 1))
+        return candidates.take(pa.array(order)), starts

@@ -16,10 +16,11 @@ from evaluator.benchmarks.registry import write_questions
 from evaluator.benchmarks.tables import require, rows_of
 from evaluator.protocols import protocol_names
 from evaluator.protocols.records import Results, RunRecord
-from evaluator.runs.folder import BEGUN_ITEMS, folder_name, split_run
+from evaluator.runs.folder import UNFINISHED_ITEMS, folder_name, split_run
 from evaluator.runs.lock import LOCK_FILES, locked_run
-from evaluator.runs.measure import check_level, check_tolerance, measure_locked
+from evaluator.runs.measure import measure_locked
 from evaluator.runs.parts import forget_splits
+from evaluator.runs.rules import check_level, check_tolerance
 from evaluator.scoring.elsewhere import dataset_scores
 from evaluator.scoring.words.files import write_answers
 from evaluator.scoring.words.logs import Log, answered_in, read_log
@@ -31,64 +32,61 @@ from generator.dataset.reader import Benchmark, Dataset, found_certificate
 
 logger = logging.getLogger(__name__)
 _CHANNEL = "score"
+"""Name of the scores of a file, which do not say what they are."""
 Record = dict[str, Any]
 """Entries of run.json."""
 
 
-@dataclass(frozen=True)
-class Source:
-    """A file of scores from elsewhere, with the options of `score measure --items`.
-
-    items: the file. dataset: the dataset folder whose ids the file uses; None if the file has its
-        own items. benchmark:
-    a benchmark of the dataset, or a name for the file's own items. model: name of the model. Both
-    names default to
-    the file's. level: of intervals, 0.5..0.999, None for 0.95. splits: partitions of the file's own
-    items
-    (evaluator.runs.parts).
-    """
+@dataclass(frozen=True, kw_only=True)
+class ScoresFile:
+    """A file of scores from elsewhere, with the options of `score measure --items`."""
 
     items: Path
+    """The file."""
     dataset: Path | None = None
+    """Folder of the dataset whose ids the file uses; None if the file has its own items."""
     benchmark: str | None = None
+    """A benchmark of the dataset, or a name for the file's own items; None: the dataset's only
+    benchmark, or the file's name."""
     model: str | None = None
+    """Name of the model; None: the file's name."""
     out: Path | None = None
+    """Folder of the run; None: one in `runs`."""
     probabilities: bool = False
+    """Whether scores are probabilities, which are read as log-odds."""
     tolerance: float | None = None
+    """How close scores tie, 0 or more; None for TOLERANCE."""
     level: float | None = None
+    """Level of the intervals, 0.5..0.999; None for 0.95."""
     splits: Path | None = None
+    """Partitions of the file's own items (evaluator.runs.parts); None for their own splits."""
 
 
-def measure_items(source: Source) -> tuple[Path, Results]:
-    """Write a run with the scores of a file and measure it; returns the run's folder and its
-    results.
+def measure_items(file: ScoresFile) -> tuple[Path, Results]:
+    """Write a run with the scores of a file, and measure it.
 
-    Raises UserError for a file that cannot be read or measured, or a folder that holds something
-    else.
+    Args:
+        file: The file and how to read it.
+
+    Returns:
+        The folder of the run, and its results.
+
+    Raises:
+        UserError: The file cannot be read or measured, or the folder holds something else.
     """
-    level, tolerance = check_level(source.level), check_tolerance(source.tolerance)
-    found: Any = read_log(source.items)
-    log = found if isinstance(found, Log) else None
-    table = pa.table({"id": list(found.answers)}) if log else found
-    if log and source.probabilities:
-        raise UserError(
-            f"{source.items} is a log of {log.tool}, which has answers; leave --probabilities out."
-        )
-    if log and source.dataset is None:
-        raise UserError(
-            f"{source.items} is a log of {log.tool}; give the --dataset whose questions it answers."
-        )
-    model = source.model or source.items.stem
-    info = {
-        "scores": str(source.items.resolve()),
-        "sha256": sha256(source.items),
-        "rows": table.num_rows,
-    }
-    if source.probabilities:
-        info["probabilities"] = "read as log-odds"
+    level, tolerance = check_level(file.level), check_tolerance(file.tolerance)
+    log: Log | None = None
+    content = read_log(file.items)
+    if isinstance(content, Log):
+        log = content
+        _check_log(file, log)
+        table = pa.table({"id": list(log.answers)})
+    else:
+        table = content
+    model = file.model or file.items.stem
     common = {
         "model": model,
-        "info": info,
+        "info": _info(file, table.num_rows),
         "indistinct_texts": {},
         "channels": [_CHANNEL],
         "channel": _CHANNEL,
@@ -98,126 +96,155 @@ def measure_items(source: Source) -> tuple[Path, Results]:
         "python": platform.python_version(),
         "versions": {"jackalope": version("jackalope")},
     }
-    if source.dataset is None:
-        name = folder_name(source.benchmark or source.items.stem)
-        out = source.out or Path("runs") / name / folder_name(model)
+    if file.dataset is None:
+        name = folder_name(file.benchmark or file.items.stem)
+        out = file.out or Path("runs") / name / folder_name(model)
         with locked_run(out):
-            record = _own_items(source, table, name, out)
-            return out, _finish(out, {**common, **record}, source.splits)
-    dataset = Dataset.open(source.dataset)
-    benchmark = dataset.benchmark(source.benchmark)
-    out = source.out or Path(
-        "runs"
-    ) / f"{source.dataset.resolve().name}-{benchmark.name}" / folder_name(model)
+            record = _write_own_items(file, table, name, out)
+            return out, _finish(out, {**common, **record}, file.splits)
+    dataset = Dataset.open(file.dataset)
+    benchmark = dataset.benchmark(file.benchmark)
+    dataset_folder = file.dataset.resolve()
+    default = Path("runs") / f"{dataset_folder.name}-{benchmark.name}" / folder_name(model)
+    out = file.out or default
     with locked_run(out):
-        record = {
-            "dataset": str(source.dataset.resolve()),
+        common |= {
+            "dataset": str(dataset_folder),
             "world": dataset.world.digest,
             "benchmark_name": benchmark.name,
             "benchmark": benchmark.digest,
             "certificate": found_certificate(benchmark, dataset.world),
-            **(
-                _answers(log, benchmark, out)
-                if log
-                else _items_of_dataset(source, table, benchmark, out)
-            ),
         }
-        return out, _finish(out, {**common, **record}, source.splits)
+        if log is not None:
+            record = _write_answers(log, benchmark, out)
+        else:
+            record = _write_scores_of_dataset(file, table, benchmark, out)
+        return out, _finish(out, {**common, **record}, file.splits)
+
+
+def _info(file: ScoresFile, rows: int) -> Record:
+    """What a run records of its file."""
+    info = {"scores": str(file.items.resolve()), "sha256": sha256(file.items), "rows": rows}
+    if file.probabilities:
+        info["probabilities"] = "read as log-odds"
+    return info
+
+
+def _check_log(file: ScoresFile, log: Log) -> None:
+    """Raise UserError for options that a log of answers cannot have, or lacks."""
+    if file.probabilities:
+        raise UserError(
+            f"{file.items} is a log of {log.tool}, which has answers; leave --probabilities out."
+        )
+    if file.dataset is None:
+        raise UserError(
+            f"{file.items} is a log of {log.tool}; give the --dataset whose questions it answers."
+        )
 
 
 def _finish(out: Path, record: Record, splits: Path | None) -> Results:
     """Write run.json of a run whose scores are written, and measure it."""
     write_json(out / "run.json", record)
-    (out / BEGUN_ITEMS).unlink()
+    (out / UNFINISHED_ITEMS).unlink()
     if splits is not None:
         split_run(out, splits)
     return measure_locked(out)
 
 
-def _own_items(source: Source, table: Any, name: str, out: Path) -> Record:
+def _write_own_items(file: ScoresFile, table: pa.Table, name: str, out: Path) -> Record:
     """Write the items and scores of a file that has its own items."""
-    table = one_row_a_candidate(table, source.items)
-    require(table, ["item", "protocol", "score"], source.items)
-    tables = benchmark_tables(table, source.items, source.probabilities)
-    if unread := [column for column in table.column_names if column not in COLUMNS]:
-        logger.info(f"Columns of {source.items.name} that are not read: {', '.join(unread)}.")
-    _clear(out)
+    table = one_row_a_candidate(table, file.items)
+    require(table, ["item", "protocol", "score"], file.items)
+    tables = benchmark_tables(table, file.items, file.probabilities)
+    not_read = [column for column in table.column_names if column not in COLUMNS]
+    if not_read:
+        logger.info(f"Columns of {file.items.name} that are not read: {', '.join(not_read)}.")
+    _clear_folder(out)
     folder = write_questions(out, name, tables=tables.by_name())
-    asked = set(tables.items["protocol"].to_pylist())
-    scored = np.flatnonzero(~np.isnan(tables.scores))
+    protocols = set(tables.items["protocol"].to_pylist())
+
+    is_scored = ~np.isnan(tables.scores)
+    rows = pa.array(np.flatnonzero(is_scored))
     images, texts = (
-        tables.candidates[name].combine_chunks().take(pa.array(scored))
-        for name in ("scene_id", "text_id")
+        tables.candidates[column].combine_chunks().take(rows) for column in ("scene_id", "text_id")
     )
-    write_scores(out, images, texts, scores=tables.scores[scored][:, None], channels=[_CHANNEL])
+    write_scores(out, images, texts, scores=tables.scores[is_scored][:, None], channels=[_CHANNEL])
     return {
         "dataset": None,
         "world": None,
         "benchmark_name": name,
         "benchmark": Benchmark(folder).digest,
         "certificate": "not verified",
-        "protocols": [name for name in protocol_names() if name in asked],
+        "protocols": [protocol for protocol in protocol_names() if protocol in protocols],
     }
 
 
-def _items_of_dataset(source: Source, table: Any, benchmark: Benchmark, out: Path) -> Record:
+def _write_scores_of_dataset(
+    file: ScoresFile, table: pa.Table, benchmark: Benchmark, out: Path
+) -> Record:
     """Write the scores of a file that names images and texts of a dataset."""
     protocols = [name for name in protocol_names() if benchmark.items_of(name).num_rows]
-    found = dataset_scores(
+    scores = dataset_scores(
         table,
-        source.items,
+        file.items,
         benchmark=benchmark,
         protocols=protocols,
-        probabilities=source.probabilities,
+        probabilities=file.probabilities,
     )
-    _clear(out)
-    write_scores(out, found.images, found.texts, scores=found.scores[:, None], channels=[_CHANNEL])
-    for name, matrix in found.pools.items():
+    _clear_folder(out)
+    write_scores(
+        out, scores.images, scores.texts, scores=scores.scores[:, None], channels=[_CHANNEL]
+    )
+    for name, matrix in scores.pools.items():
         write_matrix(pool_path(out, name), matrix)
     return {
-        "protocols": found.protocols,
-        "raw_retrieval": found.raw_retrieval,
-        "left_out": found.left_out,
+        "protocols": scores.protocols,
+        "raw_retrieval": scores.raw_retrieval,
+        "left_out": scores.left_out,
     }
 
 
-def _answers(log: Log, benchmark: Benchmark, out: Path) -> Record:
+def _write_answers(log: Log, benchmark: Benchmark, out: Path) -> Record:
     """Write the answers that a log has for the questions of a dataset."""
     answered, prompt = answered_in(log, benchmark)
-    _clear(out)
+    _clear_folder(out)
     write_answers(out, answered)
+    # Questions about images and about pairs are choices too.
     form = YES_NO if answered[0].question.form == YES_NO else CHOICE
-    of_item = dict(rows_of(benchmark.items, "item_id", "protocol"))
-    asked = {of_item[each.question.item] for each in answered}
-    words = {
-        "form": form,
-        "prompt": asdict(prompt),
-        "digest": f"of {log.tool}",
-        "samples": log.samples,
-    }
+    protocol_of_item = dict(rows_of(benchmark.items, "item_id", "protocol"))
+    protocols = {protocol_of_item[answer.question.item] for answer in answered}
     return {
-        "protocols": [name for name in protocol_names() if name in asked],
+        "protocols": [name for name in protocol_names() if name in protocols],
         "channels": [form],
         "channel": form,
         "image_channel": None,
-        "words": {**words, "temperature": None, "max_tokens": None, "orders": None},
+        "words": {
+            "form": form,
+            "prompt": asdict(prompt),
+            "digest": f"of {log.tool}",
+            "samples": log.samples,
+            "temperature": None,
+            "max_tokens": None,
+            "orders": None,
+        },
     }
 
 
-def _clear(out: Path) -> None:
+def _clear_folder(out: Path) -> None:
     """Create a run's folder, or clear it if it holds scores from elsewhere. Raises UserError if it
     holds anything else."""
-    record = out / "run.json"
-    ours = (out / BEGUN_ITEMS).exists() or (
-        record.exists() and "scores" in read_json(record, RunRecord)["info"]
-    )
-    if out.exists() and not ours and any(path.name not in LOCK_FILES for path in out.iterdir()):
+    record_path = out / "run.json"
+    is_ours = (out / UNFINISHED_ITEMS).exists()
+    if not is_ours and record_path.exists():
+        is_ours = "scores" in read_json(record_path, RunRecord)["info"]
+    if not is_ours and out.exists() and any(path.name not in LOCK_FILES for path in out.iterdir()):
         raise UserError(
             f"{out} is not empty and holds no scores from elsewhere; choose another --out."
         )
     out.mkdir(parents=True, exist_ok=True)
-    write_json(out / BEGUN_ITEMS, {})
-    record.unlink(missing_ok=True)
+    # From here the folder is ours, also if this command is stopped.
+    write_json(out / UNFINISHED_ITEMS, {})
+    record_path.unlink(missing_ok=True)
     forget_splits(out)
     for folder in ("benchmarks", "pools", "tables"):
         shutil.rmtree(out / folder, ignore_errors=True)

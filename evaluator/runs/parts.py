@@ -25,33 +25,52 @@ from generator.dataset.reader import Benchmark
 
 logger = logging.getLogger(__name__)
 _FILE = "splits.json"
+"""The file of partitions in a run's folder."""
 _CLOSE_ONLY = "amb_close_only"
+"""The bucket of samples that only near matches of the reference cover. They are excluded."""
 _STRICT = "strict"
+"""The way of reading captions that leaves some of them unparsed."""
 
 
 class _AboutRecord(TypedDict):
     """The entries of summary.json that distinguish partitions."""
 
     benchmark: str
+    """Name of the benchmark."""
     reference: str
+    """The captions that questions are compared with, such as a file's name."""
     captions: str
+    """How captions are read, such as `free`."""
     extractor: str
+    """What reads them."""
     match: str
+    """How words are compared, such as `lemmas`."""
 
 
 class Splits(TypedDict):
-    """splits.json of a run. of: {id of a question: its split}. about: how the partitions were
-    made."""
+    """Partitions in place of a benchmark's splits: the contents of splits.json of a run."""
 
     of: dict[str, str]
+    """By id of a question, its split."""
     about: _AboutRecord
+    """How the partitions were made."""
 
 
-def limited(benchmark: Benchmark, limit: int | None) -> Benchmark:
-    """The benchmark with at most `limit` items of each protocol, chosen by a hash of their names;
-    pools keep their texts.
+def limit_items(benchmark: Benchmark, limit: int | None) -> Benchmark:
+    """Limit the number of items of each protocol. Items of training and pools are not limited.
 
-    None: the benchmark itself. Raises UserError for a limit below 1.
+    Items are taken in the order of a hash of their names, so that a smaller limit takes some of the
+    items of a larger one, and no split or kind comes first.
+
+    Args:
+        benchmark: Any benchmark.
+        limit: Most items of a protocol; None for all.
+
+    Returns:
+        The benchmark with fewer items; itself for None.
+
+    Raises:
+        UserError: The limit is below 1.
     """
     if limit is None:
         return benchmark
@@ -59,57 +78,83 @@ def limited(benchmark: Benchmark, limit: int | None) -> Benchmark:
         raise UserError(
             f"Expected a limit of at least 1 item, got {limit}; leave it out to measure all items."
         )
-    rows = sorted(
-        (protocol, hashlib.sha256(item.encode()).digest(), row)
-        for row, (protocol, item) in enumerate(rows_of(benchmark.items, "protocol", "item_id"))
-    )
-    taken: Counter[str] = Counter()
-    kept = []
-    for protocol, _, row in rows:
-        taken[protocol] += 1
-        if taken[protocol] <= limit or protocol not in protocol_names():
-            kept.append(row)
-    return _with_items(benchmark, benchmark.items.take(pa.array(sorted(kept), pa.int64())))
+    rows = []
+    for row, (protocol, item) in enumerate(rows_of(benchmark.items, "protocol", "item_id")):
+        rows.append((protocol, hashlib.sha256(item.encode()).digest(), row))
+    limited_protocols = protocol_names()
+    counts: Counter[str] = Counter()
+    chosen = []
+    for protocol, _, row in sorted(rows):
+        counts[protocol] += 1
+        if counts[protocol] <= limit or protocol not in limited_protocols:
+            chosen.append(row)
+    return _with_items(benchmark, benchmark.items.take(pa.array(sorted(chosen), pa.int64())))
 
 
-def in_splits(benchmark: Benchmark, splits: Sequence[str]) -> Benchmark:
-    """The benchmark with only the items of these splits; pools keep their texts. No splits: the
-    benchmark itself.
+def items_in_splits(benchmark: Benchmark, splits: Sequence[str]) -> Benchmark:
+    """Keep only the items of some splits. Pools keep their texts.
 
-    Raises UserError for a split without items.
+    Args:
+        benchmark: Any benchmark.
+        splits: Names of splits; none for all.
+
+    Returns:
+        The benchmark with fewer items; itself without splits.
+
+    Raises:
+        UserError: A split has no items.
     """
     if not splits:
         return benchmark
-    known = [str(each) for each in pc.unique(benchmark.items["split"]).to_pylist()]
+    column = benchmark.items["split"]
+    known = [str(name) for name in pc.unique(column).to_pylist()]
     for split in splits:
         if split not in known:
             raise UserError(
                 f"The benchmark {benchmark.name} has no items of the split '{split}'; "
                 f"{did_you_mean(split, known)}"
             )
-    return _with_items(
-        benchmark, benchmark.items.filter(pc.is_in(benchmark.items["split"], pa.array(splits)))
-    )
+    return _with_items(benchmark, benchmark.items.filter(pc.is_in(column, pa.array(splits))))
 
 
-def what_is_left(
-    whole: Benchmark, few: Benchmark, protocols: list[str], limit: int
+def record_limit(
+    whole: Benchmark, limited: Benchmark, *, protocols: Sequence[str], limit: int
 ) -> dict[str, Any]:
-    """The record of a limit in the results. items: the limit. of: {protocol: its number of items
-    before the limit}. empty: {protocol: the splits that the limit left without items}."""
-    of, empty = {}, {}
+    """What a limit leaves of a benchmark.
+
+    Args:
+        whole: The benchmark before the limit.
+        limited: The benchmark within the limit.
+        protocols: The protocols that are measured.
+        limit: Most items of a protocol.
+
+    Returns:
+        The record of the limit in results (evaluator.protocols.records.LimitRecord).
+    """
+    counts, empty_splits = {}, {}
     for protocol in protocols:
-        before, after = (
-            Counter(each.items_of(protocol)["split"].to_pylist()) for each in (whole, few)
-        )
-        of[protocol] = before.total()
-        if gone := sorted(set(before) - set(after)):
-            empty[protocol] = gone
-    return {"items": limit, "of": of, "empty": empty}
+        before = Counter(whole.items_of(protocol)["split"].to_pylist())
+        after = Counter(limited.items_of(protocol)["split"].to_pylist())
+        counts[protocol] = before.total()
+        without_items = sorted(set(before) - set(after))
+        if without_items:
+            empty_splits[protocol] = without_items
+    return {"items": limit, "of": counts, "empty": empty_splits}
 
 
-def limit_said(limit: dict[str, Any]) -> list[str]:
-    """A sentence for each protocol with a split that the limit left without items."""
+def limit_said(limit: Mapping[str, Any]) -> list[str]:
+    """A sentence for each protocol with a split that the limit left without items.
+
+    Args:
+        limit: The record of the limit.
+
+    Returns:
+        The sentences.
+
+    Example:
+        >>> print(*limit_said({"items": 5, "empty": {"binary": ["seen"]}}))
+        The limit of 5 items left 'binary' no items of seen: take a larger limit to measure them.
+    """
     return [
         f"The limit of {limit['items']:,} items left '{protocol}' no items of {', '.join(splits)}: "
         f"take a larger limit to measure them."
@@ -118,18 +163,38 @@ def limit_said(limit: dict[str, Any]) -> list[str]:
 
 
 def captions_digest(captions: Iterable[str]) -> str:
-    """A digest of a question's captions, in any order, which distinguishes versions of the
-    question."""
+    """A digest that distinguishes versions of a question.
+
+    Args:
+        captions: The captions of the question, in any order; repetitions do not count.
+
+    Returns:
+        12 hexadecimal digits.
+
+    Example:
+        >>> captions_digest(["a", "b"]) == captions_digest(["b", "a", "a"])
+        True
+    """
     return hashlib.sha256("\n".join(sorted(set(captions))).encode()).hexdigest()[:12]
 
 
 def read_splits(folder: Path, benchmark: Benchmark) -> Splits:
-    """The partitions in a folder of `score familiarity`, for the questions of a benchmark.
+    """Read the partitions that `score familiarity` wrote.
 
     A question of several samples is MIXED unless they agree. EXCLUDED: questions of
     `amb_close_only` and, if captions are read by phrases, questions without a partition. UNPARSED:
-    questions whose captions do not have the strict form. Raises UserError for a folder that holds
-    something else, lacks a question, or was made from other captions.
+    questions whose captions do not have the strict form.
+
+    Args:
+        folder: The folder of `score familiarity`.
+        benchmark: The benchmark whose questions get the partitions.
+
+    Returns:
+        The split of each question, and how the partitions were made.
+
+    Raises:
+        UserError: The folder holds something else, lacks a question, or was made from other
+            captions.
     """
     for name in ("summary.json", "per_sample_overlap.tsv", "excluded.tsv"):
         if not (folder / name).is_file():
@@ -139,63 +204,87 @@ def read_splits(folder: Path, benchmark: Benchmark) -> Splits:
             )
     summary = read_json(folder / "summary.json", _AboutRecord)
     about: Any = {name: summary[name] for name in _AboutRecord.__annotations__}
-    left_out = UNPARSED if about["captions"] == _STRICT else EXCLUDED
-    of: dict[str, set[str]] = defaultdict(set)
+    without_partition = UNPARSED if about["captions"] == _STRICT else EXCLUDED
+
+    # A question has a row for each of its samples, and an excluded sample has a row of its own.
+    partitions: dict[str, set[str]] = defaultdict(set)
     digests: dict[str, str] = {}
-    for row in _rows(
-        folder / "per_sample_overlap.tsv", ("question", "captions", "bucket", "partition")
-    ):
-        of[row["question"]].add(EXCLUDED if row["bucket"] == _CLOSE_ONLY else row["partition"])
+    overlap_columns = ("question", "captions", "bucket", "partition")
+    for row in _read_rows(folder / "per_sample_overlap.tsv", overlap_columns):
+        is_excluded = row["bucket"] == _CLOSE_ONLY
+        partitions[row["question"]].add(EXCLUDED if is_excluded else row["partition"])
         digests[row["question"]] = row["captions"]
-    for row in _rows(folder / "excluded.tsv", ("question", "captions")):
-        of[row["question"]].add(left_out)
+    for row in _read_rows(folder / "excluded.tsv", ("question", "captions")):
+        partitions[row["question"]].add(without_partition)
         digests[row["question"]] = row["captions"]
-    asked = _captions(benchmark)
-    if lacking := [name for name in asked if name not in of]:
+
+    captions_of_question = _captions(benchmark)
+    _check_partitions(folder, captions_of_question, digests)
+    split_of = {}
+    for name in benchmark.items["item_id"].to_pylist():
+        split_of[name] = without_partition
+        if name in captions_of_question:
+            split_of[name] = _partition_of_samples(partitions[name], without_partition)
+    return Splits(of=split_of, about=about)
+
+
+def _check_partitions(
+    folder: Path, captions_of_question: Mapping[str, list[str]], digests: Mapping[str, str]
+) -> None:
+    """Raise UserError if a folder lacks a question, or was made from other captions.
+
+    digests: by question, the digest of the captions that the folder was made from.
+    """
+    lacking = [name for name in captions_of_question if name not in digests]
+    if lacking:
         raise UserError(
-            f"{folder} has no partition of {len(lacking):,} of {len(asked):,} questions, such as "
-            f"{lacking[0]}; give "
+            f"{folder} has no partition of {len(lacking):,} of {len(captions_of_question):,} "
+            f"questions, such as {lacking[0]}; give "
             "`score familiarity` the same benchmark."
         )
-    for name, captions in asked.items():
+    for name, captions in captions_of_question.items():
         if captions_digest(captions) != digests[name]:
             raise UserError(
                 f"The captions of question {name} differ from the captions that {folder} was made "
                 f"from; give `score "
                 "familiarity` the same version of the benchmark."
             )
-    names = benchmark.items["item_id"].to_pylist()
-    split_of = {name: _one(of[name], left_out) if name in asked else left_out for name in names}
-    return Splits(of=split_of, about=about)
 
 
 def write_splits(run: Path, splits: Splits) -> None:
-    """Store partitions as the splits of the run in a folder, in place of earlier ones; logs the
-    number of questions in each."""
+    """Store partitions as the splits of a run, in place of earlier ones. Logs the number of
+    questions in each.
+
+    Args:
+        run: The folder of the run.
+        splits: The partitions.
+    """
     write_json(run / _FILE, splits)
     counts = Counter(splits["of"].values())
-    logger.info(
-        f"Splits by familiarity with {splits['about']['reference']}: "
-        + ", ".join(
-            f"{name} {counts[name]:,}"
-            for name in (*PARTITIONS, EXCLUDED, UNPARSED)
-            if counts[name] or name in PARTITIONS
-        )
-        + "."
-    )
+    sizes = []
+    for name in (*PARTITIONS, EXCLUDED, UNPARSED):
+        if counts[name] or name in PARTITIONS:
+            sizes.append(f"{name} {counts[name]:,}")
+    logger.info(f"Splits by familiarity with {splits['about']['reference']}: {', '.join(sizes)}.")
     for name in PARTITIONS:
         if not counts[name]:
             logger.info(f"No question is {name}: that split has no mean.")
 
 
 def splits_said(rules: Mapping[str, Any]) -> list[str]:
-    """A sentence on the splits by familiarity in the `rules` of results; [] if the splits are the
-    benchmark's own.
+    """A sentence on splits by familiarity.
 
-    >>> splits = {"reference": "coco.json", "captions": "free", "match": "lemmas"}
-    >>> print(*splits_said({"splits": splits}))  # doctest: +NORMALIZE_WHITESPACE
-    Splits are by familiarity with coco.json (captions read as free, match by lemmas); full is all
-    of them.
+    Args:
+        rules: The `rules` of results (evaluator.protocols.records.RulesRecord).
+
+    Returns:
+        The sentence; [] if the splits are the benchmark's own.
+
+    Example:
+        >>> splits = {"reference": "coco.json", "captions": "free", "match": "lemmas"}
+        >>> print(*splits_said({"splits": splits}))  # doctest: +NORMALIZE_WHITESPACE
+        Splits are by familiarity with coco.json (captions read as free, match by lemmas); full is
+        all of them.
     """
     about = rules.get("splits")
     if about is None:
@@ -205,66 +294,90 @@ def splits_said(rules: Mapping[str, Any]) -> list[str]:
 
 
 def forget_splits(run: Path) -> None:
-    """Restore the benchmark's own splits of the run in a folder."""
+    """Restore the benchmark's own splits of a run.
+
+    Args:
+        run: The folder of the run.
+    """
     (run / _FILE).unlink(missing_ok=True)
 
 
 def splits_of(run: Path) -> Splits | None:
-    """The partitions stored as the splits of the run in a folder; None if it has its benchmark's
-    own splits."""
-    found: Any = read_json(run / _FILE, Splits) if (run / _FILE).exists() else None
-    return found
+    """Read the partitions that are the splits of a run.
+
+    Args:
+        run: The folder of the run.
+
+    Returns:
+        The partitions; None if the run has its benchmark's own splits.
+    """
+    path = run / _FILE
+    splits: Any = read_json(path, Splits) if path.exists() else None
+    return splits
 
 
 def with_splits(benchmark: Benchmark, splits: Splits | None) -> Benchmark:
-    """The benchmark with partitions in place of its splits; unchanged for None. Raises UserError if
-    a question has no partition."""
+    """Replace the splits of a benchmark by partitions.
+
+    Args:
+        benchmark: The benchmark that was partitioned.
+        splits: The partitions; None for the benchmark's own splits.
+
+    Returns:
+        The benchmark with other splits; itself for None.
+
+    Raises:
+        UserError: A question has no partition.
+    """
     if splits is None:
         return benchmark
-    names = benchmark.items["item_id"].to_pylist()
+    items = benchmark.items
     try:
-        column = pa.array([splits["of"][name] for name in names], pa.string())
+        names = [splits["of"][item_id] for item_id in items["item_id"].to_pylist()]
     except KeyError as error:
         raise UserError(
             f"{_FILE} of the run has no split of {error}; run `score measure --splits` again."
         ) from None
-    place = benchmark.items.schema.get_field_index("split")
-    return _with_items(
-        benchmark, benchmark.items.set_column(place, benchmark.items.schema.field(place), column)
-    )
+    place = items.schema.get_field_index("split")
+    field = items.schema.field(place)
+    return _with_items(benchmark, items.set_column(place, field, pa.array(names, pa.string())))
 
 
 def _with_items(benchmark: Benchmark, items: pa.Table) -> Benchmark:
+    """A copy with other items. All other tables are shared, and read when they are needed."""
     part = copy.copy(benchmark)
-    vars(part)["items"] = items
+    vars(part)["items"] = items  # a table of a benchmark is an attribute once it is read
     return part
 
 
 def _captions(benchmark: Benchmark) -> dict[str, list[str]]:
-    """{question: its captions in the compared slots}, for questions with a true and a false
-    caption."""
-    sides: dict[str, tuple[list[str], list[str]]] = defaultdict(lambda: ([], []))
-    for item, slot, true, text in rows_of(
-        benchmark.candidates, "item_id", "slot", "truth", "text_id"
-    ):
+    """The captions in the compared slots, by question, for questions with a true and a false
+    caption; true captions come first."""
+    true: dict[str, list[str]] = defaultdict(list)
+    false: dict[str, list[str]] = defaultdict(list)
+    columns = ("item_id", "slot", "truth", "text_id")
+    for item, slot, is_true, text_id in rows_of(benchmark.candidates, *columns):
         if slot in COMPARED:
-            sides[item][0 if true else 1].append(benchmark.text_of[text])
-    return {item: [*true, *false] for item, (true, false) in sides.items() if true and false}
+            (true if is_true else false)[item].append(benchmark.text_of[text_id])
+    return {item: [*captions, *false[item]] for item, captions in true.items() if item in false}
 
 
-def _rows(path: Path, columns: tuple[str, ...]) -> list[dict[str, Any]]:
+def _read_rows(path: Path, columns: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows of a file of tab-separated values. Raises UserError if it is damaged or lacks a
+    column."""
     try:
         lines = read_text(path, MOST_LIST).split("\n")
     except UnicodeDecodeError as error:
         raise UserError(f"{path} is damaged ({error}); run `score familiarity` again.") from None
     rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-    if lacking := [name for name in columns if name not in (rows.fieldnames or ())]:
-        raise UserError(f"{path} has no column '{lacking[0]}'; run `score familiarity` again.")
+    for column in columns:
+        if column not in (rows.fieldnames or ()):
+            raise UserError(f"{path} has no column '{column}'; run `score familiarity` again.")
     return list(rows)
 
 
-def _one(found: set[str], left_out: str) -> str:
-    """The partition of a question from the partitions of its samples; ignores `left_out` if there
-    are others."""
-    told = found - {left_out} or found
-    return next(iter(told)) if len(told) == 1 else MIXED
+def _partition_of_samples(partitions: set[str], without_partition: str) -> str:
+    """The partition of a question from the partitions of its samples. Samples without a partition
+    count only if no sample has one."""
+    known = partitions - {without_partition} or partitions
+    return next(iter(known)) if len(known) == 1 else MIXED

@@ -1,9 +1,12 @@
-"""Make a run: score one model on one benchmark in a folder, and measure it."""
+"""Make a run: score one model on one benchmark in a folder, and measure it.
+
+A run in words (ask.py) is prepared, started and finished by the same functions.
+"""
 
 import logging
 import platform
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -21,19 +24,22 @@ from evaluator.protocols.records import Results, RunRecord
 from evaluator.provenance.certificate import verified_now
 from evaluator.provenance.contamination import CONTAMINATED, training_of
 from evaluator.runs.dataset import Dataset
-from evaluator.runs.folder import BEGUN
+from evaluator.runs.folder import IDENTITY_FILE
 from evaluator.runs.lock import locked_run
-from evaluator.runs.measure import check_level, measure_locked, unknown_protocols
+from evaluator.runs.measure import measure_locked
 from evaluator.runs.parts import (
     Splits,
-    in_splits,
+    items_in_splits,
+    limit_items,
     limit_said,
-    limited,
     read_splits,
-    what_is_left,
+    record_limit,
     write_splits,
 )
 from evaluator.runs.request import Request, names
+from evaluator.runs.rules import check_level
+from evaluator.runs.summary import unknown_protocols
+from evaluator.scoring.batches import Settings
 from evaluator.scoring.dual import CHANNEL
 from evaluator.scoring.needs import (
     LIMIT,
@@ -63,6 +69,7 @@ _PACKAGES = (
     "numpy",
     "pillow",
 )
+"""The packages whose versions a run records, since scores depend on them."""
 CACHE = ".cache"
 """Folder in a run's folder for the cache of a model that is not reusable."""
 _FITTED = (
@@ -71,12 +78,56 @@ _FITTED = (
 )
 
 
-def run(request: Request, out: Path, progress: Progress = SILENT) -> Results | None:
-    """Score a model, and measure the run, in the folder `out`; returns the results. Raises
-    UserError for an invalid request, and if the dataset changed meanwhile.
+@dataclass(frozen=True, kw_only=True)
+class PreparedRun:
+    """The checked request of a run."""
 
-    Each of several processes (torchrun, accelerate launch) scores its share; only the first returns
-    results. The folder is locked until the end (evaluator.runs.lock).
+    dataset: Dataset
+    """The dataset that is opened."""
+    whole: Benchmark
+    """Its benchmark in the splits to score."""
+    benchmark: Benchmark
+    """The items of `whole` within the limit."""
+    protocols: tuple[str, ...]
+    """The protocols to score."""
+    splits: Splits | None
+    """Partitions that replace the benchmark's splits; None for its own."""
+    level: float
+    """Level of the intervals, 0.5..0.999."""
+    certificate: str
+    """Status of the benchmark's certificate, in words."""
+    identity: dict[str, Any]
+    """What distinguishes the run from others: entries of run.json."""
+
+
+@dataclass(frozen=True)
+class _Questions:
+    """What a model is asked."""
+
+    protocols: tuple[str, ...]
+    """The protocols that the model can be asked."""
+    needs: Needs
+    """The scores that they need."""
+    not_asked: dict[str, str]
+    """By part of the request that is left out, the reason."""
+
+
+def run(request: Request, out: Path, progress: Progress = SILENT) -> Results | None:
+    """Score a model, and measure the run.
+
+    The folder is locked until the end (evaluator.runs.lock). Each of several processes (torchrun,
+    accelerate launch) scores its share.
+
+    Args:
+        request: What to score, and how.
+        out: The folder of the run.
+        progress: Shows the progress of scoring.
+
+    Returns:
+        The results; None in processes other than the first.
+
+    Raises:
+        UserError: The request cannot be met, or the dataset changed meanwhile.
     """
     process = Process.from_environment()
     with locked_run(out, process.is_main):
@@ -84,39 +135,40 @@ def run(request: Request, out: Path, progress: Progress = SILENT) -> Results | N
 
 
 def _run(request: Request, out: Path, process: Process, progress: Progress) -> Results | None:
-    begun = begin(request, out, process)
-    dataset, benchmark, protocols = begun.dataset, begun.benchmark, begun.protocols
-    model, cache = _model(request, out)
-    channels = tuple(model.channels) if isinstance(model, PairScorer) else (CHANNEL,)
+    is_main = process.is_main
+    prepared = prepare_run(request, out, is_main=is_main)
+    benchmark, world = prepared.benchmark, prepared.dataset.world
+    model, cache = _open_model(request, out)
+    channels = list(model.channels) if isinstance(model, PairScorer) else [CHANNEL]
     if request.channel not in (None, *channels):
         raise UserError(
             f"The model has no channel '{request.channel}': "
-            f"{did_you_mean(str(request.channel), list(channels))}"
+            f"{did_you_mean(str(request.channel), channels)}"
         )
     if isinstance(model, Oracle):
-        model.open(benchmark, dataset.world)
-    protocols, needs, not_asked = _asked(model, benchmark, protocols, request)
-    training = check_training(model, begun, needs.images.to_pylist(), request)
+        model.open(benchmark, world)
+    questions = _choose_questions(model, prepared, request)
+    needs = questions.needs
+    training = check_training(model, prepared, images=needs.images.to_pylist(), request=request)
     if model.fits_texts:
         model.fit_texts(words(benchmark, needs.texts).to_pylist(), text_groups(needs, benchmark))
+
     settings = settings_for(
         model, request.batch_size, precision=request.precision, workers=request.workers
     )
-    settings = replace(settings, progress=progress if process.is_main else SILENT)
+    settings = replace(settings, progress=progress if is_main else SILENT)
     info = {**model.info, "precision": _precision(model.info.get("precision"), settings.precision)}
-    if process.is_main:
-        announce(
-            info,
-            f"{describe_cost(model, needs)} Dataset certificate: {begun.certificate}.",
-            training,
-            not_asked,
-        )
-        for line in describe_limits(needs):
+    if is_main:
+        cost = f"{describe_cost(model, needs)} Dataset certificate: {prepared.certificate}."
+        limits = describe_limits(needs)
+        announce(info, cost, training=training, not_asked=questions.not_asked)
+        for line in limits:
             logger.info(line)
-    start(begun, out, process)
-    indistinct = score(
+    # All checks have passed: from here, a command that is stopped can be resumed.
+    start_run(prepared, out, is_main=is_main)
+    indistinct_texts = score(
         model,
-        dataset.world,
+        world,
         benchmark=benchmark,
         needs=needs,
         out=out,
@@ -124,170 +176,128 @@ def _run(request: Request, out: Path, process: Process, progress: Progress) -> R
         settings=settings,
         process=process,
     )
-    if not process.is_main:
+    if not is_main:
         return None
     record = {
-        "protocols": list(protocols),
+        **_scoring_record(model, questions, settings, request.channel),
         "training": training,
         "info": info,
-        "indistinct_texts": indistinct,
-        "batch": model.batch.size if isinstance(model, PairScorer) else settings.batch,
-        "precision": settings.precision,
+        "indistinct_texts": indistinct_texts,
         "processes": process.count,
-        "channels": list(channels),
-        "channel": request.channel or channels[0],
-        "image_channel": request.channel
-        or (model.image_channel if isinstance(model, PairScorer) else None),
-        "raw_retrieval": list(needs.folds),
-        "left_out": list(needs.left_out),
-        "not_asked": not_asked,
-        "sampled_pools": needs.sampled,
-        "tie_tolerance": model.tie_tolerance,
-        "counts": counted(model),
+        "counts": log_counts(model),
     }
-    finish(begun, out, record, protocols, cache)
+    finish_run(prepared, out, record=record, cache=cache)
     return measure_locked(out)
 
 
-@dataclass(frozen=True)
-class Begun:
-    """The checked request of a run. whole: the benchmark in the splits to score. benchmark: its
-    items within the limit. identity: what distinguishes the run from others."""
+def _scoring_record(
+    model: Model, questions: _Questions, settings: Settings, channel: str | None
+) -> dict[str, Any]:
+    """What was scored, and how: entries of run.json. channel: the requested one; None for the
+    model's own."""
+    needs = questions.needs
+    batch, channels, image_channel = settings.batch, [CHANNEL], None
+    if isinstance(model, PairScorer):
+        batch, channels = model.batch.size, list(model.channels)
+        image_channel = model.image_channel
+    return {
+        "protocols": list(questions.protocols),
+        "batch": batch,
+        "precision": settings.precision,
+        "channels": channels,
+        "channel": channel or channels[0],
+        "image_channel": channel or image_channel,
+        "raw_retrieval": list(needs.folds),
+        "left_out": list(needs.left_out),
+        "not_asked": questions.not_asked,
+        "sampled_pools": needs.sampled,
+        "tie_tolerance": model.tie_tolerance,
+    }
 
-    dataset: Dataset
-    whole: Benchmark
-    benchmark: Benchmark
-    protocols: tuple[str, ...]
-    splits: Splits | None
-    level: float
-    certificate: str
-    identity: dict[str, Any]
 
+def prepare_run(
+    request: Request, out: Path, *, is_main: bool = True, question: str | None = None
+) -> PreparedRun:
+    """Check the request of a run, and open its dataset.
 
-def begin(request: Request, out: Path, process: Process, question: str | None = None) -> Begun:
-    """Check the request of a run. question: how a run in words asks. Raises UserError for an
-    invalid request, and for a folder that holds anything else."""
+    Args:
+        request: What to score, and how.
+        out: The folder of the run.
+        is_main: Whether this process writes the run's results. Only that one judges the dataset.
+        question: How a run in words asks; None for other runs.
+
+    Returns:
+        The checked request.
+
+    Raises:
+        UserError: The request cannot be met, or the folder holds anything else.
+    """
     level = check_level(request.level)
-    dataset, whole, protocols = _chosen(request)
-    benchmark = limited(whole, request.limit)
-    splits = None if request.splits is None else _splits(dataset, whole, Path(request.splits))
+    within, requested_protocols = names(request.within), names(request.protocols)
+    model_name = request.model_name
+    dataset = request.dataset
+    if not isinstance(dataset, Dataset):
+        dataset = Dataset.open(dataset)
+    requested_protocols = requested_protocols or dataset.protocols
+    for protocol in requested_protocols:
+        find_protocol(protocol)  # raises UserError for an unknown name
+    whole = items_in_splits(dataset.benchmark, within)
+    benchmark = limit_items(whole, request.limit)
+
+    world = dataset.world
     identity: dict[str, Any] = {
-        "model": request.model_name,
-        "benchmark": benchmark.digest,
-        "world": dataset.world.digest,
+        "model": model_name,
+        "benchmark": whole.digest,
+        "world": world.digest,
         "limit": request.limit,
-        "split": list(names(request.within)) or None,
+        "split": list(within) or None,
         "question": question,
     }
-    _check_folder(out, identity)
-    known = verified_now if request.verify and process.is_main else found_certificate
-    status = known(benchmark, dataset.world)
-    return Begun(dataset, whole, benchmark, protocols, splits, level, status, identity)
-
-
-def start(begun: Begun, out: Path, process: Process) -> None:
-    """Create the folder of a run, and record in it which run was started."""
-    out.mkdir(parents=True, exist_ok=True)
-    if process.is_main:
-        write_json(out / BEGUN, begun.identity)
-
-
-def finish(
-    begun: Begun, out: Path, record: dict[str, Any], protocols: Sequence[str], cache: Path | None
-) -> None:
-    """Write run.json and the other files of a finished run. cache: a folder to delete now.
-
-    Raises UserError if the folder was begun again for another run meanwhile, as on a disk that has
-    no locks.
-    """
-    _check_folder(out, begun.identity)
-    if not (out / BEGUN).exists():
+    if whole.manifest.get("world") not in (None, identity["world"]):
         raise UserError(
-            f"{out} was finished by another command meanwhile; run this command again with another "
-            f"--out."
-        )
-    limit = begun.identity["limit"]
-    left = (
-        None
-        if limit is None
-        else what_is_left(begun.whole, begun.benchmark, list(protocols), limit)
-    )
-    for line in limit_said(left) if left else ():
-        logger.info(line)
-    dataset, name = begun.dataset, begun.benchmark.name
-    if dataset.source.name is not None:
-        # keep the questions in the run: the files of others may be gone when it is measured
-        tables = {table: getattr(dataset.benchmark, table) for table in BENCHMARK_TABLES}
-        about = begun.whole.manifest.get(READING, {})
-        write_questions(out, name, tables=tables, about=about)
-    common = {
-        **begun.identity,
-        **dataset.source.record(),
-        "benchmark_name": name,
-        "certificate": begun.certificate,
-        "level": begun.level,
-        "under_limit": left,
-        "python": platform.python_version(),
-        "versions": {package: version(package) for package in _PACKAGES},
-    }
-    write_json(out / "run.json", {**common, **record})
-    if begun.splits is not None:
-        write_splits(out, begun.splits)
-    (out / BEGUN).unlink()
-    remove_parts(out)
-    if cache is not None:
-        shutil.rmtree(cache, ignore_errors=True)
-
-
-def _asked(
-    model: Model, benchmark: Benchmark, protocols: tuple[str, ...], request: Request
-) -> tuple[tuple[str, ...], Needs, dict[str, str]]:
-    """The protocols that the model can be asked, the scores that they need, and {other part: why it
-    is not asked}."""
-    not_asked: dict[str, str] = {}
-    if model.fits_texts:
-        protocols, not_asked = _without_pools(protocols, benchmark, request)
-    needs = collect_needs(benchmark, protocols)
-    if model.fits_texts:
-        needs = without_pools(needs)
-    if isinstance(model, PairScorer) and not isinstance(model, Oracle) and not request.full_pools:
-        # a run with a limit is a trial: complete pools would be most of its cost
-        most = LIMIT if request.limit is None else 0
-        needs = within_limit(needs, benchmark, passes=model.passes, most=most)
-    return protocols, needs, not_asked
-
-
-def _chosen(request: Request) -> tuple[Dataset, Benchmark, tuple[str, ...]]:
-    """The dataset, its benchmark and the protocols to score. Raises UserError if one is missing, or
-    if they do not match."""
-    given = request.dataset
-    dataset = given if isinstance(given, Dataset) else Dataset.open(given)
-    asked = names(request.protocols) or dataset.protocols
-    for protocol in asked:
-        find_protocol(protocol)  # raises UserError for an unknown name
-    benchmark = in_splits(dataset.benchmark, names(request.within))
-    if benchmark.manifest.get("world") not in (None, dataset.world.digest):
-        raise UserError(
-            f"{benchmark.folder} was made over another world than {dataset.source}; run `gen "
+            f"{whole.folder} was made over another world than {dataset.source}; run `gen "
             f"split` again."
         )
-    for protocol in asked:
+    protocols = _choose_protocols(whole, requested_protocols)
+    splits = None
+    if request.splits is not None:
+        splits = _read_partitions(dataset, whole, Path(request.splits))
+    _check_folder(out, identity)
+    find_certificate = verified_now if request.verify and is_main else found_certificate
+    return PreparedRun(
+        dataset=dataset,
+        whole=whole,
+        benchmark=benchmark,
+        protocols=protocols,
+        splits=splits,
+        level=level,
+        certificate=find_certificate(benchmark, world),
+        identity=identity,
+    )
+
+
+def _choose_protocols(benchmark: Benchmark, requested: Sequence[str]) -> tuple[str, ...]:
+    """The protocols to score: the requested ones, else all that the benchmark has. Raises UserError
+    if one has no items."""
+    for protocol in requested:
         if not benchmark.items_of(protocol).num_rows:
             raise UserError(
                 f"The benchmark {benchmark.name} has no items of the protocol '{protocol}'; leave "
                 f"--protocol out."
             )
-    protocols = asked or tuple(p for p in protocol_names() if benchmark.items_of(p).num_rows)
+    if requested:
+        return tuple(dict.fromkeys(requested))
+    protocols = tuple(name for name in protocol_names() if benchmark.items_of(name).num_rows)
     if not protocols:
-        found = ", ".join(f"'{name}'" for name in unknown_protocols(benchmark)) or "none"
+        others = ", ".join(f"'{name}'" for name in unknown_protocols(benchmark)) or "none"
         raise UserError(
             f"The benchmark {benchmark.name} has no items to measure (other protocols it has: "
-            f"{found}); write some with `gen describe`."
+            f"{others}); write some with `gen describe`."
         )
-    return dataset, benchmark, tuple(dict.fromkeys(protocols))
+    return protocols
 
 
-def _splits(dataset: Dataset, benchmark: Benchmark, folder: Path) -> Splits:
+def _read_partitions(dataset: Dataset, benchmark: Benchmark, folder: Path) -> Splits:
     """The partitions of a published benchmark. Raises UserError as `read_splits`, and for a
     dataset."""
     if dataset.source.name is None:
@@ -298,7 +308,75 @@ def _splits(dataset: Dataset, benchmark: Benchmark, folder: Path) -> Splits:
     return read_splits(folder, benchmark)
 
 
-def _model(request: Request, out: Path) -> tuple[Model, Path | None]:
+def start_run(prepared: PreparedRun, out: Path, *, is_main: bool = True) -> None:
+    """Create the folder of a run, and record in it which run was started.
+
+    Args:
+        prepared: The checked request.
+        out: The folder of the run.
+        is_main: Whether this process writes the run's results.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    if is_main:
+        write_json(out / IDENTITY_FILE, prepared.identity)
+
+
+def finish_run(
+    prepared: PreparedRun, out: Path, *, record: Mapping[str, Any], cache: Path | None
+) -> None:
+    """Write run.json and the other files of a finished run.
+
+    Args:
+        prepared: The checked request.
+        out: The folder of the run.
+        record: What was scored, and how: entries of run.json.
+        cache: A folder to delete now; None for the user's cache.
+
+    Raises:
+        UserError: The folder was started again for another run meanwhile, as on a disk that has no
+            locks.
+    """
+    _check_folder(out, prepared.identity)
+    if not (out / IDENTITY_FILE).exists():
+        raise UserError(
+            f"{out} was finished by another command meanwhile; run this command again with another "
+            f"--out."
+        )
+    limit = prepared.identity["limit"]
+    under_limit = None
+    if limit is not None:
+        under_limit = record_limit(
+            prepared.whole, prepared.benchmark, protocols=record["protocols"], limit=limit
+        )
+        for line in limit_said(under_limit):
+            logger.info(line)
+    dataset, benchmark_name = prepared.dataset, prepared.benchmark.name
+    if dataset.source.name is not None:
+        # A published benchmark is stored with the run: its files may be gone when it is measured.
+        tables = {table: getattr(dataset.benchmark, table) for table in BENCHMARK_TABLES}
+        about = prepared.whole.manifest.get(READING, {})
+        write_questions(out, benchmark_name, tables=tables, about=about)
+    common = {
+        **prepared.identity,
+        **dataset.source.record(),
+        "benchmark_name": benchmark_name,
+        "certificate": prepared.certificate,
+        "level": prepared.level,
+        "under_limit": under_limit,
+        "python": platform.python_version(),
+        "versions": {package: version(package) for package in _PACKAGES},
+    }
+    write_json(out / "run.json", {**common, **record})
+    if prepared.splits is not None:
+        write_splits(out, prepared.splits)
+    # Until here, a command that is started again resumes the run.
+    (out / IDENTITY_FILE).unlink()
+    remove_parts(out)
+    if cache is not None:
+        shutil.rmtree(cache, ignore_errors=True)
+
+
+def _open_model(request: Request, out: Path) -> tuple[Model, Path | None]:
     """The model, and the folder of its cache: None for the user's cache, a folder of the run if the
     model is not reusable."""
     if isinstance(request.model, str):
@@ -309,12 +387,62 @@ def _model(request: Request, out: Path) -> tuple[Model, Path | None]:
     return model, None if model.reusable else out / CACHE
 
 
+def _choose_questions(model: Model, prepared: PreparedRun, request: Request) -> _Questions:
+    """The protocols that the model can be asked, and the scores that they need."""
+    benchmark, protocols = prepared.benchmark, prepared.protocols
+    not_asked: dict[str, str] = {}
+    if model.fits_texts:
+        protocols, not_asked = _without_pools(protocols, benchmark, request)
+    needs = collect_needs(benchmark, protocols)
+    if model.fits_texts:
+        needs = without_pools(needs)
+    if isinstance(model, PairScorer) and not isinstance(model, Oracle) and not request.full_pools:
+        # A run with a limit is a trial: complete pools would be most of its cost.
+        most_passes = LIMIT if request.limit is None else 0
+        needs = within_limit(needs, benchmark, passes=model.passes, most=most_passes)
+    return _Questions(protocols, needs, not_asked)
+
+
+def _without_pools(
+    protocols: Sequence[str], benchmark: Benchmark, request: Request
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The protocols without pools, and by part that a model that is fitted on texts is not asked,
+    the reason.
+
+    Raises UserError if the request names protocols and one has pools, or if all protocols have
+    pools.
+    """
+    with_pools = [name for name in protocols if has_item_pools(benchmark, name)]
+    without = tuple(name for name in protocols if name not in with_pools)
+    if with_pools and (request.protocols or not without):
+        raise UserError(
+            f"{request.model_name} cannot be asked '{with_pools[0]}': {_FITTED}; leave it out, or "
+            f"take blind:length or blind:lm:NAME."
+        )
+    raw_retrieval = [
+        f"raw retrieval of {name}" for name in without if find_protocol(name).folds(benchmark)
+    ]
+    return without, dict.fromkeys([*with_pools, *raw_retrieval], _FITTED)
+
+
 def check_training(
-    model: Model | Answerer, begun: Begun, images: Sequence[str], request: Request
+    model: Model | Answerer, prepared: PreparedRun, *, images: Sequence[str], request: Request
 ) -> dict[str, Any]:
-    """What is known of the model's training. Raises UserError if it is contaminated and that is not
-    allowed."""
-    training = training_of(model, begun.dataset.world, begun.benchmark, images)
+    """Find out what is known of the model's training.
+
+    Args:
+        model: The model.
+        prepared: The checked request.
+        images: The scene_ids that are scored.
+        request: The request, which may allow contaminated models.
+
+    Returns:
+        The record of the training (evaluator.provenance.contamination).
+
+    Raises:
+        UserError: The model is contaminated, and that is not allowed.
+    """
+    training = training_of(model, prepared.dataset.world, prepared.benchmark, images)
     if training["status"] == CONTAMINATED and not request.allow_contaminated:
         raise UserError(
             f"{training['said'].removesuffix('.')} of {request.model_name}; score it on the "
@@ -324,79 +452,73 @@ def check_training(
     return training
 
 
-def _without_pools(
-    protocols: Sequence[str], benchmark: Benchmark, request: Request
-) -> tuple[tuple[str, ...], dict[str, str]]:
-    """The protocols without pools, and {part: reason} for what a model that is fitted on texts is
-    not asked.
-
-    Raises UserError if the request names protocols and one has pools, or if all protocols have
-    pools.
-    """
-    pools = [name for name in protocols if has_item_pools(benchmark, name)]
-    left = tuple(name for name in protocols if name not in pools)
-    if pools and (request.protocols or not left):
-        raise UserError(
-            f"{request.model_name} cannot be asked '{pools[0]}': {_FITTED}; leave it out, or take "
-            f"blind:length or blind:lm:NAME."
-        )
-    raw = [f"raw retrieval of {name}" for name in left if find_protocol(name).folds(benchmark)]
-    return left, dict.fromkeys([*pools, *raw], _FITTED)
-
-
 def announce(
-    info: dict[str, Any], cost: str, training: dict[str, Any], not_asked: dict[str, str]
+    info: Mapping[str, Any],
+    cost: str,
+    *,
+    training: Mapping[str, Any],
+    not_asked: Mapping[str, str],
 ) -> None:
-    """Log what a run is about to do."""
-    facts = (
+    """Log what a run is about to do.
+
+    Args:
+        info: What the model says of itself.
+        cost: A sentence on the work.
+        training: The record of the model's training.
+        not_asked: By part that is not asked, the reason.
+    """
+    facts = [
         f"{name.replace('_', ' ')} {value}"
         for name, value in info.items()
         if isinstance(value, str | int)
-    )
+    ]
     logger.info("Model: " + "; ".join(facts))
     logger.info(cost)
     logger.info(training["said"])
-    for what, why in not_asked.items():
-        logger.info(f"Not asked: {what}, since {why}.")
+    for part, reason in not_asked.items():
+        logger.info(f"Not asked: {part}, since {reason}.")
 
 
-def _precision(own: Any, chosen: str) -> str:
-    """The precision that a model computed in: its own, with the mixed-in precision if it is not
-    float32."""
-    return (
-        str(own or "float32") if chosen == "float32" else f"{own or 'float32'}, mixed with {chosen}"
-    )
+def _precision(own: str | None, mixed_in: str) -> str:
+    """The precision that a model computed in: its own (None: float32), and the precision that was
+    mixed in if it is not float32."""
+    own = str(own or "float32")
+    return own if mixed_in == "float32" else f"{own}, mixed with {mixed_in}"
 
 
-def counted(model: Any) -> dict[str, int] | None:
-    """Log and return the counts of a model in this process, such as requests; None for models that
-    do not count."""
+def log_counts(model: Any) -> dict[str, int] | None:
+    """Log the counts of a model in this process, such as requests.
+
+    Args:
+        model: The model.
+
+    Returns:
+        The counts by name; None for models that do not count.
+    """
     counts: dict[str, int] | None = getattr(model, "counts", None)
     if counts:
-        logger.info(
-            "; ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items()) + "."
-        )
+        parts = [f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items()]
+        logger.info("; ".join(parts) + ".")
     return counts
 
 
-def _check_folder(out: Path, identity: dict[str, Any]) -> None:
-    """Raises UserError when the folder holds something other than a run, or a run of another model
+def _check_folder(out: Path, identity: Mapping[str, Any]) -> None:
+    """Raise UserError when the folder holds something other than a run, or a run of another model
     or dataset."""
     if not out.exists():
         return
     check_own_files(out)
-    runs = [(out / "run.json", RunRecord), (out / BEGUN, None)]
-    recorded = [read_json(path, record) for path, record in runs if path.exists()]
-    # a run that is starting has only hidden files
-    if not (
-        recorded
-        or (out / "scores.parquet").exists()
-        or all(each.name.startswith(".") for each in out.iterdir())
-    ):
+    records = []
+    for name, record_type in (("run.json", RunRecord), (IDENTITY_FILE, None)):
+        if (out / name).exists():
+            records.append(read_json(out / name, record_type))
+    # A run that is starting has only hidden files.
+    is_starting = all(path.name.startswith(".") for path in out.iterdir())
+    if not (records or (out / "scores.parquet").exists() or is_starting):
         raise UserError(f"{out} is not empty and holds no run; choose another --out.")
     for key, value in identity.items():
-        for each in recorded:
-            if each.get(key) != value:
+        for record in records:
+            if record.get(key) != value:
                 raise UserError(
-                    f"{out} holds a run of another {key} ({each.get(key)}); choose another --out."
+                    f"{out} holds a run of another {key} ({record.get(key)}); choose another --out."
                 )

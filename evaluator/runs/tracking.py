@@ -15,11 +15,15 @@ LogStep = Callable[[int, Mapping[str, float]], None]
 
 
 def log_results(results: Results, run: Path, trackers: Sequence[Tracker]) -> None:
-    """Log every value of a run's results (shares and differences as fractions, not percent) to
-    trackers, as one step of `log_steps`. run: the folder of the run."""
-    about = {
-        name: results[name] for name in ("model", "benchmark", "channel", "certificate", "training")
-    }
+    """Log every value of a run's results to trackers, as one step of `log_steps`.
+
+    Args:
+        results: The results. Shares and differences are logged as fractions, not percent.
+        run: The folder of the run.
+        trackers: Where to log; may be empty.
+    """
+    names = ("model", "benchmark", "channel", "certificate", "training")
+    about = {name: results[name] for name in names}
     with log_steps(trackers, run, about, 0) as log:
         log(1, dict(_values(results)))
 
@@ -28,16 +32,21 @@ def log_results(results: Results, run: Path, trackers: Sequence[Tracker]) -> Non
 def log_steps(
     trackers: Sequence[Tracker], out: Path, about: Mapping[str, Any], done: int
 ) -> Iterator[LogStep]:
-    """Log steps of the run or training that writes the folder `out` to trackers, after `done` steps
-    logged earlier.
+    """Context in which the steps of a run or training are logged to trackers.
 
-    TensorBoard: event files in OUT.tensorboard, beside OUT. Replaces steps after `done` of a
-        training that was stopped.
-    wandb: a run of the project `jackalope`, with the settings that wandb reads from the environment
-        (WANDB_MODE=offline
-    writes only beside OUT); its id is stored beside OUT until the training ends. about: wandb's
-    `config`,
-    which describes what is trained or scored.
+    TensorBoard: event files in OUT.tensorboard, beside OUT. wandb: a run of the project
+    `jackalope`, with the settings that wandb reads from the environment (WANDB_MODE=offline writes
+    only beside OUT); its id is stored beside OUT until the context ends well, so that a training
+    that was stopped continues the same run.
+
+    Args:
+        trackers: Where to log; may be empty.
+        out: The folder that the run or training writes.
+        about: What is trained or scored; wandb's `config`.
+        done: Steps that were logged earlier. Later ones of a stopped training are replaced.
+
+    Yields:
+        A function that logs a step.
     """
     with ExitStack() as stack:
         logs: list[LogStep] = []
@@ -46,46 +55,50 @@ def log_steps(
 
             board = stack.enter_context(SummaryWriter(f"{out}.tensorboard", purge_step=done + 1))
 
-            def draw(step: int, values: Mapping[str, float]) -> None:
+            def log_to_board(step: int, values: Mapping[str, float]) -> None:
                 for name, value in values.items():
                     board.add_scalar(name, value, step)
 
-            logs.append(draw)
+            logs.append(log_to_board)
         if "wandb" in trackers:
             import wandb
 
-            kept = out.with_name(f".{out.name}.wandb")
-            if not (done and kept.exists()):
-                kept.write_text(uuid.uuid4().hex[:16])
-            run = {
-                "project": "jackalope",
-                "dir": out.parent,
-                "name": out.name,
-                "config": dict(about),
-            }
-            tracked = stack.enter_context(wandb.init(**run, id=kept.read_text(), resume="allow"))
+            id_file = out.with_name(f".{out.name}.wandb")
+            continues = done > 0 and id_file.exists()
+            # wandb continues a run only by its id.
+            if not continues:
+                id_file.write_text(uuid.uuid4().hex[:16])
+            wandb_run = wandb.init(
+                project="jackalope",
+                dir=out.parent,
+                name=out.name,
+                config=dict(about),
+                id=id_file.read_text(),
+                resume="allow",
+            )
+            tracked = stack.enter_context(wandb_run)
             logs.append(lambda step, values: tracked.log(dict(values), step=step))
 
-        def log(step: int, values: Mapping[str, float]) -> None:
-            for each in logs:
-                each(step, values)
+        def log_everywhere(step: int, values: Mapping[str, float]) -> None:
+            for log in logs:
+                log(step, values)
 
-        yield log
+        yield log_everywhere
         if "wandb" in trackers:
-            kept.unlink()
+            id_file.unlink()
 
 
 def _values(results: Results) -> Iterator[tuple[str, float]]:
     """Yield the name and value of each row with a value: `binary/accuracy/seen`, by number of atoms
     `…/n=3`."""
     for row in results["rows"]:
-        if row["value"] is not None:
-            labels: Sequence[Any] = [row[name] for name in LABELS if row[name] is not None]
-            n = [] if row["n"] is None else [f"n={row['n']}"]
-            average = [] if row.get("average", "").startswith("micro") else [row.get("average")]
-            yield (
-                "/".join(
-                    str(each) for each in (*labels, split_of(row), *n, *filter(None, average))
-                ),
-                float(row["value"]),
-            )
+        if row["value"] is None:
+            continue
+        parts: list[Any] = [row[name] for name in LABELS if row[name] is not None]
+        parts.append(split_of(row))
+        if row["n"] is not None:
+            parts.append(f"n={row['n']}")
+        average = row.get("average", "")
+        if average and not average.startswith("micro"):  # means over items need no name
+            parts.append(average)
+        yield "/".join(str(part) for part in parts), float(row["value"])

@@ -5,7 +5,19 @@ from generator.dataset.reader import TURN, Dataset
 
 
 def asks_for_turns(benchmark: str | None, models: tuple[str, ...]) -> bool:
-    """Whether a command is about all turns: `{turn}` is in the benchmark or in a model."""
+    """Whether a command is about all turns.
+
+    Args:
+        benchmark: The value of `--benchmark`.
+        models: The values of `--model`.
+
+    Returns:
+        Whether `{turn}` is in the benchmark or in a model.
+
+    Example:
+        >>> asks_for_turns(None, ("jackalope:models/{turn}",))
+        True
+    """
     return any(TURN in text for text in (benchmark or "", *models))
 
 
@@ -15,6 +27,9 @@ def names_of_turns(dataset: str, benchmark: str | None) -> list[str]:
     Args:
         dataset: Folder or URL of the dataset.
         benchmark: None, or the value of `--benchmark` with `{turn}`, such as `{turn}-dose`.
+
+    Returns:
+        Their names.
 
     Raises:
         UserError: `benchmark` names a single benchmark, or the dataset has no complete rotation.
@@ -28,9 +43,19 @@ def names_of_turns(dataset: str, benchmark: str | None) -> list[str]:
 
 
 def of_turn(model: str, turn: str | None) -> str:
-    """The spec of a model for one turn; unchanged if it has no `{turn}`.
+    """The spec of a model for one turn.
 
-    >>> of_turn("jackalope:models/{turn}", "turn0")
-    'jackalope:models/turn0'
+    Args:
+        model: A spec, which may contain `{turn}`.
+        turn: The name of the turn; None if the command is not about turns.
+
+    Returns:
+        The spec with the turn's name in place of `{turn}`.
+
+    Example:
+        >>> of_turn("jackalope:models/{turn}", "turn0")
+        'jackalope:models/turn0'
     """
-    return model if turn is None else model.replace(TURN, turn)
+    if turn is None:
+        return model
+    return model.replace(TURN, turn)

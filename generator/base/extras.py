@@ -28,7 +28,7 @@ EXTRAS = {
     "slurm": ("submitit",),
     "hf": ("datasets", "httpx"),
     "familiarity": ("duckdb", "ijson", "textblob"),
-    "xlsx": ("openpyxl",),
+    "xlsx": ("python_calamine",),
     "inspect": ("inspect_ai",),
     "spacy": ("spacy",),
     "lora": ("peft",),

@@ -47,17 +47,17 @@ _WORDING = {
 _LMMS_EVAL_README = """# {name}
 
 ```sh
-pip install lmms-eval
+pip install lmms-eval "filelock<4"
 lmms-eval --model NAME --tasks {name} --include_path . --log_samples --output_path logs
 ```
 
-The group {name} has a task for each protocol and split. `right` is the share of right answers, `right_in_all_orders`
+The group {name} has a task for each protocol and split, and no total: a mean over splits answers nothing. `right` is the share of right answers, `right_in_all_orders`
 that of questions that are right in every order of their options, `right_items` that of items whose questions are all
 right; for pairs also `text_score` and `image_score`. `…_error` is the standard error by clusters of one scene. An
 answer that cannot be read, or refuses, is wrong.
 
-lmms-eval requires an old version of filelock. If pip reports a conflict, install lmms-eval into an environment of its
-own: the questions need nothing of Jackalope.
+lmms-eval does not start with filelock 4, which Jackalope requires. Install lmms-eval into an environment of its own: the
+questions need nothing of Jackalope.
 """
 _IMAGES = ["the first image", "the second image"]
 _ASSIGNMENT = 'The first image shows "{}", the second image "{}"'
@@ -288,11 +288,10 @@ def _lmms_eval(
         # --protocol and --split.
         task = _as_name(f"{questions.name} {row['protocol']} {row['split']} part")
         rows_of_task.setdefault(task, []).append(row)
+    # No aggregate_metric_list: lmms-eval would weight items by their questions, average the errors,
+    # and mix seen with unseen.
     group = [f"group: {questions.name}", "task:"]
     group += [f"  - {task}" for task in rows_of_task]
-    group.append("aggregate_metric_list:")
-    for metric in ("right", "right_in_all_orders", "right_items"):
-        group += [f"  - metric: {metric}", "    aggregation: mean", "    weight_by_size: true"]
     write_text(folder / f"{questions.name}.yaml", "\n".join([*group, ""]))
     for task, task_rows in rows_of_task.items():
         _write_lines(task_rows, folder / f"{task}.jsonl")

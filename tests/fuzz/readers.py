@@ -21,8 +21,8 @@ from evaluator.models.contracts import Answer
 from evaluator.provenance.exposure import recorded_exposure
 from evaluator.report.files import write_latex
 from evaluator.report.page import write_page
-from evaluator.runs.ask import read_batch
-from evaluator.runs.elsewhere import Source, measure_items
+from evaluator.runs.batch import read_batch
+from evaluator.runs.elsewhere import ScoresFile, measure_items
 from evaluator.runs.folder import open_run, read_named, read_results
 from evaluator.runs.measure import measure
 from evaluator.runs.parts import captions_digest, read_splits, write_splits
@@ -190,7 +190,7 @@ def _pool(root: Path) -> None:
 
 
 def _items(name: str) -> Read:
-    return lambda root: measure_items(Source(root / name, out=root / "measured"))
+    return lambda root: measure_items(ScoresFile(items=root / name, out=root / "measured"))
 
 
 _KINDS = ("JSONL", "CSV", "Parquet")
@@ -397,7 +397,7 @@ def make_files(folder: Path) -> None:
     for name, mode in (("corpus.tar", "w"), ("corpus.tar.gz", "w:gz")):
         tar(folder / name, members, mode)
     pq.write_table(next(read_table(folder / "counts.csv")), folder / "counts.parquet")
-    measure_items(Source(folder / "items.csv", out=folder / "run"))
+    measure_items(ScoresFile(items=folder / "items.csv", out=folder / "run"))
     with VectorCache(folder / "cache.sqlite") as cache:
         cache.put(["a", "b", "c"], np.eye(3, 4))
     for name in ("0.png", "1.png"):

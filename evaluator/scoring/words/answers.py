@@ -100,7 +100,7 @@ def item_scores(
     yes_no_answers: dict[str, dict[int, Sequence[AnsweredQuestion]]] = defaultdict(dict)
     for key, answers_by_order in questions.items():
         scores = scores_of_form[CHOICE if key.form == YES_NO else key.form]
-        scores.asked[list(key.options)] = True
+        scores.in_question[list(key.options)] = True
         if key.true is None:
             # A caption that is asked alone has one order.
             (row,) = key.options
@@ -125,7 +125,7 @@ def item_scores(
 
     asked_items = {key.item for key in questions}
     for scores in scores_of_form.values():
-        scores.of_asked_items[:] = [item in asked_items for item in rows.item]
+        scores.in_asked_item[:] = [item in asked_items for item in rows.item]
     return scores_of_form
 
 

@@ -130,12 +130,15 @@ def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[AnsweredQuestion],
             )
         question_counts[named.item] = named.whole
 
-    answered_options = {
-        item: {answer.question.options for answer in answers}
+    # Pairs have questions of three forms, of which two may show the same options.
+    answered_questions = {
+        item: {(answer.question.form, answer.question.options) for answer in answers}
         for item, answers in answered_of_item.items()
     }
     incomplete = [
-        item for item, options in answered_options.items() if len(options) < question_counts[item]
+        item
+        for item, questions in answered_questions.items()
+        if len(questions) < question_counts[item]
     ]
     if len(incomplete) == len(answered_of_item):
         raise UserError(
@@ -146,7 +149,7 @@ def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[AnsweredQuestion],
         # wrong already.
         first = answered_of_item[item][0].question
         failure = Answer("", f"{FAILED}the log lacks some of its questions")
-        missing = replace(first, order=len(answered_options[item]))
+        missing = replace(first, order=len(answered_questions[item]))
         answered_of_item[item] += [
             read_answer(missing, failure, sample=sample, rows=rows, prompt=prompt)
             for sample in range(log.samples)

@@ -7,7 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from evaluator.protocols.records import FactorsRecord
-from evaluator.runs.folder import Run, factors_of
+from evaluator.runs.factors import factors_of
+from evaluator.runs.folder import Run
 from generator.cli.main import main as gen
 from generator.dataset.reader import Dataset
 

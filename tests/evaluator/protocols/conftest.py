@@ -56,7 +56,7 @@ def results(folder: Path) -> Row:
 
 
 @pytest.fixture(scope="session")
-def asked(root: Path, folder: Path) -> list[PlainItem]:
+def plain_items(root: Path, folder: Path) -> list[PlainItem]:
     benchmark = Dataset.open(root).benchmark("all")
     score = {
         (r["image_id"], r["text_id"]): r["score"]

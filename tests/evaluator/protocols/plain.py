@@ -25,11 +25,11 @@ def make_items(
     but for the given columns of Items."""
     n, m = np.shape(scores)
 
-    def each(values: Sequence[str]) -> np.ndarray:
+    def repeated(values: Sequence[str]) -> np.ndarray:
         return np.tile(np.array(values, dtype=object), (n, 1))
 
     truth = np.tile(np.arange(m) == 0, (n, 1))
-    found: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         **dict.fromkeys(
             ("item_id", "scene_id", "cluster"), np.array([f"i{i}" for i in range(n)], dtype=object)
         ),
@@ -39,15 +39,15 @@ def make_items(
         "scores": np.array(scores, dtype=np.float32),
         "truth": truth,
         "false": ~truth,
-        "slot": each(["c", *["n"] * (m - 1)]),
-        "candidate_kind": each(["", *"abcdef"[: m - 1]]),
-        "text_id": each([f"t{i}" for i in range(m)]),
+        "slot": repeated(["c", *["n"] * (m - 1)]),
+        "candidate_kind": repeated(["", *"abcdef"[: m - 1]]),
+        "text_id": repeated([f"t{i}" for i in range(m)]),
     }
-    given = {
+    changes = {
         name: np.array(values, dtype=None if name == "counts" else object)
         for name, values in columns.items()
     }
-    return Items(**found | given)
+    return Items(**defaults | changes)
 
 
 def tie(a: float, b: float) -> bool:
@@ -126,7 +126,7 @@ def check_rows(
     protocol: str,
     definition: Callable[[PlainItem], dict[str, Value]],
     groupings: Sequence[tuple[str, ...]],
-    asked: Iterable[PlainItem],
+    plain_items: Iterable[PlainItem],
     rows: Iterable[Row],
     grouped_by_skill: Sequence[str] = (),
 ) -> None:
@@ -138,7 +138,7 @@ def check_rows(
     """
     values: dict[Key, list[Value]] = defaultdict(list)
     clusters, unscored = defaultdict(set), defaultdict(int)
-    for q in asked:
+    for q in plain_items:
         if q.item["protocol"] != protocol:
             continue
         for by in groupings:
@@ -151,7 +151,7 @@ def check_rows(
             clusters[place].add(q.item["cluster_id"])
             for metric, value in definition(q).items():
                 values[metric, *place].append(value)
-    found_rows = {
+    rows_by_key = {
         tuple(row.get(name) for name in ("metric", *LABELS, "split")): row
         for row in rows
         if row["protocol"] == protocol
@@ -159,27 +159,27 @@ def check_rows(
         and not row["is_gap"]
         and row["average"].startswith("micro")
     }
-    assert {key for key, row in found_rows.items() if row["items"]} == set(values)
-    for key, row in found_rows.items():
-        found, place = values[key], key[1:]
+    assert {key for key, row in rows_by_key.items() if row["items"]} == set(values)
+    for key, row in rows_by_key.items():
+        expected, place = values[key], key[1:]
         assert (row["items"], row["clusters"], row["unscored"]) == (
-            len(found),
+            len(expected),
             len(clusters[place]),
             unscored[place],
         )
-        if found:
+        if expected:
             assert row["value"] == pytest.approx(
-                statistics.fmean(value for value, _, _ in found), abs=2e-6
+                statistics.fmean(value for value, _, _ in expected), abs=2e-6
             )
-            assert row["ties"] == sum(tied for _, tied, _ in found), key
-            if found[0][2] is None:
+            assert row["ties"] == sum(tied for _, tied, _ in expected), key
+            if expected[0][2] is None:
                 assert row["chance"] is None
             else:
                 assert row["chance"] == pytest.approx(
-                    statistics.fmean(chance for _, _, chance in found), abs=2e-6
+                    statistics.fmean(chance for _, _, chance in expected), abs=2e-6
                 )
             assert row["low"] is None or row["low"] - 1e-6 <= row["value"] <= row["high"] + 1e-6
-    assert sum(row["ties"] for row in found_rows.values() if row["unit"] == "share")
+    assert sum(row["ties"] for row in rows_by_key.values() if row["unit"] == "share")
 
 
 def check_gaps(protocol: str, results: Row) -> None:
@@ -223,34 +223,34 @@ def predicted(q: PlainItem) -> dict[str, float]:
 Shares = dict[Key, list[dict[str, float]]]
 
 
-def check_shares(rows: Sequence[Row], found: Shares, by_chance: Shares) -> None:
+def check_shares(rows: Sequence[Row], chosen: Shares, by_chance: Shares) -> None:
     """Of each row's kind and split: the mean share of its error over items, and the same by
     chance."""
     for row in rows:
         key = (row["kind"], row["split"])
-        assert row["items"] == len(found[key])
+        assert row["items"] == len(chosen[key])
         assert row["value"] == pytest.approx(
-            statistics.fmean(each.get(row["error"], 0) for each in found[key]), abs=2e-6
+            statistics.fmean(shares.get(row["error"], 0) for shares in chosen[key]), abs=2e-6
         )
         if row["error"] == "tie":
             assert row["chance"] is None
         else:
-            share = statistics.fmean(each.get(row["error"], 0) for each in by_chance[key])
+            share = statistics.fmean(shares.get(row["error"], 0) for shares in by_chance[key])
             assert row["chance"] == pytest.approx(share, abs=2e-6)
 
 
 def check_errors(
-    protocol: str, metric: str, of_errors: bool, asked: Iterable[PlainItem], results: Row
+    protocol: str, metric: str, of_errors: bool, plain_items: Iterable[PlainItem], results: Row
 ) -> None:
     """Each error belongs to the winning text: of the errors (with `of_errors`) or of all
     predictions."""
-    found: Shares = defaultdict(list)
+    chosen: Shares = defaultdict(list)
     by_chance: Shares = defaultdict(list)
-    for q in asked:
+    for q in plain_items:
         if q.item["protocol"] != protocol or q.reason or (of_errors and not predicted(q)):
             continue
         key = (q.item["kind"], q.item["split"])
-        found[key].append(predicted(q))
+        chosen[key].append(predicted(q))
         texts = [row for row in q.rows if row["slot"] in ("c", "n")]
         kinds = [row["kind"] for row in texts if not row["truth"]]
         by_chance[key].append(
@@ -259,11 +259,11 @@ def check_errors(
     rows = [
         row for row in results["rows"] if (row["protocol"], row["metric"]) == (protocol, metric)
     ]
-    check_shares(rows, found, by_chance)
+    check_shares(rows, chosen, by_chance)
     assert {row["error"] for row in rows} == {
-        k for each in by_chance.values() for e in each for k in e
+        k for shares in by_chance.values() for e in shares for k in e
     } | {"tie"}
-    for kind, split in found:
+    for kind, split in chosen:
         total = sum(row["value"] for row in rows if (row["kind"], row["split"]) == (kind, split))
         right = (
             0.0 if of_errors else find(results, protocol, split, kind=kind, metric="GZSL")["value"]

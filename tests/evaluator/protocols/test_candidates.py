@@ -12,9 +12,9 @@ from tests.evaluator.protocols.plain import PlainItem
 from tests.evaluator.synthetic import Builder
 
 
-def test_the_cases_are_many_and_every_reason_occurs(asked: list[PlainItem]) -> None:
-    assert len(asked) >= 10_000
-    assert {q.reason for q in asked} == {"", TRUNCATED, MISSING, NOT_A_NUMBER}
+def test_the_cases_are_many_and_every_reason_occurs(plain_items: list[PlainItem]) -> None:
+    assert len(plain_items) >= 10_000
+    assert {q.reason for q in plain_items} == {"", TRUNCATED, MISSING, NOT_A_NUMBER}
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluator.metrics.questions import category_weights
-from evaluator.protocols.results import Outcome, category_means, kinds_and_skills, recall, tabulate
+from evaluator.protocols.outcomes import Outcome, recall
+from evaluator.protocols.results import category_means, kinds_and_skills, tabulate
 from tests.evaluator.protocols.plain import make_items
 
 NAMES = st.sampled_from("abc")

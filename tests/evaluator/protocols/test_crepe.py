@@ -10,9 +10,10 @@ import pytest
 
 from evaluator.protocols import find_protocol
 from evaluator.protocols.crepe import OWN_METRICS, RAW_METRICS
-from evaluator.protocols.pools import MOST
+from evaluator.protocols.pools import MOST_FOLDS
 from evaluator.runs.folder import open_run
 from evaluator.runs.measure import measure
+from evaluator.runs.parts import limit_items
 from evaluator.scoring.needs import LIMIT, collect_needs, within_limit
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
@@ -79,7 +80,7 @@ def test_folds_are_equal_distinct_and_within_a_split(many: Path, protocol: str) 
     assert {s for s, _ in groups} == {"seen", "unseen"}
     assert len({fold.name for fold in folds}) == len(folds)
     for members in groups.values():
-        assert 1 <= len(members) <= MOST
+        assert 1 <= len(members) <= MOST_FOLDS
         assert len({image for fold in members for image in fold.images}) == sum(
             len(f.images) for f in members
         )
@@ -125,7 +126,9 @@ def test_raw_retrieval_is_its_definition(many: Path, tmp_path: Path, protocol: s
     narrow, results = measure(folder, level=0.8), measure(folder)
     for row, less in zip(results["rows"], narrow["rows"], strict=True):
         assert row["kind"] != "raw" or less["high"] - less["low"] < row["high"] - row["low"]
-    asked = {row["split"]: row["speaks_of"] for row in results["rows"] if row["kind"] != "raw"}
+    population_of_split = {
+        row["split"]: row["speaks_of"] for row in results["rows"] if row["kind"] != "raw"
+    }
     for metric, turned in zip(OWN_METRICS, (False, True), strict=True):
         for split, n in {(fold.split, fold.n) for fold in folds}:
             members = [fold for fold in folds if (fold.split, fold.n) == (split, n)]
@@ -147,7 +150,7 @@ def test_raw_retrieval_is_its_definition(many: Path, tmp_path: Path, protocol: s
             assert row["value"] == pytest.approx(statistics.fmean(right), abs=2e-6)
             assert (row["items"], row["ties"], row["unscored"]) == (len(right), ties, unscored)
             assert row["chance"] == pytest.approx(1 / len(members[0].images), abs=1e-6)
-            assert row["speaks_of"] == asked[split]
+            assert row["speaks_of"] == population_of_split[split]
             sd = pytest.approx(statistics.stdev(means), abs=2e-6) if len(members) > 1 else None
             assert row["sd"] == sd
 
@@ -183,11 +186,24 @@ def planned(
     prepared = prepare(WORLDS[request.param])
     write_planned(root, prepared)
     # Equally familiar foils do not limit raw retrieval, which has none.
-    asked = TextRequest(PROTOCOLS, equal_familiarity=request.param == "bindings", complexity=(4, 5))
+    texts = TextRequest(PROTOCOLS, equal_familiarity=request.param == "bindings", complexity=(4, 5))
     describe_world(
-        root, Dataset.open(root).world, holdout=prepared.holdout, name="all", request=asked
+        root, Dataset.open(root).world, holdout=prepared.holdout, name="all", request=texts
     )
     return root, prepared
+
+
+def test_folds_of_a_limited_benchmark_have_only_its_captions(
+    planned: tuple[Path, Prepared],
+) -> None:
+    benchmark = limit_items(Dataset.open(planned[0]).benchmark("all"), 25)
+    folds = find_protocol("systematicity").folds(benchmark)
+    assert folds
+    for fold in folds:
+        assert fold.truth is not None
+        assert len(fold.images) == len(fold.texts) > fold.truth.max()
+        pairs = {tuple(pair) for pair in fold.truth.tolist()}
+        assert {(i, i) for i in range(len(fold.images))} <= pairs
 
 
 def test_who_knows_the_truth_reaches_everything_in_every_split(
@@ -225,8 +241,8 @@ def test_who_knows_the_truth_reaches_everything_in_every_split(
         for metric in (*RAW_METRICS, *OWN_METRICS)
     }
     for metric in RAW_METRICS:
-        asked = [row for row in of_metric[metric] if row["protocol"] == "systematicity"]
-        assert {row["split"] for row in asked} == SPLITS_OF_CREPE
+        systematicity = [row for row in of_metric[metric] if row["protocol"] == "systematicity"]
+        assert {row["split"] for row in systematicity} == SPLITS_OF_CREPE
         assert {row["value"] for row in of_metric[metric]} == {1.0}
         assert all(
             row["unscored"] == 0 and row["chance"] > 1 / row["items"] - 1e-6
@@ -250,7 +266,7 @@ def test_pools_of_all_splits_have_the_same_composition(planned: tuple[Path, Prep
     assert by_skill
     assert all(len(compositions) == 1 for compositions in by_skill.values())
     (certificate,) = verify_dataset(root, "all").values()
-    assert {each["fault"] for each in certificate["findings"]} <= {"declared leak"}
+    assert {finding["fault"] for finding in certificate["findings"]} <= {"declared leak"}
 
 
 def test_any_true_candidate_counts_and_chance_is_the_share_of_true_ones(tmp_path: Path) -> None:
@@ -353,7 +369,7 @@ def test_captions_alone_are_asked_raw_only_and_relations_have_rows_of_their_own(
     rows = [row for row in measure(run)["rows"] if row["metric"] == "R@1" and not row["is_gap"]]
     assert {row["kind"] for row in rows} == {"atom"}
     of_skill, pooled = (
-        [row for row in rows if bool(row["skill"]) == told] for told in (True, False)
+        [row for row in rows if bool(row["skill"]) == has_skill] for has_skill in (True, False)
     )
     assert {row["skill"] for row in of_skill} == {"attribute", "relation"}
     assert sum(row["items"] for row in of_skill) == sum(row["items"] for row in pooled) == 60

@@ -40,11 +40,11 @@ def all_win(pairs: Sequence[tuple[float, float]], chance: float) -> Value:
 
 
 def context(q: PlainItem) -> dict[str, Value]:
-    minimal, said = q.recall(), q.recall(slot="context", against="context")
+    minimal, with_context = q.recall(), q.recall(slot="context", against="context")
     return {
         "accuracy, minimal": minimal,
-        "accuracy, with context": said,
-        "context - minimal": minus(said, minimal),
+        "accuracy, with context": with_context,
+        "context - minimal": minus(with_context, minimal),
     }
 
 
@@ -120,16 +120,18 @@ def test_every_row_is_the_definition_in_a_plain_loop(
     protocol: str,
     definition: Callable[[PlainItem], dict[str, Value]],
     groupings: list[tuple[str, ...]],
-    asked: list[PlainItem],
+    plain_items: list[PlainItem],
     results: Row,
 ) -> None:
-    check_rows(protocol, definition, groupings, asked, results["rows"])
+    check_rows(protocol, definition, groupings, plain_items, results["rows"])
     check_gaps(protocol, results)
 
 
-def test_replaced_objects_of_hard_positives_are_apart(asked: list[PlainItem], results: Row) -> None:
+def test_replaced_objects_of_hard_positives_are_apart(
+    plain_items: list[PlainItem], results: Row
+) -> None:
     """`replace` is the mean over items of attributes and relations, as published."""
-    named = [copy(q) for q in asked]
+    named = [copy(q) for q in plain_items]
     for q in named:
         if (q.item["kind"], q.item["skill"]) == ("replace", "object"):
             q.item = {**q.item, "kind": "replace object"}
@@ -149,15 +151,15 @@ def test_replaced_objects_of_hard_positives_are_apart(asked: list[PlainItem], re
     [("confusion", "share of errors", True), ("gzsl", "share of predictions", False)],
 )
 def test_errors_are_those_of_the_winning_text(
-    protocol: str, metric: str, of_errors: bool, asked: list[PlainItem], results: Row
+    protocol: str, metric: str, of_errors: bool, plain_items: list[PlainItem], results: Row
 ) -> None:
-    check_errors(protocol, metric, of_errors, asked, results)
+    check_errors(protocol, metric, of_errors, plain_items, results)
 
 
 def test_cells_are_rows_of_every_combination_of_counts(
-    asked: list[PlainItem], results: Row
+    plain_items: list[PlainItem], results: Row
 ) -> None:
-    check_rows("skill", recall, [("skill", "level", *COUNTS)], asked, results["cells"])
+    check_rows("skill", recall, [("skill", "level", *COUNTS)], plain_items, results["cells"])
 
 
 def test_the_mean_over_n_is_unweighted_with_the_sample_deviation(results: Row) -> None:
@@ -184,7 +186,7 @@ def test_the_mean_over_n_is_unweighted_with_the_sample_deviation(results: Row) -
 
 
 def test_tables_hold_every_row_fit_and_item(
-    folder: Path, asked: list[PlainItem], results: Row
+    folder: Path, plain_items: list[PlainItem], results: Row
 ) -> None:
     assert read_json(folder / "results.json") == results
     tables = {
@@ -193,8 +195,8 @@ def test_tables_hold_every_row_fit_and_item(
     assert set(tables) == {"summary", "cells", "fits", "items", "top"}
     assert len(tables["summary"]) == len(results["rows"])
     for name in ("value", "low", "items", "protocol", "split", "minus", "is_gap"):
-        told = tables["summary"][name].dropna().tolist()
-        assert told == pytest.approx(
+        values = tables["summary"][name].dropna().tolist()
+        assert values == pytest.approx(
             [row[name] for row in results["rows"] if row[name] is not None]
         )
     assert len(tables["cells"]) == len(results["cells"])
@@ -204,4 +206,4 @@ def test_tables_hold_every_row_fit_and_item(
     unscored = (
         tables["items"].drop_duplicates("item_id").set_index("item_id")["unscored"].fillna("")
     )
-    assert unscored.to_dict() == {q.item["item_id"]: q.reason for q in asked}
+    assert unscored.to_dict() == {q.item["item_id"]: q.reason for q in plain_items}

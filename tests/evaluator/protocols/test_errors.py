@@ -101,17 +101,19 @@ def test_a_hand_made_table_has_its_known_outcome(hand_made: Row) -> None:
     wrong = [0, 1, 2, 3, 4, 7]
     of_objects = np.array([1, 1, 1, 0, 0, 0.5])
     interval = cluster_mean(of_objects, np.array([place // 2 for place in wrong]))
-    found = rows[BY_ATOM, "object"]
-    assert (found["low"], found["high"]) == pytest.approx((interval.low, interval.high), abs=1e-6)
+    row = rows[BY_ATOM, "object"]
+    assert (row["low"], row["high"]) == pytest.approx((interval.low, interval.high), abs=1e-6)
 
 
 def test_a_swap_is_an_error_of_binding() -> None:
-    said = Assertions(
+    assertions = Assertions(
         np.array([2, 0, 2, 1]), np.array([[0, 0, 0], [0, 0, 0], [0, 1, 0], [1, 1, 1]])
     )
     truth = np.tile([True, False, False, False], (7, 1))
     scores = np.random.default_rng(0).random((7, 4))
-    whole = error_directions(scores, truth, ~truth, np.arange(4), said, 1e-5)
+    whole = error_directions(
+        scores, truth, ~truth, texts=np.arange(4), assertions=assertions, tolerance=1e-5
+    )
     names = [*FAMILIARITY, *WRONG]
     expected: list[set[str]] = [
         set(),
@@ -141,7 +143,7 @@ def test_retrieval_over_a_pool_is_a_plain_loop(
     results = measure(write(drawn, tmp_path / "run", pool, matrix))
     holdout = benchmark.holdout_block()
     bindings = {tuple(binding) for binding in holdout["bindings"]}
-    things = {
+    objects = {
         row["text_id"]: [
             (mention["attributes"].get(holdout["kind"]), mention["category"])
             for mention in json.loads(row["form"])["objects"]
@@ -150,16 +152,16 @@ def test_retrieval_over_a_pool_is_a_plain_loop(
     }
 
     def direction(text: str, own: str) -> tuple[str, str]:
-        more = sum(b in bindings for b in things[text]) - sum(b in bindings for b in things[own])
+        more = sum(b in bindings for b in objects[text]) - sum(b in bindings for b in objects[own])
         atoms = [
             name
             for i, name in enumerate(ATOMS[:2])
-            if sorted(b[i] for b in things[text]) != sorted(b[i] for b in things[own])
+            if sorted(b[i] for b in objects[text]) != sorted(b[i] for b in objects[own])
         ]
         return FAMILIARITY[(more > 0) - (more < 0) + 1], " and ".join(atoms) or "binding"
 
     split_of = {row["scene_id"]: row["split"] for row in benchmark.splits.to_pylist()}
-    found: Shares = defaultdict(list)
+    chosen_shares: Shares = defaultdict(list)
     by_chance: Shares = defaultdict(list)
     for image, row in zip(pool.images, matrix.tolist(), strict=True):
         own = min(true[image])
@@ -170,16 +172,19 @@ def test_retrieval_over_a_pool_is_a_plain_loop(
             if t not in true[image]
         ]
         if chosen := mistaken(best, false):
-            for where, directions in ((found, chosen), (by_chance, [each for _, each in false])):
+            for where, directions in (
+                (chosen_shares, chosen),
+                (by_chance, [values for _, values in false]),
+            ):
                 familiarity, atoms = zip(*directions, strict=True)
                 where["grid", split_of[image]].append(shares(familiarity) | shares(atoms))
     rows = [row for row in results["rows"] if row["metric"] in (BY_FAMILIARITY, BY_ATOM)]
     expected = {
-        (split, name) for (_, split), each in by_chance.items() for of in each for name in of
+        (split, name) for (_, split), values in by_chance.items() for of in values for name in of
     }
     assert {(row["split"], row["error"]) for row in rows} == expected
     assert {row["split"] for row in rows} == {"val", "seen", "partial", "unseen"}
-    check_shares(rows, found, by_chance)
+    check_shares(rows, chosen_shares, by_chance)
 
 
 def test_texts_without_forms_have_no_rows(tmp_path: Path) -> None:
@@ -233,8 +238,8 @@ def written(tmp_path: Path) -> Benchmark:
 
 
 def test_held_out_bindings_and_triples_are_counted(written: Benchmark) -> None:
-    said: Any = read_assertions(written, list(FORMS))
-    assert dict(zip(FORMS, said.held_out, strict=True)) == {
+    assertions: Any = read_assertions(written, list(FORMS))
+    assert dict(zip(FORMS, assertions.held_out, strict=True)) == {
         name: count for name, (count, _) in FORMS.items()
     }
 
@@ -254,8 +259,8 @@ def test_held_out_bindings_and_triples_are_counted(written: Benchmark) -> None:
 def test_atoms_differ_where_texts_name_others(
     written: Benchmark, one: str, other: str, differ: list[bool]
 ) -> None:
-    said: Any = read_assertions(written, [one, other])
-    assert (said.atoms[0] != said.atoms[1]).tolist() == differ
+    assertions: Any = read_assertions(written, [one, other])
+    assert (assertions.atoms[0] != assertions.atoms[1]).tolist() == differ
 
 
 def test_texts_without_a_form_say_nothing_and_without_a_holdout_there_is_no_count(
@@ -263,10 +268,10 @@ def test_texts_without_a_form_say_nothing_and_without_a_holdout_there_is_no_coun
 ) -> None:
     assert read_assertions(written, ["two", "foreign"]) is None
     assert read_assertions(written, ["two", "unknown"]) is None
-    said: Any = read_assertions(
+    assertions: Any = read_assertions(
         Dataset.open(written.folder.parents[1]).benchmark("no-holdout"), ["two"]
     )
-    assert said.held_out is None
+    assert assertions.held_out is None
 
 
 def test_counts_are_those_that_the_generator_recorded(benchmark: Benchmark) -> None:
@@ -276,10 +281,10 @@ def test_counts_are_those_that_the_generator_recorded(benchmark: Benchmark) -> N
         for row in benchmark.candidates.to_pylist()
         if items[row["item_id"]]["protocol"] != "train"
     ]
-    said: Any = read_assertions(benchmark, [row["text_id"] for row in rows])
+    assertions: Any = read_assertions(benchmark, [row["text_id"] for row in rows])
     recorded = [
         items[row["item_id"]]["held_out_positive" if row["truth"] else "held_out_negative"]
         for row in rows
     ]
     assert len(set(recorded)) > 1
-    assert said.held_out.tolist() == recorded
+    assert assertions.held_out.tolist() == recorded

@@ -8,19 +8,19 @@ from statsmodels.stats.multitest import multipletests
 
 from evaluator.protocols.compass import loads, pooled_loads
 from evaluator.protocols.items import COUNTS
-from evaluator.protocols.results import Outcome
+from evaluator.protocols.outcomes import Outcome
 from evaluator.statistics.blocks import block_mean
 from tests.evaluator.protocols.plain import PlainItem, make_items
 from tests.evaluator.synthetic import Row
 
 
-def test_skill_loads_are_those_of_statsmodels(asked: list[PlainItem], results: Row) -> None:
+def test_skill_loads_are_those_of_statsmodels(plain_items: list[PlainItem], results: Row) -> None:
     assert len(results["fits"]) == 3 * 4 * 4
     compared = 0
     for fit in results["fits"]:
         part = [
             q
-            for q in asked
+            for q in plain_items
             if not q.reason
             and q.item["protocol"] == "skill"
             and (q.item["skill"], q.item["split"], q.caption["level"])
@@ -83,13 +83,13 @@ def test_a_pooled_fit_has_the_sizes_of_all_runs_and_stars_of_all_fits() -> None:
         (1800, 900)
     }  # runs of a block share its scenes
     for name in ("n_objects", "n_relations"):
-        each = [run[0]["coefficients"][name] for run in runs]
+        of_runs = [run[0]["coefficients"][name] for run in runs]
         assert fits[0]["coefficients"][name]["beta"] == pytest.approx(
-            np.mean([one["beta"] for one in each]), abs=1e-3
+            np.mean([one["beta"] for one in of_runs]), abs=1e-3
         )
-        expected = block_mean([one["beta"] for one in each], list("aabbcc"), 0.95)
-        found = fits[0]["coefficients"][name]
-        assert (found["low"], found["high"]) == pytest.approx(
+        expected = block_mean([one["beta"] for one in of_runs], list("aabbcc"), 0.95)
+        coefficient = fits[0]["coefficients"][name]
+        assert (coefficient["low"], coefficient["high"]) == pytest.approx(
             (expected.low, expected.high), abs=1e-3
         )
     tested = [load for fit in fits for load in fit["coefficients"].values()]

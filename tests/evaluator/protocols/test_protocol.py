@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from evaluator import protocols as registry
-from evaluator.protocols.results import Protocol, ProtocolResults, recall, tabulate
+from evaluator.protocols.outcomes import recall
+from evaluator.protocols.results import Protocol, ProtocolResults, tabulate
 from evaluator.protocols.scores import Scores
 from evaluator.report.figures import figures
 from evaluator.report.files import latex_tables
@@ -52,7 +53,7 @@ def test_the_command_measures_and_prints_it(folder: Path) -> None:
 
 def test_it_is_drawn_and_tabulated(folder: Path) -> None:
     results = measure(folder)
-    (by_split,) = [each for each in figures([results]) if each.name == "split-strict"]
+    (by_split,) = [figure for figure in figures([results]) if figure.name == "split-strict"]
     assert set(by_split.panels) == {"swap", "flip"}
     text = latex_tables(results)["strict"]
     assert all(rf"strict & strictly right & {kind} & " in text for kind in ("swap", "flip"))

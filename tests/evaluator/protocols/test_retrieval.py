@@ -72,12 +72,12 @@ def test_the_best_true_text_must_beat_every_false_one(
     folder: Path, benchmark: Benchmark, pool: Pool, true: dict[str, set[str]], matrix: np.ndarray
 ) -> None:
     results = measure(folder)
-    found: dict[str, list[tuple[bool, bool]]] = {split: [] for split in SPLITS}
+    outcomes: dict[str, list[tuple[bool, bool]]] = {split: [] for split in SPLITS}
     split_of = {row["scene_id"]: row["split"] for row in benchmark.splits.to_pylist()}
     for image, row in zip(pool.images, matrix, strict=True):
         if not np.isnan(row).any():
-            found[split_of[image]].append(expected(pool.texts, row, true[image]))
-    for split, values in found.items():
+            outcomes[split_of[image]].append(expected(pool.texts, row, true[image]))
+    for split, values in outcomes.items():
         row = find(results, "retrieval", split, metric="R@1")
         assert row["items"] == len(values)
         assert row["value"] == pytest.approx(
@@ -136,12 +136,12 @@ def test_a_sampled_pool_has_another_name_and_only_the_sample_counts(
         for column in columns
     ]
     write_table(folder / "scores.parquet", pa.Table.from_pylist(rows, schema=SCORES), SCORES)
-    found = measure_protocols(open_run(folder))["retrieval"]
-    right = dict(zip(found.items.scene_id, found.outcomes[0].value, strict=True))
+    results = measure_protocols(open_run(folder))["retrieval"]
+    right = dict(zip(results.items.scene_id, results.outcomes[0].value, strict=True))
     for i, (image, columns) in enumerate(zip(pool.images, chosen, strict=True)):
         assert (
             right[image]
             == expected([pool.texts[c] for c in columns], matrix[i, columns], true[image])[0]
         )
-    assert found.outcomes[0].metric == "R@1, sampled pool"
-    assert found.outcomes[0].chance == pytest.approx([2 / 11] * len(pool.images))
+    assert results.outcomes[0].metric == "R@1, sampled pool"
+    assert results.outcomes[0].chance == pytest.approx([2 / 11] * len(pool.images))

@@ -26,11 +26,13 @@ def test_a_question_has_its_images_words_and_truth(
     expected: dict[str, list[tuple[str, str, bool]]] = {}
     for row in candidates:
         if row["item_id"] in by_item:
-            found = (row["scene_id"], benchmark.text_of[row["text_id"]], row["truth"])
-            expected.setdefault(row["item_id"], []).append(found)
+            candidate = (row["scene_id"], benchmark.text_of[row["text_id"]], row["truth"])
+            expected.setdefault(row["item_id"], []).append(candidate)
     for item, question in by_item.items():
-        shown = [question["scene_ids"][i] for i in question["image_of"]]
-        assert list(zip(shown, question["texts"], question["truth"], strict=True)) == expected[item]
+        scenes = [question["scene_ids"][i] for i in question["image_of"]]
+        assert (
+            list(zip(scenes, question["texts"], question["truth"], strict=True)) == expected[item]
+        )
         for name, image in zip(question["scene_ids"], question["images"], strict=True):
             np.testing.assert_array_equal(np.asarray(image), np.asarray(world.image(name)))
     assert dataset[-1]["item_id"] == dataset[len(dataset) - 1]["item_id"]
@@ -42,7 +44,7 @@ def test_protocols_are_chosen_and_train_is_one(drawn: Path, benchmark: Benchmark
     train = Dataset.open(drawn, protocols="train")
     assert {question["split"] for question in train} == {"train"}
     assert len(train) == benchmark.items_of("train").num_rows
-    assert {each["protocol"] for each in Dataset.open(drawn, protocols=["retrieval"])} == {
+    assert {question["protocol"] for question in Dataset.open(drawn, protocols=["retrieval"])} == {
         "retrieval"
     }
     with pytest.raises(UserError, match=r"has no protocol 'binery'; did you mean 'binary'\?"):
@@ -64,8 +66,8 @@ def test_a_data_loader_of_torch_reads_it_in_processes_of_its_own(drawn: Path) ->
     loader = DataLoader(
         dataset, batch_size=16, num_workers=1, collate_fn=list, multiprocessing_context="fork"
     )
-    assert [each["item_id"] for batch in loader for each in batch] == [
-        each["item_id"] for each in dataset
+    assert [question["item_id"] for batch in loader for question in batch] == [
+        question["item_id"] for question in dataset
     ]
     assert pickle.loads(pickle.dumps(dataset))[3]["texts"] == dataset[3]["texts"]
 

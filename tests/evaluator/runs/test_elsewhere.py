@@ -56,31 +56,31 @@ def test_an_image_that_lacks_a_text_of_its_pool_has_no_row(
         for text in texts
         if (image, text) != (images[1], texts[5])
     ]
-    found = dataset_scores(
+    scores = dataset_scores(
         table(pairs, [0.5] * len(pairs)),
         PATH,
         benchmark=benchmark,
         protocols=PROTOCOLS,
         probabilities=False,
     )
-    assert "retrieval" in found.protocols
-    assert np.isnan(found.pools["grid"]).all(axis=1).tolist()[:4] == [False, True, False, True]
+    assert "retrieval" in scores.protocols
+    assert np.isnan(scores.pools["grid"]).all(axis=1).tolist()[:4] == [False, True, False, True]
     assert "lacks" in caplog.text
 
 
 def test_a_protocol_without_a_score_is_not_measured(
     benchmark: Benchmark, needs: Needs, caplog: pytest.LogCaptureFixture
 ) -> None:
-    found = dataset_scores(
+    scores = dataset_scores(
         table(pair_ids(needs)[:4], [0.5, None, 0.5, 0.5]),
         PATH,
         benchmark=benchmark,
         protocols=PROTOCOLS,
         probabilities=False,
     )
-    assert found.protocols == ["binary"]
-    assert found.pools == {}
-    assert len(found.images) == len(found.texts) == 3
+    assert scores.protocols == ["binary"]
+    assert scores.pools == {}
+    assert len(scores.images) == len(scores.texts) == 3
     assert "Not measured, because scores.csv has no score of their items: retrieval." in caplog.text
 
 
@@ -88,7 +88,7 @@ def test_other_ids_repeated_pairs_and_unneeded_scores_are_refused(
     benchmark: Benchmark, needs: Needs
 ) -> None:
     image, text = pair_ids(needs)[0]
-    for pairs, said in (
+    for pairs, message in (
         ([(image, text), ("999999", text)], "Row 2 of scores.csv has scene_id '999999'"),
         ([(image, "no text")], "text_id 'no text'"),
         (
@@ -96,7 +96,7 @@ def test_other_ids_repeated_pairs_and_unneeded_scores_are_refused(
             "Row 2 of scores.csv scores a pair that an earlier row scores",
         ),
     ):
-        with pytest.raises(UserError, match=said):
+        with pytest.raises(UserError, match=message):
             dataset_scores(
                 table(pairs, [0.5] * len(pairs)),
                 PATH,
@@ -160,8 +160,8 @@ def test_winoground_scores_are_those_computed_by_hand(labels: Path, tmp_path: Pa
         assert row["low"] < row["value"] < row["high"]
     assert [find(results, "pairs", "all", metric=m)["ties"] for m in ("text", "image")] == [0, 1]
     assert results.pop("verdict")["kind"] == "nothing held out"
-    again = measure(tmp_path / "run")
-    assert again == results
+    remeasured = measure(tmp_path / "run")
+    assert remeasured == results
 
 
 def test_a_list_of_rows_in_json_is_a_table_and_no_log(labels: Path, tmp_path: Path) -> None:
@@ -259,14 +259,16 @@ def test_every_protocol_has_the_results_of_a_run_of_ours(everything: Path, tmp_p
     of_items = ["item", "protocol", "split", "kind", "skill", "cluster"]
     of_candidates = ["image", "slot", "truth", "candidate_kind", "text", "level", *COUNTS, "score"]
     rows[of_items + of_candidates].to_parquet(tmp_path / "items.parquet", index=False)
-    found = score_json("measure", "--items", tmp_path / "items.parquet", "--out", tmp_path / "run")
-    order = list(dict.fromkeys(row["protocol"] for row in found["rows"]))
+    results = score_json(
+        "measure", "--items", tmp_path / "items.parquet", "--out", tmp_path / "run"
+    )
+    order = list(dict.fromkeys(row["protocol"] for row in results["rows"]))
     candidates[["scene_id", "text_id", "score"]].to_csv(tmp_path / "ids.csv", index=False)
     of_dataset = ("--dataset", everything, "--benchmark", "all", "--out", tmp_path / "by-ids")
     by_ids = score_json("measure", "--items", tmp_path / "ids.csv", *of_dataset)
     for part in ("rows", "fits", "cells"):
         same = sorted(unnamed(expected[part]), key=lambda row: order.index(row["protocol"]))
-        assert unnamed(found[part]) == same
+        assert unnamed(results[part]) == same
         assert unnamed([row for row in by_ids[part] if row.get("kind") != "raw"]) == same
 
 
@@ -277,10 +279,10 @@ def test_retrieval_needs_no_pool_of_ours(tmp_path: Path) -> None:
         for item, values in scores.items()
         for place, score in enumerate(values)
     ]
-    found = score_json(
+    results = score_json(
         "measure", "--items", write_csv(tmp_path / "r.csv", rows), "--out", tmp_path / "run"
     )
-    row = find(found, "retrieval", "all")
+    row = find(results, "retrieval", "all")
     assert (row["metric"], row["value"], row["ties"]) == ("R@1", pytest.approx(1 / 3, abs=1e-6), 1)
     assert row["chance"] == pytest.approx(1 / 2)
 
@@ -299,7 +301,7 @@ def test_scores_of_a_dataset_with_a_pool_are_those_of_its_run(
     pq.write_table(
         table(shuffled, [scores[pair] for pair in shuffled]), tmp_path / "scores.parquet"
     )
-    found = score_json(
+    results = score_json(
         "measure",
         "--items",
         tmp_path / "scores.parquet",
@@ -308,7 +310,7 @@ def test_scores_of_a_dataset_with_a_pool_are_those_of_its_run(
         "--out",
         tmp_path / "run",
     )
-    assert unnamed(found["rows"]) == unnamed(measure(own)["rows"])
+    assert unnamed(results["rows"]) == unnamed(measure(own)["rows"])
     succeed("report", tmp_path / "run")
     assert "data:image/webp" in (tmp_path / "report.html").read_text(encoding="utf-8")
 

@@ -86,19 +86,19 @@ def test_a_record_that_lacks_a_key_or_has_another_type_is_a_sentence(
     """Every key, as a file looks that was edited by hand or written by another version."""
     measure(folder)
     whole = read_json(folder / name)
-    told: list[tuple[str, str]] = []
+    messages: list[tuple[str, str]] = []
     for key, value in whole.items():
-        rest = {each: whole[each] for each in whole if each != key}
+        rest = {name: whole[name] for name in whole if name != key}
         for damaged in (rest, {**rest, key: 3 if isinstance(value, dict | list) else [value]}):
             write_json(folder / name, damaged)
             try:
                 use(folder)
             except UserError as error:
-                told.append((key, error.message))
-    assert len(told) >= len(whole)
+                messages.append((key, error.message))
+    assert len(messages) >= len(whole)
     assert all(
         message.startswith(f"{folder / name} is damaged") and key in message
-        for key, message in told
+        for key, message in messages
     )
     for key, value in whole.items():  # texts for numbers, and counts beyond 64 bits
         damaged_texts = {"level": "0.9", "tie_tolerance": "0.1"}.get(key)

@@ -7,42 +7,45 @@ import pyarrow.compute as pc
 import pytest
 
 from evaluator import evaluate
-from evaluator.runs.parts import in_splits, limit_said, limited, what_is_left
+from evaluator.runs.parts import items_in_splits, limit_items, limit_said, record_limit
 from generator.base.errors import UserError
 from generator.dataset.reader import Benchmark
 from tests.evaluator.conftest import score_command, succeed
 
 
 def test_a_limit_takes_some_items_of_each_protocol(benchmark: Benchmark) -> None:
-    few, fewer = limited(benchmark, 20), limited(benchmark, 5)
+    few, fewer = limit_items(benchmark, 20), limit_items(benchmark, 5)
     for protocol in ("binary", "retrieval"):
-        whole, some, least = (
-            set(each.items_of(protocol)["item_id"].to_pylist()) for each in (benchmark, few, fewer)
+        all_items, some_items, fewest_items = (
+            set(part.items_of(protocol)["item_id"].to_pylist()) for part in (benchmark, few, fewer)
         )
-        assert (len(some), len(least)) == (20, 5)
-        assert least < some < whole
+        assert (len(some_items), len(fewest_items)) == (20, 5)
+        assert fewest_items < some_items < all_items
     assert few.items_of("train").num_rows == benchmark.items_of("train").num_rows
-    assert limited(benchmark, None) is benchmark
-    assert limited(benchmark, 10**6).items.equals(benchmark.items)
-    assert few.items.equals(limited(benchmark, 20).items)
+    assert limit_items(benchmark, None) is benchmark
+    assert limit_items(benchmark, 10**6).items.equals(benchmark.items)
+    assert few.items.equals(limit_items(benchmark, 20).items)
     assert few.digest == benchmark.digest
 
 
 def test_a_split_that_a_limit_empties_is_said(benchmark: Benchmark) -> None:
-    left = what_is_left(benchmark, limited(benchmark, 1), ["binary"], 1)
-    assert left["of"] == {"binary": benchmark.items_of("binary").num_rows}
-    assert len(left["empty"]["binary"]) == len(pc.unique(benchmark.items_of("binary")["split"])) - 1
-    (said,) = limit_said(left)
-    assert said.startswith("The limit of 1 items left 'binary' no items of ")
-    assert limit_said(what_is_left(benchmark, benchmark, ["binary"], 10**6)) == []
+    limited = limit_items(benchmark, 1)
+    record = record_limit(benchmark, limited, protocols=["binary"], limit=1)
+    items = benchmark.items_of("binary")
+    assert record["of"] == {"binary": items.num_rows}
+    assert len(record["empty"]["binary"]) == len(pc.unique(items["split"])) - 1
+    (sentence,) = limit_said(record)
+    assert sentence.startswith("The limit of 1 items left 'binary' no items of ")
+    record = record_limit(benchmark, benchmark, protocols=["binary"], limit=10**6)
+    assert limit_said(record) == []
 
 
 def test_some_splits_alone_are_scored(
     bags: None, drawn: Path, benchmark: Benchmark, tmp_path: Path
 ) -> None:
-    assert in_splits(benchmark, ()) is benchmark
+    assert items_in_splits(benchmark, ()) is benchmark
     with pytest.raises(UserError, match=r"has no items of the split 'vall'; did you mean 'val'\?"):
-        in_splits(benchmark, ["vall"])
+        items_in_splits(benchmark, ["vall"])
     few = evaluate(f"bag:sharp@{drawn}", drawn, within="val", out=tmp_path / "run").items
     whole = evaluate(f"bag:sharp@{drawn}", drawn).items
     expected = whole[whole["split"] == "val"]
@@ -62,8 +65,8 @@ def test_results_say_the_limit_and_keep_it_when_measured_again(
     assert "(limit 2)" in done.stdout
     assert "The limit of 2 items left 'binary' no items of" in done.stdout
     assert "The limit of 2 items left 'binary' no items of" in done.stderr
-    again = score_command("measure", out)
-    assert again.stdout == done.stdout
+    measured = score_command("measure", out)
+    assert measured.stdout == done.stdout
     whole = evaluate(spec, drawn, protocols="binary").results
     for table in ("summary", "items"):
         assert set(pd.read_csv(out / "tables" / f"{table}.csv")["limit"]) == {2}

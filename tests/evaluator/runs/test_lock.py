@@ -13,6 +13,7 @@ from evaluator.protocols.results import ProtocolResults
 from evaluator.runs import measure as measuring
 from evaluator.runs.folder import Run
 from evaluator.runs.lock import locked_run
+from evaluator.runs.rules import Rules
 from tests.conftest import refuse, succeed
 
 TABLE = "item,protocol,slot,image,text,truth,split,score\n" + "".join(
@@ -49,10 +50,10 @@ def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 def test_every_command_that_writes_a_run_says_who_holds_it(
     holder: subprocess.Popen[str], items: Path, tmp_path: Path
 ) -> None:
-    said = f"run is being written by process {holder.pid} (-c "
-    refuse(said, "score measure --items", items, "--out", tmp_path / "run")
-    refuse(said, "score run example --model blind:length --out", tmp_path / "run")
-    refuse(said, "score ask example --model api:http://localhost:1/v1@m --out", tmp_path / "run")
+    message = f"run is being written by process {holder.pid} (-c "
+    refuse(message, "score measure --items", items, "--out", tmp_path / "run")
+    refuse(message, "score run example --model blind:length --out", tmp_path / "run")
+    refuse(message, "score ask example --model api:http://localhost:1/v1@m --out", tmp_path / "run")
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [".lock", ".lock.holder"]
 
 
@@ -131,7 +132,7 @@ def test_scores_that_change_while_they_are_measured_are_not_published(
     measure_protocols = measuring.measure_protocols
 
     def measure_while_another_writes(
-        run: Run, rules: measuring.Rules | None = None
+        run: Run, rules: Rules | None = None
     ) -> dict[str, ProtocolResults]:
         record.write_text(json.dumps({**json.loads(record.read_text()), "model": "another"}))
         return measure_protocols(run, rules)

@@ -49,7 +49,7 @@ def test_channels_are_measured_apart_and_unknown_ones_refused(folder: Path) -> N
     record = read_json(folder / "run.json")
     write_json(folder / "run.json", {**record, "channels": ["cosine", "itm"], "channel": "cosine"})
     assert measure(folder, "cosine")["channel"] == measure(folder)["channel"] == "cosine"
-    other = measure(folder, "itm")
+    other = measure(folder, channel="itm")
     assert (other["channel"], {row["items"] for row in other["rows"]}) == ("itm", {0})
     assert_one_sentence(
         score_command("measure", folder, "--channel", "itn"),
@@ -74,11 +74,11 @@ def test_images_are_compared_by_the_channel_for_that(tmp_path: Path) -> None:
     write_table(folder / "scores.parquet", pa.concat_tables([first, second]), SCORES)
     channels = {"channels": ["cosine", "itc"], "channel": "cosine", "image_channel": "itc"}
     write_json(folder / "run.json", read_json(folder / "run.json") | channels)
-    for asked, between_images, image in ((None, "itc", 1.0), ("cosine", "cosine", 0.0)):
-        found = measure(folder, asked)
-        assert (found["channel"], found["image_channel"]) == ("cosine", between_images)
-        assert find(found, "binary", "seen")["value"] == 0
-        assert find(found, "pairs", "seen", metric="image", kind="swap")["value"] == image
+    for channel, between_images, image in ((None, "itc", 1.0), ("cosine", "cosine", 0.0)):
+        results = measure(folder, channel=channel)
+        assert (results["channel"], results["image_channel"]) == ("cosine", between_images)
+        assert find(results, "binary", "seen")["value"] == 0
+        assert find(results, "pairs", "seen", metric="image", kind="swap")["value"] == image
 
 
 @pytest.mark.full

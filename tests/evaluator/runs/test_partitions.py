@@ -75,8 +75,10 @@ def values(results: dict[str, Any], kind: str | None = None) -> dict[str, tuple[
 def test_a_run_has_partitions_as_its_splits(
     benchmark: str, partitions: Path, tmp_path: Path
 ) -> None:
-    found = evaluate(Colors(), benchmark, out=tmp_path / "run", name="colors", splits=partitions)
-    assert values(found.results) == {
+    evaluation = evaluate(
+        Colors(), benchmark, out=tmp_path / "run", name="colors", splits=partitions
+    )
+    assert values(evaluation.results) == {
         "full": (5, 0.8),
         "seen": (2, 1.0),
         "mixed": (1, 0.0),
@@ -86,7 +88,7 @@ def test_a_run_has_partitions_as_its_splits(
         "mixed - seen": (3, -1.0),
         "full - unseen": (5, -0.2),
     }
-    assert set(found.items["split"]) == {"seen", "mixed", "unseen"}
+    assert set(evaluation.items["split"]) == {"seen", "mixed", "unseen"}
     assert (
         open_run(tmp_path / "run").record["benchmark"]
         == open_run(tmp_path / "run").benchmark.digest
@@ -97,14 +99,14 @@ def test_an_empty_partition_has_a_row_without_a_mean(
     benchmark: str, tmp_path: Path, caplog: Any
 ) -> None:
     partitions = audited(benchmark, tmp_path / "none", "a tall tree\n")
-    found = evaluate(Colors(), benchmark, out=tmp_path / "run", splits=partitions)
-    row = find(found.results, "binary", "seen", metric="accuracy", kind=None)
+    evaluation = evaluate(Colors(), benchmark, out=tmp_path / "run", splits=partitions)
+    row = find(evaluation.results, "binary", "seen", metric="accuracy", kind=None)
     assert (row["items"], row["value"], row["chance"]) == (0, None, None)
     assert "No question is seen: that split has no mean." in caplog.text
-    assert values(found.results)["unseen"] == (5, 0.8)
-    assert not {"full - seen", "mixed - seen", "seen - unseen"} & set(values(found.results))
-    told = succeed("measure", tmp_path / "run", "--full")
-    assert "Splits are by familiarity with" in told.stdout
+    assert values(evaluation.results)["unseen"] == (5, 0.8)
+    assert not {"full - seen", "mixed - seen", "seen - unseen"} & set(values(evaluation.results))
+    printed = succeed("measure", tmp_path / "run", "--full")
+    assert "Splits are by familiarity with" in printed.stdout
     succeed("report", tmp_path / "run", "--out", tmp_path / "page.html")
     succeed("tables", "bindsplit2026", tmp_path / "run")
 
@@ -117,18 +119,18 @@ def test_measure_gives_a_finished_run_other_splits_and_keeps_them(
     assert set(values(plain)) == {"all"}
     done = succeed("measure", out, "--splits", partitions)
     assert "seen 2, mixed 1, unseen 2" in done.stderr
-    again = measure(out)
-    assert set(values(again)) > {"full", "seen", "mixed", "unseen"}
-    assert len(pool_runs([plain, again])) == 2, "results of other splits are not averaged"
+    remeasured = measure(out)
+    assert set(values(remeasured)) > {"full", "seen", "mixed", "unseen"}
+    assert len(pool_runs([plain, remeasured])) == 2, "results of other splits are not averaged"
     split_run(out, audited(benchmark, tmp_path / "other", "a green car\na blue car\n"))
     assert values(measure(out))["seen"] == (2, 1.0)
     succeed("report", out, "--out", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "Splits are by familiarity with" in page
     figures = json.loads(page.partition('id="figures-data">')[2].partition("</script>")[0])
-    (drawn,) = (panel["data"]["values"] for panel in figures["gap"]["concat"])
-    shown = {point["x"]: point["value"] for point in drawn}
-    assert shown == {
+    (points,) = (panel["data"]["values"] for panel in figures["gap"]["concat"])
+    value_of_split = {point["x"]: point["value"] for point in points}
+    assert value_of_split == {
         "full": 80,
         "seen": 100,
         "mixed": None,
@@ -141,14 +143,14 @@ def test_full_less_seen_has_the_interval_of_the_rest_against_the_seen(tmp_path: 
     items."""
     n, of = 400, {"seen": 0.7, "mixed": 0.9, "unseen": 0.6}
     split = np.array(["seen", "mixed", "unseen", "seen"] * (n // 4))
-    right = np.random.default_rng(0).random(n) < [of[each] for each in split]
+    right = np.random.default_rng(0).random(n) < [of[name] for name in split]
     captions = {slot: [f"{slot} {i}" for i in range(n)] for slot in "cn"}
     items = pd.DataFrame(
         {"item": range(n), "protocol": "binary", "cluster": [f"k{i}" for i in range(n)]}
     )
     scores = {"c": 1, "n": np.where(right, 0, 2)}
-    asked = [items.assign(slot=slot, text=captions[slot], score=scores[slot]) for slot in "cn"]
-    pd.concat(asked).to_csv(tmp_path / "scores.csv", index=False)
+    tables = [items.assign(slot=slot, text=captions[slot], score=scores[slot]) for slot in "cn"]
+    pd.concat(tables).to_csv(tmp_path / "scores.csv", index=False)
     folder = tmp_path / "parts"
     folder.mkdir()
     audited = items.assign(
@@ -181,19 +183,24 @@ def test_models_are_compared_on_each_partition_and_on_all(
 ) -> None:
     for name, model in (("colors", Colors()), ("guesses", Guesses())):
         evaluate(model, benchmark, out=tmp_path / name, name=name, splits=partitions)
-    found = compare([str(tmp_path / "colors"), str(tmp_path / "guesses")])
-    sizes = {row["split"]: row["items"] for row in found["rows"] if row["kind"] == "replace_att"}
+    comparison = compare([str(tmp_path / "colors"), str(tmp_path / "guesses")])
+    sizes = {
+        row["split"]: row["items"] for row in comparison["rows"] if row["kind"] == "replace_att"
+    }
     assert sizes == {"full": 4, "seen": 2, "unseen": 2}
-    assert [row["split"] for row in found["rows"] if row["kind"] == "swap_obj"] == ["full", "mixed"]
+    assert [row["split"] for row in comparison["rows"] if row["kind"] == "swap_obj"] == [
+        "full",
+        "mixed",
+    ]
 
 
 def test_pairs_of_images_are_partitioned(tmp_path: Path) -> None:
     benchmark = f"winoground:{write_winoground(tmp_path / 'files')}"
     partitions = audited(benchmark, tmp_path / "out", "a red thing\na blue thing\n")
-    found = evaluate(Colors(), benchmark, out=tmp_path / "run", splits=partitions)
+    evaluation = evaluate(Colors(), benchmark, out=tmp_path / "run", splits=partitions)
     rows = {
         split_of(row): row
-        for row in found.results["rows"]
+        for row in evaluation.results["rows"]
         if row["metric"] == "group" and row["kind"] is None
     }
     assert [rows[split]["items"] for split in ("full", "seen", "mixed", "unseen")] == [3, 1, 1, 1]
@@ -213,8 +220,8 @@ def test_excluded_questions_have_a_split_of_their_own(
         rows["0"] |= {"caption": "a red car", "negative_caption": "the red car"}
         file.write_text(json.dumps(rows))
     partitions = audited(benchmark, tmp_path / "out", CORPUS, "--captions", form)
-    found = evaluate(Colors(), benchmark, out=tmp_path / "run", splits=partitions)
-    of = values(found.results)
+    evaluation = evaluate(Colors(), benchmark, out=tmp_path / "run", splits=partitions)
+    of = values(evaluation.results)
     assert of["full"][0] == full
     assert of[split][0] == (1 if form == "differing" else 5)
 
@@ -248,7 +255,7 @@ def test_mistakes_are_one_sentence(
 ) -> None:
     out = tmp_path / "run"
     evaluate(Colors(), benchmark, out=out)
-    kept = (out / "results.json").read_bytes()
+    before = (out / "results.json").read_bytes()
     assert_one_sentence(
         score_command("measure", out, "--splits", tmp_path / "files"), "has no summary.json"
     )
@@ -274,7 +281,7 @@ def test_mistakes_are_one_sentence(
         score_command("measure", out, "--splits", changed),
         "captions of question swap_obj/7 differ from the captions",
     )
-    assert (out / "results.json").read_bytes() == kept
+    assert (out / "results.json").read_bytes() == before
     with pytest.raises(UserError, match="has splits of its own"):
         evaluate(Colors(), drawn, out=tmp_path / "own", splits=partitions)
     assert_one_sentence(score_command("measure", "--splits", partitions), "RUNS or --items")

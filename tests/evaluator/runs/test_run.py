@@ -59,10 +59,10 @@ def test_a_bag_of_words_ties_on_every_swap(
         assert binary["unscored"] == 0
         # its image is the bag of the truth, so the truth is on top, and the swap with it
         assert (retrieval["items"], retrieval["ties"], retrieval["value"]) == (scenes, scenes, 0)
-    shown = measure_protocols(open_run(tmp_path / "run"))["binary"].items.best_candidates()
-    assert shown["true"] == pytest.approx(shown["false"], abs=1e-6)
+    best = measure_protocols(open_run(tmp_path / "run"))["binary"].items.best_candidates()
+    assert best["true"] == pytest.approx(best["false"], abs=1e-6)
     if kind == "float32":  # bits differ: without the tolerance some would count as right
-        assert (shown["true"] > shown["false"]).any()
+        assert (best["true"] > best["false"]).any()
 
 
 @pytest.mark.parametrize("precision", ["auto", "float32", "bfloat16"])
@@ -72,14 +72,14 @@ def test_a_bag_of_words_by_torch_ties_on_every_swap_in_every_precision(
 ) -> None:
     model = TorchBag()
     monkeypatch.setattr("evaluator.runs.run.load_model", lambda spec, device: model)
-    asked: dict[str, Any] = {"batch_size": batch, "device": "cpu", "precision": precision}
-    found = evaluate("x:y", drawn, protocols="binary", out=tmp_path / "run", **asked)
-    folder, results = found.folder, found.results
+    options: dict[str, Any] = {"batch_size": batch, "device": "cpu", "precision": precision}
+    evaluation = evaluate("x:y", drawn, protocols="binary", out=tmp_path / "run", **options)
+    folder, results = evaluation.folder, evaluation.results
     for split, scenes in SPLITS.items():
         row = find(results, "binary", split)
         assert (row["items"], row["ties"], row["value"]) == (2 * scenes, 2 * scenes, 0)
-    shown: dict[str, Any] = measure_protocols(open_run(folder))["binary"].items.best_candidates()
-    assert (shown["true"] != shown["false"]).any()  # the last bits differ
+    best: dict[str, Any] = measure_protocols(open_run(folder))["binary"].items.best_candidates()
+    assert (best["true"] != best["false"]).any()  # the last bits differ
     half = precision == "bfloat16"
     assert model.dtypes == {
         ("text", torch.float32),
@@ -99,17 +99,17 @@ def test_measuring_again_needs_no_model_and_gives_the_same_bytes(
     path = tiny().save(tmp_path / "tiny.pt")
     folder = tmp_path / "run"
     _run(drawn, f"open_clip:tiny@{path}", folder)
-    made = [
+    tables = [
         folder / "results.json",
         folder / "tables" / "summary.csv",
         folder / "tables" / "items.csv",
     ]
-    before = [file.read_bytes() for file in made]
+    before = [file.read_bytes() for file in tables]
     path.unlink()
     shutil.rmtree(folder / "tables")
     (folder / "results.json").unlink()
     done = succeed("measure", folder, "--json")
-    assert [file.read_bytes() for file in made] == before
+    assert [file.read_bytes() for file in tables] == before
     printed = json.loads(done.stdout)
     assert printed.pop("verdict")["sentence"]
     assert printed == json.loads(before[0])
@@ -157,8 +157,8 @@ def _write_again(root: Path, name: str = "", world: str = "", without: int = 0) 
     items."""
     benchmark = Dataset.open(root).benchmark()
     tables = {
-        each: getattr(benchmark, each)
-        for each in ("splits", "texts", "items", "candidates", "pools")
+        name: getattr(benchmark, name)
+        for name in ("splits", "texts", "items", "candidates", "pools")
     }
     tables["items"] = tables["items"].slice(without)
     about = {"world": world or benchmark.manifest["world"]}
@@ -176,8 +176,8 @@ def test_a_dataset_that_changed_is_refused(drawn_copy: Path, tmp_path: Path) -> 
         "run `score run` again with another --out",
     )
     assert_one_sentence(score_command("report", folder), "changed since")
-    again = score_command("run", drawn_copy, "--model", model, "--out", folder)
-    assert_one_sentence(again, "holds a run of another benchmark", "choose another --out")
+    repeated = score_command("run", drawn_copy, "--model", model, "--out", folder)
+    assert_one_sentence(repeated, "holds a run of another benchmark", "choose another --out")
     assert (folder / "results.json").read_bytes() == results
     shutil.rmtree(drawn_copy)
     assert_one_sentence(score_command("measure", folder), "is not at")
@@ -212,7 +212,7 @@ def test_a_folder_that_holds_something_else_is_left_alone(drawn: Path, tmp_path:
 
 def test_mistakes_about_the_dataset_are_one_sentence(drawn: Path, tmp_path: Path) -> None:
     model = f"bag:sharp@{drawn}"
-    for arguments, said in (
+    for arguments, message in (
         ([tmp_path / "nowhere"], "is not a dataset: it has no folder 'world'"),
         (
             [drawn, "--benchmark", "color-shape-3x3-b1"],
@@ -220,7 +220,7 @@ def test_mistakes_about_the_dataset_are_one_sentence(drawn: Path, tmp_path: Path
         ),
     ):
         done = score_command("run", *arguments, "--model", model, "--out", tmp_path / "run")
-        assert_one_sentence(done, said)
+        assert_one_sentence(done, message)
         assert not (tmp_path / "run").exists()
 
 

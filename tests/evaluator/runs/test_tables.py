@@ -61,8 +61,8 @@ def test_pairs_name_both_images_and_what_is_unscored_says_why(tmp_path: Path) ->
     expected: dict[str, list[tuple[object, ...]]] = {}
     for i, row in enumerate(run.benchmark.candidates.to_pylist()):
         score = None if i == 0 else pytest.approx(scores[i], abs=1e-6)
-        found = (row["scene_id"], run.benchmark.text_of[row["text_id"]], row["truth"], score)
-        expected.setdefault(row["item_id"], []).append(found)
+        candidate = (row["scene_id"], run.benchmark.text_of[row["text_id"]], row["truth"], score)
+        expected.setdefault(row["item_id"], []).append(candidate)
     for item, row in rows.items():
         assert (
             list(zip(row["images"], row["texts"], row["truth"], row["scores"], strict=True))
@@ -92,32 +92,32 @@ def test_the_lines_of_items_jsonl_are_the_rows(bags: None, drawn: Path, tmp_path
 def test_the_best_three_texts_stand_best_first_and_a_tie_is_false_first(tmp_path: Path) -> None:
     builder = one_of_each(Builder(0, 60), 10)
     rng = np.random.default_rng(3)
-    given = rng.choice([0.1, 0.2, 0.3, 0.4], len(builder.candidates)).astype(np.float32)
-    run = run_of(builder, tmp_path, lambda n: given, broken=[5])
+    scores = rng.choice([0.1, 0.2, 0.3, 0.4], len(builder.candidates)).astype(np.float32)
+    run = run_of(builder, tmp_path, lambda n: scores, broken=[5])
     measure(run)
-    found = pd.read_csv(run / "tables" / "top.csv")
+    top = pd.read_csv(run / "tables" / "top.csv")
     items: dict[str, list[tuple[float, bool]]] = {}
-    for row, score in zip(builder.candidates, given.tolist(), strict=True):
+    for row, score in zip(builder.candidates, scores.tolist(), strict=True):
         if row["slot"] in ("c", "n"):
             items.setdefault(row["item_id"], []).append((-score, row["truth"]))
     items.pop(builder.candidates[5]["item_id"], None)
     expected = {item: sorted(rows)[:3] for item, rows in items.items() if len(rows) > 3}
-    assert set(found["item_id"]) == set(expected)
-    for item, rows in found.groupby("item_id"):
+    assert set(top["item_id"]) == set(expected)
+    for item, rows in top.groupby("item_id"):
         assert rows["rank"].tolist() == [1, 2, 3]
         assert rows["truth"].tolist() == [truth for _, truth in expected[str(item)]]
         assert rows["score"].tolist() == pytest.approx([-score for score, _ in expected[str(item)]])
-    assert (found.groupby("item_id")["score"].nunique() < 3).any()
+    assert (top.groupby("item_id")["score"].nunique() < 3).any()
 
 
 def test_a_true_text_that_wins_within_the_tolerance_is_not_first(tmp_path: Path) -> None:
     builder = Builder(0, 8)
     for _ in range(3):
         builder.add("productivity", "atom", [("c", True, None), *[("n", False, None)] * 5])
-    given = np.array(
+    scores = np.array(
         [[0.5 + margin, 0.5, 0.1, 0.1, 0.1, 0.1] for margin in (0.0, 5e-6, 1e-3)], np.float32
     ).ravel()
-    run = run_of(builder, tmp_path, lambda n: given)
+    run = run_of(builder, tmp_path, lambda n: scores)
     measure(run)
     top, items = (
         pd.read_csv(run / "tables" / f"{name}.csv").sort_values("item_id")

@@ -78,7 +78,7 @@ def test_a_training_that_goes_on_logs_each_step_once(
         )
         events = EventAccumulator(str(tmp_path / f"{name}.tensorboard")).Reload()
         return {
-            tag: [(each.step, each.value) for each in events.Scalars(tag)]
+            tag: [(event.step, event.value) for event in events.Scalars(tag)]
             for tag in events.Tags()["scalars"]
         }
 
@@ -95,11 +95,11 @@ def test_a_training_that_goes_on_logs_each_step_once(
         patched.setattr(Contrastive, "after_update", stop)
         with pytest.raises(KeyboardInterrupt):
             logged("stopped")
-    again = logged("stopped")
+    continued = logged("stopped")
     assert sorted(whole) == ["gradient norm", "images per second", "loss", "rate"]
     assert [step for step, _ in whole["loss"]] == list(range(1, 13))
     for name in ("loss", "rate", "gradient norm"):
-        assert again[name] == whole[name]
+        assert continued[name] == whole[name]
     record = read_json(tmp_path / "whole" / "jackalope.json")
     assert sum(value for _, value in whole["loss"][:4]) / 4 == pytest.approx(
         record["losses"][0], abs=1e-4

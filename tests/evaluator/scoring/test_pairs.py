@@ -260,7 +260,7 @@ def test_any_channel_can_be_measured(
     folder = tmp_path / "run"
     first = _run(Reader(), drawn, folder, monkeypatch, protocols=())
     assert (first["channel"], find(first, "binary", "seen")["ties"]) == ("match", 0)
-    second = measure(folder, "length")
+    second = measure(folder, channel="length")
     assert (second["channel"], find(second, "binary", "seen")["ties"]) == ("length", 24)
     assert find(second, "retrieval", "seen")["ties"] == 12
     assert measure(folder) == first

@@ -1,6 +1,7 @@
 """Questions for other tools: right answers, letters in balance, images as they are, and files in
 the tools' forms."""
 
+import ast
 import base64
 import csv
 import json
@@ -115,6 +116,7 @@ def test_lmms_eval_gets_a_group_of_tasks_by_protocol_and_split(
         path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in task.glob("*.yaml")
     }
     (group,) = [name for name, content in files.items() if "group" in content]
+    assert set(files[group]) == {"group", "task"}  # lmms-eval averages errors where it aggregates
     assert files[group]["group"] == group
     assert set(files[group]["task"]) == set(files) - {group}
     for name in files[group]["task"]:
@@ -235,6 +237,24 @@ def test_names_say_form_protocol_split_and_orders(rendered: Path) -> None:
 def test_the_task_of_inspect_is_python(rendered: Path, tmp_path: Path) -> None:
     out = exported(rendered, "inspect", tmp_path / "out", "--split", "unseen")
     compile((out / "task.py").read_text(encoding="utf-8"), "task.py", "exec")
+
+
+def test_each_metric_of_inspect_says_that_it_takes_samples(rendered: Path, tmp_path: Path) -> None:
+    """Inspect gives bare scores, without metadata, to a metric whose parameter has no type."""
+    out = exported(rendered, "inspect", tmp_path / "out", "--split", "unseen")
+    module = ast.parse((out / "task.py").read_text(encoding="utf-8"))
+    makers = []
+    for node in ast.walk(module):
+        if isinstance(node, ast.FunctionDef):
+            decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
+            if any(decorator.startswith("metric(") for decorator in decorators):
+                makers.append(node)
+    assert len(makers) == 2
+    for maker in makers:
+        (compute,) = [node for node in maker.body if isinstance(node, ast.FunctionDef)]
+        annotation = compute.args.args[0].annotation
+        assert annotation is not None
+        assert ast.unparse(annotation) == "list[SampleScore]"
 
 
 def test_vlmevalkit_gets_a_tsv_for_circular_evaluation(rendered: Path, tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def test_neighbours_differ_in_one_factor(dataset: Path) -> None:
                 assert len(places) == 1
                 old, new = question.pair[places[0]], pair_of[text][places[0]]
                 assert old[1 - part] == new[1 - part]
-                assert pairs.differ[factor][i] == (old[part], new[part])
+                assert pairs.differing_names[factor][i] == (old[part], new[part])
                 assert new[part] not in {binding[part] for binding in question.pair}
             if scene := pairs.scenes[factor][i]:
                 assert len(content_of[scene] & set(question.pair)) == 1

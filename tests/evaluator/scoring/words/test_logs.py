@@ -244,6 +244,18 @@ def test_epochs_of_inspect_are_samples(rendered: Path, tmp_path: Path) -> None:
         )
 
 
+def test_a_complete_log_of_pairs_leaves_no_item_unscored(rendered: Path, tmp_path: Path) -> None:
+    """A question about a caption and one that matches two captions have the same options."""
+    rows = questions(rendered, tmp_path, "--protocol", "pairs", "--split", "unseen")
+    log = write_log("inspect", [{**row, "item": ""} for row in rows], tmp_path / "log")
+    succeed("score measure", "--items", log, "--dataset", rendered, "--out", tmp_path / "run")
+    results = json.loads((tmp_path / "run" / "results.json").read_text(encoding="utf-8"))
+    assert {row["metric"] for row in results["rows"]} >= {"text", "image", "group", "matching"}
+    assert sum(row["unscored"] or 0 for row in results["rows"]) == 0
+    group = [row for row in outcomes(tmp_path / "run").items() if row[0][1] == "group"]
+    assert {value for _, (value, _) in group} == {"1"}
+
+
 def test_a_log_of_one_split_has_only_the_items_of_that_split(
     rendered: Path, tmp_path: Path
 ) -> None:
