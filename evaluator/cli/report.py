@@ -195,29 +195,29 @@ def tables(
 
     if not (runs or missing or after):
         raise UserError("Expected one RUN or more, such as CLIP=RUN.")
-    made = make_paper(find_paper(paper), read_inputs(runs, missing, before, after))
-    files = write_paper(made, out) if out else []
+    outputs = make_paper(find_paper(paper), read_inputs(runs, missing, before, after))
+    files = write_paper(outputs, out) if out else []
     if not as_json:
-        for table in made.tables.values():
+        for table in outputs.tables.values():
             print_paper_table(table)
-    for line in made.not_made:
+    for line in outputs.not_made:
         say(line)
     if out:
         say(f"{len(files)} files are in {out}.")
     if as_json:
-        found = {
+        cells_of_table = {
             name: {
                 "title": table.title,
                 "cells": csv_rows(table),
                 "notes": table.all_notes(),
                 "mark": table.mark,
             }
-            for name, table in made.tables.items()
+            for name, table in outputs.tables.items()
         }
         data = {
             "paper": paper,
-            "tables": found,
-            "not_made": list(made.not_made),
+            "tables": cells_of_table,
+            "not_made": list(outputs.not_made),
             "files": [str(file) for file in files],
         }
         result(data, True, "")

@@ -6,6 +6,7 @@ which took most of a page's time.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -44,6 +45,10 @@ _AXIS_ENDS = (10, 20, 50)
 """Ends of the axis of percent, below 100, from which a panel takes the smallest that has room."""
 _ATOMS = {"x": {"field": "x", "type": "ordinal", "title": "atoms", "axis": {"labelAngle": 0}}}
 """The encoding of an axis that counts atoms."""
+_EDITS = {"x": {"field": "x", "type": "ordinal", "title": "edits", "axis": {"labelAngle": 0}}}
+"""The encoding of an axis that counts the words in which two texts differ."""
+_KIND_OF_EDITS = re.compile(r"(\d+)-edits?")
+"""The kinds of items that differ in a number of words, such as those of the paraphrase ladder."""
 
 
 @dataclass(frozen=True)
@@ -170,6 +175,7 @@ def figures(entries: Sequence[Results]) -> list[Figure]:
         by_count,
         by_error,
         by_rewording,
+        by_edits,
     )
     drawings = [*gap(named), *gaps(named)]
     for draw in of_protocol:
@@ -359,6 +365,38 @@ def by_rewording(entries: Sequence[Results], protocol: str) -> list[Figure]:
         kind="points",
         panels=panels,
         encoding={axis: _percent_axis(axis, metric) for metric, axis in axis_of_metric.items()},
+    )
+
+
+def by_edits(entries: Sequence[Results], protocol: str) -> list[Figure]:
+    """Draw brittleness by the number of words in which a paraphrase differs (paraphrase ladder).
+
+    Args:
+        entries: Pooled results.
+        protocol: The protocol to draw.
+
+    Returns:
+        A figure with a panel for each split and a line for each model; [] unless the kinds of the
+        protocol are numbers of edits.
+    """
+    benchmark_label = _benchmark_label(entries)
+    panels: dict[str, list[Spec]] = {}
+    for entry in entries:
+        for row in entry["rows"]:
+            edits = _KIND_OF_EDITS.fullmatch(row["kind"] or "")
+            is_brittleness = row["protocol"] == protocol and row["metric"] == "brittleness"
+            if edits is None or not is_brittleness or not _is_reported(row) or row["is_gap"]:
+                continue
+            panel = ", ".join([*(row[label] for label in benchmark_label), row["split"]])
+            panels.setdefault(panel, []).append(_record(row, entry["model"], int(edits[1])))
+    return _draw(
+        f"edits-{protocol}",
+        title="Brittleness by the distance of a paraphrase",
+        about="A false text lies between a caption and its paraphrase, by the number of words in "
+        "which they differ. Dashed: chance.",
+        kind="splits",
+        panels=panels,
+        encoding=_EDITS,
     )
 
 

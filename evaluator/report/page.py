@@ -340,7 +340,7 @@ _OF_FIGURES = {
     "map": "Which embeddings are close?",
 }
 """{first word of the figures' names: title} of sections that no row of results belongs to."""
-_SAME_SECTION = {"gaps": "split", "load": "complexity"}
+_SAME_SECTION = {"gaps": "split", "load": "complexity", "edits": "rewording"}
 """{first word of the figures' names: the section of another name that has them}."""
 _ORDER = (
     "split",

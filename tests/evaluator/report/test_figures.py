@@ -14,6 +14,7 @@ from evaluator.report.figures import (
     Figure,
     by_complexity,
     by_count,
+    by_edits,
     by_frequency,
     by_overlap,
     by_split,
@@ -374,3 +375,16 @@ def test_maps_name_captions_splits_and_models() -> None:
 def test_captions_that_differ_in_order_alone_are_written_whole() -> None:
     captions = ["a red cube and a blue cone", "a blue cone and a red cube"]
     assert short_captions(captions) == captions
+
+
+def test_brittleness_of_a_ladder_is_drawn_by_edits(results: Row) -> None:
+    rows = []
+    for kind in ("1-edit", "2-edits", "10-edits"):
+        for split in ("seen", "unseen"):
+            of_kind = {**ROW, "protocol": "ladder", "metric": "brittleness", "kind": kind}
+            rows.append({**of_kind, "split": split, "is_gap": False})
+    (figure,) = by_edits([{**results, "rows": rows}], "ladder")
+    assert list(figure.panels) == ["seen", "unseen"]
+    assert [record["x"] for record in figure.panels["unseen"]] == [1, 2, 10]
+    assert figure.svg().startswith("<svg")
+    assert by_edits([results], "integration") == []
