@@ -95,13 +95,13 @@ def report(
             "Expected one finished RUN or more; run the same `score run` again to finish one."
         )
     path = out or named[0].run.folder.resolve().parent / "report.html"
-    results, made = write_page(
+    results, drawings = write_page(
         named, path, figures_of_audits(list(audits.values())), unfinished, inline
     )
     for run in unfinished:
         say(f"{run} is unfinished; the page says so and leaves its results out.")
     if drawn:
-        say(f"{len(write_figures(made, drawn))} files of figures are in {drawn}.")
+        say(f"{len(write_figures(drawings, drawn))} files of figures are in {drawn}.")
     if hub:
         from evaluator.report.files import write_hub
 
@@ -111,7 +111,7 @@ def report(
         )
     if not as_json:
         print_results(results, full, as_json)
-    written = [as_written(each) for each in results]
+    written = [as_written(entry) for entry in results]
     result(
         {"report": str(path), "results": written, "pooled": pool_runs(results)}, as_json, str(path)
     )
