@@ -32,13 +32,13 @@ def _figures(family: str, holdout: str) -> Iterator[Figure]:
         WorldOptions(family=family, holdout=holdout, scenes=SCENES, resolution="64x64")
     ).planned
     kind, hasher = holdout.split(":")[0], FeatureHasher(2**16, input_type="string")
-    split = {name: [each for each in planned if each.split == name] for name in SCENES}
-    learnt = [told for each in split["train"] for told in _told(each, kind)]
+    split = {name: [scene for scene in planned if scene.split == name] for name in SCENES}
+    learnt = [named_object for scene in split["train"] for named_object in _told(scene, kind)]
     answers = [i % 2 == 0 for i in range(len(learnt))]
     model = LogisticRegression(C=0.1, max_iter=500).fit(hasher.transform(learnt), answers)
     for name in ("seen", "partial", "unseen"):
         scores = model.decision_function(
-            hasher.transform([t for each in split[name] for t in _told(each, kind)])
+            hasher.transform([t for scene in split[name] for t in _told(scene, kind)])
         )
         true, false = scores[::2], scores[1::2]
         share = np.where(true == false, 0.5, true > false).mean()

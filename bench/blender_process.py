@@ -38,7 +38,7 @@ def begin(point: Point, threads: int) -> None:
 
 def render(scene: Scene) -> TimedImage:
     """The image of a scene and the seconds that it took; placing and posing are not counted."""
-    boxes = [each.amodal_box for each in trace_objects(scene, _caster).boxes]
+    boxes = [traced.amodal_box for traced in trace_objects(scene, _caster).boxes]
     _stage.pose(scene)
     with tempfile.TemporaryDirectory() as folder:
         start = time.perf_counter()

@@ -161,7 +161,9 @@ def _cells(benchmark: Benchmark, world: World) -> Iterator[Cell]:
             continue
         chances = [row["chance"] for row in rows if row["chance"] is not None]
         answers = [
-            row["value"] for each in blind for row in each.get((protocol, question, split), ())
+            row["value"]
+            for rows_of_model in blind
+            for row in rows_of_model.get((protocol, question, split), ())
         ]
         known = [answer for answer in answers if answer is not None]
         yield Cell(
@@ -192,10 +194,14 @@ def _oracle_rows(benchmark: Benchmark, world: World) -> Rows:
 
     candidates = benchmark.candidates
     text_rows = positions(candidates["text_id"], benchmark.texts["text_id"])
-    kept = np.flatnonzero(positions(candidates["item_id"], _evaluation_items(benchmark)) >= 0)
-    scene_ids = candidates["scene_id"].take(pa.array(kept)).to_pylist()
-    scores = scores_of_pairs(oracle, scene_ids, text_rows[kept])
-    return _rows(benchmark, _protocols(benchmark), candidates.take(pa.array(kept)), scores, matrix)
+    of_evaluation = np.flatnonzero(
+        positions(candidates["item_id"], _evaluation_items(benchmark)) >= 0
+    )
+    scene_ids = candidates["scene_id"].take(pa.array(of_evaluation)).to_pylist()
+    scores = scores_of_pairs(oracle, scene_ids, text_rows[of_evaluation])
+    return _rows(
+        benchmark, _protocols(benchmark), candidates.take(pa.array(of_evaluation)), scores, matrix
+    )
 
 
 def _blind_rows(benchmark: Benchmark, scorer: BlindScorer) -> Rows:
@@ -244,7 +250,11 @@ def _rows(
     folds = (
         {}
         if is_blind
-        else {name: found for name in protocols if (found := find_protocol(name).folds(benchmark))}
+        else {
+            name: of_protocol
+            for name in protocols
+            if (of_protocol := find_protocol(name).folds(benchmark))
+        }
     )
     pools = [] if is_blind else item_pools(benchmark, protocols)
     of_run = Scores(
@@ -320,13 +330,13 @@ def _percent(share: float | None) -> str:
 
 def tables(names: Sequence[str] = ()) -> dict[str, list[Cell]]:
     """The cells of the setups of these names, by default of all."""
-    found = {}
+    cells_of_setup = {}
     with tempfile.TemporaryDirectory() as folder:
         for number, setup in enumerate(
-            each for each in setups() if not names or each.name in names
+            candidate for candidate in setups() if not names or candidate.name in names
         ):
-            found[setup.name] = measure_setup(setup, Path(folder) / str(number))
-    return found
+            cells_of_setup[setup.name] = measure_setup(setup, Path(folder) / str(number))
+    return cells_of_setup
 
 
 if __name__ == "__main__":

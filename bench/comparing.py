@@ -38,7 +38,7 @@ class Study:
     """Values of a block."""
     objects: int
     """Objects of a block."""
-    each: int
+    items: int
     """Items of each pairing of two values with two objects."""
     runs: int = 1
     """Trainings of each model on each block."""
@@ -73,11 +73,11 @@ class Study:
 _BLOCKS = ((3, 3, 22), (4, 4, 6), (4, 7, 3))
 _BLOCKS_WITH_VALUES = ((3, 3, 22, 1), (4, 4, 6, 1), (7, 7, 2, 1), (3, 3, 22, 3))
 HARD = [
-    Study(values, objects, each, runs, 1, effect, 0.3, 0.3)
-    for (values, objects, each), runs, effect in product(_BLOCKS, (1, 3), (0.3, 1.0))
+    Study(values, objects, items, runs, 1, effect, 0.3, 0.3)
+    for (values, objects, items), runs, effect in product(_BLOCKS, (1, 3), (0.3, 1.0))
 ] + [
-    Study(values, objects, each, runs, blocks, 0.5, 0.3, 0.3, of_values=0.5)
-    for (values, objects, each, blocks), runs in product(_BLOCKS_WITH_VALUES, (1, 3))
+    Study(values, objects, items, runs, blocks, 0.5, 0.3, 0.3, of_values=0.5)
+    for (values, objects, items, blocks), runs in product(_BLOCKS_WITH_VALUES, (1, 3))
 ]
 """Studies with few clusters."""
 
@@ -146,7 +146,7 @@ def items_of(study: Study) -> tuple[np.ndarray, Clusters]:
             one = one_value * study.objects + one_object
             other = other_value * study.objects + other_object
             pairings.append((cluster, one, other))
-    items = np.repeat(np.array(pairings), study.each, axis=0)
+    items = np.repeat(np.array(pairings), study.items, axis=0)
 
     # Every block has values and objects of its own.
     cluster_names, binding_names = [], []

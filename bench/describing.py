@@ -69,8 +69,10 @@ def _asked(root: Path, prepared: Prepared) -> list[Figure]:
         n = pq.read_metadata(root / "benchmarks" / ASKED / "candidates.parquet").num_rows
         rates.append(n / whole)
         shares.append({name: 100 * part / whole for name, part in spent.items()})
-    found = [Figure("gen describe, 2,000 scenes of 3-10 objects", "decided texts/s", tuple(rates))]
-    found += [
+    figures_of_texts = [
+        Figure("gen describe, 2,000 scenes of 3-10 objects", "decided texts/s", tuple(rates))
+    ]
+    figures_of_texts += [
         Figure(f"of which {name}", "%", tuple(share[name] for share in shares))
         for name in shares[0]
     ]
@@ -79,7 +81,7 @@ def _asked(root: Path, prepared: Prepared) -> list[Figure]:
         "decided texts/s",
         lambda: n / seconds(lambda: verify_dataset(root, ASKED)),
     )
-    return [*found, rate]
+    return [*figures_of_texts, rate]
 
 
 @contextmanager

@@ -32,15 +32,15 @@ _NOUNS = ["dogs", "car", "table", "children", "street", "bowl", "sign", "bench",
 
 def figures() -> list[Figure]:
     """One process; a second is one of the processor."""
-    found, memory = alone(_captions)
+    measured, memory = alone(_captions)
     rates = [
-        Figure(f"{CAPTIONS:,} captions", "captions/CPU s", (CAPTIONS / found["count"],)),
+        Figure(f"{CAPTIONS:,} captions", "captions/CPU s", (CAPTIONS / measured["count"],)),
         Figure("its memory", "GiB", (memory,)),
     ]
     for n, task in zip(PHRASES, (_few, _many, _most), strict=True):
-        found, memory = alone(task)
+        measured, memory = alone(task)
         rates += [
-            Figure(f"{n:,} phrases made elsewhere", "phrases/CPU s", (n / found["count"],)),
+            Figure(f"{n:,} phrases made elsewhere", "phrases/CPU s", (n / measured["count"],)),
             Figure("its memory", "GiB", (memory,)),
         ]
     counted, memory = alone(_vocabulary)
@@ -70,8 +70,8 @@ def _vocabulary(folder: Path) -> dict[str, float]:
     corpus = find_corpus([folder / "phrases.jsonl"])
     counted = processor_seconds(lambda: count_corpus(corpus, folder / "out"))
     table, _ = count_corpus(corpus, folder / "out")
-    asked = {(f"old{i}", f"thing{10 * i}") for i in range(1000)}
-    return {"count": counted, "read": processor_seconds(lambda: read_counts(table, asked))}
+    bindings = {(f"old{i}", f"thing{10 * i}") for i in range(1000)}
+    return {"count": counted, "read": processor_seconds(lambda: read_counts(table, bindings))}
 
 
 def _streamed(folder: Path) -> dict[str, float]:

@@ -47,27 +47,29 @@ def figures() -> list[Figure]:
     """Pairs a second of both ways, one after the other in each run; their ratio; the largest
     difference of log odds."""
     noise = np.random.default_rng(0).integers(0, 255, (IMAGES, SIDE, SIDE, 3), dtype=np.uint8)
-    images = [Image.fromarray(each) for each in noise]
+    images = [Image.fromarray(pixels) for pixels in noise]
     pairs = [
         (i, f"a red cube and{' large' * (k + 1)} blue sphere")
         for i in range(IMAGES)
         for k in range(TEXTS)
     ]
-    found: dict[str, np.ndarray] = {}
+    scores_of_way: dict[str, np.ndarray] = {}
 
     def run(way: str, model: VqaScorer) -> float:
-        return len(pairs) / seconds(lambda: found.update({way: model.score_pairs(images, pairs)}))
+        return len(pairs) / seconds(
+            lambda: scores_of_way.update({way: model.score_pairs(images, pairs)})
+        )
 
     with tempfile.TemporaryDirectory() as folder:
         model = _model(Path(folder))
         whole = _model(Path(folder))
     whole.shares_prefix = False
     timed = [(run("once", model), run("each", whole)) for _ in range(RUNS)]
-    once, each = (tuple(rates) for rates in zip(*timed, strict=True))
-    apart = float(np.abs(found["once"] - found["each"]).max())
+    once, one_by_one = (tuple(rates) for rates in zip(*timed, strict=True))
+    apart = float(np.abs(scores_of_way["once"] - scores_of_way["each"]).max())
     return [
         Figure("10 texts an image, the image once", "pairs/s", once),
-        Figure("10 texts an image, whole prompts", "pairs/s", each),
+        Figure("10 texts an image, whole prompts", "pairs/s", one_by_one),
         Figure(
             "once against whole prompts (bar: 3 or more)", "times", tuple(a / b for a, b in timed)
         ),

@@ -98,9 +98,9 @@ def shown_in(dataset: Dataset, vocabulary: Vocabulary) -> Shown:
         if row["status"] == "failed":
             continue
         image = np.asarray(dataset.world.image(row["scene_id"]))
-        for each in [one for one in row["objects"] if one["category"] in names[category]]:
-            held = {category: each["category"], **dict(each["attributes"])}
-            crops.append(crop(image, each["amodal_box"]))
+        for seen_object in [one for one in row["objects"] if one["category"] in names[category]]:
+            held = {category: seen_object["category"], **dict(seen_object["attributes"])}
+            crops.append(crop(image, seen_object["amodal_box"]))
             truths.append([of.index(held[kind]) for kind, of in names.items()])
     return Shown(np.stack(crops), np.array(truths))
 
@@ -116,8 +116,8 @@ def rows_of(
     vocabulary = family(world)
     names = kinds(vocabulary)
     drafts = [
-        shown_in(rendered(folder, each, side, "draft", seed, scenes[0]), vocabulary)
-        for each in (world, *ALSO.get(world, ()))
+        shown_in(rendered(folder, source, side, "draft", seed, scenes[0]), vocabulary)
+        for source in (world, *ALSO.get(world, ()))
         for side, seed in LEARNT.items()
     ]
     tests = {
@@ -127,14 +127,14 @@ def rows_of(
         for setting in SETTINGS
         for side, quality in [setting.split()]
     }
-    learnt = Shown(*(np.concatenate(each) for each in zip(*drafts, strict=True)))
+    learnt = Shown(*(np.concatenate(part) for part in zip(*drafts, strict=True)))
     model = learn(learnt, [len(of) for of in names.values()], epochs)
-    said = {setting: named(model, test) == test.truths for setting, test in tests.items()}
+    named_truths = {setting: named(model, test) == test.truths for setting, test in tests.items()}
     for i, (kind, of) in enumerate(names.items()):
         for number, name in enumerate(of):
             of_name = {
                 setting: right[tests[setting].truths[:, i] == number, i]
-                for setting, right in said.items()
+                for setting, right in named_truths.items()
             }
             yield {
                 "family": world.removesuffix("-texture"),
@@ -158,26 +158,26 @@ def table() -> str:
         "|---|---|---|---|---|---|",
     ]
     for (family, tested, kind), names in groupby(
-        measured(), lambda each: (each.family, each.tested, each.kind)
+        measured(), lambda row: (row.family, row.tested, row.kind)
     ):
         group = [*names]
-        total = sum(each.objects for each in group)
+        total = sum(row.objects for row in group)
         means = [
             [
-                sum(each.percent[f"{side} {quality}"] * each.objects for each in group) / total
+                sum(row.percent[f"{side} {quality}"] * row.objects for row in group) / total
                 for quality in QUALITIES
             ]
             for side in SIDES
         ]
         small = {
             side: [
-                f"{each.name} {math.floor(each.percent_at(side))}"
-                for each in group
-                if each.percent_at(side) < LEGIBLE
+                f"{row.name} {math.floor(row.percent_at(side))}"
+                for row in group
+                if row.percent_at(side) < LEGIBLE
             ]
             for side in SIDES
         }
-        below = "; ".join(f"{side}: {', '.join(told)}" for side, told in small.items() if told)
+        below = "; ".join(f"{side}: {', '.join(weak)}" for side, weak in small.items() if weak)
         if not below and round(min(min(of_side) for of_side in means), 1) >= _WELL:
             continue
         of = f"`{family}`" + (f", {tested}s" if read_vocabulary(family).paints else "")
@@ -214,10 +214,12 @@ def main(folder: Path, worlds: tuple[str, ...], learning: int, scenes: int, epoc
     for world in worlds or WORLDS:
         new = [*rows_of(folder, world, (learning, scenes), epochs)]
         of_world = {
-            each: [row for row in read_csv(TABLE, COLUMNS).to_pylist() if world_of(row) == each]
-            for each in WORLDS
+            name: [row for row in read_csv(TABLE, COLUMNS).to_pylist() if world_of(row) == name]
+            for name in WORLDS
         }
-        rows = [row for each in (of_world | {world: new}).values() for row in each]
+        rows = [
+            row for rows_of_world in (of_world | {world: new}).values() for row in rows_of_world
+        ]
         write_csv(TABLE, pa.Table.from_pylist(rows, pa.schema(COLUMNS)))
         click.echo(f"{world}: {len(new)} names", err=True)
     click.echo(table())

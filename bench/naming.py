@@ -95,8 +95,8 @@ def learn(shown: Shown, sizes: Sequence[int], epochs: int) -> Classifier:
         for images, truths in _batches(shown, rng):
             logits = model(images)
             losses_of = [
-                F.cross_entropy(said, truth, label_smoothing=0.1)
-                for said, truth in zip(logits, truths.T, strict=True)
+                F.cross_entropy(output, truth, label_smoothing=0.1)
+                for output, truth in zip(logits, truths.T, strict=True)
             ]
             loss = torch.stack(losses_of).sum()
             optimizer.zero_grad()
@@ -133,5 +133,5 @@ def named(model: Classifier, shown: Shown) -> np.ndarray:
     images = shown.crops[:, start : start + _SIDE, start : start + _SIDE]
     parts = [model(as_input(images[i : i + 256])) for i in range(0, len(images), 256)]
     return np.stack(
-        [torch.cat(each).argmax(-1).numpy() for each in zip(*parts, strict=True)], axis=1
+        [torch.cat(outputs).argmax(-1).numpy() for outputs in zip(*parts, strict=True)], axis=1
     )

@@ -30,9 +30,9 @@ def figures() -> list[Figure]:
     scored = {"dual encoder": alone(_scored_by_encoder), "pair scorer": alone(_scored_by_scorer)}
     return [
         figure
-        for name, (found, peak) in scored.items()
+        for name, (scores, peak) in scored.items()
         for figure in (
-            Figure(f"scoring {PAIRS:,} pairs, {name} of constants", "CPU s", (found["score"],)),
+            Figure(f"scoring {PAIRS:,} pairs, {name} of constants", "CPU s", (scores["score"],)),
             Figure(
                 "its memory over that of the packages", "bytes/pair", ((peak - idle) * GIB / PAIRS,)
             ),

@@ -38,12 +38,12 @@ def _of_size(n: int) -> list[Figure]:
         _apart(_write, n, root)
         texts = pq.read_metadata(root / "benchmarks" / NAME / "texts.parquet").num_rows
         plan, verify, peak = _apart(_prove, n, root)
-    said = f"{n:,} scenes, {texts:,} texts"
-    say(f"{said}: plan {plan:.0f} s, verify {verify:.0f} s, {peak:.0f} MB")
+    size = f"{n:,} scenes, {texts:,} texts"
+    say(f"{size}: plan {plan:.0f} s, verify {verify:.0f} s, {peak:.0f} MB")
     return [
-        Figure(f"plan, {said}", "s", (plan,)),
-        Figure(f"verify, {said}", "s", (verify,)),
-        Figure(f"peak memory of both, {said}", "MB", (peak,)),
+        Figure(f"plan, {size}", "s", (plan,)),
+        Figure(f"verify, {size}", "s", (verify,)),
+        Figure(f"peak memory of both, {size}", "MB", (peak,)),
     ]
 
 

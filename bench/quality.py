@@ -69,7 +69,7 @@ def figures() -> list[Figure]:
 
 
 def _measured(what: str, drawn: list[Scene], points: Mapping[str, Point]) -> list[Figure]:
-    references, found = [render_reference(scene) for scene in drawn], []
+    references, figures = [render_reference(scene) for scene in drawn], []
     rendered = _in_turn([drawn[0], *drawn], points)
     slow = [seconds for _, seconds in rendered[next(iter(points))][1:]]
     for name, shots in rendered.items():
@@ -78,11 +78,11 @@ def _measured(what: str, drawn: list[Scene], points: Mapping[str, Point]) -> lis
             for (image, _), reference in zip(shots[1:], references, strict=True)
         )
         spent = tuple(seconds for _, seconds in shots[1:])
-        found += [Figure(what + name, "dB", ratios), Figure(what + name, "s/image", spent)]
+        figures += [Figure(what + name, "dB", ratios), Figure(what + name, "s/image", spent)]
         if name in OURS:
             times = tuple(a / b for a, b in zip(slow, spent, strict=True))
-            found.append(Figure(f"{what}{name}, CLEVR's own time over its", "times", times))
-    return found
+            figures.append(Figure(f"{what}{name}, CLEVR's own time over its", "times", times))
+    return figures
 
 
 def _in_turn(drawn: list[Scene], points: Mapping[str, Point]) -> dict[str, list[TimedImage]]:
@@ -119,7 +119,10 @@ def _uniform(stream: Stream, n: int) -> Objects:
         FAMILY.values("material"),
         FAMILY.values("size"),
     )
-    return zip(*([each[stream.below(len(each))] for _ in range(n)] for each in values), strict=True)
+    return zip(
+        *([choices[stream.below(len(choices))] for _ in range(n)] for choices in values),
+        strict=True,
+    )
 
 
 def _shiny(stream: Stream, n: int) -> Objects:
@@ -195,6 +198,6 @@ def psnr(image: np.ndarray, reference: np.ndarray) -> float:
 
 if __name__ == "__main__":
     every = [*scenes(), *crowded()]
-    for number, each in enumerate(every, start=1):
-        render_reference(each)
+    for number, scene in enumerate(every, start=1):
+        render_reference(scene)
         say(f"{number} of {len(every)} references")

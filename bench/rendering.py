@@ -27,7 +27,7 @@ def figures() -> list[Figure]:
 
 
 def _rates() -> list[Figure]:
-    found, cores = [], len(os.sched_getaffinity(0))
+    figures, cores = [], len(os.sched_getaffinity(0))
     for width, height, quality, images in ((64, 64, "draft", 60), (320, 240, "standard", 12)):
         for workers in sorted({1, cores}):
             threads = cores // workers
@@ -36,11 +36,15 @@ def _rates() -> list[Figure]:
                 f"{width}x{height} {quality}, {workers} worker{many[0]} x {threads} thread{many[1]}"
             )
             runs = [_render(width, height, quality, images, workers) for _ in range(RUNS)]
-            found.append(Figure(what, "images/s", tuple(run.rate for run in runs)))
+            figures.append(Figure(what, "images/s", tuple(run.rate for run in runs)))
             if workers == 1:
-                found.append(Figure(f"{what}, first image", "s", tuple(run.first for run in runs)))
-                found.append(Figure(f"{what}, an image", "user s", tuple(run.used for run in runs)))
-    return found
+                figures.append(
+                    Figure(f"{what}, first image", "s", tuple(run.first for run in runs))
+                )
+                figures.append(
+                    Figure(f"{what}, an image", "user s", tuple(run.used for run in runs))
+                )
+    return figures
 
 
 class _Run(NamedTuple):

@@ -133,8 +133,8 @@ def alone(task: Callable[[Path], dict[str, float]]) -> tuple[dict[str, float], f
         tempfile.TemporaryDirectory() as folder,
         ProcessPoolExecutor(1, get_context("spawn")) as process,
     ):
-        found = process.submit(task, Path(folder)).result()
-        return found, process.submit(_peak).result()
+        outcome = process.submit(task, Path(folder)).result()
+        return outcome, process.submit(_peak).result()
 
 
 def _peak() -> float:
@@ -160,9 +160,9 @@ def _gallery(folder: Path) -> dict[str, float]:
                 mapped[0][top : top + ROWS] @ mapped[1][left : left + COLUMNS].T
 
     def ranked() -> None:
-        for found in ranks(CosineScores(*mapped), np.stack([owner, np.arange(TEXTS)], axis=1)):
+        for rank in ranks(CosineScores(*mapped), np.stack([owner, np.arange(TEXTS)], axis=1)):
             for k in (1, 5, 10):
-                found.recall(k).mean()
+                rank.recall(k).mean()
 
     return {"products": processor_seconds(products), "ranks": processor_seconds(ranked)}
 

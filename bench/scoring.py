@@ -188,10 +188,10 @@ def _batched(model: DualEncoder, world: World, benchmark: Benchmark, needs: Need
 
 
 def _texts_of_images(needs: Needs) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    texts_of_image: dict[str, list[str]] = {}
     for scene_id, text_id in zip(*(side.to_pylist() for side in needs.ids()), strict=True):
-        found.setdefault(scene_id, []).append(text_id)
-    return found
+        texts_of_image.setdefault(scene_id, []).append(text_id)
+    return texts_of_image
 
 
 def _opened(world: World, scene_id: str) -> Image.Image:

@@ -15,7 +15,7 @@ LONGEST = 120
 def figures() -> list[Figure]:
     """The tokens and files of code of each package; then style counts, and the words of README and
     docs."""
-    found = []
+    measured = []
     for package in ("generator", "evaluator", "tests", "bench"):
         files = sorted((ROOT / package).rglob("*.py"))
         entries = [
@@ -23,27 +23,27 @@ def figures() -> list[Figure]:
             for path in (ROOT / package).iterdir()
             if path.name not in ("__pycache__", "__init__.py")
         ]
-        found.append(
+        measured.append(
             Figure(
                 f"{package}/: names, operators, numbers and strings",
                 "tokens",
                 (sum(map(tokens, files)),),
             )
         )
-        found.append(Figure(f"{package}/: files of code", "files", (len(files),)))
+        measured.append(Figure(f"{package}/: files of code", "files", (len(files),)))
         if package in ("generator", "evaluator"):
-            found.append(Figure(f"{package}/: entries", "entries", (len(entries),)))
+            measured.append(Figure(f"{package}/: entries", "entries", (len(entries),)))
     lines = [
         line for path in tracked("*.py") for line in path.read_text(encoding="utf-8").splitlines()
     ]
-    found.append(
+    measured.append(
         Figure(
             f"lines of over {LONGEST} characters",
             "lines",
             (sum(len(line) > LONGEST for line in lines),),
         )
     )
-    found.append(
+    measured.append(
         Figure(
             "lines that the formatter skips",
             "lines",
@@ -54,7 +54,7 @@ def figures() -> list[Figure]:
         len(path.read_text(encoding="utf-8").split())
         for path in (ROOT / "README.md", *ROOT.glob("docs/*.md"))
     )
-    return [*found, Figure("README and docs", "words", (words,))]
+    return [*measured, Figure("README and docs", "words", (words,))]
 
 
 def tokens(path: Path) -> int:

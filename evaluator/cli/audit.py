@@ -222,11 +222,16 @@ def _levels(results: dict[str, Any]) -> Any:
 
 
 def _print_give_aways(kind: dict[str, Any]) -> None:
-    features = [
-        f"'{found['feature']}' (more in the {'truth' if found['in_truth'] >= 0.5 else 'negative'} "
-        f"in {max(found['in_truth'], 1 - found['in_truth']):.0%} of {found['pairs']:,} pairs)"
-        for found in kind["blind"]["give_aways"][:3]
-    ]
+    """Print the words that tell the true captions of a kind from its negatives, three at most."""
+    features = []
+    for give_away in kind["blind"]["give_aways"][:3]:
+        in_truth = give_away["in_truth"]
+        side = "truth" if in_truth >= 0.5 else "negative"
+        share = max(in_truth, 1 - in_truth)
+        features.append(
+            f"'{give_away['feature']}' (more in the {side} in {share:.0%} of "
+            f"{give_away['pairs']:,} pairs)"
+        )
     line = (
         f"{kind['name']} is given away by {'; '.join(features)}"
         if features

@@ -81,8 +81,10 @@ def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
     for line in (line for block in comparison["items"] for line in _left_out(block)):
         print_line(line)
     rows = comparison["rows"]
-    shown = rows if full else _shortest([row for row in rows if row["split"] != "val"] or rows)
-    print_table(_rows_table(shown, letters, comparison["detect"]))
+    printed_rows = (
+        rows if full else _shortest([row for row in rows if row["split"] != "val"] or rows)
+    )
+    print_table(_rows_table(printed_rows, letters, comparison["detect"]))
     flips = [flip for flip in comparison["flips"] if flip["significant"]]
     for flip in flips if full else flips[:SHORT]:
         print_line(_flip(flip, letters), "bold")
@@ -91,25 +93,29 @@ def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
             if flip["significant_mcnemar"]:
                 print_line(_flip_as_published(flip, letters))
     if full or len(letters) > 2:
-        asked = [tuple(row[name] for name in _LABELS) for row in shown]
+        printed_questions = [tuple(row[name] for name in _LABELS) for row in printed_rows]
         rankings = [
-            each
-            for each in comparison["rankings"]
-            if tuple(each[name] for name in _LABELS) in asked
+            ranking
+            for ranking in comparison["rankings"]
+            if tuple(ranking[name] for name in _LABELS) in printed_questions
         ]
         print_table(_rankings_table(rankings, letters))
     certain = sum(row["leader"] is not None for row in rows)
     published = sum(bool(flip["significant_mcnemar"]) for flip in comparison["flips"])
-    more = "" if len(shown) == len(rows) else f" {len(shown)} rows are shown; --full shows all."
+    more = (
+        ""
+        if len(printed_rows) == len(rows)
+        else f" {len(printed_rows)} rows are shown; --full shows all."
+    )
     print_line(
         f"Significant differences: {certain} of {len(rows)}. Significant flips: {len(flips)} of "
         f"{len(comparison['flips'])}, by McNemar {published}.{more}",
     )
-    for line in _cautions(shown):
+    for line in _cautions(printed_rows):
         print_line(line)
     print_line(
-        f"Differences in points with 95% intervals, which cover {population(shown)}. p comes from "
-        f"the same model. "
+        f"Differences in points with 95% intervals, which cover {population(printed_rows)}. "
+        f"p comes from the same model. "
         f"q: p after Benjamini and Hochberg over pairs of models, * q ≤ {comparison['q']:g}. "
         "McNemar and its q: as published by Peng et al. 2026, mid-p, items taken as independent. "
         "detectable: the smallest true difference that is shown in 80% of "
@@ -152,19 +158,19 @@ def _left_out(items: Row) -> list[str]:
     return lines
 
 
-def _some(found: Row) -> str:
+def _some(item_group: Row) -> str:
     """The number of items and the first names, such as "12 items (a, b, …)"."""
-    more = ", …" if found["items"] > len(found["first"]) else ""
+    more = ", …" if item_group["items"] > len(item_group["first"]) else ""
     return (
-        f"{found['items']:,} item{'s' if found['items'] > 1 else ''} "
-        f"({', '.join(found['first'])}{more})"
+        f"{item_group['items']:,} item{'s' if item_group['items'] > 1 else ''} "
+        f"({', '.join(item_group['first'])}{more})"
     )
 
 
 def _shortest(rows: Sequence[Row]) -> list[Row]:
     """The ten rows with the smallest q, in their order."""
-    kept = sorted(range(len(rows)), key=lambda i: rows[i]["q"])[:SHORT]
-    return [rows[i] for i in sorted(kept)]
+    most_certain = sorted(range(len(rows)), key=lambda i: rows[i]["q"])[:SHORT]
+    return [rows[i] for i in sorted(most_certain)]
 
 
 def _rows_table(rows: Sequence[Row], letters: dict[str, str], detect: float | None) -> "Table":
@@ -205,14 +211,15 @@ def _rows_table(rows: Sequence[Row], letters: dict[str, str], detect: float | No
 
 
 def _rankings_table(rankings: Sequence[Row], letters: dict[str, str]) -> "Table":
-    labels = [name for name in _LABELS if any(each[name] for each in rankings)]
+    labels = [name for name in _LABELS if any(ranking[name] for ranking in rankings)]
     table = new_table(labels, list(letters.values()), "Ranks, with 95% intervals")
-    for each in rankings:
+    for ranking in rankings:
         rank_of = {
-            row["model"]: f"{row['rank']} ({row['low']} – {row['high']})" for row in each["models"]
+            row["model"]: f"{row['rank']} ({row['low']} – {row['high']})"
+            for row in ranking["models"]
         }
         table.add_row(
-            *(each[name] or "" for name in labels), *(rank_of[model] for model in letters)
+            *(ranking[name] or "" for name in labels), *(rank_of[model] for model in letters)
         )
     return table
 

@@ -14,6 +14,7 @@ from generator.base.errors import UserError
 from generator.base.paths import check_own_files
 
 if TYPE_CHECKING:
+    from evaluator.experiments.lab import Lab
     from evaluator.experiments.runner import Failure
     from evaluator.experiments.stages import Stage
 
@@ -122,15 +123,21 @@ def experiment(
     if tables:
         failures |= run_stages([tables], out, lambda stage, _: tell(stage, len(stages)))
     folder = str(tables.out(out)) if tables and tables.name not in failures else None
-    for label, reason in lab.not_shown.items():
-        say(f"{label} is not shown: {reason}.")
-    _tell_failures({failure.stage.name: failure for failure in failures.values()}, out)
+    _tell_end(lab, failures, out)
     result(
         {"tables": folder, "failed": sorted(failures)}, as_json, folder or "No table could be made."
     )
     if failures:
         is_mistake = any(failure.code == 2 for failure in failures.values())
         context.exit(2 if is_mistake else 1)
+
+
+def _tell_end(lab: "Lab", failures: Mapping[str, "Failure"], out: Path) -> None:
+    """Say what is not shown, and which commands failed."""
+    for label, reason in lab.not_shown.items():
+        say(f"{label} is not shown: {reason}.")
+    # A failure is listed for each stage that needs the failed one.
+    _tell_failures({failure.stage.name: failure for failure in failures.values()}, out)
 
 
 def describe_work(stages: Sequence["Stage"]) -> str:

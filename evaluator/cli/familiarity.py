@@ -153,12 +153,17 @@ def familiarity(
     held = len({normalised(text) for text in own})
     if with_own is None:
         with_own = held < MANY * len(true)
-    asked = {each for sample in samples for each in (*sample.positive, *sample.negative)}
+    bindings = {binding for sample in samples for binding in (*sample.positive, *sample.negative)}
     if alike is not None:
-        asked = {other for each in asked for other in alike.alike(each)}
-    shown = read_counts(table, asked)
-    found = audit(samples, shown if with_own else without(shown, own, reading), counted, alike)
-    found.write(out)
+        bindings = {other for binding in bindings for other in alike.alike(binding)}
+    counts_in_corpus = read_counts(table, bindings)
+    familiarity_audit = audit(
+        samples,
+        counts_in_corpus if with_own else without(counts_in_corpus, own, reading),
+        counted,
+        alike,
+    )
+    familiarity_audit.write(out)
     named = (
         match if alike is None else f"{match} and synonyms ({synonyms}, {alike.groups:,} groups)"
     )
@@ -177,7 +182,13 @@ def familiarity(
         "repeated": corpus.repeated,
     }
     of_own = {"captions": len(true), "held": held, "count": with_own}
-    summary = {**about, "reading": as_read, "left_out": left_out, "own": of_own, **found.summary()}
+    summary = {
+        **about,
+        "reading": as_read,
+        "left_out": left_out,
+        "own": of_own,
+        **familiarity_audit.summary(),
+    }
     write_json(out / "summary.json", summary)
     for line in describe_reading(as_read):
         say(line)
@@ -274,9 +285,9 @@ def corpus_said(corpus: "Corpus", counted: "TextCounts") -> list[str]:
 
 def _sides(shares: dict[str, Any], of: str) -> list[str]:
     return [
-        f"{side + of:<18} {_percent(each['perfect']):>8}  {_percent(each['close']):>8}  "
-        f"{_percent(each['none']):>8}"
-        for side, each in shares.items()
+        f"{side + of:<18} {_percent(share['perfect']):>8}  {_percent(share['close']):>8}  "
+        f"{_percent(share['none']):>8}"
+        for side, share in shares.items()
     ]
 
 

@@ -81,8 +81,8 @@ def take_slurm(options: dict[str, Any]) -> "Slurm | None":
 
     Raises UserError as slurm_of does, and for resources of a job without `--farm slurm`.
     """
-    given = click.get_current_context().get_parameter_source
-    typed = [name for name in options if given(name) is ParameterSource.COMMANDLINE]
+    source_of = click.get_current_context().get_parameter_source
+    typed = [name for name in options if source_of(name) is ParameterSource.COMMANDLINE]
     taken = {
         name: options.pop(name)
         for name in ("cores", "gpus", "partition", "account", "time", "memory")
@@ -197,12 +197,16 @@ def options_of(
     `metavar`. default: if
     given, options default to None, and help texts name `default` before the field's own default.
     """
-    known = {each.name: each for each in fields(declared) if "help" in each.metadata}
+    known = {
+        declared_field.name: declared_field
+        for declared_field in fields(declared)
+        if "help" in declared_field.metadata
+    }
     chosen = [known[name] for name in names or known]
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for each in reversed(chosen):
-            command = _option(each, default)(command)
+        for declared_field in reversed(chosen):
+            command = _option(declared_field, default)(command)
         return command
 
     return decorate
@@ -212,7 +216,9 @@ def _option(
     declared: "Field[Any]", default: str
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     about, types = declared.metadata, [declared.type, *get_args(declared.type)]
-    choices = [get_args(each) for each in types if get_origin(each) is Literal]
+    choices = [
+        get_args(declared_type) for declared_type in types if get_origin(declared_type) is Literal
+    ]
     flag = about.get("flag", f"--{declared.name.replace('_', '-')}")
     more: dict[str, Any] = {
         "help": about["help"],
@@ -220,12 +226,12 @@ def _option(
         "default": declared.default,
     }
     if default:
-        said = (
+        default_text = (
             ""
             if "[default:" in about["help"]
             else f"  [default: {default}, else {declared.default}]"
         )
-        more |= {"default": None, "help": about["help"] + said}
+        more |= {"default": None, "help": about["help"] + default_text}
     if bool in types:
         more |= {"is_flag": True}
     elif choices:

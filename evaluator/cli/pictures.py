@@ -137,17 +137,17 @@ def embeddings(
         progress=Bar(),
     )
     figures, cosines = [str(path) for path in maps], read_json(out / RECORD)["cosines"]
-    told = [
+    cosine_lines = [
         f"Mean cosine of {what}, {model}: "
-        f"{', '.join(f'{how} {value:.3f}' for how, value in found.items())}."
+        f"{', '.join(f'{how} {value:.3f}' for how, value in cosine_of_pairing.items())}."
         for what, of in cosines.items()
-        for model, found in of.items()
-        if found
+        for model, cosine_of_pairing in of.items()
+        if cosine_of_pairing
     ]
     result(
         {"figures": figures, "cosines": cosines, "out": str(out)},
         as_json,
-        "\n".join([*figures, *told]),
+        "\n".join([*figures, *cosine_lines]),
     )
 
 
@@ -218,39 +218,42 @@ def probe(
     if not models:
         raise UserError(f"{source} is a dataset; name a model with --model.")
     request = ProbeRequest(models, fit, seed)
-    found = probe_models(request, world, questions, out=out, device=device, progress=Bar())
+    findings = probe_models(request, world, questions, out=out, device=device, progress=Bar())
     say(f"The figure is {out / 'probe.svg'}.")
     if as_json:
-        result(found, as_json, "")
+        result(findings, as_json, "")
         return
-    for name, of in found["models"].items():
+    for name, of in findings["models"].items():
         _print(name, of, fit)
 
 
-def _print(name: str, found: dict[str, Any], fit: str) -> None:
+def _print(name: str, findings: dict[str, Any], fit: str) -> None:
+    """Print a model's findings of a probe.
+
+    Args:
+        name: Of the model.
+        findings: Its rows, three for each split and factor (image, text, aligned), its moves, two
+            for each, and its geometry.
+        fit: The split that the probes were fitted on.
+    """
     table = new_table(
         ["split", "factor"],
         ["image", "text", "aligned", "image moves", "text moves", "questions"],
         title=name,
     )
     table.add_column("lost in")
-    for row in found["rows"][::3]:
-        own = [
-            each
-            for each in found["rows"]
-            if (each["split"], each["factor"]) == (row["split"], row["factor"])
-        ]
-        moved = [
-            each
-            for each in found["moves"]
-            if (each["split"], each["factor"]) == (row["split"], row["factor"])
-        ]
-        cells = [_with_interval(each, 100, ".1f") for each in own] + [
-            _with_interval(each, 1, ".2f") for each in moved
-        ]
-        table.add_row(row["split"], row["factor"], *cells, f"{row['items']:,}", row["lost"] or "–")
+    for first in findings["rows"][::3]:
+        split, factor = first["split"], first["factor"]
+        cells = []
+        for row in findings["rows"]:
+            if (row["split"], row["factor"]) == (split, factor):
+                cells.append(_with_interval(row, 100, ".1f"))
+        for move in findings["moves"]:
+            if (move["split"], move["factor"]) == (split, factor):
+                cells.append(_with_interval(move, 1, ".2f"))
+        table.add_row(split, factor, *cells, f"{first['items']:,}", first["lost"] or "–")
     print_table(table)
-    for place, shape in found["geometry"].items():
+    for place, shape in findings["geometry"].items():
         shares = ", ".join(f"{split} {r2:.2f}" for split, r2 in shape["r2"].items())
         print_line(
             f"{place}: a sum of vectors learnt on {fit} explains R² {shares}; "

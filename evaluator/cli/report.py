@@ -95,13 +95,13 @@ def report(
             "Expected one finished RUN or more; run the same `score run` again to finish one."
         )
     path = out or named[0].run.folder.resolve().parent / "report.html"
-    results, made = write_page(
+    results, drawings = write_page(
         named, path, figures_of_audits(list(audits.values())), unfinished, inline
     )
     for run in unfinished:
         say(f"{run} is unfinished; the page says so and leaves its results out.")
     if drawn:
-        say(f"{len(write_figures(made, drawn))} files of figures are in {drawn}.")
+        say(f"{len(write_figures(drawings, drawn))} files of figures are in {drawn}.")
     if hub:
         from evaluator.report.files import write_hub
 
@@ -111,7 +111,7 @@ def report(
         )
     if not as_json:
         print_results(results, full, as_json)
-    written = [as_written(each) for each in results]
+    written = [as_written(entry) for entry in results]
     result(
         {"report": str(path), "results": written, "pooled": pool_runs(results)}, as_json, str(path)
     )
@@ -195,29 +195,29 @@ def tables(
 
     if not (runs or missing or after):
         raise UserError("Expected one RUN or more, such as CLIP=RUN.")
-    made = make_paper(find_paper(paper), read_inputs(runs, missing, before, after))
-    files = write_paper(made, out) if out else []
+    outputs = make_paper(find_paper(paper), read_inputs(runs, missing, before, after))
+    files = write_paper(outputs, out) if out else []
     if not as_json:
-        for table in made.tables.values():
+        for table in outputs.tables.values():
             print_paper_table(table)
-    for line in made.not_made:
+    for line in outputs.not_made:
         say(line)
     if out:
         say(f"{len(files)} files are in {out}.")
     if as_json:
-        found = {
+        cells_of_table = {
             name: {
                 "title": table.title,
                 "cells": csv_rows(table),
                 "notes": table.all_notes(),
                 "mark": table.mark,
             }
-            for name, table in made.tables.items()
+            for name, table in outputs.tables.items()
         }
         data = {
             "paper": paper,
-            "tables": found,
-            "not_made": list(made.not_made),
+            "tables": cells_of_table,
+            "not_made": list(outputs.not_made),
             "files": [str(file) for file in files],
         }
         result(data, True, "")

@@ -153,7 +153,7 @@ def _print_short(entries: Sequence[dict[str, Any]]) -> list[Row]:
 
 def _print_answers(entry: dict[str, Any], several: bool) -> None:
     """Print the question and the answer of each kind of rows that the table leaves out."""
-    answers = [(question, said) for question, said, _ in answers_of(entry) if said]
+    answers = [(question, sentence) for question, sentence, _ in answers_of(entry) if sentence]
     if several and answers:
         print_line(entry["model"], "bold")
     for question, sentence in answers:
@@ -192,7 +192,7 @@ def _narrow(table: Table) -> Table:
     """The table with all labels in one column, and without the columns ties and unscored if they
     are all 0."""
     letters = table.letters()
-    kept = [
+    shown_columns = [
         i
         for i, column in enumerate(table.columns)
         if column.head not in ("ties", "unscored")
@@ -204,11 +204,13 @@ def _narrow(table: Table) -> Table:
             labels=[
                 f"{' '.join(line.labels[:2])}\n{' '.join(filter(None, line.labels[2:]))}".strip()
             ],
-            cells=[line.cells[i] for i in kept],
+            cells=[line.cells[i] for i in shown_columns],
         )
         for line in table.lines
     ]
-    return replace(table, labels=[""], columns=[table.columns[i] for i in kept], lines=lines)
+    return replace(
+        table, labels=[""], columns=[table.columns[i] for i in shown_columns], lines=lines
+    )
 
 
 def _printed(table: Table, title: str = "", below: str = " ") -> Printed:
@@ -218,11 +220,11 @@ def _printed(table: Table, title: str = "", below: str = " ") -> Printed:
     for before, column in zip([Column(""), *table.columns], table.columns, strict=False):
         group = column.group if column.group != before.group else ""
         heads.append(f"{group}\n" * grouped + column.head)
-    made = new_table(["\n" * grouped + label for label in table.labels], heads, title)
+    printed = new_table(["\n" * grouped + label for label in table.labels], heads, title)
     for line, following in zip(table.lines, [*table.lines[1:], None], strict=True):
         cells = [
             below.join(part for part in (plain(cell, letters), cell.interval) if part)
             for cell in line.cells
         ]
-        made.add_row(*line.labels, *cells, end_section=following is not None and following.rule)
-    return made
+        printed.add_row(*line.labels, *cells, end_section=following is not None and following.rule)
+    return printed

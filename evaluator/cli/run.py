@@ -132,7 +132,9 @@ def run(
             for model in models:
                 check_model(read_spec(of_turn(model, turn)))
     out, limit = options.pop("out"), options["limit"]
-    part = ("" if limit is None else f"-limit{limit}") + "".join(f"-{each}" for each in filters)
+    part = ("" if limit is None else f"-limit{limit}") + "".join(
+        f"-{filter_name}" for filter_name in filters
+    )
     names = {model: folder_name(f"{model}{part}") for model in models}
     if len(set(names.values())) < len(names):
         raise UserError(
@@ -262,7 +264,9 @@ def ask(
 
     opened = Dataset.open(dataset, benchmark, images=images, filters=filters)
     limit = options["limit"]
-    part = ("" if limit is None else f"-limit{limit}") + "".join(f"-{each}" for each in filters)
+    part = ("" if limit is None else f"-limit{limit}") + "".join(
+        f"-{filter_name}" for filter_name in filters
+    )
     above = Path("runs") / f"{opened.source.path.resolve().name}-{opened.benchmark.name}"
     out = options.pop("out") or above / folder_name(f"{model}-{_form_name(options)}{part}")
     request = AskRequest(dataset=opened, model=model, **options)
@@ -382,9 +386,9 @@ def measure(
             raise UserError(
                 "--channel belongs to RUNS; a table of --items has one score, leave --channel out."
             )
-        run, found = measure_items(ScoresFile(**given))
+        run, entry = measure_items(ScoresFile(**given))
         say(f"Scores and results are in {run}. Next: score report {run}")
-        runs, results = (run,), [found]
+        runs, results = (run,), [entry]
     else:
         of_items = ("dataset", "benchmark", "model", "out", "probabilities")
         if alone := [name for name in of_items if given[name]]:
@@ -395,10 +399,10 @@ def measure(
             split_run(run, splits)
         rules: dict[str, Any] = {"channel": channel, "tolerance": tolerance, "level": level}
         results = [compute(run, **rules) for run in runs]
-    for run, found in zip(runs, results, strict=True):
-        write_latex(found, run)
+    for run, entry in zip(runs, results, strict=True):
+        write_latex(entry, run)
         if jsonl:
             write_items(run, channel=channel, tolerance=tolerance, level=level)
     print_results(
-        [in_folder(found, run) for run, found in zip(runs, results, strict=True)], full, as_json
+        [in_folder(entry, run) for run, entry in zip(runs, results, strict=True)], full, as_json
     )

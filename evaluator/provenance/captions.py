@@ -94,8 +94,8 @@ class Reading:
             return unique(
                 binding for phrase in self.phrases(caption) for binding in self.of_phrase(phrase)
             )
-        found = _STRICT.fullmatch(normalised(caption))
-        return [(found[1], self.noun(found[2])), (found[3], self.noun(found[4]))] if found else []
+        match = _STRICT.fullmatch(normalised(caption))
+        return [(match[1], self.noun(match[2])), (match[3], self.noun(match[4]))] if match else []
 
 
 DEFAULT = Reading()
@@ -188,11 +188,14 @@ class Synonyms:
         self, bindings: Iterable[Binding], counts: Mapping[Binding, tuple[int, int]]
     ) -> dict[Binding, tuple[int, int]]:
         """Perfect and close count of each binding, each summed over all bindings that match it."""
-        found = {}
+        counts_of_binding = {}
         for binding in set(bindings):
-            each = [counts.get(alike, (0, 0)) for alike in self.alike(binding)]
-            found[binding] = (sum(perfect for perfect, _ in each), sum(close for _, close in each))
-        return found
+            counts_of_matches = [counts.get(alike, (0, 0)) for alike in self.alike(binding)]
+            counts_of_binding[binding] = (
+                sum(perfect for perfect, _ in counts_of_matches),
+                sum(close for _, close in counts_of_matches),
+            )
+        return counts_of_binding
 
     def alike(self, binding: Binding) -> Iterator[Binding]:
         """All bindings that match a binding, itself included."""

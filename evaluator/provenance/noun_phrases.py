@@ -94,18 +94,20 @@ class NounPhrases:
         words = _TOKEN.findall(_COMPLEX.sub(" of ", caption.lower().replace("’", "'")))
         classes = "".join(_resolved(words, [self._class(word) for word in words]))
         phrases = []
-        for found in _PHRASE.finditer(classes):
-            phrase = words[found.start() : found.end(1)]
-            if not found[1].isalpha():
-                phrase = [word for word, own in zip(phrase, found[1], strict=True) if own.isalpha()]
+        for match in _PHRASE.finditer(classes):
+            phrase = words[match.start() : match.end(1)]
+            if not match[1].isalpha():
+                phrase = [word for word, own in zip(phrase, match[1], strict=True) if own.isalpha()]
             phrases.append(" ".join(phrase))
         return phrases
 
     def _class(self, word: str) -> str:
-        found = self._classes.get(word)
-        if found is None:
-            found = self._classes[word] = _guess(word) if len(self._classes) < 1 << 20 else _NOUN
-        return found
+        word_class = self._classes.get(word)
+        if word_class is None:
+            word_class = self._classes[word] = (
+                _guess(word) if len(self._classes) < 1 << 20 else _NOUN
+            )
+        return word_class
 
 
 def _guess(word: str) -> str:
@@ -114,21 +116,21 @@ def _guess(word: str) -> str:
         return _END
     if word[0].isdigit():
         return _QUANTITY
-    for suffix, found in (("ly", _ADV), ("ing", _ING), ("ed", _PAST)):
+    for suffix, word_class in (("ly", _ADV), ("ing", _ING), ("ed", _PAST)):
         if word.endswith(suffix) and len(word) > len(suffix) + 2:
-            return _ADJ if "-" in word else found
+            return _ADJ if "-" in word else word_class
     return _NOUN
 
 
 def _resolved(words: Sequence[str], classes: Sequence[str]) -> list[str]:
     """Correct the words' classes by their neighbours: a verb form can be a modifier or noun, a noun
     can be a verb, an adjective can be a noun."""
-    found: list[str] = []
+    resolved: list[str] = []
     before = _END
     for place, own in enumerate(classes):
         after = classes[place + 1] if place + 1 < len(classes) else _END
         if own in (_ING, _PAST):
-            own = _participle(own, before, after, found)
+            own = _participle(own, before, after, resolved)
         elif own == _VERB:
             own = _verb(before, after)
         elif (
@@ -143,10 +145,10 @@ def _resolved(words: Sequence[str], classes: Sequence[str]) -> list[str]:
             and before in (_DET, _ADJ)
             and after not in (_ADJ, _ING, _PAST, _NOUN, _AND, _COMMA, _VERB)
         ):
-            own = _NOUN if _opened(found) else own
-        found.append(own)
+            own = _NOUN if _opened(resolved) else own
+        resolved.append(own)
         before = own
-    return found
+    return resolved
 
 
 def _participle(own: str, before: str, after: str, found: Sequence[str]) -> str:

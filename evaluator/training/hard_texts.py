@@ -129,15 +129,15 @@ def _without_empty(texts_of: Mapping[str, list[str]]) -> dict[str, list[str]]:
 
 def find_phrases(caption: str) -> list[Phrase]:
     """The noun phrases whose words stand together in the caption and occur once in it, in order."""
-    found = []
+    phrases = []
     for words in DEFAULT.phrases(caption):
         *attributes, noun = words.split()
         pattern = r"(?<![\w'-])" + r"\s+".join(map(re.escape, words.split())) + r"(?![\w'-])"
         places = [match.span() for match in re.finditer(pattern, caption, re.IGNORECASE)]
         if len(places) == 1:
             start, end = places[0]
-            found.append(Phrase(start, end, " ".join(attributes), noun))
-    return sorted(set(found))
+            phrases.append(Phrase(start, end, " ".join(attributes), noun))
+    return sorted(set(phrases))
 
 
 def add_hard_texts(lines: Sequence[str], *, corpus: str, seed: int = 0) -> list[str]:
@@ -163,8 +163,11 @@ def add_hard_texts(lines: Sequence[str], *, corpus: str, seed: int = 0) -> list[
                 f"Line {number} of {corpus} is not a line of a corpus; expected "
                 '{"image": ..., "caption": ...}; correct it.'
             )
-        made = make_hard_texts(record["caption"], seed)
-        for name, texts in (("negatives", made.negatives), ("positives", made.positives)):
+        hard_texts = make_hard_texts(record["caption"], seed)
+        for name, texts in (
+            ("negatives", hard_texts.negatives),
+            ("positives", hard_texts.positives),
+        ):
             record[name] = {**texts, **(record.get(name) or {})}
         written.append(json.dumps(record, ensure_ascii=False))
     return written

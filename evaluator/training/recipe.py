@@ -248,7 +248,9 @@ def _default_preset(of_method: Mapping[str, Mapping[str, Any]]) -> str:
 
 def check_preset(method: type[Recipe], preset: str | None) -> None:
     """Raise UserError for a preset that the method has neither for dual nor for cross encoders."""
-    of_method = [name for name, each in presets().items() if each["method"] == method.name]
+    of_method = [
+        name for name, preset_values in presets().items() if preset_values["method"] == method.name
+    ]
     if preset is not None and preset not in of_method:
         raise UserError(
             f"Unknown preset '{preset}' of `score train {method.name}`; "

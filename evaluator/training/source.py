@@ -386,17 +386,17 @@ def corpus_source(path: Path, recipe: Recipe) -> Source:
     for line in lines:
         image = described[line.image]
         false_texts = line.texts_of("negatives", negatives)
-        further_texts = line.texts_of("positives", positives)
+        positive_texts = line.texts_of("positives", positives)
         # Positives of every kind are true, so none of them may become a negative.
         all_positives = line.texts_of("positives", line.positives.keys())
         image.true |= dict.fromkeys([line.caption, *all_positives])
         words |= dict.fromkeys([*image.true, *false_texts])
         image.captions.setdefault(line.caption, ([], []))[0].extend(false_texts)
         if recipe.positive_loss == "caption":
-            for further in further_texts:
-                image.captions.setdefault(further, ([], []))
+            for positive in positive_texts:
+                image.captions.setdefault(positive, ([], []))
         else:
-            image.captions[line.caption][1].extend(further_texts)
+            image.captions[line.caption][1].extend(positive_texts)
 
     files = {name: file_in(path.parent, name) for name in sorted(described)}
     for file in files.values():

@@ -38,12 +38,14 @@ from generator.exports import question_scores
 from generator.exports.training import export_folder, licence_note
 
 _WORDING = {
-    CHOICE: "Which caption describes the image?",
+    CHOICE: "Which of these captions is true of the image?",
     MATCHING: "Two captions belong to two images, one to each. Which is right?",
-    IMAGES: 'Which of the two images does this caption describe: "{}"?',
-    YES_NO: 'Does this caption describe the image: "{}"? Answer yes or no.',
+    IMAGES: "Image A is the first image and image B the second. Of which of the two is this caption "
+    'true: "{}"',
+    YES_NO: 'Does this figure show "{}"? Please answer yes or no.',
 }
-"""The words of each form of question; "{}" stands for the caption."""
+"""The words of each form of question; "{}" stands for the caption. They are those of `score ask`
+(evaluator/scoring/words/prompt.toml), so that answers in other tools can be compared with its."""
 _LMMS_EVAL_README = """# {name}
 
 ```sh
@@ -219,7 +221,9 @@ def _words_of(question: Question, candidates: Candidates) -> Row:
     lines = [
         f"{letter}. {option}" for letter, option in zip(_LETTERS, row["options"], strict=False)
     ]
-    prompt = "\n".join([row["question"], *lines, "Answer with the letter alone."])
+    # A question about two images names them itself; VLMEvalKit still gets them as options.
+    option_lines = [] if question.form == IMAGES else lines
+    prompt = "\n".join([row["question"], *option_lines, "Answer with its letter."])
     # Only yes or no, which was answered above, has no true option.
     answer = _LETTERS[question.options.index(question.true or 0)]
     return {**row, "prompt": prompt, "answer": answer}

@@ -188,8 +188,8 @@ class SimulatedDesign:
         for training in np.unique(self.training_of_item):
             own = self.training_of_item == training
             of_bindings = scenes.weights @ rng.normal(0, effects.trained_bindings, bindings)
-            shown = scenes.weight_rows[self._scene_of_item[own]]
-            of_items[own] += rng.normal(0, effects.trainings) + of_bindings[shown]
+            weight_rows = scenes.weight_rows[self._scene_of_item[own]]
+            of_items[own] += rng.normal(0, effects.trainings) + of_bindings[weight_rows]
         return (rng.random(len(of_items)) < expit(of_items)).astype(float)
 
 

@@ -102,6 +102,6 @@ def test_a_trained_model_keeps_the_arguments_and_run_options_of_its_base() -> No
     model = base.after(trained)
     assert model.spec == Text(("jackalope:", trained, ",samples=4,preset=x"))
     assert (model.run, model.train) == ({"limit": 9}, {})
-    again = trained_model(trained, ",samples=4").after(trained)
-    assert isinstance(again.spec, Text)
-    assert again.spec.written == "jackalope:,samples=4"
+    retrained = trained_model(trained, ",samples=4").after(trained)
+    assert isinstance(retrained.spec, Text)
+    assert retrained.spec.written == "jackalope:,samples=4"

@@ -19,7 +19,11 @@ import pandas as pd
 import pytest
 
 from evaluator.scoring.words.logs import read_log
+from evaluator.scoring.words.prompt import read_prompt
 from generator.base.errors import UserError
+from generator.dataset.questions import Candidates, Form, make_questions
+from generator.dataset.reader import Dataset
+from generator.exports.questions import QuestionSet
 from tests.conftest import refuse, run_process, succeed
 
 RULE = '''
@@ -242,6 +246,19 @@ def test_epochs_of_inspect_are_samples(rendered: Path, tmp_path: Path) -> None:
         assert float(outcomes_of_items[item, "accuracy, mean of 3", ""][0]) == pytest.approx(
             (1 + 2 * all(orders)) / 3
         )
+
+
+@pytest.mark.parametrize("form", ["choice", "yes-no"])
+def test_exported_questions_have_the_words_of_score_ask(rendered: Path, form: Form) -> None:
+    dataset = Dataset.open(rendered)
+    benchmark = dataset.benchmark()
+    protocols = ("binary", "pairs")
+    rows = QuestionSet(dataset, benchmark, form, protocols).rows()
+    candidates, prompt = Candidates(benchmark), read_prompt(None)
+    asked = make_questions(benchmark, candidates, protocols=protocols, form=form)
+    words_and_scenes = [prompt.ask(question, candidates) for question in asked]
+    assert [(row["prompt"], row["scenes"]) for row in rows] == words_and_scenes
+    assert len({row["form"] for row in rows}) == (3 if form == "choice" else 1)
 
 
 def test_a_complete_log_of_pairs_leaves_no_item_unscored(rendered: Path, tmp_path: Path) -> None:
