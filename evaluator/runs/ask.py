@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from evaluator.benchmarks.tables import rows_of
 from evaluator.models.contracts import FAILED, Answer, Chat
@@ -23,7 +23,7 @@ from evaluator.runs.asking import (
 )
 from evaluator.runs.lock import locked_run
 from evaluator.runs.measure import measure_locked
-from evaluator.runs.request import DESCRIBE, DESCRIBE_OPTIONS, AskOptions, AskRequest
+from evaluator.runs.request import DESCRIBE_OPTIONS, AskOptions, AskRequest
 from evaluator.runs.run import announce, check_training, finish_run, log_counts, prepare_run
 from evaluator.scoring.words.answers import describe_answers
 from evaluator.scoring.words.files import write_answers
@@ -45,6 +45,8 @@ class _Setup:
     """The model, and the checked request."""
     prompt: Prompt
     """The words of the questions."""
+    form: Literal["choice", "yes-no"]
+    """The form of the questions."""
 
 
 @dataclass(frozen=True)
@@ -173,20 +175,21 @@ def write_question_batch(request: AskRequest, out: Path, path: Path) -> tuple[li
 def _set_up(request: AskRequest, out: Path) -> _Setup:
     """Check the request, and open the prompt and the model."""
     check_asking(request)
-    _check_form(request)
+    form = _form_of_captions(request)
     prompt = read_prompt(None if request.prompt is None else Path(request.prompt))
     orders = "all orders" if request.orders is None else f"{request.orders} orders"
     question = (
-        f"{request.form}, prompt {prompt.digest}, {orders}, {request.samples} samples at "
+        f"{form}, prompt {prompt.digest}, {orders}, {request.samples} samples at "
         f"temperature {request.temperature:g}, {request.max_tokens} tokens"
     )
     prepared = prepare_run(request, out, question=question)
-    return _Setup(open_answerer(request, prepared, out), prompt)
+    return _Setup(open_answerer(request, prepared, out), prompt, form)
 
 
-def _check_form(request: AskRequest) -> None:
-    """Raise UserError for descriptions, and for options that only these have."""
-    if request.form == DESCRIBE:
+def _form_of_captions(request: AskRequest) -> Literal["choice", "yes-no"]:
+    """The form of the questions. Raises UserError for descriptions, and for options that only these
+    have."""
+    if request.form == "describe":
         raise UserError(
             "A run with the form 'describe' has results of its own; use `score ask --form "
             "describe`, or evaluator.runs.describe.describe_images in Python."
@@ -194,6 +197,7 @@ def _check_form(request: AskRequest) -> None:
     for name in DESCRIBE_OPTIONS:
         if getattr(request, name) != getattr(AskOptions, name):
             raise UserError(f"--{name} is for --form describe; leave it out.")
+    return request.form
 
 
 def _make_questions(
@@ -206,7 +210,7 @@ def _make_questions(
     world = prepared.dataset.world
     rows = Candidates(benchmark)
     questions = make_questions(
-        benchmark, rows, protocols=protocols, form=request.form, orders=request.orders
+        benchmark, rows, protocols=protocols, form=setup.form, orders=request.orders
     )
     protocol_of = dict(rows_of(benchmark.items, "item_id", "protocol"))
     with_questions = {protocol_of[question.item] for question in questions}
