@@ -69,7 +69,7 @@ _REAL = (
 # Why a table or figure is empty.
 _TUNED = "no label has the part 'finetuned'"
 _UNSPLIT = "no run has the partitions of `score familiarity` (--splits)"
-_NO_AUDIT = f"no result of `{FAMILIARITY}` was inputs"
+_NO_AUDIT = f"no result of `{FAMILIARITY}` was given"
 
 
 def _tuned(labels: Sequence[LabelledRuns]) -> list[LabelledRuns]:

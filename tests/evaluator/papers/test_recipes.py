@@ -114,7 +114,8 @@ def test_a_model_is_scored_alike_before_and_after_its_training(scale: str) -> No
             of_user.append(line)
     assert len(of_user) > 6
     for line in of_user:
-        assert re.search(r" --model \S+,preset=pearson2025 --limit 50 --out", line), line
+        assert re.search(r" --model \S+,preset=pearson2025 ", line), line
+        assert " --limit 50 " in line
     pictures = _of_command(stages, "score generate")
     assert pictures
     assert all(_line(picture).count(",preset=pearson2025 ") == 2 for picture in pictures)

@@ -53,8 +53,8 @@ def outcome(answered: list[AnsweredQuestion], sample: int = -1) -> str:
     samples = 1 + max(answer.sample for answer in answered)
     scores = item_scores(answered, ROWS, samples=samples)[CHOICE]
     true, false = scores.values[sample, :2]
-    assert not scores.asked[2]
-    assert scores.of_asked_items.tolist() == [True, True, False]
+    assert not scores.in_question[2]
+    assert scores.in_asked_item.tolist() == [True, True, False]
     if scores.reasons[sample, 0]:
         assert np.isnan([true, false]).all()
         return "unscored"
