@@ -19,7 +19,7 @@ _LABELS = ("protocol", "metric", "kind", "skill", "level")
 _COLUMNS = (*_LABELS, "split", "scene_id", "cluster", "bindings", "value")
 """Columns of items.csv that are kept."""
 _ROUNDING = 2e-6
-"""How far the value of a row may be from the mean of its items; results have six digits."""
+"""How far the value of a row may be from the mean of its items: results have six decimals."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class ItemTable:
     columns: dict[str, np.ndarray]
     """_COLUMNS, object arrays (n,) of strings; "" where there is none."""
     value: np.ndarray
-    """(n,) the outcome."""
+    """(n,) the outcomes, those of `columns["value"]` as numbers."""
     block: str
     """The id of the run's block."""
     training: str
@@ -49,10 +49,10 @@ class ItemTable:
             row: of the run's results.
 
         Returns:
-            Its items; None for a row that is not a mean over items of this table (over n, over
-            categories, over errors or folds).
+            Its items; None for a row that is not a mean over items of this table, such as one for
+            a number of atoms, a kind of error, or a mean over categories or folds.
         """
-        if row["is_gap"] or row["value"] is None or _is_over_parts(row):
+        if row["is_gap"] or row["value"] is None or _is_not_item_mean(row):
             return None
         items = self._select(row, row["split"])
         if not len(items.outcome):
@@ -70,7 +70,7 @@ class ItemTable:
         Returns:
             The items of its split, and of the split that is subtracted; None as in `items_of`.
         """
-        if gap["value"] is None or _is_over_parts(gap):
+        if gap["value"] is None or _is_not_item_mean(gap):
             return None
         first = self._select(gap, gap["split"])
         second = self._select(gap, str(gap["minus"]))
@@ -82,6 +82,7 @@ class ItemTable:
     def _select(self, row: Row, split: str) -> RunItems:
         """The items with the labels of a row; a label without a value selects all items."""
         of_split = self.columns["split"]
+        # A partitioned benchmark is whole in FULL, except the items whose captions were not read.
         is_whole = self.partitioned and split == FULL
         mask = of_split != UNPARSED if is_whole else of_split == split
         for name in _LABELS:
@@ -98,8 +99,8 @@ class ItemTable:
         )
 
 
-def _is_over_parts(row: Row) -> bool:
-    """Whether a row is over several numbers of candidates, over categories, errors or folds."""
+def _is_not_item_mean(row: Row) -> bool:
+    """Whether a row is of the captions with n atoms, of a kind of error, or of a cell of counts."""
     return bool(row["error"]) or row["n"] is not None or any(name in row for name in COUNTS)
 
 
@@ -129,6 +130,7 @@ def read_items(results: Results, block: str) -> ItemTable | None:
     is_scored = (columns.pop("unscored") == "") & (columns["value"] != "")
     columns = {name: values[is_scored] for name, values in columns.items()}
     factors = results["factors"]
+    # "BENCHMARK/WORLD", the digests of both: the benchmarks of a rotation's turns share the world.
     world = str(factors["benchmark"]).rpartition("/")[2]
     scenes = [f"{world} {scene}" for scene in columns["scene_id"]]
     columns["scene_id"] = np.array(scenes, dtype=object)

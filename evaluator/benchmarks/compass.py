@@ -35,7 +35,7 @@ def read_compass(path: Path) -> Iterator[PublishedQuestion]:
 
     A question is a caption with its negatives, and decomposed captions with their negatives. The
     number of objects, attributes and relations is the number of decomposed captions that replace
-    one.
+    one: "a red cube" with a false object and with a false attribute has one of each.
 
     Raises:
         UserError: The folders are missing, or a file has another form.
@@ -53,12 +53,18 @@ def read_compass(path: Path) -> Iterator[PublishedQuestion]:
             for atoms, negatives in _read_by_atoms(file).items():
                 texts = _check_texts(negatives, f"for {atoms} atoms in {file}")
                 entry = _Entry(file, level, atoms, captions.get(atoms), texts)
-                yield _question(entry, decomposed.get(atoms) or [])
+                parts = decomposed.get(atoms) or []
+                if not isinstance(parts, list):
+                    raise UserError(
+                        f"Expected a list of decomposed captions for {atoms} atoms in "
+                        f"{folder / 'decomposed' / file.name}, got {parts!r:.80}."
+                    )
+                yield _question(entry, parts)
 
 
 @dataclass(frozen=True)
 class _Entry:
-    """The captions about an image that have the same number of atoms."""
+    """A caption about an image, with its negatives: the one with that number of atoms."""
 
     file: Path
     """The file of the negatives; its name is the image's."""
@@ -72,11 +78,12 @@ class _Entry:
     """The negatives of the caption."""
 
 
-def _question(entry: _Entry, parts: Any) -> PublishedQuestion:
+def _question(entry: _Entry, parts: list[Any]) -> PublishedQuestion:
     """The question of an entry and its decomposed captions."""
     place = f"Complexity {entry.atoms} of {entry.file}"
 
-    # The caption and its negatives, then each decomposed caption, in a slot of its own, and its.
+    # The caption and its negatives, then each decomposed caption in a slot of its own with its
+    # negatives.
     rows: list[tuple[str, bool, Any]] = [("c", True, entry.caption)]
     rows += [("n", False, text) for text in entry.negatives]
     type_counts: Counter[str] = Counter()
@@ -117,6 +124,7 @@ def _question(entry: _Entry, parts: Any) -> PublishedQuestion:
 def _parse_part(part: Any, place: str) -> tuple[str, str, list[str]]:
     """The type of atom that a decomposed caption replaces, the caption and its negatives."""
     if isinstance(part, dict) and part.get("replaced") in _ATOM_TYPES:
+        # The caption is a key of the object, and its negatives are the value.
         captions = [caption for caption in part if caption != "replaced"]
         if len(captions) == 1:
             negatives = part[captions[0]]
@@ -139,7 +147,8 @@ def _read_by_atoms(file: Path) -> dict[str, Any]:
     if not file.is_file():
         return {}
     entries = dict(json_rows(file))
-    if not all(key.isascii() and key.isdigit() for key in entries):
+    # The keys of a list would be its indices, which begin at 0.
+    if not all(key.isascii() and key.isdigit() and int(key) > 0 for key in entries):
         raise UserError(
             f"Expected numbers of atoms as the keys of {file}, got {', '.join(entries):.80}."
         )

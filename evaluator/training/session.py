@@ -57,7 +57,7 @@ def train(
         device: Name of the device; None for the first GPU, else the CPU.
         progress: Shows the steps.
         trackers: Where each step is logged (evaluator.runs.tracking.log_steps).
-        origin: Of the hyperparameters, for the record.
+        origin: Where the hyperparameters come from, for the record.
 
     Returns:
         The record of the training, as in the folder.
@@ -96,7 +96,7 @@ def train(
         if record is not None:
             logger.info(f"{out} is finished: it holds the result of this training.")
             if is_main:
-                # A kill after the model was written left it.
+                # It is left behind if the process was killed after the model was written.
                 checkpoint.remove()
             return record
 
@@ -172,7 +172,7 @@ def check_savable(model: Any) -> None:
     """Check that a model can be loaded as `jackalope:` after training.
 
     Raises:
-        UserError: It has parts of another library, which are not written.
+        UserError: The model has parts of another library, which are not written.
     """
     if isinstance(model, OpenClipEncoder):
         try:
@@ -186,7 +186,8 @@ def check_savable(model: Any) -> None:
 
 
 def save_model(model: Any, folder: Path) -> None:
-    """Write weights, configuration and preprocessing in the format of the model's library.
+    """Write weights, configuration and preprocessing in the format of the model's library. The
+    network is left in evaluation mode.
 
     Args:
         model: A model of `score train`.
@@ -210,3 +211,5 @@ def save_model(model: Any, folder: Path) -> None:
             processor.save_pretrained(folder)
     elif isinstance(model, DiffusionClassifier):
         model.adapter.pipe.save_pretrained(folder, safe_serialization=True)
+    else:
+        raise TypeError(f"no format is known for {type(model).__name__}")

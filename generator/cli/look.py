@@ -31,7 +31,7 @@ def listing(what: str | None, as_json: bool) -> None:
         if rows:
             lines.append(f"{title}:")
             lines += [f"  {line}" for line in table(list(rows.items()), 2)]
-    result(tables, as_json, "\n".join(lines) or f"There are no {what} in this folder.")
+    result(tables, as_json, "\n".join(lines))
 
 
 def _families() -> dict[str, str]:
@@ -47,6 +47,7 @@ def _families() -> dict[str, str]:
             "relation": len(vocabulary.relations),
             "environment": len(vocabulary.environments),
         }
+        # A kind with one value is the same in every image.
         summaries[name] = ", ".join(f"{kind} {n}" for kind, n in counts.items() if n > 1)
     return summaries
 
@@ -82,6 +83,8 @@ def _datasets() -> dict[str, str]:
         )
     }
     for world in sorted(Path().glob("*/world")):
+        if not world.is_dir():
+            continue
         summary = _summarize(world.parent)
         benchmarks = ", ".join(summary["benchmarks"]) or "no benchmark"
         datasets[world.parent.name] = f"{summary['images']}; {benchmarks}"
@@ -118,14 +121,12 @@ def info(dataset: Path, as_json: bool) -> None:
 
 
 def _summarize(root: Path) -> dict[str, Any]:
-    from generator.base.errors import UserError
+    """What `gen info` and `gen list` say of a dataset; why it cannot be used, if it is damaged."""
     from generator.dataset.reader import Dataset, found_certificate
 
     try:
         dataset = Dataset.open(root)
     except UserError as error:
-        if not (root / "world").is_dir():
-            raise
         return {"images": f"cannot be used: {error.message}", "benchmarks": {}}
     manifest = dataset.world.manifest
     request = manifest["request"]

@@ -21,15 +21,17 @@ _CAPTION = "c"
 def decided_scenes(benchmark: Benchmark) -> Iterator[SceneTruth]:
     """Yield each scene that an evaluation item asks about, with its true and its undecided texts.
 
-    Only one scene is decided at a time, so memory does not grow with the number of pairs.
+    Pools are decided for one scene at a time, so memory does not grow with scenes times texts.
+    Texts are row numbers of the benchmark's table of texts.
     """
     pools = _pools(benchmark)
     pools_of_scene = _pools_of_scenes(benchmark, pools)
-    candidates = _decided_candidates(benchmark)
+    candidates = _candidate_verdicts(benchmark)
     scenes = sorted(pools_of_scene)
     for scene in benchmark.world.progress.follow(scenes, "every pair", len(scenes), BATCH):
         true, undecided = candidates[scene]
         geometry = benchmark.scenes[scene]
+        # Decided relations of the scene are kept between pools, and dropped after the last one.
         for name in sorted(pools_of_scene[scene]):
             also_true, also_undecided = pools[name].decide_all(geometry)
             true |= also_true
@@ -60,11 +62,12 @@ def _pools_of_scenes(benchmark: Benchmark, pools: dict[str, TextPool]) -> dict[i
     for row in _evaluation_rows(benchmark).tolist():
         scene, item = int(rows.scene[row]), rows.item[row]
         names = (f"pool {pool_of[item]}", _raw_pool_name(benchmark, item))
+        # Most items have no pool. Their scenes stay, with no name, for their candidates.
         pools_of[scene].update(name for name in names if name in pools)
     return pools_of
 
 
-def _decided_candidates(benchmark: Benchmark) -> dict[int, tuple[set[int], set[int]]]:
+def _candidate_verdicts(benchmark: Benchmark) -> dict[int, tuple[set[int], set[int]]]:
     """By scene, the candidates of evaluation items that are true of it, and those that are
     undecided."""
     decided: dict[int, tuple[set[int], set[int]]] = defaultdict(lambda: (set(), set()))
@@ -79,13 +82,13 @@ def _decided_candidates(benchmark: Benchmark) -> dict[int, tuple[set[int], set[i
 
 
 def _evaluation_rows(benchmark: Benchmark) -> np.ndarray:
-    """The complete rows of candidates, without training items."""
+    """The rows of candidates whose item, scene and text exist, without training items."""
     complete = benchmark.candidates.complete
     return complete[~benchmark.is_training[benchmark.candidates.item[complete]]]
 
 
 def _captions_of_raw_retrieval(benchmark: Benchmark) -> np.ndarray:
-    """The rows of candidates that are captions of raw retrieval."""
+    """The rows of candidates that are true captions of protocols with raw retrieval."""
     rows, evaluated = benchmark.candidates, _evaluation_rows(benchmark)
     is_raw = np.isin(benchmark.protocols[rows.item[evaluated]], RAW_RETRIEVAL)
     is_caption = rows.truth[evaluated] & (rows.slot[evaluated] == _CAPTION)

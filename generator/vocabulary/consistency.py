@@ -1,5 +1,5 @@
-"""Checks that the tables of a family fit together; each raises ValueError with a sentence that says
-how to fix it."""
+"""Checks that the tables of a family fit together; each check raises ValueError with a sentence
+that says how to fix it."""
 
 from collections.abc import Iterator, Sequence
 
@@ -133,7 +133,8 @@ def _check_paints(family: FamilyTables) -> None:
             f"paints names '{unknown[0]}', which is not an attribute kind; "
             f"{did_you_mean(unknown[0], [*family.attributes])}"
         )
-    if paints and len(set(paints)) != max(2, len(paints)):
+    has_duplicates = len(set(paints)) < len(paints)
+    if paints and (len(paints) < 2 or has_duplicates):
         raise ValueError(
             f"paints = {list(paints)} should name two or more attribute kinds, each once; a world "
             f"uses one of them."
@@ -159,11 +160,11 @@ def _check_lamps(family: FamilyTables) -> None:
 
 
 def _check_relations(family: FamilyTables) -> None:
-    """Opposites have the same margin and distance. With free depth orders, no relation is planned
+    """Opposites are declared, with the same margin and distance (`check_relations`). With free depth orders, no relation is planned
     by clumps or stacks. Two of the largest objects can stand side by side within the distance of a
     clump."""
     check_relations(family.relations)
-    # Distance of the axes of two of the largest objects with the least gap between them, metres.
+    # Distance of the centres of two of the largest objects with the least gap between them, metres.
     side_by_side = 2 * max(family.radii, default=0) + family.placement.gap
     for name, relation in family.relations.items():
         planned_by = relation.axis.planned_by

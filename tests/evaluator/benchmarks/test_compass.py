@@ -52,6 +52,8 @@ def test_incomplete_entry_is_excluded_with_the_reason(
     [
         (COMPOSED, {"2": "a green cube"}, "Expected a list of texts for 2 atoms"),
         (COMPOSED, {"two": []}, "Expected numbers of atoms as the keys"),
+        (COMPOSED, [["a green cube"]], "Expected numbers of atoms as the keys"),
+        (DECOMPOSED, {"2": 5}, "Expected a list of decomposed captions for 2 atoms"),
         ("gt-caption/l2-OA/11.json", {"2": 3}, "has the caption 3; expected a text"),
         (
             DECOMPOSED,
