@@ -160,9 +160,11 @@ def _check_lamps(family: FamilyTables) -> None:
 
 
 def _check_relations(family: FamilyTables) -> None:
-    """Opposites are declared, with the same margin and distance (`check_relations`). With free depth orders, no relation is planned
-    by clumps or stacks. Two of the largest objects can stand side by side within the distance of a
-    clump."""
+    """Opposites are declared, with the same margin and distance (`check_relations`).
+
+    With free depth orders, no relation is planned by clumps or stacks. Two of the largest objects
+    can stand side by side within the distance of a clump.
+    """
     check_relations(family.relations)
     # Distance of the centres of two of the largest objects with the least gap between them, metres.
     side_by_side = 2 * max(family.radii, default=0) + family.placement.gap
