@@ -48,7 +48,8 @@ def test_a_model_that_gives_every_text_the_same_score_ties_on_everything(
 def test_channels_are_measured_apart_and_unknown_ones_refused(folder: Path) -> None:
     record = read_json(folder / "run.json")
     write_json(folder / "run.json", {**record, "channels": ["cosine", "itm"], "channel": "cosine"})
-    assert measure(folder, "cosine")["channel"] == measure(folder)["channel"] == "cosine"
+    by_name = measure(folder, channel="cosine")
+    assert by_name["channel"] == measure(folder)["channel"] == "cosine"
     other = measure(folder, channel="itm")
     assert (other["channel"], {row["items"] for row in other["rows"]}) == ("itm", {0})
     assert_one_sentence(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from evaluator.audits.probe.audit import ProbeRequest, find_loss, probe_models
+from evaluator.audits.probe.audit import UNDECIDED, ProbeRequest, find_loss, probe_models
 from evaluator.audits.probe.pairs import (
     ATTRIBUTE,
     BINDING,
@@ -97,7 +97,10 @@ def test_what_was_built_is_found_and_the_tower_that_loses_the_binding_is_named(
     lost = {"bag": "image encoder and text tower", "bound": "", "blind": "image encoder"}
     for model, measures in results["models"].items():
         for row in measures["rows"]:
-            assert row["lost"] == (lost[model] if row["factor"] == BINDING else "")
+            expected = lost[model] if row["factor"] == BINDING else ""
+            # The small splits of this dataset cannot always decide, but name nothing wrong.
+            undecided = {UNDECIDED} if row["split"] != "seen" else set()
+            assert row["lost"] in {expected, *undecided}
     moved = {
         model: [
             row["value"]
