@@ -29,6 +29,23 @@ _MAIN = (
 """The measures that are printed without --full."""
 
 
+def print_batch(paths: Sequence[Path], n: int, noun: str, as_json: bool) -> None:
+    """Print which batch files hold the unanswered questions of a run.
+
+    Args:
+        paths: The files; none if all questions have answers.
+        n: The number of questions.
+        noun: What the questions are called, in the plural.
+        as_json: Whether to print JSON.
+    """
+    names = " ".join(map(str, paths))
+    say(
+        f"{n:,} {noun} are in {names or 'no file: all have answers'}. Next: the batch, then "
+        f"--from its results."
+    )
+    result({"batch": [str(path) for path in paths], "questions": n}, as_json, names)
+
+
 def ask_for_descriptions(
     request: AskRequest,
     out: Path,
@@ -53,12 +70,7 @@ def ask_for_descriptions(
     """
     if batch is not None:
         paths, n = write_description_batch(request, out, batch)
-        named = " ".join(map(str, paths))
-        say(
-            f"{n:,} images are in {named or 'no file: all have answers'}. Next: the batch, then "
-            f"--from its results."
-        )
-        result({"batch": [str(path) for path in paths], "questions": n}, as_json, named)
+        print_batch(paths, n, "images", as_json)
         return
     results = describe_images(request, out, Bar(), answers)
     say(f"Descriptions and results are in {out}.")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from evaluator.runs.tracking import Tracker
 from evaluator.cli.options import FILE, NEW_FILE, NEW_FOLDER
 from evaluator.runs.request import DESCRIBE, AskRequest
-from generator.base.commands import DatasetFolder, Number, result
+from generator.base.commands import DatasetFolder, Number
 
 
 @click.command(
@@ -279,12 +279,9 @@ def ask(
         return
     if batch is not None:
         paths, n = write_question_batch(request, out, batch)
-        named = " ".join(map(str, paths))
-        say(
-            f"{n:,} questions are in {named or 'no file: all have answers'}. Next: the batch, then "
-            f"--from its results."
-        )
-        result({"batch": [str(path) for path in paths], "questions": n}, as_json, named)
+        from evaluator.cli.describe import print_batch
+
+        print_batch(paths, n, "questions", as_json)
         return
     results = ask_model(request, out, Bar(), answers)
     write_latex(results, out)

@@ -35,11 +35,11 @@ def result_rows(
         Rows as JSON data: those of `MeasureRow.to_dict`, with a label None where a row is not
         grouped by it, and the floors by name (None where they are not defined).
     """
-    drawn = {floor: draw_floor(truths, floor, relations=relations) for floor in FLOORS}
+    draws_of_floor = {floor: draw_floor(truths, floor, relations=relations) for floor in FLOORS}
     rows = []
     for by in GROUPINGS:
         floor_of: dict[tuple[Any, ...], float] = {}
-        for floor, of_images in drawn.items():
+        for floor, of_images in draws_of_floor.items():
             for floor_row in average_floor(floor, of_images, truths, by=by):
                 key = (floor, floor_row.measure, *floor_row.labels.values())
                 floor_of[key] = floor_row.value

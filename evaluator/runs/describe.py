@@ -198,16 +198,17 @@ def _prepare(request: AskRequest, question: DescriptionQuestion, out: Path) -> P
     if not isinstance(dataset, Dataset):
         dataset = Dataset.open(dataset)
     world, benchmark = _world_of(dataset), dataset.benchmark
-    asked = f"{question.form}, {question.words} vocabulary"
+    question_name = f"{question.form}, {question.words} vocabulary"
     if question.relations:
-        asked += ", relations"
+        question_name += ", relations"
     identity = {
         "model": request.model_name,
         "benchmark": benchmark.digest,
         "world": world.digest,
         "limit": request.limit,
         "question": (
-            f"{DESCRIBE}, {asked}, temperature {request.temperature:g}, {request.max_tokens} tokens"
+            f"{DESCRIBE}, {question_name}, temperature {request.temperature:g}, "
+            f"{request.max_tokens} tokens"
         ),
     }
     if benchmark.manifest.get("world") not in (None, world.digest):
@@ -281,12 +282,12 @@ def _count_answers(
 ) -> dict[str, int]:
     """How many images have an answer, and how much of the answers was read."""
     n_unread = n_partly = n_parts = 0
-    for each in judged:
-        if each is not None and each.description.unread:
-            n_parts += len(each.description.unread)
-            n_partly += bool(each.description.objects)
-            n_unread += not each.description.objects
-    n_failed = sum(each is None for each in judged)
+    for judged_answer in judged:
+        if judged_answer is not None and judged_answer.description.unread:
+            n_parts += len(judged_answer.description.unread)
+            n_partly += bool(judged_answer.description.objects)
+            n_unread += not judged_answer.description.objects
+    n_failed = sum(judged_answer is None for judged_answer in judged)
     return {
         "images": len(answers),
         "answered": len(answers) - n_failed,
@@ -304,9 +305,9 @@ def _results_of(
 ) -> dict[str, Any]:
     """The measures of the images with an answer. The others count for nothing."""
     measures, truths = [], []
-    for each, truth in zip(judged, setup.truths, strict=True):
-        if each is not None:
-            measures.append(each.measures)
+    for judged_answer, truth in zip(judged, setup.truths, strict=True):
+        if judged_answer is not None:
+            measures.append(judged_answer.measures)
             truths.append(truth)
     rows = result_rows(measures, truths, relations=setup.question.relations, level=level)
     rows.sort(key=lambda row: split_rank(row["split"]))
@@ -322,8 +323,8 @@ def _write_files(
 ) -> None:
     """Write the files of a finished run."""
     lines = []
-    for answer, each, truth in zip(answers, judged, setup.truths, strict=True):
-        lines.append(json.dumps(_image_line(answer, each, truth)))
+    for answer, judged_answer, truth in zip(answers, judged, setup.truths, strict=True):
+        lines.append(json.dumps(_image_line(answer, judged_answer, truth)))
     write_text(out / IMAGES_FILE, "\n".join(lines) + "\n")
     write_text(out / ROWS_FILE, rows_as_csv(record["rows"]))
     write_json(out / RESULTS_FILE, record)

@@ -43,7 +43,9 @@ def object_of(described: DescribedObject) -> Object:
 
 def relations_of(description: Description) -> frozenset[tuple[int, str, int]]:
     """The relations of a description."""
-    return frozenset((each.subject, each.relation, each.target) for each in description.relations)
+    return frozenset(
+        (relation.subject, relation.relation, relation.target) for relation in description.relations
+    )
 
 
 def read_answers() -> list[Answer]:

@@ -58,7 +58,9 @@ def moved(description: Description, order: Sequence[int]) -> Description:
     return Description(
         tuple(description.objects[old] for old in order),
         tuple(
-            DescribedRelation(new_place[each.subject], each.relation, new_place[each.target])
-            for each in description.relations
+            DescribedRelation(
+                new_place[relation.subject], relation.relation, new_place[relation.target]
+            )
+            for relation in description.relations
         ),
     )

@@ -47,7 +47,7 @@ def script(truth: ImageTruth) -> Said:
     objects: list[dict[str, str | None]] = []
     for actual in truth.objects:
         objects.append({"category": actual.category, **{k: actual.attributes[k] for k in kinds}})
-    categories = [each["category"] for each in objects]
+    categories = [described["category"] for described in objects]
     n = len(objects)
     exchanged = invented = missing = dropped = added = 0
     wrong: set[int] = set()
@@ -107,11 +107,11 @@ def with_relations(truth: ImageTruth) -> Said:
     facts = [fact for fact in truth.true_relations if not AXIS_OF[fact[1]].symmetric]
     named = facts[::2]
     subject, name, target = named.pop()
-    said = [*named, (target, name, subject)]
+    relations = [*named, (target, name, subject)]
     n = len(truth.objects)
     pairs = [(i, j) for i in range(n) for j in range(n) if i < j]
     undecided = [pair for pair in pairs if truth.holds("right", *pair) is None][:1]
-    said += [(i, "right", j) for i, j in undecided]
+    relations += [(i, "right", j) for i, j in undecided]
     decided = len(named) + 1
     shares = {
         "whole scene": (0, 1),
@@ -122,7 +122,7 @@ def with_relations(truth: ImageTruth) -> Said:
         "relations undecided": (len(undecided), decided + len(undecided)),
         "relation recall of objects with all values": (len(named), len(truth.true_relations)),
     }
-    return Said(objects, said, shares)
+    return Said(objects, relations, shares)
 
 
 class Describer(Chat):
@@ -140,11 +140,13 @@ class Describer(Chat):
         if model == "failing" and number % 3 == 0:
             self.fail(413, "the image is too large")
             return
-        said = with_relations(truth) if model == "related" else script(truth)
-        document: dict[str, Any] = {"objects": said.objects}
-        if said.relations:
+        description = with_relations(truth) if model == "related" else script(truth)
+        document: dict[str, Any] = {"objects": description.objects}
+        if description.relations:
             names = ("subject", "relation", "object")
-            document["relations"] = [dict(zip(names, fact, strict=True)) for fact in said.relations]
+            document["relations"] = [
+                dict(zip(names, fact, strict=True)) for fact in description.relations
+            ]
         reply = json.dumps(document)
         if model == "prose":
             reply = prose_of(truth)
@@ -228,14 +230,14 @@ def test_every_measure_is_the_script_s_own_count(
     assert category["enum"] == list(vocabulary.nouns)
 
     truths = list(crowd.values())
-    said = [script(truth) for truth in truths]
-    assert any(one.shares["values exchanged"][0] for one in said)
-    assert_counted(results, truths, said)
+    descriptions = [script(truth) for truth in truths]
+    assert any(one.shares["values exchanged"][0] for one in descriptions)
+    assert_counted(results, truths, descriptions)
     assert not any(row["measure"].startswith("relation") for row in results["rows"])
 
     # The paired difference, in the images that have both.
     differences = []
-    for one in said:
+    for one in descriptions:
         (held_out, n_held_out), (seen, n_seen) = (
             one.shares["recall of held-out bindings"],
             one.shares["recall of seen bindings"],
@@ -274,9 +276,9 @@ def test_relations(related: Dataset, tmp_path: Path) -> None:
             "subject and object are places"
             in server.handler.last["messages"][0]["content"][1]["text"]
         )
-    said = [with_relations(truth) for truth in truths]
-    assert sum(one.shares["relations undecided"][0] for one in said) > 0
-    assert_counted(results, truths, said)
+    descriptions = [with_relations(truth) for truth in truths]
+    assert sum(one.shares["relations undecided"][0] for one in descriptions) > 0
+    assert_counted(results, truths, descriptions)
 
 
 def test_the_files_have_every_answer(
@@ -294,9 +296,9 @@ def test_the_files_have_every_answer(
     lines = [json.loads(line) for line in (out / "descriptions.jsonl").read_text().splitlines()]
     counts: dict[str, int] = defaultdict(int)
     for line, truth in zip(lines, crowd.values(), strict=True):
-        said = script(truth)
+        description = script(truth)
         assert line["scene_id"] == truth.scene_id
-        assert json.loads(line["answer"]) == {"objects": said.objects}
+        assert json.loads(line["answer"]) == {"objects": description.objects}
         for atom in line["atoms"]:
             counts[atom["verdict"]] += 1
     exchanged = sum(script(truth).shares["values exchanged"][0] for truth in crowd.values())

@@ -137,10 +137,10 @@ def test_a_full_description_is_read_as_it_was_written(truths: list[ImageTruth]) 
     for truth in truths:
         for relations in (False, True):
             full = description_of(truth, relations)
-            again = read_description(write_json(full), truth.vocabulary)
-            assert objects(again) == objects(full)
-            assert relations_of(again) == relations_of(full)
-            assert not again.unread
+            reread = read_description(write_json(full), truth.vocabulary)
+            assert objects(reread) == objects(full)
+            assert relations_of(reread) == relations_of(full)
+            assert not reread.unread
 
 
 def test_the_example_of_the_prompt_says_nothing(vocabulary: Vocabulary) -> None:

@@ -188,14 +188,14 @@ def test_matching_is_the_best_of_all(
 
 def _assignments(description: Description, truth: ImageTruth) -> list[dict[int, int]]:
     n, m = len(description.objects), len(truth.objects)
-    found = []
+    assignments = []
     for targets in permutations([*range(m), *[-1] * n], n):
         matches = {i: target for i, target in enumerate(targets) if target >= 0}
         if all(
             description.objects[i].category == truth.objects[j].category for i, j in matches.items()
         ):
-            found.append(matches)
-    return found or [{}]
+            assignments.append(matches)
+    return assignments or [{}]
 
 
 def _key(matches: dict[int, int], description: Description, truth: ImageTruth) -> tuple[int, ...]:

@@ -35,7 +35,7 @@ def read(text: str) -> Description:
 
 def atoms_read(answer: Answer, description: Description) -> tuple[int, list[str]]:
     """The number of right atoms of a description, and the atoms that the answer does not have."""
-    described = [object_of(each) for each in description.objects]
+    described = [object_of(described_object) for described_object in description.objects]
     gains = [
         [
             -100 if own[0] != category else 10 * len(own[1] & values) - 20 * len(own[1] - values)
@@ -55,10 +55,10 @@ def atoms_read(answer: Answer, description: Description) -> tuple[int, list[str]
             continue
         right += 1 + len(values & expected[1])
         wrong += [f"value {pair}" for pair in values - expected[1]]
-    said = {canonical_relation(*fact) for fact in answer.relations}
+    facts_read = {canonical_relation(*fact) for fact in answer.relations}
     for subject, name, target in relations_of(description):
         fact = canonical_relation(place.get(subject, -1), name, place.get(target, -1))
-        if fact in said:
+        if fact in facts_read:
             right += 1
         else:
             wrong.append(f"relation {name}")

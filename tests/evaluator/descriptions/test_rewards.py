@@ -180,8 +180,10 @@ def test_the_floors_of_the_measures(crowded_truths: list[ImageTruth]) -> None:
     assert unbound["values right"] + unbound["values exchanged"] == pytest.approx(1)
     assert 0 < blind["object recall"] < 1
     assert blind["values invented"] > 0
-    again = floor_rows(crowded_truths, "unbound", by=(), draws=5)
-    assert {row.measure: row.value for row in again}["values right"] == unbound["values right"]
+    second_draw = floor_rows(crowded_truths, "unbound", by=(), draws=5)
+    assert {row.measure: row.value for row in second_draw}["values right"] == unbound[
+        "values right"
+    ]
 
 
 def test_a_split_of_one_cluster_has_no_blind_floor() -> None:

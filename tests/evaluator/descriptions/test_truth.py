@@ -72,10 +72,10 @@ def test_held_out_bindings_and_splits_are_the_benchmarks(related: Dataset) -> No
 def test_json_and_back(truths: list[ImageTruth]) -> None:
     for truth in truths[:5]:
         text = truth.to_json()
-        again = truth_of(text)
-        assert again.to_dict() == truth.to_dict() == json.loads(text)
+        reread = truth_of(text)
+        assert reread.to_dict() == truth.to_dict() == json.loads(text)
         assert truth_of(json.loads(text)).to_json() == text
-        assert again.vocabulary is truth_of(truth.to_dict()).vocabulary
+        assert reread.vocabulary is truth_of(truth.to_dict()).vocabulary
 
 
 @pytest.mark.parametrize("data", ["[]", "{}", '{"scene_id": 1}', "nothing"])
