@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.audits.familiarity.audit import audit
 from evaluator.audits.familiarity.counting import TextCounts
-from evaluator.cli.familiarity import said
+from evaluator.cli.familiarity import format_summary
 from tests.evaluator.audits.familiarity.test_audit import COUNTS, SAMPLES
 from tests.evaluator.conftest import assert_one_sentence, score_command, succeed
 
@@ -199,7 +199,7 @@ def test_figures_caveats_and_reasons_are_said() -> None:
         "extractor": "rules",
         "match": "lemmas",
     }
-    text = said({**about, **audit(SAMPLES, COUNTS, TextCounts(10, 20, 5)).summary()})
+    text = format_summary({**about, **audit(SAMPLES, COUNTS, TextCounts(10, 20, 5)).summary()})
     assert "4 of 5 samples, captions read as strict, phrases by rules, match by lemmas." in text
     assert "excluded: 1, a caption has no binding" in text
     assert "25.0% bare nouns" in text
@@ -209,6 +209,6 @@ def test_figures_caveats_and_reasons_are_said() -> None:
     assert "No sample is mixed" not in text
     assert "1 samples repeat the image and both captions of another" in text
     assert "  true captions" not in text
-    assert "there is no asymmetry" in said(
+    assert "there is no asymmetry" in format_summary(
         {**about, **audit(SAMPLES[2:3], COUNTS, TextCounts()).summary()}
     )
