@@ -223,12 +223,12 @@ def _find_own(
 
 def _bindings_to_count(samples: Sequence["Sample"], synonyms: "Synonyms | None") -> "set[Binding]":
     """The bindings of the samples' captions, and with synonyms all bindings that match them."""
-    bindings: "set[Binding]" = set()
+    bindings: set[Binding] = set()
     for sample in samples:
         bindings.update(sample.positive, sample.negative)
     if synonyms is None:
         return bindings
-    matching: "set[Binding]" = set()
+    matching: set[Binding] = set()
     for binding in bindings:
         matching.update(synonyms.alike(binding))
     return matching
