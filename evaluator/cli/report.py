@@ -80,7 +80,7 @@ def report(
     """
     from evaluator.analysis.pooling import pool_runs
     from evaluator.cli.results_table import print_results
-    from evaluator.report.figures import write_figures
+    from evaluator.report.figure import write_figures
     from evaluator.report.page import figures_of_audits, write_page
     from evaluator.runs.folder import as_written, is_unfinished, read_named
 
