@@ -35,6 +35,7 @@ from evaluator.runs.asking import (
     write_open_chats,
 )
 from evaluator.runs.dataset import Dataset
+from evaluator.runs.described import IMAGES_FILE, RESULTS_FILE, ROWS_FILE
 from evaluator.runs.folder import IDENTITY_FILE
 from evaluator.runs.lock import locked_run
 from evaluator.runs.request import DESCRIBE, AskOptions, AskRequest
@@ -54,12 +55,6 @@ from generator.dataset.reader import World, found_certificate
 from generator.dataset.records import TRAIN
 
 logger = logging.getLogger(__name__)
-RESULTS_FILE = "descriptions.json"
-"""The record of a run of descriptions, with its results."""
-ROWS_FILE = "descriptions.csv"
-"""The rows of the results."""
-IMAGES_FILE = "descriptions.jsonl"
-"""A line for each image: its whole answer, what was read, and every atom with its verdict."""
 _NOT_FOR_DESCRIPTIONS = ("protocols", "prompt", "orders", "samples", "splits")
 """Options of `score ask` that descriptions have no use for."""
 
