@@ -14,6 +14,7 @@ from evaluator.runs.request import AskRequest
 from generator.base.commands import Bar, result, say
 from generator.base.errors import UserError
 
+
 def print_batch(paths: Sequence[Path], n: int, noun: str, as_json: bool) -> None:
     """Print which batch files hold the unanswered questions of a run.
 

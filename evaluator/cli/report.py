@@ -71,8 +71,8 @@ def report(
     names the model of a
     run; runs with the same name are pooled. RUN can also be a folder of `score familiarity`, `score
     probe` or
-    `score embeddings` or the JSON of `score compare`: the page shows its figures. Runs of `score ask
-    --form describe` have a page of their own (docs/descriptions.md).
+    `score embeddings` or the JSON of `score compare`: the page shows its figures. Runs of
+    `score ask --form describe` have a page of their own (docs/descriptions.md).
     """
     from evaluator.runs.described import is_described
 

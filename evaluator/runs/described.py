@@ -1,5 +1,5 @@
-"""Read the folder of a run of descriptions (evaluator/runs/describe.py), which may come from someone
-else."""
+"""Read the folder of a run of descriptions (evaluator/runs/describe.py), which may come from
+someone else."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from typing import Any
 
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
-from evaluator.descriptions.dataset_truth import read_truths
 from evaluator.descriptions.measures import ImageMeasures
-from evaluator.descriptions.truth import ImageTruth
 from evaluator.provenance.contamination import marked_today
 from evaluator.runs.folder import DESCRIPTIONS_FILE, find_dataset
 from generator.base.errors import UserError
 from generator.base.files import check_shape, parse_json, read_json, read_text
 from generator.base.paths import check_own_files, split_name
+from generator.dataset.descriptions.truth import ImageTruth
+from generator.dataset.image_truths import read_truths
 from generator.dataset.reader import Benchmark, World
 
 RESULTS_FILE = DESCRIPTIONS_FILE
@@ -60,7 +60,7 @@ class DescriptionsRecord(TypedDict):
 
 
 class AtomRecord(TypedDict):
-    """An atom of a line (evaluator.descriptions.judging.Atom)."""
+    """An atom of a line (generator.dataset.descriptions.judging.Atom)."""
 
     kind: str
     """An attribute kind, the world's word for categories, or `relation`."""
@@ -69,7 +69,7 @@ class AtomRecord(TypedDict):
     objects: list[int]
     """Index of the described object; of a relation, its two objects."""
     verdict: str
-    """A value of evaluator.descriptions.judging.Verdict."""
+    """A value of generator.dataset.descriptions.judging.Verdict."""
     span: list[int] | None
     """First character in the answer and the one after the last; None for JSON."""
 
@@ -228,9 +228,7 @@ def open_described_dataset(
     return dataset.world, benchmark
 
 
-def truths_of_lines(
-    run: DescribedRun, world: World, benchmark: Benchmark
-) -> dict[str, ImageTruth]:
+def truths_of_lines(run: DescribedRun, world: World, benchmark: Benchmark) -> dict[str, ImageTruth]:
     """Read the records of the images of a run.
 
     Args:
@@ -277,4 +275,3 @@ def measures_of(line: Mapping[str, Any]) -> ImageMeasures:
             "The counts of the descriptions were written by another version; run `score measure` "
             "on the folder."
         ) from None
-

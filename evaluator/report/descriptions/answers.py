@@ -1,5 +1,5 @@
-"""The data of the gallery of descriptions: the image with its boxes, and the words of each answer with
-the verdict of every atom.
+"""The data of the gallery of descriptions: the image with its boxes, and the words of each answer
+with the verdict of every atom.
 
 Prose is cut into segments by the places of its atoms. JSON has no places, so each object that it
 names is written as a phrase of the world's words.
@@ -9,11 +9,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evaluator.descriptions.judging import Verdict
-from evaluator.descriptions.truth import ImageTruth
-from evaluator.descriptions.vocabulary import Vocabulary
-from evaluator.runs.described import DescribedRun
 from generator.base.errors import visible
+from generator.dataset.descriptions.judging import Verdict
+from generator.dataset.descriptions.truth import ImageTruth
+from generator.dataset.descriptions.vocabulary import Vocabulary
 from generator.dataset.reader import World
 
 RIGHT, EXCHANGED, INVENTED, UNDECIDED, UNREAD = (
@@ -127,10 +126,9 @@ def answer_data(line: Line, truth: ImageTruth) -> dict[str, Any]:
     atoms = line["atoms"]
     has_places = any(atom["span"] is not None for atom in atoms)
     is_prose = has_places or not (atoms or line["described"])
+    phrases = _object_phrases(line, truth)
     if is_prose:
         phrases = [_prose_segments(answer, line, truth)]
-    else:
-        phrases = _object_phrases(line, truth)
     counts = Counter(COLOUR_OF.get(atom["verdict"], UNDECIDED) for atom in atoms)
     states = _object_states(line, truth)
     counts["missed"] = states.count("missed")

@@ -313,7 +313,7 @@ def _panels_by_split(
             for row in _rows_of_measure(run, measure):
                 record = _record(row, title_of(run), row["split"])
                 panels.setdefault(measure, []).append(record)
-        # Floors do not depend on the model, so those of the first run that has the measure are drawn.
+        # Floors do not depend on the model: those of the first run that has the measure are drawn.
         of_measure = [_rows_of_measure(run, measure) for run in runs]
         first_rows = next(filter(None, of_measure), [])
         for floor in FLOORS:
@@ -332,9 +332,7 @@ def _panel_of_bindings(runs: Sequence[DescribedRun]) -> list[dict[str, Any]]:
     names = {"recall of held-out bindings": "held-out", "recall of seen bindings": "seen"}
     records = []
     for run in runs:
-        gap_splits = {
-            row["split"] for row in rows_by_split(run) if row["measure"] == BINDING_GAP
-        }
+        gap_splits = {row["split"] for row in rows_by_split(run) if row["measure"] == BINDING_GAP}
         for row in rows_by_split(run):
             if row["split"] in gap_splits and row["measure"] in names:
                 records.append(_record(row, title_of(run), names[row["measure"]]))
@@ -397,4 +395,3 @@ def _floor_record(row: Row, floor: str, place: Any) -> dict[str, Any]:
     numbers = {"value": row[floor], "low": None, "high": None}
     record = _record({**row, **numbers}, floor, place)
     return {**record, "group": "floor", "speaks": None}
-

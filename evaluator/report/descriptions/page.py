@@ -7,7 +7,6 @@ from typing import Any
 import pyarrow as pa
 
 from evaluator.descriptions.floors import FLOORS
-from evaluator.descriptions.truth import ImageTruth
 from evaluator.protocols.items import split_rank
 from evaluator.provenance.contamination import mark_of, training_said
 from evaluator.report.descriptions.answers import (
@@ -40,13 +39,14 @@ from generator.base.errors import UserError, visible
 from generator.base.files import write_text
 from generator.base.pages import as_json, asset, data_url, page_environment, thumbnails
 from generator.base.tables import write_csv
+from generator.dataset.descriptions.truth import ImageTruth
 from generator.dataset.reader import World
 
 _TITLE = "What does it see, and on which object?"
 """The title of every page; its verdict is the answer."""
 _SIDES = (384, 320, 256, 192, 128, 96)
-"""Largest widths and heights of the images of a gallery, in pixels; larger than those of other pages,
-because boxes are drawn on them."""
+"""Largest widths and heights of the images of a gallery, in pixels; larger than those of other
+pages, because boxes are drawn on them."""
 _EXAMPLE_SIDE = 640
 """Largest width and height of the image of the example at the top of the page."""
 
@@ -138,8 +138,8 @@ def gallery_data(
 
 
 def _choose_example(items: Sequence[Mapping[str, Any]]) -> int | None:
-    """The item that shows most: an answer with right, exchanged and invented atoms, of an image with
-    held-out combinations, and of few words. None if no image has an answer with atoms."""
+    """The item that shows most: an answer with right, exchanged and invented atoms, of an image
+    with held-out combinations, and of few words. None if no image has an answer with atoms."""
     best, best_score = None, -1.0
     for place, item in enumerate(items):
         first = item["answers"][0]
@@ -147,7 +147,7 @@ def _choose_example(items: Sequence[Mapping[str, Any]]) -> int | None:
             continue
         counts = first["counts"]
         kinds = sum(counts.get(kind, 0) > 0 for kind in (RIGHT, EXCHANGED, INVENTED, "missed"))
-        is_exchanged = counts.get(EXCHANGED, 0) > 0
+        is_exchanged = EXCHANGED in first["states"]
         is_held_out = item["split"] in ("partial", "unseen")
         # An image of three objects explains less than one of five; a long answer is hard to read at
         # the first look.
