@@ -88,8 +88,8 @@ _SECONDS_IN_FILES = 30
 
 
 class AutoBar(Progress):
-    """Shows a bar of tqdm: in notebooks and terminals a moving one, and elsewhere, such as in a log,
-    a line on stderr at the beginning, every half a minute, and at the end."""
+    """Shows a bar of tqdm: in notebooks and terminals a moving one, elsewhere, such as in a log, a
+    line on stderr at the beginning, every half a minute, and at the end."""
 
     @contextmanager
     def track(self, name: str, total: int | None, done: int = 0) -> Iterator[Advance]:
