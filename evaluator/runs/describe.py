@@ -16,11 +16,8 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any
 
-from evaluator.descriptions.dataset_truth import read_truths
 from evaluator.descriptions.judged_answer import JudgedAnswer, judge_answer
-from evaluator.descriptions.question import DescriptionQuestion
 from evaluator.descriptions.results import main_sentence, result_rows, rows_as_csv
-from evaluator.descriptions.truth import ImageTruth
 from evaluator.models.contracts import FAILED, Answer, Chat
 from evaluator.protocols.items import reported_splits, split_rank
 from evaluator.provenance.certificate import verified_now
@@ -35,6 +32,7 @@ from evaluator.runs.asking import (
     write_open_chats,
 )
 from evaluator.runs.dataset import Dataset
+from evaluator.runs.described import IMAGES_FILE, RESULTS_FILE, ROWS_FILE
 from evaluator.runs.folder import IDENTITY_FILE
 from evaluator.runs.lock import locked_run
 from evaluator.runs.request import DESCRIBE, AskOptions, AskRequest
@@ -50,16 +48,13 @@ from generator.base.errors import UserError
 from generator.base.files import read_json, write_json, write_text
 from generator.base.paths import check_own_files
 from generator.base.progress import SILENT, Progress
+from generator.dataset.descriptions.question import DescriptionQuestion
+from generator.dataset.descriptions.truth import ImageTruth
+from generator.dataset.image_truths import read_truths
 from generator.dataset.reader import World, found_certificate
 from generator.dataset.records import TRAIN
 
 logger = logging.getLogger(__name__)
-RESULTS_FILE = "descriptions.json"
-"""The record of a run of descriptions, with its results."""
-ROWS_FILE = "descriptions.csv"
-"""The rows of the results."""
-IMAGES_FILE = "descriptions.jsonl"
-"""A line for each image: its whole answer, what was read, and every atom with its verdict."""
 _NOT_FOR_DESCRIPTIONS = ("protocols", "prompt", "orders", "samples", "splits")
 """Options of `score ask` that descriptions have no use for."""
 

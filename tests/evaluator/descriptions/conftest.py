@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.descriptions.dataset_truth import read_truths
-from evaluator.descriptions.truth import ImageTruth
-from evaluator.descriptions.vocabulary import Vocabulary
+from generator.dataset.descriptions.truth import ImageTruth
+from generator.dataset.descriptions.vocabulary import Vocabulary
+from generator.dataset.image_truths import read_truths
 from generator.dataset.reader import Dataset
 from tests.conftest import once
 from tests.evaluator.descriptions.answers import VOCABULARY

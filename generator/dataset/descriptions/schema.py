@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from evaluator.descriptions.json_reader import WordsAllowed
-from evaluator.descriptions.vocabulary import Vocabulary
+from .json_reader import WordsAllowed
+from .vocabulary import Vocabulary
 
 
 def answer_schema(
