@@ -87,10 +87,36 @@ def report(
         from evaluator.cli.describe import report_descriptions
 
         report_descriptions(
-            runs, out, drawn=drawn, moved=moved, inline=inline, full=full, as_json=as_json
+            runs, out, drawn=figures_folder, moved=moved, inline=inline, full=full, as_json=as_json
         )
         return
+    _report_runs(
+        runs,
+        out,
+        figures_folder=figures_folder,
+        moved=moved,
+        inline=inline,
+        hub=hub,
+        hub_dataset=hub_dataset,
+        full=full,
+        as_json=as_json,
+    )
 
+
+def _report_runs(
+    runs: Sequence[str],
+    out: Path | None,
+    *,
+    figures_folder: Path | None,
+    moved: Sequence[Path],
+    inline: bool,
+    hub: Path | None,
+    hub_dataset: str | None,
+    full: bool,
+    as_json: bool,
+) -> None:
+    """Write the page of runs of questions, and print their results. The parameters are those of
+    `report`."""
     from evaluator.analysis.pooling import pool_runs
     from evaluator.cli.results_table import print_results
     from evaluator.report.figure import write_figures

@@ -34,7 +34,8 @@ from generator.base.errors import UserError
 from generator.base.extras import check_installed
 from generator.base.limits import MOST_LIST, read_text
 from generator.base.paths import file_in
-from generator.dataset.reader import Benchmark, Images, World, found_certificate
+from generator.dataset.certificate import describe_certificate
+from generator.dataset.reader import Benchmark, Images, World
 
 logger = logging.getLogger(__name__)
 NamedObject = tuple[tuple[tuple[str, str], ...], str]
@@ -220,7 +221,7 @@ def describe(world: World, benchmark: Benchmark) -> dict[str, str]:
     Raises:
         UserError: The certificate in its folder says `failed`.
     """
-    certificate = found_certificate(benchmark, world)
+    certificate = describe_certificate(benchmark, world)
     if certificate.startswith("failed"):
         raise UserError(
             f"{benchmark.folder} is not trained on: its certificate says that it failed; `gen "

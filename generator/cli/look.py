@@ -128,7 +128,8 @@ def info(dataset: Path, as_json: bool) -> None:
 
 def _summarize(root: Path) -> dict[str, Any]:
     """What `gen info` and `gen list` say of a dataset; why it cannot be used, if it is damaged."""
-    from generator.dataset.reader import Dataset, found_certificate
+    from generator.dataset.certificate import describe_certificate
+    from generator.dataset.reader import Dataset
 
     try:
         dataset = Dataset.open(root)
@@ -146,7 +147,7 @@ def _summarize(root: Path) -> dict[str, Any]:
             "held out": benchmark.manifest.get("held_out"),
             "scenes": _counts(benchmark.manifest["scenes"]),
             "questions": _counts(questions),
-            "certificate": found_certificate(benchmark, dataset.world),
+            "certificate": describe_certificate(benchmark, dataset.world),
         }
     images = manifest["scenes"] - manifest["failed"]
     return {

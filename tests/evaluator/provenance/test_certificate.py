@@ -9,7 +9,8 @@ import pytest
 from evaluator.provenance.certificate import verified_now
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json
-from generator.dataset.reader import Dataset, found_certificate
+from generator.dataset.certificate import describe_certificate
+from generator.dataset.reader import Dataset
 from generator.judge.verify import verify_dataset
 from tests.generator.designs import Design, make
 
@@ -62,10 +63,10 @@ def test_a_certificate_of_the_folder_is_quoted_as_such(
     benchmark = dataset.benchmark()
     path = benchmark.folder / "verify.json"
     path.unlink(missing_ok=True)
-    assert found_certificate(benchmark, dataset.world) == "not verified"
+    assert describe_certificate(benchmark, dataset.world) == "not verified"
     verify_dataset(judged_folder, None)
     write_json(path, {**read_json(path), **changed})
-    assert found_certificate(benchmark, dataset.world) == sentence
+    assert describe_certificate(benchmark, dataset.world) == sentence
 
 
 @pytest.mark.parametrize("part", ["world", "benchmark"])
@@ -78,7 +79,9 @@ def test_a_manifest_that_claims_something_else_is_not_the_one_that_was_judged(
     path = (dataset.world if part == "world" else dataset.benchmark()).path("manifest.json")
     write_json(path, {**read_json(path), "version": "9.9"})
     dataset = Dataset.open(root)
-    assert found_certificate(dataset.benchmark(), dataset.world) == "not verified since it changed"
+    assert (
+        describe_certificate(dataset.benchmark(), dataset.world) == "not verified since it changed"
+    )
 
 
 @pytest.mark.full

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from generator.dataset.reader import Level
+from generator.dataset.certificate import Level
 from generator.judge.certificate import (
     Finding,
     Findings,
