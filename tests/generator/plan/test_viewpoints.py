@@ -210,7 +210,10 @@ def test_a_world_of_turn_twins_is_clean_and_can_be_made_again(tmp_path: Path) ->
         ({"turns": "90", "pairs": False}, "--no-pairs"),
         ({"turns": "90", "exchange": "values"}, "--exchange values and --turns"),
         ({"turns": "90", "scenes": "grid"}, "--turns has no effect"),
-        ({"turns": "90", "design": "gzsl", "holdout": "classes"}, "--turns has no effect"),
+        (
+            {"turns": "90", "design": "gzsl", "holdout": "classes", "scenes": 3000},
+            "--turns has no effect",
+        ),
         ({"turns": "90", "holdout": "relation:pair=2x3"}, "holdout without relations"),
     ],
 )

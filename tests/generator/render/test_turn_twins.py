@@ -8,13 +8,14 @@ import pytest
 from PIL import Image
 
 from generator.inspection.object_masks import object_masks
-from generator.placement.scenes import place_scenes
+from generator.render.farm import Farm
 from generator.scene.planned import Planned
 from generator.scene.projection import unproject
+from generator.scene.scene import Scene
 from generator.vocabulary.schema import read_vocabulary
-from tests.generator.render.drafts import render_drafts
+from tests.generator.render.drafts import draft_setup
 
-SIDE = 64
+SIDE = 96
 PUG = read_vocabulary("pug").painted_with("color").seen_from(4, (180.0,))
 
 
@@ -23,13 +24,16 @@ def test_masks_and_depth_agree_with_the_world_from_both_sides(
     tmp_path: Path, environment: str, turn: float
 ) -> None:
     objects = (
-        ("fox", {"color": "red", "coat": "matt"}),
+        ("hippopotamus", {"color": "red", "coat": "matt"}),
         ("elephant", {"color": "blue", "coat": "matt"}),
     )
     first = Planned("0", "", objects, (0, 1), environment, azimuth=90.0, turn=turn)
     jobs = [first, first._replace(scene_id="1", twin_of="0")]
-    render_drafts(jobs, tmp_path, PUG, SIDE, ("masks", "depth"))
-    scenes = place_scenes(first, PUG, 0, 0, SIDE, SIDE)
+    setup = draft_setup(PUG, tmp_path, SIDE, SIDE, ("masks", "depth"))
+    answers = sorted(
+        Farm(1).render(jobs, len(jobs), setup), key=lambda answer: answer["scene"]["scene_id"]
+    )
+    scenes = [Scene.from_json(answer["scene"]["scene"]) for answer in answers]
     assert scenes[0].objects == scenes[1].objects
 
     images = []

@@ -33,8 +33,9 @@ def test_the_ground_is_a_closed_disc_flat_as_far_as_the_cameras(in_blender: Any,
     assert points[:, 2].max() > 1
     # Every edge but those of the rim belongs to two faces, which lie counter-clockwise.
     edges = [(a, b) for face in faces for a, b in zip(face, [*face[1:], face[0]], strict=True)]
-    assert len(set(edges)) == len(edges)
-    rim = {edge for edge in edges if edge[::-1] not in set(edges)}
+    distinct = set(edges)
+    assert len(distinct) == len(edges)
+    rim = {edge for edge in distinct if edge[::-1] not in distinct}
     assert all(radii[a] == pytest.approx(radii.max()) for a, _ in rim)
     assert bool(water) == (name == "island")
     if water:
