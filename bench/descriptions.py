@@ -4,10 +4,10 @@ import json
 from time import process_time
 
 from bench.figures import Figure, repeated
-from evaluator.descriptions.reading import read_description
-from evaluator.descriptions.truth import ImageTruth, TrueObject
-from evaluator.descriptions.vocabulary import Vocabulary
 from evaluator.rewards import description_reward
+from generator.dataset.descriptions.reading import read_description
+from generator.dataset.descriptions.truth import ImageTruth, TrueObject
+from generator.dataset.descriptions.vocabulary import Vocabulary
 from generator.vocabulary.families import vocabulary_text
 
 LENGTH = 1_000_000

@@ -1,6 +1,6 @@
-"""Judges descriptions of images atom by atom (docs/descriptions.md).
+"""Counts judged descriptions and averages them over images (docs/descriptions.md).
 
-`dataset_truth.read_truths` makes the records of a dataset's images, `judged_answer.judge_answer`
-reads, judges and counts an answer, and `aggregation.aggregate_measures` averages the counts over
-images. `floors.floor_rows` gives the floors.
+`judged_answer.judge_answer` reads, judges and counts an answer, `aggregation.aggregate_measures`
+averages the counts over images, and `floors.floor_rows` gives the floors. How answers are read and
+judged is `generator/dataset/descriptions/`; `generator/dataset/image_truths.py` makes the records.
 """

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from evaluator.descriptions.measures import BINDING_GAP, SHARES, ImageMeasures
-from evaluator.descriptions.truth import ImageTruth
 from evaluator.statistics.intervals import LEVEL, NOTHING, Estimate, cluster_means
 from generator.base.clusters import OF, SEPARATOR, Clusters
+from generator.dataset.descriptions.truth import ImageTruth
 
 LABELS: dict[str, Callable[[ImageTruth], Any]] = {
     "split": lambda truth: truth.split,

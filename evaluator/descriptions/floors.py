@@ -12,20 +12,20 @@ from typing import Any
 import numpy as np
 
 from evaluator.descriptions.aggregation import LABELS, shares_of
-from evaluator.descriptions.description import (
-    DescribedObject,
-    DescribedRelation,
-    Description,
-    description_of,
-)
 from evaluator.descriptions.measures import (
     BINDING_GAP,
     SHARES,
     ImageMeasures,
     measure_image,
 )
-from evaluator.descriptions.truth import ImageTruth
 from generator.base.streams import Stream
+from generator.dataset.descriptions.description import (
+    DescribedObject,
+    DescribedRelation,
+    Description,
+    description_of,
+)
+from generator.dataset.descriptions.truth import ImageTruth
 from generator.dataset.relations import AXES
 
 Floor = Callable[[Sequence[ImageTruth], int, Stream, bool], Description | None]

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from evaluator.descriptions.description import AnswerForm, Description
-from evaluator.descriptions.json_reader import WordsAllowed
-from evaluator.descriptions.judging import Atom, Judgement, judge_description, list_atoms
 from evaluator.descriptions.measures import ImageMeasures, measure_image
-from evaluator.descriptions.reading import read_description
-from evaluator.descriptions.truth import ImageTruth
+from generator.dataset.descriptions.description import AnswerForm, Description
+from generator.dataset.descriptions.json_reader import WordsAllowed
+from generator.dataset.descriptions.judging import Atom, Judgement, judge_description, list_atoms
+from generator.dataset.descriptions.reading import read_description
+from generator.dataset.descriptions.truth import ImageTruth
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from evaluator.descriptions.description import Description
-from evaluator.descriptions.judging import Judgement, Verdict, judge_description
-from evaluator.descriptions.matching import distinct_relations, relation_verdict
-from evaluator.descriptions.truth import Binding, ImageTruth
+from generator.dataset.descriptions.description import Description
+from generator.dataset.descriptions.judging import Judgement, Verdict, judge_description
+from generator.dataset.descriptions.matching import distinct_relations, relation_verdict
+from generator.dataset.descriptions.truth import Binding, ImageTruth
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,8 @@ from typing import Any
 from evaluator.descriptions.aggregation import LABELS, MeasureRow, aggregate_measures, shares_of
 from evaluator.descriptions.floors import FLOORS, average_floor, draw_floor
 from evaluator.descriptions.measures import BINDING_GAP, RELATION_MEASURES, ImageMeasures
-from evaluator.descriptions.truth import ImageTruth
 from evaluator.statistics.intervals import LEVEL
+from generator.dataset.descriptions.truth import ImageTruth
 
 GROUPINGS = (("split",), ("split", "objects"), ("split", "interference"), ("split", "load"))
 """By which labels rows are made, one grouping after another."""

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluator.descriptions.description import DescribedObject, Description
-from evaluator.descriptions.vocabulary import Vocabulary
+from generator.dataset.descriptions.description import DescribedObject, Description
+from generator.dataset.descriptions.vocabulary import Vocabulary
 from generator.vocabulary.families import vocabulary_text
 
 VOCABULARY = Vocabulary.from_toml(vocabulary_text("clevr-relations"))

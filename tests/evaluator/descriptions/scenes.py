@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from evaluator.descriptions.description import (
+from generator.dataset.descriptions.description import (
     DescribedObject,
     DescribedRelation,
     Description,
 )
-from evaluator.descriptions.truth import Holds, ImageTruth, TrueObject
+from generator.dataset.descriptions.truth import Holds, ImageTruth, TrueObject
 from tests.evaluator.descriptions.answers import KIND_OF, VOCABULARY
 
 

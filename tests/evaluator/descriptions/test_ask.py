@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from evaluator.descriptions.dataset_truth import read_truths
-from evaluator.descriptions.description import description_of
 from evaluator.descriptions.floors import floor_rows
-from evaluator.descriptions.json_reader import write_json
-from evaluator.descriptions.truth import ImageTruth
 from evaluator.runs.describe import describe_images
 from evaluator.runs.request import AskRequest
 from generator.base.errors import UserError
 from generator.base.files import read_json
+from generator.dataset.descriptions.description import description_of
+from generator.dataset.descriptions.json_reader import write_json
+from generator.dataset.descriptions.truth import ImageTruth
+from generator.dataset.image_truths import read_truths
 from generator.dataset.reader import Dataset
 from generator.dataset.relations import AXIS_OF
 from tests.conftest import refuse, succeed

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.descriptions.description import MOST_OBJECTS, Description, description_of
-from evaluator.descriptions.json_reader import write_json
-from evaluator.descriptions.reading import read_description
-from evaluator.descriptions.schema import answer_schema, example_answer
-from evaluator.descriptions.truth import ImageTruth
-from evaluator.descriptions.vocabulary import Vocabulary
+from generator.dataset.descriptions.description import MOST_OBJECTS, Description, description_of
+from generator.dataset.descriptions.json_reader import write_json
+from generator.dataset.descriptions.reading import read_description
+from generator.dataset.descriptions.schema import answer_schema, example_answer
+from generator.dataset.descriptions.truth import ImageTruth
+from generator.dataset.descriptions.vocabulary import Vocabulary
 from tests.evaluator.descriptions.answers import VOCABULARY, object_of, relations_of
 
 CUBE = '[{"category": "cube", "color": "red"}]'

@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluator.descriptions.aggregation import aggregate_measures
-from evaluator.descriptions.description import (
+from evaluator.descriptions.measures import BINDING_GAP, SHARES, ImageMeasures, measure_image
+from generator.base.streams import Stream
+from generator.dataset.descriptions.description import (
     DescribedObject,
     DescribedRelation,
     Description,
     description_of,
 )
-from evaluator.descriptions.judging import Verdict, judge_description
-from evaluator.descriptions.matching import count_relations
-from evaluator.descriptions.measures import BINDING_GAP, SHARES, ImageMeasures, measure_image
-from evaluator.descriptions.truth import ImageTruth
-from generator.base.streams import Stream
+from generator.dataset.descriptions.judging import Verdict, judge_description
+from generator.dataset.descriptions.matching import count_relations
+from generator.dataset.descriptions.truth import ImageTruth
 from tests.evaluator.descriptions.answers import VOCABULARY
 from tests.evaluator.descriptions.scenes import describe, image, moved
 

@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluator.descriptions.reading import read_description
-from evaluator.descriptions.truth import canonical_relation
+from generator.dataset.descriptions.reading import read_description
+from generator.dataset.descriptions.truth import canonical_relation
 from tests.evaluator.descriptions.answers import VOCABULARY, object_of, relations_of
 
 INTRODUCTIONS = (

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from evaluator.descriptions.description import Description
-from evaluator.descriptions.reading import read_description
-from evaluator.descriptions.truth import canonical_relation
-from evaluator.descriptions.vocabulary import Vocabulary
+from generator.dataset.descriptions.description import Description
+from generator.dataset.descriptions.reading import read_description
+from generator.dataset.descriptions.truth import canonical_relation
+from generator.dataset.descriptions.vocabulary import Vocabulary
 from generator.dataset.reader import Dataset
 from generator.judge.lexicon import Lexicon
 from generator.judge.meaning import Meaning

@@ -11,11 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluator.descriptions.description import description_of
 from evaluator.descriptions.floors import describe_blindly, describe_unbound, floor_rows
-from evaluator.descriptions.json_reader import write_json
-from evaluator.descriptions.schema import example_answer
-from evaluator.descriptions.truth import ImageTruth
 from evaluator.rewards import (
     AttributeTruth,
     ChoiceTruth,
@@ -27,6 +23,10 @@ from evaluator.rewards import (
     to_record,
 )
 from generator.base.streams import Stream
+from generator.dataset.descriptions.description import description_of
+from generator.dataset.descriptions.json_reader import write_json
+from generator.dataset.descriptions.schema import example_answer
+from generator.dataset.descriptions.truth import ImageTruth
 from tests.evaluator.descriptions.answers import VOCABULARY
 from tests.evaluator.descriptions.scenes import image
 

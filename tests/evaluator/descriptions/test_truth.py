@@ -1,14 +1,16 @@
 """Records of images: made from stored scenes, three-valued, and the same after JSON."""
 
 import json
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
-from evaluator.descriptions.dataset_truth import read_truths
-from evaluator.descriptions.truth import ImageTruth, truth_of
-from evaluator.descriptions.vocabulary import Vocabulary
 from generator.base.errors import UserError
-from generator.dataset.reader import Dataset
+from generator.dataset.descriptions.truth import ImageTruth, truth_of
+from generator.dataset.descriptions.vocabulary import Vocabulary
+from generator.dataset.image_truths import read_truths
+from generator.dataset.reader import Dataset, World
 from generator.judge.geometry import RULES, Terms, read_scene
 from tests.generator.unrendered import BENCHMARK
 
@@ -93,7 +95,10 @@ def test_damaged_relations_are_refused(truths: list[ImageTruth]) -> None:
 
 @pytest.mark.parametrize("text", ["", "objects = 3", "category = 'x'\n[objects]\nx = 1", "\x00"])
 def test_a_damaged_vocabulary_is_the_users_mistake(text: str) -> None:
+    world = SimpleNamespace(vocabulary_text=text)
     with pytest.raises(UserError, match="cannot be read"):
+        next(read_truths(cast(World, world)))
+    with pytest.raises(ValueError, match=r".+"):
         Vocabulary.from_toml(text)
 
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evaluator.descriptions.vocabulary import ADJECTIVE, Vocabulary, plural_of
+from .vocabulary import ADJECTIVE, Vocabulary, plural_of
 
 _WORD = re.compile(r"[^\W\d_]+|\d+|'s\b|[^\w\s]|_")
 """Letters, digits, the ending 's, or one mark. Hyphens and apostrophes are marks of their own, in

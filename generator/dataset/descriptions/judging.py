@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from evaluator.descriptions.description import Description, Span
-from evaluator.descriptions.matching import Matches, match_objects, relation_verdict
-from evaluator.descriptions.truth import ImageTruth
+from .description import Description, Span
+from .matching import Matches, match_objects, relation_verdict
+from .truth import ImageTruth
 
 
 class Verdict(StrEnum):

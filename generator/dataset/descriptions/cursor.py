@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from evaluator.descriptions.description import Span, UnreadPart
-from evaluator.descriptions.drafts import Drafts, UnreadError
-from evaluator.descriptions.lexicon import Term
-from evaluator.descriptions.sentences import NOUNS, SCENERY, look_ahead
+from .description import Span, UnreadPart
+from .drafts import Drafts, UnreadError
+from .lexicon import Term
+from .sentences import NOUNS, SCENERY, look_ahead
 
 _END = Term("end", None, -1, -1)
 KIND_WORDS = ("kind", "aspect", "surface")

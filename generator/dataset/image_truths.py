@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evaluator.descriptions.truth import Box, Holds, ImageTruth, TrueObject, Truth
-from evaluator.descriptions.vocabulary import Vocabulary
 from generator.base.errors import UserError
 from generator.base.files import parse_toml
+from generator.dataset.descriptions.truth import Box, Holds, ImageTruth, TrueObject, Truth
+from generator.dataset.descriptions.vocabulary import Vocabulary
 from generator.dataset.reader import Benchmark, World
 from generator.dataset.relations import AXES, Axis, Pose
 
@@ -34,8 +34,7 @@ class _Terms:
     """By kind and value, the scale that it gives to its object, metres."""
 
     @classmethod
-    def of(cls, vocabulary_toml: str) -> "_Terms":
-        tables = parse_toml(vocabulary_toml)
+    def of(cls, tables: Mapping[str, Any]) -> "_Terms":
         margins = {}
         distances = {}
         for name, declared in tables.get("relations", {}).items():
@@ -80,9 +79,7 @@ def read_truths(
     Raises:
         UserError: the vocabulary or a scene is damaged.
     """
-    text = world.vocabulary_text
-    vocabulary = Vocabulary.from_toml(text)
-    terms = _read_terms(text)
+    vocabulary, terms = _read_words(world.vocabulary_text)
     split_of: dict[str, str | None] = {}
     tested_kind = None
     held_out: frozenset[tuple[str, str]] = frozenset()
@@ -114,9 +111,10 @@ def read_truths(
             )
 
 
-def _read_terms(vocabulary_toml: str) -> _Terms:
+def _read_words(vocabulary_toml: str) -> tuple[Vocabulary, _Terms]:
     try:
-        return _Terms.of(vocabulary_toml)
+        tables = parse_toml(vocabulary_toml)
+        return Vocabulary.from_tables(tables), _Terms.of(tables)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(
             f"The world's vocabulary.toml cannot be read ({error!r}); restore it or render again."

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from evaluator.descriptions.truth import ImageTruth
+from .truth import ImageTruth
 
 Span = tuple[int, int]
 """First character of a part of an answer, and the character after its last."""

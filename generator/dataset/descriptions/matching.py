@@ -15,8 +15,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from evaluator.descriptions.description import DescribedObject, Description
-from evaluator.descriptions.truth import ImageTruth, canonical_relation
+from .description import DescribedObject, Description
+from .truth import ImageTruth, canonical_relation
 
 _MOST_STEPS = 20_000
 """Steps of the search among assignments that tie. Five objects that nothing tells apart need 326.

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from evaluator.descriptions.drafts import UnreadError
-from evaluator.descriptions.lexicon import Term
-from evaluator.descriptions.predicates import Adjectives, PredicateParser
-from evaluator.descriptions.sentences import NOUNS
+from .drafts import UnreadError
+from .lexicon import Term
+from .predicates import Adjectives, PredicateParser
+from .sentences import NOUNS
 
 _MOST_COUNT = 100
 """Largest number of a plural that is read: "12345 cubes" describes no image."""

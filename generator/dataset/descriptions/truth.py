@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from evaluator.descriptions.vocabulary import Vocabulary
-from generator.dataset.relations import AXES, AXIS_OF
+from ..relations import AXES, AXIS_OF
+from .vocabulary import Vocabulary
 
 Truth = bool | None
 """True, False, or None for undecided: the relation is within its margin."""

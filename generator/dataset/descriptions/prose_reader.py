@@ -22,11 +22,11 @@ only by tables that are filled once a sentence, so its time is linear in the len
 
 from collections.abc import Sequence
 
-from evaluator.descriptions.description import Description, Span, UnreadPart
-from evaluator.descriptions.drafts import Drafts, UnreadError
-from evaluator.descriptions.lexicon import AMBIGUOUS, UNKNOWN, Lexicon, Term
-from evaluator.descriptions.phrases import PhraseParser
-from evaluator.descriptions.sentences import MOST_PROSE, Sentence, split_sentences, terms_of
+from .description import Description, Span, UnreadPart
+from .drafts import Drafts, UnreadError
+from .lexicon import AMBIGUOUS, UNKNOWN, Lexicon, Term
+from .phrases import PhraseParser
+from .sentences import MOST_PROSE, Sentence, split_sentences, terms_of
 
 _NEVER_READ = {
     "hedge": "a hedge",

@@ -6,7 +6,7 @@ A sentence is read whole or not at all: `roll_back` removes what an unread sente
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from evaluator.descriptions.description import (
+from .description import (
     MOST_OBJECTS,
     DescribedObject,
     DescribedRelation,

@@ -4,10 +4,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from evaluator.descriptions.description import AnswerForm
-from evaluator.descriptions.json_reader import WordsAllowed
-from evaluator.descriptions.schema import answer_schema, example_answer
-from evaluator.descriptions.vocabulary import Vocabulary
+from .description import AnswerForm
+from .json_reader import WordsAllowed
+from .schema import answer_schema, example_answer
+from .vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from evaluator.descriptions.description import (
+from .description import (
     MOST_OBJECTS,
     DescribedObject,
     DescribedRelation,
@@ -22,7 +22,7 @@ from evaluator.descriptions.description import (
     Span,
     UnreadPart,
 )
-from evaluator.descriptions.lexicon import Lexicon
+from .lexicon import Lexicon
 
 WordsAllowed = Literal["closed", "open"]
 """Whether the question named the world's words. Then another word for a category is a wrong object;

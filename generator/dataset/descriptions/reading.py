@@ -2,11 +2,11 @@
 
 import re
 
-from evaluator.descriptions.description import LONGEST, AnswerForm, Description, Span, UnreadPart
-from evaluator.descriptions.json_reader import WordsAllowed, read_json
-from evaluator.descriptions.lexicon import lexicon_of
-from evaluator.descriptions.prose_reader import read_prose
-from evaluator.descriptions.vocabulary import Vocabulary
+from .description import LONGEST, AnswerForm, Description, Span, UnreadPart
+from .json_reader import WordsAllowed, read_json
+from .lexicon import lexicon_of
+from .prose_reader import read_prose
+from .vocabulary import Vocabulary
 
 _REASONING = (
     ("<think>", "</think>"),

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from evaluator.descriptions.description import Span
-from evaluator.descriptions.lexicon import Lexicon, Term
+from .description import Span
+from .lexicon import Lexicon, Term
 
 MOST_PROSE = 50_000
 """Most characters of prose that are read, so that a million take no longer. A description of ten

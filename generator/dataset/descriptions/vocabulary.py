@@ -1,13 +1,11 @@
 """The words of a world: its categories, values and relations, with their synonyms and plurals."""
 
 import json
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
-
-from generator.base.errors import UserError
-from generator.base.files import parse_toml
 
 ADJECTIVE = "{value}"
 """The phrase of attribute kinds whose values stand before the noun: "a red cube"."""
@@ -89,7 +87,7 @@ class Vocabulary:
             The vocabulary.
 
         Raises:
-            UserError: the file is not TOML, or lacks a table.
+            ValueError: the text is not TOML, or lacks a table.
 
         Example:
             >>> shapes = '[objects]\\ncube = { synonyms = ["block"] }\\n'
@@ -98,13 +96,25 @@ class Vocabulary:
             >>> words.nouns, words.plurals, words.judged_kinds
             ({'cube': ('cube', 'block')}, {'cube': ('cubes', 'blocks')}, ('color',))
         """
+        return cls.from_tables(tomllib.loads(text))
+
+    @classmethod
+    def from_tables(cls, tables: Mapping[str, Any]) -> "Vocabulary":
+        """Make the words of a world from the tables of its vocabulary.toml.
+
+        Args:
+            tables: the contents of the file.
+
+        Returns:
+            The vocabulary.
+
+        Raises:
+            ValueError: a table is missing, or has another shape.
+        """
         try:
-            return cls._of_tables(parse_toml(text))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise UserError(
-                f"The world's vocabulary.toml cannot be read ({error!r}); restore it or render "
-                f"again."
-            ) from None
+            return cls._of_tables(tables)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"Expected the tables of a vocabulary ({error!r}).") from None
 
     @classmethod
     def _of_tables(cls, tables: Mapping[str, Any]) -> "Vocabulary":

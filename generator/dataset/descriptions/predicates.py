@@ -5,10 +5,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from evaluator.descriptions.cursor import KIND_WORDS, Cursor
-from evaluator.descriptions.description import Span, UnreadPart
-from evaluator.descriptions.drafts import UnreadError
-from evaluator.descriptions.lexicon import Term
+from .cursor import KIND_WORDS, Cursor
+from .description import Span, UnreadPart
+from .drafts import UnreadError
+from .lexicon import Term
 
 _LONGEST_ASPECT = 10
 """Most words before "finish" or "color", so that looking ahead stays bounded."""
