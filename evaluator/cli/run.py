@@ -272,6 +272,7 @@ _COMMON_OF_ASK = (
     "answer",
     "vocabulary",
     "relations",
+    "reader",
     "protocols",
     "prompt",
     "orders",
@@ -407,6 +408,8 @@ def _form_name(options: dict[str, Any]) -> str:
     parts = [DESCRIBE, options["answer"], options["vocabulary"]]
     if options["relations"]:
         parts.append("relations")
+    if options["reader"]:
+        parts.append(f"by-{options['reader']}")
     return "-".join(parts)
 
 
@@ -473,8 +476,15 @@ def measure(
     table of scores (--items).
 
     Runs of one model are printed as one, pooled over block seeds and training seeds
-    (docs/statistics.md).
+    (docs/statistics.md). Of a run of descriptions, the stored answers are read and judged again.
     """
+    from evaluator.runs.described import is_described
+
+    if any(is_described(str(run)) for run in runs):
+        score_options = {**options, "channel": channel, "jsonl": jsonl}
+        _measure_descriptions(runs, score_options, full=full, as_json=as_json)
+        return
+
     from evaluator.cli.results_table import print_results
     from evaluator.report.files import write_latex
     from evaluator.runs.elsewhere import ScoresFile, measure_items
@@ -537,3 +547,16 @@ def _measure_runs(
         for run in runs:
             split_run(run, options["splits"])
     return [measure(run, **rules) for run in runs]
+
+
+def _measure_descriptions(
+    runs: tuple[Path, ...], options: dict[str, Any], *, full: bool, as_json: bool
+) -> None:
+    """Judge runs of descriptions again. Raises UserError for options that belong to scores."""
+    from evaluator.cli.describe import measure_again
+
+    level = options.pop("level")
+    for name, value in options.items():
+        if value:
+            raise UserError(f"--{name} is not for runs of descriptions; leave it out.")
+    measure_again(runs, level=level, full=full, as_json=as_json)
