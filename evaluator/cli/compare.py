@@ -9,6 +9,7 @@ import click
 from evaluator.cli.console import new_table, print_line, print_table
 from evaluator.cli.options import JSON, NEW_FILE
 from generator.base.commands import Bar, Command, Number, result, say
+from generator.base.errors import UserError
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -49,7 +50,18 @@ def compare(
     Each of RUNS is a folder written by `score run`, or a table (.csv, .tsv, .json, .jsonl or
     .parquet) with the columns item, correct and cluster, and split and model where there are
     several. NAME=RUN names the model; runs of the same name are training seeds of one model.
+    Runs of `score ask --form describe` are compared on the images that all models described.
     """
+    from evaluator.runs.described import is_described
+
+    if any(map(is_described, runs)):
+        if detect is not None:
+            raise UserError("--detect is not for runs of descriptions; leave it out.")
+        from evaluator.cli.describe import compare_descriptions
+
+        compare_descriptions(runs, metric=metric, full=full, out=out, as_json=as_json)
+        return
+
     from evaluator.analysis.comparison import compare as compute
     from evaluator.analysis.comparison import write_rows
 

@@ -71,8 +71,21 @@ def report(
     names the model of a
     run; runs with the same name are pooled. RUN can also be a folder of `score familiarity`, `score
     probe` or
-    `score embeddings` or the JSON of `score compare`: the page shows its figures.
+    `score embeddings` or the JSON of `score compare`: the page shows its figures. Runs of
+    `score ask --form describe` have a page of their own (docs/descriptions.md).
     """
+    from evaluator.runs.described import is_described
+
+    if any(map(is_described, runs)):
+        if hub or hub_dataset:
+            raise UserError("--hub is not for runs of descriptions; leave it out.")
+        from evaluator.cli.describe import report_descriptions
+
+        report_descriptions(
+            runs, out, drawn=drawn, moved=moved, inline=inline, full=full, as_json=as_json
+        )
+        return
+
     from evaluator.analysis.pooling import pool_runs
     from evaluator.cli.results_table import print_results
     from evaluator.report.audit_results import read_audit

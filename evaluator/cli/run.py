@@ -174,6 +174,7 @@ _ASKED = (
     "answer",
     "vocabulary",
     "relations",
+    "reader",
     "protocols",
     "prompt",
     "orders",
@@ -298,6 +299,8 @@ def _form_name(options: dict[str, Any]) -> str:
     parts = [DESCRIBE, options["answer"], options["vocabulary"]]
     if options["relations"]:
         parts.append("relations")
+    if options["reader"]:
+        parts.append(f"by-{options['reader']}")
     return "-".join(parts)
 
 
@@ -364,8 +367,15 @@ def measure(
     table of scores (--items).
 
     Runs of one model are printed as one, pooled over block seeds and training seeds
-    (docs/statistics.md).
+    (docs/statistics.md). Of a run of descriptions, the stored answers are read and judged again.
     """
+    from evaluator.runs.described import is_described
+
+    if any(is_described(str(run)) for run in runs):
+        options = {**given, "channel": channel, "jsonl": jsonl}
+        _measure_descriptions(runs, options, full=full, as_json=as_json)
+        return
+
     from evaluator.cli.results_table import print_results
     from evaluator.report.files import write_latex
     from evaluator.runs.elsewhere import ScoresFile, measure_items
@@ -403,3 +413,16 @@ def measure(
     print_results(
         [in_folder(entry, run) for run, entry in zip(runs, results, strict=True)], full, as_json
     )
+
+
+def _measure_descriptions(
+    runs: tuple[Path, ...], options: dict[str, Any], *, full: bool, as_json: bool
+) -> None:
+    """Judge runs of descriptions again. Raises UserError for options that belong to scores."""
+    from evaluator.cli.describe import measure_again
+
+    level = options.pop("level")
+    for name, value in options.items():
+        if value:
+            raise UserError(f"--{name} is not for runs of descriptions; leave it out.")
+    measure_again(runs, level=level, full=full, as_json=as_json)

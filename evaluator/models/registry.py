@@ -8,6 +8,7 @@ asked for.
 """
 
 import inspect
+import logging
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -24,6 +25,8 @@ from evaluator.models.contracts import Answerer, Model
 from evaluator.models.names import CHECKS, check_device
 from evaluator.provenance.exposure import known_training
 from generator.base.errors import UserError, did_you_mean
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -256,6 +259,7 @@ def load_answering(spec: str, device: str | None) -> Answerer:
     and for a family whose models cannot answer."""
     parsed = read_spec(spec)
     answering = _check_answering(parsed)
+    _announce_import(parsed.family, answering)
     load: Callable[..., Any] = resolve_name(answering)
     arguments = checked_arguments(load, parsed.arguments, model=f"{parsed.family}:")
     model = load(parsed.name, device, **arguments)
@@ -294,6 +298,7 @@ def check_model(spec: Spec) -> tuple[Callable[..., Any], dict[str, Any]]:
     that it does not take.
     """
     path = families()[spec.family].loader
+    _announce_import(spec.family, path)
     try:
         load: Callable[..., Any] = resolve_name(path)
     except (ImportError, AttributeError) as error:
@@ -304,6 +309,19 @@ def check_model(spec: Spec) -> tuple[Callable[..., Any], dict[str, Any]]:
             f"uninstall its package."
         ) from None
     return load, checked_arguments(load, spec.arguments, model=f"{spec.family}:")
+
+
+def _announce_import(family: str, loader: str) -> None:
+    """Say that the libraries of a family are imported, unless they are already: that takes up to
+    ten seconds, in which a user would see nothing.
+
+    Args:
+        family: The family.
+        loader: Its loader, `module:function`.
+    """
+    module = loader.partition(":")[0]
+    if module not in sys.modules:
+        logger.info(f"Importing the libraries of {family}: models.")
 
 
 _LOADER_PARAMETERS = ("name", "device")

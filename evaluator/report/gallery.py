@@ -104,7 +104,7 @@ def benchmark_items(
     images = first.run.world or pictures_of(first.run)
     items_data["texts"] = [visible(text) for text in texts]
     items_data["images"] = [] if images is None else thumbnails(images.image, scenes, inline)
-    items_data["folder"] = _image_folder(images, page)
+    items_data["folder"] = image_folder(images, page)
     return items_data
 
 
@@ -406,9 +406,16 @@ def _round(values: np.ndarray) -> list[float | None]:
     return [float(f"{value:.5g}") if np.isfinite(value) else None for value in values.tolist()]
 
 
-def _image_folder(images: Images | None, page: Path) -> str:
-    """The folder of a world's image files relative to the page; "" if the images are not separate
-    files."""
+def image_folder(images: Images | None, page: Path) -> str:
+    """Return the folder of a world's image files relative to a page.
+
+    Args:
+        images: The images.
+        page: The file of the page.
+
+    Returns:
+        The path; "" if the images are not separate files.
+    """
     if isinstance(images, World) and (images.folder / "images").is_dir():
         return os.path.relpath(images.folder / "images", page.parent)
     return ""

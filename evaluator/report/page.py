@@ -193,7 +193,7 @@ def _page_template() -> Any:
     }
     environment.globals |= {
         "title": _TITLE,
-        "vega": _vega(),
+        "vega": vega_script(),
         "script": asset("evaluator.report", "assets/page.js"),
         "datatables": asset("evaluator.report", "assets/datatables.min.js"),
     }
@@ -230,9 +230,12 @@ def _question_labels(row: Mapping[str, Any]) -> str:
 
 
 @cache
-def _vega() -> str:
-    """The JavaScript of Vega-Embed, Vega-Lite and Vega, inside a function that keeps its names
-    local."""
+def vega_script() -> str:
+    """Bundle Vega-Embed, Vega-Lite and Vega.
+
+    Returns:
+        The JavaScript, inside a function that keeps its names local.
+    """
     bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return f"(() => {{{bundle}}})();".replace("</script", r"<\/script")
 

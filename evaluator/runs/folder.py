@@ -25,6 +25,8 @@ from generator.dataset.reader import Benchmark, Dataset, World
 
 IDENTITY_FILE = ".begun.json"
 """Marks an unfinished run, and says which run it is."""
+DESCRIPTIONS_FILE = "descriptions.json"
+"""The record of a run of descriptions (evaluator/runs/described.py), which has no run.json."""
 UNFINISHED_ITEMS = ".items.json"
 """Marks an unfinished run of scores from elsewhere."""
 
@@ -66,6 +68,11 @@ def open_run(folder: Path, moved: Sequence[Path] = ()) -> Run:
         UserError: There is no run, or the dataset is missing or changed since it was scored.
     """
     check_own_files(folder)
+    if (folder / DESCRIPTIONS_FILE).exists():
+        raise UserError(
+            f"{folder} has descriptions, which this command does not read beside other runs; "
+            f"`score report`, `score compare` and `score measure` read them alone."
+        )
     if not (folder / "run.json").exists():
         raise UserError(
             f"{folder} is no finished run; give a folder written by `score run` or `score measure "
@@ -77,7 +84,7 @@ def open_run(folder: Path, moved: Sequence[Path] = ()) -> Run:
         splits = splits_of(folder)
         benchmark = _asked_items(_own_benchmark(folder, record), record)
         return Run(folder, record, None, with_splits(benchmark, splits), splits)
-    dataset = _find_dataset(folder, record, moved)
+    dataset = find_dataset(folder, record, moved)
     benchmark = dataset.benchmark(record["benchmark_name"])
     if (benchmark.digest, dataset.world.digest) != (record["benchmark"], record["world"]):
         raise UserError(
@@ -87,9 +94,20 @@ def open_run(folder: Path, moved: Sequence[Path] = ()) -> Run:
     return Run(folder, record, dataset.world, _asked_items(benchmark, record))
 
 
-def _find_dataset(folder: Path, record: dict[str, Any], moved: Sequence[Path]) -> Dataset:
-    """The dataset of a run: among the moved ones, else where the run says. Raises UserError if it
-    is missing, or at a URL."""
+def find_dataset(folder: Path, record: dict[str, Any], moved: Sequence[Path]) -> Dataset:
+    """Open the dataset of a run: among the moved ones, else where the run says.
+
+    Args:
+        folder: The folder of the run.
+        record: Its record, with `dataset` and `world`.
+        moved: Folders of datasets that were moved since.
+
+    Returns:
+        The dataset.
+
+    Raises:
+        UserError: It is missing, or at a URL.
+    """
     if is_url(str(record["dataset"])):
         raise UserError(
             f"{folder / 'run.json'} names a dataset at a URL ({record['dataset']}), and URLs in "

@@ -83,17 +83,23 @@ class Callback(Progress):
         yield advance
 
 
+_SECONDS_IN_FILES = 30
+"""Seconds between two lines of a bar that is written to a file, such as a log of Slurm."""
+
+
 class AutoBar(Progress):
-    """Shows a bar of tqdm in a notebook, and in a script on stderr if it is a terminal."""
+    """Shows a bar of tqdm: in notebooks and terminals a moving one, elsewhere, such as in a log, a
+    line on stderr at the beginning, every half a minute, and at the end."""
 
     @contextmanager
     def track(self, name: str, total: int | None, done: int = 0) -> Iterator[Advance]:
         """As Progress.track."""
         from tqdm.auto import tqdm
 
-        # A notebook is no terminal, and shows bars all the same.
-        hidden = "ipykernel" not in sys.modules and not sys.stderr.isatty()
-        with tqdm(total=total, initial=done, desc=name, disable=hidden) as bar:
+        # A notebook is no terminal, and shows moving bars all the same.
+        moves = "ipykernel" in sys.modules or sys.stderr.isatty()
+        seconds = 0.1 if moves else _SECONDS_IN_FILES
+        with tqdm(total=total, initial=done, desc=name, mininterval=seconds) as bar:
 
             def advance(steps: int = 1, note: str = "") -> None:
                 bar.set_postfix_str(note, refresh=False)

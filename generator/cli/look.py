@@ -109,7 +109,10 @@ def info(dataset: Path, as_json: bool) -> None:
     protocol, certificates."""
     from generator.dataset.reader import Dataset
 
-    Dataset.open(dataset)  # a damaged dataset is an error here, and only a line in `gen list`
+    # A damaged dataset is an error here, and only a line in `gen list`.
+    opened = Dataset.open(dataset)
+    for component in (opened.world, *map(opened.benchmark, opened.benchmark_names())):
+        component.check_files()
     summary = _summarize(dataset)
     lines = [one_line(summary["images"])]
     for name, benchmark in summary["benchmarks"].items():

@@ -278,21 +278,20 @@ def sentence(scenes: EvaluatedScenes) -> str:
         The line, which ends with advice where the interval will be wide.
     """
     effects = EFFECTS["usual"]
-    plural = "s" if scenes.cluster_count > 1 else ""
     over = ""
     if scenes.block_count > 1:
         over = f" over {scenes.block_count} {'turns' if scenes.rotation else 'blocks'} together"
     width = expected(scenes, 0.75, 1, effects).half_width
+    bindings = "combination" if scenes.binding_count == 1 else "combinations"
     line = (
-        f"{scenes.cluster_count:,} group{plural} of {scenes.binding_count:,} bindings: an "
-        f"{scenes.split} accuracy of 75%{over} will have an interval of about ±{_points(width)} "
-        f"points"
+        f"scenes of {scenes.binding_count:,} {bindings}: {scenes.split} accuracy of 75%{over} will "
+        f"have an interval of about ±{_points(width)} points"
     )
     if scenes.rotation:
         with_two = expected(scenes, 0.75, 2, effects).half_width
         line += f", and ±{_points(with_two)} with two trainings of each turn"
     if width >= _TOO_WIDE:
-        line += ". That is wide: use a rotation or more blocks"
+        line += ". Too wide for a paper: use a rotation or more blocks"
     return f"{line}."
 
 

@@ -121,7 +121,11 @@ def data_url(image: Image.Image, side: int) -> str:
 
 
 def thumbnails(
-    image: Callable[[str], Image.Image], names: Sequence[str], inline: bool = False
+    image: Callable[[str], Image.Image],
+    names: Sequence[str],
+    inline: bool = False,
+    *,
+    sides: Sequence[int] = _SIDES,
 ) -> list[str]:
     """Encode images as data URLs.
 
@@ -129,20 +133,21 @@ def thumbnails(
         image: Reads the image of a name.
         names: Names of the images.
         inline: Whether they are shown large: up to 512 pixels.
+        sides: Largest widths and heights to choose from, largest first.
 
     Returns:
-        The URL of each image: at most 192 pixels a side, down to 48 for many images.
+        The URL of each image: of the largest side at which a page has room for all.
     """
-    side = _INLINE if inline else _fitting_side(len(names))
+    side = _INLINE if inline else _fitting_side(len(names), sides)
     with ThreadPoolExecutor() as pool:
         return list(pool.map(lambda name: data_url(image(name), side), names))
 
 
-def _fitting_side(n_images: int) -> int:
-    for side in _SIDES:
+def _fitting_side(n_images: int, sides: Sequence[int]) -> int:
+    for side in sides:
         if n_images * side**2 * _BYTES_A_PIXEL <= _ROOM:
             return side
-    return _SIDES[-1]
+    return sides[-1]
 
 
 def image_row(images: Sequence[tuple[Image.Image, str]], side: int = 192) -> str:

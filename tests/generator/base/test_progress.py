@@ -2,6 +2,7 @@
 
 import io
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -55,7 +56,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize(("stderr", "is_terminal"), [(Terminal, True), (io.StringIO, False)])
-def test_a_script_shows_a_bar_where_stderr_is_a_terminal(
+def test_a_script_shows_a_bar_that_moves_on_a_terminal_and_is_a_few_lines_in_a_file(
     stderr: type[io.StringIO],
     is_terminal: bool,
     monkeypatch: pytest.MonkeyPatch,
@@ -63,8 +64,13 @@ def test_a_script_shows_a_bar_where_stderr_is_a_terminal(
 ) -> None:
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     monkeypatch.setattr(sys, "stderr", stderr())
-    with AutoBar().track("images", 5, 2) as advance:
-        advance(3)
-    text = sys.stderr.getvalue()  # type: ignore[attr-defined]
-    assert all((part in text) is is_terminal for part in ("images", "5/5"))
+    with AutoBar().track("images", 50) as advance:
+        for _ in range(50):
+            time.sleep(0.01)
+            advance()
+    states = sys.stderr.getvalue().split("\r")[1:]  # type: ignore[attr-defined]
+    assert "0/50" in states[0]
+    assert "50/50" in states[-1]
+    assert (len(states) > 3) is is_terminal
+    assert all(state.startswith("images") for state in states)
     assert capsys.readouterr().out == ""

@@ -121,7 +121,7 @@ def test_a_plan_says_in_one_line_what_it_will_tell(tmp_path: Path) -> None:
     done = succeed("gen plan --block-seed 0..1", *FEW, "--out", tmp_path / "world")
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("Expect: ")]
     assert "over 2 blocks together will have an interval of about ±" in line
-    assert line.endswith("That is wide: use a rotation or more blocks.")
+    assert line.endswith("Too wide for a paper: use a rotation or more blocks.")
 
 
 def test_a_rotation_has_one_line_for_all_turns(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_rotation_has_one_line_for_all_turns(tmp_path: Path) -> None:
         tmp_path / "world",
     )
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("Expect: ")]
-    assert "bindings: an unseen accuracy of 75% over 4 turns together will have" in line
+    assert "combinations: unseen accuracy of 75% over 4 turns together will have" in line
     assert "with two trainings of each turn" in line
 
 

@@ -50,11 +50,11 @@ def test_a_result_is_kept_and_read_again(cache: Path, monkeypatch: pytest.Monkey
 def test_a_line_says_what_the_whole_design_tells() -> None:
     found = designs(100)
     assert sentence(found["one block of 3x3"]).endswith(
-        "That is wide: use a rotation or more blocks."
+        "Too wide for a paper: use a rotation or more blocks."
     )
     of_rotation = sentence(found["rotation of 4 turns"])
     assert of_rotation.startswith(
-        "48 groups of 96 bindings: an unseen accuracy of 75% over 4 turns together will have"
+        "scenes of 96 combinations: unseen accuracy of 75% over 4 turns together will have"
     )
     assert "with two trainings of each turn" in of_rotation
 
