@@ -75,9 +75,13 @@ class Phrase(NamedTuple):
     article."""
 
     start: int
+    """Index of the first character."""
     end: int
+    """Index after the last character."""
     attributes: str
+    """The words before the noun; "" for a bare noun."""
     noun: str
+    """The last word."""
 
 
 @dataclass(frozen=True)

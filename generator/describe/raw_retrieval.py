@@ -40,7 +40,9 @@ class RawCaption:
     """A caption of raw retrieval and the scene that it was made for."""
 
     scene: DescribedScene
+    """The scene that it was made for."""
     text: Text
+    """The caption."""
     composition: Composition = ()
     """Empty if pools need not agree in composition."""
 

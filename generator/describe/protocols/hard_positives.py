@@ -40,6 +40,7 @@ class HardPositives(Protocol):
         "replace+swap",
         "replace+converse",
     )
+    """The kinds that can be requested."""
 
     def __init__(
         self,
