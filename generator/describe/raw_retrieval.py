@@ -191,12 +191,12 @@ def truths_of(members: Sequence[RawCaption]) -> list[dict[int, Truth]]:
     other images are decided in full, which are few.
     """
     mentions = {mention for member in members for mention in member.text.form.objects}
-    fitting: dict[Mention, set[int]] = {
-        mention: {
-            place for place, member in enumerate(members) if member.scene.facts.fitting(mention)
-        }
-        for mention in mentions
-    }
+    fitting: dict[Mention, set[int]] = {}
+    for mention in mentions:
+        fitting[mention] = set()
+        for place, member in enumerate(members):
+            if member.scene.facts.fitting(mention):
+                fitting[mention].add(place)
     truths: list[dict[int, Truth]] = []
     for member in members:
         form = member.text.form
