@@ -4,15 +4,24 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from evaluator.cli.console import new_table, print_line, print_table
 from evaluator.descriptions.measures import BINDING_GAP
 from evaluator.provenance.contamination import mark_of, training_said
-from evaluator.report.descriptions.measures import MAIN_MEASURES, describe_answers
-from evaluator.runs.describe import describe_images, write_description_batch
+from evaluator.report.descriptions.measures import MAIN_MEASURES, describe_answers, describe_reader
+from evaluator.report.table import p_value
+from evaluator.runs.describe import (
+    describe_images,
+    measure_descriptions,
+    write_description_batch,
+)
 from evaluator.runs.described import ROWS_FILE, is_described, read_described
+from evaluator.runs.described_pairs import SIGNIFICANT, compare_described
 from evaluator.runs.request import AskRequest
 from generator.base.commands import Bar, result, say
 from generator.base.errors import UserError
+from generator.base.tables import write_csv
 
 
 def print_batch(paths: Sequence[Path], n: int, noun: str, as_json: bool) -> None:
@@ -103,6 +112,9 @@ def print_descriptions(results: Mapping[str, Any], full: bool = False) -> None:
     print_table(table)
     for line in describe_answers(results["answers"]):
         print_line(line)
+    reader = describe_reader(results)
+    if reader:
+        print_line(reader)
     print_line(
         "Mean over images, in percent; the difference is in points. blind: describes another image "
         "of the split. unbound: deals the image's own values at random (docs/descriptions.md).",
@@ -151,7 +163,7 @@ def report_descriptions(
         UserError: One is not a run of descriptions, is damaged, or its dataset is missing.
     """
     from evaluator.report.descriptions.page import write_description_page
-    from evaluator.report.figures import write_figures
+    from evaluator.report.figure import write_figures
 
     check_all_described(runs)
     described = [read_described(run) for run in runs]
@@ -164,6 +176,91 @@ def report_descriptions(
             print_descriptions({**run.record, "model": run.name}, full)
     results = [{**run.record, "model": run.name} for run in described]
     result({"report": str(path), "results": results}, as_json, str(path))
+
+
+def measure_again(runs: Sequence[Path], *, level: float | None, full: bool, as_json: bool) -> None:
+    """Read and judge the stored answers of runs again, and print the results.
+
+    Args:
+        runs: Their folders.
+        level: Level of the intervals; None for that of each run.
+        full: Whether to print every measure.
+        as_json: Whether to print JSON.
+
+    Raises:
+        UserError: One is not a run of descriptions, is damaged, or its dataset is missing.
+    """
+    check_all_described([str(run) for run in runs])
+    results = [measure_descriptions(run, level=level) for run in runs]
+    if as_json:
+        result({"results": results}, True, "")
+        return
+    for record in results:
+        print_descriptions(record, full)
+
+
+def compare_descriptions(
+    runs: Sequence[str], *, metric: str | None, full: bool, out: Path | None, as_json: bool
+) -> None:
+    """Compare models on the images that all of them described, and print the differences.
+
+    Args:
+        runs: Each as [NAME=]FOLDER.
+        metric: The measure to compare; None for the main ones.
+        full: Whether to print every measure.
+        out: A CSV file to write all rows to; None to write none.
+        as_json: Whether to print JSON.
+
+    Raises:
+        UserError: The runs cannot be compared.
+    """
+    check_all_described(runs)
+    rows = compare_described([read_described(run) for run in runs], metric)
+    if out:
+        write_csv(out, pa.Table.from_pylist(rows))
+        say(f"The rows are in {out}.")
+    if as_json:
+        result({"rows": rows}, True, "")
+        return
+    table = new_table(
+        ["split", "measure", "models"],
+        ["first %", "second %", "difference", "95% interval", "p", "q", "images"],
+        folds=True,
+    )
+    n_hidden = 0
+    for row in rows:
+        if not full and metric is None and row["measure"] not in MAIN_MEASURES:
+            n_hidden += 1
+            continue
+        table.add_row(
+            row["split"], row["measure"], f"{row['first']} − {row['second']}", *_paired_cells(row)
+        )
+    print_table(table)
+    print_line(
+        "Mean over the images that both models described, in percent; differences in points, first "
+        "− second. q: p after Benjamini and Hochberg over pairs of models, * q ≤ 0.05.",
+        "dim",
+    )
+    if n_hidden:
+        print_line(f"{n_hidden:,} more rows: --full prints every measure.", "dim")
+
+
+def _paired_cells(row: Mapping[str, Any]) -> list[str]:
+    """The numbers of a row of a comparison."""
+    sign = "+" if row["measure"] == BINDING_GAP else ""
+    interval = "none"
+    if row["low"] is not None:
+        interval = f"{100 * row['low']:+.1f}, {100 * row['high']:+.1f}"
+    star = "*" if row["q"] <= SIGNIFICANT else ""
+    return [
+        f"{100 * row['first_mean']:{sign}.1f}",
+        f"{100 * row['second_mean']:{sign}.1f}",
+        f"{100 * row['difference']:+.1f}{star}",
+        interval,
+        p_value(row["p"]),
+        p_value(row["q"]),
+        f"{row['images']:,}",
+    ]
 
 
 def check_all_described(runs: Sequence[str]) -> None:

@@ -339,11 +339,15 @@ def _describe_cost(chats: Sequence[Chat], *, known: int, most_tokens: int) -> st
     # Loading the images of all questions would take long; those of a world are of one size.
     image_tokens = _prompt_tokens([first]) - len(first.text) // _LETTERS_OF_TOKEN
     text_tokens = sum(len(chat.text) for chat in chats) // _LETTERS_OF_TOKEN
-    size = "×".join(map(str, first.show()[0].size))
+    images = first.show()
+    sizes = ""
+    if images:
+        size = "×".join(map(str, images[0].size))
+        sizes = f" (images of {size}, a token per 28×28 pixels)"
     return (
         f"{len(chats):,} questions to ask, {known:,} more have answers: about "
-        f"{text_tokens + image_tokens * len(chats):,} prompt tokens (images of {size}, a token per "
-        f"28×28 pixels) and at most {most_tokens * len(chats):,} tokens of answers."
+        f"{text_tokens + image_tokens * len(chats):,} prompt tokens{sizes} and at most "
+        f"{most_tokens * len(chats):,} tokens of answers."
     )
 
 

@@ -10,7 +10,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
@@ -32,7 +32,17 @@ from evaluator.runs.asking import (
     write_open_chats,
 )
 from evaluator.runs.dataset import Dataset
-from evaluator.runs.described import IMAGES_FILE, RESULTS_FILE, ROWS_FILE
+from evaluator.runs.described import (
+    IMAGES_FILE,
+    RESULTS_FILE,
+    ROWS_FILE,
+    answer_of_line,
+    open_described_dataset,
+    read_described,
+    reading_of_line,
+    truths_of_lines,
+)
+from evaluator.runs.described_reader import ask_reader, check_reader, open_reader, reader_results
 from evaluator.runs.folder import IDENTITY_FILE
 from evaluator.runs.lock import locked_run
 from evaluator.runs.request import DESCRIBE, AskOptions, AskRequest
@@ -44,14 +54,16 @@ from evaluator.runs.run import (
     log_counts,
     record_conditions,
 )
+from generator.base.clusters import OF
 from generator.base.errors import UserError
 from generator.base.files import read_json, write_json, write_text
 from generator.base.paths import check_own_files
 from generator.base.progress import SILENT, Progress
+from generator.dataset.certificate import describe_certificate
 from generator.dataset.descriptions.question import DescriptionQuestion
 from generator.dataset.descriptions.truth import ImageTruth
 from generator.dataset.image_truths import read_truths
-from generator.dataset.reader import World, found_certificate
+from generator.dataset.reader import World
 from generator.dataset.records import TRAIN
 
 logger = logging.getLogger(__name__)
@@ -71,6 +83,8 @@ class _Setup:
     """The records of the images."""
     chats: list[Chat]
     """The question about each image, in the same order."""
+    reader: AskedModel | None
+    """The model that reads prose; None for the grammar."""
 
 
 def describe_images(
@@ -135,10 +149,13 @@ def _describe_images(
     answers = [answer_of_name.get(chat.name, no_answer) for chat in setup.chats]
     check_answered(answers)
 
-    judged = [
-        _judge(answer, truth, setup.question)
-        for answer, truth in zip(answers, setup.truths, strict=True)
-    ]
+    texts = answers
+    read_answers = None
+    if setup.reader is not None:
+        texts = read_answers = ask_reader(
+            request, setup.reader, answers, setup.truths, out=out, progress=progress
+        )
+    judged = _judge_all(answers, texts, setup.truths, setup.question)
     record = {
         **record_conditions(prepared),
         "form": DESCRIBE,
@@ -153,9 +170,82 @@ def _describe_images(
         "info": model.info,
         "counts": log_counts(model),
         "answers": _count_answers(answers, judged),
-        **_results_of(judged, setup, prepared.level),
+        **_results_of(judged, setup.truths, setup.question.relations, prepared.level),
     }
-    _write_files(out, record, answers, judged, setup)
+    if setup.reader is not None and read_answers is not None:
+        record["reader"] = {
+            "model": request.reader,
+            "info": setup.reader.model.info,
+            **reader_results(
+                answers,
+                read_answers,
+                setup.truths,
+                question=setup.question,
+                level=prepared.level,
+            ),
+        }
+    _write_files(out, record, answers, judged, setup.truths, read_answers)
+    # Until here, a command that is started again resumes the run.
+    (out / IDENTITY_FILE).unlink(missing_ok=True)
+    if setup.asked_model.cache is not None:
+        rmtree(setup.asked_model.cache, ignore_errors=True)
+    return record
+
+
+def _judge_all(
+    answers: Sequence[Answer],
+    texts: Sequence[Answer],
+    truths: Sequence[ImageTruth],
+    question: DescriptionQuestion,
+) -> list[JudgedAnswer | None]:
+    """Judge answers: their own texts, or the JSON into which a reader turned them."""
+    by_reader = answers is not texts
+    form = replace(question, form="json") if by_reader else question
+    return [_judge(text, truth, form) for text, truth in zip(texts, truths, strict=True)]
+
+
+def measure_descriptions(folder: Path, *, level: float | None = None) -> dict[str, Any]:
+    """Read and judge the stored answers of a run again, without its model, and write its files.
+
+    Args:
+        folder: The folder of a finished run, which is locked meanwhile.
+        level: Level of the intervals, 0.5..0.999; None for the run's.
+
+    Returns:
+        The contents of descriptions.json.
+
+    Raises:
+        UserError: The folder is damaged, or the dataset is missing or changed since.
+    """
+    run = read_described(str(folder))
+    own_level = run.record["level"] if level is None else check_level(level)
+    rules = run.record["rules"]
+    try:
+        question = DescriptionQuestion(
+            form=rules["form"], words=rules["words"], relations=rules["relations"]
+        )
+    except KeyError as error:
+        raise UserError(
+            f"{folder / RESULTS_FILE} is damaged: its rules lack {error}; restore it, or ask the "
+            f"model again."
+        ) from None
+    truths = list(truths_of_lines(run, *open_described_dataset(run)).values())
+    answers = [answer_of_line(line) for line in run.lines]
+    readings = None
+    if "reader" in run.record:
+        readings = [reading_of_line(line) for line in run.lines]
+    judged = _judge_all(answers, readings or answers, truths, question)
+    record = {
+        **run.record,
+        "level": own_level,
+        "answers": _count_answers(answers, judged),
+        **_results_of(judged, truths, question.relations, own_level),
+    }
+    if readings is not None:
+        own_error = reader_results(answers, readings, truths, question=question, level=own_level)
+        record["reader"] = {**run.record["reader"], **own_error}
+    with locked_run(folder):
+        _write_files(folder, record, answers, judged, truths, readings)
     return record
 
 
@@ -166,6 +256,7 @@ def _set_up(request: AskRequest, out: Path) -> _Setup:
         if getattr(request, name) != getattr(AskOptions, name):
             option = name.removesuffix("s") if name == "protocols" else name
             raise UserError(f"--{option} is not for --form describe; leave it out.")
+    check_reader(request)
     question = DescriptionQuestion(
         form=request.answer, words=request.vocabulary, relations=request.relations
     )
@@ -181,7 +272,8 @@ def _set_up(request: AskRequest, out: Path) -> _Setup:
         key = [[image], text, schema, request.max_tokens, request.temperature]
         load = partial(load_images, world, [truth.scene_id])
         chats.append(Chat(name_of_question(key), load, text, schema=schema))
-    return _Setup(open_answerer(request, prepared, out), question, truths, chats)
+    reader = open_reader(request, prepared)
+    return _Setup(open_answerer(request, prepared, out), question, truths, chats, reader)
 
 
 def _prepare(request: AskRequest, question: DescriptionQuestion, out: Path) -> PreparedRun:
@@ -196,6 +288,8 @@ def _prepare(request: AskRequest, question: DescriptionQuestion, out: Path) -> P
     question_name = f"{question.form}, {question.words} vocabulary"
     if question.relations:
         question_name += ", relations"
+    if request.reader is not None:
+        question_name += f", read by {request.reader}"
     identity = {
         "model": request.model_name,
         "benchmark": benchmark.digest,
@@ -212,7 +306,7 @@ def _prepare(request: AskRequest, question: DescriptionQuestion, out: Path) -> P
             f"split` again."
         )
     _check_folder(out, identity)
-    find_certificate = verified_now if request.verify else found_certificate
+    find_certificate = verified_now if request.verify else describe_certificate
     return PreparedRun(
         dataset=dataset,
         whole=benchmark,
@@ -296,17 +390,20 @@ def _count_answers(
 
 
 def _results_of(
-    judged: Sequence[JudgedAnswer | None], setup: _Setup, level: float
+    judged: Sequence[JudgedAnswer | None],
+    truths: Sequence[ImageTruth],
+    relations: bool,
+    level: float,
 ) -> dict[str, Any]:
     """The measures of the images with an answer. The others count for nothing."""
-    measures, truths = [], []
-    for judged_answer, truth in zip(judged, setup.truths, strict=True):
+    measures, answered = [], []
+    for judged_answer, truth in zip(judged, truths, strict=True):
         if judged_answer is not None:
             measures.append(judged_answer.measures)
-            truths.append(truth)
-    rows = result_rows(measures, truths, relations=setup.question.relations, level=level)
+            answered.append(truth)
+    rows = result_rows(measures, answered, relations=relations, level=level)
     rows.sort(key=lambda row: split_rank(row["split"]))
-    return {"sentence": main_sentence(measures, truths, level), "rows": rows}
+    return {"sentence": main_sentence(measures, answered, level), "rows": rows}
 
 
 def _write_files(
@@ -314,19 +411,20 @@ def _write_files(
     record: Mapping[str, Any],
     answers: Sequence[Answer],
     judged: Sequence[JudgedAnswer | None],
-    setup: _Setup,
+    truths: Sequence[ImageTruth],
+    readings: Sequence[Answer] | None,
 ) -> None:
-    """Write the files of a finished run."""
+    """Write the files of a finished run. readings: of a model that reads prose."""
     lines = []
-    for answer, judged_answer, truth in zip(answers, judged, setup.truths, strict=True):
-        lines.append(json.dumps(_image_line(answer, judged_answer, truth)))
+    for i, (answer, judged_answer, truth) in enumerate(zip(answers, judged, truths, strict=True)):
+        line = _image_line(answer, judged_answer, truth)
+        if readings is not None:
+            line["reader_answer"] = readings[i].text
+            line["reader_finish"] = readings[i].finish
+        lines.append(json.dumps(line))
     write_text(out / IMAGES_FILE, "\n".join(lines) + "\n")
     write_text(out / ROWS_FILE, rows_as_csv(record["rows"]))
     write_json(out / RESULTS_FILE, record)
-    # Until here, a command that is started again resumes the run.
-    (out / IDENTITY_FILE).unlink(missing_ok=True)
-    if setup.asked_model.cache is not None:
-        rmtree(setup.asked_model.cache, ignore_errors=True)
 
 
 def _image_line(answer: Answer, judged: JudgedAnswer | None, truth: ImageTruth) -> dict[str, Any]:
@@ -336,6 +434,7 @@ def _image_line(answer: Answer, judged: JudgedAnswer | None, truth: ImageTruth) 
         "cluster_id": truth.cluster_id,
         "split": truth.split,
         "objects": [{"category": actual.category, **actual.attributes} for actual in truth.objects],
+        "bindings": sorted(OF.join(binding) for binding in truth.bindings),
         "interference": truth.interference,
         "load": truth.load,
         **asdict(answer),

@@ -2,15 +2,17 @@
 someone else."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
 
 from evaluator.descriptions.measures import ImageMeasures
+from evaluator.models.contracts import FAILED, Answer
 from evaluator.provenance.contamination import marked_today
 from evaluator.runs.folder import DESCRIPTIONS_FILE, find_dataset
+from generator.base.clusters import SEPARATOR, Clusters
 from generator.base.errors import UserError
 from generator.base.files import check_shape, parse_json, read_json, read_text
 from generator.base.paths import check_own_files, split_name
@@ -97,6 +99,10 @@ class _JudgedPart(TypedDict, total=False):
     """Everything that the answer says, with its verdict."""
     counts: dict[str, int]
     """The fields of ImageMeasures."""
+    reader_answer: str
+    """The JSON into which another model turned the answer; only of a run with a reader."""
+    reader_finish: str
+    """Why that model's answer ended."""
 
 
 class ImageLine(_JudgedPart):
@@ -110,6 +116,8 @@ class ImageLine(_JudgedPart):
     """Its split."""
     objects: list[dict[str, str]]
     """The objects of the image: category and values."""
+    bindings: list[str]
+    """Their bindings under test, as VALUE:OBJECT, sorted."""
     answer: str
     """The whole answer."""
     finish: str
@@ -254,6 +262,50 @@ def truths_of_lines(run: DescribedRun, world: World, benchmark: Benchmark) -> di
             )
         truths[scene] = of_scene[scene]
     return truths
+
+
+def answer_of_line(line: Mapping[str, Any]) -> Answer:
+    """Return the stored answer of a line.
+
+    Args:
+        line: A line of a run.
+
+    Returns:
+        The answer, as the model gave it.
+    """
+    stored = {}
+    for field in fields(Answer):
+        if field.name in line:
+            stored[field.name] = line[field.name]
+    return Answer(text=line["answer"], **stored)
+
+
+def reading_of_line(line: Mapping[str, Any]) -> Answer:
+    """Return what another model made of the answer of a line.
+
+    Args:
+        line: A line of a run with a reader.
+
+    Returns:
+        Its JSON, as an answer.
+    """
+    return Answer(str(line.get("reader_answer", "")), str(line.get("reader_finish", FAILED)))
+
+
+def clusters_of_lines(lines: Sequence[Mapping[str, Any]]) -> Clusters:
+    """Return what the images of lines share, for intervals.
+
+    Args:
+        lines: Lines of n images.
+
+    Returns:
+        Their clusters, bindings and scenes.
+    """
+    return Clusters.of(
+        [line["cluster_id"] for line in lines],
+        [SEPARATOR.join(line["bindings"]) for line in lines],
+        [line["scene_id"] for line in lines],
+    )
 
 
 def measures_of(line: Mapping[str, Any]) -> ImageMeasures:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # `score --help` lists the options and must not load the read
 
 DESCRIBE = "describe"
 """The form of `score ask` that asks for a description of each image."""
-DESCRIBE_OPTIONS = ("answer", "vocabulary", "relations")
+DESCRIBE_OPTIONS = ("answer", "vocabulary", "relations", "reader")
 """Options that only this form has."""
 
 
@@ -154,6 +154,13 @@ class AskOptions(RunOptions):
     """Whether the question of a description names the world's words."""
     relations: bool = option(False, "Of describe: also ask how the objects stand to each other.")
     """Whether a description is to name relations."""
+    reader: str | None = option(
+        None,
+        "Of describe with --answer prose: model of api: that turns each description into JSON, in "
+        "place of the grammar; its own error is measured on the same run.",
+        metavar="MODEL",
+    )
+    """Model of api: that turns prose into JSON; None for the grammar."""
     prompt: Path | str | None = option(
         None,
         "TOML file with the words of the questions and answers.  [default: "

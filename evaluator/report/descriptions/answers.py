@@ -127,7 +127,10 @@ def answer_data(line: Line, truth: ImageTruth) -> dict[str, Any]:
     has_places = any(atom["span"] is not None for atom in atoms)
     is_prose = has_places or not (atoms or line["described"])
     phrases = _object_phrases(line, truth)
-    if is_prose:
+    if "reader_answer" in line:
+        # What the model wrote, then what the reader made of it.
+        phrases = [[_segment(answer)], *phrases]
+    elif is_prose:
         phrases = [_prose_segments(answer, line, truth)]
     counts = Counter(COLOUR_OF.get(atom["verdict"], UNDECIDED) for atom in atoms)
     states = _object_states(line, truth)
@@ -172,8 +175,9 @@ def _worst(colours: Sequence[str]) -> str:
 
 def _unread_reasons(line: Line) -> list[str]:
     reasons = []
+    text = line.get("reader_answer", line["answer"])
     for part in line["unread"][:_MOST_PHRASES]:
-        words = line["answer"][part["start"] : part["end"]].strip()
+        words = text[part["start"] : part["end"]].strip()
         short = words if len(words) <= 80 else f"{words[:79]}…"
         reasons.append(visible(f"“{short}”: {part['reason']}"))
     return reasons

@@ -232,6 +232,33 @@ def describe_answers(answers: Mapping[str, int]) -> list[str]:
     return lines
 
 
+def describe_reader(record: Mapping[str, Any]) -> str:
+    """Say how well another model reads the descriptions that the grammar reads too.
+
+    Args:
+        record: The contents of descriptions.json.
+
+    Returns:
+        A sentence; "" for a run that the grammar reads.
+    """
+    reader = record.get("reader")
+    if reader is None:
+        return ""
+    opening = f"Read by {visible(reader['model'])}"
+    if not reader["rows"]:
+        return f"{opening}. The grammar reads none of the descriptions whole: its error is unknown."
+    parts = []
+    for row in reader["rows"]:
+        interval = ""
+        if row["low"] is not None:
+            interval = f" [{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
+        parts.append(f"{row['measure']} {100 * row['value']:.1f}%{interval}")
+    return (
+        f"{opening}. Its own error, on the {reader['compared']:,} of {reader['answers']:,} "
+        f"descriptions that the grammar reads whole: {', '.join(parts)}."
+    )
+
+
 def measure_figures(runs: Sequence[DescribedRun]) -> list[Figure]:
     """Draw the measures of runs, each beside its floors.
 

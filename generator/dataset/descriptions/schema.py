@@ -8,7 +8,11 @@ from .vocabulary import Vocabulary
 
 
 def answer_schema(
-    vocabulary: Vocabulary, *, relations: bool = False, words: WordsAllowed = "closed"
+    vocabulary: Vocabulary,
+    *,
+    relations: bool = False,
+    words: WordsAllowed = "closed",
+    may_lack: bool = False,
 ) -> dict[str, Any]:
     """Make the JSON schema of an answer, for a prompt or an endpoint's structured output.
 
@@ -16,6 +20,7 @@ def answer_schema(
         vocabulary: the words of the image's world.
         relations: whether the answer names relations.
         words: `closed` to allow only the world's words, `open` for any.
+        may_lack: whether null may stand for a category or a value that is not known.
 
     Returns:
         A JSON schema.
@@ -28,7 +33,11 @@ def answer_schema(
     """
 
     def word(names: list[str]) -> dict[str, Any]:
-        return {"type": "string", "enum": names} if words == "closed" else {"type": "string"}
+        types: Any = ["string", "null"] if may_lack else "string"
+        if words == "open":
+            return {"type": types}
+        allowed: list[str | None] = [*names, None] if may_lack else [*names]
+        return {"type": types, "enum": allowed}
 
     properties = {"category": word(list(vocabulary.nouns))}
     for kind in vocabulary.judged_kinds:
@@ -36,7 +45,10 @@ def answer_schema(
     tables = {"objects": _list_of(properties)}
     if relations:
         index = {"type": "integer", "minimum": 0}
-        ends = {"subject": index, "relation": word(list(vocabulary.relations)), "object": index}
+        named = {"type": "string"}
+        if words == "closed":
+            named["enum"] = list(vocabulary.relations)
+        ends = {"subject": index, "relation": named, "object": index}
         tables["relations"] = _list_of(ends)
     return _object_of(tables)
 

@@ -19,18 +19,18 @@ def made_run(
     value: float | None = 0.5, model: str = "m", rows: tuple[Row, ...] = (), **factors: Any
 ) -> Row:
     """The results of a run with one row, and others."""
-    found = {**FACTORS, "model": model, **factors}
+    all_factors = {**FACTORS, "model": model, **factors}
     low = None if value is None else value - 0.1
     high = None if value is None else value + 0.05
     row = {**ROW, "value": value, "low": low, "high": high, "low_wider": low, "high_wider": high}
     return {
-        "model": f"{model}@{found['training_seed']}",
-        "benchmark": f"bench-{found['block']}",
+        "model": f"{model}@{all_factors['training_seed']}",
+        "benchmark": f"bench-{all_factors['block']}",
         "certificate": "clean",
-        "factors": found,
+        "factors": all_factors,
         "training": unknown_training(),
         "rules": {"level": 0.95, "tie_tolerance": 1e-5},
-        "rows": [row, *({**ROW, **each} for each in rows)],
+        "rows": [row, *({**ROW, **changes} for changes in rows)],
         "cells": [],
         "fits": [],
         "unknown_protocols": {},
@@ -237,8 +237,8 @@ def test_what_differs_in_more_than_seeds_is_not_averaged(change: Row) -> None:
     runs = [trained(0.4, "a", 0), trained(0.8, "b", 1, **change)]
     entries = pool_runs(runs)
     assert [entry["rows"][0]["value"] for entry in entries] == [0.4, 0.8]
-    said = differences(entries)
-    assert said == (["Not averaged: world width is null or 96."] if "design" in change else [])
+    notes = differences(entries)
+    assert notes == (["Not averaged: world width is null or 96."] if "design" in change else [])
 
 
 def test_names_of_entries_say_what_of_the_treatment_differs() -> None:

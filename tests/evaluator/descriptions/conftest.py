@@ -9,7 +9,9 @@ from generator.dataset.descriptions.vocabulary import Vocabulary
 from generator.dataset.image_truths import read_truths
 from generator.dataset.reader import Dataset
 from tests.conftest import once
+from tests.evaluator.chat import serving
 from tests.evaluator.descriptions.answers import VOCABULARY
+from tests.evaluator.descriptions.test_ask import Describer, asked, truths_of
 from tests.generator.unrendered import BENCHMARK, write_texts, write_world
 
 SCENES = {"train": 30, "val": 1, "seen": 12, "partial": 12, "unseen": 12}
@@ -60,3 +62,15 @@ def crowded_truths(crowded: Dataset) -> list[ImageTruth]:
 def vocabulary() -> Vocabulary:
     """The words of the family clevr-relations."""
     return VOCABULARY
+
+
+@pytest.fixture(scope="session")
+def runs(crowded: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of two scripted models: one answers in JSON, the other in prose."""
+
+    def make(root: Path) -> None:
+        with serving(Describer, truths=truths_of(crowded)) as server:
+            asked(crowded, server, "errs", root / "errs")
+            asked(crowded, server, "prose", root / "prose", answer="prose")
+
+    return once(tmp_path_factory, "runs-of-descriptions", make)

@@ -16,23 +16,10 @@ from generator.base.files import read_json, write_json
 from generator.dataset.descriptions.description import description_of
 from generator.dataset.reader import Dataset
 from tests.browser import barriers
-from tests.conftest import once, refuse, succeed
-from tests.evaluator.chat import serving
-from tests.evaluator.descriptions.test_ask import Describer, asked, script, truths_of
+from tests.conftest import refuse, succeed
+from tests.evaluator.descriptions.test_ask import script, truths_of
 
 EVIL = "<script>document.title='evil'</script><b>\u202e"
-
-
-@pytest.fixture(scope="session")
-def runs(crowded: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs of two scripted models: one answers in JSON, the other in prose."""
-
-    def make(root: Path) -> None:
-        with serving(Describer, truths=truths_of(crowded)) as server:
-            asked(crowded, server, "errs", root / "errs")
-            asked(crowded, server, "prose", root / "prose", answer="prose")
-
-    return once(tmp_path_factory, "runs-of-descriptions", make)
 
 
 def data_of(page: Path, name: str = "descriptions-data") -> Any:
