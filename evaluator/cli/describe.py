@@ -163,7 +163,7 @@ def report_descriptions(
         UserError: One is not a run of descriptions, is damaged, or its dataset is missing.
     """
     from evaluator.report.descriptions.page import write_description_page
-    from evaluator.report.figures import write_figures
+    from evaluator.report.figure import write_figures
 
     check_all_described(runs)
     described = [read_described(run) for run in runs]

@@ -59,10 +59,11 @@ from generator.base.errors import UserError
 from generator.base.files import read_json, write_json, write_text
 from generator.base.paths import check_own_files
 from generator.base.progress import SILENT, Progress
+from generator.dataset.certificate import describe_certificate
 from generator.dataset.descriptions.question import DescriptionQuestion
 from generator.dataset.descriptions.truth import ImageTruth
 from generator.dataset.image_truths import read_truths
-from generator.dataset.reader import World, found_certificate
+from generator.dataset.reader import World
 from generator.dataset.records import TRAIN
 
 logger = logging.getLogger(__name__)
@@ -305,7 +306,7 @@ def _prepare(request: AskRequest, question: DescriptionQuestion, out: Path) -> P
             f"split` again."
         )
     _check_folder(out, identity)
-    find_certificate = verified_now if request.verify else found_certificate
+    find_certificate = verified_now if request.verify else describe_certificate
     return PreparedRun(
         dataset=dataset,
         whole=benchmark,
