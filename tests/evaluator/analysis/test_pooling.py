@@ -120,13 +120,17 @@ def test_runs_without_their_items_speak_of_blocks() -> None:
 def turn_run(folder: Path, turn: int, seed: int, rng: np.random.Generator) -> Row:
     """A run of a turn: 60 images, of which a quarter are unseen in each turn and right less
     often."""
-    lines = ["protocol,metric,kind,skill,level,split,scene_id,cluster,bindings,value,unscored"]
+    lines = [
+        "protocol,metric,kind,skill,level,split,n_objects,n_attributes,n_relations,scene_id,cluster,"
+        "bindings,value,unscored"
+    ]
     outcomes: dict[str, list[int]] = {"seen": [], "unseen": []}
     for image in range(60):
         split = "unseen" if image % 4 == turn else "seen"
         right = int(rng.random() < (0.5 if split == "unseen" else 0.9))
         outcomes[split].append(right)
-        lines.append(f"p,m,,,,{split},s{image},c{image % 4},v{image % 4}:o{image % 3},{right},")
+        names = f"s{image},c{image % 4},v{image % 4}:o{image % 3}"
+        lines.append(f"p,m,,,,{split},2,1,0,{names},{right},")
     (folder / "tables").mkdir(parents=True)
     (folder / "tables" / "items.csv").write_text("\n".join(lines))
     seen, unseen = (float(np.mean(outcomes[split])) for split in ("seen", "unseen"))
