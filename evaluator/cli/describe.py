@@ -68,7 +68,7 @@ def ask_for_descriptions(
         print_batch(paths, n, "images", as_json)
         return
     results = describe_images(request, out, Bar(), answers)
-    say(f"Descriptions and results are in {out}.")
+    say(f"Descriptions and results are in {out}. Next: score report {out}")
     if as_json:
         result(results, True, "")
     else:
@@ -91,12 +91,31 @@ def print_descriptions(results: Mapping[str, Any], full: bool = False) -> None:
     )
     print_line(training_said(dict(results)), "bold red" if mark_of(results) else None)
 
+    n_hidden = print_measures(results["rows"], full)
+    for line in describe_answers(results["answers"]):
+        print_line(line)
+    reader = describe_reader(results)
+    if reader:
+        print_line(reader)
+    print_notes(n_hidden, ROWS_FILE, full)
+
+
+def print_measures(rows: Sequence[Mapping[str, Any]], full: bool) -> int:
+    """Print the rows by split as a table.
+
+    Args:
+        rows: The rows of results.
+        full: Whether to print every measure in place of the main ones.
+
+    Returns:
+        How many rows are not printed.
+    """
     table = new_table(
         ["split", "measure"], ["value", "interval", "blind", "unbound", "images"], folds=True
     )
     n_hidden = 0
     last_split = None
-    for row in results["rows"]:
+    for row in rows:
         is_by_split = row["objects"] is row["interference"] is row["load"] is None
         is_main = is_by_split and row["measure"] in MAIN_MEASURES
         if not (is_main or (full and is_by_split)):
@@ -110,11 +129,17 @@ def print_descriptions(results: Mapping[str, Any], full: bool = False) -> None:
         last_split = row["split"]
         table.add_row(split, row["measure"], *_cells(row))
     print_table(table)
-    for line in describe_answers(results["answers"]):
-        print_line(line)
-    reader = describe_reader(results)
-    if reader:
-        print_line(reader)
+    return n_hidden
+
+
+def print_notes(n_hidden: int, file: str, full: bool) -> None:
+    """Print what the numbers are, and where the others are.
+
+    Args:
+        n_hidden: Rows that were not printed.
+        file: The file that has all rows.
+        full: Whether every measure was printed.
+    """
     print_line(
         "Mean over images, in percent; the difference is in points. blind: describes another image "
         "of the split. unbound: deals the image's own values at random (docs/descriptions.md).",
@@ -122,7 +147,7 @@ def print_descriptions(results: Mapping[str, Any], full: bool = False) -> None:
     )
     if n_hidden:
         more = "" if full else "--full prints every measure; "
-        print_line(f"{n_hidden:,} more rows: {more}{ROWS_FILE} has them all.", "dim")
+        print_line(f"{n_hidden:,} more rows: {more}{file} has them all.", "dim")
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
