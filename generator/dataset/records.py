@@ -81,6 +81,21 @@ class PlanRow(TypedDict):
     exchange: Annotated[PlannedExchange | None, "the exchange that makes a minimal pair"]
 
 
+class ViewedPlanRow(PlanRow):
+    """A scene to render, of a world with viewpoints."""
+
+    azimuth: Annotated[
+        float,
+        pa.float64(),
+        "turn of the camera about the vertical, degrees; of a turn twin, that of its scene",
+    ]
+    turn: Annotated[
+        float | None,
+        pa.float64(),
+        "turn of the camera between the two scenes of a turn twin, degrees",
+    ]
+
+
 class RenderedObject(TypedDict):
     """An object of a rendered scene."""
 
@@ -303,6 +318,8 @@ KEYS = {
 PLAN, SCENES, PACKED, TRUTH, SCORES = (
     _schema(ROWS[name]) for name in ("plan", "scenes", "packed", "truth", "scores")
 )
+PLAN_WITH_VIEWPOINTS = _schema(ViewedPlanRow)
+"""The plan of a world with viewpoints. Other plans keep the columns that they had before."""
 BENCHMARK_TABLES = {
     name: _schema(ROWS[name]) for name in ("splits", "texts", "items", "candidates", "pools")
 }
@@ -414,6 +431,10 @@ class RequestRecord(TypedDict, total=False):
     """Whether half of the evaluation scenes are twins of the others."""
     exchange: str | None
     """What twins exchange; None for the family's default."""
+    viewpoints: int
+    """Number of azimuths of the camera; absent without viewpoints and turn twins."""
+    turns: list[float]
+    """Turns of the camera between a scene and its turn twin, degrees; empty without such twins."""
     shard: list[int]
     """Number and count of the part of the scenes that this world has."""
     tar_bytes: int
@@ -492,9 +513,11 @@ def plan_schema(request: Mapping[str, Any]) -> pa.Schema:
         request: The request that it was planned for.
 
     Returns:
-        PLAN with the request and the format in its metadata.
+        PLAN, or PLAN_WITH_VIEWPOINTS for a world with viewpoints, with the request and the format
+        in its metadata.
     """
-    return PLAN.with_metadata({"format": FORMAT, "request": json.dumps(request, sort_keys=True)})
+    columns = PLAN_WITH_VIEWPOINTS if "viewpoints" in request else PLAN
+    return columns.with_metadata({"format": FORMAT, "request": json.dumps(request, sort_keys=True)})
 
 
 def plan_request(folder: Path) -> dict[str, Any] | None:
@@ -516,7 +539,7 @@ def plan_request(folder: Path) -> dict[str, Any] | None:
         schema = read_schema(path)
         metadata = metadata_of(schema)
         request = parse_json(metadata["request"], path)
-        is_plan = isinstance(request, dict) and schema.equals(PLAN)
+        is_plan = isinstance(request, dict) and schema.equals(plan_schema(request))
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise UserError(
             f"{path} is damaged ({error}); plan it again into another folder."

@@ -49,6 +49,7 @@ from generator.scene.exchange import exchanged
 from generator.scene.planned import Planned
 from generator.scene.relations import scene_row
 from generator.scene.scene import Scene, SceneObject
+from generator.scene.turning import turned
 from generator.vocabulary.schema import Vocabulary, parse_vocabulary
 
 FAULT = "not reproduced"
@@ -248,7 +249,8 @@ def _render_records(
                 "failed": row["reason"] or "no reason",
             }
             continue
-        scene = _place_as_recorded(planned, Scene.from_json(row["scene"]), first_of_pair)
+        recorded = Scene.from_json(row["scene"])
+        scene = _place_as_recorded(planned, recorded, first_of_pair, vocabulary)
         if planned.twin_of is None:
             first_of_pair = scene
         boxes = [(listed["amodal_box"], listed["visible_fraction"]) for listed in row["objects"]]
@@ -258,21 +260,34 @@ def _render_records(
         }
 
 
-def _place_as_recorded(planned: Planned, recorded: Scene, first_of_pair: Scene | None) -> Scene:
+def _place_as_recorded(
+    planned: Planned, recorded: Scene, first_of_pair: Scene | None, vocabulary: Vocabulary
+) -> Scene:
     """The planned content at the recorded poses.
 
-    A twin is the first scene of its pair with the exchange applied, so its own record must not
-    decide anything. If that scene failed, the twin's record is all that there is of its poses.
+    A twin is the first scene of its pair with the exchange or the turn applied, so its own record
+    must not decide anything. If that scene failed, the twin's record is all that there is of its
+    poses.
     """
     if first_of_pair is not None and planned.exchange is not None:
         return exchanged(first_of_pair, planned.exchange)
+    if first_of_pair is not None and planned.turn is not None:
+        return turned(first_of_pair, planned.turn, vocabulary)
     objects = [
         SceneObject(category, attributes, pose.position, pose.heading)
         for (category, attributes), pose in zip(planned.objects, recorded.objects, strict=True)
     ]
     scene = replace(
-        recorded, objects=tuple(objects), environment=planned.environment, yaw=planned.yaw
+        recorded,
+        objects=tuple(objects),
+        environment=planned.environment,
+        yaw=planned.yaw,
+        azimuth=planned.azimuth,
     )
+    if planned.twin_of is not None and planned.turn is not None:
+        # The recorded camera is turned already.
+        twin = turned(scene, planned.turn, vocabulary)
+        return replace(twin, camera=recorded.camera)
     if planned.twin_of is None or planned.exchange is None:
         return scene
     # `planned.objects` are those before the exchange, the recorded poses those after it.

@@ -11,6 +11,7 @@ object is taken for a box of its radius to all sides and twice its radius high.
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 from generator.base.streams import Stream
@@ -100,9 +101,21 @@ class Ground:
     """The ground as a camera sees it; finds positions on it that keep the placement rules of a
     vocabulary."""
 
-    def __init__(self, camera: Camera, vocabulary: Vocabulary, width: int, height: int):
-        """`width`, `height`: of the image, in pixels."""
+    def __init__(
+        self,
+        camera: Camera,
+        vocabulary: Vocabulary,
+        width: int,
+        height: int,
+        twin_camera: Camera | None = None,
+    ):
+        """`width`, `height`: of the image, in pixels. As `twin_camera` sees them, positions keep
+        the rules too."""
         self.vocabulary = vocabulary
+        self._twin: Ground | None = None
+        """The ground as the camera of the turn twin sees it."""
+        if twin_camera is not None:
+            self._twin = Ground(twin_camera, vocabulary, width, height)
         self.size = (width, height)
         rules = vocabulary.placement
         self._near_distance, self._far_distance = _clump_distances(vocabulary)
@@ -181,6 +194,25 @@ class Ground:
                     for j, violation in enumerate(new_violations):
                         violations[j][i] = violation
         return None
+
+    def keeps_rules(self, columns: Sequence[Column], positions: Sequence[Point]) -> bool:
+        """Whether columns at positions keep the placement rules as this camera sees them: in the
+        frame, little hidden, and `clearance` apart in both directions.
+
+        Rules that do not depend on the camera are not checked again but for rounding.
+        """
+        placed = [
+            self.place_at(column, position)
+            for column, position in zip(columns, positions, strict=True)
+        ]
+        for i, column in enumerate(placed):
+            violations = self._violations(i, column, placed, ())
+            if max(violations) > _ROUNDING:
+                return False
+        return not any(
+            self.missing_clearance(one, other) > 2 * _ROUNDING
+            for one, other in combinations(placed, 2)
+        )
 
     def draw_depth_order(self, n: int, stream: Stream) -> tuple[int, ...]:
         """Random ranks from front to behind of n positions on the ground, listed from left to
@@ -375,7 +407,34 @@ class Ground:
                     column, other, in_one_clump=clumps[i] == clumps[j]
                 )
             left -= violations[j]
+        if self._twin is not None:
+            for j, violation in enumerate(self._violations_in_twin(self._twin, i, column, placed)):
+                violations[j] += violation
+            left = most - sum(violations)
         return violations if left >= 0 else []
+
+    def _violations_in_twin(
+        self, twin: "Ground", i: int, column: _PlacedColumn, placed: list[_PlacedColumn]
+    ) -> list[float]:
+        """How much column i at a new place violates the rules as the camera of the twin sees it; as
+        `_violations`. Its orders are free, but `clearance` holds along its directions too."""
+        seen = [twin.place_at(one.column, self._point(one)) for one in placed]
+        seen[i] = twin.place_at(column.column, self._point(column))
+        violations = twin._violations(i, seen[i], seen, ())
+        for j, other in enumerate(seen):
+            if j != i:
+                violations[j] += twin.missing_clearance(seen[i], other)
+        return violations
+
+    def place_at(self, column: Column, position: Point) -> _PlacedColumn:
+        """A column at a position of the world, as this camera sees it."""
+        right, behind = along(self._right_axis, position), along(self._behind_axis, position)
+        return self._place(column, right, behind)
+
+    def missing_clearance(self, column: _PlacedColumn, other: _PlacedColumn) -> float:
+        """The missing part of the distances between two columns along both directions, metres."""
+        apart = (abs(column.right - other.right), abs(column.behind - other.behind))
+        return sum(max(0.0, self._clearance - distance) for distance in apart)
 
     def _clump_violation(
         self, column: _PlacedColumn, other: _PlacedColumn, *, in_one_clump: bool

@@ -56,7 +56,7 @@ def plan_with_twins(
     while True:
         most_twins = requested - n_originals
         originals = plan_parts(
-            vocabulary, _with_counts(parts, n_originals), seed, objects, most_twins.keys()
+            vocabulary, with_counts(parts, n_originals), seed, objects, most_twins.keys()
         )
         plan = with_twins(originals, rules, seed, exchange, most_twins)
         planned = Counter((scene.part, str(scene.split)) for scene in plan)
@@ -120,7 +120,7 @@ def _has_twins(split: str) -> bool:
     return split not in ("train", *ASYMMETRIC)
 
 
-def _with_counts(parts: Sequence[WorldPart], counts: Sizes) -> list[WorldPart]:
+def with_counts(parts: Sequence[WorldPart], counts: Sizes) -> list[WorldPart]:
     """The parts with other numbers of scenes."""
     return [
         replace(part, counts={split: counts[number, split] for split in part.counts or {}})

@@ -89,6 +89,19 @@ class WorldOptions:
         "What twins exchange: values, places, or both, each in half of the pairs.  [default: "
         "values; both if relations are held out]",
     )
+    viewpoints: int | None = option(
+        None,
+        "Number of azimuths from which the camera sees the scenes, equally frequent, such as 4 for "
+        "every 90 degrees. Objects that declare a front then have any heading (docs/frames.md).  "
+        "[default: 1, the family's own]",
+        least=1,
+    )
+    turns: str | float | Sequence[float] | None = option(
+        None,
+        "Make turn twins: half of the scenes of val, seen, partial and unseen are the other half "
+        "seen from another azimuth, which is so many degrees further, such as 180 or 90,180,270. "
+        "They replace the twins of --exchange.  [default: none]",
+    )
     seed: int = option(0, "Seed of the scenes.", least=0)
     block_seed: str | int | Sequence[int] | None = option(
         None,

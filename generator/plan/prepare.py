@@ -53,7 +53,13 @@ class Prepared:
     pairs: bool
     """Whether scenes of evaluation splits get twins, which the numbers of scenes count."""
     exchange: str | None
-    """What twins exchange, one of `EXCHANGES` (scene/exchange.py); None if there are no twins."""
+    """What twins exchange, one of `EXCHANGES` (scene/exchange.py); None if there are no twins or
+    turn twins."""
+    viewpoints: int | None
+    """The number of azimuths of the camera; None in a world whose scenes have none."""
+    turns: tuple[float, ...]
+    """The turns of the camera between a scene and its turn twin, degrees; empty without such
+    twins."""
     vocabulary: Vocabulary
     """The family as the world has it: painted, with its asset set and its environments."""
     holdouts: list[Holdout]
@@ -96,12 +102,17 @@ class Prepared:
         # Here, so that wrong options are refused before SciPy is loaded.
         from generator.plan.minimal_pairs import plan_with_twins
         from generator.plan.plan import plan_parts
+        from generator.plan.viewpoints import plan_with_turns, with_viewpoints
 
         seed = self.options.seed
-        if self.exchange is None:
+        if self.turns:
+            plan = plan_with_turns(self.vocabulary, self.parts, seed, self.objects, self.turns)
+        elif self.exchange is None:
             plan = plan_parts(self.vocabulary, self.parts, seed, self.objects)
         else:
             plan = plan_with_twins(self.vocabulary, self.parts, seed, self.objects, self.exchange)
+        if self.viewpoints is not None:
+            plan = with_viewpoints(plan, self.viewpoints, seed)
         if design_of(self.holdout).shares_scenes:
             # From here on no scene is of one holdout: each benchmark asks its own rule for the
             # split.
@@ -139,6 +150,9 @@ class Prepared:
             "holdouts": [holdout.to_dict() for holdout in self.holdouts],
             "vocabulary": self.vocabulary.text,
         }
+        # Worlds without viewpoints keep the requests that they had before.
+        if self.viewpoints is not None:
+            request |= {"viewpoints": self.viewpoints, "turns": list(self.turns)}
         if self.assets:
             request["assets"] = self.assets
         return request
@@ -181,6 +195,8 @@ class Prepared:
             objects=(least, most),
             pairs=request["pairs"],
             exchange=request["exchange"],
+            viewpoints=request.get("viewpoints"),
+            turns=tuple(request.get("turns", ())),
             vocabulary=vocabulary,
             holdouts=holdouts,
             parts=holdout_request.parts(holdouts, vocabulary),
@@ -238,7 +254,11 @@ def prepare(options: WorldOptions) -> Prepared:
         raise UserError(
             "--scenes grid has two objects in each scene, so --objects has no effect; leave it out."
         )
-    pairs, exchange = _decide_pairs(options, holdouts[0], is_grid=is_grid)
+    turns = parse_turns(options.turns)
+    pairs, exchange = _decide_pairs(options, holdouts[0], is_grid=is_grid, turns=turns)
+    viewpoints = options.viewpoints
+    if turns and viewpoints is None:
+        viewpoints = 1
     used_assets = [*vocabulary.asset_meshes, *vocabulary.panoramas]
     return Prepared(
         options=options,
@@ -247,6 +267,8 @@ def prepare(options: WorldOptions) -> Prepared:
         objects=objects,
         pairs=pairs,
         exchange=exchange,
+        viewpoints=viewpoints,
+        turns=turns,
         vocabulary=vocabulary,
         holdouts=holdouts,
         parts=parts,
@@ -272,7 +294,7 @@ def plan_world(prepared: Prepared, root: Path) -> "StoredPlan":
     request = prepared.request
     if is_planned(root, request):
         return StoredPlan(root)
-    logger.info(f"Planning {_number_of_scenes(prepared)}.")
+    logger.info(f"Planning {_number_of_scenes(prepared)}{_sides(prepared)}.")
     return write_plan(root, request, prepared.planned)
 
 
@@ -325,7 +347,30 @@ def _world_vocabulary(options: WorldOptions) -> Vocabulary:
         vocabulary = vocabulary.painted_with(kind)
     if options.environments:
         vocabulary = vocabulary.placed_in(options.environments)
+    if options.viewpoints is not None or options.turns is not None:
+        vocabulary = _seen_from_all_sides(vocabulary, options)
     return vocabulary
+
+
+def _seen_from_all_sides(vocabulary: Vocabulary, options: WorldOptions) -> Vocabulary:
+    """The family with only the places that can be seen from all sides that the options ask for.
+
+    Raises UserError if there are none, or if a place that `--environment` names is not among
+    them."""
+    seen = vocabulary.seen_from(options.viewpoints or 1, parse_turns(options.turns))
+    left_out = [name for name in vocabulary.environments if name not in seen.environments]
+    given = f"--viewpoints {options.viewpoints}" if options.turns is None else "--turns"
+    reason = (
+        "has walls, no ground all around it, or no photograph in that direction "
+        "(docs/frames.md, Places)"
+    )
+    if left_out and (options.environments or not seen.environments):
+        raise UserError(
+            f"{given}: the place '{left_out[0]}' of the family '{vocabulary.name}' cannot be seen "
+            f"from another side, since it {reason}; choose other places with --environment, or a "
+            f"family such as clevr or pug."
+        )
+    return seen
 
 
 def _family(options: WorldOptions) -> str:
@@ -346,10 +391,41 @@ def _holdout_request(options: WorldOptions) -> HoldoutRequest:
     )
 
 
+def parse_turns(turns: str | float | Sequence[float] | None) -> tuple[float, ...]:
+    """Parse `--turns`: degrees, such as 180 or "90,180".
+
+    Args:
+        turns: One turn, several, or None.
+
+    Returns:
+        The turns; empty for None.
+
+    Raises:
+        UserError: One is no number between 0 and 360, or is there twice.
+
+    >>> parse_turns("90,180"), parse_turns(None)
+    ((90.0, 180.0), ())
+    """
+    if turns is None:
+        return ()
+    parts = turns.split(",") if isinstance(turns, str) else as_tuple(turns)
+    try:
+        degrees = tuple(float(part) for part in parts)
+    except (TypeError, ValueError):
+        degrees = ()
+    is_turn = [0 < turn < 360 for turn in degrees]
+    if not degrees or not all(is_turn) or len(set(degrees)) < len(degrees):
+        raise UserError(
+            f"Expected --turns to be different degrees between 0 and 360, such as 180 or "
+            f"90,180,270; got '{turns}'."
+        )
+    return degrees
+
+
 def _decide_pairs(
-    options: WorldOptions, holdout: Holdout, *, is_grid: bool
+    options: WorldOptions, holdout: Holdout, *, is_grid: bool, turns: tuple[float, ...]
 ) -> tuple[bool, str | None]:
-    """Whether there are twins, and what they exchange; None if there are none.
+    """Whether there are twins, and what they exchange; None if there are none, or turn twins.
 
     Raises UserError if twins are asked for where there can be none, or for an unknown exchange.
     """
@@ -363,6 +439,9 @@ def _decide_pairs(
         obstacle = "over the grid every scene has its exchange already"
     elif not design_of(holdout).pairs:
         obstacle = f"the scenes of the design {holdout.design} have no twins"
+    if turns:
+        _check_turns(options, holdout, obstacle)
+        return True, None
     if obstacle and options.pairs:
         raise UserError(f"--pairs has no effect, since {obstacle}; leave it out.")
     pairs = not obstacle if options.pairs is None else options.pairs
@@ -375,12 +454,44 @@ def _decide_pairs(
     return False, None
 
 
+def _check_turns(options: WorldOptions, holdout: Holdout, obstacle: str) -> None:
+    """Raise UserError where there can be no turn twins. `obstacle`: why there are no twins."""
+    if obstacle:
+        raise UserError(f"--turns has no effect, since {obstacle}; leave it out.")
+    if options.pairs is False:
+        raise UserError("--no-pairs makes no twins, but --turns does; leave one of the two out.")
+    if options.exchange:
+        raise UserError(
+            f"--exchange {options.exchange} and --turns both say what a twin is; leave one of the "
+            f"two out."
+        )
+    if holdout.triples:
+        raise UserError(
+            "--turns needs a holdout without relations: in a turn twin left may be right, so a "
+            "scene and its twin would be in different splits; hold out combinations of values and "
+            "objects only."
+        )
+
+
 def _number_of_scenes(prepared: Prepared) -> str:
     """The number of scenes to plan, as people say it."""
     if prepared.is_grid:
         return "every arrangement of two objects"
     total = sum(sum((part.counts or {}).values()) for part in prepared.parts)
     return f"{total:,} scenes"
+
+
+def _sides(prepared: Prepared) -> str:
+    """From where the scenes are seen, and in which places, as people say it; "" without an
+    azimuth."""
+    if prepared.viewpoints is None:
+        return ""
+    places = ", ".join(prepared.vocabulary.environments)
+    viewpoints = f"{prepared.viewpoints} azimuth" + "s" * (prepared.viewpoints > 1)
+    turns = ""
+    if prepared.turns:
+        turns = " and their twins turned by " + ", ".join(f"{turn:g}°" for turn in prepared.turns)
+    return f", seen from {viewpoints}{turns}, in the places {places}"
 
 
 def _world_name(prepared: Prepared) -> str:
@@ -402,6 +513,8 @@ def _world_name(prepared: Prepared) -> str:
         options.assets,
         *dict.fromkeys(options.environments),
         None if (least, most) == (2, 2) else f"n{_span(range(least, most + 1))}",
+        None if prepared.viewpoints in (None, 1) else f"v{prepared.viewpoints}",
+        None if not prepared.turns else "t" + "_".join(f"{turn:g}" for turn in prepared.turns),
         design.prefix + short_name("+".join(words)),
         f"b{_span(prepared.block_seeds)}",
     ]

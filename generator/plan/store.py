@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from generator.base.errors import UserError
 from generator.base.tables import count_rows, read_batches, read_table, write_table
-from generator.dataset.records import PLAN, PLAN_FILE, plan_request, plan_schema
+from generator.dataset.records import PLAN_FILE, plan_request, plan_schema
 from generator.dataset.writer import check_free, check_plan
 from generator.scene.planned import Planned, scene_id
 
@@ -55,7 +55,8 @@ class StoredPlan:
         """The planned scenes in order. Raises UserError when the file is damaged."""
         number = 0
         try:
-            for batch in read_batches(self._path, PLAN.names, _ROWS, PLAN):
+            columns = plan_schema(self.request)
+            for batch in read_batches(self._path, columns.names, _ROWS, columns):
                 for row in batch.to_pylist():
                     # The id names files, so a wrong one could write anywhere.
                     if row["scene_id"] != scene_id(number):
@@ -82,7 +83,9 @@ class StoredPlan:
         assigned: dict[int, dict[str, Assigned]] = {}
         # Few are distinct, so scenes share them.
         shared: dict[tuple[str, tuple[int, ...]], Assigned] = {}
-        for batch in read_batches(self._path, ["scene_id", "part", "split", "named"], _ROWS, PLAN):
+        columns = plan_schema(self.request)
+        names = ["scene_id", "part", "split", "named"]
+        for batch in read_batches(self._path, names, _ROWS, columns):
             for row in batch.to_pylist():
                 if row["split"] is None:
                     continue

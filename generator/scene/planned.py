@@ -41,13 +41,19 @@ class Planned(NamedTuple):
     """Of class lists: the objects, by index, in the order of the scene's label."""
     yaw: float = 0.0
     """As in a Scene."""
+    azimuth: float | None = None
+    """Of the camera, as in a Scene; for a turn twin, that of its scene."""
+    turn: float | None = None
+    """By how many degrees the camera is turned between the two scenes of a turn twin, which both
+    have the same plan; None if there is no such twin."""
 
     def arrangement(self, kind: str) -> tuple[tuple[str, str], ...]:
         """(value of an attribute kind, category) of each object, left object first."""
         return tuple((attributes[kind], category) for category, attributes in self.objects)
 
     def to_row(self) -> dict[str, Any]:
-        """A row of `generator.dataset.records.PLAN`, JSON-ready."""
+        """A row of `generator.dataset.records.PLAN`, JSON-ready; with an azimuth, a row of
+        `PLAN_WITH_VIEWPOINTS`."""
         none_of_each = (None,) * len(self.objects)
         objects = []
         for (category, attributes), depth, lower, clump in zip(
@@ -66,8 +72,12 @@ class Planned(NamedTuple):
                     "clump": clump,
                 }
             )
+        viewpoint = {}
+        if self.azimuth is not None:
+            viewpoint = {"azimuth": self.azimuth, "turn": self.turn}
         return {
             **{name: getattr(self, name) for name in _SAME_IN_ROW},
+            **viewpoint,
             "named": list(self.named),
             "objects": objects,
             "exchange": self.exchange._asdict() if self.exchange else None,
@@ -87,6 +97,8 @@ class Planned(NamedTuple):
             rests_on=() if all(lower is None for lower in rests_on) else rests_on,
             clumps=() if None in clumps else clumps,
             exchange=Exchange(**exchange) if exchange else None,
+            azimuth=row.get("azimuth"),
+            turn=row.get("turn"),
         )
 
 

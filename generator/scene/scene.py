@@ -69,13 +69,18 @@ class Scene:
     yaw: float = 0.0
     """The viewing direction of the camera, degrees; in a photographed place, to the right of the
     panorama's left edge."""
+    azimuth: float | None = None
+    """How far the camera stands turned about the vertical from the family's camera, degrees,
+    counter-clockwise as seen from above; None in worlds without viewpoints."""
 
     def to_json(self) -> str:
         """Compact JSON with sorted keys; numbers read back exactly."""
         data = asdict(self)
-        # Scenes without a direction are written as they were before there were directions.
+        # Scenes without a direction or an azimuth are written as they were before there were any.
         if not self.yaw:
             del data["yaw"]
+        if self.azimuth is None:
+            del data["azimuth"]
         return json.dumps(data, sort_keys=True, separators=(",", ":"))
 
     @classmethod
@@ -120,7 +125,8 @@ class Scene:
             )
             for name, lamp in data["lamps"].items()
         }
-        return cls(objects, camera, lamps, data["environment"], data.get("yaw", 0.0))
+        yaw, azimuth = data.get("yaw", 0.0), data.get("azimuth")
+        return cls(objects, camera, lamps, data["environment"], yaw, azimuth)
 
 
 def _text(value: Any) -> str:

@@ -2,6 +2,7 @@
 room, props."""
 
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -190,6 +191,9 @@ class Environment(Declared):
     """The number of viewing directions of a landscape."""
     hours: bool = False
     """Whether its suns are low and warm in two of three directions."""
+    around: bool = False
+    """Whether a landscape goes all around the objects, so that the camera may stand on any side;
+    it does where a scene has an azimuth."""
 
     @property
     def sectors(self) -> tuple[tuple[float, float], ...]:
@@ -197,6 +201,27 @@ class Environment(Declared):
         if self.photo:
             return self.photo.sectors
         return tuple((360 * i / self.views,) * 2 for i in range(self.views))
+
+    def seen_after(self, turns: Sequence[float]) -> "Environment | None":
+        """Narrow the directions of a photographed place to those from which the camera may also
+        turn.
+
+        Args:
+            turns: Turns of the camera, degrees, counter-clockwise as seen from above.
+
+        Returns:
+            The place, with its sectors narrowed to those that are in a sector after each turn;
+            None if there are none.
+        """
+        assert self.photo is not None
+        sectors = self.photo.sectors
+        for turn in turns:
+            # A camera that turns to the left looks at what is further left in the panorama.
+            before_turn = [(low + turn, high + turn) for low, high in self.photo.sectors]
+            sectors = tuple(_common_sectors(sectors, before_turn))
+        if not sectors:
+            return None
+        return self.model_copy(update={"photo": self.photo.model_copy(update={"sectors": sectors})})
 
     def at_hour(self, lamp: LampSpec, yaw: float) -> LampSpec:
         """A lamp at the time of day of the direction `yaw`, degrees: noon, morning or evening."""
@@ -228,9 +253,28 @@ class Environment(Declared):
         if self.hours and self.views == 1:
             raise ValueError("hours need more than one view; raise views, or leave out hours")
         own = [name for name in ("light", "sky", "ground") if getattr(self, name) is not None]
+        if self.around and (self.ground is None or self.room):
+            raise ValueError(
+                "around needs a landscape with a ground and without a room, whose walls would hide "
+                "the objects; leave out around"
+            )
         if self.photo and own:
             raise ValueError(f"a photo has its own light, sky and ground; leave out {own[0]}")
         return self
+
+
+def _common_sectors(
+    sectors: Iterable[tuple[float, float]], others: Iterable[tuple[float, float]]
+) -> Iterator[tuple[float, float]]:
+    """The directions, degrees, that are in one of the first sectors and in one of the others."""
+    for low, high in sectors:
+        for other_low, other_high in others:
+            # The same direction has several numbers, a whole turn apart.
+            for whole_turns in (-720, -360, 0, 360, 720):
+                common_low = max(low, other_low + whole_turns)
+                common_high = min(high, other_high + whole_turns)
+                if common_low < common_high:
+                    yield common_low, common_high
 
 
 def color_of(srgb: str) -> tuple[float, float, float]:

@@ -113,6 +113,32 @@ class Vocabulary(FamilyTables):
         places = {name: place for name, place in self.environments.items() if name in environments}
         return self._changed(environments=places)
 
+    def seen_from(self, viewpoints: int, turns: Sequence[float]) -> "Vocabulary":
+        """This family with only the places that can be seen from all these sides.
+
+        A landscape has to go `around`, and the family's floor to have no wall. A photographed place
+        turns with any viewpoint; for turns, its sectors are narrowed to those from which the camera
+        may turn.
+
+        Args:
+            viewpoints: the number of azimuths.
+            turns: turns of the camera between a scene and its twin, degrees.
+
+        Returns:
+            The family itself if all its places stay as they are. It may be left without places.
+        """
+        one_side = viewpoints == 1 and not turns
+        places = {}
+        for name, place in self.environments.items():
+            open_floor = place.bare and self.floor.wall is None
+            if place.photo is not None:
+                narrowed = place.seen_after(turns)
+                if narrowed is not None:
+                    places[name] = narrowed
+            elif one_side or open_floor or place.around:
+                places[name] = place
+        return self if places == self.environments else self._changed(environments=places)
+
     def toml(self) -> str:
         """This family as the text of a TOML file, without keys that have their default."""
         return tomli_w.dumps(self.model_dump(mode="json", exclude_defaults=True))

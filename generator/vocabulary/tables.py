@@ -40,6 +40,9 @@ class ObjectSpec(Declared):
     """Range of its random heading, degrees, around the direction of `shows`."""
     shows: Literal["front", "side"] = "front"
     """What the camera sees in the middle of that range; with "side", either side."""
+    front: Annotated[float, Field(ge=-180, le=360)] | None = None
+    """The direction of its front (a face, a seat, a nose) in the frame of its mesh: degrees from
+    +x, counter-clockwise seen from above. None if it has no natural front, as a ball."""
     top: Top | None = None
     """Where other objects can rest on it; None if none can."""
     foot: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None

@@ -43,8 +43,9 @@ class Pairs(Protocol):
         return {"fallback_template": "that-is"}
 
     def recipes_of(self, scene: DescribedScene) -> Mapping[str, Recipe]:
-        """The recipes if the scene is a twin, else none."""
-        return self.recipes if scene.twin else {}
+        """The recipes if the scene is a twin in which objects have exchanged something, else
+        none."""
+        return self.recipes if scene.twin and _changed_objects(scene, scene.twin) else {}
 
 
 def _draw_caption(draft: Draft) -> Form | None:
@@ -58,11 +59,7 @@ def _draw_caption(draft: Draft) -> Form | None:
     scene, twin = draft.scene, draft.scene.twin
     assert twin is not None
     here, there = scene.facts, twin.facts
-    changed = [
-        i
-        for i in range(len(here))
-        if (here.categories[i], here.values[i]) != (there.categories[i], there.values[i])
-    ]
+    changed = _changed_objects(scene, twin)
     if scene.split != twin.split or len(changed) != 2:
         return None
     if not {*changed} <= {*scene.unique_objects} or not scene.objects_fit_split(changed):
@@ -79,6 +76,17 @@ def _draw_caption(draft: Draft) -> Form | None:
     ]
     relation = draft.pick(one_way)
     return draft.name_related_pair(i, relation, j) if relation else None
+
+
+def _changed_objects(scene: DescribedScene, twin: DescribedScene) -> list[int]:
+    """The numbers of the objects that differ between a scene and its twin; empty for a turn
+    twin."""
+    here, there = scene.facts, twin.facts
+    changed = []
+    for i in range(len(here)):
+        if (here.categories[i], here.values[i]) != (there.categories[i], there.values[i]):
+            changed.append(i)
+    return changed
 
 
 def _write_both_captions(fallback: str | None, draft: Draft, form: Form) -> Iterator[Item]:

@@ -18,8 +18,9 @@ from generator.render.blender.materials import (
 from generator.render.blender.meshes import MeshBuilder, moved
 from generator.render.blender.photo import Photo
 from generator.render.blender.scenery import FACING_CAMERA, Terrain, build_prop, build_room
+from generator.render.blender.surroundings import PROPS_FACTOR, Sight, Surroundings, draw_place
 from generator.render.blender.textures import Nodes, Socket
-from generator.scene.scene import Camera
+from generator.scene.scene import Scene
 from generator.vocabulary.environments import Environment, PropSpec, SkySpec, color_of
 from generator.vocabulary.materials import FloorSpec, WallSpec
 from generator.vocabulary.schema import Vocabulary
@@ -49,44 +50,51 @@ class Landscapes:
     def __init__(self, vocabulary: Vocabulary):
         self._vocabulary = vocabulary
         self._photos: dict[str, Photo] = {}
-        self._built: dict[tuple[str, float], Landscape] = {}
+        self._built: dict[tuple[str, float, bool], Landscape] = {}
 
-    def prepare(self, name: str, yaw: float, camera: Camera) -> Landscape:
-        """Return the landscape of an environment. It does not depend on earlier calls.
+    def prepare(self, scene: Scene) -> Landscape:
+        """Return the landscape of a scene. It does not depend on earlier calls.
 
         Args:
-            name: The name of the environment.
-            yaw: The direction in which the camera looks, degrees.
-            camera: The camera of the scene.
+            scene: The scene. If it has an azimuth, a landscape that can goes all around.
 
         Returns:
             The landscape. In a photographed place the next call turns it.
         """
+        name, yaw, camera = scene.environment, scene.yaw, scene.camera
         environment = self._vocabulary.environments[name]
+        around = environment.around and scene.azimuth is not None
         if environment.photo is not None:
             if name not in self._photos:
                 self._photos[name] = Photo(name, environment.photo)
             ground, sky = self._photos[name].turn(yaw, camera)
             return Landscape(ground, sky)
-        if (name, yaw) not in self._built:
-            self._built[name, yaw] = self._build(name, environment, yaw)
-        return self._built[name, yaw]
+        key = (name, yaw, around)
+        if key not in self._built:
+            self._built[key] = self._build(name, environment, yaw, around=around)
+        return self._built[key]
 
-    def _build(self, name: str, environment: Environment, yaw: float) -> Landscape:
+    def _build(self, name: str, environment: Environment, yaw: float, *, around: bool) -> Landscape:
         if environment.ground is None:
             ground = build_floor(self._vocabulary.floor)
         else:
-            ground = self._build_ground(name, environment, yaw)
+            ground = self._build_ground(name, environment, yaw, around=around)
         light = self._vocabulary.sky if environment.light is None else environment.light
         return Landscape(ground, build_sky(name, light, look=environment.sky, yaw=yaw))
 
-    def _build_ground(self, name: str, environment: Environment, yaw: float) -> bpy.types.Mesh:
+    def _build_ground(
+        self, name: str, environment: Environment, yaw: float, *, around: bool
+    ) -> bpy.types.Mesh:
         """The ground and the scenery on it, built as the camera looks and then turned."""
         camera = self._vocabulary.camera
         x = camera.position[0] - camera.target[0]
         y = camera.position[1] - camera.target[1]
         camera_distance = math.hypot(x, y)
-        terrain = Terrain(environment, camera_distance, yaw)
+        sight = Sight.of(self._vocabulary, environment, yaw) if around else None
+        if sight is None:
+            terrain = Terrain(environment, camera_distance, yaw)
+        else:
+            terrain = Surroundings(environment, sight, yaw)
         builder = MeshBuilder()
         sheet, sheet_colors = terrain.sheet()
         builder.add(sheet, sheet_colors, slot=_GROUND, smooth=True)
@@ -105,6 +113,7 @@ class Landscapes:
                 builder=builder,
                 terrain=terrain,
                 camera_distance=camera_distance,
+                sight=sight,
                 stream=Stream(*key, group),
             )
 
@@ -125,36 +134,46 @@ def _scatter(
     builder: MeshBuilder,
     terrain: Terrain,
     camera_distance: float,
+    sight: Sight | None,
     stream: Stream,
 ) -> None:
-    """Scatter props apart from one another and outside the water; omits a prop if _TRIES tries find
-    no place.
+    """Scatter props apart from one another and outside the water, and where the shadow of none
+    falls on objects that are seen from all sides; omits a prop if _TRIES tries find no place.
 
     Args:
         props: What the vocabulary declares of them.
         builder: Gets their meshes.
         terrain: The ground on which they stand.
         camera_distance: Of the camera from the origin, metres.
+        sight: What they must not hide from cameras on all sides; None scatters them behind the
+            objects.
         stream: Decides their places and looks.
     """
     near, far = (edge + camera_distance for edge in props.between)
     # Right, ahead and size of each prop so far, metres.
     placed: list[tuple[float, float, float]] = []
-    for _ in range(props.count):
+    count = props.count if sight is None else PROPS_FACTOR * props.count
+    for _ in range(count):
         size = stream.uniform(*props.size)
         for _try in range(_TRIES):
-            # The square root makes the density the same everywhere in a sector of a circle.
-            from_camera = math.sqrt(stream.uniform(near * near, far * far))
-            ahead = from_camera - camera_distance
-            right = stream.uniform(-1, 1) * (1 + _OPENING * (ahead + camera_distance))
+            facing = 0.0
+            if sight is not None:
+                right, ahead, facing = draw_place(props, size, sight, stream)
+            else:
+                # The square root makes the density the same everywhere in a sector of a circle.
+                from_camera = math.sqrt(stream.uniform(near * near, far * far))
+                ahead = from_camera - camera_distance
+                right = stream.uniform(-1, 1) * (1 + _OPENING * (ahead + camera_distance))
             height, _ = terrain.at(right, ahead)
             is_dry = height > _UNDER_WATER
+            if sight is not None and sight.is_shaded_by(right, ahead, size):
+                continue
             if is_dry and _is_apart(right, ahead, size=size, placed=placed):
                 break
         else:
             continue
         placed.append((right, ahead, size))
-        turn = 0.0 if props.type in FACING_CAMERA else stream.uniform(0, 2 * math.pi)
+        turn = facing if props.type in FACING_CAMERA else stream.uniform(0, 2 * math.pi)
         place = (right, ahead, height - _SINK * size)
         for mesh, color in build_prop(props.type, props.colors, stream):
             placed_mesh = moved(mesh, place=place, size=size, turn=turn)

@@ -253,13 +253,15 @@ def _back_wall(room: RoomSpec, *, dark: Rgb, light: Rgb, stream: Stream) -> Iter
 
 
 _COLUMNS = 72  # faces across the sheet of the ground
-_FAR = 500.0  # where the sheet ends, metres ahead of the origin
+FAR = 500.0
+"""Where the ground ends, metres ahead of the origin."""
 # Rows of faces are _NEAR_STEP metres long where objects stand. Farther away they grow with the
 # distance, by the factor _GROWTH from row to row, since the camera sees them smaller.
 _NEAR_STEP, _GROWTH = 0.7, 1.055
 _OPENING = 0.8  # half the breadth of the sheet, over the distance from the camera
 _MARGIN = 8.0  # metres added to that half breadth, and the length of the sheet behind the camera
-_WATER_LEVEL = -0.12  # metres
+WATER_LEVEL = -0.12
+"""Height of the surface of water, metres."""
 _OCTAVES = 5
 _ASIDE = 17.3  # metres to the right for each degree: hills so far apart are unrelated
 
@@ -295,11 +297,24 @@ class Terrain:
             Its height in metres, and its colour, which is transparent where the ground shows its
             own colour.
         """
+        return self._at(right, ahead, ahead)
+
+    def relief_begins(self, declared: float) -> float:
+        """Return where a relief begins, metres."""
+        return declared
+
+    def shore_begins(self, declared: float) -> float:
+        """Return where water begins, metres."""
+        return declared
+
+    def _at(self, right: float, ahead: float, away: float) -> tuple[float, Color]:
+        """The ground at a place that counts as `away` metres from the objects."""
         height = 0.0
         color: Color = (0.0, 0.0, 0.0, 0.0)
         for relief in self._environment.reliefs.values():
             # A relief rises between `begins` and `full`.
-            rise = _smooth_step((ahead - relief.begins) / (relief.full - relief.begins))
+            begins = self.relief_begins(relief.begins)
+            rise = _smooth_step((away - begins) / (relief.full - relief.begins))
             if rise:
                 shape = _relief_shape(relief, right + self._aside, ahead)
                 height += relief.height * rise * shape
@@ -307,13 +322,14 @@ class Terrain:
         if self._environment.water and height < 0.5:
             # The ground dips below the water behind a winding shore.
             place = (0.15 * (right + self._aside), 0.1 * ahead, 0.0)
-            shore = self._environment.water.begins + 1.5 * noise.noise(place)
-            height -= 0.6 * _smooth_step((ahead - shore + 2) / 4)
-        return height, self._add_haze(color, ahead)
+            begins = self.shore_begins(self._environment.water.begins)
+            shore = begins + 1.5 * noise.noise(place)
+            height -= 0.6 * _smooth_step((away - shore + 2) / 4)
+        return height, self._add_haze(color, away)
 
     def sheet(self) -> tuple[PolygonMesh, list[Color]]:
         """Build the mesh of the ground, and a colour for each vertex."""
-        rows = _row_distances(-self._distance - _MARGIN)
+        rows = row_distances(-self._distance - _MARGIN)
         vertices = []
         colors = []
         for y in rows:
@@ -330,15 +346,19 @@ class Terrain:
         if self._environment.water is None:
             return ([], []), []
         first = self._environment.water.begins - 4
-        rows = [y for y in _row_distances(-self._distance) if y > first]
-        own_color = (*color_of(self._environment.water.color), 1.0)
+        rows = [y for y in row_distances(-self._distance) if y > first]
         vertices = []
         colors = []
         for y in rows:
             for side in (-1, 1):
-                vertices.append((side * self.half_breadth(y), y, _WATER_LEVEL))
-                colors.append(self._add_haze(own_color, y))
+                vertices.append((side * self.half_breadth(y), y, WATER_LEVEL))
+                colors.append(self._water_color(y))
         return (vertices, _quads(len(rows), 2)), colors
+
+    def _water_color(self, away: float) -> Color:
+        """The colour of the water at a distance from the objects, metres."""
+        assert self._environment.water is not None
+        return self._add_haze((*color_of(self._environment.water.color), 1.0), away)
 
     def _add_haze(self, color: Color, ahead: float) -> Color:
         """A colour blended with that of the horizon, more with the distance."""
@@ -348,10 +368,10 @@ class Terrain:
         return _blend_over(color, color_of(sky.horizon), 1 - math.exp(-ahead / sky.haze))
 
 
-def _row_distances(first: float) -> list[float]:
-    """The places of the rows of vertices ahead of the origin, metres, from `first` on."""
+def row_distances(first: float) -> list[float]:
+    """Return the places of the rows of vertices ahead of the origin, metres, from `first` on."""
     rows = [first]
-    while rows[-1] < _FAR:
+    while rows[-1] < FAR:
         rows.append(rows[-1] + _NEAR_STEP * max(1.0, rows[-1] * (_GROWTH - 1) / _NEAR_STEP))
     return rows
 

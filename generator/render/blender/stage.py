@@ -98,12 +98,12 @@ class Stage:
 
     def ground(self, scene: Scene) -> bpy.types.Mesh:
         """Return the mesh of the ground and scenery of a scene, in world coordinates (metres)."""
-        return self._landscapes.prepare(scene.environment, scene.yaw, scene.camera).ground
+        return self._landscapes.prepare(scene).ground
 
     def pose(self, scene: Scene) -> None:
         """Move, turn, scale and colour everything as a scene says."""
         # Ground and light.
-        landscape = self._landscapes.prepare(scene.environment, scene.yaw, scene.camera)
+        landscape = self._landscapes.prepare(scene)
         self._floor.data = landscape.ground
         self._scene.world = landscape.sky
         self._samples_around = self._samples_of_ground(scene.environment)

@@ -1,0 +1,95 @@
+"""Landscapes all around: nothing stands or rises between a camera and the objects, on any side."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from generator.base.streams import Stream
+from generator.vocabulary.schema import read_vocabulary
+
+PUG = read_vocabulary("pug")
+AROUND = [name for name, place in PUG.environments.items() if place.around]
+
+
+def ground_and_water(name: str) -> list[Any]:
+    from generator.render.blender.surroundings import Sight, Surroundings
+
+    place = PUG.environments[name]
+    terrain = Surroundings(place, Sight.of(PUG, place, 0.0), 0.0)
+    (vertices, faces), colors = terrain.sheet()
+    (water, _), _ = terrain.water()
+    return [vertices, faces, len(colors), water]
+
+
+@pytest.mark.parametrize("name", ["mountains", "island"])
+def test_the_ground_is_a_closed_disc_flat_as_far_as_the_cameras(in_blender: Any, name: str) -> None:
+    vertices, faces, n_colors, water = in_blender(ground_and_water, name)
+    points = np.array(vertices)
+    radii = np.hypot(points[:, 0], points[:, 1])
+    assert n_colors == len(points)
+    assert np.abs(points[radii < 12, 2]).max() < 1e-9
+    assert points[:, 2].max() > 1
+    # Every edge but those of the rim belongs to two faces, which lie counter-clockwise.
+    edges = [(a, b) for face in faces for a, b in zip(face, [*face[1:], face[0]], strict=True)]
+    distinct = set(edges)
+    assert len(distinct) == len(edges)
+    rim = {edge for edge in distinct if edge[::-1] not in distinct}
+    assert all(radii[a] == pytest.approx(radii.max()) for a, _ in rim)
+    assert bool(water) == (name == "island")
+    if water:
+        assert np.hypot(*np.array(water)[:, :2].T).min() > 12
+
+
+def places(name: str) -> list[Any]:
+    from generator.render.blender.surroundings import Sight, draw_place
+
+    place = PUG.environments[name]
+    sight = Sight.of(PUG, place, 0.0)
+    drawn = []
+    for group, props in place.props.items():
+        stream = Stream("test", group)
+        for _ in range(50):
+            size = stream.uniform(*props.size)
+            drawn.append([size, *draw_place(props, size, sight, stream)])
+    return [[sight.distance, sight.height, sight.reach], drawn]
+
+
+@pytest.mark.parametrize("name", AROUND)
+def test_no_prop_hides_an_object_from_any_side(in_blender: Any, name: str) -> None:
+    (distance, height, reach), drawn = in_blender(places, name)
+    angles = []
+    for size, right, ahead, facing in drawn:
+        away = math.hypot(right, ahead)
+        angles.append(math.atan2(ahead, right))
+        # It faces the middle: at angle 90 degrees, straight ahead, it is not turned.
+        assert math.cos(facing - angles[-1] + math.pi / 2) == pytest.approx(1)
+        if away > distance + 1:
+            continue
+        assert size <= 0.6
+        # From the camera before it, the line of sight over its top ends before the objects.
+        lands = (distance - away) * height / (height - size)
+        assert lands <= distance - reach + 1e-6
+    quarters = np.histogram(angles, bins=4, range=(-math.pi, math.pi))[0]
+    assert quarters.min() > len(drawn) / 8
+
+
+def shades() -> list[bool]:
+    from generator.render.blender.surroundings import Sight
+
+    noon = Sight.of(PUG, PUG.environments["city"], 0.0)
+    # The sun of pug stands at (-5, -7, 8): to the left, and behind the camera at azimuth 0.
+    towards = np.array([-5, -7]) / math.hypot(5, 7)
+    near, far = 10 * towards, 60 * towards
+    opposite = -near
+    return [
+        noon.is_shaded_by(*near, 10.0),
+        noon.is_shaded_by(*near, 0.3),
+        noon.is_shaded_by(*far, 10.0),
+        noon.is_shaded_by(*opposite, 10.0),
+    ]
+
+
+def test_only_high_things_towards_the_sun_shade_the_objects(in_blender: Any) -> None:
+    assert in_blender(shades) == [True, False, False, False]
