@@ -11,6 +11,7 @@ from evaluator.descriptions.measures import BINDING_GAP
 from evaluator.provenance.contamination import mark_of, training_said
 from evaluator.report.descriptions.measures import MAIN_MEASURES, describe_answers, describe_reader
 from evaluator.report.table import p_value
+from evaluator.runs.attributes import is_attributes, read_attributes
 from evaluator.runs.describe import (
     describe_images,
     measure_descriptions,
@@ -176,7 +177,7 @@ def report_descriptions(
     """Write the page of runs of descriptions, and print their results.
 
     Args:
-        runs: Each as [NAME=]FOLDER.
+        runs: Each as [NAME=]FOLDER; runs of attributes may stand beside them.
         out: The file of the page; None for report.html beside the first run.
         drawn: A folder to write the figures to; None to write none.
         moved: Folders of datasets that were moved since.
@@ -190,10 +191,18 @@ def report_descriptions(
     from evaluator.report.descriptions.page import write_description_page
     from evaluator.report.figures import write_figures
 
-    check_all_described(runs)
-    described = [read_described(run) for run in runs]
+    attributes = [run for run in runs if is_attributes(run)]
+    described_runs = [run for run in runs if run not in attributes]
+    check_all_described(described_runs)
+    described = [read_described(run) for run in described_runs]
     path = out or described[0].folder.resolve().parent / "report.html"
-    figures = write_description_page(described, path, moved=moved, inline=inline)
+    figures = write_description_page(
+        described,
+        path,
+        attributes=[read_attributes(run) for run in attributes],
+        moved=moved,
+        inline=inline,
+    )
     if drawn:
         say(f"{len(write_figures(figures, drawn))} files of figures are in {drawn}.")
     if not as_json:
