@@ -189,7 +189,7 @@ def report_descriptions(
         UserError: One is not a run of descriptions, is damaged, or its dataset is missing.
     """
     from evaluator.report.descriptions.page import write_description_page
-    from evaluator.report.figures import write_figures
+    from evaluator.report.figure import write_figures
 
     attributes = [run for run in runs if is_attributes(run)]
     described_runs = [run for run in runs if run not in attributes]

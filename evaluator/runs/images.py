@@ -17,9 +17,10 @@ from evaluator.runs.run import PreparedRun
 from generator.base.errors import UserError
 from generator.base.files import read_json
 from generator.base.paths import check_own_files
+from generator.dataset.certificate import describe_certificate
 from generator.dataset.descriptions.truth import ImageTruth
 from generator.dataset.image_truths import read_truths
-from generator.dataset.reader import World, found_certificate
+from generator.dataset.reader import World
 from generator.dataset.records import TRAIN
 
 CAPTION_OPTIONS = ("protocols", "prompt", "orders", "samples", "splits")
@@ -77,7 +78,7 @@ def prepare_images(request: AskRequest, question: str, out: Path, results_file: 
             f"split` again."
         )
     _check_folder(out, identity, results_file)
-    find_certificate = verified_now if request.verify else found_certificate
+    find_certificate = verified_now if request.verify else describe_certificate
     return PreparedRun(
         dataset=dataset,
         whole=benchmark,

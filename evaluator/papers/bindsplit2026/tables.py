@@ -16,8 +16,10 @@ from evaluator.papers.selection import (
 )
 from evaluator.protocols.items import ASYMMETRIC, FULL, MIXED
 from evaluator.protocols.records import Row
+from evaluator.report.audit_figures import by_overlap
 from evaluator.report.audit_results import FAMILIARITY, mixed, overlap_panels
-from evaluator.report.figures import Figure, by_overlap, by_split
+from evaluator.report.figure import Figure
+from evaluator.report.figures import by_split
 from evaluator.report.table import Table
 
 _BINARY: RowFilter = {"protocol": "binary", "metric": "accuracy"}

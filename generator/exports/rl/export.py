@@ -13,7 +13,7 @@ from generator.base.errors import UserError, one_line_of_markdown
 from generator.base.files import write_text
 from generator.base.progress import SILENT, Progress
 from generator.dataset import answer_reader, descriptions, relations
-from generator.dataset.reader import found_certificate
+from generator.dataset.certificate import describe_certificate
 from generator.exports.copies import copy_module, copy_package
 from generator.exports.questions import as_name
 from generator.exports.rl.formats import FORMATS, Format, Row
@@ -155,7 +155,7 @@ def _write_programs(
         "digest": benchmark.digest,
         # Names of a family of the user, and of a certificate, must not become markup.
         "held_out": one_line_of_markdown(str(benchmark.manifest.get("held_out") or "")),
-        "certificate": one_line_of_markdown(found_certificate(benchmark, world)),
+        "certificate": one_line_of_markdown(describe_certificate(benchmark, world)),
         "left_out": questions.left_out,
     }
     programs = {**FORMATS[format_name].programs, "README.md": "README.md.jinja"}

@@ -20,7 +20,7 @@ from evaluator.analysis.pooling import pool_runs
 from evaluator.api import evaluate
 from evaluator.protocols.records import split_of
 from evaluator.provenance.contamination import is_stand_in
-from evaluator.report.figures import Figure
+from evaluator.report.figure import Figure
 from evaluator.report.gallery import grid_cells
 from evaluator.report.page import _sections, write_page
 from evaluator.report.table import interval, number, p_value

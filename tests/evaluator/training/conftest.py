@@ -52,7 +52,7 @@ def together(count: int, work: Callable[[int], T]) -> list[T]:
             "MASTER_PORT": port,
         }
         os.environ.update(
-            {name: str(each) for name, each in names.items()}, MASTER_ADDR="127.0.0.1"
+            {name: str(value) for name, value in names.items()}, MASTER_ADDR="127.0.0.1"
         )
         try:
             pipe.send_bytes(pickle.dumps(work(rank)))
@@ -102,10 +102,10 @@ def toy_data(
 ) -> TrainingData:
     """A caption for each of a few images, with its negative and its positive; -1 for none."""
     n = len(captions)
-    said = texts or [f"text {i}" for i in range(9)]
-    of = (np.reshape(each or [-1] * n, (n, 1, 1)) for each in (negatives, positives))
+    all_texts = texts or [f"text {i}" for i in range(9)]
+    of = (np.reshape(rows or [-1] * n, (n, 1, 1)) for rows in (negatives, positives))
     return TrainingData(
-        said,
+        all_texts,
         np.reshape(captions, (n, 1)),
         *of,
         np.array(true),
@@ -160,8 +160,8 @@ def make_base(tiny: Callable[..., Tiny], tmp_path: Path) -> Callable[..., str]:
 
     def make(family: str = "open_clip", **changes: Any) -> str:
         if family == "open_clip":
-            made = tiny(**changes)
-            return f"open_clip:{made.name}@{made.save(tmp_path / f'{made.name}.pt')}"
+            model = tiny(**changes)
+            return f"open_clip:{model.name}@{model.save(tmp_path / f'{model.name}.pt')}"
         return f"hf:{make_clip(tmp_path / family, family)}"
 
     return make

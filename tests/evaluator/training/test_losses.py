@@ -77,7 +77,10 @@ def _toy() -> tuple[TrainingData, Fixed]:
 
 
 def _cosines(learner: Fixed) -> torch.Tensor:
-    unit = [each / each.norm(dim=1, keepdim=True) for each in (learner.images, learner.texts)]
+    unit = [
+        embeddings / embeddings.norm(dim=1, keepdim=True)
+        for embeddings in (learner.images, learner.texts)
+    ]
     return 20 * unit[0] @ unit[1].T
 
 

@@ -84,17 +84,17 @@ def test_the_loss_is_binary_cross_entropy_in_which_negatives_count_by_weight(wei
 def test_what_is_said_to_be_false_is_false_and_drawn_by_the_step(data: TrainingData) -> None:
     model: Any = Table(1, list(data.texts))
     learner, steps = Matching(model, data, Recipe()), Steps(data, batch=24, epochs=5, seed=0)
-    drawn = []
+    negatives_of_step = []
     for number in range(len(steps)):
         places, texts, true, _ = learner.pairs(steps[number], number)
         images = steps[number].images[places]
         for image, text, match in zip(images, texts, true, strict=True):
             assert (text in data.true[image]) == bool(match)
-        drawn.append(texts[-24:].tolist())
-    assert len({tuple(each) for each in drawn}) == len(drawn)
-    assert len({text for each in drawn for text in each}) > 30
-    again = learner.pairs(steps[2], 2)[1][-24:]
-    assert again.tolist() == drawn[2]
+        negatives_of_step.append(texts[-24:].tolist())
+    assert len({tuple(negatives) for negatives in negatives_of_step}) == len(negatives_of_step)
+    assert len({text for negatives in negatives_of_step for text in negatives}) > 30
+    repeated = learner.pairs(steps[2], 2)[1][-24:]
+    assert repeated.tolist() == negatives_of_step[2]
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def test_the_command_takes_the_preset_of_cross_encoders(
     drawn: Path, vilt: str, tmp_path: Path
 ) -> None:
     pytest.importorskip("peft")
-    given = (
+    arguments = (
         "train",
         "finetune",
         drawn,
@@ -154,7 +154,7 @@ def test_the_command_takes_the_preset_of_cross_encoders(
         "--device",
         "cpu",
     )
-    done = succeed("score", *given, "--images-per-class", "1")
+    done = succeed("score", *arguments, "--images-per-class", "1")
     assert (
         "Published (Pearson et al. 2025, appendix A, single objects): rate, lora. Chosen here: "
         "batch, decay, negatives, " in done.stderr
@@ -162,10 +162,12 @@ def test_the_command_takes_the_preset_of_cross_encoders(
     record = json.loads((tmp_path / "out" / "jackalope.json").read_text())
     assert record["recipe"]["lora"] == "16/32"
     assert (record["recipe"]["rate"], record["recipe"]["batch"]) == (1e-5, 16)
-    refused = score_command(*given, "--preset", "bindsplit2026")
+    refused = score_command(*arguments, "--preset", "bindsplit2026")
     assert refused.exit_code == 2
     assert (
         "Unknown preset 'bindsplit2026' of `score train finetune` for cross encoders"
         in refused.stderr
     )
-    assert "neither --negative-loss nor" in score_command(*given, "--negative-loss", "svlc").stderr
+    assert (
+        "neither --negative-loss nor" in score_command(*arguments, "--negative-loss", "svlc").stderr
+    )

@@ -66,6 +66,6 @@ def test_the_view_is_close_or_that_of_the_family() -> None:
     assert far.camera.lens == CLEVR.camera.lens
     assert far.camera.target == CLEVR.camera.target
     near_pixels, far_pixels = (
-        object_masks(each, CLEVR, (128, 128))[0].whole.sum() for each in (close, far)
+        object_masks(scene, CLEVR, (128, 128))[0].whole.sum() for scene in (close, far)
     )
     assert near_pixels > 2 * far_pixels
