@@ -47,6 +47,7 @@ class Source:
     """Training data, and what a record says of them."""
 
     data: TrainingData
+    """Images, captions, negatives and positives."""
     record: dict[str, str]
     """Name, digests and certificate."""
     exposure: Callable[[TrainingData], Exposure | None]
@@ -336,6 +337,7 @@ class _Line(Declared):
     image: _Text
     """Path of the image from the corpus' folder."""
     caption: _Text
+    """A true text of the image."""
     negatives: dict[Negative, list[str]] = Field(default_factory=dict)
     """False texts by kind."""
     positives: dict[Positive, list[str]] = Field(default_factory=dict)

@@ -58,6 +58,7 @@ class Examination:
     farm: Farm = field(default_factory=Farm)
     """Where to render."""
     progress: Progress = SILENT
+    """Told of each image that is rendered."""
 
     def __call__(self, root: Path, splits: Mapping[str, tuple[str, ...]]) -> Images:
         """Render scenes of the dataset in `root` again and compare them with its files.

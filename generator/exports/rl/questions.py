@@ -168,8 +168,8 @@ class RewardedQuestions:
             questions = attribute_questions(truth)
             if not questions:
                 return None
-            drawn = questions[stream.below(len(questions))]
-            return drawn.text, drawn.truth
+            attribute_question = questions[stream.below(len(questions))]
+            return attribute_question.text, attribute_question.truth
         choices = self._choices.get(truth.scene_id)
         return choices[stream.below(len(choices))] if choices else None
 

@@ -141,8 +141,8 @@ def trains(world: World, benchmark: Benchmark, tmp_path: Path) -> Callable[..., 
 
 
 @pytest.fixture
-def further(trains: Callable[..., dict[str, Any]], tmp_path: Path) -> Callable[..., Any]:
-    """Trains a model further; returns the record, and the model before and after."""
+def continue_training(trains: Callable[..., dict[str, Any]], tmp_path: Path) -> Callable[..., Any]:
+    """Continues the training of a model; returns the record, and the model before and after."""
 
     def run(method: Method, base: str) -> tuple[dict[str, Any], Any, Any]:
         return (
@@ -180,12 +180,12 @@ class Fixed(nn.Module):
         self.images, self.texts = nn.Parameter(images), nn.Parameter(texts)
         self.logit_scale = nn.Parameter(torch.tensor(scale).log().to(images.dtype))
         self.device = images.device
-        self.asked: list[tuple[list[int], list[int]]] = []
+        self.requests: list[tuple[list[int], list[int]]] = []
 
     @property
     def network(self) -> nn.Module:
         return self
 
     def embed(self, images, texts, step):  # type: ignore[no-untyped-def]
-        self.asked.append((images.tolist(), texts.tolist()))
+        self.requests.append((images.tolist(), texts.tolist()))
         return F.normalize(self.images[images], dim=-1), F.normalize(self.texts[texts], dim=-1)

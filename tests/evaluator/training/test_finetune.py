@@ -35,12 +35,15 @@ QUICK = from_preset(
     ],
 )
 def test_every_family_is_trained_whole_and_by_lora(
-    further: Callable[..., Any], make_base: Callable[..., str], kind: str, lora: str | None
+    continue_training: Callable[..., Any],
+    make_base: Callable[..., str],
+    kind: str,
+    lora: str | None,
 ) -> None:
     if lora:
         pytest.importorskip("peft")
     recipe = replace(QUICK, rate=1e-2 if lora else 1e-3, lora=lora or "none")
-    record, before, after = further(recipe, make_base(kind))
+    record, before, after = continue_training(recipe, make_base(kind))
     assert record["losses"][1] < record["losses"][0]
     assert record["recipe"]["lora"] == (lora or "none")
     for name, inputs in (("encode_images", pictures()), ("encode_texts", ["a red cube"])):

@@ -57,11 +57,11 @@ def test_no_held_out_fact_enters_a_batch(
     objects = {row["scene_id"]: row["objects"] for row in world.scenes.to_pylist()}
     bindings_in_images = {
         (dict(obj["attributes"])["color"], obj["category"])
-        for images, _ in learner.asked
+        for images, _ in learner.requests
         for i in images
         for obj in objects[all_kinds.images[i][1]]
     }
-    text_rows = {text for _, texts in learner.asked for text in texts}
+    text_rows = {text for _, texts in learner.requests for text in texts}
     captions = {all_kinds.texts[text] for text in text_rows}
     assert bindings_in_images
     assert not bindings_in_images & held

@@ -50,9 +50,9 @@ def test_the_first_gradient_is_its_closed_form_at_the_identity() -> None:
 
 
 def test_the_first_step_of_adam_goes_the_rate_along_each_sign(
-    further: Callable[..., Any], base: str
+    continue_training: Callable[..., Any], base: str
 ) -> None:
-    _, *models = further(replace(QUICK, epochs=1, batch=96, rate=1e-2), base)
+    _, *models = continue_training(replace(QUICK, epochs=1, batch=96, rate=1e-2), base)
     heads = [text_head(model.network, "").detach().double() for model in models]
     matrix = torch.linalg.lstsq(heads[0], heads[1]).solution.T
     assert (matrix - torch.eye(16)).abs().numpy() == pytest.approx(
@@ -62,7 +62,7 @@ def test_the_first_step_of_adam_goes_the_rate_along_each_sign(
 
 @pytest.mark.parametrize("kind", ["open_clip", "CLIP", "Siglip"])
 def test_the_result_is_the_model_with_its_texts_after_w(
-    further: Callable[..., Any],
+    continue_training: Callable[..., Any],
     make_base: Callable[..., str],
     kind: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -73,7 +73,7 @@ def test_the_result_is_the_model_with_its_texts_after_w(
     monkeypatch.setattr(
         Alignment, "merge_into", lambda self, *of: (alignments.append(self), merge_into(self, *of))
     )
-    record, before, after = further(QUICK, spec)
+    record, before, after = continue_training(QUICK, spec)
     assert record["losses"][1] < record["losses"][0]
     assert np.array_equal(after.encode_images(pictures()), before.encode_images(pictures()))
     aligned = before.encode_texts(TEXTS) @ alignments[0].matrix.detach().numpy().T

@@ -41,7 +41,7 @@ class Table:
             {"text_length": 99},
         )
         self._texts = {text: i for i, text in enumerate(texts)}
-        self.asked: list[tuple[int, str]] = []
+        self.requests: list[tuple[int, str]] = []
 
     def token_counts(self, texts: Any) -> list[int]:
         return [1] * len(texts)
@@ -51,7 +51,7 @@ class Table:
 
     def match(self, images: Any, places: Any, texts: Any) -> torch.Tensor:
         rows = [int(images[place]) for place in places]
-        self.asked += list(zip(rows, texts, strict=True))
+        self.requests += list(zip(rows, texts, strict=True))
         return self.logits[rows, [self._texts[text] for text in texts]]
 
 
@@ -70,14 +70,14 @@ def test_the_loss_is_binary_cross_entropy_in_which_negatives_count_by_weight(wei
     data, model = _toy()
     loss = Matching(model, data, Recipe(negative_weight=weight)).loss(STEP, 0)
     total = count = 0.0
-    for i, (image, text) in enumerate(model.asked):
+    for i, (image, text) in enumerate(model.requests):
         number = int(text.split()[1])
         logit = model.logits[image, number].item()
         share = weight if weight and 4 <= i < 7 else 1.0
         total += share * math.log1p(math.exp(-logit if number in data.true[image] else logit))
         count += share
-    assert not weight or model.asked[4:7] == [(2, "text 0"), (0, "text 4"), (1, "text 5")]
-    assert len(model.asked) == (4 + 3 + 4 if weight else 8)
+    assert not weight or model.requests[4:7] == [(2, "text 0"), (0, "text 4"), (1, "text 5")]
+    assert len(model.requests) == (4 + 3 + 4 if weight else 8)
     assert loss.item() == pytest.approx(total / count, abs=1e-6)
 
 
@@ -105,12 +105,12 @@ def vilt(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("lora", [None, "2/4"])
 def test_vilt_is_trained_whole_and_by_lora(
-    further: Callable[..., Any], world: World, vilt: str, tmp_path: Path, lora: str | None
+    continue_training: Callable[..., Any], world: World, vilt: str, tmp_path: Path, lora: str | None
 ) -> None:
     if lora:
         pytest.importorskip("peft")
     recipe = replace(QUICK, epochs=2, rate=1e-2, negatives="swap", lora=lora or "none")
-    record, before, after = further(recipe, vilt)
+    record, before, after = continue_training(recipe, vilt)
     plain = load_model(f"vilt:{tmp_path / 'out'}", "cpu")
     assert record["losses"][1] < record["losses"][0]
     images, texts = (
