@@ -408,7 +408,7 @@ def read_scene(record: str, terms: Terms) -> SceneGeometry:
         key = category, tuple(values.items())
         objects.append(terms.known_objects.setdefault(key, (category, values)))
         positions.append(tuple(map(float, object_data["position"])))
-        fronts.append(_world_front(category, float(object_data["heading"]), terms))
+        fronts.append(_world_front(object_data, terms))
     away_x, away_y = _viewing_direction(data["camera"])
     # Right is the viewing direction turned clockwise by a quarter.
     ground = [(x * away_y - y * away_x, x * away_x + y * away_y) for x, y, _ in positions]
@@ -425,11 +425,12 @@ def read_scene(record: str, terms: Terms) -> SceneGeometry:
     )
 
 
-def _world_front(category: str, heading: float, terms: Terms) -> tuple[float, float]:
+def _world_front(object_data: dict[str, Any], terms: Terms) -> tuple[float, float]:
     """The unit vector to an object's front in the world; 0, 0 if its category has none."""
+    category = object_data["category"]
     if category not in terms.fronts:
         return 0.0, 0.0
-    angle = heading + terms.fronts[category]
+    angle = float(object_data["heading"]) + terms.fronts[category]
     return math.cos(angle), math.sin(angle)
 
 
