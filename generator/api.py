@@ -35,7 +35,13 @@ from generator.describe.benchmark import (
     read_assigned_splits,
     write_benchmarks,
 )
-from generator.describe.request import TextRequest, check_exposed, check_request, read_text_preset
+from generator.describe.request import (
+    TextPreset,
+    TextRequest,
+    check_exposed,
+    check_request,
+    read_text_preset,
+)
 from generator.describe.statistics import parse_statistics
 from generator.holdout.holdout import Holdout
 from generator.holdout.possible import balance_note
@@ -463,18 +469,13 @@ def describe_texts(
     """
     request, suffix = TextRequest(), "texts"
     if preset is not None:
-        text_preset = read_text_preset(preset)
         set_by_preset = {
             "protocol": protocols,
             "level": levels,
             "complexity": complexity,
             "template": template,
         }
-        for option, value in set_by_preset.items():
-            if value is not None:
-                raise UserError(
-                    f"--preset {preset} sets --{option} itself; leave one of the two out."
-                )
+        text_preset = _read_preset(preset, set_by_preset)
         protocols, levels = text_preset.protocols, text_preset.levels
         complexity, template = text_preset.complexity, text_preset.template
         any_familiarity = any_familiarity or not text_preset.equal_familiarity
@@ -494,13 +495,9 @@ def describe_texts(
         "template": template,
         "without": read_ids(Path(without)) if without else None,
     }
-    changes: dict[str, Any] = {}
-    for field_name, content in values.items():
-        if content:
-            changes[field_name] = tuple(content) if isinstance(content, list) else content
     request = replace(
         request,
-        **changes,
+        **_without_empty(values),
         exposed_negatives=exposed_negatives,
         equal_familiarity=not any_familiarity,
         known_words=known_words,
@@ -529,6 +526,24 @@ def describe_texts(
     if not summary.written:
         logger.info(ALREADY_EXISTS.format(name))
     return name, summary
+
+
+def _read_preset(name: str, set_by_preset: Mapping[str, Any]) -> TextPreset:
+    """Read a preset of texts. Raises UserError for an option that the preset sets itself."""
+    preset = read_text_preset(name)
+    for option, value in set_by_preset.items():
+        if value is not None:
+            raise UserError(f"--preset {name} sets --{option} itself; leave one of the two out.")
+    return preset
+
+
+def _without_empty(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that are not empty, with tuples in place of lists."""
+    changes = {}
+    for name, value in values.items():
+        if value:
+            changes[name] = tuple(value) if isinstance(value, list) else value
+    return changes
 
 
 def write_first_benchmarks(

@@ -25,6 +25,6 @@ def chromium() -> Iterator[Browser]:
 def barriers(page: Page) -> list[str]:
     """What axe-core finds on a page, and where first."""
     return [
-        f"{each['id']}: {each['nodes'][0]['html'][:200]} {each['nodes'][0]['failureSummary']}"
-        for each in Axe().run(page).response["violations"]
+        f"{violation['id']}: {violation['nodes'][0]['html'][:200]} {violation['nodes'][0]['failureSummary']}"
+        for violation in Axe().run(page).response["violations"]
     ]

@@ -60,14 +60,14 @@ def succeed(*arguments: str | Path, cwd: Path | None = None) -> subprocess.Compl
     return done
 
 
-def refuse(said: str, *arguments: str | Path, cwd: Path | None = None) -> str:
+def refuse(sentence: str, *arguments: str | Path, cwd: Path | None = None) -> str:
     """As run_command, for a command that must be refused: exit code 2, and one sentence that has
     `said`."""
     done = run_command(*arguments, cwd=cwd)
     assert (done.returncode, done.stdout) == (2, "")
     (error,) = [line for line in done.stderr.splitlines() if line.startswith("Error: ")]
     assert error == done.stderr.splitlines()[-1]
-    assert said in error
+    assert sentence in error
     return error
 
 

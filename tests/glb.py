@@ -35,11 +35,11 @@ def triangle() -> tuple[dict[str, Any], bytes]:
 
 def glb(description: dict[str, Any], data: bytes) -> bytes:
     """The bytes of a .glb file."""
-    said = json.dumps(description).encode()
+    header = json.dumps(description).encode()
     chunks = b"".join(
         struct.pack("<I4s", len(part), kind) + part
         for kind, part in (
-            (b"JSON", said + b" " * (-len(said) % 4)),
+            (b"JSON", header + b" " * (-len(header) % 4)),
             (b"BIN\0", data + b"\0" * (-len(data) % 4)),
         )
     )

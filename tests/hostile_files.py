@@ -29,8 +29,8 @@ def measured(code: str, *arguments: str, seconds: float = 120) -> tuple[int, str
     held."""
     command = [sys.executable, "-P", "-c", _MEASURED.format(code=code), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)
-    said, _, peak = done.stderr.rpartition("PEAK ")
-    return done.returncode, said, int(peak)
+    errors, _, peak = done.stderr.rpartition("PEAK ")
+    return done.returncode, errors, int(peak)
 
 
 def sparse(path: Path, size: int = 64 << 30) -> Path:

@@ -29,15 +29,15 @@ def test_the_page_has_every_preset_design_and_protocol() -> None:
     assert list(sections) == [setup.name for setup in setups()]
     assert {*preset_names(), *text_preset_names()} <= set(sections)
     assert {setup.design for setup in setups()} == set(design_names())
-    told = "\n".join(sections.values())
+    all_sections = "\n".join(sections.values())
     for protocol in protocol_names():
-        assert f"| {protocol} |" in told, protocol
+        assert f"| {protocol} |" in all_sections, protocol
 
 
 def test_the_oracle_answers_all_but_raw_retrieval() -> None:
     for name, text in _sections().items():
         for line in text.splitlines()[2:]:
-            least = [float(found[0]) for found in _NUMBER.findall(line)]
+            least = [float(match[0]) for match in _NUMBER.findall(line)]
             assert least, line
             if "| raw R@1, " not in line:
                 assert set(least) == {100.0}, f"{name}: {line}"

@@ -144,7 +144,9 @@ def test_the_python_examples_run(
 
 def test_the_columns_of_scores_from_elsewhere_are_listed() -> None:
     listed = rows(section(DOCS / "models.md", "## Scores from elsewhere"))
-    assert sorted(name for each in listed for name in each.split("`, `")) == sorted(COLUMNS)
+    assert sorted(
+        name for columns_of_row in listed for name in columns_of_row.split("`, `")
+    ) == sorted(COLUMNS)
 
 
 def test_the_family_of_the_first_five_minutes_is_without_findings(tmp_path: Path) -> None:
@@ -222,7 +224,7 @@ PLACE = "## [environments.PLACE"
 def test_every_key_of_a_family_and_of_a_world_is_documented(
     page: str, heading: str, model: type[Declared]
 ) -> None:
-    keys = {name for name, each in model.model_fields.items() if not each.exclude}
+    keys = {name for name, field in model.model_fields.items() if not field.exclude}
     keys -= TABLES if model is declared.FamilyTables else set()
     assert set(rows(section(DOCS / f"{page}.md", heading))) == keys
 
@@ -249,10 +251,10 @@ def test_every_pattern_and_prop_is_documented() -> None:
     ],
 )
 def test_every_column_is_documented_with_its_type(heading: str, schema: pa.Schema) -> None:
-    found = rows(section(DOCS / "dataset.md", heading))
+    documented = rows(section(DOCS / "dataset.md", heading))
     for name, kind in columns(schema):
-        assert name in found
-        assert found[name][0] == kind, name
+        assert name in documented
+        assert documented[name][0] == kind, name
 
 
 def section(page: Path, heading: str) -> str:
@@ -269,14 +271,14 @@ def section(page: Path, heading: str) -> str:
 def columns(schema: pa.Schema) -> list[tuple[str, str]]:
     """Name and type, in the words of docs/dataset.md, of every column and of the fields of
     structs."""
-    found = []
+    names_and_types = []
     for column in schema:
-        found.append((column.name, words(column.type)))
+        names_and_types.append((column.name, words(column.type)))
         if pa.types.is_list(column.type) and pa.types.is_struct(column.type.value_type):
-            found += [
+            names_and_types += [
                 (f"{column.name}.{part.name}", words(part.type)) for part in column.type.value_type
             ]
-    return found
+    return names_and_types
 
 
 def words(kind: pa.DataType) -> str:
@@ -326,10 +328,10 @@ def test_every_table_and_figure_of_a_paper_has_a_row(paper: str) -> None:
 def items_of_papers() -> list[tuple[str, str, str]]:
     """The item, its state and what is said of it, of every row of docs/papers.md."""
     text = (DOCS / "papers.md").read_text(encoding="utf-8")
-    found = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("|")]
+    table_rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("|")]
     return [
         (row[0], row[1], "|".join(row[2:]))
-        for row in found
+        for row in table_rows
         if row[0] not in ("in the paper", "---")
     ]
 
@@ -341,15 +343,15 @@ def test_every_item_of_the_papers_works_or_says_what_is_different() -> None:
     assert states.count("works") > 0.8 * len(states)
     lacking = [
         item
-        for item, state, told in items_of_papers()
-        if state == "works" and not commands_in(told)
+        for item, state, status in items_of_papers()
+        if state == "works" and not commands_in(status)
     ]
     assert set(lacking) == set()
 
 
-def commands_in(told: str) -> list[str]:
+def commands_in(cell: str) -> list[str]:
     """The commands of a cell that stand in code style."""
-    return re.findall(r"`((?:gen|score) [^`]*)`", told)
+    return re.findall(r"`((?:gen|score) [^`]*)`", cell)
 
 
 NAMED: dict[tuple[str, str], Callable[[str], object]] = {
@@ -371,20 +373,21 @@ NAMED: dict[tuple[str, str], Callable[[str], object]] = {
 
 
 @pytest.mark.parametrize(
-    "told", sorted({each for _, _, told in items_of_papers() for each in commands_in(told)})
+    "command_line", sorted({line for _, _, cell in items_of_papers() for line in commands_in(cell)})
 )
-def test_the_commands_of_the_papers_exist(told: str) -> None:
-    words = shlex.split(told)
+def test_the_commands_of_the_papers_exist(command_line: str) -> None:
+    words = shlex.split(command_line)
     context = max(
-        (each for each in COMMANDS if words[: len(p := each.command_path.split())] == p), key=depth
+        (known for known in COMMANDS if words[: len(p := known.command_path.split())] == p),
+        key=depth,
     )
-    given = words[depth(context) :]
-    if not given:  # a mention
+    arguments = words[depth(context) :]
+    if not arguments:  # a mention
         return
-    assert not isinstance(context.command, click.Group), told
-    options, left, order = context.command.make_parser(context).parse_args(list(given))
-    assert not left, told
-    for parameter in {each.name: each for each in order}.values():
+    assert not isinstance(context.command, click.Group), command_line
+    options, left, order = context.command.make_parser(context).parse_args(list(arguments))
+    assert not left, command_line
+    for parameter in {parameter.name: parameter for parameter in order}.values():
         values = options[parameter.name]
         for value in values if isinstance(values, list | tuple) else [values]:
             if isinstance(parameter.type, click.Choice):
@@ -394,11 +397,11 @@ def test_the_commands_of_the_papers_exist(told: str) -> None:
             ):
                 read(value)
     required = [
-        each.name
-        for each in context.command.params
-        if isinstance(each, click.Argument) and each.required
+        parameter.name
+        for parameter in context.command.params
+        if isinstance(parameter, click.Argument) and parameter.required
     ]
-    assert all(options.get(name) for name in required), told
+    assert all(options.get(name) for name in required), command_line
 
 
 def depth(context: click.Context) -> int:

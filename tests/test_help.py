@@ -25,9 +25,9 @@ def commands(group: click.Group, *path: str) -> Iterator[tuple[str, click.Comman
 
 
 EVERY = [
-    pytest.param(*each, id=f"{program} {each[0]}")
+    pytest.param(*command, id=f"{program} {command[0]}")
     for program, group in (("gen", gen), ("score", score))
-    for each in commands(group)
+    for command in commands(group)
 ]
 
 
@@ -46,53 +46,53 @@ def test_examples_are_commands(
         command.make_context(
             name, words[len(name.split()) :]
         )  # an unknown option or a missing argument is an error
-    names = {each.name for each in command.params}
+    names = {parameter.name for parameter in command.params}
     assert set(command.common) <= names
 
 
 @pytest.mark.parametrize("program", ["gen", "score"])
 def test_the_list_of_commands_has_whole_sentences(program: str) -> None:
-    said = run_command(program, "--help").stdout
-    assert "..." not in said.split("Commands:")[1].replace("[NAME=]RUN...", "").replace(
+    help_text = run_command(program, "--help").stdout
+    assert "..." not in help_text.split("Commands:")[1].replace("[NAME=]RUN...", "").replace(
         "[LABEL=]RUN...", ""
     )
     main = {"gen": gen, "score": score}[program]
     lines = [
         line.split()[0]
-        for line in said.split("Commands:")[1].splitlines()
+        for line in help_text.split("Commands:")[1].splitlines()
         if line[:3].strip() and line[2] != " "
     ]
     assert lines == list(main.commands)
 
 
 def test_common_options_stand_before_the_others() -> None:
-    said = run_command("gen", "render", "--help").stdout
-    first, rest = said.split("More options:")
+    help_text = run_command("gen", "render", "--help").stdout
+    first, rest = help_text.split("More options:")
     assert "--holdout" in first.split("Common options:")[1]
     assert "--farm" in rest
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_asks_the_program(shell: str) -> None:
-    said = run_command("gen", "completion", shell).stdout
-    assert f"_GEN_COMPLETE={shell}_complete" in said
+    script = run_command("gen", "completion", shell).stdout
+    assert f"_GEN_COMPLETE={shell}_complete" in script
 
 
 def test_what_there_is_is_listed(rendered: Path) -> None:
-    found = json.loads(run_command("gen", "list", "--json", cwd=rendered.parent).stdout)
-    assert {"clevr", "pug"} <= set(found["families"])
-    assert {"binary", "skill"} <= set(found["protocols"])
-    assert {"bindsplit", "gzsl"} <= set(found["designs"])
-    assert "et al. 2" in found["presets"]["bindsplit2026"]
-    assert {rendered.name, "example"} <= set(found["datasets"])
+    lists = json.loads(run_command("gen", "list", "--json", cwd=rendered.parent).stdout)
+    assert {"clevr", "pug"} <= set(lists["families"])
+    assert {"binary", "skill"} <= set(lists["protocols"])
+    assert {"bindsplit", "gzsl"} <= set(lists["designs"])
+    assert "et al. 2" in lists["presets"]["bindsplit2026"]
+    assert {rendered.name, "example"} <= set(lists["datasets"])
 
 
 def test_a_dataset_says_what_it_holds(rendered: Path) -> None:
-    found = json.loads(run_command("gen", "info", rendered, "--json").stdout)
+    summary = json.loads(run_command("gen", "info", rendered, "--json").stdout)
     dataset = Dataset.open(rendered)
-    (benchmark,) = found["benchmarks"].values()
+    (benchmark,) = summary["benchmarks"].values()
     for split, n in dataset.benchmark().manifest["scenes"].items():
         assert f"{split} {n}" in benchmark["scenes"]
     assert benchmark["held out"] == dataset.benchmark().manifest["held_out"]
-    assert str(dataset.world.manifest["scenes"]) in found["images"]
+    assert str(dataset.world.manifest["scenes"]) in summary["images"]
     assert "is not a dataset" in run_command("gen", "info", rendered.parent / "nowhere").stderr

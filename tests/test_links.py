@@ -37,6 +37,7 @@ PASSING_ON = {
     "gen export webdataset": "{data} --out {out}",
     "gen export clevr": "{data} --out {out}",
     "gen export jsonl": "{data} --out {out}",
+    "gen export rl": "{data} --format trl --out {out}",
     "gen export lmms-eval": "{data} --out {out}",
     "gen export vlmevalkit": "{data} --out {out}",
     "gen export inspect": "{data} --out {out}",

@@ -72,21 +72,21 @@ CALLS |= {
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The working directory of all calls. Not to be changed, since a wrong call writes nothing."""
-    made = tmp_path_factory.mktemp("mistakes") / "here"
-    made.mkdir()
+    here = tmp_path_factory.mktemp("mistakes") / "here"
+    here.mkdir()
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(made)
-        patch.setenv("XDG_CACHE_HOME", str(made.parent / "cache"))
-        patch.setenv("JACKALOPE_ASSETS", str(made.parent / "sets"))
+        patch.chdir(here)
+        patch.setenv("XDG_CACHE_HOME", str(here.parent / "cache"))
+        patch.setenv("JACKALOPE_ASSETS", str(here.parent / "sets"))
         patch.setattr("sys.dont_write_bytecode", True)
         patch.setattr("sys.path", [*sys.path])
         for name, content in FILES.items():
-            (made / name).write_bytes(content.encode() if isinstance(content, str) else content)
-        (made / "empty").mkdir()
-        build_dataset(made / "d", {"train": 24, "val": 4, "seen": 6, "partial": 6, "unseen": 6})
-        manifest = json.loads((made / "d/world/manifest.json").read_text())
+            (here / name).write_bytes(content.encode() if isinstance(content, str) else content)
+        (here / "empty").mkdir()
+        build_dataset(here / "d", {"train": 24, "val": 4, "seen": 6, "partial": 6, "unseen": 6})
+        manifest = json.loads((here / "d/world/manifest.json").read_text())
         manifest["request"] |= {"objects": [2, 2], "outputs": []}
-        (made / "d/world/manifest.json").write_text(json.dumps(manifest))
+        (here / "d/world/manifest.json").write_text(json.dumps(manifest))
         scenes = "train=4,val=1,seen=1,partial=1,unseen=1"
         for call in (
             f"gen plan --scenes {scenes} --out p",
@@ -94,14 +94,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             f"{RUN} --protocol binary --out other",
         ):
             succeed(call)
-        yield made
+        yield here
 
 
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call if len(call) < 100 else call[:100])
 def test_a_wrong_call_is_one_sentence_and_writes_nothing(folder: Path, call: str) -> None:
     before = _stamps(folder)
-    said = refuse(CALLS[call], call)
-    assert said[-1] in ".?)" or "A set of your own: gen assets import" in said
+    sentence = refuse(CALLS[call], call)
+    assert sentence[-1] in ".?)" or "A set of your own: gen assets import" in sentence
     assert _stamps(folder) == before
 
 

@@ -42,7 +42,9 @@ def test_it_starts_with_the_two_commands_that_make_has() -> None:
 def test_its_badges_are_true() -> None:
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     versions = [
-        each.split(" :: ")[-1] for each in project["classifiers"] if " :: Python :: 3." in each
+        classifier.split(" :: ")[-1]
+        for classifier in project["classifiers"]
+        if " :: Python :: 3." in classifier
     ]
     assert f"Python {versions[0]} to {versions[-1]}]" in README
     assert project["license"].startswith("Apache-2.0")
@@ -73,9 +75,9 @@ def test_its_commands_run_one_after_another_with_fewer_scenes(
 ) -> None:
     monkeypatch.setenv("JACKALOPE_ASSETS", str(tmp_path / "assets"))
     lines = "\n".join(each_command(tmp_path))
-    for asked, enough in SMALLER.items():
-        assert asked in lines
-        lines = lines.replace(asked, enough)
+    for command, enough in SMALLER.items():
+        assert command in lines
+        lines = lines.replace(command, enough)
     for line in lines.splitlines():
         succeed(line, cwd=tmp_path)
     assert (tmp_path / "report.html").exists()

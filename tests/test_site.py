@@ -78,10 +78,10 @@ def test_the_tour_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for cell in notebook.cells:
         cell.source = re.sub(r"--epochs \d+", "--epochs 1", cell.source)
     NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    said = "".join(
+    printed = "".join(
         output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", [])
     )
-    assert "texts: 100%" in said  # a notebook shows how far it is
+    assert "texts: 100%" in printed  # a notebook shows how far it is
     asked_why = notebook.cells[-2].outputs
     assert {"image/png"} <= {name for output in asked_why for name in output.get("data", {})}
     assert any("false" in output.get("text", "") for output in asked_why)

@@ -107,24 +107,26 @@ def test_each_file_that_is_not_ours_has_its_licence(wheel: Path) -> None:
     for name in names:
         path = name.removeprefix("generator/_data/")
         last = [
-            each["SPDX-License-Identifier"]
-            for each in declared
-            if any(fnmatch(path, pattern) for pattern in np.atleast_1d(each["path"]))
+            annotation["SPDX-License-Identifier"]
+            for annotation in declared
+            if any(fnmatch(path, pattern) for pattern in np.atleast_1d(annotation["path"]))
         ][-1]
         assert last == licence.get(name, "Apache-2.0"), name
     for pattern, (_, count) in others.items():
         assert len([name for name in licence if fnmatch(name, pattern)]) == count
     assert "License-Expression: Apache-2.0 AND CC0-1.0 AND MIT" in metadata
     own = [f"blender_assets/{name}/LICENCE.txt" for name in ("panoramas", "things")]
-    for kept in ("LICENSE", *own, "evaluator/report/assets/datatables.LICENSE.txt"):
-        assert f"{info}/licenses/{kept}" in names
+    for licence_file in ("LICENSE", *own, "evaluator/report/assets/datatables.LICENSE.txt"):
+        assert f"{info}/licenses/{licence_file}" in names
 
 
 def test_the_release_builds_what_is_tested() -> None:
     workflow = yaml.safe_load((CHECKOUT / ".github/workflows/release.yml").read_text("utf-8"))
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]
     blender = [
-        each for each in project["optional-dependencies"]["render"] if each.startswith("bpy")
+        requirement
+        for requirement in project["optional-dependencies"]["render"]
+        if requirement.startswith("bpy")
     ]
     pythons = workflow["jobs"]["try"]["strategy"]["matrix"]["python"]
     assert len(blender) == 2
@@ -166,13 +168,13 @@ def python_at_hand(version: str) -> Path:
     if sys.version_info[:2] == tuple(map(int, version.split("."))):
         return Path(sys.executable)
     homes = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    found = [
+    pythons = [
         *sorted(homes.glob(f"{version}.*/bin/python")),
         *map(Path, filter(None, [shutil.which(f"python{version}")])),
     ]
-    if not found:
+    if not pythons:
         pytest.skip(f"there is no Python {version} on this machine")
-    return found[0]
+    return pythons[0]
 
 
 def environment(
@@ -214,13 +216,13 @@ def test_it_scores_with_the_extra_score_alone_beside_numpy_2(
         "--json",
         "--out",
     ]
-    found = json.loads(run(bin_ / "score", *scoring, "there", **there))["rows"]
+    rows_there = json.loads(run(bin_ / "score", *scoring, "there", **there))["rows"]
     expected = json.loads(run_process("score", *scoring, "here", cwd=tmp_path).stdout)["rows"]
-    assert [row["value"] for row in found] == pytest.approx([row["value"] for row in expected])
+    assert [row["value"] for row in rows_there] == pytest.approx([row["value"] for row in expected])
     assert json.loads((tmp_path / "there" / "run.json").read_text())["versions"]["numpy"] >= "2"
-    said = run(bin_ / "python", "-c", first_python(tmp_path, rendered), **there)
-    assert said.startswith("R@1 (retrieval, grid) of CLIP ")  # the verdict comes first
-    assert "\nCLIP on color-shape-3x3-b0" in said
+    printed = run(bin_ / "python", "-c", first_python(tmp_path, rendered), **there)
+    assert printed.startswith("R@1 (retrieval, grid) of CLIP ")  # the verdict comes first
+    assert "\nCLIP on color-shape-3x3-b0" in printed
     assert "pip install 'jackalope[render]'" in refused(bin_ / "gen", *QUICK, **there)
 
 
@@ -247,7 +249,7 @@ def test_the_base_alone_reads_and_measures(
     listed = run(
         sys.executable, "-m", "uv", "pip", "list", "--format", "json", "--python", bin_ / "python"
     )
-    assert not {each["name"] for each in json.loads(listed)} & {
+    assert not {package["name"] for package in json.loads(listed)} & {
         "torch",
         "bpy",
         "transformers",
@@ -303,7 +305,7 @@ def test_it_renders_the_same_with_the_other_blender(
     bin_, there = environment(tmp_path / "venv", python, f"{wheel}[render]")
     run(bin_ / "gen", *quick, "--out", "there", **there)
     ours, theirs = (Dataset.open(tmp_path / name) for name in ("here", "there"))
-    builds = {each.world.manifest["request"]["blender"][:3] for each in (ours, theirs)}
+    builds = {dataset.world.manifest["request"]["blender"][:3] for dataset in (ours, theirs)}
     assert builds == {"4.5", "5.2"}
     # The judge runs there too: the other Blender comes with the other major version of NumPy.
     assert run(bin_ / "gen", "verify", "there", **there).strip().endswith(": clean")

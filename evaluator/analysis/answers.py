@@ -284,8 +284,10 @@ def match(answers: Sequence[Answers]) -> Matched:
 
 
 def _read_run(folder: Path, metric: str | None, common: Mapping[str, str]) -> Answers:
-    """The answers of a run by `metric`, or by each protocol's common or main metric. Reads its
-    tables, but no dataset and no model."""
+    """The answers of a run by `metric`, or by each protocol's common or main metric.
+
+    Reads the tables of the run, but no dataset and no model.
+    """
     if not (folder / "run.json").exists():
         raise UserError(f"{folder} is no finished run; give a folder written by `score run`.")
     path = folder / "tables" / "items.csv"
@@ -303,21 +305,7 @@ def _read_run(folder: Path, metric: str | None, common: Mapping[str, str]) -> An
             f"{did_you_mean(metric, sorted(set(table['metric'])))}"
         )
     main_of = {row["protocol"]: row["metric"] for row in results["rows"] if row["is_main"]}
-    main_of |= common
-    compared = np.zeros(len(table["item_id"]), dtype=bool)
-    for protocol in dict.fromkeys(table["protocol"].tolist()):
-        of_metric = table["metric"] == (metric or main_of.get(protocol))
-        of_metric &= table["protocol"] == protocol
-        # An item without a value that is not unscored is no question of this metric, such as half a
-        # pair of images.
-        of_metric &= (table["value"] != "") | (table["unscored"] != "")
-        if set(table["value"][of_metric].tolist()) <= set(_MEANINGS):
-            compared |= of_metric
-        else:
-            what = f"'{metric}'" if metric else "its main metric"
-            logger.info(
-                f"{folder}: '{protocol}' is not compared, because {what} is not right or wrong."
-            )
+    compared = _right_or_wrong(table, metric, {**main_of, **common}, folder)
     if not compared.any():
         raise UserError(
             f"{folder} has no items that are right or wrong; compare runs of another protocol or "
@@ -345,6 +333,37 @@ def _read_run(folder: Path, metric: str | None, common: Mapping[str, str]) -> An
         partitioned="splits" in results.get("rules", {}),
         mark=marks_said(results),
     )
+
+
+def _right_or_wrong(
+    table: Mapping[str, np.ndarray], metric: str | None, main_of: Mapping[str, str], folder: Path
+) -> np.ndarray:
+    """Find the rows of a run's items.csv that can be compared.
+
+    Args:
+        table: The columns of items.csv, as strings.
+        metric: The metric to compare; None for that of each protocol in `main_of`.
+        main_of: {protocol: metric}.
+        folder: The folder of the run, for messages.
+
+    Returns:
+        bool (rows,): the rows of the metric, in protocols where it is right or wrong for each item.
+    """
+    compared = np.zeros(len(table["item_id"]), dtype=bool)
+    for protocol in dict.fromkeys(table["protocol"].tolist()):
+        of_metric = table["metric"] == (metric or main_of.get(protocol))
+        of_metric &= table["protocol"] == protocol
+        # An item without a value that is not unscored is not a question of this metric, such as
+        # half a pair of images.
+        of_metric &= (table["value"] != "") | (table["unscored"] != "")
+        if set(table["value"][of_metric].tolist()) <= set(_MEANINGS):
+            compared |= of_metric
+        else:
+            what = f"'{metric}'" if metric else "its main metric"
+            logger.info(
+                f"{folder}: '{protocol}' is not compared, because {what} is not right or wrong."
+            )
+    return compared
 
 
 def _read_table(path: Path, metric: str | None) -> list[Answers]:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from evaluator.analysis.answers import (
+    Answers,
     Matched,
     clusters_of_items,
     common_metrics,
@@ -50,7 +51,28 @@ Key = tuple[str, ...]
 Row = dict[str, Any]
 """A row of a comparison (docs/compare.md)."""
 Comparison = dict[str, Any]
-"""What `compare` returns."""
+"""What `compare` returns, a dict with
+
+- `models`: the sources of each model: several if it has several training seeds or runs on several
+  blocks.
+- `marks`: the note beside every number of a model that is contaminated or a stand-in.
+- `items`: numbers of compared and left-out items (see `match`), a dict for each block.
+- `q`, `detect`: the level of significance, and the argument.
+- `rows`: a row for each pair of models and each question: a protocol, metric, kind and split, and
+  also each skill of a kind that has several. Shares are 0..1. `difference` is `first` − `second`,
+  both means over trainings and blocks. `low`, `high`, `p` and `detectable` come from one
+  statistical model of the difference (evaluator.statistics.difference) and speak of this
+  vocabulary, as `speaks_of` says in words. `low_wider` and `high_wider` speak of values and objects
+  like these. `q` is p corrected over the pairs of models (Benjamini and Hochberg); `leader` is the
+  better model if q ≤ .05, else None. `p_mcnemar` and `q_mcnemar` are the same as published (Peng et
+  al. 2026, section 5.3): they take items as independent, and hold for these trainings. `mark` has
+  the marks of both models.
+- `flips`: pairs of splits between which the lead of a pair of models changes, with the `leaders`
+  (None where a lead is not significant), the models `ahead` by their means, `p_flip` (the larger p
+  of the two splits) and `significant` (the leads on both splits are). `p_flip_mcnemar` and
+  `significant_mcnemar` are the same as published.
+- `rankings`: the models of each question by rank, with intervals.
+"""
 Selection = list[tuple[Matched, np.ndarray]]
 """The answers of each block, with a mask (n,) of the items of a question."""
 Differences = dict[tuple[str, str], Difference]
@@ -73,28 +95,7 @@ def compare(
             between runs for one that all have.
 
     Returns:
-        A dict with
-
-        - `models`: the sources of each model: several if it has several training seeds or runs on
-          several blocks.
-        - `marks`: the note beside every number of a model that is contaminated or a stand-in.
-        - `items`: numbers of compared and left-out items (see `match`), a dict for each block.
-        - `q`, `detect`: the level of significance, and the argument.
-        - `rows`: a row for each pair of models and each question: a protocol, metric, kind and
-          split, and also each skill of a kind that has several. Shares are 0..1. `difference` is
-          `first` − `second`, both means over trainings and blocks. `low`, `high`, `p` and
-          `detectable` come from one statistical model of the difference
-          (evaluator.statistics.difference) and speak of this vocabulary, as `speaks_of` says in
-          words. `low_wider` and `high_wider` speak of values and objects like these. `q` is p
-          corrected over the pairs of models (Benjamini and Hochberg); `leader` is the better model
-          if q ≤ .05, else None. `p_mcnemar` and `q_mcnemar` are the same as published (Peng et al.
-          2026, section 5.3): they take items as independent, and hold for these trainings. `mark`
-          has the marks of both models.
-        - `flips`: pairs of splits between which the lead of a pair of models changes, with the
-          `leaders` (None where a lead is not significant), the models `ahead` by their means,
-          `p_flip` (the larger p of the two splits) and `significant` (the leads on both splits
-          are). `p_flip_mcnemar` and `significant_mcnemar` are the same as published.
-        - `rankings`: the models of each question by rank, with intervals.
+        The comparison, with the entries that `Comparison` lists.
 
     Raises:
         UserError: a source cannot be read, there are fewer than two models, or as `match_blocks`.
@@ -126,11 +127,7 @@ def compare(
         placings = _ranking(labels, list(models), selection, differences)
         rankings.append({**labels, "models": placings})
 
-    marks_of_models = by_key((of_run.model, of_run.mark) for of_run in answers if of_run.mark)
-    marks = {name: " ".join(dict.fromkeys(texts)) for name, texts in marks_of_models.items()}
-    for row in rows:
-        marked = [name for name in (row["first"], row["second"]) if name in marks]
-        row["mark"] = " ".join(f"{name}: {marks[name]}" for name in marked)
+    marks = _mark_rows(rows, answers)
     return {
         "models": models,
         "marks": marks,
@@ -141,6 +138,20 @@ def compare(
         "flips": _flips(rows),
         "rankings": rankings,
     }
+
+
+def _mark_rows(rows: Sequence[Row], answers: Sequence[Answers]) -> dict[str, str]:
+    """Add the marks of both models to each row.
+
+    Returns:
+        {model: the marks of its runs}.
+    """
+    marks_of_models = by_key((of_run.model, of_run.mark) for of_run in answers if of_run.mark)
+    marks = {name: " ".join(dict.fromkeys(texts)) for name, texts in marks_of_models.items()}
+    for row in rows:
+        marked = [name for name in (row["first"], row["second"]) if name in marks]
+        row["mark"] = " ".join(f"{name}: {marks[name]}" for name in marked)
+    return marks
 
 
 def write_rows(comparison: Comparison, path: Path) -> None:

@@ -11,10 +11,12 @@ from typing import Any, cast
 
 import numpy as np
 
+from evaluator.analysis.load_items import load_over_runs
 from evaluator.analysis.run_items import ItemTable, read_items
-from evaluator.protocols.compass import clusters_of, pooled_loads
+from evaluator.protocols.compass import Fit, clusters_of, pooled_loads
 from evaluator.protocols.items import COUNTS
 from evaluator.protocols.records import STATISTICS, Results, Row, by_key, rounded
+from evaluator.protocols.results import OVER_ITEMS
 from evaluator.provenance.contamination import mark_of
 from evaluator.statistics.blocks import Spread, block_mean
 from evaluator.statistics.intervals import NEW_TRAININGS, Estimate
@@ -67,11 +69,11 @@ def pool_runs(runs: Sequence[Results]) -> list[Results]:
         indices of its runs in `runs`. A row's `value` is the mean over blocks of the mean over
         their runs. Its intervals come from one analysis of the items of all runs
         (evaluator.statistics.runs); `same_images` says that a gap is over images that are unseen in
-        one turn and seen in others. Rows that are no means over items, and runs without `folder`,
-        have Student's t over blocks, and none for one block; `speaks_of` says so. `sd_blocks`,
-        `min_blocks`, `max_blocks` describe the spread of blocks; `sd_runs`, `min_runs`, `max_runs`
-        the spread of runs within blocks. `fits` are pooled over blocks. Rows of several runs have
-        no `low_fixed` and `high_fixed`.
+        one turn and seen in others. Rows that are no means over items (errors, means over
+        categories or folds), and runs without `folder`, have Student's t over blocks, and none for
+        one block; `speaks_of` says so. `sd_blocks`, `min_blocks`, `max_blocks` describe the spread
+        of blocks; `sd_runs`, `min_runs`, `max_runs` that of runs within blocks. `fits` are pooled
+        in the same way. Rows of several runs have no `low_fixed` and `high_fixed`.
     """
     groups: dict[str, dict[int, Results]] = {}
     for index, run in _without_duplicates(runs).items():
@@ -214,9 +216,19 @@ def _pooled(members: dict[int, Results], name: str) -> Results:
     runs = list(members.values())
     first = runs[0]
     blocks = [_block(run) for run in runs]
+    tables = [read_items(run, _block(run)) if len(runs) > 1 else None for run in runs]
     fits = first["fits"]
     if len(runs) > 1:
-        fits = pooled_loads([run["fits"] for run in runs], blocks, first["rules"]["level"])
+        level = first["rules"]["level"]
+
+        def from_items(members: Sequence[int], fits: Sequence[Fit], count: str) -> Estimate | None:
+            of_members = [tables[run] for run in members]
+            known = [table for table in of_members if table is not None]
+            if len(known) < len(of_members):
+                return None
+            return load_over_runs(known, fits, count, level)
+
+        fits = pooled_loads([run["fits"] for run in runs], blocks, level, from_items)
     # The training of a run with a mark is what readers must know of.
     marked = [run["training"] for run in runs if mark_of(run)]
     entry = {
@@ -233,7 +245,6 @@ def _pooled(members: dict[int, Results], name: str) -> Results:
     }
     entry.pop("folder", None)
     named = {"model": name, "benchmark": entry["benchmark"]}
-    tables = [read_items(run, _block(run)) if len(runs) > 1 else None for run in runs]
     if len(runs) > 1 and None in tables:
         logger.warning(
             f"{name}: the items of some runs are not at hand, so intervals are Student's t over "
@@ -386,8 +397,8 @@ def _from_items(
     null = np.nan
     if unit == "difference":
         null = 0.0
-    elif unit == "share" and chance is not None:
-        null = chance
+    elif unit == "share" and chance is not None and rows[0]["average"] == OVER_ITEMS:
+        null = chance  # a mean over n has no p: chance differs between numbers of atoms
     mean = mean_over_runs(
         runs, level=level, vocabulary=(values, objects), share=unit == "share", null=null
     )

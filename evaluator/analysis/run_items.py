@@ -1,15 +1,20 @@
 """Reads the outcomes of a finished run (tables/items.csv), and finds the items behind a row of its
 results."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from evaluator.metrics.questions import category_weights
 from evaluator.protocols.items import COUNTS, FULL, UNPARSED, strings
 from evaluator.protocols.records import Results, Row
+from evaluator.protocols.results import OVER_ITEMS, OVER_N
 from evaluator.statistics.runs import RunItems
 from generator.base.clusters import vocabulary_size
 from generator.base.tables import read_csv
@@ -28,6 +33,9 @@ class ItemTable:
 
     columns: dict[str, np.ndarray]
     """_COLUMNS, object arrays (n,) of strings; "" where there is none."""
+    counts: np.ndarray
+    """int64 (n, 3): the objects, attributes and relations that the caption names; 0 where they are
+    not known."""
     value: np.ndarray
     """(n,) the outcomes, those of `columns["value"]` as numbers."""
     block: str
@@ -49,17 +57,20 @@ class ItemTable:
             row: of the run's results.
 
         Returns:
-            Its items; None for a row that is not a mean over items of this table, such as one for
-            a number of atoms, a kind of error, or a mean over categories or folds.
+            Its items, weighted as the row's average says; None for a row that is not a mean over
+            items of this table, such as one of a kind of error, or a mean over categories or folds.
         """
-        if row["is_gap"] or row["value"] is None or _is_not_item_mean(row):
+        if row["is_gap"] or row["value"] is None or row["error"]:
             return None
-        items = self._select(row, row["split"])
-        if not len(items.outcome):
+        mask = self.mask(row, row["split"])
+        if not mask.any():
             return None
+        items = self.take(mask)
+        if row["average"] == OVER_N:
+            atoms = self.counts[mask].sum(axis=1).tolist()
+            items = replace(items, weight=category_weights([(str(n),) for n in atoms]))
         # The table must give the value of the row; otherwise the row is a mean of something else.
-        difference = float(items.outcome.mean()) - row["value"]
-        return items if abs(difference) <= _ROUNDING else None
+        return items if abs(items.mean - row["value"]) <= _ROUNDING else None
 
     def sides_of(self, gap: Row) -> tuple[RunItems, RunItems] | None:
         """The items of both splits of a gap.
@@ -68,27 +79,53 @@ class ItemTable:
             gap: a row of the run's results.
 
         Returns:
-            The items of its split, and of the split that is subtracted; None as in `items_of`.
+            The items of its split, and of the split that is subtracted; None as in `items_of`, and
+            for gaps of means that are not over items.
         """
-        if gap["value"] is None or _is_not_item_mean(gap):
+        if gap["value"] is None or gap["error"] or gap["average"] != OVER_ITEMS:
             return None
-        first = self._select(gap, gap["split"])
-        second = self._select(gap, str(gap["minus"]))
-        if not len(first.outcome) or not len(second.outcome):
+        masks = [self.mask(gap, split) for split in (gap["split"], str(gap["minus"]))]
+        if not all(mask.any() for mask in masks):
             return None
-        value = float(first.outcome.mean() - second.outcome.mean())
-        return (first, second) if abs(value - gap["value"]) <= _ROUNDING else None
+        first, second = (self.take(mask) for mask in masks)
+        difference = first.mean - second.mean
+        return (first, second) if abs(difference - gap["value"]) <= _ROUNDING else None
 
-    def _select(self, row: Row, split: str) -> RunItems:
-        """The items with the labels of a row; a label without a value selects all items."""
+    def mask(self, labels: Mapping[str, Any], split: str) -> np.ndarray:
+        """Find the items of some labels in a split.
+
+        Args:
+            labels: such as a row of results. A label without a value, or that is missing, selects
+                all items.
+            split: the split.
+
+        Returns:
+            bool (n,)
+        """
         of_split = self.columns["split"]
         # A partitioned benchmark is whole in FULL, except the items whose captions were not read.
         is_whole = self.partitioned and split == FULL
         mask = of_split != UNPARSED if is_whole else of_split == split
         for name in _LABELS:
-            label = row[name]  # type: ignore[literal-required]
+            label = labels.get(name)
             if label is not None:
                 mask = mask & (self.columns[name] == label)
+        if labels.get("n") is not None:
+            mask = mask & (self.counts.sum(axis=1) == labels["n"])
+        for i, name in enumerate(COUNTS):
+            if name in labels:
+                mask = mask & (self.counts[:, i] == labels[name])
+        return mask
+
+    def take(self, mask: np.ndarray) -> RunItems:
+        """The items of a mask, with equal weights.
+
+        Args:
+            mask: bool (n,)
+
+        Returns:
+            The items.
+        """
         return RunItems(
             block=self.block,
             training=self.training,
@@ -97,11 +134,6 @@ class ItemTable:
             bindings=self.columns["bindings"][mask],
             outcome=self.value[mask],
         )
-
-
-def _is_not_item_mean(row: Row) -> bool:
-    """Whether a row is of the captions with n atoms, of a kind of error, or of a cell of counts."""
-    return bool(row["error"]) or row["n"] is not None or any(name in row for name in COUNTS)
 
 
 def read_items(results: Results, block: str) -> ItemTable | None:
@@ -120,15 +152,13 @@ def read_items(results: Results, block: str) -> ItemTable | None:
     path = Path(results["folder"]) / "tables" / "items.csv"
     if not path.exists():
         return None
-    table = read_csv(path, dict.fromkeys((*_COLUMNS, "unscored"), pa.string()))
-    columns = {}
-    for name in (*_COLUMNS, "unscored"):
-        if name in table.column_names:
-            columns[name] = strings(table[name])
-        else:
-            columns[name] = np.full(table.num_rows, "", dtype=object)
+    text_names = (*_COLUMNS, "unscored")
+    types = dict.fromkeys(text_names, pa.string()) | dict.fromkeys(COUNTS, pa.int64())
+    table = read_csv(path, types)
+    columns = {name: strings(table[name]) for name in text_names}
     is_scored = (columns.pop("unscored") == "") & (columns["value"] != "")
     columns = {name: values[is_scored] for name, values in columns.items()}
+    counts = [pc.fill_null(table[name], 0).to_numpy() for name in COUNTS]
     factors = results["factors"]
     # "BENCHMARK/WORLD", the digests of both: the benchmarks of a rotation's turns share the world.
     world = str(factors["benchmark"]).rpartition("/")[2]
@@ -137,6 +167,7 @@ def read_items(results: Results, block: str) -> ItemTable | None:
     seed = factors["training_seed"]
     return ItemTable(
         columns=columns,
+        counts=np.stack(counts, axis=1)[is_scored],
         value=columns["value"].astype(float),
         block=block,
         training="" if seed is None else f"{block} {seed}",

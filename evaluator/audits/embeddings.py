@@ -14,7 +14,7 @@ from evaluator.audits.prompts import captions_of, choose_splits, load_models
 from evaluator.audits.sample import TRAIN
 from evaluator.benchmarks.tables import rows_of
 from evaluator.models.contracts import DualEncoder
-from evaluator.report.figures import embedding_maps
+from evaluator.report.audit_figures import embedding_maps
 from generator.base.errors import UserError
 from generator.base.files import write_json, write_text
 from generator.base.progress import SILENT, Progress
@@ -343,7 +343,6 @@ def draw_maps(
         device=device,
         progress=progress,
     )
-    out.mkdir(parents=True, exist_ok=True)
     record = {
         "request": {"benchmark": benchmark.digest, "world": world.digest, **asdict(request)},
         "name": benchmark.name,
@@ -354,10 +353,16 @@ def draw_maps(
         "images": images,
         "places": points["places"],
     }
+    out.mkdir(parents=True, exist_ok=True)
     write_json(out / RECORD, record)
+    return _write_figures(record, out)
+
+
+def _write_figures(record: dict[str, Any], out: Path) -> list[Path]:
+    """Write the maps of texts and of images; returns their files."""
     files = [out / f"{what}.svg" for what in (TEXTS, IMAGES)]
     # The order of `embedding_maps`.
-    for path, figure in zip(files, embedding_maps(benchmark.name, record), strict=True):
+    for path, figure in zip(files, embedding_maps(record["name"], record), strict=True):
         write_text(path, figure.svg())
     return files
 

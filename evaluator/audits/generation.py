@@ -87,17 +87,13 @@ def draw_captions(
     """
     prompts = choose_prompts(benchmark, request.splits, most=request.captions, seed=request.seed)
     captions: list[dict[str, Any]] = []
-    rows = []
     for prompt in prompts:
         captions.append({**asdict(prompt), "seed": _seed(request, prompt), "images": {}})
-        rows.append(SheetRow(f"{prompt.split}: {prompt.text}", [world.image(prompt.scene_id)]))
-    models: dict[str, Any] = {}
+    rows = _start_rows(prompts, world)
+    models = {}
     heads = ["true image"]
-    notes = [
-        f"{benchmark.name}. Drawn with guidance {request.guidance:g} in {request.steps} steps, "
-        f"seed {request.seed}. Sees: the true image as the classifier gets it, resized and through "
-        f"the autoencoder, before noise is added."
-    ]
+    notes = [_how_drawn(request, benchmark.name)]
+    # Models are checked for having been trained on the scenes of held-out combinations.
     held_out = [prompt.scene_id for prompt in prompts if prompt.split != TRAIN]
     loaded = load_models(request.models, world, benchmark, scenes=held_out, device=device)
     for name, model, model_record in loaded:
@@ -115,17 +111,31 @@ def draw_captions(
             captions[number]["images"][name] = _relative(paths, out)
             rows[number].images.extend(_read_images(paths))
     write_bytes(out / SHEET, draw_sheet(heads, rows, notes))
-    record = {
-        "request": {"benchmark": benchmark.digest, "world": world.digest, **asdict(request)},
-        "name": benchmark.name,
-        "models": models,
-        "captions": captions,
-    }
+    inputs = {"benchmark": benchmark.digest, "world": world.digest, **asdict(request)}
+    record = {"request": inputs, "name": benchmark.name, "models": models, "captions": captions}
     write_json(out / RECORD, record)
     return out / SHEET
 
 
+def _start_rows(prompts: Sequence[Prompt], world: World) -> "list[SheetRow]":
+    """A row of the sheet for each caption, with the true image."""
+    rows = []
+    for prompt in prompts:
+        rows.append(SheetRow(f"{prompt.split}: {prompt.text}", [world.image(prompt.scene_id)]))
+    return rows
+
+
+def _how_drawn(request: DrawingRequest, benchmark: str) -> str:
+    """The note below the sheet."""
+    return (
+        f"{benchmark}. Drawn with guidance {request.guidance:g} in {request.steps} steps, "
+        f"seed {request.seed}. Sees: the true image as the classifier gets it, resized and through "
+        f"the autoencoder, before noise is added."
+    )
+
+
 def _relative(paths: Mapping[str, Path], folder: Path) -> dict[str, str]:
+    """{what: path} with paths as seen from a folder."""
     return {what: str(path.relative_to(folder)) for what, path in paths.items()}
 
 

@@ -83,6 +83,8 @@ def _read_captions(record: Record) -> tuple[str, list[str]]:
 def _numbered_captions(record: Record) -> list[str]:
     """The captions in the columns caption_0, caption_1 … up to the first empty one."""
     captions: list[str] = []
-    while record.has(name := f"caption_{len(captions)}"):
+    name = "caption_0"
+    while record.has(name):
         captions.append(record.text(name))
+        name = f"caption_{len(captions)}"
     return captions

@@ -1,7 +1,7 @@
 """The command `score audit` and the tables that it prints."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -10,6 +10,9 @@ from evaluator.cli.console import new_table, print_line, print_table
 from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FILE, SEED
 from generator.base.commands import Bar, Command, DatasetFolder, result, say
 from generator.base.errors import UserError
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 _WIDTH = 140  # columns, if stdout is not a terminal
 
@@ -69,7 +72,7 @@ def audit(
     out: Path | None,
     quick: bool,
     as_json: bool,
-    **asked: Any,
+    **options: Any,
 ) -> None:
     """Test how well a text-only model can answer the items of DATASET: by length, by perplexity and
     with a classifier.
@@ -82,14 +85,15 @@ def audit(
     from generator.dataset.reader import Dataset
 
     if quick:
-        if others := sorted(_given(context) - _OF_QUICK):
+        others = sorted(_typed_options(context) - _OPTIONS_OF_QUICK)
+        if others:
             raise UserError(
                 f"--quick takes only --benchmark, --seed and --json, got {', '.join(others)}; "
                 f"leave them out."
             )
-        _audit_quickly(asked["dataset"], asked["benchmark"], asked["seed"], as_json)
+        _audit_quickly(options["dataset"], options["benchmark"], options["seed"], as_json)
         return
-    request = AuditRequest(**asked)
+    request = AuditRequest(**options)
     if similar and request.sentence_encoder is None:
         raise UserError(
             "--similar needs the encoder that measures similarity; add --sentence-encoder "
@@ -118,20 +122,21 @@ def audit(
         print_audit(results)
 
 
-_OF_QUICK = {"--benchmark", "--seed", "--json", "--quick"}
+_OPTIONS_OF_QUICK = {"--benchmark", "--seed", "--json", "--quick"}
 
 
-def _given(context: click.Context) -> set[str]:
-    """The options on the command line."""
-    return {
-        option.opts[0]
-        for option in context.command.params
-        if isinstance(option, click.Option)
-        and context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
-    }
+def _typed_options(context: click.Context) -> set[str]:
+    """The options on the command line, without those that keep their defaults."""
+    typed = set()
+    for parameter in context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        if isinstance(parameter, click.Option) and source is ParameterSource.COMMANDLINE:
+            typed.add(parameter.opts[0])
+    return typed
 
 
 def _audit_quickly(root: Path, name: str | None, seed: int, as_json: bool) -> None:
+    """Run only the blind test, store it in the benchmark, and print the kinds above chance."""
     from evaluator.audits.floor import FEWEST_ITEMS, find_floor
     from generator.dataset.floor import declared_floor, write_floor
     from generator.dataset.reader import Dataset
@@ -151,12 +156,16 @@ def _audit_quickly(root: Path, name: str | None, seed: int, as_json: bool) -> No
 
 def print_audit(results: dict[str, Any]) -> None:
     """Print an audit to stdout: a row for each kind, the give-aways of hackable kinds, and the
-    closing sentence."""
+    closing sentence.
+
+    Args:
+        results: The results of evaluator.audits.audit.
+    """
     print_line(f"{results['benchmark']}: what a text-only model can tell", "bold")
-    print_table(_kinds(results), _WIDTH)
+    print_table(_kinds_table(results), _WIDTH)
     if results["levels"]:
         print_line("By level, each caption with the hardest of all its negatives", "bold")
-        print_table(_levels(results), _WIDTH)
+        print_table(_levels_table(results), _WIDTH)
     for kind in results["kinds"]:
         if kind["name"] in results["hackable"]:
             _print_give_aways(kind)
@@ -169,7 +178,8 @@ def print_audit(results: dict[str, Any]) -> None:
     print_line(results["sentence"])
 
 
-def _kinds(results: dict[str, Any]) -> Any:
+def _kinds_table(results: dict[str, Any]) -> "Table":
+    """A row for each kind of negative: how far length, perplexity and the blind test go."""
     from evaluator.audits.audit import CLEAN, HACKABLE, TOO_FEW
 
     verdicts = {HACKABLE: HACKABLE, CLEAN: "–", TOO_FEW: "few groups"}
@@ -180,8 +190,9 @@ def _kinds(results: dict[str, Any]) -> Any:
         "r words",
         "r ppl",
         "overlap %",
-        *(["similar %"] if filtered else []),
     ]
+    if filtered:
+        numbers.append("similar %")
     table = new_table(["kind"], [*numbers, "blind %", "95% interval"], folds=True)
     table.add_column("verdict")
     for kind in results["kinds"]:
@@ -201,7 +212,8 @@ def _kinds(results: dict[str, Any]) -> Any:
     return table
 
 
-def _levels(results: dict[str, Any]) -> Any:
+def _levels_table(results: dict[str, Any]) -> "Table":
+    """A row for each kind, skill and level: length and perplexity of the hardest negatives."""
     table = new_table(
         ["kind", "skill", "level"], ["items", "groups", "negatives", "r words", "r ppl"], folds=True
     )
@@ -232,23 +244,22 @@ def _print_give_aways(kind: dict[str, Any]) -> None:
             f"'{give_away['feature']}' (more in the {side} in {share:.0%} of "
             f"{give_away['pairs']:,} pairs)"
         )
-    line = (
-        f"{kind['name']} is given away by {'; '.join(features)}"
-        if features
-        else f"{kind['name']} is given away"
-    )
-    print_line(line)
+    by_features = f" by {'; '.join(features)}" if features else ""
+    print_line(f"{kind['name']} is given away{by_features}")
     for pair in kind["blind"]["examples"]:
         print_line(f"  true: {pair['true']}\n  false: {pair['false']}")
 
 
 def _r(value: float | None) -> str:
+    """A correlation with its sign."""
     return "–" if value is None else f"{value:+.2f}"
 
 
 def _percent(share: float | None) -> str:
+    """A share in percent, without the sign %."""
     return "–" if share is None else f"{100 * share:.1f}"
 
 
 def _interval(row: dict[str, Any]) -> str:
+    """An interval of shares in percent; "–" without one, as for a single group."""
     return "–" if row["low"] is None else f"{100 * row['low']:.1f} – {100 * row['high']:.1f}"

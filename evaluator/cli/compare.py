@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 SHORT = 10
+"""Maximum number of rows and flips without --full."""
 _LABELS = ("protocol", "metric", "kind", "skill", "split")
+"""Entries of a row that name its question."""
 Row = dict[str, Any]
+"""A row, flip, ranking or group of items of a comparison."""
 
 
 @click.command(cls=Command, examples=["compare run-a run-b", "compare run-a run-b --detect 5"])
@@ -52,8 +55,16 @@ def compare(
     several. NAME=RUN names the model; runs of the same name are training seeds of one model.
     Runs of `score ask --form describe` are compared on the images that all models described.
     """
+    from evaluator.runs.attributes import is_attributes
     from evaluator.runs.described import is_described
 
+    if any(map(is_attributes, runs)):
+        if detect is not None or metric is not None:
+            raise UserError("--detect and --metric are not for runs of attributes; leave them out.")
+        from evaluator.cli.attributes import compare_forms
+
+        compare_forms(runs, out=out, as_json=as_json)
+        return
     if any(map(is_described, runs)):
         if detect is not None:
             raise UserError("--detect is not for runs of descriptions; leave it out.")
@@ -79,49 +90,45 @@ def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
     """Print a comparison to stdout: items, rows, flips, and rankings if there are more than two
     models.
 
-    Prints the ten rows with the smallest q, without the split `val`; with `full` every row and
-    ranking.
+    Args:
+        comparison: The result of evaluator.analysis.comparison.compare.
+        full: Whether to print every row and ranking, in place of the ten rows with the smallest q
+            outside the split `val`.
     """
     from evaluator.report.table import population
 
     letters = {model: _letter(i) for i, model in enumerate(comparison["models"])}
-    for model, sources in comparison["models"].items():
-        seeds = f" ({len(sources)} runs)" if len(sources) > 1 else ""
-        print_line(f"{letters[model]} = {model}{seeds}", "bold")
-        if mark := comparison["marks"].get(model):
-            print_line(f"{letters[model]}: {mark}", "bold red")
-    for line in (line for block in comparison["items"] for line in _left_out(block)):
-        print_line(line)
+    _print_models(comparison, letters)
     rows = comparison["rows"]
-    printed_rows = (
-        rows if full else _shortest([row for row in rows if row["split"] != "val"] or rows)
-    )
+    printed_rows = rows
+    if not full:
+        # Validation data may have steered the training, so the short table leaves it out.
+        test_rows = [row for row in rows if row["split"] != "val"]
+        printed_rows = _most_certain(test_rows or rows)
     print_table(_rows_table(printed_rows, letters, comparison["detect"]))
+
     flips = [flip for flip in comparison["flips"] if flip["significant"]]
+    published_flips = [flip for flip in comparison["flips"] if flip["significant_mcnemar"]]
     for flip in flips if full else flips[:SHORT]:
-        print_line(_flip(flip, letters), "bold")
+        print_line(_flip_sentence(flip, letters), "bold")
     if full:
-        for flip in comparison["flips"]:
-            if flip["significant_mcnemar"]:
-                print_line(_flip_as_published(flip, letters))
+        for flip in published_flips:
+            print_line(_published_flip_sentence(flip, letters))
+    # Two models are ranked by their difference already.
     if full or len(letters) > 2:
-        printed_questions = [tuple(row[name] for name in _LABELS) for row in printed_rows]
+        printed_questions = {_question(row) for row in printed_rows}
         rankings = [
-            ranking
-            for ranking in comparison["rankings"]
-            if tuple(ranking[name] for name in _LABELS) in printed_questions
+            ranking for ranking in comparison["rankings"] if _question(ranking) in printed_questions
         ]
         print_table(_rankings_table(rankings, letters))
-    certain = sum(row["leader"] is not None for row in rows)
-    published = sum(bool(flip["significant_mcnemar"]) for flip in comparison["flips"])
-    more = (
-        ""
-        if len(printed_rows) == len(rows)
-        else f" {len(printed_rows)} rows are shown; --full shows all."
-    )
+
+    n_certain = sum(row["leader"] is not None for row in rows)
+    more = ""
+    if len(printed_rows) < len(rows):
+        more = f" {len(printed_rows)} rows are shown; --full shows all."
     print_line(
-        f"Significant differences: {certain} of {len(rows)}. Significant flips: {len(flips)} of "
-        f"{len(comparison['flips'])}, by McNemar {published}.{more}",
+        f"Significant differences: {n_certain} of {len(rows)}. Significant flips: {len(flips)} of "
+        f"{len(comparison['flips'])}, by McNemar {len(published_flips)}.{more}",
     )
     for line in _cautions(printed_rows):
         print_line(line)
@@ -136,73 +143,91 @@ def print_comparison(comparison: dict[str, Any], full: bool = False) -> None:
     )
 
 
+def _print_models(comparison: dict[str, Any], letters: dict[str, str]) -> None:
+    """Print the letter of each model, its mark if it is contaminated, and which items are
+    compared."""
+    for model, sources in comparison["models"].items():
+        seeds = f" ({len(sources)} runs)" if len(sources) > 1 else ""
+        print_line(f"{letters[model]} = {model}{seeds}", "bold")
+        mark = comparison["marks"].get(model)
+        if mark:
+            print_line(f"{letters[model]}: {mark}", "bold red")
+    for item_group in comparison["items"]:
+        for line in _exclusion_lines(item_group):
+            print_line(line)
+
+
+def _question(row: Row) -> tuple[str | None, ...]:
+    """What a row, a flip or a ranking is about: protocol, metric, kind, skill and split."""
+    return tuple(row[name] for name in _LABELS)
+
+
 def _cautions(rows: Sequence[Row]) -> list[str]:
     """Warnings about rows that support no or only a weak conclusion, a sentence each."""
-    alone = any(row["clusters"] == 1 for row in rows)
-    unknown = [row for row in rows if row["detectable"] is None and row["clusters"] > 1]
-    constant = any(abs(row["difference"]) in (0, 1) for row in unknown)
-    few = any(abs(row["difference"]) not in (0, 1) for row in unknown)
-    return [
-        *["A single item or group says nothing about others; compare more of them."] * alone,
-        *[
+    cautions = []
+    if any(row["clusters"] == 1 for row in rows):
+        cautions.append("A single item or group says nothing about others; compare more of them.")
+
+    undetectable = [row for row in rows if row["detectable"] is None and row["clusters"] > 1]
+    # A difference of 0 or 1 is one that no item or every item shows, so it has no variance.
+    if any(abs(row["difference"]) in (0, 1) for row in undetectable):
+        cautions.append(
             "If no item tells the models apart, or all items do so equally, the difference does "
             "not vary: nothing is "
             "detectable, and the interval is combined from the intervals of both models."
-        ]
-        * constant,
-        *[
+        )
+    if any(abs(row["difference"]) not in (0, 1) for row in undetectable):
+        cautions.append(
             "Where nothing is detectable, there are too few groups to show any difference; compare "
             "more of them."
-        ]
-        * few,
-    ]
+        )
+    return cautions
 
 
-def _left_out(items: Row) -> list[str]:
+def _exclusion_lines(items: Row) -> list[str]:
     """Sentences: how many items are compared, then each reason why items are excluded."""
     lines = [f"{items['compared']:,} of {items['items']:,} items are compared."]
     for source, missing in items["missing"].items():
-        lines.append(f"{source} lacks {_some(missing)}.")
+        lines.append(f"{source} lacks {_name_items(missing)}.")
     for source, unscored in items["unscored"].items():
-        lines.append(f"{source} has no score for {_some(unscored)}.")
+        lines.append(f"{source} has no score for {_name_items(unscored)}.")
     for label, mismatched in items["mismatched"].items():
-        lines.append(f"The {label} differs between runs for {_some(mismatched)}.")
+        lines.append(f"The {label} differs between runs for {_name_items(mismatched)}.")
     return lines
 
 
-def _some(item_group: Row) -> str:
+def _name_items(item_group: Row) -> str:
     """The number of items and the first names, such as "12 items (a, b, …)"."""
-    more = ", …" if item_group["items"] > len(item_group["first"]) else ""
-    return (
-        f"{item_group['items']:,} item{'s' if item_group['items'] > 1 else ''} "
-        f"({', '.join(item_group['first'])}{more})"
-    )
+    n = item_group["items"]
+    noun = "items" if n > 1 else "item"
+    more = ", …" if n > len(item_group["first"]) else ""
+    return f"{n:,} {noun} ({', '.join(item_group['first'])}{more})"
 
 
-def _shortest(rows: Sequence[Row]) -> list[Row]:
+def _most_certain(rows: Sequence[Row]) -> list[Row]:
     """The ten rows with the smallest q, in their order."""
-    most_certain = sorted(range(len(rows)), key=lambda i: rows[i]["q"])[:SHORT]
-    return [rows[i] for i in sorted(most_certain)]
+    by_q = sorted(range(len(rows)), key=lambda i: rows[i]["q"])
+    return [rows[i] for i in sorted(by_q[:SHORT])]
 
 
 def _rows_table(rows: Sequence[Row], letters: dict[str, str], detect: float | None) -> "Table":
+    """A row for each pair of models and question, with its difference, its tests, and, with
+    `detect`, how much data that difference needs."""
     from evaluator.report.table import number
 
     labels = [name for name in _LABELS if any(row[name] for row in rows)]
-    needed = (
-        []
-        if detect is None
-        else [f"block seeds for {100 * detect:g}", f"items for {100 * detect:g}"]
-    )
+    needed = []
+    if detect is not None:
+        needed = [f"block seeds for {100 * detect:g}", f"items for {100 * detect:g}"]
     shares = ["first %", "second %", "difference", "95% interval", "items", "groups"]
     table = new_table(
         [*labels, "models"], [*shares, "p", "q", "McNemar", "its q", "detectable", *needed]
     )
     for row in rows:
         gap, low, high = (number(row[name], "difference") for name in ("difference", "low", "high"))
-        numbers = (
-            [_or_never(row["block_seeds_needed"]), _or_never(row["items_needed"])] if needed else []
-        )
+        numbers = []
+        if needed:
+            numbers = [_or_never(row["block_seeds_needed"]), _or_never(row["items_needed"])]
         table.add_row(
             *(row[name] or "" for name in labels),
             f"{letters[row['first']]} − {letters[row['second']]}",
@@ -223,6 +248,7 @@ def _rows_table(rows: Sequence[Row], letters: dict[str, str], detect: float | No
 
 
 def _rankings_table(rankings: Sequence[Row], letters: dict[str, str]) -> "Table":
+    """A row for each question, with the rank of each model and its interval."""
     labels = [name for name in _LABELS if any(ranking[name] for ranking in rankings)]
     table = new_table(labels, list(letters.values()), "Ranks, with 95% intervals")
     for ranking in rankings:
@@ -236,12 +262,12 @@ def _rankings_table(rankings: Sequence[Row], letters: dict[str, str]) -> "Table"
     return table
 
 
-def _flip(flip: Row, letters: dict[str, str]) -> str:
-    """A sentence on a flip."""
+def _flip_sentence(flip: Row, letters: dict[str, str]) -> str:
+    """A sentence on a flip: two models that lead on different splits."""
     return f"Flip{_where_leads_change(flip, letters)}; p_flip {_p(flip['p_flip'])}."
 
 
-def _flip_as_published(flip: Row, letters: dict[str, str]) -> str:
+def _published_flip_sentence(flip: Row, letters: dict[str, str]) -> str:
     """A sentence on a flip by McNemar's test."""
     leads = _where_leads_change(flip, letters)
     return f"Flip by McNemar{leads}; p_flip {_p(flip['p_flip_mcnemar'])}."
@@ -259,10 +285,12 @@ def _where_leads_change(flip: Row, letters: dict[str, str]) -> str:
 
 
 def _p(p: float) -> str:
+    """A p value without its leading 0."""
     return "< .0001" if p < 0.0001 else f"{p:.4f}".removeprefix("0")
 
 
 def _or_never(number: int | None) -> str:
+    """How many are needed; None if no number suffices."""
     return "never" if number is None else f"{number:,}"
 
 

@@ -13,19 +13,34 @@ if TYPE_CHECKING:  # every command of `score` imports this module, and few of th
     from rich.segment import Segment
     from rich.table import Table
 
-_MOST = 400  # maximum width of a table that folds, in columns
+_MOST = 400
+"""Maximum width of a table that folds, in columns."""
 
 
 def print_line(line: str, style: str | None = None) -> None:
-    """Print a line; the terminal wraps it."""
+    """Print a line; the terminal wraps it.
+
+    Args:
+        line: The line, printed literally.
+        style: A style of Rich, such as "bold red"; None for plain text.
+    """
     _console().print(line, style=style, soft_wrap=True)
 
 
 def new_table(
     labels: Sequence[str], numbers: Sequence[str], title: str = "", folds: bool = False
 ) -> "Table":
-    """An empty table with columns of words (`labels`), which wrap if `folds`, and columns of
-    numbers."""
+    """Make an empty table: columns of words on the left, columns of numbers on the right.
+
+    Args:
+        labels: Heads of the columns of words.
+        numbers: Heads of the columns of numbers, which never wrap.
+        title: Title; "" for none.
+        folds: Whether words wrap within their column.
+
+    Returns:
+        The table, without rows.
+    """
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -46,7 +61,10 @@ def new_table(
 def print_table(table: "Table", width: int | None = None) -> None:
     """Print a table at its full width, so that no number is cut; the terminal wraps long lines.
 
-    `width`: for a table that may fold, the width in columns if stdout is not a terminal.
+    Args:
+        table: The table.
+        width: Width in columns of a table that folds, if stdout is not a terminal. None for a table
+            that does not fold.
     """
     if width is not None:
         _console(None if sys.stdout.isatty() else width).print(table)
@@ -55,13 +73,20 @@ def print_table(table: "Table", width: int | None = None) -> None:
 
 
 def fits(table: "Table") -> bool:
-    """Whether a table fits the width of the terminal or of COLUMNS; always true for a pipe without
-    COLUMNS."""
+    """Check whether a table fits the width of the terminal or of COLUMNS.
+
+    Args:
+        table: The table.
+
+    Returns:
+        Whether it fits; always True for a pipe without COLUMNS.
+    """
     known = sys.stdout.isatty() or "COLUMNS" in os.environ
     return not known or _wide(table) <= _console().width
 
 
 def _wide(table: "Table") -> int:
+    """The width in columns that a table takes if nothing bounds it."""
     from rich.measure import Measurement
 
     console = _console()

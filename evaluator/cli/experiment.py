@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     default="tiny",
     show_default=True,
     help=(
-        "Size: smoke (minutes), rotation (a CPU, half an hour), tiny (a CPU, hours), small (a "
+        "Size: smoke (minutes), rotation (a CPU, under an hour), tiny (a CPU, hours), small (a "
         "GPU), paper (the published numbers), or a scale of your file."
     ),
 )
@@ -85,7 +85,7 @@ def experiment(
     """
     from evaluator.experiments.lab import Lab
     from evaluator.experiments.models import read_models
-    from evaluator.experiments.runner import Place, is_done, run_stages
+    from evaluator.experiments.runner import Place, run_stages
     from evaluator.papers.recipes import find_experiment
 
     check_own_files(out)
@@ -96,48 +96,67 @@ def experiment(
     settings = recipe.at(scale)
     user_models = read_models(models, allow_code) if models else {}
     # A dry pass finds wrong commands before hours of rendering.
-    lab = Lab(out, user_models, scale, dry=True)
-    recipe.make(lab, settings)
-    stages = lab.needed
-    tables = lab.tables(recipe.paper, {})
-    if tables:
-        stages.append(tables)
+    dry_lab = Lab(out, user_models, scale, dry=True)
+    recipe.make(dry_lab, settings)
+    stages = _all_stages(dry_lab, recipe.paper)
     _check_commands(context.find_root(), stages, out)
     say(recipe.about)
-    left = [stage for stage in stages if not is_done(stage, out)]
-    say(f"{len(stages)} stages, {len(stages) - len(left)} done.")
-    if left:
-        say(f"Left: {describe_work(left)}. What each takes: docs/install.md.")
+    _say_work(stages, out)
     if dry_run:
         commands = [f"{_copy_command(stage, out)}{_command(stage, out)}" for stage in stages]
         result({"commands": commands}, as_json, "\n".join(commands))
         return
 
-    def tell(stage: "Stage", number: int) -> None:
+    def say_stage(stage: "Stage", number: int) -> None:
         say(f"[{number}/{len(stages)}] {_command(stage, out)}")
 
-    lab = Lab(out, user_models, scale, tell=tell, place=place)
+    lab = Lab(out, user_models, scale, tell=say_stage, place=place)
     recipe.make(lab, settings)
-    failures = run_stages(lab.needed, out, tell, place)
+    failures = run_stages(lab.needed, out, say_stage, place)
     tables = lab.tables(recipe.paper, failures)
     if tables:
-        failures |= run_stages([tables], out, lambda stage, _: tell(stage, len(stages)))
+        # Tables are the last stage: they read the runs of all others.
+        failures |= run_stages([tables], out, lambda stage, _: say_stage(stage, len(stages)))
     folder = str(tables.out(out)) if tables and tables.name not in failures else None
-    _tell_end(lab, failures, out)
+    _say_end(lab, failures, out)
     result(
         {"tables": folder, "failed": sorted(failures)}, as_json, folder or "No table could be made."
     )
     if failures:
-        is_mistake = any(failure.code == 2 for failure in failures.values())
-        context.exit(2 if is_mistake else 1)
+        context.exit(_exit_code(failures))
 
 
-def _tell_end(lab: "Lab", failures: Mapping[str, "Failure"], out: Path) -> None:
+def _exit_code(failures: Mapping[str, "Failure"]) -> int:
+    """2 if a stage failed by a user's mistake, as that stage's command exits; else 1."""
+    is_mistake = any(failure.code == 2 for failure in failures.values())
+    return 2 if is_mistake else 1
+
+
+def _all_stages(lab: "Lab", paper: str) -> list["Stage"]:
+    """The stages of an experiment in the order in which they run, the tables last."""
+    stages = list(lab.needed)
+    tables = lab.tables(paper, {})
+    if tables:
+        stages.append(tables)
+    return stages
+
+
+def _say_work(stages: Sequence["Stage"], out: Path) -> None:
+    """Say how many stages there are, and what those that are left run."""
+    from evaluator.experiments.runner import is_done
+
+    left = [stage for stage in stages if not is_done(stage, out)]
+    say(f"{len(stages)} stages, {len(stages) - len(left)} done.")
+    if left:
+        say(f"Left: {describe_work(left)}. What each takes: docs/install.md.")
+
+
+def _say_end(lab: "Lab", failures: Mapping[str, "Failure"], out: Path) -> None:
     """Say what is not shown, and which commands failed."""
     for label, reason in lab.not_shown.items():
         say(f"{label} is not shown: {reason}.")
     # A failure is listed for each stage that needs the failed one.
-    _tell_failures({failure.stage.name: failure for failure in failures.values()}, out)
+    _say_failures({failure.stage.name: failure for failure in failures.values()}, out)
 
 
 def describe_work(stages: Sequence["Stage"]) -> str:
@@ -215,7 +234,7 @@ def _check_commands(root: click.Context, stages: Sequence["Stage"], out: Path) -
             raise UserError(f"`{_command(stage, out)}`: {error.format_message()}") from None
 
 
-def _tell_failures(failures: Mapping[str, "Failure"], out: Path) -> None:
+def _say_failures(failures: Mapping[str, "Failure"], out: Path) -> None:
     """Say which commands failed, with the end of their logs."""
     for failure in failures.values():
         say(f"Failed with exit code {failure.code}: {_command(failure.stage, out)}")

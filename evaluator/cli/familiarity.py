@@ -1,5 +1,6 @@
 """The command `score familiarity` and its output."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,10 @@ from generator.base.extras import check_installed
 
 if TYPE_CHECKING:
     from evaluator.audits.familiarity.corpus_files import Corpus
-    from evaluator.audits.familiarity.counting import TextCounts
+    from evaluator.audits.familiarity.counting import Farm, TextCounts
+    from evaluator.audits.familiarity.samples import Sample
+    from evaluator.benchmarks.registry import BenchmarkSource
+    from evaluator.provenance.captions import Binding, Synonyms
 
 
 @click.command(
@@ -121,138 +125,190 @@ def familiarity(
     (docs/external.md), or the folder of a dataset, whose binary questions are read. Images are not
     read.
     """
-    from evaluator.audits.familiarity.audit import MANY, audit, own_texts, true_captions, without
+    from evaluator.audits.familiarity.audit import audit, without
     from evaluator.audits.familiarity.corpus_files import find_corpus
-    from evaluator.audits.familiarity.counting import Farm, count_corpus, read_counts
+    from evaluator.audits.familiarity.counting import count_corpus, read_counts
     from evaluator.audits.familiarity.samples import read_samples
-    from evaluator.benchmarks.reading import describe_reading
-    from evaluator.benchmarks.registry import BenchmarkSource, external_source
-    from evaluator.provenance.captions import Reading, normalised, read_synonyms
+    from evaluator.provenance.captions import Reading, read_synonyms
     from generator.base.files import write_json
 
-    source = external_source(benchmark, None, filters) or BenchmarkSource(
-        Path(benchmark), filters=filters
-    )
+    source = _open_source(benchmark, filters)
+    farm = _make_farm(farm_name, workers, address)
+    reading = Reading(extractor, match)
+    synonym_groups = None if synonyms is None else read_synonyms(synonyms, reading)
+    corpus = find_corpus(references)
+    samples, form, source_reading = read_samples(source, captions, reading)
+    table, text_counts = count_corpus(corpus, counts or out / "counts", farm, Bar(), reading)
+    own, own_share = _find_own(corpus, samples, table.parent, with_own)
+    corpus_counts = read_counts(table, _bindings_to_count(samples, synonym_groups))
+    reference = str(corpus)
+    if own and not own_share["count"]:
+        corpus_counts = without(corpus_counts, own, reading)
+        reference += " without the captions of the benchmark"
+    familiarity_audit = audit(samples, corpus_counts, text_counts, synonym_groups)
+    familiarity_audit.write(out)
+
+    summary = {
+        "benchmark": str(source),
+        "reference": reference,
+        "captions": form,
+        "extractor": extractor,
+        "match": _describe_match(match, synonyms, synonym_groups),
+        "reading": source_reading,
+        "left_out": _left_out(corpus, text_counts),
+        "own": own_share,
+        **familiarity_audit.summary(),
+    }
+    write_json(out / "summary.json", summary)
+
+    _say_notes(summary, describe_gaps(corpus, text_counts), out)
+    result(summary, as_json, format_summary(summary))
+
+
+def _open_source(benchmark: str, filters: tuple[str, ...]) -> "BenchmarkSource":
+    """Find where the questions of BENCHMARK are. Raises UserError for a folder without a world."""
+    from evaluator.benchmarks.registry import BenchmarkSource, external_source
+
+    source = external_source(benchmark, None, filters)
+    if source is None:
+        source = BenchmarkSource(Path(benchmark), filters=filters)
     if source.name is None and not (source.path / "world").is_dir():
         raise UserError(
             f"Expected a published benchmark as NAME:PATH or a dataset's folder, got "
             f"'{benchmark}'; write for example sugarcrepe:{benchmark}."
         )
-    if address and farm_name == "local":
+    return source
+
+
+def _make_farm(name: str, workers: int | None, address: str | None) -> "Farm":
+    """Where to count. Raises UserError for an address without `--farm ray`, and for Ray if it is
+    not installed."""
+    from evaluator.audits.familiarity.counting import Farm
+
+    if address and name == "local":
         raise UserError(f"--address {address} is the address of a Ray cluster; add --farm ray.")
-    if farm_name == "ray":
+    if name == "ray":
         check_installed("ray")
-    farm = Farm(workers, farm_name == "ray", address)
-    reading = Reading(extractor, match)
-    alike = None if synonyms is None else read_synonyms(synonyms, reading)
-    corpus = find_corpus(references)
-    samples, form, as_read = read_samples(source, captions, reading)
-    table, counted = count_corpus(corpus, counts or out / "counts", farm, Bar(), reading)
-    true = true_captions(samples)
-    own = own_texts(corpus, true, table.parent, Bar())
-    held = len({normalised(text) for text in own})
+    return Farm(workers, name == "ray", address)
+
+
+def _find_own(
+    corpus: "Corpus", samples: Sequence["Sample"], counts: Path, with_own: bool | None
+) -> tuple[list[str], dict[str, Any]]:
+    """Find the benchmark's own captions in the corpus, and decide whether they count.
+
+    A corpus that the benchmark was made from has its true captions and none of its false ones.
+    Counted, they would make all true captions familiar.
+
+    Args:
+        corpus: The corpus.
+        samples: The samples of the benchmark.
+        counts: The folder of the corpus's counts.
+        with_own: Whether they count; None to decide by how many the corpus has.
+
+    Returns:
+        The captions as the corpus has them, duplicates included; and the number of the benchmark's
+        true captions, how many of them the corpus has, and whether they count.
+    """
+    from evaluator.audits.familiarity.audit import MANY, own_texts, true_captions
+    from evaluator.provenance.captions import normalised
+
+    captions = true_captions(samples)
+    own = own_texts(corpus, captions, counts, Bar())
+    n_held = len({normalised(text) for text in own})
     if with_own is None:
-        with_own = held < MANY * len(true)
-    bindings = {binding for sample in samples for binding in (*sample.positive, *sample.negative)}
-    if alike is not None:
-        bindings = {other for binding in bindings for other in alike.alike(binding)}
-    counts_in_corpus = read_counts(table, bindings)
-    familiarity_audit = audit(
-        samples,
-        counts_in_corpus if with_own else without(counts_in_corpus, own, reading),
-        counted,
-        alike,
-    )
-    familiarity_audit.write(out)
-    named = (
-        match if alike is None else f"{match} and synonyms ({synonyms}, {alike.groups:,} groups)"
-    )
-    about = {
-        "benchmark": str(source),
-        "reference": (
-            f"{corpus}{'' if with_own or not own else ' without the captions of the benchmark'}"
-        ),
-        "captions": form,
-        "extractor": extractor,
-        "match": named,
-    }
-    left_out = {
-        "entries": counted.left_out,
+        with_own = n_held < MANY * len(captions)
+    return own, {"captions": len(captions), "held": n_held, "count": with_own}
+
+
+def _bindings_to_count(samples: Sequence["Sample"], synonyms: "Synonyms | None") -> "set[Binding]":
+    """The bindings of the samples' captions, and with synonyms all bindings that match them."""
+    bindings: set[Binding] = set()
+    for sample in samples:
+        bindings.update(sample.positive, sample.negative)
+    if synonyms is None:
+        return bindings
+    matching: set[Binding] = set()
+    for binding in bindings:
+        matching.update(synonyms.alike(binding))
+    return matching
+
+
+def _describe_match(match: str, file: Path | None, synonyms: "Synonyms | None") -> str:
+    """How objects were matched: the value of --match, and the file of synonyms."""
+    if synonyms is None:
+        return match
+    return f"{match} and synonyms ({file}, {synonyms.groups:,} groups)"
+
+
+def _left_out(corpus: "Corpus", text_counts: "TextCounts") -> dict[str, Any]:
+    """What of a corpus was not counted, by reason."""
+    return {
+        "entries": text_counts.left_out,
         "not_read": corpus.not_read,
         "repeated": corpus.repeated,
     }
-    of_own = {"captions": len(true), "held": held, "count": with_own}
-    summary = {
-        **about,
-        "reading": as_read,
-        "left_out": left_out,
-        "own": of_own,
-        **familiarity_audit.summary(),
-    }
-    write_json(out / "summary.json", summary)
-    for line in describe_reading(as_read):
+
+
+def _say_notes(summary: dict[str, Any], gaps: Sequence[str], out: Path) -> None:
+    """Say how the benchmark was read, what the corpus lacks, what the benchmark's own captions in
+    it do, and where the files are."""
+    from evaluator.benchmarks.reading import describe_reading
+
+    for line in (*describe_reading(summary["reading"]), *gaps):
         say(line)
-    for line in corpus_said(corpus, counted):
-        say(line)
-    if held:
-        way = (
-            "count (--without-own leaves them out)"
-            if with_own
-            else "are left out (--with-own counts them)"
-        )
-        say(
-            f"The corpus has {held:,} of the {len(true):,} true captions of the benchmark; they "
-            f"{way}."
-        )
+    if summary["own"]["held"]:
+        say(_describe_own(summary["own"]))
     say(f"The partitions are in {out}.")
-    result(summary, as_json, said(summary))
 
 
-def said(summary: dict[str, Any]) -> str:
-    """The figures of an audit as text."""
-    corpus, rates = summary["corpus"], summary["rates"]
-    inside = sum(summary["buckets"].values())
+def _describe_own(own_share: dict[str, Any]) -> str:
+    """A sentence on how many of the benchmark's true captions the corpus has, and whether they
+    count."""
+    if own_share["count"]:
+        effect = "count (--without-own leaves them out)"
+    else:
+        effect = "are left out (--with-own counts them)"
+    return (
+        f"The corpus has {own_share['held']:,} of the {own_share['captions']:,} true captions of "
+        f"the benchmark; they {effect}."
+    )
+
+
+def format_summary(summary: dict[str, Any]) -> str:
+    """Write the figures of an audit as text.
+
+    Args:
+        summary: The contents of summary.json.
+
+    Returns:
+        Lines for a terminal: the corpus, tables of samples and bindings, and the asymmetry.
+    """
     lines = [
-        f"{summary['benchmark']} against {summary['reference']}: {inside:,} of "
-        f"{summary['samples']:,} samples, captions read as {summary['captions']}, phrases by "
-        f"{summary['extractor']}, match by {summary['match']}.",
-        *(f"  excluded: {n:,}, {reason}" for reason, n in summary["excluded"].items()),
-        f"Corpus: {corpus['captions']:,} captions, {corpus['phrases']:,} phrases "
-        f"({_percent(corpus['bare'] / corpus['phrases'] if corpus['phrases'] else None)} bare "
-        f"nouns, which show no binding), {corpus['bindings']:,} different bindings "
-        f"({corpus['function_words']:,} with a function word).",
-        "",
-        "bucket              samples",
-        *(f"{name:<18} {n:>8,}" for name, n in summary["buckets"].items()),
-        f"Without samples that have only close matches: "
-        f"{', '.join(f'{name} {n:,}' for name, n in summary['partitions'].items())}.",
-        *(
-            f"No sample is {name}: that partition has no mean."
-            for name, n in summary["partitions"].items()
-            if not n and inside
-        ),
+        *_sample_lines(summary),
         "",
         "samples            all seen  all unseen",
-        *(
-            f"{name:<18} {_percent(rates[name]['seen']):>8}  {_percent(rates[name]['unseen']):>10}"
-            for name in ("strict", "loose")
-        ),
+    ]
+    for name in ("strict", "loose"):
+        rates = summary["rates"][name]
+        lines.append(f"{name:<18} {_percent(rates['seen']):>8}  {_percent(rates['unseen']):>10}")
+    lines += [
         "",
         "bindings of         perfect     close      none",
-        *_sides(summary["bindings"], ""),
-        *_sides(summary["bindings_mixed"], ", mixed"),
+        *_share_lines(summary["bindings"], ""),
+        *_share_lines(summary["bindings_mixed"], ", mixed"),
         "",
     ]
     if summary["asymmetry"]["value"] is None:
-        return "\n".join([*lines, "No sample is left, so there is no asymmetry."])
+        lines.append("No sample is left, so there is no asymmetry.")
+        return "\n".join(lines)
     lines.append(
         f"Perfect matches among bindings: {_points(summary['asymmetry'])} more in true captions "
         f"than in false ones "
         "(mean over samples, 95% interval over images or other clusters)."
     )
-    lines.extend(
-        f"  true captions {slot}: {_points(each)}" for slot, each in summary["asymmetry_of"].items()
-    )
+    for slot, asymmetry in summary["asymmetry_of"].items():
+        lines.append(f"  true captions {slot}: {_points(asymmetry)}")
     if summary["duplicates"]:
         lines.append(
             f"{summary['duplicates']:,} samples repeat the image and both captions of another; "
@@ -261,42 +317,81 @@ def said(summary: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def corpus_said(corpus: "Corpus", counted: "TextCounts") -> list[str]:
-    """Lines on the parts of a corpus that its numbers lack: entries, files, sources of tables; []
-    if they lack none."""
+def _sample_lines(summary: dict[str, Any]) -> list[str]:
+    """Lines on the comparison, the corpus, and the samples of each bucket and partition."""
+    corpus = summary["corpus"]
+    n_samples = sum(summary["buckets"].values())
+    bare_share = corpus["bare"] / corpus["phrases"] if corpus["phrases"] else None
+    lines = [
+        f"{summary['benchmark']} against {summary['reference']}: {n_samples:,} of "
+        f"{summary['samples']:,} samples, captions read as {summary['captions']}, phrases by "
+        f"{summary['extractor']}, match by {summary['match']}."
+    ]
+    for reason, n in summary["excluded"].items():
+        lines.append(f"  excluded: {n:,}, {reason}")
+    lines += [
+        f"Corpus: {corpus['captions']:,} captions, {corpus['phrases']:,} phrases "
+        f"({_percent(bare_share)} bare "
+        f"nouns, which show no binding), {corpus['bindings']:,} different bindings "
+        f"({corpus['function_words']:,} with a function word).",
+        "",
+        "bucket              samples",
+    ]
+    for name, n in summary["buckets"].items():
+        lines.append(f"{name:<18} {n:>8,}")
+    partitions = ", ".join(f"{name} {n:,}" for name, n in summary["partitions"].items())
+    lines.append(f"Without samples that have only close matches: {partitions}.")
+    for name, n in summary["partitions"].items():
+        if n_samples and not n:
+            lines.append(f"No sample is {name}: that partition has no mean.")
+    return lines
+
+
+def describe_gaps(corpus: "Corpus", text_counts: "TextCounts") -> list[str]:
+    """Describe the parts of a corpus that its numbers lack.
+
+    Args:
+        corpus: The corpus, with the files that were not read.
+        text_counts: What was counted, with the entries that were left out.
+
+    Returns:
+        Lines on entries, files and tables of counts; [] if the numbers lack nothing.
+    """
     from evaluator.audits.familiarity.corpus_files import by_number
 
-    lines = [
-        f"{what}: {by_number(numbers)}."
-        for what, numbers in (
-            ("Entries of the corpus left out", counted.left_out),
-            ("Not read", corpus.not_read),
-            ("Not read, since a file beside them has the same captions", corpus.repeated),
-        )
-        if numbers
-    ]
-    if counted.tables:
+    lines = []
+    for label, number_by_kind in (
+        ("Entries of the corpus left out", text_counts.left_out),
+        ("Not read", corpus.not_read),
+        ("Not read, since a file beside them has the same captions", corpus.repeated),
+    ):
+        if number_by_kind:
+            lines.append(f"{label}: {by_number(number_by_kind)}.")
+    if text_counts.tables:
         lines.append(
-            f"Tables of counts: {counted.tables:,}; the numbers of captions and phrases do not "
+            f"Tables of counts: {text_counts.tables:,}; the numbers of captions and phrases do not "
             f"include their captions."
         )
     return lines
 
 
-def _sides(shares: dict[str, Any], of: str) -> list[str]:
-    return [
-        f"{side + of:<18} {_percent(share['perfect']):>8}  {_percent(share['close']):>8}  "
-        f"{_percent(share['none']):>8}"
-        for side, share in shares.items()
-    ]
+def _share_lines(shares: dict[str, Any], subset: str) -> list[str]:
+    """Lines of the table of labels. `subset` ends the name of each side, such as ", mixed"."""
+    lines = []
+    for side, share in shares.items():
+        cells = [f"{_percent(share[label]):>8}" for label in ("perfect", "close", "none")]
+        lines.append(f"{side + subset:<18} {'  '.join(cells)}")
+    return lines
 
 
 def _points(asymmetry: dict[str, Any]) -> str:
-    value, low, high = (
-        None if asymmetry[name] is None else f"{100 * asymmetry[name]:+z.1f}"
-        for name in ("value", "low", "high")
-    )
-    return f"{value} points" + ("" if low is None else f" [{low}, {high}]")
+    """An asymmetry in percentage points, with its interval if it has one; "–" without samples."""
+    if asymmetry["value"] is None:
+        return "–"
+    text = f"{100 * asymmetry['value']:+z.1f} points"
+    if asymmetry["low"] is None:
+        return text
+    return f"{text} [{100 * asymmetry['low']:+z.1f}, {100 * asymmetry['high']:+z.1f}]"
 
 
 def _percent(share: float | None) -> str:

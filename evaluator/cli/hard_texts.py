@@ -1,5 +1,6 @@
 """The command `score hard-texts`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -37,14 +38,15 @@ def hard_texts(corpus: Path, out: Path, seed: int) -> None:
         text = read_text(corpus, MOST_LIST)
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{corpus} cannot be read ({error}); give a file of JSON lines.") from None
-    written = add_hard_texts(text.split("\n"), corpus=str(corpus), seed=seed)
-    write_text(out, "".join(f"{line}\n" for line in written))
-    with_negative, with_positive = (
-        sum(f'"{name}": {{}}' not in line for line in written)
-        for name in ("negatives", "positives")
-    )
+    lines = add_hard_texts(text.split("\n"), corpus=str(corpus), seed=seed)
+    write_text(out, "".join(f"{line}\n" for line in lines))
     say(
-        f"{out}: {len(written):,} captions, {with_negative:,} with a negative and "
-        f"{with_positive:,} with a positive. "
+        f"{out}: {len(lines):,} captions, {_count_with('negatives', lines):,} with a negative and "
+        f"{_count_with('positives', lines):,} with a positive. "
         "The images must lie beside it."
     )
+
+
+def _count_with(entry: str, lines: Sequence[str]) -> int:
+    """How many lines of JSON have texts under an entry, such as `negatives`."""
+    return sum(f'"{entry}": {{}}' not in line for line in lines)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import Field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
@@ -49,8 +49,19 @@ class Questions(DatasetFolder):
         return value if external_source(value, None) else str(super().convert(value, param, ctx))
 
 
+_RESOURCES = ("cores", "gpus", "partition", "account", "time", "memory")
+"""Options for the resources of a job."""
+
+
 def job_options(command: Any) -> Any:
-    """Decorator: adds `--farm` and the resources of a Slurm job, which take_slurm reads."""
+    """Add `--farm` and the resources of a Slurm job, which take_slurm reads.
+
+    Args:
+        command: The command, or its function.
+
+    Returns:
+        The same with these options.
+    """
     farm = click.option(
         "--farm",
         type=click.Choice(["local", "slurm"]),
@@ -76,31 +87,40 @@ def job_options(command: Any) -> Any:
 
 
 def take_slurm(options: dict[str, Any]) -> "Slurm | None":
-    """Remove the options of job_options from `options`; returns the resources of a job, or None to
-    run here.
+    """Remove the options of job_options from the options of a command.
 
-    Raises UserError as slurm_of does, and for resources of a job without `--farm slurm`.
+    Args:
+        options: The values by name; these options are removed.
+
+    Returns:
+        The resources of a job, or None to run here.
+
+    Raises:
+        UserError: Resources of a job are named without `--farm slurm`, or `slurm_of` refuses them.
     """
     source_of = click.get_current_context().get_parameter_source
     typed = [name for name in options if source_of(name) is ParameterSource.COMMANDLINE]
-    taken = {
-        name: options.pop(name)
-        for name in ("cores", "gpus", "partition", "account", "time", "memory")
-    }
+    resources = {name: options.pop(name) for name in _RESOURCES}
     if options.pop("farm") == "local":
-        if "farm" not in typed and (lost := [name for name in taken if name in typed]):
+        typed_resources = [name for name in resources if name in typed]
+        # A script that says --farm local may keep the resources of its jobs.
+        if typed_resources and "farm" not in typed:
             raise UserError(
-                f"--{lost[0]} is about jobs of Slurm; add --farm slurm, or leave it out."
+                f"--{typed_resources[0]} is about jobs of Slurm; add --farm slurm, or leave it out."
             )
         return None
     with extras_named():
         from generator.base.slurm import slurm_of
-    return slurm_of(**taken)
+    return slurm_of(**resources)
 
 
 def show_job(context: click.Context, slurm: "Slurm") -> None:
-    """Print the script of the job that `run_as_job` would submit. Nothing is submitted or
-    written."""
+    """Print the script of the job that `run_as_job` would submit. Nothing is submitted or written.
+
+    Args:
+        context: The context of the command.
+        slurm: The resources of the job.
+    """
     say(
         f"One job of {slurm.cores} cores and {slurm.gpus} GPUs, of at most {slurm.minutes / 60:g} "
         f"hours."
@@ -109,11 +129,17 @@ def show_job(context: click.Context, slurm: "Slurm") -> None:
 
 
 def run_as_job(context: click.Context, slurm: "Slurm") -> None:
-    """Run the command of a context in a job, wait for it, and print its output. The same command
-    again resumes.
+    """Run a command in a job, wait for it, and print its output.
 
-    Log and output are in a local folder named after the words of the command. Raises UserError if
-    the job fails.
+    Log and output are in a local folder named after the words of the command, so that the same
+    command resumes.
+
+    Args:
+        context: The context of the command.
+        slurm: The resources of the job.
+
+    Raises:
+        UserError: The job fails.
     """
     from generator.base.slurm import run_job
 
@@ -122,21 +148,19 @@ def run_as_job(context: click.Context, slurm: "Slurm") -> None:
     digest = hashlib.sha256(json.dumps(words).encode()).hexdigest()[:8]
     folder = Path(f"score-{context.info_name}-{digest}.slurm")
     folder.mkdir(exist_ok=True)
-    log, printed = folder / "log.txt", folder / "printed.txt"
+    log = folder / "log.txt"
+    printed = folder / "printed.txt"
     say(
         f"The job writes its log to {log}. It goes on if you stop waiting; run the same command "
         f"again to continue."
     )
     main = "from evaluator.cli.main import main; main(prog_name='score')"
     if run_job(["-c", main, *words], log=log, slurm=slurm, printed=printed):
-        last = [
-            line
-            for line in log.read_text(encoding="utf-8", errors="replace").splitlines()
-            if line.strip()
-        ][-1:]
-        raise UserError(
-            f"The job failed ({''.join(last)}); mend that and run the same command again."
-        )
+        last_line = ""
+        for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.strip():
+                last_line = line
+        raise UserError(f"The job failed ({last_line}); mend that and run the same command again.")
     click.echo(printed.read_text(encoding="utf-8"), nl=False)
     shutil.rmtree(folder)
 
@@ -156,17 +180,28 @@ FILTERS = click.option(
 def _checked(
     ctx: click.Context, param: click.Parameter, trackers: "tuple[Tracker, ...]"
 ) -> "tuple[Tracker, ...]":
+    """Raise UserError for a tracker that is not installed."""
     for tracker in trackers:
         check_installed(tracker)
     return trackers
 
 
 def log_option(about: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The option `--log`. about: what is logged and where, for its help."""
-    choices = click.Choice(["tensorboard", "wandb"])
-    more = f"{about} It needs the extra [log]."
+    """Make the option `--log`.
+
+    Args:
+        about: What is logged and where, for its help.
+
+    Returns:
+        A decorator that adds the option to a command.
+    """
     return click.option(
-        "--log", "trackers", type=choices, multiple=True, callback=_checked, help=more
+        "--log",
+        "trackers",
+        type=click.Choice(["tensorboard", "wandb"]),
+        multiple=True,
+        callback=_checked,
+        help=f"{about} It needs the extra [log].",
     )
 
 
@@ -186,67 +221,78 @@ BENCHMARK = click.option("--benchmark", help="Name of the benchmark, if DATASET 
 def options_of(
     declared: type, *names: str, default: str = ""
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: adds the options that a dataclass declares (evaluator.runs.request), all of them
-    or the named ones.
+    """Make the options that a dataclass declares (evaluator.runs.request).
 
     The type of a field decides what the option takes: a flag for bool, a choice for Literal. Its
-        metadata may hold
-    `flag`, if the option's name differs from the field's; `least` and `most`, the range of a
-    number; `written`, for a
-    folder to write; `file`, for a file to read; `several`, for an option that is repeated; and
-    `metavar`. default: if
-    given, options default to None, and help texts name `default` before the field's own default.
+    metadata may hold `flag`, if the option's name differs from the field's; `least` and `most`, the
+    range of a number; `written`, for a folder to write; `file`, for a file to read; `several`, for
+    an option that is repeated; and `metavar`.
+
+    Args:
+        declared: The dataclass.
+        *names: The fields whose options to add; without names, all that have a help.
+        default: What decides if the user does not, such as "the preset's": options then default to
+            None, and help texts name it before the field's own default. "" for none.
+
+    Returns:
+        A decorator that adds the options to a command.
     """
-    known = {
-        declared_field.name: declared_field
-        for declared_field in fields(declared)
-        if "help" in declared_field.metadata
-    }
-    chosen = [known[name] for name in names or known]
+    field_of = {field.name: field for field in fields(declared) if "help" in field.metadata}
+    chosen = [field_of[name] for name in names or field_of]
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for declared_field in reversed(chosen):
-            command = _option(declared_field, default)(command)
+        # click lists the option that is added last first.
+        for field in reversed(chosen):
+            command = _option(field, default)(command)
         return command
 
     return decorate
 
 
 def _option(
-    declared: "Field[Any]", default: str
+    field: "Field[Any]", default: str
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    about, types = declared.metadata, [declared.type, *get_args(declared.type)]
-    choices = [
-        get_args(declared_type) for declared_type in types if get_origin(declared_type) is Literal
-    ]
-    flag = about.get("flag", f"--{declared.name.replace('_', '-')}")
-    more: dict[str, Any] = {
-        "help": about["help"],
+    """The option of a field. default: as for `options_of`."""
+    about = field.metadata
+    help_text = about["help"]
+    if default and "[default:" not in help_text:
+        help_text += f"  [default: {default}, else {field.default}]"
+    keywords = {
+        "help": help_text,
         "metavar": about.get("metavar"),
-        "default": declared.default,
+        # None shows that the user did not choose, where something else decides.
+        "default": None if default else field.default,
+        **_option_type(field),
     }
-    if default:
-        default_text = (
-            ""
-            if "[default:" in about["help"]
-            else f"  [default: {default}, else {declared.default}]"
-        )
-        more |= {"default": None, "help": about["help"] + default_text}
+    flag = about.get("flag", f"--{field.name.replace('_', '-')}")
+    return click.option(flag, field.name, **keywords)
+
+
+def _option_type(field: "Field[Any]") -> dict[str, Any]:
+    """What an option takes, as keyword arguments of click.option."""
+    about = field.metadata
+    types = [field.type, *get_args(field.type)]
+    choices = [get_args(type_) for type_ in types if get_origin(type_) is Literal]
     if bool in types:
-        more |= {"is_flag": True}
-    elif choices:
-        more |= {"type": click.Choice(choices[0])}
-    elif int in types:
-        more |= {"type": click.IntRange(about.get("least"), about.get("most"))}
-    elif float in types:
-        more |= {"type": float if "least" not in about else Number(min=about["least"])}
-    elif Path in types:
-        more |= {
-            "type": NEW_FOLDER if about.get("written") else FILE if about.get("file") else FOLDER
-        }
-    elif about.get("several"):
-        more |= {"multiple": True, "default": ()}
-    return click.option(flag, declared.name, **more)
+        return {"is_flag": True}
+    if choices:
+        return {"type": click.Choice(choices[0])}
+    if int in types:
+        return {"type": click.IntRange(about.get("least"), about.get("most"))}
+    if float in types:
+        return {"type": Number(min=about["least"]) if "least" in about else float}
+    if Path in types:
+        return {"type": _path_type(about)}
+    if about.get("several"):
+        return {"multiple": True, "default": ()}
+    return {}
+
+
+def _path_type(about: Mapping[str, Any]) -> click.ParamType:
+    """The type of an option for a path, by the metadata of its field."""
+    if about.get("written"):
+        return NEW_FOLDER
+    return FILE if about.get("file") else FOLDER
 
 
 DEVICE = options_of(Request, "device")

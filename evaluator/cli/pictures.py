@@ -2,7 +2,7 @@
 probe`."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,9 @@ from evaluator.cli.console import new_table, print_line, print_table
 from evaluator.cli.options import BENCHMARK, DEVICE, JSON, NEW_FOLDER, SEED
 from generator.base.commands import Bar, Command, DatasetFolder, result, say
 from generator.base.errors import UserError
+
+if TYPE_CHECKING:
+    from generator.dataset.reader import Benchmark, World
 
 _DATASET = click.argument("dataset", type=DatasetFolder())
 _MODELS = click.option(
@@ -62,7 +65,12 @@ _SEED = click.option("--seed", type=SEED, default=0, help="Seed of all random ch
 @DEVICE
 @JSON
 def generate(
-    dataset: Path, out: Path, benchmark: str | None, device: str | None, as_json: bool, **asked: Any
+    dataset: Path,
+    out: Path,
+    benchmark: str | None,
+    device: str | None,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Draw images for captions of DATASET with diffusion models: one sheet, beside the true images,
     split by split.
@@ -76,7 +84,7 @@ def generate(
 
     opened = Dataset.open(dataset)
     sheet = draw_captions(
-        DrawingRequest(**asked),
+        DrawingRequest(**options),
         opened.world,
         opened.benchmark(benchmark),
         out=out,
@@ -116,7 +124,12 @@ def generate(
 @DEVICE
 @JSON
 def embeddings(
-    dataset: Path, out: Path, benchmark: str | None, device: str | None, as_json: bool, **asked: Any
+    dataset: Path,
+    out: Path,
+    benchmark: str | None,
+    device: str | None,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Plot how dual encoders embed captions and images of DATASET: t-SNE of their embeddings.
 
@@ -129,26 +142,33 @@ def embeddings(
 
     opened = Dataset.open(dataset)
     maps = draw_maps(
-        MapRequest(**asked),
+        MapRequest(**options),
         opened.world,
         opened.benchmark(benchmark),
         out=out,
         device=device,
         progress=Bar(),
     )
-    figures, cosines = [str(path) for path in maps], read_json(out / RECORD)["cosines"]
-    cosine_lines = [
-        f"Mean cosine of {what}, {model}: "
-        f"{', '.join(f'{how} {value:.3f}' for how, value in cosine_of_pairing.items())}."
-        for what, of in cosines.items()
-        for model, cosine_of_pairing in of.items()
-        if cosine_of_pairing
-    ]
+    figures = [str(path) for path in maps]
+    cosines = read_json(out / RECORD)["cosines"]
+    lines = [*figures, *_cosine_lines(cosines)]
     result(
         {"figures": figures, "cosines": cosines, "out": str(out)},
         as_json,
-        "\n".join([*figures, *cosine_lines]),
+        "\n".join(lines),
     )
+
+
+def _cosine_lines(cosines: dict[str, dict[str, dict[str, float]]]) -> list[str]:
+    """A line for each kind of embedding and model. cosines: {kind: {model: {pairing: mean}}}."""
+    lines = []
+    for kind, by_model in cosines.items():
+        for model, by_pairing in by_model.items():
+            if not by_pairing:
+                continue
+            means = ", ".join(f"{pairing} {cosine:.3f}" for pairing, cosine in by_pairing.items())
+            lines.append(f"Mean cosine of {kind}, {model}: {means}.")
+    return lines
 
 
 @click.command(cls=Command, examples=["probe small --model open_clip:ViT-B-32@openai --out probe"])
@@ -195,26 +215,10 @@ def probe(
     of an object, its category, and which object has which value.
     """
     from evaluator.audits.probe.audit import ProbeRequest, probe_models
-    from evaluator.runs.folder import open_run
-    from generator.dataset.reader import Dataset
 
-    if (source / "run.json").exists():
-        if benchmark:
-            raise UserError(
-                "--benchmark belongs to a dataset; a run has its own benchmark, leave --benchmark "
-                "out."
-            )
-        run = open_run(source)
-        if run.world is None:
-            raise UserError(
-                f"{source} is a run on questions of others, whose objects are not known; give a "
-                f"dataset."
-            )
-        world, questions = run.world, run.benchmark
-        models = models or (str(run.record["model"]),)
-    else:
-        dataset = Dataset.open(source)
-        world, questions = dataset.world, dataset.benchmark(benchmark)
+    world, questions, model_of_run = _open_source(source, benchmark)
+    if model_of_run is not None:
+        models = models or (model_of_run,)
     if not models:
         raise UserError(f"{source} is a dataset; name a model with --model.")
     request = ProbeRequest(models, fit, seed)
@@ -223,11 +227,43 @@ def probe(
     if as_json:
         result(findings, as_json, "")
         return
-    for name, of in findings["models"].items():
-        _print(name, of, fit)
+    for name, findings_of_model in findings["models"].items():
+        _print_probe(name, findings_of_model, fit)
 
 
-def _print(name: str, findings: dict[str, Any], fit: str) -> None:
+def _open_source(source: Path, benchmark: str | None) -> "tuple[World, Benchmark, str | None]":
+    """Open the questions to probe on.
+
+    Args:
+        source: The folder of a run or of a dataset.
+        benchmark: The benchmark of a dataset; None for its only one.
+
+    Returns:
+        The world, the questions, and the spec of the run's model; None for a dataset.
+
+    Raises:
+        UserError: The run is on a published benchmark, or a benchmark is named for a run.
+    """
+    from evaluator.runs.folder import open_run
+    from generator.dataset.reader import Dataset
+
+    if not (source / "run.json").exists():
+        dataset = Dataset.open(source)
+        return dataset.world, dataset.benchmark(benchmark), None
+    if benchmark:
+        raise UserError(
+            "--benchmark belongs to a dataset; a run has its own benchmark, leave --benchmark out."
+        )
+    run = open_run(source)
+    if run.world is None:
+        raise UserError(
+            f"{source} is a run on questions of others, whose objects are not known; give a "
+            f"dataset."
+        )
+    return run.world, run.benchmark, str(run.record["model"])
+
+
+def _print_probe(name: str, findings: dict[str, Any], fit: str) -> None:
     """Print a model's findings of a probe.
 
     Args:
@@ -242,6 +278,7 @@ def _print(name: str, findings: dict[str, Any], fit: str) -> None:
         title=name,
     )
     table.add_column("lost in")
+    # Rows come in threes: the same split and factor for image, text and aligned embeddings.
     for first in findings["rows"][::3]:
         split, factor = first["split"], first["factor"]
         cells = []
@@ -253,18 +290,21 @@ def _print(name: str, findings: dict[str, Any], fit: str) -> None:
                 cells.append(_with_interval(move, 1, ".2f"))
         table.add_row(split, factor, *cells, f"{first['items']:,}", first["lost"] or "–")
     print_table(table)
-    for place, shape in findings["geometry"].items():
-        shares = ", ".join(f"{split} {r2:.2f}" for split, r2 in shape["r2"].items())
+    for place, geometry in findings["geometry"].items():
+        shares = ", ".join(f"{split} {r2:.2f}" for split, r2 in geometry["r2"].items())
+        ranks = geometry["ranks"]
         print_line(
             f"{place}: a sum of vectors learnt on {fit} explains R² {shares}; "
-            f"{shape['angle']:.0f}° between values and categories, of "
-            f"{shape['ranks']['attribute']} and {shape['ranks']['object']} directions."
+            f"{geometry['angle']:.0f}° between values and categories, of "
+            f"{ranks['attribute']} and {ranks['object']} directions."
         )
 
 
 def _with_interval(row: dict[str, Any], scale: float, form: str) -> str:
-    value, low, high = (
-        None if row[name] is None else f"{scale * row[name]:{form}}"
-        for name in ("value", "low", "high")
-    )
-    return "–" if value is None else value if low is None else f"{value} [{low}, {high}]"
+    """A number with its interval, both times `scale`; "–" for a number that is not known."""
+    if row["value"] is None:
+        return "–"
+    value = f"{scale * row['value']:{form}}"
+    if row["low"] is None:
+        return value
+    return f"{value} [{scale * row['low']:{form}}, {scale * row['high']:{form}}]"

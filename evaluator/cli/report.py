@@ -1,12 +1,17 @@
 """The commands that show runs: `score report`, `score leaderboard`, `score tables`."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from evaluator.cli.options import FOLDER, FULL, JSON, NEW_FOLDER
 from generator.base.commands import Command, OutFile, result, say
 from generator.base.errors import UserError
+
+if TYPE_CHECKING:
+    from evaluator.report.audit_results import Audit
 
 
 @click.command(
@@ -21,7 +26,7 @@ from generator.base.errors import UserError
 )
 @click.option(
     "--figures",
-    "drawn",
+    "figures_folder",
     type=NEW_FOLDER,
     help="Folder to write each figure to, as SVG, PDF and PNG.",
 )
@@ -56,7 +61,7 @@ from generator.base.errors import UserError
 def report(
     runs: tuple[str, ...],
     out: Path | None,
-    drawn: Path | None,
+    figures_folder: Path | None,
     moved: tuple[Path, ...],
     inline: bool,
     hub: Path | None,
@@ -82,25 +87,47 @@ def report(
         from evaluator.cli.describe import report_descriptions
 
         report_descriptions(
-            runs, out, drawn=drawn, moved=moved, inline=inline, full=full, as_json=as_json
+            runs, out, drawn=figures_folder, moved=moved, inline=inline, full=full, as_json=as_json
         )
         return
+    _report_runs(
+        runs,
+        out,
+        figures_folder=figures_folder,
+        moved=moved,
+        inline=inline,
+        hub=hub,
+        hub_dataset=hub_dataset,
+        full=full,
+        as_json=as_json,
+    )
 
+
+def _report_runs(
+    runs: Sequence[str],
+    out: Path | None,
+    *,
+    figures_folder: Path | None,
+    moved: Sequence[Path],
+    inline: bool,
+    hub: Path | None,
+    hub_dataset: str | None,
+    full: bool,
+    as_json: bool,
+) -> None:
+    """Write the page of runs of questions, and print their results. The parameters are those of
+    `report`."""
     from evaluator.analysis.pooling import pool_runs
     from evaluator.cli.results_table import print_results
-    from evaluator.report.audit_results import read_audit
-    from evaluator.report.figures import write_figures
-    from evaluator.report.page import DRAWN, figures_of_audits, write_page
+    from evaluator.report.figure import write_figures
+    from evaluator.report.page import figures_of_audits, write_page
     from evaluator.runs.folder import as_written, is_unfinished, read_named
 
     if hub_dataset and not hub:
         raise UserError(
             "--hub-dataset belongs to --hub; give the folder of the model's repository with --hub."
         )
-    audits = {run: audit for run in runs if (audit := read_audit(run)) is not None}
-    for audit in audits.values():
-        if audit.command not in DRAWN:
-            raise UserError(f"The page shows nothing of `{audit.command}`; leave {audit.path} out.")
+    audits = _read_audits(runs)
     unfinished = [run for run in runs if is_unfinished(run)]
     named = [read_named(run, moved) for run in runs if run not in audits and run not in unfinished]
     if not named:
@@ -113,21 +140,39 @@ def report(
     )
     for run in unfinished:
         say(f"{run} is unfinished; the page says so and leaves its results out.")
-    if drawn:
-        say(f"{len(write_figures(drawings, drawn))} files of figures are in {drawn}.")
+    if figures_folder:
+        figure_files = write_figures(drawings, figures_folder)
+        say(f"{len(figure_files)} files of figures are in {figures_folder}.")
     if hub:
         from evaluator.report.files import write_hub
 
-        say(
-            f"Results for the Hub are in "
-            f"{', '.join(map(str, write_hub(pool_runs(results), hub, hub_dataset)))}."
-        )
+        hub_files = write_hub(pool_runs(results), hub, hub_dataset)
+        say(f"Results for the Hub are in {', '.join(map(str, hub_files))}.")
     if not as_json:
         print_results(results, full, as_json)
-    written = [as_written(entry) for entry in results]
-    result(
-        {"report": str(path), "results": written, "pooled": pool_runs(results)}, as_json, str(path)
-    )
+    data = {
+        "report": str(path),
+        "results": [as_written(entry) for entry in results],
+        "pooled": pool_runs(results),
+    }
+    result(data, as_json, str(path))
+
+
+def _read_audits(runs: Sequence[str]) -> "dict[str, Audit]":
+    """{argument: its audit} for the arguments that are not runs. Raises UserError for an audit that
+    the page does not show."""
+    from evaluator.report.audit_results import read_audit
+    from evaluator.report.page import DRAWN
+
+    audits = {}
+    for run in runs:
+        audit = read_audit(run)
+        if audit is None:
+            continue
+        if audit.command not in DRAWN:
+            raise UserError(f"The page shows nothing of `{audit.command}`; leave {audit.path} out.")
+        audits[run] = audit
+    return audits
 
 
 @click.command(cls=Command, examples=["leaderboard run-a run-b --out site"])
@@ -217,20 +262,20 @@ def tables(
         say(line)
     if out:
         say(f"{len(files)} files are in {out}.")
-    if as_json:
-        cells_of_table = {
-            name: {
-                "title": table.title,
-                "cells": csv_rows(table),
-                "notes": table.all_notes(),
-                "mark": table.mark,
-            }
-            for name, table in outputs.tables.items()
+    if not as_json:
+        return
+    table_data = {}
+    for name, table in outputs.tables.items():
+        table_data[name] = {
+            "title": table.title,
+            "cells": csv_rows(table),
+            "notes": table.all_notes(),
+            "mark": table.mark,
         }
-        data = {
-            "paper": paper,
-            "tables": cells_of_table,
-            "not_made": list(outputs.not_made),
-            "files": [str(file) for file in files],
-        }
-        result(data, True, "")
+    data = {
+        "paper": paper,
+        "tables": table_data,
+        "not_made": list(outputs.not_made),
+        "files": [str(file) for file in files],
+    }
+    result(data, True, "")

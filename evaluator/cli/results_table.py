@@ -25,15 +25,20 @@ from generator.base.commands import result
 LINES = 10
 """Maximum number of lines per model in the short table."""
 _DECIMALS = 2
+"""Decimals of a percentage."""
 
 
 def print_results(
     runs: Sequence[dict[str, Any]], full: bool = False, as_json: bool = False
 ) -> None:
-    """Print the results of runs to stdout: as tables, or as JSON, which for several runs has the
-    pooled results too.
+    """Print the results of runs to stdout.
 
     The JSON of each run, and of each pooled entry, has its `verdict` (evaluator.report.verdict).
+
+    Args:
+        runs: The results of each run, with its `folder`.
+        full: Whether to print every row, in place of ten lines for each model.
+        as_json: Whether to print JSON, which for several runs has the pooled results too.
     """
     if not as_json:
         _print_for_people(runs, full)
@@ -60,53 +65,74 @@ def _print_for_people(runs: Sequence[dict[str, Any]], full: bool) -> None:
     folders = [str(run.get("folder", "")) for run in runs]
     paired = compare_two(entries, folders) if all(folders) else None
     _print_verdicts(entries, "" if paired is None else paired.sentence)
+    rows: list[Row] = []
     for entry in entries:
-        rules = (
-            f", {confidence(entry)} intervals, scores tie within "
-            f"{entry['rules']['tie_tolerance']:g}"
-        )
-        blocks = f"{entry['blocks']} block{'s' * (entry['blocks'] > 1)}"
-        runs_said = f", {entry['runs']} runs over {blocks}" if entry["runs"] > 1 else ""
-        print_line(
-            f"{entry['model']} on {entry['benchmark']} (dataset "
-            f"{entry['certificate']}){rules}{runs_said}",
-            "bold",
-        )
-        print_line(training_said(entry), "bold red" if mark_of(entry) else None)
-        for protocol in dict.fromkeys(row["protocol"] for row in entry["rows"]) if full else ():
-            table = every_row(entry, protocol, by_n=False, decimals=_DECIMALS)
-            title = f"{table.title}. {table.mark}" if table.mark else table.title
-            _print_fitting(table, title)
-    every = [row for entry in entries for row in entry["rows"]]
-    rows = every if full else _print_short(entries)
+        _print_heading(entry)
+        if full:
+            _print_every_row(entry)
+            rows += entry["rows"]
+    if not full:
+        rows = _print_short(entries)
     for entry in entries:
-        limits = limit_said(entry["limit"]) if entry.get("limit") else []
-        for line in (
-            *limits,
-            *splits_said(entry["rules"]),
-            *describe_reading(entry.get("reading") or {}),
-        ):
+        for line in _caveats(entry):
             print_line(line)
-        for what, why in entry.get("not_asked", {}).items():
-            print_line(f"Not asked: {what}, since {why}.")
-        for protocol, n in entry["unknown_protocols"].items():
-            print_line(
-                f"Not measured: {n:,} items of the protocol '{protocol}', which this version does "
-                f"not know."
-            )
     for line in (*differences(entries), *spread_notes(entries)):
         print_line(line)
-    print_line(
+    legend = (
         "Mean over questions. Ties count as wrong. Differences are in points. "
         f"The intervals cover {population(rows)} (docs/statistics.md)."
-        + full
-        * " p: of a share against chance, of a difference against 0.",
-        "dim",
     )
+    if full:
+        legend += " p: of a share against chance, of a difference against 0."
+    print_line(legend, "dim")
+
+
+def _print_heading(entry: dict[str, Any]) -> None:
+    """Print the model, the benchmark, how it was measured, and what the model was trained on."""
+    rules = (
+        f", {confidence(entry)} intervals, scores tie within {entry['rules']['tie_tolerance']:g}"
+    )
+    pooled = ""
+    if entry["runs"] > 1:
+        blocks = "1 block" if entry["blocks"] == 1 else f"{entry['blocks']} blocks"
+        pooled = f", {entry['runs']} runs over {blocks}"
+    print_line(
+        f"{entry['model']} on {entry['benchmark']} (dataset {entry['certificate']}){rules}{pooled}",
+        "bold",
+    )
+    print_line(training_said(entry), "bold red" if mark_of(entry) else None)
+
+
+def _print_every_row(entry: dict[str, Any]) -> None:
+    """Print a table of all rows for each protocol."""
+    for protocol in dict.fromkeys(row["protocol"] for row in entry["rows"]):
+        table = every_row(entry, protocol, by_n=False, decimals=_DECIMALS)
+        _print_fitting(table, f"{table.title}. {table.mark}" if table.mark else table.title)
+
+
+def _caveats(entry: dict[str, Any]) -> list[str]:
+    """Lines on what of the benchmark was not asked or not measured, and how it was read."""
+    lines: list[str] = []
+    if entry.get("limit"):
+        lines += limit_said(entry["limit"])
+    lines += splits_said(entry["rules"])
+    lines += describe_reading(entry.get("reading") or {})
+    for question, reason in entry.get("not_asked", {}).items():
+        lines.append(f"Not asked: {question}, since {reason}.")
+    for protocol, n in entry["unknown_protocols"].items():
+        lines.append(
+            f"Not measured: {n:,} items of the protocol '{protocol}', which this version does not "
+            f"know."
+        )
+    return lines
 
 
 def print_paper_table(table: Table) -> None:
-    """Print a table of a paper to stdout, intervals below their values, with its notes."""
+    """Print a table of a paper to stdout, intervals below their values, with its notes.
+
+    Args:
+        table: The table.
+    """
     print_line(f"{table.name}. {table.title}", "bold")
     if table.mark:
         print_line(table.mark, "bold red")
@@ -135,17 +161,20 @@ def _print_short(entries: Sequence[dict[str, Any]]) -> list[Row]:
 
     Returns: The rows of the table.
     """
-    lines = _chosen(main_lines(entries) or read_lines(entries))
+    lines = _choose_lines(main_lines(entries) or read_lines(entries))
     table = side_by_side(entries, lines, _DECIMALS)
     _print_fitting(table, warning_of(entries[0]) if len(entries) == 1 else table.mark)
     for entry in entries:
         _print_answers(entry, len(entries) > 1)
-    if terms := terms_of(line.first for line in lines):
+    terms = terms_of(line.first for line in lines)
+    if terms:
         print_line(f"{'. '.join(terms)}.", "dim")
-    n_shown = sum(bool(cell.numbers) for line in table.lines for cell in line.cells)
-    if more := sum(len(entry["rows"]) for entry in entries) - n_shown:
+    n_printed = sum(bool(cell.numbers) for line in table.lines for cell in line.cells)
+    n_hidden = sum(len(entry["rows"]) for entry in entries) - n_printed
+    if n_hidden:
         print_line(
-            f"{more:,} more rows: --full prints them, tables/summary.csv of each run has them all.",
+            f"{n_hidden:,} more rows: --full prints them, tables/summary.csv of each run has them "
+            f"all.",
             "dim",
         )
     return [row for line in lines for row in line.rows.values()]
@@ -160,25 +189,33 @@ def _print_answers(entry: dict[str, Any], several: bool) -> None:
         print_line(f"{question.title} {sentence}")
 
 
-def _chosen(lines: Sequence[MetricLine]) -> list[MetricLine]:
-    """The lines of at most ten pairs of metric and item group: the first of each protocol, then the
-    second, …"""
-    groups: dict[tuple[str, ...], list[MetricLine]] = {}
+_GROUP_LABELS = ("protocol", "metric", "error", "kind", "skill", "level")
+"""Entries of a row that name its metric and its group of items; the protocol is first."""
+
+
+def _choose_lines(lines: Sequence[MetricLine]) -> list[MetricLine]:
+    """The lines of at most ten pairs of metric and item group.
+
+    The first pair of each protocol is chosen, then the second of each, and so on, so that no
+    protocol is missing because another has many kinds.
+    """
+    lines_of: dict[tuple[str, ...], list[MetricLine]] = {}
     for line in lines:
-        groups.setdefault(
-            tuple(
-                line.first[name]
-                for name in ("protocol", "metric", "error", "kind", "skill", "level")
-            ),
-            [],
-        ).append(line)
-    of_protocol: dict[str, list[tuple[str, ...]]] = {}
-    for group in groups:
-        of_protocol.setdefault(group[0], []).append(group)
-    in_turn = [
-        group for turn in zip_longest(*of_protocol.values()) for group in turn if group is not None
-    ]
-    return [line for group in groups if group in in_turn[:LINES] for line in groups[group]]
+        group = tuple(line.first[name] for name in _GROUP_LABELS)
+        lines_of.setdefault(group, []).append(line)
+    groups_of_protocol: dict[str, list[tuple[str, ...]]] = {}
+    for group in lines_of:
+        groups_of_protocol.setdefault(group[0], []).append(group)
+
+    in_turn: list[tuple[str, ...]] = []
+    for groups in zip_longest(*groups_of_protocol.values()):
+        in_turn += [group for group in groups if group is not None]
+    chosen = set(in_turn[:LINES])
+    chosen_lines: list[MetricLine] = []
+    for group, group_lines in lines_of.items():
+        if group in chosen:
+            chosen_lines += group_lines
+    return chosen_lines
 
 
 def _print_fitting(table: Table, title: str) -> None:
@@ -192,30 +229,23 @@ def _narrow(table: Table) -> Table:
     """The table with all labels in one column, and without the columns ties and unscored if they
     are all 0."""
     letters = table.letters()
-    shown_columns = [
-        i
-        for i, column in enumerate(table.columns)
-        if column.head not in ("ties", "unscored")
-        or any(plain(line.cells[i], letters) != "0" for line in table.lines)
-    ]
-    lines = [
-        replace(
-            line,
-            labels=[
-                f"{' '.join(line.labels[:2])}\n{' '.join(filter(None, line.labels[2:]))}".strip()
-            ],
-            cells=[line.cells[i] for i in shown_columns],
-        )
-        for line in table.lines
-    ]
-    return replace(
-        table, labels=[""], columns=[table.columns[i] for i in shown_columns], lines=lines
-    )
+    columns = []
+    for i, column in enumerate(table.columns):
+        is_optional = column.head in ("ties", "unscored")
+        if not is_optional or any(plain(line.cells[i], letters) != "0" for line in table.lines):
+            columns.append(i)
+    lines = []
+    for line in table.lines:
+        label = f"{' '.join(line.labels[:2])}\n{' '.join(filter(None, line.labels[2:]))}".strip()
+        lines.append(replace(line, labels=[label], cells=[line.cells[i] for i in columns]))
+    return replace(table, labels=[""], columns=[table.columns[i] for i in columns], lines=lines)
 
 
 def _printed(table: Table, title: str = "", below: str = " ") -> Printed:
     """A table for the terminal. below: separator between a value and its interval."""
-    letters, grouped = table.letters(), any(column.group for column in table.columns)
+    letters = table.letters()
+    grouped = any(column.group for column in table.columns)
+    # Heads of groups take a line above those of columns, so all other heads begin with a newline.
     heads = []
     for before, column in zip([Column(""), *table.columns], table.columns, strict=False):
         group = column.group if column.group != before.group else ""

@@ -1,5 +1,6 @@
 """The commands that score models and write runs: `score run`, `score ask`, `score measure`."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,11 +9,14 @@ import click
 from evaluator.cli.early import check_dataset, check_protocols, check_run_folder
 from evaluator.cli.options import (
     BENCHMARK,
+    FILE,
     FILTERS,
     FOLDER,
     FULL,
     JSON,
     JSONL,
+    NEW_FILE,
+    NEW_FOLDER,
     Questions,
     job_options,
     log_option,
@@ -21,15 +25,22 @@ from evaluator.cli.options import (
     show_job,
     take_slurm,
 )
-from evaluator.runs.request import Request
-from generator.base.commands import DRY_RUN, Bar, Command, say, say_if_slow
+from evaluator.runs.request import ATTRIBUTES, DESCRIBE, AskRequest, Request
+from generator.base.commands import (
+    DRY_RUN,
+    Bar,
+    Command,
+    DatasetFolder,
+    Number,
+    say,
+    say_if_slow,
+)
 from generator.base.errors import UserError
 
 if TYPE_CHECKING:
+    from evaluator.api import Evaluation
+    from evaluator.runs.dataset import Dataset
     from evaluator.runs.tracking import Tracker
-from evaluator.cli.options import FILE, NEW_FILE, NEW_FOLDER
-from evaluator.runs.request import DESCRIBE, AskRequest
-from generator.base.commands import DatasetFolder, Number
 
 
 @click.command(
@@ -93,11 +104,58 @@ def run(
     results. If the command is stopped, run it again to continue.
     """
     slurm = take_slurm(options)
-    if dry_run and slurm is None:
-        raise UserError("--dry-run is about jobs of Slurm; add --farm slurm, or leave it out.")
     if slurm is not None:
         (show_job if dry_run else run_as_job)(context, slurm)
         return
+    if dry_run:
+        raise UserError("--dry-run is about jobs of Slurm; add --farm slurm, or leave it out.")
+
+    # Mistakes are reported in the order of what it costs to find them: from the arguments, from
+    # the dataset, and only then from the libraries of the models.
+    turns = _check_run(dataset, models, benchmark, options)
+    from evaluator.runs.dataset import Dataset
+
+    opened_by_turn = {
+        turn: Dataset.open(dataset, turn, images=images, filters=filters) for turn in turns
+    }
+    _load_libraries(models, turns)
+    from evaluator.cli.results_table import print_results
+    from evaluator.runs.folder import in_folder
+
+    evaluations = _evaluate_all(
+        models,
+        opened_by_turn,
+        suffix=_part_suffix(options["limit"], filters),
+        trackers=trackers,
+        jsonl=jsonl,
+        options=options,
+    )
+    # Under torchrun, only the main process has results.
+    if not evaluations:
+        return
+    folders = " ".join(str(evaluation.folder) for evaluation in evaluations)
+    say(f"Scores and results are in {folders}. Next: score report {folders}")
+    results = [in_folder(evaluation.results, evaluation.folder) for evaluation in evaluations]
+    print_results(results, full, as_json)
+
+
+def _check_run(
+    dataset: str, models: tuple[str, ...], benchmark: str | None, options: dict[str, Any]
+) -> Sequence[str | None]:
+    """Check the arguments of `score run`, before torch is imported.
+
+    Args:
+        dataset: The value of DATASET.
+        models: The values of --model.
+        benchmark: The value of --benchmark.
+        options: The options of a run (evaluator.runs.request).
+
+    Returns:
+        The benchmarks to score: the turns of a rotation, or only `benchmark`.
+
+    Raises:
+        UserError: An argument is wrong.
+    """
     if options["name"] and len(models) > 1:
         raise UserError(
             f"--name is for one model, got {len(models)}; score them one by one, each with its "
@@ -105,71 +163,111 @@ def run(
         )
     check_protocols(options["protocols"])
     check_run_folder(options["out"] if len(models) == 1 else None)
-    from evaluator.models.registry import check_early, check_model, read_spec
+    from evaluator.models.registry import check_early, read_spec
     from evaluator.runs.turns import asks_for_turns, names_of_turns, of_turn
 
-    turns: list[str] | list[str | None] = [benchmark]
-    if asks_for_turns(benchmark, models):
+    is_rotation = asks_for_turns(benchmark, models)
+    turns: Sequence[str | None] = [benchmark]
+    if is_rotation:
         turns = names_of_turns(dataset, benchmark)
     for turn in turns:
         for model in models:
             check_early(read_spec(of_turn(model, turn)), device=options["device"])
-    if not asks_for_turns(benchmark, models):
+    if not is_rotation:
         check_dataset(dataset, benchmark)
-    from evaluator.runs.dataset import Dataset
-    from evaluator.runs.folder import folder_name, in_folder
-    from evaluator.runs.measure import write_items
-    from evaluator.runs.tracking import log_results
+    return turns
 
-    opened_by_turn = {
-        turn: Dataset.open(dataset, turn, images=images, filters=filters) for turn in turns
-    }
+
+def _load_libraries(models: tuple[str, ...], turns: Sequence[str | None]) -> None:
+    """Import what the models need, and raise UserError for an argument that a model does not
+    take."""
+    from evaluator.models.registry import check_model, read_spec
+    from evaluator.runs.turns import of_turn
+
     with say_if_slow("Loading the libraries of the model."):
-        from evaluator.api import evaluate
-        from evaluator.cli.results_table import print_results
+        import evaluator.api
+        import evaluator.cli.results_table  # noqa: F401
 
         for turn in turns:
             for model in models:
                 check_model(read_spec(of_turn(model, turn)))
-    out, limit = options.pop("out"), options["limit"]
-    part = ("" if limit is None else f"-limit{limit}") + "".join(
-        f"-{filter_name}" for filter_name in filters
-    )
-    names = {model: folder_name(f"{model}{part}") for model in models}
+
+
+def _evaluate_all(
+    models: Sequence[str],
+    opened_by_turn: Mapping[str | None, "Dataset"],
+    *,
+    suffix: str,
+    trackers: Sequence["Tracker"],
+    jsonl: bool,
+    options: dict[str, Any],
+) -> list["Evaluation"]:
+    """Score each model on the questions of each turn.
+
+    Args:
+        models: Specs, which may contain `{turn}`.
+        opened_by_turn: The questions of each turn; under None those of a benchmark without turns.
+        suffix: End of the name of each model's folder.
+        trackers: Trackers to write the results to.
+        jsonl: Whether to write items.jsonl too.
+        options: The options of a run (evaluator.runs.request).
+
+    Returns:
+        The evaluations that have results: none in processes other than the main one.
+    """
+    from evaluator.api import evaluate
+    from evaluator.runs.measure import write_items
+    from evaluator.runs.tracking import log_results
+    from evaluator.runs.turns import of_turn
+
+    out = options["out"]
+    names = _name_folders(models, suffix)
+    evaluations = []
+    for model, name in names.items():
+        for turn, opened in opened_by_turn.items():
+            if out is None:
+                folder = _default_parent(opened) / name
+            else:
+                folder = out / name if len(names) > 1 else out
+                if len(opened_by_turn) > 1:
+                    folder /= opened.benchmark.name
+            spec = of_turn(model, turn)
+            of_run = {**options, "out": folder}
+            evaluation = evaluate(spec, opened, progress=Bar(), **of_run)
+            if not evaluation.results:
+                continue
+            evaluations.append(evaluation)
+            log_results(evaluation.results, evaluation.folder, trackers)
+            if jsonl:
+                write_items(evaluation.folder)
+    return evaluations
+
+
+def _part_suffix(limit: int | None, filters: Sequence[str]) -> str:
+    """The end of a run's name that says which part of the questions is scored; "" for all."""
+    suffix = "" if limit is None else f"-limit{limit}"
+    return suffix + "".join(f"-{name}" for name in filters)
+
+
+def _default_parent(opened: "Dataset") -> Path:
+    """The folder of all runs on a benchmark, unless --out names another."""
+    return Path("runs") / f"{opened.source.path.resolve().name}-{opened.benchmark.name}"
+
+
+def _name_folders(models: Sequence[str], suffix: str) -> dict[str, str]:
+    """{model: name of its folder}. Raises UserError if two models would share a folder."""
+    from evaluator.runs.folder import folder_name
+
+    names = {model: folder_name(f"{model}{suffix}") for model in models}
     if len(set(names.values())) < len(names):
         raise UserError(
             f"Expected models with different folders, got {', '.join(names)}; score them one by "
             f"one, with --out."
         )
-    evaluations = []
-    for model, name in names.items():
-        for turn, opened in opened_by_turn.items():
-            dataset_name = opened.source.path.resolve().name
-            if out is None:
-                folder = Path("runs") / f"{dataset_name}-{opened.benchmark.name}" / name
-            else:
-                folder = out
-                if len(names) > 1:
-                    folder /= name
-                if len(turns) > 1:
-                    folder /= opened.benchmark.name
-            evaluation = evaluate(
-                of_turn(model, turn), opened, out=folder, progress=Bar(), **options
-            )
-            if evaluation.results:
-                evaluations.append(evaluation)
-                log_results(evaluation.results, evaluation.folder, trackers)
-                if jsonl:
-                    write_items(evaluation.folder)
-    if not evaluations:
-        return
-    folders = " ".join(str(evaluation.folder) for evaluation in evaluations)
-    say(f"Scores and results are in {folders}. Next: score report {folders}")
-    measured = [in_folder(evaluation.results, evaluation.folder) for evaluation in evaluations]
-    print_results(measured, full, as_json)
+    return names
 
 
-_ASKED = (
+_COMMON_OF_ASK = (
     "form",
     "answer",
     "vocabulary",
@@ -185,12 +283,20 @@ _ASKED = (
     "limit",
     "out",
 )
-_OPTIONS = (*_ASKED, "name", "splits", "level", "verify", "allow_contaminated", "device")
+_OPTIONS_OF_ASK = (
+    *_COMMON_OF_ASK,
+    "name",
+    "splits",
+    "level",
+    "verify",
+    "allow_contaminated",
+    "device",
+)
 
 
 @click.command(
     cls=Command,
-    common=("model", *_ASKED),
+    common=("model", *_COMMON_OF_ASK),
     examples=[
         "ask small --model vqa:Qwen/Qwen3-VL-4B-Instruct",
         "ask small --model api:http://localhost:8000/v1@MODEL --samples 5 --temperature 0.7",
@@ -208,7 +314,7 @@ _OPTIONS = (*_ASKED, "name", "splits", "level", "verify", "allow_contaminated", 
 @BENCHMARK
 @click.option("--images", type=FOLDER, help="Folder of the images of a published benchmark.")
 @FILTERS
-@options_of(AskRequest, *_OPTIONS)
+@options_of(AskRequest, *_OPTIONS_OF_ASK)
 @click.option(
     "--to",
     "batch",
@@ -241,19 +347,15 @@ def ask(
     """Ask MODEL the questions of DATASET in words and print the results for each split.
 
     A choice counts as right only if it is right in every order of the options. With --form
-    describe, the model describes each image, and the description is judged atom by atom. If the
-    command is stopped, run it again to continue: no question is asked twice.
+    describe, the model describes each image, and the description is judged atom by atom; with
+    --form attributes, it is asked for the same facts one by one. If the command is stopped, run it
+    again to continue: no question is asked twice.
     """
-    from evaluator.models.registry import check_early, read_spec
-
     if batch is not None and answers:
         raise UserError(
             "--to writes the questions and --from reads their answers; give one of the two."
         )
-    check_protocols(options["protocols"])
-    check_run_folder(options["out"])
-    check_early(read_spec(model), device=options["device"], in_words=True)
-    check_dataset(dataset, benchmark)
+    _check_ask(dataset, model, benchmark, options)
 
     from evaluator.cli.results_table import print_results
     from evaluator.report.files import write_latex
@@ -264,19 +366,20 @@ def ask(
     from evaluator.runs.measure import write_items
 
     opened = Dataset.open(dataset, benchmark, images=images, filters=filters)
-    limit = options["limit"]
-    part = ("" if limit is None else f"-limit{limit}") + "".join(
-        f"-{filter_name}" for filter_name in filters
-    )
-    above = Path("runs") / f"{opened.source.path.resolve().name}-{opened.benchmark.name}"
-    out = options.pop("out") or above / folder_name(f"{model}-{_form_name(options)}{part}")
+    suffix = _part_suffix(options["limit"], filters)
+    name = folder_name(f"{model}-{_form_name(options)}{suffix}")
+    out = options.pop("out") or _default_parent(opened) / name
     request = AskRequest(dataset=opened, model=model, **options)
-    if request.form == DESCRIBE:
+    if request.form in (DESCRIBE, ATTRIBUTES):
         if jsonl:
-            raise UserError("--jsonl is not for --form describe, which always writes JSON lines.")
+            raise UserError(
+                f"--jsonl is not for --form {request.form}, which always writes JSON lines."
+            )
+        from evaluator.cli.attributes import ask_for_attributes
         from evaluator.cli.describe import ask_for_descriptions
 
-        ask_for_descriptions(request, out, batch=batch, answers=answers, full=full, as_json=as_json)
+        ask_form = ask_for_descriptions if request.form == DESCRIBE else ask_for_attributes
+        ask_form(request, out, batch=batch, answers=answers, full=full, as_json=as_json)
         return
     if batch is not None:
         paths, n = write_question_batch(request, out, batch)
@@ -292,8 +395,21 @@ def ask(
     print_results([results], full, as_json)
 
 
+def _check_ask(dataset: str, model: str, benchmark: str | None, options: dict[str, Any]) -> None:
+    """Raise UserError for what is wrong with the arguments of `score ask`, before torch is
+    imported."""
+    from evaluator.models.registry import check_early, read_spec
+
+    check_protocols(options["protocols"])
+    check_run_folder(options["out"])
+    check_early(read_spec(model), device=options["device"], in_words=True)
+    check_dataset(dataset, benchmark)
+
+
 def _form_name(options: dict[str, Any]) -> str:
     """The form of a run in words, for the name of its folder."""
+    if options["form"] == ATTRIBUTES:
+        return f"{ATTRIBUTES}-{options['vocabulary']}"
     if options["form"] != DESCRIBE:
         return str(options["form"])
     parts = [DESCRIBE, options["answer"], options["vocabulary"]]
@@ -361,7 +477,7 @@ def measure(
     full: bool,
     jsonl: bool,
     as_json: bool,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Recompute the results of RUNS from their scores, without the model, or compute results from a
     table of scores (--items).
@@ -372,47 +488,72 @@ def measure(
     from evaluator.runs.described import is_described
 
     if any(is_described(str(run)) for run in runs):
-        options = {**given, "channel": channel, "jsonl": jsonl}
-        _measure_descriptions(runs, options, full=full, as_json=as_json)
+        score_options = {**options, "channel": channel, "jsonl": jsonl}
+        _measure_descriptions(runs, score_options, full=full, as_json=as_json)
         return
 
     from evaluator.cli.results_table import print_results
     from evaluator.report.files import write_latex
     from evaluator.runs.elsewhere import ScoresFile, measure_items
-    from evaluator.runs.folder import in_folder, split_run
-    from evaluator.runs.measure import measure as compute
+    from evaluator.runs.folder import in_folder
     from evaluator.runs.measure import write_items
 
-    splits, tolerance, level = (given[name] for name in ("splits", "tolerance", "level"))
-    if bool(runs) == (given["items"] is not None):
+    if bool(runs) == (options["items"] is not None):
         raise UserError(
             "Expected RUNS or --items, one of the two; `score measure --help` explains both."
         )
-    if not runs:
+    rules = {"channel": channel, "tolerance": options["tolerance"], "level": options["level"]}
+    if runs:
+        results_of_runs = _measure_runs(runs, options, rules)
+    else:
         if channel is not None:
             raise UserError(
                 "--channel belongs to RUNS; a table of --items has one score, leave --channel out."
             )
-        run, entry = measure_items(ScoresFile(**given))
+        run, results = measure_items(ScoresFile(**options))
         say(f"Scores and results are in {run}. Next: score report {run}")
-        runs, results = (run,), [entry]
-    else:
-        of_items = ("dataset", "benchmark", "model", "out", "probabilities")
-        if alone := [name for name in of_items if given[name]]:
-            raise UserError(
-                f"--{alone[0]} belongs to --items; leave it out to measure {runs[0]} again."
-            )
-        for run in runs if splits else ():
-            split_run(run, splits)
-        rules: dict[str, Any] = {"channel": channel, "tolerance": tolerance, "level": level}
-        results = [compute(run, **rules) for run in runs]
-    for run, entry in zip(runs, results, strict=True):
-        write_latex(entry, run)
+        runs, results_of_runs = (run,), [results]
+    entries = []
+    for run, results in zip(runs, results_of_runs, strict=True):
+        write_latex(results, run)
         if jsonl:
-            write_items(run, channel=channel, tolerance=tolerance, level=level)
-    print_results(
-        [in_folder(entry, run) for run, entry in zip(runs, results, strict=True)], full, as_json
-    )
+            write_items(run, **rules)
+        entries.append(in_folder(results, run))
+    print_results(entries, full, as_json)
+
+
+_OPTIONS_OF_ITEMS = ("dataset", "benchmark", "model", "out", "probabilities")
+"""Options of `score measure` that only a table of scores has."""
+
+
+def _measure_runs(
+    runs: Sequence[Path], options: dict[str, Any], rules: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Measure runs again.
+
+    Args:
+        runs: Folders of runs.
+        options: The options of the command.
+        rules: Channel, tolerance and level to measure with; None for those of the run.
+
+    Returns:
+        The results of each run.
+
+    Raises:
+        UserError: An option belongs to --items, or a run cannot be measured.
+    """
+    from evaluator.runs.folder import split_run
+    from evaluator.runs.measure import measure
+
+    for name in _OPTIONS_OF_ITEMS:
+        if options[name]:
+            raise UserError(
+                f"--{name} belongs to --items; leave it out to measure {runs[0]} again."
+            )
+    if options["splits"]:
+        for run in runs:
+            split_run(run, options["splits"])
+    return [measure(run, **rules) for run in runs]
 
 
 def _measure_descriptions(

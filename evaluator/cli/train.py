@@ -4,6 +4,7 @@ import os
 import shlex
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from generator.base.errors import UserError
 
 if TYPE_CHECKING:
     from evaluator.runs.tracking import Tracker
+    from evaluator.training.recipe import Origin
 
 
 class _Corpus(DatasetFolder):
@@ -75,9 +77,9 @@ def train(ctx: click.Context) -> None:
     """
     from evaluator.scoring.store import Process
 
-    if (
-        not Process.from_environment().is_main
-    ):  # only the main process prints; errors of the others are shown
+    # Of several processes only the main one prints. Errors of the others still reach the terminal:
+    # they are raised after these contexts have closed.
+    if not Process.from_environment().is_main:
         nowhere = ctx.with_resource(open(os.devnull, "w"))  # noqa: SIM115
         ctx.with_resource(redirect_stdout(nowhere))
         ctx.with_resource(redirect_stderr(nowhere))
@@ -87,8 +89,8 @@ def _command(method: type[Method]) -> click.Command:
     """The command of a method: its arguments, an option for each name in `options`, and the options
     of all methods."""
 
-    def command(**given: Any) -> None:
-        _train(method, **given)
+    def command(**options: Any) -> None:
+        _train(method, **options)
 
     command.__doc__ = method.__doc__
     dataset = [_DATASETS] if method.every_split else [_DATASET, _TURNS]
@@ -120,6 +122,7 @@ for _method in METHODS.values():
 
 def _train(
     method: type[Method],
+    *,
     datasets: Path | tuple[Path, ...],
     out: Path,
     benchmark: str | None,
@@ -131,12 +134,65 @@ def _train(
     turns: bool = False,
     **options: Any,
 ) -> None:
-    from evaluator.training.recipe import check_preset, describe_origin, from_preset
+    """Train a model, or with `turns` one for each turn of a rotation, and print the losses.
 
-    # What the arguments alone show to be wrong is said before torch is imported.
+    `options` are the method's hyperparameters; None takes the preset's.
+    """
     folders = (datasets,) if isinstance(datasets, Path) else datasets
     turn_names = _turn_names(folders[0], benchmark) if turns else []
-    if not turns:
+    _check_arguments(
+        method,
+        folders,
+        out,
+        benchmark=benchmark,
+        turn_names=turn_names,
+        device=device,
+        model=model,
+        preset=preset,
+    )
+    with say_if_slow("Loading PyTorch."):
+        from evaluator.training.session import train
+
+    recipe, origin = _make_recipe(method, options, model=model, preset=preset)
+
+    train_one = partial(
+        train,
+        recipe,
+        model=model,
+        device=device,
+        progress=Bar(),
+        trackers=trackers,
+        origin=origin,
+    )
+    if turns:
+        losses_by_turn = {}
+        for name in turn_names:
+            losses = train_one(recipe.source(folders, name), out / name)["losses"]
+            losses_by_turn[name] = losses
+            say(f"{name}: loss {losses[0]:.2f} → {losses[-1]:.2f}.")
+        say(f"Next: {_scoring_command([str(folders[0])], f'{out}/{{turn}}')}")
+        result({"model": f"{out}/{{turn}}", "losses": losses_by_turn}, as_json, str(out))
+        return
+    losses = train_one(recipe.source(folders, benchmark), out)["losses"]
+    scoring = _scoring_command(_scored_on(method, folders, benchmark), str(out))
+    say(f"Loss {losses[0]:.2f} → {losses[-1]:.2f}. Next: {scoring}")
+    result({"model": str(out), "losses": losses}, as_json, str(out))
+
+
+def _check_arguments(
+    method: type[Method],
+    folders: Sequence[Path],
+    out: Path,
+    *,
+    benchmark: str | None,
+    turn_names: Sequence[str],
+    device: str | None,
+    model: str,
+    preset: str | None,
+) -> None:
+    """Raise UserError for what the arguments alone show to be wrong, before torch is imported. The
+    parameters are those of `_train`; without turns `turn_names` is empty."""
+    if not turn_names:
         for folder in folders:
             check_dataset(folder, benchmark)
     for name in turn_names or ("",):
@@ -144,63 +200,37 @@ def _train(
     check_device(device)
     if method.continues_model:
         from evaluator.models.registry import check_early, read_spec
+        from evaluator.training.recipe import check_preset
 
         check_preset(method, preset)
         check_early(read_spec(model))
 
-    with say_if_slow("Loading PyTorch."):
-        from evaluator.training.session import train
 
-    origin = None
-    if method.continues_model:
-        set_by_user = {name: value for name, value in options.items() if value is not None}
-        recipe, origin = from_preset(
-            method,
-            set_by_user,
-            preset=preset,
-            is_cross_encoder=_trains_cross_encoder(method, model, set_by_user),
-        )
-        say(describe_origin(origin))
-    else:
-        recipe = method(**options)
-    if turns:
-        losses_by_turn = {}
-        for name in turn_names:
-            source = recipe.source(folders, name)
-            record = train(
-                recipe,
-                source,
-                out / name,
-                model=model,
-                device=device,
-                progress=Bar(),
-                trackers=trackers,
-                origin=origin,
-            )
-            losses_by_turn[name] = record["losses"]
-            say(f"{name}: loss {record['losses'][0]:.2f} → {record['losses'][-1]:.2f}.")
-        scoring = shlex.join(
-            ["score", "run", str(folders[0]), "--model", f"jackalope:{out}/{{turn}}"]
-        )
-        say(f"Next: {scoring}")
-        result({"model": f"{out}/{{turn}}", "losses": losses_by_turn}, as_json, str(out))
-        return
-    record = train(
-        recipe,
-        recipe.source(folders, benchmark),
-        out,
-        model=model,
-        device=device,
-        progress=Bar(),
-        trackers=trackers,
-        origin=origin,
+def _make_recipe(
+    method: type[Method], options: dict[str, Any], *, model: str, preset: str | None
+) -> "tuple[Method, Origin | None]":
+    """The recipe of a training, and where its values come from; None if the method has no presets.
+
+    Raises UserError for options that the model does not have.
+    """
+    from evaluator.training.recipe import describe_origin, from_preset
+
+    if not method.continues_model:
+        return method(**options), None
+    set_by_user = {name: value for name, value in options.items() if value is not None}
+    recipe, origin = from_preset(
+        method,
+        set_by_user,
+        preset=preset,
+        is_cross_encoder=_trains_cross_encoder(method, model, set_by_user),
     )
-    losses: Sequence[float] = record["losses"]
-    scoring = shlex.join(
-        ["score", "run", *_scored_on(method, folders, benchmark), "--model", f"jackalope:{out}"]
-    )
-    say(f"Loss {losses[0]:.2f} → {losses[-1]:.2f}. Next: {scoring}")
-    result({"model": str(out), "losses": losses}, as_json, str(out))
+    say(describe_origin(origin))
+    return recipe, origin
+
+
+def _scoring_command(dataset: Sequence[str], folder: str) -> str:
+    """The command that scores the trained model. dataset: the arguments that name the questions."""
+    return shlex.join(["score", "run", *dataset, "--model", f"jackalope:{folder}"])
 
 
 def _turn_names(dataset: Path, benchmark: str | None) -> list[str]:

@@ -99,9 +99,13 @@ class _DeclaredModel(Declared):
     """A model in a user's file; `Model` says what the fields mean."""
 
     spec: str = ""
+    """As `Model.spec`."""
     run: _Table = Field(default_factory=dict)
+    """As `Model.run`."""
     train: _Table = Field(default_factory=dict)
+    """As `Model.train`."""
     missing: str = ""
+    """As `Model.missing`."""
 
 
 class _DeclaredModels(Declared):

@@ -54,6 +54,7 @@ class Failure:
     """A stage whose command failed."""
 
     stage: Stage
+    """The stage that failed."""
     code: int
     """The exit code of the command."""
     log: Path

@@ -1,6 +1,7 @@
 """Ranks in retrieval pools of any size: scores come from a matrix or from embeddings, a block at a
 time, to save memory."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -164,11 +165,7 @@ def ranks(
     of_images = _Counts(n_images, truth[:, 0], true_scores, tolerance)
     of_texts = _Counts(n_texts, truth[:, 1], true_scores, tolerance)
 
-    # True pairs in the order of the blocks that hold them.
-    blocks_across = 1 + n_texts // COLUMNS
-    block_of_pair = truth[:, 0] // ROWS * blocks_across + truth[:, 1] // COLUMNS
-    order = np.argsort(block_of_pair, kind="stable")
-    truth, block_of_pair = truth[order], block_of_pair[order]
+    pairs_in_block = _group_by_block(truth, n_texts)
 
     buffer = np.empty(_STRIP * COLUMNS, dtype=bool)
     for top in range(0, n_images, ROWS):
@@ -178,9 +175,7 @@ def ranks(
             block = scores.block(rows, columns)
 
             # Subtract the true pairs of this block.
-            number = top // ROWS * blocks_across + left // COLUMNS
-            in_block = slice(*np.searchsorted(block_of_pair, (number, number + 1)))
-            image, text = truth[in_block].T
+            image, text = pairs_in_block(top, left).T
             scores_in_block = block[image - top, text - left]
             of_images.subtract(scores_in_block, image)
             of_texts.subtract(scores_in_block, text)
@@ -197,6 +192,31 @@ def ranks(
                     of_images.unscored[strip_rows] |= ~is_finite.all(axis=1)
                     of_texts.unscored[columns] |= ~is_finite.all(axis=0)
     return of_images.ranks(), of_texts.ranks()
+
+
+def _group_by_block(truth: np.ndarray, n_texts: int) -> Callable[[int, int], np.ndarray]:
+    """Sort true pairs by the blocks that hold them.
+
+    Args:
+        truth: int64 (t, 2): (image, text).
+        n_texts: The number of texts of the pool.
+
+    Returns:
+        A function of the first row and the first column of a block, which gives its true pairs,
+        int64 (pairs, 2).
+    """
+    blocks_across = 1 + n_texts // COLUMNS
+    block_of_pair = truth[:, 0] // ROWS * blocks_across + truth[:, 1] // COLUMNS
+    order = np.argsort(block_of_pair, kind="stable")
+    sorted_truth, sorted_blocks = truth[order], block_of_pair[order]
+
+    def pairs_in_block(top: int, left: int) -> np.ndarray:
+        number = top // ROWS * blocks_across + left // COLUMNS
+        first, end = np.searchsorted(sorted_blocks, (number, number + 1))
+        pairs: np.ndarray = sorted_truth[first:end]
+        return pairs
+
+    return pairs_in_block
 
 
 class _Counts:

@@ -19,7 +19,7 @@ from evaluator.papers.selection import SIZES, Selection, by_label, result, selec
 from evaluator.protocols.items import reported_splits
 from evaluator.protocols.records import Results
 from evaluator.provenance.contamination import marked
-from evaluator.report.figures import Figure
+from evaluator.report.figure import Figure
 from evaluator.report.table import Cell, Table, chance_cell, result_cell
 from evaluator.report.writers import latex, markdown, write_csv_rows
 from evaluator.runs.folder import folder_name

@@ -2,7 +2,7 @@
 that change one type of atom; and skill load (equation 4), the change of R@1 with each atom of a
 caption."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,14 @@ from evaluator.protocols.results import Protocol, ProtocolResults, over_n, tabul
 from evaluator.protocols.scores import Scores
 from evaluator.statistics.blocks import block_mean
 from evaluator.statistics.difference import holm
+from evaluator.statistics.intervals import Estimate
 from evaluator.statistics.regression import clustered_least_squares
 
 ERRORS = "clustered by image (CR1: G/(G-1) * (n-1)/(n-k)); t with G-1 degrees of freedom"
 """How the errors of a run's fits are computed."""
 POOLED = (
-    "of the fits of several runs: Student's t over blocks; for one block the mean of the runs' "
-    "intervals"
+    "of the items of several runs: crossed effects; without their items Student's t over blocks, "
+    "and for one block the mean of the runs' intervals"
 )
 """How the errors of pooled fits are computed."""
 CORRECTION = "Holm (1979)"
@@ -34,6 +35,9 @@ _LABELS = ("split", "level", "skill")
 """The entries that name a fit."""
 _WHOLE_CAPTION_SLOTS = ("", "c", "n")
 """Slots that hold no decomposed caption."""
+FromItems = Callable[[Sequence[int], Sequence["Fit"], str], Estimate | None]
+"""Estimates a coefficient over runs from their items: the runs' indices, their fits, and the name
+of the count. None if items are not at hand."""
 Fit = dict[str, Any]
 """A linear fit on the items of a split, level and skill, or one of its coefficients, as
 results.json has them."""
@@ -113,7 +117,12 @@ def loads(items: Items, recall_at_1: Outcome) -> list[Fit]:
     return _correct(fits)
 
 
-def pooled_loads(fits: Sequence[Sequence[Fit]], blocks: Sequence[str], level: float) -> list[Fit]:
+def pooled_loads(
+    fits: Sequence[Sequence[Fit]],
+    blocks: Sequence[str],
+    level: float,
+    from_items: FromItems | None = None,
+) -> list[Fit]:
     """Pool the loads of several runs by split, level and skill; coefficients are pooled as results
     are.
 
@@ -121,17 +130,22 @@ def pooled_loads(fits: Sequence[Sequence[Fit]], blocks: Sequence[str], level: fl
         fits: The fits of each run.
         blocks: The block of each run.
         level: Level of the intervals, 0..1.
+        from_items: Estimates a coefficient from the items of the runs; None: only coefficients are
+            known.
 
     Returns:
         A fit for each split, level and skill. Coefficients that any run lacks are dropped; a fit
         without coefficients has the reason. `p` is None for a single block, as in pooled results.
     """
     labelled_fits = []
-    for block, fits_of_run in zip(blocks, fits, strict=True):
+    for run, fits_of_run in enumerate(fits):
         for fit in fits_of_run:
             labels = tuple(fit[name] for name in _LABELS)
-            labelled_fits.append((labels, (block, fit)))
-    return _correct([_pool_fits(members, level) for members in by_key(labelled_fits).values()])
+            labelled_fits.append((labels, (run, fit)))
+    pooled = []
+    for members in by_key(labelled_fits).values():
+        pooled.append(_pool_fits(members, blocks, level, from_items))
+    return _correct(pooled)
 
 
 def clusters_of(members: Iterable[tuple[str, Any]]) -> int:
@@ -153,15 +167,28 @@ def clusters_of(members: Iterable[tuple[str, Any]]) -> int:
     return sum(clusters.values())
 
 
-def _pool_fits(members: Sequence[tuple[str, Fit]], level: float) -> Fit:
-    """One fit from those of several runs, each with its block."""
-    blocks, fits = zip(*members, strict=True)
+def _pool_fits(
+    members: Sequence[tuple[int, Fit]],
+    blocks: Sequence[str],
+    level: float,
+    from_items: FromItems | None,
+) -> Fit:
+    """One fit from those of several runs, each with the index of its run."""
+    runs = [run for run, _ in members]
+    fits = [fit for _, fit in members]
     coefficients = [fit["coefficients"] for fit in fits]
     pooled = {}
     for name, coefficient in coefficients[0].items():
-        if all(name in of_run for of_run in coefficients):
-            load = _pool_coefficient([of_run[name] for of_run in coefficients], blocks, level)
-            pooled[name] = {**load, "load": coefficient["load"]}
+        if not all(name in of_run for of_run in coefficients):
+            continue
+        estimate = None if from_items is None else from_items(runs, fits, name)
+        if estimate is not None and np.isfinite(estimate.low):
+            error = _error_of(estimate.low, estimate.high, level)
+            load = _load_record(estimate.value, error, estimate.low, estimate.high, estimate.p)
+        else:
+            of_runs = [of_run[name] for of_run in coefficients]
+            load = _pool_coefficient(of_runs, [blocks[run] for run in runs], level)
+        pooled[name] = {**load, "load": coefficient["load"]}
     reason = None
     if not pooled:
         reasons = [fit["reason"] for fit in fits if fit["reason"]]
@@ -169,7 +196,7 @@ def _pool_fits(members: Sequence[tuple[str, Fit]], level: float) -> Fit:
     return {
         **fits[0],
         "errors": POOLED,
-        "clusters": clusters_of(members),
+        "clusters": clusters_of([(blocks[run], fit) for run, fit in members]),
         "items": sum(fit["items"] for fit in fits),
         "df": None,
         "coefficients": pooled,
@@ -185,8 +212,12 @@ def _pool_coefficient(loads: Sequence[Fit], blocks: Sequence[str], level: float)
     # One block tells nothing about other blocks. The interval holds it fixed, and there is no p.
     low = float(np.mean([load["low"] for load in loads]))
     high = float(np.mean([load["high"] for load in loads]))
-    error = (high - low) / 2 / float(stats.norm.ppf((1 + level) / 2))
-    return _load_record(mean.value, error, low, high, None)
+    return _load_record(mean.value, _error_of(low, high, level), low, high, None)
+
+
+def _error_of(low: float, high: float, level: float) -> float:
+    """The standard error of a normal interval."""
+    return (high - low) / 2 / float(stats.norm.ppf((1 + level) / 2))
 
 
 def _correct(fits: list[Fit]) -> list[Fit]:

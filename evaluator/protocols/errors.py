@@ -29,10 +29,15 @@ BY_FAMILIARITY, BY_ATOM = "errors by familiarity", "errors by atom"
 FAMILIARITY = ("more familiar", "as familiar", "less familiar")
 """Compared with the truth: the chosen text names fewer, equally many or more held-out bindings and
 triples."""
-WRONG = tuple(
-    " and ".join(name for i, name in enumerate(ATOMS) if code >> i & 1) or "binding"
-    for code in range(2 ** len(ATOMS))
-)
+
+
+def _name_code(code: int) -> str:
+    """The name of a code: the sorts of atoms whose bits are set."""
+    names = [name for i, name in enumerate(ATOMS) if code >> i & 1]
+    return " and ".join(names) or "binding"
+
+
+WRONG = tuple(_name_code(code) for code in range(2 ** len(ATOMS)))
 """The atoms that differ from the truth, by code: bit i is set if atoms of the sort i differ. Code 0
 is `binding`: only the assignment of the atoms is wrong."""
 N_DIRECTIONS = len(FAMILIARITY) + len(WRONG)

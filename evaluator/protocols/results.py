@@ -49,8 +49,10 @@ GAPS = (
     *((split, "partial") for split in ASYMMETRIC),
 )
 """The splits whose differences get rows: the value of the second is subtracted."""
-OVER_ITEMS, OVER_CATEGORIES = "micro (over items)", "macro (over categories)"
-"""Names of averages."""
+OVER_ITEMS = "micro (over items)"
+OVER_CATEGORIES = "macro (over categories)"
+OVER_N = "macro (over n)"
+"""Names of averages; n is the number of atoms of a caption."""
 Labels = dict[str, Any]
 """Columns of rows that name their group of items."""
 
@@ -181,7 +183,7 @@ def over_n(items: Items) -> Categories:
     Returns:
         The categories.
     """
-    return Categories("macro (over n)", [(str(n),) for n in atoms(items)])
+    return Categories(OVER_N, [(str(n),) for n in atoms(items)])
 
 
 def kinds_and_skills(items: Items) -> list[tuple[str, ...]]:

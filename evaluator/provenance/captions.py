@@ -47,14 +47,15 @@ def unique(bindings: Iterable[Binding]) -> list[Binding]:
 
 @dataclass(frozen=True)
 class Reading:
-    """How captions are read. extractor: RULES, or SPACY and the name of an installed pipeline.
-    match: LEMMAS or EXACT.
+    """How captions are read.
 
     Raises UserError at the first use of an unknown extractor.
     """
 
     extractor: str = RULES
+    """What finds noun phrases: RULES, or SPACY and the name of an installed pipeline."""
     match: str = LEMMAS
+    """How objects are matched: LEMMAS, by their singular, or EXACT, unchanged."""
 
     @property
     def key(self) -> str:
@@ -177,12 +178,15 @@ def _is_plural(noun: str) -> bool:
 
 @dataclass(frozen=True)
 class Synonyms:
-    """Maps each word to the words of all its groups, itself included; nouns in the form that
-    `reading` matches. groups: the number of groups."""
+    """Groups of words that match each other. A word can be in several groups, and then matches the
+    words of all of them."""
 
     attributes: Mapping[str, set[str]]
+    """{attribute: all attributes that match it, itself included}."""
     objects: Mapping[str, set[str]]
+    """{noun, in the form that the reading matches: all nouns that match it, itself included}."""
     groups: int
+    """The number of groups in the file."""
 
     def counts(
         self, bindings: Iterable[Binding], counts: Mapping[Binding, tuple[int, int]]

@@ -5,7 +5,8 @@ import subprocess
 import sys
 
 from generator.base.errors import UserError
-from generator.dataset.reader import STATUSES, Benchmark, Images, World, covers
+from generator.dataset.certificate import STATUSES, covers
+from generator.dataset.reader import Benchmark, Images, World
 
 
 def verified_now(benchmark: Benchmark, world: Images) -> str:

@@ -145,48 +145,46 @@ def _resolved(words: Sequence[str], classes: Sequence[str]) -> list[str]:
             and before in (_DET, _ADJ)
             and after not in (_ADJ, _ING, _PAST, _NOUN, _AND, _COMMA, _VERB)
         ):
-            own = _NOUN if _opened(resolved) else own
+            own = _NOUN if _has_article(resolved) else own
         resolved.append(own)
         before = own
     return resolved
 
 
-def _participle(own: str, before: str, after: str, found: Sequence[str]) -> str:
-    """ "a smiling woman", "a horse drawn carriage", "the left"; but "a man riding a horse"."""
-    nominal = after in (_NOUN, _ADJ)
+def _participle(own: str, before: str, after: str, resolved: Sequence[str]) -> str:
+    """The tag of a participle, by the tags before and after it. resolved: all tags before it.
+
+    "a smiling woman", "a horse drawn carriage", "the left"; but "a man riding a horse".
+    """
+    precedes_noun = after in (_NOUN, _ADJ)
     if before in _OPENS:
-        return (
-            own if nominal or after in (_ING, _PAST, _VERB) else _NOUN if before == _DET else _VERB
-        )
-    if (
-        before == _NOUN
-        and own == _PAST
-        and after == _NOUN
-        and len(found) > 1
-        and found[-2] in _OPENS
-    ):
+        if precedes_noun or after in (_ING, _PAST, _VERB):
+            return own
+        # "the left", where the participle is the noun.
+        return _NOUN if before == _DET else _VERB
+    # "a horse drawn carriage": the noun before belongs to the participle.
+    is_between_nouns = own == _PAST and before == _NOUN and after == _NOUN
+    if is_between_nouns and len(resolved) > 1 and resolved[-2] in _OPENS:
         return own
-    if (
-        before in (_PREP, _END, _ADV)
-        or (before == _COMMA and own == _PAST)
-        or (before == _AND and own == _PAST)
-    ):
-        return own if nominal else _VERB
+    is_listed = own == _PAST and before in (_COMMA, _AND)
+    if is_listed or before in (_PREP, _END, _ADV):
+        return own if precedes_noun else _VERB
     return _VERB
 
 
 def _verb(before: str, after: str) -> str:
-    """ "the stands", "of play"; but "a man stands", "to play"."""
-    return (
-        _NOUN
-        if before in (_DET, _ADJ, _ING, _PAST, _PREP) or (before == _QUANTITY and after != _DET)
-        else _VERB
-    )
+    """The tag of a word that can be a verb or a noun, by the tags before and after it.
+
+    "the stands", "of play"; but "a man stands", "to play".
+    """
+    if before in (_DET, _ADJ, _ING, _PAST, _PREP):
+        return _NOUN
+    return _NOUN if before == _QUANTITY and after != _DET else _VERB
 
 
-def _opened(found: Sequence[str]) -> bool:
+def _has_article(resolved: Sequence[str]) -> bool:
     """Whether an article stands before the adjectives at the end."""
-    return "".join(found).rstrip(_ADJ).endswith(_DET)
+    return "".join(resolved).rstrip(_ADJ).endswith(_DET)
 
 
 _NOUNS = ("NOUN", "PROPN")

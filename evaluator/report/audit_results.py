@@ -107,7 +107,7 @@ def mixed(audit: Mapping[str, Any]) -> int:
 
 
 def overlap_panels(audit: Mapping[str, Any]) -> dict[str, Any]:
-    """Make the panels of evaluator.report.figures.by_overlap.
+    """Make the panels of evaluator.report.audit_figures.by_overlap.
 
     Args:
         audit: summary.json of `score familiarity`.

@@ -156,7 +156,7 @@ def grid_cells(
         protocol: The protocol whose items count.
 
     Returns:
-        Cells of `evaluator.report.figures.grid`, those of the held-out block first. `share` is the
+        Cells of `audit_figures.grid`, those of the held-out block first. `share` is the
         share of right answers on items whose scene shows the value on the object, averaged over the
         model's runs that answered one; `items` is how many were answered by any.
     """

@@ -13,6 +13,13 @@ import vl_convert
 from evaluator.analysis.pooling import pool_runs
 from evaluator.protocols.records import LABELS, Results, by_key
 from evaluator.provenance.contamination import CLEAN, mark_of, marked, training_said, warning_of
+from evaluator.report.audit_figures import (
+    by_overlap,
+    by_probe,
+    differences,
+    embedding_maps,
+    grid,
+)
 from evaluator.report.audit_results import (
     COMPARISON,
     FAMILIARITY,
@@ -21,17 +28,8 @@ from evaluator.report.audit_results import (
     Audit,
     overlap_panels,
 )
-from evaluator.report.figures import (
-    Figure,
-    by_overlap,
-    by_probe,
-    differences,
-    embedding_maps,
-    figures,
-    gap,
-    grid,
-    number_names,
-)
+from evaluator.report.figure import Figure, number_names
+from evaluator.report.figures import figures, gap
 from evaluator.report.files import write_pooled
 from evaluator.report.gallery import benchmark_items, grid_cells, wrong_unseen
 from evaluator.report.overview import every_row, main_lines, side_by_side

@@ -25,7 +25,7 @@ from evaluator.report.verdict import (
 Row = Mapping[str, Any]
 """A row of results (evaluator.protocols.records.Row)."""
 Cells = Sequence[Mapping[str, Any]]
-"""Cells of a grid of values and objects (evaluator.report.figures.grid)."""
+"""Cells of a grid of values and objects (evaluator.report.audit_figures.grid)."""
 
 _NAMED = 3
 """How many measures a sentence names: with more, nobody reads it."""

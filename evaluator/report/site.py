@@ -16,7 +16,7 @@ from evaluator.runs.measure import recompute
 from generator.base.errors import UserError, visible
 from generator.base.files import write_text
 from generator.base.paths import split_name
-from generator.dataset.reader import found_certificate
+from generator.dataset.certificate import describe_certificate
 
 _HOME = "index.html"
 _CLAIMED = " (claimed by the sender of the run)"
@@ -51,7 +51,7 @@ def read_results_of(source: str, moved: Sequence[Path] = ()) -> Results:
     results = recompute(run)
     certificate = "not verified"
     if run.world is not None:
-        certificate = found_certificate(run.benchmark, run.world)
+        certificate = describe_certificate(run.benchmark, run.world)
     training = {**results["training"], "said": f"{results['training']['said']}{_CLAIMED}"}
     return named_results({**results, "certificate": certificate, "training": training}, name)
 

@@ -177,7 +177,7 @@ def read_described(source: str) -> DescribedRun:
     path = folder / IMAGES_FILE
     if not path.exists():
         raise UserError(f"{folder} lacks {IMAGES_FILE}; restore it, or ask the model again.")
-    record: Mapping[str, Any] = read_json(folder / RESULTS_FILE, DescriptionsRecord)
+    record: dict[str, Any] = read_json(folder / RESULTS_FILE, DescriptionsRecord)
     record = marked_today(record, record["info"])
     lines = []
     # Answers may hold other line ends, which JSON escapes; only "\n" ends a line of the file.

@@ -27,8 +27,9 @@ from evaluator.scoring.words.logs import Log, answered_in, read_log
 from evaluator.scoring.writing import pool_path, write_matrix, write_scores
 from generator.base.errors import UserError
 from generator.base.files import read_json, sha256, write_json
+from generator.dataset.certificate import describe_certificate
 from generator.dataset.questions import CHOICE, YES_NO
-from generator.dataset.reader import Benchmark, Dataset, found_certificate
+from generator.dataset.reader import Benchmark, Dataset
 
 logger = logging.getLogger(__name__)
 _CHANNEL = "score"
@@ -113,7 +114,7 @@ def measure_items(file: ScoresFile) -> tuple[Path, Results]:
             "world": dataset.world.digest,
             "benchmark_name": benchmark.name,
             "benchmark": benchmark.digest,
-            "certificate": found_certificate(benchmark, dataset.world),
+            "certificate": describe_certificate(benchmark, dataset.world),
         }
         if log is not None:
             record = _write_answers(log, benchmark, out)

@@ -56,7 +56,8 @@ from generator.base.errors import UserError, did_you_mean
 from generator.base.files import read_json, write_json
 from generator.base.paths import check_own_files
 from generator.base.progress import SILENT, Progress
-from generator.dataset.reader import Benchmark, found_certificate
+from generator.dataset.certificate import describe_certificate
+from generator.dataset.reader import Benchmark
 from generator.dataset.records import BENCHMARK_TABLES
 
 logger = logging.getLogger(__name__)
@@ -263,7 +264,7 @@ def prepare_run(
     if request.splits is not None:
         splits = _read_partitions(dataset, whole, Path(request.splits))
     _check_folder(out, identity)
-    find_certificate = verified_now if request.verify and is_main else found_certificate
+    find_certificate = verified_now if request.verify and is_main else describe_certificate
     return PreparedRun(
         dataset=dataset,
         whole=whole,

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from evaluator.benchmarks.tables import rows_of
-from evaluator.protocols.items import TOP, Items
+from evaluator.protocols.items import COUNTS, TOP, Items
 from evaluator.protocols.records import Results
 from evaluator.protocols.results import Outcome, ProtocolResults
 from evaluator.provenance.contamination import MARK, mark_of, marks_said
@@ -216,6 +216,9 @@ def _outcomes(
     columns: dict[str, Any] = {"protocol": pa.array([protocol] * n, pa.string())}
     for name in ("item_id", "scene_id", "cluster", "kind", "skill", "level", "split"):
         columns[name] = pa.array(getattr(items, name), pa.string())
+    for i, name in enumerate(COUNTS):
+        counts = items.counts[:, i]
+        columns[name] = pa.array(counts, pa.int64(), mask=counts < 0)
     bindings = items.bindings if outcome.bindings is None else outcome.bindings
     if bindings is not None:
         columns["bindings"] = pa.array(bindings, pa.string())

@@ -79,21 +79,7 @@ def dataset_scores(
     needs = collect_needs(benchmark, scored)
     values, matrices = _look_up(rows, needs)
 
-    # Raw retrieval ranks all texts, so a fold with a gap is not measured.
-    complete = []
-    left_out = []
-    for protocol, folds in needs.folds.items():
-        if any(np.isnan(matrices[fold]).any() for fold in folds):
-            left_out.append(protocol)
-            for fold in folds:
-                del matrices[fold]
-        else:
-            complete.append(protocol)
-
-    # So is an image of another pool: its rank among some of the texts is not its rank.
-    for matrix in matrices.values():
-        matrix[np.isnan(matrix).any(axis=1)] = np.nan
-
+    complete, left_out = _drop_gaps(matrices, needs)
     needed = np.concatenate([values, *(matrix.ravel() for matrix in matrices.values())])
     missing = int(np.isnan(needed).sum())
     if missing:
@@ -112,6 +98,34 @@ def dataset_scores(
         raw_retrieval=complete,
         left_out=left_out,
     )
+
+
+def _drop_gaps(matrices: dict[str, np.ndarray], needs: Needs) -> tuple[list[str], list[str]]:
+    """Drop what cannot be ranked, because the file lacks some of its scores.
+
+    Args:
+        matrices: Scores of each pool, nan where the file has none. Folds with a gap are removed,
+            and in other pools each row with a gap becomes nan.
+        needs: What the items need.
+
+    Returns:
+        The protocols whose folds are complete, and those with folds that are left out.
+    """
+    # Raw retrieval ranks all texts, so a fold with a gap is not measured.
+    complete = []
+    left_out = []
+    for protocol, folds in needs.folds.items():
+        if any(np.isnan(matrices[fold]).any() for fold in folds):
+            left_out.append(protocol)
+            for fold in folds:
+                del matrices[fold]
+        else:
+            complete.append(protocol)
+
+    # So is an image of another pool: its rank among some of the texts is not its rank.
+    for matrix in matrices.values():
+        matrix[np.isnan(matrix).any(axis=1)] = np.nan
+    return complete, left_out
 
 
 def _check_pairs(rows: pd.DataFrame, path: Path, benchmark: Benchmark) -> None:

@@ -52,6 +52,20 @@ class RunItems:
     """(n,) the scene's bindings, joined by ";"; "" where they are not known."""
     outcome: np.ndarray
     """(n,) the outcome; no nan."""
+    weight: np.ndarray | None = None
+    """(n,) the weight of each item in the mean of the run, with sum 1; None: equal weights."""
+
+    @property
+    def weights(self) -> np.ndarray:
+        """(n,) the weights of the items, with sum 1."""
+        if self.weight is not None:
+            return self.weight
+        return np.full(len(self.outcome), 1 / len(self.outcome))
+
+    @property
+    def mean(self) -> float:
+        """The weighted mean of the outcomes."""
+        return float(self.weights @ self.outcome)
 
     def take(self, rows: np.ndarray) -> "RunItems":
         """Some of the items.
@@ -60,14 +74,18 @@ class RunItems:
             rows: their row numbers, or a mask (n,).
 
         Returns:
-            The same run with these items.
+            The same run with these items; their weights keep their proportions.
         """
+        weight = None
+        if self.weight is not None:
+            weight = self.weight[rows] / self.weight[rows].sum()
         return replace(
             self,
             scene=self.scene[rows],
             cluster=self.cluster[rows],
             bindings=self.bindings[rows],
             outcome=self.outcome[rows],
+            weight=weight,
         )
 
 
@@ -113,7 +131,7 @@ def mean_over_runs(
     clusters = _clusters_of(runs, vocabulary)
     weights = []
     for run, weight in zip(runs, run_weights(runs), strict=True):
-        weights.append(np.full(len(run.outcome), weight / len(run.outcome)))
+        weights.append(weight * run.weights)
     finite = replicated(runs)
     means = CrossedMeans(clusters, np.concatenate(weights), finite_bindings=finite, prior=prior)
     outcomes = np.concatenate([run.outcome for run in runs])

@@ -180,6 +180,7 @@ class Step:
     """A batch of n images with their texts. All fields are int64 (n,), indices in TrainingData."""
 
     images: np.ndarray
+    """The images of the batch."""
     captions: np.ndarray
     """A caption of each image."""
     negatives: np.ndarray

@@ -164,20 +164,12 @@ def fit(
     Raises:
         UserError: The loss or the gradient is not finite. The checkpoint is then removed.
     """
-    steps = Steps(
-        data, batch=recipe.batch, epochs=recipe.epochs, seed=recipe.seed, count=recipe.steps
-    )
-    network, process = learner.network, Process.from_environment()
-    # With weight decay as CLIP was trained (Radford et al. 2021, table 18); else Adam's defaults.
-    betas = (0.9, 0.98) if recipe.decay else (0.9, 0.999)
-    groups = parameter_groups(network, recipe.decay)
-    optimizer = torch.optim.AdamW(groups, lr=recipe.rate, betas=betas, fused=True)
+    steps = _steps(data, recipe)
+    process = Process.from_environment()
+    optimizer = _optimizer(learner.network, recipe)
     schedule = _schedule(optimizer, recipe, len(steps))
-    parts = {"model": network, "optimizer": optimizer, "schedule": schedule}
-    done, total, losses = checkpoint.resume(parts)
-    check_same_step(done, learner.device)
-    if done:
-        logger.info(f"Continuing after step {done:,} of {len(steps):,}.")
+    parts = {"model": learner.network, "optimizer": optimizer, "schedule": schedule}
+    done, total, losses = _resume(checkpoint, parts, steps, learner.device)
 
     saved_at = time.monotonic()
     with log(done) as log_step, progress.track("training", len(steps), done) as advance:
@@ -185,36 +177,18 @@ def fit(
             started = time.monotonic()
             # A seed for each step, so that dropout is the same after a resume.
             torch.manual_seed(Stream(recipe.seed, "torch", process.rank, step).below(2**32))
-            loss = learner.loss(steps[step], step)
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            average_gradients(network)
-            norm = nn.utils.clip_grad_norm_(network.parameters(), _MAX_GRADIENT_NORM).item()
-            value = loss.item()
-            if not (math.isfinite(value) and math.isfinite(norm)):
+            loss, norm = _compute_gradients(learner, optimizer, steps, step)
+            if not (math.isfinite(loss) and math.isfinite(norm)):
+                # Continuing would only repeat this step.
                 checkpoint.remove()
-                raise UserError(
-                    f"Training diverged at step {step + 1:,} of {len(steps):,}: its loss is "
-                    f"{value:.3g} and its gradient {norm:.3g}; choose a lower --rate."
-                )
-            # The schedule changes the rate, so it is read before.
-            rate = optimizer.param_groups[0]["lr"]
-            optimizer.step()
-            schedule.step()
-            learner.after_update()
+                raise _divergence(f"step {step + 1:,} of {len(steps):,}", loss, norm)
+            rate = _update(learner, optimizer, schedule)
 
             images_per_second = recipe.batch / (time.monotonic() - started)
-            log_step(
-                step + 1,
-                {
-                    "loss": value,
-                    "rate": rate,
-                    "gradient norm": norm,
-                    "images per second": images_per_second,
-                },
-            )
-            total += value
-            advance(note=f"loss {value:.2f}")
+            measures = {"loss": loss, "rate": rate, "gradient norm": norm}
+            log_step(step + 1, {**measures, "images per second": images_per_second})
+            total += loss
+            advance(note=f"loss {loss:.2f}")
             steps_of_epoch = step % steps.epoch + 1
             is_last = step + 1 == len(steps)
             if is_last or steps_of_epoch == steps.epoch:
@@ -225,6 +199,71 @@ def fit(
                 checkpoint.save(parts, step + 1, total, losses)
                 saved_at = time.monotonic()
     return losses
+
+
+def _steps(data: TrainingData, recipe: Recipe) -> Steps:
+    """The batches of a training."""
+    return Steps(
+        data, batch=recipe.batch, epochs=recipe.epochs, seed=recipe.seed, count=recipe.steps
+    )
+
+
+def _optimizer(network: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
+    """AdamW with the rate and the decay of a recipe."""
+    # With weight decay as CLIP was trained (Radford et al. 2021, table 18); else Adam's defaults.
+    betas = (0.9, 0.98) if recipe.decay else (0.9, 0.999)
+    groups = parameter_groups(network, recipe.decay)
+    return torch.optim.AdamW(groups, lr=recipe.rate, betas=betas, fused=True)
+
+
+def _compute_gradients(
+    learner: Learner, optimizer: torch.optim.Optimizer, steps: Steps, step: int
+) -> tuple[float, float]:
+    """Compute the gradients of a step, averaged over processes and clipped.
+
+    Returns:
+        The loss, and the norm of the gradient before clipping.
+    """
+    loss = learner.loss(steps[step], step)
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    average_gradients(learner.network)
+    parameters = learner.network.parameters()
+    norm = nn.utils.clip_grad_norm_(parameters, _MAX_GRADIENT_NORM)
+    return loss.item(), norm.item()
+
+
+def _divergence(place: str, loss: float, norm: float) -> UserError:
+    """The error of a training whose loss or gradient is not finite. place: the step."""
+    return UserError(
+        f"Training diverged at {place}: its loss is "
+        f"{loss:.3g} and its gradient {norm:.3g}; choose a lower --rate."
+    )
+
+
+def _update(learner: Learner, optimizer: torch.optim.Optimizer, schedule: Any) -> float:
+    """Change the parameters by their gradients; returns the learning rate of the step."""
+    # The schedule changes the rate, so it is read before.
+    rate: float = optimizer.param_groups[0]["lr"]
+    optimizer.step()
+    schedule.step()
+    learner.after_update()
+    return rate
+
+
+def _resume(
+    checkpoint: Checkpoint, parts: Mapping[str, Any], steps: Steps, device: torch.device
+) -> tuple[int, float, list[float]]:
+    """Load the checkpoint, and say where the training continues.
+
+    Returns:
+        As Checkpoint.resume.
+    """
+    done, total, losses = checkpoint.resume(parts)
+    check_same_step(done, device)
+    if done:
+        logger.info(f"Continuing after step {done:,} of {len(steps):,}.")
+    return done, total, losses
 
 
 def _schedule(optimizer: torch.optim.Optimizer, recipe: Recipe, steps: int) -> Any:

@@ -66,7 +66,11 @@ EXCLUSIVE = (
 )
 """Attributes of which an object has at most one: a word becomes another of its line (CREPE, table
 1)."""
-_OTHERS = {word: [other for other in line if other != word] for line in EXCLUSIVE for word in line}
+_OTHERS: dict[str, list[str]] = {}
+"""{attribute: the others of its line}."""
+for _line in EXCLUSIVE:
+    for _word in _line:
+        _OTHERS[_word] = [other for other in _line if other != _word]
 _DETERMINER = r"(?:(?:a|an|the|one|his|her|its|their|another)\s+)?"
 
 
@@ -75,9 +79,13 @@ class Phrase(NamedTuple):
     article."""
 
     start: int
+    """Index of the first character."""
     end: int
+    """Index after the last character."""
     attributes: str
+    """The words before the noun; "" for a bare noun."""
     noun: str
+    """The last word."""
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,10 @@ class Scratch(Method):
         "(open_clip); cross: reads them together (ViLT); diffusion: draws images from captions "
         "(diffusers).",
     )
+    """Which network: two encoders with a ResNet or a transformer for images, a cross encoder, or a
+    diffusion model."""
     size: Literal["tiny", "small"] = option("tiny", _SIZE)
+    """Size of the network."""
     name = "scratch"
     options = (
         "epochs",
@@ -156,7 +159,9 @@ class Pretrain(Method):
     architecture: Literal["dual", "dual-vit"] = option(
         "dual", "Image tower: a ResNet, or a transformer (dual-vit)."
     )
+    """Whether images are encoded by a ResNet or by a transformer."""
     size: Literal["tiny", "small"] = option("tiny", _SIZE)
+    """Size of the network."""
     # STAND_IN_METHOD of evaluator/provenance/exposure.py, which is slow to import.
     name = "pretrain"
     options = ("epochs", "batch", "rate", "seed", "precision", "architecture", "size")
@@ -187,8 +192,11 @@ class _Continuation(Method):
     augmentation."""
 
     decay: float = 0.0
+    """As in `Recipe`; by default none."""
     warmup: float = 0.0
+    """As in `Recipe`; by default the rate is constant."""
     negatives: str = option("none", NEGATIVES)
+    """As in `Recipe`; by default none."""
 
 
 @dataclass(frozen=True)
@@ -201,6 +209,7 @@ class Labclip(_Continuation):
     """
 
     precision: Literal["auto", "float32", "bfloat16"] = "float32"
+    """As in `Recipe`; the only layer that is trained is small."""
     name = "labclip"
     options = ("epochs", "batch", "rate", "seed", "texts", "negatives", "images_per_class")
 
@@ -228,12 +237,14 @@ class Finetune(_Continuation):
     """
 
     positive_loss: Literal["caption", "analogy"] = "analogy"
+    """As in `Recipe`; by default the hard-positive loss."""
     lora: str = option(
         "none",
         "Train low-rank changes, such as 16/32, instead of the whole model; none trains the whole "
         "model.",
         metavar="RANK/ALPHA",
     )
+    """Rank and alpha of low-rank changes, such as `16/32`; `none` trains the whole model."""
     name = "finetune"
     options = (
         "epochs",
@@ -297,6 +308,7 @@ class Dreambooth(_Continuation):
         "Whether to train the text encoder as well as the U-Net.",
         flag="--text-encoder/--no-text-encoder",
     )
+    """Whether to train the text encoder as well as the U-Net."""
     name = "dreambooth"
     options = (
         "steps",

@@ -37,8 +37,11 @@ class Recipe:
     name: ClassVar[str] = ""
     """Of the method, as `score train NAME` takes it."""
     epochs: int = option(25, "Passes over the data.", least=1)
+    """Passes over the data, 1 or more."""
     steps: int | None = option(None, "Steps, in place of --epochs.", least=1)
+    """Steps in place of `epochs`, 1 or more; None: as `epochs` says."""
     batch: int = option(96, "Images per step.", least=1)
+    """Images per step, of all processes together."""
     rate: float = option(1e-3, "Learning rate.", least=0)
     """The peak of a one-cycle schedule, or the constant rate if `warmup` is 0."""
     decay: float = 0.05
@@ -48,38 +51,49 @@ class Recipe:
     seed: int = option(
         0, "Seed of new weights, data order and random choices.", least=0, most=2**32 - 1
     )
+    """Of new weights, data order and random choices; 0..2**32 − 1."""
     texts: str | None = option(
         None,
         "Kinds of training captions to learn from, such as plain,relations,graded,synonyms.  "
         "[default: plain, and relations if relations are held out]",
     )
+    """Kinds of training captions, separated by commas; None: plain, and relations if relations are
+    held out."""
     negatives: str = option("swap,flip", NEGATIVES)
+    """Kinds of negatives, separated by commas, or `none`."""
     positives: str = option(
         "none",
         "Kinds of positives: swap, replace, converse; or none. Each caption is used with one "
         "random positive.",
     )
+    """Kinds of positives, separated by commas, or `none`."""
     negative_loss: Literal["negclip", "svlc"] = option(
         "negclip",
         "negclip: negatives are extra texts in the batch's softmax; svlc: each image chooses "
         "between caption and negative.",
     )
+    """`negclip`: negatives are further texts of the batch. `svlc`: each image chooses between
+    caption and negative."""
     positive_loss: Literal["caption", "analogy"] = "caption"
     """`caption`: positives are further captions. `analogy`: the hard-positive loss
     (evaluator.training.contrastive)."""
     negative_weight: float = option(1.0, "Weight of the negatives.", least=0)
+    """Weight of the negatives, 0 or more."""
     positive_weight: float = option(1.0, "Weight of the hard-positive loss.", least=0)
+    """Weight of the hard-positive loss, 0 or more."""
     images_per_class: int | None = option(
         None,
         "At most this many images of each class, drawn by seed; by default all. A class is the "
         "images with the same captions.",
         least=1,
     )
+    """The most images with the same captions, drawn by seed; None for all."""
     precision: Literal["auto", "float32", "bfloat16"] = option(
         "auto",
         "Precision of the network; losses are float32. auto: bfloat16 on GPUs and processors that "
         "have it, else float32.",
     )
+    """Of the network; losses are float32. `auto`: bfloat16 where the device has it."""
 
     def __post_init__(self) -> None:
         for declared in fields(self):

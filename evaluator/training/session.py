@@ -2,13 +2,14 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from safetensors.torch import save
+from torch import nn
 
 from evaluator.models.diffusion.scorer import DiffusionClassifier
 from evaluator.models.hf import HfEncoder
@@ -18,6 +19,7 @@ from evaluator.models.vilt import ViltScorer
 from evaluator.provenance.exposure import RECORD, Exposure, is_of_stand_in, remember
 from evaluator.runs.tracking import Tracker, log_steps
 from evaluator.scoring.store import Process
+from evaluator.training.data import TrainingData
 from evaluator.training.fit import Checkpoint, fit, join, wait
 from evaluator.training.methods import Method
 from evaluator.training.recipe import Origin
@@ -70,58 +72,100 @@ def train(
     is_main = Process.from_environment().is_main
     out.parent.mkdir(parents=True, exist_ok=True)
     lock = out.with_name(f".{out.name}.lock")
-    with (
-        locked(lock, f"Another command is training into {out}; choose another --out.")
-        if is_main
-        else nullcontext()
-    ):
-        known = {"method": method.name, **source.record}
-        # A folder with other contents is refused before a model is loaded.
-        finished(out, known)
-        training = method.begin(data, model, device, progress if is_main else SILENT)
-        learner = training.learner
-        check_savable(training.model)
-        precision = training_precision(method.precision, learner.device)
-        about = {**known, "recipe": {**asdict(method), "precision": precision}}
-        if model:
-            about["base"] = {
-                "model": model,
-                "weights_sha256": training.model.info["weights_sha256"],
-                "stand_in": is_of_stand_in(training.model.info.get("trained_on", {})),
-            }
-        checkpoint = Checkpoint(
-            out.with_name(f".{out.name}.training"), {**about, "device": learner.device.type}
+    only_training: AbstractContextManager[Any] = nullcontext()
+    if is_main:
+        in_use = f"Another command is training into {out}; choose another --out."
+        only_training = locked(lock, in_use)
+    with only_training:
+        return _train_alone(
+            method,
+            source,
+            out,
+            data=data,
+            model=model,
+            device=device,
+            progress=progress if is_main else SILENT,
+            trackers=trackers if is_main else (),
+            origin=origin,
         )
-        record = finished(out, about)
-        if record is not None:
-            logger.info(f"{out} is finished: it holds the result of this training.")
-            if is_main:
-                # It is left behind if the process was killed after the model was written.
-                checkpoint.remove()
-            return record
 
-        join(learner.network, learner.device, method.batch)
-        n_trained = sum(p.numel() for p in learner.network.parameters() if p.requires_grad)
-        logger.info(
-            f"Training {n_trained / 1e6:,.2f} M parameters on {len(data):,} images "
-            f"({learner.device})."
-        )
-        log = partial(log_steps, trackers if is_main else (), out, about)
-        losses = fit(learner, data, method, checkpoint, progress if is_main else SILENT, log)
-        training.finish()
-        record = {
-            **about,
-            "losses": losses,
-            "images": len(data),
-            "exposure": _united_exposure(training.model, model, source.exposure(data)),
-            "origin": origin,
-        }
+
+def _train_alone(
+    method: Method,
+    source: Source,
+    out: Path,
+    *,
+    data: TrainingData,
+    model: str,
+    device: str | None,
+    progress: Progress,
+    trackers: Sequence[Tracker],
+    origin: Origin | None,
+) -> dict[str, Any]:
+    """`train`, while no other command trains into the folder. data: what the method uses of the
+    source."""
+    is_main = Process.from_environment().is_main
+    identity = {"method": method.name, **source.record}
+    # A folder with other contents is refused before a model is loaded.
+    finished(out, identity)
+    training = method.begin(data, model, device, progress)
+    learner = training.learner
+    check_savable(training.model)
+    precision = training_precision(method.precision, learner.device)
+    about = {**identity, "recipe": {**asdict(method), "precision": precision}}
+    if model:
+        about["base"] = _base_record(model, training.model.info)
+    checkpoint = Checkpoint(
+        out.with_name(f".{out.name}.training"), {**about, "device": learner.device.type}
+    )
+    record = finished(out, about)
+    if record is not None:
+        logger.info(f"{out} is finished: it holds the result of this training.")
         if is_main:
-            _write(training.model, record, out)
-            remember(weights_digest(training.model.network), record)
+            # It is left behind if the process was killed after the model was written.
             checkpoint.remove()
-        wait()
         return record
+
+    join(learner.network, learner.device, method.batch)
+    logger.info(
+        f"Training {_count_trained(learner.network) / 1e6:,.2f} M parameters on "
+        f"{len(data):,} images ({learner.device})."
+    )
+    log = partial(log_steps, trackers, out, about)
+    losses = fit(learner, data, method, checkpoint, progress, log)
+    training.finish()
+    record = {
+        **about,
+        "losses": losses,
+        "images": len(data),
+        "exposure": _united_exposure(training.model, model, source.exposure(data)),
+        "origin": origin,
+    }
+    if is_main:
+        _write(training.model, record, out)
+        remember(weights_digest(training.model.network), record)
+        checkpoint.remove()
+    wait()
+    return record
+
+
+def _base_record(model: str, info: Mapping[str, Any]) -> dict[str, Any]:
+    """What the record says of the model that a training starts from.
+
+    Args:
+        model: Its spec.
+        info: Its info, as loaded.
+    """
+    return {
+        "model": model,
+        "weights_sha256": info["weights_sha256"],
+        "stand_in": is_of_stand_in(info.get("trained_on", {})),
+    }
+
+
+def _count_trained(network: nn.Module) -> int:
+    """The number of parameters that a training changes."""
+    return sum(p.numel() for p in network.parameters() if p.requires_grad)
 
 
 def _united_exposure(trained: Any, base: str, data_show: Exposure | None) -> dict[str, Any] | None:

@@ -16,6 +16,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,7 +34,8 @@ from generator.base.errors import UserError
 from generator.base.extras import check_installed
 from generator.base.limits import MOST_LIST, read_text
 from generator.base.paths import file_in
-from generator.dataset.reader import Benchmark, Images, World, found_certificate
+from generator.dataset.certificate import describe_certificate
+from generator.dataset.reader import Benchmark, Images, World
 
 logger = logging.getLogger(__name__)
 NamedObject = tuple[tuple[tuple[str, str], ...], str]
@@ -45,6 +47,7 @@ class Source:
     """Training data, and what a record says of them."""
 
     data: TrainingData
+    """Images, captions, negatives and positives."""
     record: dict[str, str]
     """Name, digests and certificate."""
     exposure: Callable[[TrainingData], Exposure | None]
@@ -219,7 +222,7 @@ def describe(world: World, benchmark: Benchmark) -> dict[str, str]:
     Raises:
         UserError: The certificate in its folder says `failed`.
     """
-    certificate = found_certificate(benchmark, world)
+    certificate = describe_certificate(benchmark, world)
     if certificate.startswith("failed"):
         raise UserError(
             f"{benchmark.folder} is not trained on: its certificate says that it failed; `gen "
@@ -334,6 +337,7 @@ class _Line(Declared):
     image: _Text
     """Path of the image from the corpus' folder."""
     caption: _Text
+    """A true text of the image."""
     negatives: dict[Negative, list[str]] = Field(default_factory=dict)
     """False texts by kind."""
     positives: dict[Positive, list[str]] = Field(default_factory=dict)
@@ -368,35 +372,11 @@ def corpus_source(path: Path, recipe: Recipe) -> Source:
         raise UserError(f"{path} is a corpus, whose captions have no kinds; leave --texts out.")
     negatives, positives = recipe.hard_kinds()
     text = _read_corpus(path)
-    lines = []
-    for number, json_text in enumerate(text.split("\n"), 1):
-        if json_text.strip():
-            lines.append(_parse_line(json_text, f"Line {number} of {path}"))
-    if not lines:
-        raise UserError(
-            f"{path} has no lines; write one JSON object for each caption, with `image` and "
-            f"`caption`."
-        )
+    lines = _parse_lines(text, path)
     for role, requested in (("negatives", negatives), ("positives", positives)):
         available = {kind for line in lines for kind, texts in getattr(line, role).items() if texts}
         check_hard_kinds(str(path), role, requested, available)
-
-    described: dict[str, Described] = defaultdict(Described)
-    words: dict[str, None] = {}
-    for line in lines:
-        image = described[line.image]
-        false_texts = line.texts_of("negatives", negatives)
-        positive_texts = line.texts_of("positives", positives)
-        # Positives of every kind are true, so none of them may become a negative.
-        all_positives = line.texts_of("positives", line.positives.keys())
-        image.true |= dict.fromkeys([line.caption, *all_positives])
-        words |= dict.fromkeys([*image.true, *false_texts])
-        image.captions.setdefault(line.caption, ([], []))[0].extend(false_texts)
-        if recipe.positive_loss == "caption":
-            for positive in positive_texts:
-                image.captions.setdefault(positive, ([], []))
-        else:
-            image.captions[line.caption][1].extend(positive_texts)
+    described, words = _describe_images(lines, recipe)
 
     files = {name: file_in(path.parent, name) for name in sorted(described)}
     for file in files.values():
@@ -416,19 +396,75 @@ def corpus_source(path: Path, recipe: Recipe) -> Source:
         "certificate": "not verified",
         "world": pictures.digest,
     }
+    return Source(data, record, partial(_corpus_exposure, pictures))
 
-    def exposure(used: TrainingData) -> Exposure:
-        digests = [pictures.image_digest(name) for name in used.scenes]
-        scenes = frozenset(digest[:_DIGEST_DIGITS] for digest in digests)
-        named: set[tuple[str | None, str | None, str]] = set()
-        for row in used.used():
-            for phrase in DEFAULT.phrases(used.texts[row]):
-                for attribute, noun in DEFAULT.of_phrase(phrase):
-                    named.add((None, attribute, noun))
-                named.add((None, None, DEFAULT.noun(phrase.split()[-1])))
-        return Exposure(frozenset(named), scenes=scenes, described=False, complete=False)
 
-    return Source(data, record, exposure)
+def _parse_lines(text: str, path: Path) -> list[_Line]:
+    """Parse a corpus. Raises UserError for a line that is invalid, and for a corpus without
+    lines."""
+    lines = []
+    for number, json_text in enumerate(text.split("\n"), 1):
+        if json_text.strip():
+            lines.append(_parse_line(json_text, f"Line {number} of {path}"))
+    if not lines:
+        raise UserError(
+            f"{path} has no lines; write one JSON object for each caption, with `image` and "
+            f"`caption`."
+        )
+    return lines
+
+
+def _describe_images(
+    lines: Sequence[_Line], recipe: Recipe
+) -> tuple[dict[str, Described], dict[str, None]]:
+    """Collect the texts of each image.
+
+    Args:
+        lines: The lines of a corpus.
+        recipe: Its kinds of negatives and positives, and what positives are used for.
+
+    Returns:
+        The texts of each image, by its name, and all texts in the order of the corpus.
+    """
+    negatives, positives = recipe.hard_kinds()
+    described: dict[str, Described] = defaultdict(Described)
+    words: dict[str, None] = {}
+    for line in lines:
+        image = described[line.image]
+        false_texts = line.texts_of("negatives", negatives)
+        positive_texts = line.texts_of("positives", positives)
+        # Positives of every kind are true, so none of them may become a negative.
+        all_positives = line.texts_of("positives", line.positives.keys())
+        image.true |= dict.fromkeys([line.caption, *all_positives])
+        words |= dict.fromkeys([*image.true, *false_texts])
+        image.captions.setdefault(line.caption, ([], []))[0].extend(false_texts)
+        if recipe.positive_loss == "caption":
+            for positive in positive_texts:
+                image.captions.setdefault(positive, ([], []))
+        else:
+            image.captions[line.caption][1].extend(positive_texts)
+    return described, words
+
+
+def _corpus_exposure(pictures: Pictures, used: TrainingData) -> Exposure:
+    """What a model has seen that was trained on a part of a corpus.
+
+    Args:
+        pictures: The images of the corpus.
+        used: The training data of the model.
+
+    Returns:
+        The digests of its images, and the bindings and nouns of its captions.
+    """
+    digests = [pictures.image_digest(name) for name in used.scenes]
+    scenes = frozenset(digest[:_DIGEST_DIGITS] for digest in digests)
+    named: set[tuple[str | None, str | None, str]] = set()
+    for row in used.used():
+        for phrase in DEFAULT.phrases(used.texts[row]):
+            for attribute, noun in DEFAULT.of_phrase(phrase):
+                named.add((None, attribute, noun))
+            named.add((None, None, DEFAULT.noun(phrase.split()[-1])))
+    return Exposure(frozenset(named), scenes=scenes, described=False, complete=False)
 
 
 def _parse_line(line: str, where: str) -> _Line:

@@ -159,7 +159,7 @@ either side."""
 @JSON
 @click.pass_context
 def describe(
-    context: click.Context, dataset: Path, replace: bool, as_json: bool, **texts: Any
+    context: click.Context, dataset: Path, replace: bool, as_json: bool, **text_options: Any
 ) -> None:
     """Write new texts for DATASET: captions of controlled complexity, foils and hard positives.
 
@@ -170,7 +170,7 @@ def describe(
     from generator.base.store import display_name
 
     name, summary = describe_texts(
-        dataset, **values_given(context, texts), replace_old=replace, progress=Bar()
+        dataset, **values_given(context, text_options), replace_old=replace, progress=Bar()
     )
     for protocol_and_kind, n_items in summary.items.items():
         say(f"{protocol_and_kind:30} {n_items:>9,} items")
@@ -269,7 +269,6 @@ def split(
     Nothing is rendered. Several block seeds, values of k (coverage) or tasks (gzsl) give one
     benchmark each.
     """
-    from generator.base.paths import check_benchmark_name
     from generator.base.store import display_name
     from generator.dataset.reader import Dataset
     from generator.describe.benchmark import describe_world
@@ -284,13 +283,7 @@ def split(
     holdouts = HoldoutRequest(design, holdout, block_seeds, opposites).holdouts(vocabulary)
     if dose is not None:
         holdouts = dosed_holdouts(opened.world, vocabulary, holdouts, dose)
-    if name is not None:
-        check_benchmark_name(name)
-    if name is not None and len(holdouts) > 1:
-        raise UserError(
-            f"--name {name}: this makes {len(holdouts)} benchmarks and each needs its own name; "
-            f"leave --name out."
-        )
+    _check_name(name, len(holdouts))
     if power:
         check_power(context, "exposed_negatives", "name", "replace")
         designs = evaluated_scenes(opened.world, vocabulary, holdouts)
@@ -300,10 +293,10 @@ def split(
         check_exposed(holdouts)
     if not holdout:
         _check_default_block(opened.world, vocabulary, holdouts, display_name(dataset))
-    summaries: dict[str, BenchmarkSummary] = {}
+    scenes_of: dict[str, Mapping[str, int]] = {}
     for block in holdouts:
         block_name = design_of(block).benchmark_name(block) if name is None else name
-        summaries[block_name] = describe_world(
+        summary = describe_world(
             dataset,
             opened.world,
             holdout=block,
@@ -312,17 +305,40 @@ def split(
             progress=Bar(),
             replace=replace,
         )
+        scenes_of[block_name] = summary.scenes
         # After the benchmark, which is worth having even if too few scenes are left to measure.
         (evaluated,) = evaluated_scenes(opened.world, vocabulary, [block])
-        _say_benchmark(display_name(dataset), block_name, block, summaries[block_name], evaluated)
-    first = next(iter(summaries))
+        _say_benchmark(display_name(dataset), block_name, block, summary, evaluated)
+    _print_benchmarks(display_name(dataset), scenes_of, as_json)
+
+
+def _print_benchmarks(
+    dataset: str, scenes_of: Mapping[str, Mapping[str, int]], as_json: bool
+) -> None:
+    """Print the new benchmarks of a dataset. scenes_of: {benchmark: {split: scenes}}."""
+    first = next(iter(scenes_of))
     data = {
-        "dataset": display_name(dataset),
+        "dataset": dataset,
         "benchmark": first,
-        "scenes": summaries[first].scenes,
-        "benchmarks": {block_name: summary.scenes for block_name, summary in summaries.items()},
+        "scenes": scenes_of[first],
+        "benchmarks": scenes_of,
     }
-    result(data, as_json, "\n".join(summaries))
+    result(data, as_json, "\n".join(scenes_of))
+
+
+def _check_name(name: str | None, n_benchmarks: int) -> None:
+    """Raise UserError if a folder cannot have the value of --name, or if several benchmarks would
+    share it."""
+    from generator.base.paths import check_benchmark_name
+
+    if name is None:
+        return
+    check_benchmark_name(name)
+    if n_benchmarks > 1:
+        raise UserError(
+            f"--name {name}: this makes {n_benchmarks} benchmarks and each needs its own name; "
+            f"leave --name out."
+        )
 
 
 def _say_benchmark(
@@ -381,13 +397,15 @@ def audit_texts(dataset: Path, benchmark: str, items: Mapping[str, int]) -> list
     Returns:
         The lines that the audit prints; none if there are too few items to judge.
     """
-    evaluated = [
-        n for protocol_and_kind, n in items.items() if not protocol_and_kind.startswith("train ")
-    ]
-    if max(evaluated, default=0) < AUDITED:
+    most_items = 0
+    for protocol_and_kind, n in items.items():
+        if not protocol_and_kind.startswith("train "):
+            most_items = max(most_items, n)
+    if most_items < AUDITED:
         return []
     audit = "from evaluator.cli.main import main; main()"
     arguments = ["audit", str(dataset), "--benchmark", benchmark, "--quick"]
+    # -P keeps modules of the user's working folder from taking the place of ours.
     process = subprocess.run(
         [sys.executable, "-P", "-c", audit, *arguments], capture_output=True, text=True, check=False
     )
@@ -405,7 +423,14 @@ _NAMED_CELLS = 10
 
 
 def describe_empty_cells(cells: Sequence[str]) -> list[str]:
-    """A line for each cell without questions, at most ten, then the number of the others."""
+    """Describe the cells of a benchmark that have no questions.
+
+    Args:
+        cells: Their descriptions.
+
+    Returns:
+        A line for each of the first ten, then one with the number of the others.
+    """
     lines = [
         f"No question: {cell}. Other splits have this question." for cell in cells[:_NAMED_CELLS]
     ]

@@ -215,6 +215,57 @@ _questions(
 )
 
 
+@export.command(
+    examples=[
+        "export rl small --format trl --out small-trl",
+        "export rl small --format verl --tasks describe,count --out small-verl",
+    ]
+)
+@DATASET
+@_OUT
+@BENCHMARK
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(["verifiers", "verl", "easyr1", "trl"]),
+    required=True,
+    help="The trainer.",
+)
+@click.option(
+    "--tasks",
+    "task_list",
+    help=(
+        "Tasks with commas between: describe, count, attributes, relations, choice.  [default: "
+        "all that DATASET has questions of]"
+    ),
+)
+@JSON
+def rl(
+    dataset: Path,
+    out: Path,
+    benchmark: str | None,
+    format_name: str,
+    task_list: str | None,
+    as_json: bool,
+) -> None:
+    """Write questions about the images of DATASET, with rewards, for a trainer by reinforcement
+    learning.
+
+    Each split has a file of its own: train on train, report on seen, partial and unseen
+    (docs/rewards.md). The reward functions are copied beside them.
+    """
+    from generator.exports.rl.export import export_rl
+    from generator.exports.rl.questions import RewardedQuestions, parse_tasks
+
+    tasks = None if task_list is None else parse_tasks(task_list)
+    opened = _open(dataset)
+    questions = RewardedQuestions(opened, opened.benchmark(benchmark), tasks)
+    counts = export_rl(questions, format_name=format_name, out=out, progress=Bar())
+    totals = [f"{split} {sum(of_task.values()):,}" for split, of_task in counts.items()]
+    say(f"Questions: {', '.join(totals)}. Next: {out}/README.md")
+    result({"out": str(out), "questions": counts}, as_json, str(out))
+
+
 def _open(folder: Path) -> "Dataset":
     """Open a dataset to pass its files on. Raises UserError if it holds a link, which may lead to
     files of the user."""

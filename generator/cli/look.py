@@ -25,7 +25,8 @@ def listing(what: str | None, as_json: bool) -> None:
     this folder.
 
     Without WHAT, list all."""
-    tables = {title: _LISTS[title]() for title in ([what] if what else WHAT)}
+    titles = [what] if what else WHAT
+    tables = {title: _LISTS[title]() for title in titles}
     lines = []
     for title, rows in tables.items():
         if rows:
@@ -35,6 +36,7 @@ def listing(what: str | None, as_json: bool) -> None:
 
 
 def _families() -> dict[str, str]:
+    """{family: how many objects, values, relations and environments it has}."""
     from generator.vocabulary.families import shipped_families
     from generator.vocabulary.schema import read_vocabulary
 
@@ -77,6 +79,7 @@ def _protocols() -> dict[str, str]:
 
 
 def _datasets() -> dict[str, str]:
+    """{name: its images and benchmarks} of the shipped dataset and of those in this folder."""
     datasets = {
         EXAMPLE: (
             "comes with the package, 990 images of 64x64; a folder of that name takes precedence"
@@ -125,7 +128,8 @@ def info(dataset: Path, as_json: bool) -> None:
 
 def _summarize(root: Path) -> dict[str, Any]:
     """What `gen info` and `gen list` say of a dataset; why it cannot be used, if it is damaged."""
-    from generator.dataset.reader import Dataset, found_certificate
+    from generator.dataset.certificate import describe_certificate
+    from generator.dataset.reader import Dataset
 
     try:
         dataset = Dataset.open(root)
@@ -133,7 +137,8 @@ def _summarize(root: Path) -> dict[str, Any]:
         return {"images": f"cannot be used: {error.message}", "benchmarks": {}}
     manifest = dataset.world.manifest
     request = manifest["request"]
-    size, quality = f"{request['width']}x{request['height']}", request["quality"]["name"]
+    size = f"{request['width']}x{request['height']}"
+    quality = request["quality"]["name"]
     benchmarks = {}
     for name in dataset.benchmark_names():
         benchmark = dataset.benchmark(name)
@@ -142,7 +147,7 @@ def _summarize(root: Path) -> dict[str, Any]:
             "held out": benchmark.manifest.get("held_out"),
             "scenes": _counts(benchmark.manifest["scenes"]),
             "questions": _counts(questions),
-            "certificate": found_certificate(benchmark, dataset.world),
+            "certificate": describe_certificate(benchmark, dataset.world),
         }
     images = manifest["scenes"] - manifest["failed"]
     return {
@@ -152,6 +157,7 @@ def _summarize(root: Path) -> dict[str, Any]:
 
 
 def _counts(numbers: dict[str, int]) -> str:
+    """Counts by name in a line, without those that are 0."""
     return ", ".join(f"{name} {n:,}" for name, n in numbers.items() if n)
 
 
@@ -202,15 +208,13 @@ def count(dataset: Path, benchmark: str | None, as_json: bool) -> None:
 def _table(
     rows: Sequence[Mapping[str, Any]], labels: Sequence[str], numbers: Sequence[str]
 ) -> list[str]:
-    heads = [*labels, *(name.replace("_", " ") for name in numbers)]
-    cells = [
-        [
-            *(str(row[name]) for name in labels),
-            *("–" if row[name] is None else f"{row[name]:,}" for name in numbers),
-        ]
-        for row in rows
-    ]
-    return table([heads, *cells], len(labels))
+    """The lines of a table. labels, numbers: entries of a row that are words, and numbers."""
+    lines = [[*labels, *(name.replace("_", " ") for name in numbers)]]
+    for row in rows:
+        words = [str(row[name]) for name in labels]
+        counts = ["–" if row[name] is None else f"{row[name]:,}" for name in numbers]
+        lines.append([*words, *counts])
+    return table(lines, len(labels))
 
 
 @click.command(
@@ -265,7 +269,8 @@ def preview(
     from generator.inspection.sheets import draw_grid, draw_preview
     from generator.inspection.world_page import write_world_page
 
-    if grid and {"splits", "number", "seed"} & set(options_given(context)):
+    typed_options = options_given(context)
+    if grid and {"splits", "number", "seed"} & typed_options.keys():
         raise UserError(
             "--grid chooses its images from all splits; leave --split, --n and --seed out."
         )
@@ -273,7 +278,7 @@ def preview(
         paths = {"preview": draw_grid(dataset, benchmark, out or dataset / "grid.png")}
     else:
         sheet = out or dataset / "preview.png"
-        most_images = number if "number" in options_given(context) else None
+        most_images = number if "number" in typed_options else None
         paths = {
             "preview": draw_preview(dataset, benchmark, splits, number, seed, sheet),
             "page": write_world_page(

@@ -33,7 +33,14 @@ REPLACE = click.option(
 
 
 def option_of(field: Field[Any]) -> Callable[[Any], Any]:
-    """The option of a command that a field made by `generator.plan.options.option` declares."""
+    """Make the option of a command that a field declares.
+
+    Args:
+        field: A field made by `generator.plan.options.option`.
+
+    Returns:
+        A decorator that adds the option to a command.
+    """
     metadata = dict(field.metadata)
     flag = metadata.pop("flag", f"--{field.name.replace('_', '-')}")
     default = metadata.pop("default_in_help", field.default)
@@ -51,7 +58,10 @@ OPPOSITES = option_of(_WORLD_FIELDS["opposites"])
 
 
 def options_given(context: click.Context) -> dict[str, str]:
-    """The parameters that the user gave on the command line.
+    """Find the parameters that the user gave on the command line.
+
+    Args:
+        context: The context of the command.
 
     Returns:
         The option by parameter, such as {"block_seed": "--block-seed"}; of an argument its name in
@@ -67,8 +77,15 @@ def options_given(context: click.Context) -> dict[str, str]:
 
 
 def values_given(context: click.Context, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep only the values of parameters that the user gave, as keyword arguments; the API has the
-    defaults."""
+    """Keep only the values of parameters that the user gave; the API has the defaults.
+
+    Args:
+        context: The context of the command.
+        values: The values of parameters, by name.
+
+    Returns:
+        Keyword arguments for the API.
+    """
     options = options_given(context)
     return {name: value for name, value in values.items() if name in options}
 

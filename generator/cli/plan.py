@@ -39,7 +39,15 @@ COMMON = ("preset", "holdout", "family", "objects", "scenes", "resolution", "blo
 
 
 def content_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of `WorldOptions`, which decide what a world holds."""
+    """Give a command the options of `WorldOptions`, which decide what a world holds.
+
+    Args:
+        command: The function of the command.
+
+    Returns:
+        The same with the options.
+    """
+    # click lists the option that is added last first.
     for field in reversed(fields(WorldOptions)):
         command = option_of(field)(command)
     return command
@@ -92,20 +100,29 @@ def plan(
     if turns:
         data["benchmarks"] = turns
         for name, counts in turns.items():
-            say(f"{name}: {', '.join(f'{split} {n:,}' for split, n in counts.items())}.")
+            say(f"{name}: {_count_list(counts)}.")
         say(f"{len(planned):,} scenes, which all turns share. Next: gen render {planned.root}")
     else:
         data["scenes"] = planned.counts() or {"grid": len(planned)}
-        say(
-            f"Scenes: {', '.join(f'{split} {n:,}' for split, n in data['scenes'].items())}. "
-            f"Next: gen render {planned.root}"
-        )
+        say(f"Scenes: {_count_list(data['scenes'])}. Next: gen render {planned.root}")
     result(data, as_json, str(planned.root))
 
 
+def _count_list(counts: Mapping[str, int]) -> str:
+    """Numbers of scenes by split, in a line."""
+    return ", ".join(f"{split} {n:,}" for split, n in counts.items())
+
+
 def check_power(context: click.Context, *parameters: str) -> None:
-    """Raise UserError if one of these parameters is given: they have no effect, because --power
-    writes nothing."""
+    """Check that no option is typed that --power, which writes nothing, would ignore.
+
+    Args:
+        context: The context of the command.
+        *parameters: The parameters without effect.
+
+    Raises:
+        UserError: One of them is on the command line.
+    """
     for name, option in options_given(context).items():
         if name in parameters:
             raise UserError(f"--power writes nothing, so {option} has no effect; leave it out.")
@@ -141,10 +158,13 @@ def print_power(
     if not holdout.is_empty:
         with_as_many_images = alternatives(holdout, vocabulary, len(designs[0]))
         others = [_power_of(design) for design in with_as_many_images]
-    lines = [line for power in own for line in _power_table(power)]
+    lines: list[str] = []
+    for power in own:
+        lines += _power_table(power)
     if others:
         lines += ["Other designs with as many images:", ""]
-        lines += [line for power in others for line in _power_table(power)]
+    for power in others:
+        lines += _power_table(power)
     lines += [
         f"±: half the {LEVEL:.0%} interval of an accuracy about this vocabulary, in points. Δ: the "
         f"smallest difference between two models that is shown in {POWER:.0%} of cases, with one "
@@ -165,12 +185,14 @@ def _power_of(design: "EvaluatedScenes") -> dict[str, Any]:
     accuracy."""
     from generator.plan.power import ACCURACIES, EFFECTS, expected
 
-    rows = [
-        {"effects": name, **asdict(expected(design, accuracy, trainings, effects))}
-        for name, effects in EFFECTS.items()
-        for trainings in ((1, 2) if design.trained else (1,))
-        for accuracy in ACCURACIES
-    ]
+    # A second training averages over chance in training, which models that do not train lack.
+    numbers_of_trainings = (1, 2) if design.trained else (1,)
+    rows = []
+    for name, effects in EFFECTS.items():
+        for trainings in numbers_of_trainings:
+            for accuracy in ACCURACIES:
+                power = expected(design, accuracy, trainings, effects)
+                rows.append({"effects": name, **asdict(power)})
     return {
         "design": design.name,
         "split": design.split,

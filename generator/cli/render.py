@@ -16,7 +16,7 @@ from generator.plan.options import WorldOptions
 if TYPE_CHECKING:
     from generator.dataset.reader import Dataset
 
-_FITS_FROM = frozenset(
+_PARAMETERS_WITH_FROM = frozenset(
     {
         "source",
         "resolution",
@@ -32,9 +32,9 @@ _FITS_FROM = frozenset(
     }
 )
 """Parameters that have an effect on `--from`, which renders recorded scenes."""
-_OF_SLURM = frozenset({"jobs", "partition", "account", "time", "memory", "wait", "dry_run"})
+_SLURM_PARAMETERS = frozenset({"jobs", "partition", "account", "time", "memory", "wait", "dry_run"})
 """Parameters of jobs of Slurm."""
-_OF_WRITING = frozenset({"shards", "wait"})
+_WRITING_PARAMETERS = frozenset({"shards", "wait"})
 """Options that neither a script nor its cost depends on."""
 
 
@@ -165,7 +165,7 @@ def render(
 
 def _check_slurm_options(context: click.Context, farm: str) -> None:
     """Raise UserError if an option about jobs of Slurm has no effect."""
-    names = _OF_SLURM & options_given(context).keys()
+    names = _SLURM_PARAMETERS & options_given(context).keys()
     if farm != "slurm" and names:
         raise UserError(
             f"--{min(names).replace('_', '-')} is about jobs of Slurm; add --farm slurm, or leave "
@@ -176,7 +176,7 @@ def _check_slurm_options(context: click.Context, farm: str) -> None:
 def _check_options_of_from(context: click.Context, source: Path, farm: str) -> None:
     """Raise UserError if an option has no effect on recorded scenes."""
     for name, option in options_given(context).items():
-        if name not in _FITS_FROM:
+        if name not in _PARAMETERS_WITH_FROM:
             raise UserError(
                 f"--from {source} renders the recorded scenes, so {option} has no effect; leave it "
                 f"out."
@@ -213,8 +213,10 @@ def _render_on_slurm(
         )
     values = {name: value for name, value in values.items() if name != "farm"}
     if values.pop("dry_run", False):
-        of_script = {name: value for name, value in values.items() if name not in _OF_WRITING}
-        script = api.slurm_script(planned, **of_script)
+        script_options = {
+            name: value for name, value in values.items() if name not in _WRITING_PARAMETERS
+        }
+        script = api.slurm_script(planned, **script_options)
         say(script.cost)
         result(asdict(script), as_json, script.script)
         return None
@@ -229,8 +231,14 @@ def _render_on_slurm(
 
 
 def check_content(context: click.Context) -> None:
-    """Check the options of a world to plan before anything heavy is loaded. Raises UserError as
-    `prepare` does."""
+    """Check the options of a world to plan before anything heavy is loaded.
+
+    Args:
+        context: The context of the command.
+
+    Raises:
+        UserError: As `prepare`.
+    """
     from generator.plan.prepare import prepare
 
     names = {field.name for field in fields(WorldOptions)}
@@ -239,12 +247,18 @@ def check_content(context: click.Context) -> None:
 
 
 def print_dataset(dataset: "Dataset", as_json: bool) -> None:
-    """Print where a dataset is and the scenes of its benchmarks."""
-    scenes_of = {
-        name: dataset.benchmark(name).manifest["scenes"] for name in dataset.benchmark_names()
-    }
+    """Print where a dataset is and the scenes of its benchmarks.
+
+    Args:
+        dataset: The dataset.
+        as_json: Whether to print JSON.
+    """
+    scenes_of = {}
+    for name in dataset.benchmark_names():
+        scenes_of[name] = dataset.benchmark(name).manifest["scenes"]
     say(f"Next: gen verify {display_name(dataset.root)}")
     first = next(iter(scenes_of), None)
+    # After the last read: of a dataset at a URL, the local copy goes.
     place = drop_local_copy(dataset.root)
     data = {
         "dataset": place,
@@ -276,9 +290,9 @@ def merge(shards: tuple[Path, ...], exposed_negatives: bool, out: Path, as_json:
     from generator.render.shards import merge_worlds
 
     if exposed_negatives:
-        check_exposed(
-            map(Holdout.from_dict, Dataset.open(shards[0]).world.manifest["request"]["holdouts"])
-        )
+        # All shards have the request of the world that they are parts of.
+        request = Dataset.open(shards[0]).world.manifest["request"]
+        check_exposed([Holdout.from_dict(record) for record in request["holdouts"]])
     merge_worlds(shards, out, Bar())
     write_first_benchmarks(out, exposed_negatives, Bar())
     write_index(out)

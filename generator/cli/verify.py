@@ -13,7 +13,7 @@ from generator.cli.options import FILE, JSON, SEED, options_given, table
 if TYPE_CHECKING:
     from generator.inspection.examination import Examination
 
-_OF_SPLITS = {"columns", "train", "familiar"}
+_SPLITS_OPTIONS = {"columns", "train", "familiar"}
 """The options that are only for --splits."""
 
 
@@ -83,9 +83,9 @@ def verify(
     names = options_given(context).keys() - {"dataset", "label_file", "as_json"}
     if not options["images"] and "seed" in names:
         raise UserError("--seed is for --images; add --images 100 or --images all.")
-    if label_file and not dataset and names <= _OF_SPLITS:
+    if label_file and not dataset and names <= _SPLITS_OPTIONS:
         reports = _verify_labels(label_file, options)
-    elif dataset and not label_file and not names & _OF_SPLITS:
+    elif dataset and not label_file and not names & _SPLITS_OPTIONS:
         reports = _verify_dataset(dataset, options)
     else:
         raise UserError(
@@ -135,8 +135,14 @@ def _examination(images: str, seed: int | None) -> "Examination":
 
 
 def describe_reports(reports: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the lines to print for each benchmark or file: findings, notes, tables of familiarity
-    and the verdict."""
+    """Describe what the judge found.
+
+    Args:
+        reports: The report of each benchmark or file of labels, by its name.
+
+    Yields:
+        Lines for each: findings, notes, tables of familiarity, and the verdict.
+    """
     for name, report in reports.items():
         for finding in report["findings"]:
             yield f"{name}: {finding['fault']}: {finding['what']}"
@@ -148,6 +154,7 @@ def describe_reports(reports: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _familiarity_table(name: str, kind: str, rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield a heading and a table with a row for each split."""
     yield (
         f"{name}: rows by how many of their {kind} bindings training never shows "
         "(in brackets: rows where swapping the values changes that number)"

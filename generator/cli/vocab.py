@@ -109,14 +109,13 @@ def list_sets(chosen: str | None, as_json: bool) -> None:
     """List the installed asset sets with their meshes and licences."""
     from generator.assets.sets import asset_licence, asset_names, asset_sets
 
-    sets = {
-        name: {"meshes": asset_names(name), "licence": asset_licence(name)}
-        for name in ([chosen] if chosen else asset_sets())
-    }
-    lines = [
-        f"{name} ({asset_set['licence']}): {', '.join(asset_set['meshes'])}"
-        for name, asset_set in sets.items()
-    ]
+    names = [chosen] if chosen else asset_sets()
+    sets = {}
+    lines = []
+    for name in names:
+        meshes, licence = asset_names(name), asset_licence(name)
+        sets[name] = {"meshes": meshes, "licence": licence}
+        lines.append(f"{name} ({licence}): {', '.join(meshes)}")
     result(sets, as_json, "\n".join(lines))
 
 
@@ -136,9 +135,10 @@ def show_meshes(name: str | None, chosen: str, out: Path | None, as_json: bool) 
         check_asset(chosen, name)
     names = [asset for asset in asset_names(chosen) if name is None or asset == name]
     meshes = [asset for asset in names if not is_panorama(chosen, asset)]
-    path = (
-        draw_meshes(meshes, chosen, out) if meshes else draw_panorama(f"{chosen}/{names[0]}", out)
-    )
+    if meshes:
+        path = draw_meshes(meshes, chosen, out)
+    else:
+        path = draw_panorama(f"{chosen}/{names[0]}", out)
     result({"picture": str(path), "meshes": names}, as_json, str(path))
 
 
@@ -191,7 +191,7 @@ def import_(
     from generator.assets.sets import is_panorama
     from generator.inspection.swatches import draw_meshes, draw_panorama
 
-    done = import_asset(
+    imported = import_asset(
         file,
         name=name,
         assets=chosen,
@@ -200,28 +200,28 @@ def import_(
         up=up,
         replace=replace,
     )
-    picture, panorama = done.path.with_suffix(".png"), is_panorama(chosen, name)
-    if panorama:
+    picture = imported.path.with_suffix(".png")
+    if is_panorama(chosen, name):
         draw_panorama(f"{chosen}/{name}", picture)
+        advice = (
+            "The picture shows the panorama's angles in degrees; choose sectors from them "
+            "(docs/worlds.md)."
+        )
     else:
         draw_meshes([name], chosen, picture)
-    for mended in done.mended:
-        say(f"{file}: {mended}.")
+        advice = (
+            "Check the picture: in the first view the mesh should face right. If not, add "
+            "--replace and --facing."
+        )
+    for repair in imported.mended:
+        say(f"{file}: {repair}.")
     if not licence:
         say(
             f"No --licence was given: datasets that use '{name}' will say that its licence is not "
             f"declared."
         )
-    say(
-        "The picture shows the panorama's angles in degrees; choose sectors from them "
-        "(docs/worlds.md)."
-        if panorama
-        else (
-            "Check the picture: in the first view the mesh should face right. If not, add "
-            "--replace and --facing."
-        )
-    )
-    data = {"mesh": str(done.path), "picture": str(picture), "mended": done.mended}
+    say(advice)
+    data = {"mesh": str(imported.path), "picture": str(picture), "mended": imported.mended}
     result(data, as_json, str(picture))
 
 
@@ -244,10 +244,8 @@ def install(name: str, source: Path | None, as_json: bool) -> None:
     from generator.assets.zeroad import install as install_0ad
 
     installed, missing = install_0ad(source)
-    say(
-        f"{len(installed)} animals: {', '.join(installed)}."
-        + (f" Not found: {', '.join(missing)}." if missing else "")
-    )
+    not_found = f" Not found: {', '.join(missing)}." if missing else ""
+    say(f"{len(installed)} animals: {', '.join(installed)}.{not_found}")
     say(
         f"Licence: {LICENCE}. Images of these meshes are adaptations: to publish them, name the "
         f"author and keep the licence."

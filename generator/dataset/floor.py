@@ -45,6 +45,7 @@ class FloorRecord(TypedDict):
     benchmark: str
     """Digest of the audited benchmark."""
     kinds: list[FloorKind]
+    """The result on each kind of question."""
 
 
 def write_floor(folder: Path, benchmark_digest: str, kinds: Sequence[FloorKind]) -> None:

@@ -1,10 +1,9 @@
-"""Reads a dataset: a world, the benchmarks over it, and their certificates."""
+"""Reads a dataset: a world, and the benchmarks over it."""
 
 import hashlib
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,7 +14,7 @@ import pyarrow.compute as pc
 from PIL import Image
 
 from generator.base.arrays import MOST_SIDE, read_png, to_rgb
-from generator.base.errors import UserError, did_you_mean, one_line
+from generator.base.errors import UserError, did_you_mean
 from generator.base.files import SUMS, check_shape, read_json, read_sums, sha256
 from generator.base.limits import MOST_IN_SCENE, MOST_TOML, check_file, read_text
 from generator.base.paths import check_benchmark_name, check_names, file_in, folder_in
@@ -683,77 +682,3 @@ class Images(Protocol):
             UserError: It is not known.
         """
         ...
-
-
-STATUSES = ("clean", "as declared", "failed")
-"""The verdicts of a certificate (docs/verify.md)."""
-
-
-class Level(StrEnum):
-    """Which images a certificate covers (docs/verify.md, Levels)."""
-
-    RECORDS = "records"
-    SAMPLED = "sampled images"
-    ALL = "all images"
-
-
-_CHECKED = {
-    Level.RECORDS: "the files were checked; the images were not",
-    Level.SAMPLED: "the files were checked, and some images rendered again",
-    Level.ALL: "the files were checked, and all images rendered again",
-}
-"""What a certificate of each level has checked."""
-
-
-def found_certificate(benchmark: Benchmark, world: Images) -> str:
-    """Read the status in the benchmark's verify.json.
-
-    Anyone who passes the dataset on can write that file. A certificate of other files, or with an
-    unknown status or level, does not count.
-
-    Args:
-        benchmark: The benchmark.
-        world: The images that it asks about.
-
-    Returns:
-        A phrase that says the status and where it comes from.
-
-    Raises:
-        UserError: The file is damaged.
-    """
-    path = benchmark.path("verify.json")
-    if not path.exists():
-        return "not verified"
-    certificate = read_json(path)
-    if not covers(certificate, benchmark, world):
-        return "not verified since it changed"
-    status, level, faults = (certificate.get(name) for name in ("status", "level", "faults"))
-    is_known = False
-    # The file may hold anything; what is not text is not looked up.
-    if isinstance(status, str) and isinstance(level, str):
-        is_known = status in STATUSES and level in list(Level)
-    if not is_known or not isinstance(faults, dict) or bool(faults) != (status == "failed"):
-        return (
-            "not verified: the certificate in the folder has no known status and level, or "
-            "contradicts its faults"
-        )
-    named = f" ({one_line(', '.join(map(str, faults)))})" if faults else ""
-    return f"{status}{named}: {_CHECKED[Level(str(level))]} (by the certificate in the folder)"
-
-
-def covers(certificate: Mapping[str, Any], benchmark: Benchmark, world: Images) -> bool:
-    """Check whether a certificate was made for these files.
-
-    Args:
-        certificate: The contents of verify.json.
-        benchmark: The benchmark.
-        world: The images that it asks about.
-
-    Returns:
-        Whether digests and manifests match. False for images that are not a world of this project.
-    """
-    judged = (certificate.get("benchmark"), certificate.get("world"), certificate.get("manifests"))
-    if not isinstance(world, World):
-        return False
-    manifests = [sha256(component.path("manifest.json")) for component in (world, benchmark)]
-    return judged == (benchmark.digest, world.digest, manifests)

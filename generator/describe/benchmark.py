@@ -113,13 +113,8 @@ def describe_world(
         if not replace and (writer.folder / "manifest.json").exists():
             return _summarize_existing(root, Benchmark(writer.folder), recipe)
 
-        # Prepare the language, the protocols and the tables.
         captioner = _make_captioner(world, rule, request, assigned)
-        n_objects = most_objects(world)
-        protocols = make_protocols(captioner, request, n_objects)
-        training = make_training(captioner, request, n_objects)
-        if TRAIN not in rule.splits or isinstance(training, TrainingLabels):
-            _check_no_training_options(request)
+        training, protocols = _make_protocols(world, rule, captioner, request)
         tables = BenchmarkTables(
             writer,
             captioner,
@@ -131,34 +126,29 @@ def describe_world(
 
         _write_items(world, tables, training, protocols, request, progress)
 
-        # Refuse a benchmark that measures less than it seems to.
-        _check_left_out(request.without, tables.left_out)
-        _check_task(tables, holdout, name, design)
-        _check_splits(tables, design.may_lack(holdout))
-        if request.protocols is not None and request.strict:
-            _check_protocols_have_items(tables, protocols, request.template)
-        if protocols:
-            _check_claims_have_items(tables)
+        _check_tables(tables, protocols, holdout=holdout, name=name, request=request)
 
         # Pools come last: only those that items refer to are written.
         for protocol in protocols:
             tables.add_pools(protocol.name, protocol.pools())
 
-        manifest = recipe | {
-            "design": design.name,
-            "held_out": design.summary(holdout),
-            "scenes": dict(tables.scenes),
-            "exposed_negatives": request.exposed_negatives,
-            "equal_familiarity": captioner.equal_familiarity,
-            "declared_leaks": _declared_leaks(request) + design.declared_leaks(holdout),
-            "unknown_words": tables.unknown_words(),
-            "texts": _report_texts(request, tables, captioner, (training, *protocols)),
-        }
-        missing_questions = empty_cells(tables.cells, tables.scenes)
-        if missing_questions:
-            manifest["empty_cells"] = missing_questions
+        texts = _report_texts(request, tables, captioner, (training, *protocols))
+        manifest = recipe | _report_tables(tables, captioner, holdout, request) | {"texts": texts}
         writer.finish(holdout.to_dict(), manifest)
     return _summarize(Benchmark(writer.folder), written=True)
+
+
+def _make_protocols(
+    world: World, rule: Rule, captioner: Captioner, request: TextRequest
+) -> tuple[Protocol, Sequence[Protocol]]:
+    """Make what writes the training texts, and the protocols of the other splits. Raises UserError
+    for options of training texts without effect."""
+    n_objects = most_objects(world)
+    protocols = make_protocols(captioner, request, n_objects)
+    training = make_training(captioner, request, n_objects)
+    if TRAIN not in rule.splits or isinstance(training, TrainingLabels):
+        _check_no_training_options(request)
+    return training, protocols
 
 
 def _make_captioner(
@@ -216,6 +206,57 @@ def _declared_leaks(request: TextRequest) -> list[str]:
     if not request.equal_familiarity:
         leaks.append("foils may be more or less familiar than their captions (--any-familiarity)")
     return leaks
+
+
+def _check_tables(
+    tables: BenchmarkTables,
+    protocols: Sequence[Protocol],
+    *,
+    holdout: Holdout,
+    name: str,
+    request: TextRequest,
+) -> None:
+    """Refuse a benchmark that measures less than it seems to.
+
+    Args:
+        tables: The tables, with all items.
+        protocols: The protocols that the items were made for.
+        holdout: What training never shows.
+        name: Name of the benchmark.
+        request: The request of its texts.
+
+    Raises:
+        UserError: A split is empty, a named protocol or a claim has no item, or an id to leave out
+            is unknown.
+    """
+    design = design_of(holdout)
+    _check_left_out(request.without, tables.left_out)
+    _check_task(tables, holdout, name, design)
+    _check_splits(tables, design.may_lack(holdout))
+    if request.protocols is not None and request.strict:
+        _check_protocols_have_items(tables, protocols, request.template)
+    if protocols:
+        _check_claims_have_items(tables)
+
+
+def _report_tables(
+    tables: BenchmarkTables, captioner: Captioner, holdout: Holdout, request: TextRequest
+) -> dict[str, Any]:
+    """What the manifest says of the splits: what is held out, their scenes, and what they lack."""
+    design = design_of(holdout)
+    report = {
+        "design": design.name,
+        "held_out": design.summary(holdout),
+        "scenes": dict(tables.scenes),
+        "exposed_negatives": request.exposed_negatives,
+        "equal_familiarity": captioner.equal_familiarity,
+        "declared_leaks": _declared_leaks(request) + design.declared_leaks(holdout),
+        "unknown_words": tables.unknown_words(),
+    }
+    missing_questions = empty_cells(tables.cells, tables.scenes)
+    if missing_questions:
+        report["empty_cells"] = missing_questions
+    return report
 
 
 def _report_texts(

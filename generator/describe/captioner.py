@@ -45,6 +45,7 @@ class Candidate(NamedTuple):
     """A text as a candidate of an item."""
 
     text: Text
+    """The text and its form."""
     slot: str
     """Its role in the protocol: c for a caption, n for a foil (docs/dataset.md lists all)."""
     truth: bool

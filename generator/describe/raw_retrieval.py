@@ -40,7 +40,9 @@ class RawCaption:
     """A caption of raw retrieval and the scene that it was made for."""
 
     scene: DescribedScene
+    """The scene that it was made for."""
     text: Text
+    """The caption."""
     composition: Composition = ()
     """Empty if pools need not agree in composition."""
 
@@ -189,12 +191,12 @@ def truths_of(members: Sequence[RawCaption]) -> list[dict[int, Truth]]:
     other images are decided in full, which are few.
     """
     mentions = {mention for member in members for mention in member.text.form.objects}
-    fitting: dict[Mention, set[int]] = {
-        mention: {
-            place for place, member in enumerate(members) if member.scene.facts.fitting(mention)
-        }
-        for mention in mentions
-    }
+    fitting: dict[Mention, set[int]] = {}
+    for mention in mentions:
+        fitting[mention] = set()
+        for place, member in enumerate(members):
+            if member.scene.facts.fitting(mention):
+                fitting[mention].add(place)
     truths: list[dict[int, Truth]] = []
     for member in members:
         form = member.text.form

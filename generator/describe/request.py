@@ -139,8 +139,11 @@ class TextPreset(Declared):
     about: str
     """What the preset writes and whose paper it follows; `gen list` prints its first sentence."""
     protocols: Annotated[tuple[str, ...], Field(min_length=1)]
+    """The protocols to write items for; at least one."""
     levels: tuple[str, ...] = tuple(LEVELS)
+    """What graded captions name, such as "OA"; by default all levels."""
     complexity: str = "1..12"
+    """The number of atoms of a graded caption: a number or a range."""
     template: str | None = None
     """None draws a template per item."""
     equal_familiarity: bool = True

@@ -24,9 +24,11 @@ class RenderedScene(NamedTuple):
     """A scene whose image was rendered."""
 
     scene_id: str
+    """Id of the scene in the world."""
     twin_of: str | None
     """The scene_id of the scene whose twin it is; None for other scenes."""
     scene: Scene
+    """Its objects, camera and lamps."""
     salience: tuple[float, ...]
     """The salience of each object; empty unless requested."""
 
@@ -78,6 +80,7 @@ class PlacedScene(NamedTuple):
     arrangement: Arrangement
     """The binding of each object, left object first."""
     facts: Facts
+    """What is true of the scene."""
     relations: list[Fact]
     """The relations that hold between two objects."""
     placing: Placing
@@ -150,8 +153,11 @@ class DescribedScene:
     """A scene of a benchmark. Objects are numbered from 0, from left to right."""
 
     scene_id: str
+    """Id of the scene in the world."""
     facts: Facts
+    """What is true of the scene."""
     split: str
+    """The split of the benchmark that the scene is in."""
     held_out: tuple[bool, ...]
     """For each object, whether its binding is held out."""
     salience: tuple[float, ...] = ()

@@ -425,11 +425,10 @@ class TrainingTexts(Protocol):
             names += _EVALUATION_TEMPLATES
         undenied = [form for form in forms if not form.negated]
         for among in (names, grammar.natural):
-            fitting = [
-                name
-                for name in dict.fromkeys(among)
-                if all(grammar.fits(name, form) for form in undenied)
-            ]
+            fitting = []
+            for name in dict.fromkeys(among):
+                if all(grammar.fits(name, form) for form in undenied):
+                    fitting.append(name)
             if fitting and kind == "graded":
                 return self._used_templates.pick(fitting, stream)
             if fitting:

@@ -25,7 +25,8 @@ from generator.base.listed import copy_dataset, listed_files
 from generator.base.paths import check_own_files, file_in
 from generator.base.progress import SILENT, Advance, Progress
 from generator.base.store import fetch
-from generator.dataset.reader import Benchmark, Dataset, found_certificate
+from generator.dataset.certificate import describe_certificate
+from generator.dataset.reader import Benchmark, Dataset
 from generator.dataset.records import VERSION
 from generator.exports.clevr import NO_SPLIT
 from generator.exports.training import Sample, Samples, export_folder
@@ -153,7 +154,7 @@ def _write_about(dataset: Dataset, benchmark: Benchmark, folder: Path, **entries
     )
     # Names of a family of the user, and of a certificate, must not become markup.
     held_out = one_line_of_markdown(str(benchmark.manifest.get("held_out") or ""))
-    certificate = one_line_of_markdown(found_certificate(benchmark, dataset.world))
+    certificate = one_line_of_markdown(describe_certificate(benchmark, dataset.world))
     for name in ("README.md", "CITATION.cff"):
         text = environment.get_template(f"{name}.jinja").render(
             **entries,

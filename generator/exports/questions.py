@@ -35,6 +35,7 @@ from generator.dataset.questions import (
 )
 from generator.dataset.reader import Benchmark, Dataset, World
 from generator.exports import question_scores
+from generator.exports.copies import copy_package
 from generator.exports.training import export_folder, licence_note
 
 _WORDING = {
@@ -108,7 +109,7 @@ class QuestionSet:
         parts += [*self.protocols, *self.splits]
         if self.orders is not None and self.form != YES_NO:
             parts.append(f"{self.orders} orders")
-        return _as_name(" ".join(parts))
+        return as_name(" ".join(parts))
 
     def rows(self) -> list[Row]:
         """Make the questions.
@@ -158,7 +159,7 @@ class QuestionSet:
                 "form": question.form,
                 "questions": n_of_item[question.item],
                 "of_form": n_of_form[question.item, question.form],
-                **_words_of(question, candidates),
+                **question_words(question, candidates),
                 "cluster": item["cluster_id"],
             }
             for label in ("protocol", "kind", "split"):
@@ -202,8 +203,16 @@ def _groups_of(questions: Sequence[Question], *, by_item: bool) -> list[int]:
     return groups
 
 
-def _words_of(question: Question, candidates: Candidates) -> Row:
-    """The `scenes`, `question`, `options`, `prompt` and `answer` of a question."""
+def question_words(question: Question, candidates: Candidates) -> Row:
+    """Put a question into words.
+
+    Args:
+        question: The question.
+        candidates: The candidates of its benchmark.
+
+    Returns:
+        The `scenes`, `question`, `options`, `prompt` and `answer` of its row.
+    """
     texts = [candidates.text[row] for row in question.options]
     row: Row = {
         "scenes": candidates.images_of(question),
@@ -290,7 +299,7 @@ def _lmms_eval(
     for row in rows:
         # Without the last word, a task had the name of the group of another export, one with
         # --protocol and --split.
-        task = _as_name(f"{questions.name} {row['protocol']} {row['split']} part")
+        task = as_name(f"{questions.name} {row['protocol']} {row['split']} part")
         rows_of_task.setdefault(task, []).append(row)
     # No aggregate_metric_list: lmms-eval would weight items by their questions, average the errors,
     # and mix seen with unseen.
@@ -464,10 +473,7 @@ def _copy(name: str, to: Path) -> None:
 def _copy_scoring(folder: Path) -> None:
     """Copy the reader of answers, which is the very package that `score ask` uses, and the scores
     of questions."""
-    reader = Path(answer_reader.__file__).parent
-    (folder / reader.name).mkdir()
-    for module in sorted(reader.glob("*.py")):
-        write_text(folder / reader.name / module.name, module.read_text(encoding="utf-8"))
+    copy_package(answer_reader, folder)
     scores = Path(question_scores.__file__)
     # The copies lie side by side, outside the package.
     text = scores.read_text(encoding="utf-8").replace(
@@ -476,7 +482,15 @@ def _copy_scoring(folder: Path) -> None:
     write_text(folder / scores.name, text)
 
 
-def _as_name(text: str) -> str:
+def as_name(text: str) -> str:
+    """Make a name of a text.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        Its lower-case letters and digits, with _ between words.
+    """
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
 
 

@@ -269,11 +269,10 @@ def _draw_triples(holdout: Holdout, part: DrawnTriples, vocabulary: Vocabulary) 
         )
     stream = Stream("relation block", holdout.block_seed, part.rows, part.columns)
     chosen = stream.sample(names, part.rows)
-    possible = [
-        pair
-        for pair in stream.shuffled(pairs)
-        if all(can_hold(vocabulary.relations[name], *pair, vocabulary) for name in chosen)
-    ]
+    possible = []
+    for pair in stream.shuffled(pairs):
+        if all(can_hold(vocabulary.relations[name], *pair, vocabulary) for name in chosen):
+            possible.append(pair)
     if len(possible) < part.columns:
         raise UserError(
             f"--holdout {part.spec}: only {len(possible)} ordered pairs of objects allow "

@@ -92,12 +92,7 @@ def draw_classes(
     values, objects = vocabulary.values(kind), list(vocabulary.objects)
     # A scene has one label of ood_val per object, and two more labels are its distractors.
     least = max(OBJECTS[task] for task in tasks) + _DISTRACTORS
-    if min(len(values), len(objects)) < least:
-        raise UserError(
-            f"The design gzsl needs at least {least} values of {kind} and {least} objects"
-            f"{f' with {THREE_OBJECTS}' * (least > 4)}; '{vocabulary.name}' has {len(values)} and "
-            f"{len(objects)}."
-        )
+    _check_room(vocabulary, kind, least)
     sizes = _list_sizes(match, len(values), len(objects), least)
     stream = Stream("classes", block_seed, kind, *sizes)
     bindings_of_list = _deal_bindings(values, objects, sizes, stream)
@@ -116,6 +111,17 @@ def draw_classes(
         asked=recorded_options,
         block_seed=block_seed,
     )
+
+
+def _check_room(vocabulary: Vocabulary, kind: str, least: int) -> None:
+    """Raise UserError if a vocabulary has fewer than `least` objects or values of a kind."""
+    n_values, n_objects = len(vocabulary.values(kind)), len(vocabulary.objects)
+    if min(n_values, n_objects) < least:
+        raise UserError(
+            f"The design gzsl needs at least {least} values of {kind} and {least} objects"
+            f"{f' with {THREE_OBJECTS}' * (least > 4)}; '{vocabulary.name}' has {n_values} and "
+            f"{n_objects}."
+        )
 
 
 def published_classes(name: str, vocabulary: Vocabulary) -> list[Holdout]:

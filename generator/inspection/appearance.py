@@ -42,6 +42,7 @@ class Close(NamedTuple):
     """Two values of a kind with too close colours."""
 
     kind: str
+    """The kind of attribute."""
     one: str
     """The first value."""
     other: str

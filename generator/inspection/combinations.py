@@ -23,7 +23,9 @@ class Combination:
     """A value on a category."""
 
     value: str
+    """The value of the tested kind."""
     category: str
+    """The category of the object."""
     is_held_out: bool
     """Whether training never shows it."""
     thumbnail: Image.Image | None
@@ -51,6 +53,7 @@ class _ShownObject:
     """An object in an image."""
 
     scene_id: str
+    """The scene of the image."""
     box: tuple[int, int, int, int]
     """Left, top, right, bottom; pixels."""
     visible_area: float

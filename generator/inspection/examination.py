@@ -14,7 +14,8 @@ from generator.base.declarations import whole_number
 from generator.base.errors import UserError
 from generator.base.progress import SILENT, Progress
 from generator.base.streams import Stream
-from generator.dataset.reader import Dataset, Level
+from generator.dataset.certificate import Level
+from generator.dataset.reader import Dataset
 from generator.inspection.declared_colors import DeclaredColors
 from generator.inspection.rerendered import Comparison, compare_renders
 from generator.judge.certificate import Images, finding
@@ -57,6 +58,7 @@ class Examination:
     farm: Farm = field(default_factory=Farm)
     """Where to render."""
     progress: Progress = SILENT
+    """Told of each image that is rendered."""
 
     def __call__(self, root: Path, splits: Mapping[str, tuple[str, ...]]) -> Images:
         """Render scenes of the dataset in `root` again and compare them with its files.

@@ -185,15 +185,16 @@ def _draw_row(
         bold: The font of headings.
     """
     font = ImageFont.load_default(14)
-    wrapped = [
-        [[_wrap(text, font, size[0]) for text in texts] for _, texts in images]
-        for _, images in groups
-    ]
+    wrapped = []
+    for _, images in groups:
+        texts_of_group = []
+        for _, image_texts in images:
+            texts_of_group.append([_wrap(text, font, size[0]) for text in image_texts])
+        wrapped.append(texts_of_group)
     # The n-th texts of all images begin at one height, below the longest of the texts before.
-    n_lines = [
-        max(len(lines) for lines in nth_texts)
-        for nth_texts in zip_longest(*chain.from_iterable(wrapped), fillvalue=())
-    ]
+    n_lines = []
+    for nth_texts in zip_longest(*chain.from_iterable(wrapped), fillvalue=()):
+        n_lines.append(max(len(lines) for lines in nth_texts))
     strip = Image.new("RGB", (width, _HEADING + size[1] + sum(n_lines) * _LINE + _GAP), _PAPER)
     pen = ImageDraw.Draw(strip)
     left = _GAP

@@ -43,6 +43,7 @@ class _ListedText(NamedTuple):
     is_false: int
     """1 if it is false of the scene, else 0."""
     text_id: str
+    """Id of the text in the benchmark."""
     protocol: str
     """The protocol that asks it."""
 

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from generator.base.errors import UserError
-from generator.dataset.reader import Level
+from generator.dataset.certificate import Level
 from generator.judge.held_out import ASYMMETRIC, DESIGNS
 
 _NAMED_CELLS = 4  # cells without questions that a certificate's sentence names

@@ -193,14 +193,7 @@ def _decide_assignments(
     """
     assigned_mentions = [i for i in range(len(fitting)) if i not in unassigned]
     order = sorted(assigned_mentions, key=lambda i: len(fitting[i]))
-    step_of = {mention: step for step, mention in enumerate(order)}
-    # Conditions by the step at which the last of their mentions is assigned.
-    conditions_at: list[list[_Condition]] = [[] for _ in order]
-    for condition in conditions:
-        # An unassigned mention needs no step: its condition names the objects itself.
-        steps = [step_of.get(end, 0) for end in condition.link.ends]
-        conditions_at[max(steps)].append(condition)
-
+    conditions_at = _conditions_by_step(conditions, order)
     assignment: dict[int, int] = {}
     best: Truth = False
 
@@ -231,6 +224,19 @@ def _decide_assignments(
 
     assign_from(0, True)
     return best
+
+
+def _conditions_by_step(
+    conditions: Sequence[_Condition], order: Sequence[int]
+) -> list[list[_Condition]]:
+    """For each mention of `order`, the conditions whose last mention it is."""
+    step_of = {mention: step for step, mention in enumerate(order)}
+    conditions_at: list[list[_Condition]] = [[] for _ in order]
+    for condition in conditions:
+        # An unassigned mention needs no step: its condition names the objects itself.
+        steps = [step_of.get(end, 0) for end in condition.link.ends]
+        conditions_at[max(steps)].append(condition)
+    return conditions_at
 
 
 def _decide_condition(condition: _Condition, assignment: Mapping[int, int], facts: Facts) -> Truth:

@@ -133,7 +133,7 @@ class Prepared:
         if not self.is_grid:
             scenes = [dict(part.counts or {}) for part in self.parts]
         # The order of these keys is that of the file.
-        request = {
+        request: dict[str, Any] = {
             "family": self.vocabulary.name,
             "holdout": holdout_options,
             "scenes": scenes,

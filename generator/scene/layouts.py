@@ -288,7 +288,7 @@ def max_axis_offset(vocabulary: Vocabulary) -> float:
     by the margin, neither of the two is left or in front of the other, and both have the same
     relations to all other objects.
     """
-    return max(0.0, min(_MOST_AXIS_OFFSET, *_axis_offset_bounds(vocabulary)))
+    return max(0.0, min([_MOST_AXIS_OFFSET, *_axis_offset_bounds(vocabulary)]))
 
 
 def max_offset(vocabulary: Vocabulary) -> float:

@@ -29,10 +29,10 @@ class Chat(BaseHTTPRequestHandler, ABC):
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        *shown, words = request["messages"][0]["content"]
+        *image_parts, words = request["messages"][0]["content"]
         pictures = []
-        for each in shown:
-            data = base64.b64decode(each["image_url"]["url"].partition(",")[2])
+        for image_part in image_parts:
+            data = base64.b64decode(image_part["image_url"]["url"].partition(",")[2])
             red, green, _ = Image.open(io.BytesIO(data)).getpixel((0, 0))  # type: ignore[misc]
             pictures.append(256 * red + green)
         with self.lock:
@@ -69,9 +69,9 @@ class Chat(BaseHTTPRequestHandler, ABC):
         self.wfile.write(body)
 
 
-def completion(model: str, said: str, finish: str = "stop", **more: Any) -> dict[str, Any]:
+def completion(model: str, text: str, finish: str = "stop", **more: Any) -> dict[str, Any]:
     """A chat completion. more: of its choice."""
-    message = {"role": "assistant", "content": said}
+    message = {"role": "assistant", "content": text}
     return {
         "id": "x",
         "object": "chat.completion",

@@ -35,11 +35,19 @@ def find(results: Row, protocol: str, split: str, **labels: object) -> Row:
     of `binary` the accuracy unless another metric is named. A gap is "first - second"."""
     first, _, minus = split.partition(" - ")
     usual = {"metric": "accuracy"} if protocol == "binary" else {}
-    wanted = {"protocol": protocol, "split": first, "minus": minus or None, **usual, **labels}
-    (found,) = [
-        row for row in results["rows"] if all(row[name] == value for name, value in wanted.items())
+    labels_of_row = {
+        "protocol": protocol,
+        "split": first,
+        "minus": minus or None,
+        **usual,
+        **labels,
+    }
+    (found_row,) = [
+        row
+        for row in results["rows"]
+        if all(row[name] == value for name, value in labels_of_row.items())
     ]
-    return found
+    return found_row
 
 
 def unnamed(rows: list[Row]) -> list[Row]:
@@ -256,8 +264,8 @@ def add_pair(builder: Builder, kind: str = "swap", lacking: int | None = None) -
         for k in range(2)
         for i in range(2)
     ]
-    kept = [row for place, row in enumerate(rows) if place != lacking]
-    builder.candidates += [kept[i] for i in builder.rng.permutation(len(kept))]
+    rows_in_file = [row for place, row in enumerate(rows) if place != lacking]
+    builder.candidates += [rows_in_file[i] for i in builder.rng.permutation(len(rows_in_file))]
     return item_id
 
 

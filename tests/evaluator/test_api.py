@@ -69,13 +69,15 @@ def test_the_command_and_the_call_give_the_same_results(
     done = score_command(
         "run", drawn, "--model", spec, "--out", tmp_path / "run", "--batch-size", 16, "--json"
     )
-    found = evaluate(spec, Dataset.open(drawn), batch_size=16)
+    evaluation = evaluate(spec, Dataset.open(drawn), batch_size=16)
     printed = json.loads(done.stdout)
-    assert printed.pop("verdict") == found.verdict.record()
-    assert {name: value for name, value in found.results.items() if name != "folder"} == printed
-    assert [(found.folder / name).read_bytes() for name in ("scores.parquet", "results.json")] == [
-        (tmp_path / "run" / name).read_bytes() for name in ("scores.parquet", "results.json")
-    ]
+    assert printed.pop("verdict") == evaluation.verdict.record()
+    assert {
+        name: value for name, value in evaluation.results.items() if name != "folder"
+    } == printed
+    assert [
+        (evaluation.folder / name).read_bytes() for name in ("scores.parquet", "results.json")
+    ] == [(tmp_path / "run" / name).read_bytes() for name in ("scores.parquet", "results.json")]
 
 
 def test_a_script_on_a_terminal_shows_progress_and_prints_the_verdict_first(
@@ -86,32 +88,32 @@ def test_a_script_on_a_terminal_shows_progress_and_prints_the_verdict_first(
             return True
 
     monkeypatch.setattr(sys, "stderr", Terminal())
-    found = evaluate(Score(), drawn, protocols="binary")
+    evaluation = evaluate(Score(), drawn, protocols="binary")
     assert "100%" in sys.stderr.getvalue()  # type: ignore[attr-defined]
-    verdict, held_out = repr(found).splitlines()[:2]
-    assert verdict.startswith(found.verdict.sentence)
+    verdict, held_out = repr(evaluation).splitlines()[:2]
+    assert verdict.startswith(evaluation.verdict.sentence)
     assert held_out.startswith("Held out of training: ")
 
 
 @pytest.mark.parametrize("batch_size", [1, 7])
 def test_an_object_a_network_and_a_pair_scorer_are_scored(drawn: Path, batch_size: int) -> None:
     network = Network()
-    found = evaluate(network, drawn, protocols="binary", batch_size=batch_size)
+    evaluation = evaluate(network, drawn, protocols="binary", batch_size=batch_size)
     assert network.training
-    assert found.results["model"] == "Network"
+    assert evaluation.results["model"] == "Network"
     expected = evaluate(Encoder(), drawn, protocols=["binary"], name="mine")
     assert expected.results["model"] == "mine"
-    assert unnamed(found.results["rows"]) == unnamed(expected.results["rows"])
+    assert unnamed(evaluation.results["rows"]) == unnamed(expected.results["rows"])
     pairs = evaluate(Score(), drawn, protocols="binary", batch_size=batch_size).items
     world = Dataset.open(drawn).world
-    wanted = [
+    expected_scores = [
         [
             pytest.approx(Score().score(world.image(row["images"][0]), text), rel=1e-6)
             for text in row["texts"]
         ]
         for _, row in pairs.iterrows()
     ]
-    assert pairs["scores"].tolist() == wanted
+    assert pairs["scores"].tolist() == expected_scores
 
 
 def test_scores_tie_as_closely_as_their_model_says(drawn: Path) -> None:
@@ -139,7 +141,7 @@ def test_nothing_is_printed_and_progress_is_called_and_logged(
     drawn: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     seen = []
-    evaluate(Encoder(), drawn, progress=lambda *each: seen.append(each))
+    evaluate(Encoder(), drawn, progress=lambda *progress_call: seen.append(progress_call))
     assert capfd.readouterr() == ("", "")
     assert "texts to encode" in caplog.text
     assert {name for name, _, _ in seen} == {"texts", "images"}
@@ -152,16 +154,16 @@ def test_nothing_is_printed_and_progress_is_called_and_logged(
 def test_a_temporary_run_goes_with_its_results_and_one_with_a_folder_stays(
     drawn: Path, tmp_path: Path
 ) -> None:
-    found = evaluate(Encoder(), drawn, protocols="binary")
-    folder = found.folder
-    assert len(found.items) == 80
-    del found
+    evaluation = evaluate(Encoder(), drawn, protocols="binary")
+    folder = evaluation.folder
+    assert len(evaluation.items) == 80
+    del evaluation
     gc.collect()
     assert not folder.exists()
-    kept = evaluate(Encoder(), drawn, protocols="binary", out=tmp_path / "run").folder
+    folder_of_run = evaluate(Encoder(), drawn, protocols="binary", out=tmp_path / "run").folder
     gc.collect()
-    succeed("report", kept)
-    assert not [path for path in kept.iterdir() if path.name.startswith(".")]
+    succeed("report", folder_of_run)
+    assert not [path for path in folder_of_run.iterdir() if path.name.startswith(".")]
 
 
 def test_a_stopped_evaluation_continues_where_it_was(drawn: Path, tmp_path: Path) -> None:
@@ -185,9 +187,9 @@ def test_a_stopped_evaluation_continues_where_it_was(drawn: Path, tmp_path: Path
         evaluate(Stops(), drawn, **state)
     assert (tmp_path / "run" / ".cache").is_dir()
     Stops.stop = False
-    found = evaluate(Stops(), drawn, **state)
+    evaluation = evaluate(Stops(), drawn, **state)
     expected = evaluate(Encoder(), drawn, protocols="binary").results
-    assert unnamed(found.results["rows"]) == unnamed(expected["rows"])
+    assert unnamed(evaluation.results["rows"]) == unnamed(expected["rows"])
 
 
 def test_embeddings_of_several_widths_name_the_model_and_what_was_expected(drawn: Path) -> None:
@@ -195,14 +197,14 @@ def test_embeddings_of_several_widths_name_the_model_and_what_was_expected(drawn
         def encode_texts(self, texts: Sequence[str]) -> Any:
             return [np.ones(3 if i == 2 else 4) for i in range(len(texts))]
 
-    said = r"encode_texts of Ragged to give floating point .* of shape \(\d+, width\), got object of shape \(\d+,\)"
-    with pytest.raises(UserError, match=said) as caught:
+    message = r"encode_texts of Ragged to give floating point .* of shape \(\d+, width\), got object of shape \(\d+,\)"
+    with pytest.raises(UserError, match=message) as caught:
         evaluate(Ragged(), drawn, protocols="binary")
     assert "\n" not in caught.value.message
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         ({"protocols": "binery"}, r"Unknown protocol 'binery'; did you mean 'binary'\?"),
         ({"limit": 0}, "Expected a limit of at least 1 item"),
@@ -211,9 +213,9 @@ def test_embeddings_of_several_widths_name_the_model_and_what_was_expected(drawn
     ],
 )
 def test_a_request_that_cannot_be_met_is_one_sentence(
-    more: dict[str, Any], said: str, drawn: Path
+    more: dict[str, Any], message: str, drawn: Path
 ) -> None:
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         evaluate(Encoder(), drawn, **more)
     with pytest.raises(UserError, match="is not a dataset"):
         evaluate(Encoder(), "/nowhere")
@@ -268,7 +270,7 @@ def test_the_page_has_every_argument_and_column() -> None:
     page = (CHECKOUT / "docs" / "api.md").read_text(encoding="utf-8")
     arguments = [
         "progress",
-        *(each.name for each in fields(Request) if each.name not in ("model", "dataset")),
+        *(field.name for field in fields(Request) if field.name not in ("model", "dataset")),
     ]
     assert all(
         re.search(rf"^\|.*`{name}`.*\|.*\|$", page, re.MULTILINE) for name in (*arguments, *COLUMNS)

@@ -157,11 +157,11 @@ def scored(
         if seed is None
         else np.random.default_rng(seed).permutation(len(pairs))
     )
-    found = model.score_pairs(images, [pairs[i] for i in order])
-    assert found.dtype == np.float32
-    assert found.shape == (len(pairs), len(model.channels))
-    scores = np.empty_like(found)
-    scores[order] = found
+    pair_scores = model.score_pairs(images, [pairs[i] for i in order])
+    assert pair_scores.dtype == np.float32
+    assert pair_scores.shape == (len(pairs), len(model.channels))
+    scores = np.empty_like(pair_scores)
+    scores[order] = pair_scores
     return scores.reshape(len(images), len(texts), -1)
 
 
@@ -183,7 +183,7 @@ def assert_agrees(
         scores = scored(model, images, texts, seed=batch)
         assert scores == pytest.approx(expected, abs=1e-4)
         for axis in (0, 1):  # images of a text, texts of an image
-            among, plain = (np.moveaxis(each, axis, 0) for each in (scores, expected))
+            among, plain = (np.moveaxis(matrix, axis, 0) for matrix in (scores, expected))
             clear = ~tied(plain[:, None], plain[None])
             assert clear.any()
             assert (np.sign(among[:, None] - among[None]) == np.sign(plain[:, None] - plain[None]))[
@@ -252,7 +252,7 @@ def open_clip_folder(tiny: Tiny, folder: Path, **text: Any) -> Path:
         json.dumps({"model_cfg": config, "preprocess_cfg": {}})
     )
     save_file(
-        {name: each.contiguous() for name, each in tiny.state.items()},
+        {name: weight.contiguous() for name, weight in tiny.state.items()},
         folder / "open_clip_model.safetensors",
     )
     return folder

@@ -50,10 +50,10 @@ JSON_VALUES = [None, *_SCALARS, [], {}, [None], [[]], {"": {}}, [{}] * 3, {"a": 
 
 def deep() -> Any:
     """Lists in lists."""
-    found: Any = []
+    nested: Any = []
     for _ in range(200):
-        found = [found]
-    return found
+        nested = [nested]
+    return nested
 
 
 def damaged_bytes(data: bytes) -> st.SearchStrategy[bytes]:
@@ -82,7 +82,10 @@ def _places(data: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         if isinstance(data, list)
         else ()
     )
-    return [place, *(found for key, value in inner for found in _places(value, (*place, key)))]
+    return [
+        place,
+        *(inner_place for key, value in inner for inner_place in _places(value, (*place, key))),
+    ]
 
 
 def _changed(data: Any, place: tuple[Any, ...], value: Any, remove: bool) -> Any:
@@ -113,16 +116,16 @@ def changed_value(data: Any, values: list[Any]) -> st.SearchStrategy[Any]:
 def damaged_json(data: bytes) -> st.SearchStrategy[bytes]:
     """A JSON file damaged in its bytes, or in one value."""
     values = changed_value(json.loads(data), [*JSON_VALUES, deep()]).map(
-        lambda found: json.dumps(found).encode()
+        lambda value: json.dumps(value).encode()
     )
     return st.one_of(values, values, damaged_bytes(data))
 
 
 def damaged_toml(data: bytes) -> st.SearchStrategy[bytes]:
     """A TOML file damaged in its bytes, or in one value."""
-    plain = [each for each in JSON_VALUES if each is not None and each != [None]]
+    plain = [value for value in JSON_VALUES if value is not None and value != [None]]
     tables = changed_value(tomllib.loads(data.decode()), plain).filter(
-        lambda found: isinstance(found, dict)
+        lambda value: isinstance(value, dict)
     )
     return st.one_of(tables.map(_toml), damaged_bytes(data))
 
@@ -203,7 +206,7 @@ def _inner_json(table: pa.Table) -> st.SearchStrategy[pa.Table]:
 
     def within(row: int) -> st.SearchStrategy[pa.Table]:
         damaged = damaged_json(cells[row].encode()).map(
-            lambda found: found.decode("utf-8", "replace")
+            lambda damaged_cell: damaged_cell.decode("utf-8", "replace")
         )
         return damaged.map(
             lambda text: _with(
@@ -239,10 +242,10 @@ def _shapes(table: pa.Table) -> st.SearchStrategy[pa.Table]:
     name = st.sampled_from(table.column_names)
     rows = st.integers(0, len(table))
     return st.one_of(
-        name.map(lambda each: table.drop_columns([each])),
+        name.map(lambda column: table.drop_columns([column])),
         name.map(
-            lambda each: table.rename_columns(
-                [f"{other}." if other == each else other for other in table.column_names]
+            lambda column: table.rename_columns(
+                [f"{other}." if other == column else other for other in table.column_names]
             )
         ),
         rows.map(lambda n: table.slice(0, n)),
@@ -260,5 +263,5 @@ def of_kind(path: str) -> Any:
         ".parquet": damaged_parquet,
     }
     return next(
-        (found for ending, found in endings.items() if path.endswith(ending)), damaged_bytes
+        (strategy for ending, strategy in endings.items() if path.endswith(ending)), damaged_bytes
     )

@@ -35,6 +35,7 @@ from generator.assets.sets import read_asset, read_notes, write_asset
 from generator.assets.shapes import UnitMesh
 from generator.base.arrays import map_npy
 from generator.base.files import write_json, write_sums
+from generator.dataset.certificate import describe_certificate
 from generator.dataset.journal import Journal
 from generator.dataset.outputs import (
     OUTPUTS,
@@ -45,7 +46,7 @@ from generator.dataset.outputs import (
     output_path,
 )
 from generator.dataset.packing import Packer
-from generator.dataset.reader import Dataset, found_certificate
+from generator.dataset.reader import Dataset
 from generator.dataset.records import BENCHMARK_TABLES
 from generator.holdout.request import read_holdout
 from generator.inspection.reproduction import Reproduction
@@ -98,7 +99,7 @@ def _read_dataset(root: Path) -> None:
         for table in BENCHMARK_TABLES:
             getattr(benchmark, table).to_pylist()
         assert isinstance(benchmark.text_of, dict)
-        found_certificate(benchmark, world)
+        describe_certificate(benchmark, world)
         if benchmark.holdout is not None:
             read_holdout(
                 benchmark.folder / "holdout.json",

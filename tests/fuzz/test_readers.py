@@ -63,9 +63,9 @@ def place(folder: Path, name: str, file: str) -> tuple[Path, str]:
 
 def peak() -> int:
     """The most MiB that this process held since the last call."""
-    found = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
+    peak_line = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())
     Path("/proc/self/clear_refs").write_text("5")
-    return int(found[1]) // 1024 if found else 0
+    return int(peak_line[1]) // 1024 if peak_line else 0
 
 
 def check(folder: Path, name: str, file: str, data: bytes) -> None:
@@ -73,10 +73,10 @@ def check(folder: Path, name: str, file: str, data: bytes) -> None:
     reader = READERS[name]
     root, file = place(folder, name, file)
     path = root / file
-    kept = {
-        each: each.read_bytes()
-        for each in root.rglob("*")
-        if each.is_file() and (each == path or each.name in _SEALED)
+    contents = {
+        file_path: file_path.read_bytes()
+        for file_path in root.rglob("*")
+        if file_path.is_file() and (file_path == path or file_path.name in _SEALED)
     }
     before = (peak(), peak())[1]
     started = time.process_time()  # of a busy machine the clock on the wall says nothing
@@ -87,8 +87,8 @@ def check(folder: Path, name: str, file: str, data: bytes) -> None:
         with suppress(UserError):
             reader.read(root)
     finally:
-        for each, whole in kept.items():
-            each.write_bytes(whole)
+        for file_path, whole in contents.items():
+            file_path.write_bytes(whole)
     assert time.process_time() - started < SECONDS
     assert peak() - before < MEBIBYTES
 
@@ -148,16 +148,16 @@ def test_pipes_and_sparse_files_are_refused_soon(
     for file in reader.files:
         root, place_of_file = place(folder, name, file)
         path = root / place_of_file
-        kept = path.rename(folder / "kept")
+        moved = path.rename(folder / "kept")
         plant(path)
         signal.alarm(int(SECONDS))  # nobody writes to the pipe
         try:
             with suppress(UserError):
-                found = reader.read(root)
-                assert isinstance(found, dict), f"{file} was read"
-                assert {each["status"] for each in found.values()} == {
+                certificates = reader.read(root)
+                assert isinstance(certificates, dict), f"{file} was read"
+                assert {certificate["status"] for certificate in certificates.values()} == {
                     "failed"
                 }  # certificates of the judge
         finally:
             signal.alarm(0)
-            kept.rename(path)
+            moved.rename(path)

@@ -48,7 +48,7 @@ metal = {{ metallic = 1.0, roughness = 0.25, synonyms = ["shiny"] }}
 large = {{ scale = 0.8, synonyms = ["big"] }}
 small = {{ scale = 0.5, synonyms = ["little"] }}
 [objects]
-{things}
+{categories}
 [relations]
 left = {{ phrase = "to the left of", synonyms = ["left of"], margin = 0.2 }}
 right = {{ phrase = "to the right of", synonyms = ["right of"], margin = 0.2 }}
@@ -80,11 +80,11 @@ position = [6.447, -2.905, 4.258]
 
 @dataclass(frozen=True)
 class Design:
-    """A family of so many values and things, a block and scenes over it, and the texts of a
+    """A family of so many values and categories, a block and scenes over it, and the texts of a
     benchmark."""
 
     values: int = 4
-    things: int = 4
+    categories: int = 4
     block: str = "2x2"
     block_seed: int = 0
     seed: int = 0
@@ -93,20 +93,22 @@ class Design:
     request: TextRequest = field(default_factory=lambda: TextRequest(strict=False))
 
 
-def family(values: int, things: int) -> str:
-    """The vocabulary of a world with so many values and things, each with a synonym."""
+def family(values: int, categories: int) -> str:
+    """The vocabulary of a world with so many values and categories, each with a synonym."""
     colors = [
         f'{name} = {{ linear = [{9 + 40 * i}, 9, 9], synonyms = ["{word}"] }}'
         for i, (name, word) in enumerate(VALUES.items())
     ]
     shapes = [f'{name} = {{ synonyms = ["{word}"] }}' for name, word in THINGS.items()]
-    return FAMILY.format(values="\n".join(colors[:values]), things="\n".join(shapes[:things]))
+    return FAMILY.format(
+        values="\n".join(colors[:values]), categories="\n".join(shapes[:categories])
+    )
 
 
 def make(design: Design, root: Path) -> Path:
     """Write a dataset of a design into `root`. Raises UserError where the design is impossible."""
     path = root.parent / f"{root.name}.toml"
-    path.write_text(family(design.values, design.things), encoding="utf-8")
+    path.write_text(family(design.values, design.categories), encoding="utf-8")
     counts = dict.fromkeys(SPLITS, design.scenes)
     prepared = write_world(
         root, counts, str(path), design.objects, design.block, design.seed, design.block_seed
@@ -124,7 +126,7 @@ def make(design: Design, root: Path) -> Path:
 @st.composite
 def designs(draw: st.DrawFn) -> Design:
     """A design drawn at random; some are impossible, and refused when they are made."""
-    values, things = draw(st.integers(3, 6)), draw(st.integers(3, 6))
+    values, categories = draw(st.integers(3, 6)), draw(st.integers(3, 6))
     fewest = draw(st.integers(1, 3))
     shares = st.sampled_from([0.0, 0.5, 1.0])
     statistics = st.none() | st.builds(CaptionStatistics, shares, shares, shares)
@@ -147,8 +149,8 @@ def designs(draw: st.DrawFn) -> Design:
     )
     return Design(
         values,
-        things,
-        f"{draw(st.integers(2, values - 1))}x{draw(st.integers(2, things - 1))}",
+        categories,
+        f"{draw(st.integers(2, values - 1))}x{draw(st.integers(2, categories - 1))}",
         draw(st.integers(0, 99)),
         draw(st.integers(0, 99)),
         (fewest, draw(st.integers(max(2, fewest), 4))),

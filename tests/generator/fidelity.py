@@ -99,15 +99,17 @@ def overlap(
     back = linear(behind)
     front = linear(image)[tuple(nearest)] - back
     apart = (front**2).sum(axis=2)
-    told = ndimage.zoom(near & (apart > UNLIKE**2), FINE, order=0)
-    ours, shown = (
+    decided = ndimage.zoom(near & (apart > UNLIKE**2), FINE, order=0)
+    ours, in_theirs = (
         ndimage.zoom(
-            ((linear(each) - back) * front).sum(axis=2) / np.maximum(apart, 1e-9), FINE, order=1
+            ((linear(picture) - back) * front).sum(axis=2) / np.maximum(apart, 1e-9), FINE, order=1
         )
         > 0.5
-        for each in (image, theirs)
+        for picture in (image, theirs)
     )
-    return np.count_nonzero(ours & shown & told) / max(1, np.count_nonzero((ours | shown) & told))
+    return np.count_nonzero(ours & in_theirs & decided) / max(
+        1, np.count_nonzero((ours | in_theirs) & decided)
+    )
 
 
 def linear(image: np.ndarray) -> np.ndarray:

@@ -41,8 +41,8 @@ def scene_of(record: dict) -> Scene:
         objects,
         Camera(camera.position, camera.target, camera.lens, camera.sensor),
         {
-            name: Lamp(each.type, each.energy, each.size, each.color, each.position)
-            for name, each in lamps.items()
+            name: Lamp(lamp.type, lamp.energy, lamp.size, lamp.color, lamp.position)
+            for name, lamp in lamps.items()
         },
         next(iter(VOCABULARY.environments)),
     )
@@ -76,10 +76,10 @@ def main(out: Path, samples: int, names: list[str]) -> None:
             left, right = max(0, columns.min() - NEAR), min(WIDTH, columns.max() + NEAR + 1)
             settings.border_min_x, settings.border_max_x = left / WIDTH, right / WIDTH
             settings.border_min_y, settings.border_max_y = 1 - bottom / HEIGHT, 1 - top / HEIGHT
-            thing = bpy.data.objects[f"object{i}"]
-            thing.visible_camera = False
+            obj = bpy.data.objects[f"object{i}"]
+            obj.visible_camera = False
             without[i] = render(stage, draft)
-            thing.visible_camera = True
+            obj.visible_camera = True
         settings.use_border = False
         np.savez(out / f"{name}.npz", image=image, mask=mask, without=without)
 

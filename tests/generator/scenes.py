@@ -37,11 +37,11 @@ def scene_of(
     """A scene of (category, attribute values); unsaid attributes are the first of their kind."""
     places = positions or [(0.9 * i - 2, 1.3 * ((i * 3) % 5) - 2) for i in range(len(objects))]
     usual = {kind: vocabulary.values(kind)[0] for kind in vocabulary.attributes}
-    things = tuple(
+    placed_objects = tuple(
         SceneObject(category, {**usual, **values}, (x, y, 0.0), 0.0)
         for (category, values), (x, y) in zip(objects, places, strict=True)
     )
-    return Scene(things, CAMERA, {}, next(iter(vocabulary.environments)))
+    return Scene(placed_objects, CAMERA, {}, next(iter(vocabulary.environments)))
 
 
 def random_scene(
@@ -67,13 +67,13 @@ def random_scene(
 
 
 def _lifted(draw: random.Random, scene: Scene, i: int, vocabulary: Vocabulary) -> SceneObject:
-    thing, under = scene.objects[i], scene.objects[i - 1]
+    obj, under = scene.objects[i], scene.objects[i - 1]
     top = vocabulary.top(under.category, under.attributes)
     if top is None or i % 2 == 0 or draw.random() < 0.3:
-        return thing
+        return obj
     x, y, _ = under.position
     aside, lift = draw.choice((0.0, 0.1, 0.5)), draw.choice((0.0, 0.0, 0.0005, 0.002, 0.3))
-    return replace(thing, position=(round(x + aside, 6), y, round(top[0] + lift, 6)))
+    return replace(obj, position=(round(x + aside, 6), y, round(top[0] + lift, 6)))
 
 
 def facts_of(scene: Scene, vocabulary: Vocabulary = VOCABULARY) -> Facts:
@@ -86,7 +86,7 @@ def described(
 ) -> DescribedScene:
     """A scene of a benchmark over the family with the held-out block."""
     held_out = tuple(
-        HOLDOUT.holds_out(thing.attributes[HOLDOUT.kind], thing.category) for thing in scene.objects
+        HOLDOUT.holds_out(obj.attributes[HOLDOUT.kind], obj.category) for obj in scene.objects
     )
     return DescribedScene(scene_id, facts_of(scene, vocabulary), split, held_out)
 
@@ -101,13 +101,13 @@ def form_of(text: str, lexicon: Lexicon | None = None) -> Form:
     data = json.loads(read_text(text, lexicon or _LEXICON).to_json())
     objects = (
         Mention(
-            each["category"],
-            tuple(each["attributes"].items()),
-            tuple(each.get("without", {}).items()),
+            record["category"],
+            tuple(record["attributes"].items()),
+            tuple(record.get("without", {}).items()),
             count,
         )
-        for each in data["objects"]
-        for count in [each.get("count", 1)]
+        for record in data["objects"]
+        for count in [record.get("count", 1)]
     )
     links = (Link(*ends, holds) for *ends, holds in data.get("relations", ()))
     return Form(tuple(objects), tuple(links), data.get("negated", False), data.get("environment"))
@@ -142,10 +142,10 @@ def mentions(draw: st.DrawFn, counts: bool = False, generic: bool = True) -> Men
 def forms(draw: st.DrawFn, most: int = 4, vocabulary: Vocabulary = VOCABULARY) -> Form:
     """Any form of the language."""
     related = draw(st.booleans())
-    found = draw(st.lists(mentions(counts=not related), min_size=1, max_size=most))
+    mentioned = draw(st.lists(mentions(counts=not related), min_size=1, max_size=most))
     links: list[Link] = []
-    if related and len(found) > 1:
-        pairs = [(i, j) for i in range(len(found)) for j in range(len(found)) if i != j]
+    if related and len(mentioned) > 1:
+        pairs = [(i, j) for i in range(len(mentioned)) for j in range(len(mentioned)) if i != j]
         chosen = draw(
             st.lists(
                 st.tuples(st.sampled_from(pairs), st.sampled_from(list(vocabulary.relations))),
@@ -155,8 +155,8 @@ def forms(draw: st.DrawFn, most: int = 4, vocabulary: Vocabulary = VOCABULARY) -
         )
         links = [Link(i, name, j, draw(st.booleans())) for (i, j), name in chosen]
         if draw(st.booleans()):
-            found = [*found, draw(mentions())._replace(without=(), count=0)]
-    form = Form(tuple(found), tuple(links))
+            mentioned = [*mentioned, draw(mentions())._replace(without=(), count=0)]
+    form = Form(tuple(mentioned), tuple(links))
     if draw(st.integers(0, 4)) == 0 and all(mention.count for mention in form.objects):
         return form._replace(negated=True)
     if draw(st.integers(0, 4)) == 0:

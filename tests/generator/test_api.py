@@ -35,7 +35,7 @@ def test_texts_are_those_of_the_command(copied: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (
             lambda root: plan(root, preset="bindsplit2026", objects=3),
@@ -52,8 +52,8 @@ def test_texts_are_those_of_the_command(copied: Path) -> None:
         ),
     ],
 )
-def test_mistakes_are_told_in_a_sentence(tmp_path: Path, call: object, said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_mistakes_are_told_in_a_sentence(tmp_path: Path, call: object, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         call(tmp_path)  # type: ignore[operator]
     assert list(tmp_path.iterdir()) == []
 
@@ -65,6 +65,8 @@ def test_a_world_is_rendered_and_rendered_again(tmp_path: Path) -> None:
     dataset = render(planned.root, quality="draft", device="cpu")
     assert dataset.world.image("000003").size == (64, 64)
     assert dataset.benchmark().manifest["scenes"]["train"] == 12
-    again = render_again(planned.root, out=tmp_path / "again", outputs="masks", device="cpu")
-    assert again.world.mask("000003").shape == (64, 64)
-    assert again.benchmark().texts.equals(dataset.benchmark().texts)
+    rendered_again = render_again(
+        planned.root, out=tmp_path / "again", outputs="masks", device="cpu"
+    )
+    assert rendered_again.world.mask("000003").shape == (64, 64)
+    assert rendered_again.benchmark().texts.equals(dataset.benchmark().texts)

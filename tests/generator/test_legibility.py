@@ -54,16 +54,16 @@ def test_a_crop_holds_the_whole_object_in_its_middle(
 
 
 def test_it_learns_what_is_shown_and_nothing_where_nothing_is() -> None:
-    shown, other = bars(192, 0), bars(192, 1)
-    right = named(learn(shown, (2, 2), 6), other) == other.truths
+    bars_image, other = bars(192, 0), bars(192, 1)
+    right = named(learn(bars_image, (2, 2), 6), other) == other.truths
     assert right.mean(axis=0).min() > 0.9
 
     noise = [
-        np.random.default_rng(seed).integers(0, 255, shown.crops.shape, dtype=np.uint8)
+        np.random.default_rng(seed).integers(0, 255, bars_image.crops.shape, dtype=np.uint8)
         for seed in (2, 3)
     ]
     right = (
-        named(learn(Shown(noise[0], shown.truths), (2, 2), 2), Shown(noise[1], other.truths))
+        named(learn(Shown(noise[0], bars_image.truths), (2, 2), 2), Shown(noise[1], other.truths))
         == other.truths
     )
     assert right.mean(axis=0).max() < 0.7
@@ -76,19 +76,19 @@ def test_every_object_of_a_world_is_cut_out_with_its_names(tmp_path: Path) -> No
     dataset, vocabulary = Dataset.open(tmp_path), family("clevr")
     names = kinds(vocabulary)
     assert [*names] == ["shape", "color", "material"]  # a crop cannot show sizes
-    shown = shown_in(dataset, vocabulary)
-    told = [
-        (each["category"], dict(each["attributes"])["color"], dict(each["attributes"])["material"])
+    crops = shown_in(dataset, vocabulary)
+    names_of_objects = [
+        (obj["category"], dict(obj["attributes"])["color"], dict(obj["attributes"])["material"])
         for row in dataset.world.scenes.to_pylist()
-        for each in row["objects"]
+        for obj in row["objects"]
     ]
     assert [
-        tuple(names[k][i] for k, i in zip(names, row, strict=True)) for row in shown.truths
-    ] == told
+        tuple(names[k][i] for k, i in zip(names, row, strict=True)) for row in crops.truths
+    ] == names_of_objects
     plain = [
         int(row["scene_id"]) for row in dataset.world.scenes.to_pylist() for _ in row["objects"]
     ]
-    assert (shown.crops == np.array([[n % 256, n // 256, 0] for n in plain])[:, None, None]).all()
+    assert (crops.crops == np.array([[n % 256, n // 256, 0] for n in plain])[:, None, None]).all()
 
 
 def test_each_world_is_the_one_that_its_rows_say() -> None:
@@ -103,14 +103,14 @@ def test_the_docs_have_the_table() -> None:
     assert (
         2 < len(rows) < 2 + sum(len(kinds(family(world))) for world in WORLDS)
     )  # what is always named is left out
-    for each in measured():
-        if min(each.percent_at(side) for side in SIDES) < LEGIBLE:
+    for entry in measured():
+        if min(entry.percent_at(side) for side in SIDES) < LEGIBLE:
             row = next(
                 row
                 for row in rows
-                if row.startswith(f"| `{each.family}`") and f"| {each.kind} |" in row
+                if row.startswith(f"| `{entry.family}`") and f"| {entry.kind} |" in row
             )
-            assert f"{each.name} {math.floor(each.percent_at(SIDES[0]))}" in row
+            assert f"{entry.name} {math.floor(entry.percent_at(SIDES[0]))}" in row
     assert "\n".join(rows) in (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
 
 

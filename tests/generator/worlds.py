@@ -17,10 +17,10 @@ def records(world: World) -> Iterator[dict[str, Any]]:
         if row["status"] != "ok":
             continue
         path = f"images/{row['scene_id']}.png"
-        for thing in row["objects"]:
-            thing["attributes"] = dict(thing["attributes"])
-        kept = ("scene_id", "cluster_id", "twin_of", "objects", "relations", "scene")
-        yield {**{name: row[name] for name in kept}, "files": {path: world.sums[path]}}
+        for obj in row["objects"]:
+            obj["attributes"] = dict(obj["attributes"])
+        columns = ("scene_id", "cluster_id", "twin_of", "objects", "relations", "scene")
+        yield {**{name: row[name] for name in columns}, "files": {path: world.sums[path]}}
 
 
 def rewrite(source: Path, root: Path, turns: slice = slice(None), **request: Any) -> Path:

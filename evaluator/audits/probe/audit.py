@@ -13,7 +13,7 @@ from evaluator.audits.probe.pairs import FACTORS, SAME, ProbePairs, find_pairs
 from evaluator.audits.probe.towers import FOLDS, Rows, geometry, moves, probe
 from evaluator.metrics.comparison import beats
 from evaluator.protocols.items import split_rank
-from evaluator.report.figures import by_probe
+from evaluator.report.audit_figures import by_probe
 from evaluator.statistics.intervals import cluster_means
 from generator.base.errors import UserError, did_you_mean
 from generator.base.files import write_json, write_text

@@ -53,6 +53,7 @@ class DiffusionClassifier(PairScorer):
     image_channel = "relative"
     tie_tolerance = _TIE_TOLERANCE
     counts: dict[str, int]
+    """{"evaluations": how often the U-Net was evaluated}."""
 
     def __init__(self, adapter: Network, settings: Settings, device: torch.device, name: str):
         self.adapter, self._settings, self.device = adapter, settings, device

@@ -16,8 +16,10 @@ from evaluator.papers.selection import (
 )
 from evaluator.protocols.items import ASYMMETRIC, FULL, MIXED
 from evaluator.protocols.records import Row
+from evaluator.report.audit_figures import by_overlap
 from evaluator.report.audit_results import FAMILIARITY, mixed, overlap_panels
-from evaluator.report.figures import Figure, by_overlap, by_split
+from evaluator.report.figure import Figure
+from evaluator.report.figures import by_split
 from evaluator.report.table import Table
 
 _BINARY: RowFilter = {"protocol": "binary", "metric": "accuracy"}
@@ -78,12 +80,13 @@ def _tuned(labels: Sequence[LabelledRuns]) -> list[LabelledRuns]:
 
 
 def _with(split: str, labels: Sequence[LabelledRuns]) -> list[LabelledRuns]:
-    """RowFilter with a run that has the split, and labels with a reason why they have no run."""
-    return [
-        label
-        for label in labels
-        if label.missing or any(split in splits_of(entry) for entry in label.entries)
-    ]
+    """The labels with a run that has the split, and those with a reason why they have no run."""
+    shown_labels = []
+    for label in labels:
+        has_split = any(split in splits_of(entry) for entry in label.entries)
+        if label.missing or has_split:
+            shown_labels.append(label)
+    return shown_labels
 
 
 def _partitioned(labels: Sequence[LabelledRuns]) -> list[LabelledRuns]:

@@ -13,7 +13,9 @@ from evaluator.papers.inputs import LabelledRuns, PaperInputs, RowFilter
 from evaluator.papers.paper import Paper, PaperFigure, PaperTable, figure
 from evaluator.papers.selection import Selection, by_label, grouped, select, selections
 from evaluator.protocols.crepe import OWN_METRICS, RAW_METRICS
-from evaluator.report.figures import Figure, by_complexity, by_frequency
+from evaluator.report.audit_figures import by_frequency
+from evaluator.report.figure import Figure
+from evaluator.report.figures import by_complexity
 from evaluator.report.table import Cell, Column, Line, Table
 from evaluator.runs.folder import Run
 from generator.base.errors import visible

@@ -91,10 +91,8 @@ def item_scores(
     sample_numbers: list[int | None] = list(range(samples))
     if samples > 1:
         sample_numbers.append(None)  # the majority of the samples
-    scores_of_form = {
-        form: ItemScores.empty(len(sample_numbers), len(rows.item))
-        for form in (CHOICE, IMAGES, MATCHING)
-    }
+    shape = len(sample_numbers), len(rows.item)
+    scores_of_form = {form: ItemScores.empty(*shape) for form in (CHOICE, IMAGES, MATCHING)}
 
     # Questions of several options are scored one by one.
     yes_no_answers: dict[str, dict[int, Sequence[AnsweredQuestion]]] = defaultdict(dict)
@@ -106,26 +104,21 @@ def item_scores(
             (row,) = key.options
             yes_no_answers[key.item][row] = next(iter(answers_by_order.values()))
             continue
-        choice = _Choice(
-            true=key.true,
-            false=frozenset(key.options) - {key.true},
-            shares_foils=question_count_of_foils[key.foil_key] > 1,
-            answers_by_order=answers_by_order,
-        )
+        false = frozenset(key.options) - {key.true}
+        shares_foils = question_count_of_foils[key.foil_key] > 1
+        choice = _Choice(key.true, false, shares_foils, answers_by_order)
         for place, sample in enumerate(sample_numbers):
             _score_choice(scores, place, choice=choice, sample=sample)
 
     # Captions that were asked alone are scored item by item: one wrong answer decides its item.
     for answers_of_row in yes_no_answers.values():
         for place, sample in enumerate(sample_numbers):
-            readings = {
-                row: _reading_of_sample(answers, sample) for row, answers in answers_of_row.items()
-            }
+            readings = _readings_of_sample(answers_of_row, sample)
             _score_yes_no(scores_of_form[CHOICE], place, readings=readings, truth=rows.truth)
 
-    asked_items = {key.item for key in questions}
+    items_with_question = {key.item for key in questions}
     for scores in scores_of_form.values():
-        scores.in_asked_item[:] = [item in asked_items for item in rows.item]
+        scores.in_asked_item[:] = [item in items_with_question for item in rows.item]
     return scores_of_form
 
 
@@ -233,6 +226,16 @@ def _reasons_without_label(readings: Iterable[Reading]) -> tuple[str, str]:
         else:
             unread = unread or reading.why
     return failure, unread
+
+
+def _readings_of_sample(
+    answers_of_row: Mapping[int, Sequence[AnsweredQuestion]], sample: int | None
+) -> dict[int, Reading]:
+    """{row: what a sample says of its caption}; sample: as for `_reading_of_sample`."""
+    readings = {}
+    for row, answers in answers_of_row.items():
+        readings[row] = _reading_of_sample(answers, sample)
+    return readings
 
 
 def _reading_of_sample(answers: Sequence[AnsweredQuestion], sample: int | None) -> Reading:

@@ -106,40 +106,27 @@ def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[AnsweredQuestion],
     question_counts: dict[str, int] = {}
     orders: Counter[tuple[str, str, frozenset[int]]] = Counter()
     for name, samples in log.answers.items():
-        named = parse_question_id(name)
-        if named is None:
-            raise UserError(
-                f"{log.path} is a log of other questions ('{name}'); give one of `gen export`'s "
-                f"questions."
-            )
-        true_rows = _true_rows(named, rows)
-        if true_rows is None or named.benchmark != benchmark.digest[:8]:
-            raise UserError(
-                f"{log.path} answers '{name}', which is not a question of {benchmark.folder}; give "
-                "the --dataset and the --benchmark that were exported."
-            )
+        question_id, true_rows = _parse_id(name, log, benchmark, rows)
         # An id does not say the number of the order: orders are counted as they come.
-        form = _form(named, rows)
-        group = named.item, form, frozenset(named.options)
+        form = _form(question_id, rows)
+        group = question_id.item, form, frozenset(question_id.options)
         true = None if form == YES_NO else true_rows[0]
-        question = Question(named.item, form, named.options, true, orders[group])
+        question = Question(question_id.item, form, question_id.options, true, orders[group])
         orders[group] += 1
         for sample, answer in samples.items():
-            answered_of_item[named.item].append(
+            answered_of_item[question_id.item].append(
                 read_answer(question, answer, sample=sample, rows=rows, prompt=prompt)
             )
-        question_counts[named.item] = named.whole
+        question_counts[question_id.item] = question_id.whole
 
-    # Pairs have questions of three forms, of which two may show the same options.
-    answered_questions = {
-        item: {(answer.question.form, answer.question.options) for answer in answers}
-        for item, answers in answered_of_item.items()
-    }
-    incomplete = [
-        item
-        for item, questions in answered_questions.items()
-        if len(questions) < question_counts[item]
-    ]
+    answered_questions: dict[str, set[tuple[str, tuple[int, ...]]]] = {}
+    incomplete = []
+    for item, answers in answered_of_item.items():
+        # Pairs have questions of three forms, of which two may show the same options.
+        questions = {(answer.question.form, answer.question.options) for answer in answers}
+        answered_questions[item] = questions
+        if len(questions) < question_counts[item]:
+            incomplete.append(item)
     if len(incomplete) == len(answered_of_item):
         raise UserError(
             f"{log.path} lacks some questions of every item; run the tool without a limit."
@@ -150,14 +137,37 @@ def answered_in(log: Log, benchmark: Benchmark) -> tuple[list[AnsweredQuestion],
         first = answered_of_item[item][0].question
         failure = Answer("", f"{FAILED}the log lacks some of its questions")
         missing = replace(first, order=len(answered_questions[item]))
-        answered_of_item[item] += [
-            read_answer(missing, failure, sample=sample, rows=rows, prompt=prompt)
-            for sample in range(log.samples)
-        ]
+        for sample in range(log.samples):
+            answered_of_item[item].append(
+                read_answer(missing, failure, sample=sample, rows=rows, prompt=prompt)
+            )
     if incomplete:
         logger.info(f"{len(incomplete):,} items lack some of their questions in {log.path.name}.")
     answered = [answer for answers in answered_of_item.values() for answer in answers]
     return answered, prompt
+
+
+def _parse_id(
+    name: str, log: Log, benchmark: Benchmark, rows: Candidates
+) -> tuple[QuestionId, list[int]]:
+    """The question with an id, and its true options.
+
+    Raises:
+        UserError: It is not a question of the benchmark.
+    """
+    question_id = parse_question_id(name)
+    if question_id is None:
+        raise UserError(
+            f"{log.path} is a log of other questions ('{name}'); give one of `gen export`'s "
+            f"questions."
+        )
+    true_rows = _true_rows(question_id, rows)
+    if true_rows is None or question_id.benchmark != benchmark.digest[:8]:
+        raise UserError(
+            f"{log.path} answers '{name}', which is not a question of {benchmark.folder}; give "
+            "the --dataset and the --benchmark that were exported."
+        )
+    return question_id, true_rows
 
 
 def _true_rows(named: QuestionId, rows: Candidates) -> list[int] | None:

@@ -45,7 +45,7 @@ def answer_schema(
     tables = {"objects": _list_of(properties)}
     if relations:
         index = {"type": "integer", "minimum": 0}
-        named = {"type": "string"}
+        named: dict[str, Any] = {"type": "string"}
         if words == "closed":
             named["enum"] = list(vocabulary.relations)
         ends = {"subject": index, "relation": named, "object": index}

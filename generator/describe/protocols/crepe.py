@@ -453,18 +453,16 @@ def match_sizes(options: Mapping[str, SizeOptions], stream: Stream) -> dict[str,
     >>> sorted(match_sizes({"seen": seen, "unseen": unseen}, Stream(0)).values())
     [1, 1, 2, 2]
     """
-    sizes = sorted(
-        {size for scenes in options.values() for of_scene in scenes.values() for size in of_scene}
-    )
+    possible_sizes: set[int] = set()
+    for scenes in options.values():
+        possible_sizes.update(*scenes.values())
+    sizes = sorted(possible_sizes)
 
     # 1. Scenes for each subset of sizes.
-    subsets = [
-        frozenset(subset) for n in range(1, len(sizes) + 1) for subset in combinations(sizes, n)
-    ]
-    room = {
-        subset: min(_count_scenes(scenes, subset) for scenes in options.values())
-        for subset in subsets
-    }
+    room = {}
+    for n in range(1, len(sizes) + 1):
+        for subset in map(frozenset, combinations(sizes, n)):
+            room[subset] = min(_count_scenes(scenes, subset) for scenes in options.values())
 
     # 2. Questions of each size.
     counts = dict.fromkeys(sizes, 0)
@@ -472,12 +470,7 @@ def match_sizes(options: Mapping[str, SizeOptions], stream: Stream) -> dict[str,
     while growing:
         size = min(growing, key=counts.__getitem__)
         counts[size] += 1
-        overfull = any(
-            sum(counts[member] for member in subset) > room[subset]
-            for subset in subsets
-            if size in subset
-        )
-        if overfull:
+        if _is_overfull(counts, room, size):
             counts[size] -= 1
             growing.remove(size)
 
@@ -486,6 +479,15 @@ def match_sizes(options: Mapping[str, SizeOptions], stream: Stream) -> dict[str,
     for scenes in options.values():
         size_of.update(_assign_sizes(scenes, counts, stream))
     return size_of
+
+
+def _is_overfull(counts: Mapping[int, int], room: Mapping[frozenset[int], int], size: int) -> bool:
+    """Whether some sizes, `size` among them, have more questions together than there are scenes for
+    them."""
+    for subset, n_scenes in room.items():
+        if size in subset and sum(counts[member] for member in subset) > n_scenes:
+            return True
+    return False
 
 
 def _count_scenes(scenes: SizeOptions, sizes: Set[int]) -> int:
@@ -514,10 +516,11 @@ def _assign_sizes(
         graph.add_edge(size, "questions", capacity=n_questions)
     _, flow = nx.maximum_flow(graph, "scenes", "questions")
 
-    sizes_left = {
-        group: [size for size in sorted(group) for _ in range(flow[group][size])]
-        for group in group_sizes
-    }
+    sizes_left: dict[frozenset[int], list[int]] = {}
+    for group in group_sizes:
+        sizes_left[group] = []
+        for size in sorted(group):
+            sizes_left[group] += [size] * flow[group][size]
     scene_groups = [(scene_id, frozenset(of_scene)) for scene_id, of_scene in scenes.items()]
     for scene_id, group in stream.shuffled(scene_groups):
         if sizes_left[group]:

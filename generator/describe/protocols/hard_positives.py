@@ -40,6 +40,7 @@ class HardPositives(Protocol):
         "replace+swap",
         "replace+converse",
     )
+    """The kinds that can be requested."""
 
     def __init__(
         self,
@@ -57,11 +58,11 @@ class HardPositives(Protocol):
         super().__init__(captioner)
         self._only_positive = synonym == "positive"
         vocabulary = captioner.vocabulary
-        self._kinds_with_synonyms = [
-            kind
-            for kind, values in vocabulary.attributes.items()
-            if len(values) > 1 and any(synonyms(kind, value, vocabulary) for value in values)
-        ]
+        self._kinds_with_synonyms = []
+        for kind, values in vocabulary.attributes.items():
+            has_synonyms = any(synonyms(kind, value, vocabulary) for value in values)
+            if len(values) > 1 and has_synonyms:
+                self._kinds_with_synonyms.append(kind)
         """Attribute kinds that captions can tell apart in words and say by synonyms."""
         self._used_kinds = LeastUsed()
         # A word of each type can be replaced; the other kinds change relations or attributes.

@@ -16,10 +16,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("runs")
     root = one_of_each(Builder(0, 240), 25).write(folder / "dataset")
     rng = np.random.default_rng(1)
-    found = [
+    runs = [
         write_run(root, folder / name, lambda n: planted(rng, n), broken=[i, 90])
         for i, name in enumerate("xyz")
     ]
-    for each in found:
-        measure(each)
-    return found
+    for run in runs:
+        measure(run)
+    return runs

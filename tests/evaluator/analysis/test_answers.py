@@ -167,7 +167,7 @@ def test_a_table_may_hold_several_models_and_name_protocols_and_kinds(tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("item,cluster\n1,a\n", "lacks the column 'correct'; expected item, correct, cluster and"),
         ("item,correct\n1,1\n", "lacks the column 'cluster'"),
@@ -182,10 +182,12 @@ def test_a_table_may_hold_several_models_and_name_protocols_and_kinds(tmp_path: 
         ("item,correct,cluster,correct\n1,1,a,0\n", "has the column 'correct' twice; keep one"),
     ],
 )
-def test_a_table_that_cannot_be_meant_is_one_sentence(tmp_path: Path, text: str, said: str) -> None:
+def test_a_table_that_cannot_be_meant_is_one_sentence(
+    tmp_path: Path, text: str, message: str
+) -> None:
     with pytest.raises(UserError) as error:
         read_answers(write(tmp_path / "t.csv", text))
-    assert said in error.value.message
+    assert message in error.value.message
     assert error.value.message.endswith(".")
     assert "\n" not in error.value.message
 
@@ -194,13 +196,13 @@ def test_what_is_neither_run_nor_table_is_refused(run: Path, tmp_path: Path) -> 
     (tmp_path / "empty").mkdir()
     write(tmp_path / "notes.txt", "")
     write(tmp_path / "broken.parquet", "no parquet")
-    for source, said in (
+    for source, message in (
         ("empty", "is no finished run"),
         ("notes.txt", "Expected the folder of a run, or a table that ends in .csv, .tsv"),
         ("nowhere.csv", "give one that exists"),
         ("broken.parquet", "is damaged"),
     ):
-        with pytest.raises(UserError, match=said):
+        with pytest.raises(UserError, match=message):
             read_answers(str(tmp_path / source))
     (run / "results.json").unlink()
     with pytest.raises(UserError, match=f"score measure {run}"):
@@ -271,11 +273,11 @@ def test_nothing_in_common_and_other_benchmarks_are_refused() -> None:
         UserError, match="r1 and r2 were scored on two benchmarks that are not blocks of one design"
     ):
         match_blocks(blocks)
-    drawn = [
-        replace(each, block=each.source, design={"scenes": i}) for i, each in enumerate(blocks)
+    blocks_of_sizes = [
+        replace(block, block=block.source, design={"scenes": i}) for i, block in enumerate(blocks)
     ]
     with pytest.raises(
         UserError, match="r1 and r2 were scored on benchmarks that differ in 'scenes'"
     ):
-        match_blocks(drawn)
-    assert len(match_blocks([replace(each, design={}) for each in drawn])) == 2
+        match_blocks(blocks_of_sizes)
+    assert len(match_blocks([replace(block, design={}) for block in blocks_of_sizes])) == 2

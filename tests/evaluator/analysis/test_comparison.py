@@ -65,9 +65,10 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(
         items = items[items["metric"] == items.groupby("protocol")["metric"].transform("first")]
         tables[run.name] = items.set_index("item_id")
     whole = pd.DataFrame({name: table["value"] for name, table in tables.items()})
-    told = tables["x"]
-    labels = told[[*QUESTION, "cluster", "bindings", "scene_id"]].assign(
-        kind=told["kind"].fillna(told["skill"]), skill=told["skill"].where(told["kind"].notna())
+    items_of_x = tables["x"]
+    labels = items_of_x[[*QUESTION, "cluster", "bindings", "scene_id"]].assign(
+        kind=items_of_x["kind"].fillna(items_of_x["skill"]),
+        skill=items_of_x["skill"].where(items_of_x["kind"].notna()),
     )
     (counts,) = comparison["items"]
     assert counts["items"] == len(whole)
@@ -80,7 +81,7 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(
         whole.assign(skill=""),
         whole[skills > 1],
     ]  # all skills of a kind, and each where there are several
-    questions = [each for part in parts for each in part.groupby([*QUESTION])]
+    questions = [question for part in parts for question in part.groupby([*QUESTION])]
     assert {key[:3] for key, _ in questions} >= {
         ("hard_positives", "replace", "relation"),
         ("hard_positives", "replace object", ""),
@@ -88,39 +89,43 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(
     assert len(comparison["rows"]) == 3 * len(questions)
     assert len(comparison["rankings"]) == len(questions)
     for key, part in questions:
-        asked = tuple(label or None for label in key)
-        rows = [row for row in comparison["rows"] if tuple(row[name] for name in QUESTION) == asked]
+        labels_of_key = tuple(label or None for label in key)
+        rows = [
+            row
+            for row in comparison["rows"]
+            if tuple(row[name] for name in QUESTION) == labels_of_key
+        ]
         assert [(row["first"], row["second"]) for row in rows] == list(combinations("xyz", 2))
         clusters = Clusters.of(
             part["cluster"], part["bindings"], part["scene_id"], vocabulary=vocabulary
         )
         for row in rows:
             first, second = part[row["first"]].to_numpy(), part[row["second"]].to_numpy()
-            found = model_difference([(first[None], second[None])], clusters)
+            expected = model_difference([(first[None], second[None])], clusters)
             assert (row["items"], row["clusters"]) == (len(part), part["cluster"].nunique())
             assert row["p_mcnemar"] == mcnemar(first, second)
-            assert row["p"] == (1 if np.isnan(found.p) else found.p)
+            assert row["p"] == (1 if np.isnan(expected.p) else expected.p)
             numbers = (
                 first.mean(),
                 second.mean(),
                 first.mean() - second.mean(),
-                found.low,
-                found.high,
+                expected.low,
+                expected.high,
             )
-            told = ("first_mean", "second_mean", "difference", "low", "high")
-            assert [row[name] for name in told] == pytest.approx(numbers, abs=1e-6)
+            columns = ("first_mean", "second_mean", "difference", "low", "high")
+            assert [row[name] for name in columns] == pytest.approx(numbers, abs=1e-6)
             assert row["speaks_of"] == speaks_of(clusters, models="these trainings")
-            assert row["block_seeds_needed"] == block_seeds_needed(found, 0.05)
-            assert row["items_needed"] == items_needed(found, 0.05, len(part))
-            least = detectable(found)
+            assert row["block_seeds_needed"] == block_seeds_needed(expected, 0.05)
+            assert row["items_needed"] == items_needed(expected, 0.05, len(part))
+            least = detectable(expected)
             assert row["detectable"] == (None if least is None else pytest.approx(least, abs=1e-6))
         assert [row["q"] for row in rows] == multipletests(
             [row["p"] for row in rows], method="fdr_bh"
         )[1].tolist()
         (ranked,) = [
-            each
-            for each in comparison["rankings"]
-            if tuple(each[name] for name in QUESTION) == asked
+            ranking
+            for ranking in comparison["rankings"]
+            if tuple(ranking[name] for name in QUESTION) == labels_of_key
         ]
         ranks = part[list("xyz")].mean().rank(method="min", ascending=False)
         assert {row["model"]: row["rank"] for row in ranked["models"]} == ranks.to_dict()
@@ -136,14 +141,14 @@ def test_a_metric_is_compared_in_place_of_the_main_one_and_less_brittleness_lead
         other = table.assign(item="other " + table["item"], metric="accuracy", correct=1)
         pd.concat([table, other]).to_csv(tmp_path / f"{name}.csv", index=False)
     tables = [str(tmp_path / f"{name}.csv") for name in "ab"]
-    found = compare(tables, metric="brittleness")
-    assert [(row["metric"], row["split"], row["leader"]) for row in found["rows"]] == [
+    comparison = compare(tables, metric="brittleness")
+    assert [(row["metric"], row["split"], row["leader"]) for row in comparison["rows"]] == [
         ("brittleness", "seen", "a"),
         ("brittleness", "unseen", "b"),
     ]
-    (flip,) = found["flips"]
+    (flip,) = comparison["flips"]
     assert (flip["leaders"], flip["significant"]) == (["a", "b"], True)
-    assert [each["models"][0]["model"] for each in found["rankings"]] == ["a", "b"]
+    assert [ranking["models"][0]["model"] for ranking in comparison["rankings"]] == ["a", "b"]
     assert {row["metric"] for row in compare(tables)["rows"]} == {"brittleness", "accuracy"}
     with pytest.raises(UserError, match=r"a.csv has no rows of the metric 'britleness'"):
         compare(tables, metric="britleness")
@@ -314,7 +319,7 @@ def test_published_tests_of_several_trainings_need_the_same_lead_in_all(tmp_path
 
 
 def test_blocks_of_one_design_are_compared_within_each_and_pooled(tmp_path: Path) -> None:
-    found = []
+    runs = []
     for block in (1, 2, 3):
         builder = Builder(block, 240)
         for _ in range(80):
@@ -327,23 +332,23 @@ def test_blocks_of_one_design_are_compared_within_each_and_pooled(tmp_path: Path
             results = read_json(run / "results.json")
             results["factors"] |= {"block": f"k{block}", "design": {"items": 1}}
             write_json(run / "results.json", results)
-            found.append(f"{name}={run}")
-    pooled, alone = compare(found), [compare(found[i : i + 2]) for i in (0, 2, 4)]
+            runs.append(f"{name}={run}")
+    pooled, alone = compare(runs), [compare(runs[i : i + 2]) for i in (0, 2, 4)]
     assert len(pooled["items"]) == 3
     for row in pooled["rows"]:
         key = [row[name] for name in ("protocol", "kind", "split")]
-        each = [
+        same_rows = [
             r
             for one in alone
             for r in one["rows"]
             if [r[name] for name in ("protocol", "kind", "split")] == key
         ]
         assert row["difference"] == pytest.approx(
-            np.mean([r["difference"] for r in each]), abs=1e-5
+            np.mean([r["difference"] for r in same_rows]), abs=1e-5
         )
-        assert (row["blocks"], row["items"]) == (len(each), sum(r["items"] for r in each))
+        assert (row["blocks"], row["items"]) == (len(same_rows), sum(r["items"] for r in same_rows))
     with pytest.raises(UserError, match="'b' has no run on the benchmark of"):
-        compare(found[:-1])
+        compare(runs[:-1])
 
 
 def test_a_run_given_twice_counts_once_and_rows_are_in_the_order_of_results(
@@ -372,7 +377,7 @@ def _flip_rate(tmp_path: Path, lead: float, draws: int) -> float:
     nothing."""
     rng, flips = np.random.default_rng(5), 0
     for _ in range(draws):
-        drawn = [
+        tables = [
             write(
                 tmp_path / f"{name}.csv",
                 {"seen": rng.random(90) < 0.6 + better, "unseen": rng.random(90) < 0.6},
@@ -380,7 +385,7 @@ def _flip_rate(tmp_path: Path, lead: float, draws: int) -> float:
             )
             for name, better in (("a", lead), ("b", 0))
         ]
-        flips += sum(flip["significant"] for flip in compare(drawn)["flips"])
+        flips += sum(flip["significant"] for flip in compare(tables)["flips"])
     return flips / draws
 
 

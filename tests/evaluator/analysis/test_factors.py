@@ -44,10 +44,14 @@ def several(drawn_copy: Path) -> Path:
 
 
 def test_block_seeds_share_a_design_and_differ_in_the_block(several: Path) -> None:
-    found = [_factors(several, f"color-shape-3x3-b{seed}") for seed in range(3)]
-    assert found[0]["design"] == found[1]["design"] == found[2]["design"]
-    assert len({each["block"] for each in found}) == len({each["benchmark"] for each in found}) == 3
-    assert [each["block_seed"] for each in found] == [0, 1, 2]
+    factors = [_factors(several, f"color-shape-3x3-b{seed}") for seed in range(3)]
+    assert factors[0]["design"] == factors[1]["design"] == factors[2]["design"]
+    assert (
+        len({of_block["block"] for of_block in factors})
+        == len({of_block["benchmark"] for of_block in factors})
+        == 3
+    )
+    assert [of_block["block_seed"] for of_block in factors] == [0, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -79,8 +83,8 @@ def test_a_base_of_ours_is_known_by_its_weights(
 def test_how_the_scenes_that_were_asked_for_are_shared_is_no_part_of_a_design(drawn: Path) -> None:
     """Class lists of other block seeds have other numbers of labels, and so of scenes."""
 
-    def design(scenes: int, asked: str | None) -> dict[str, object]:
-        return _factors(drawn, request={"scenes": {"train": scenes}, "scenes_asked": asked})[
+    def design(scenes: int, scenes_asked: str | None) -> dict[str, object]:
+        return _factors(drawn, request={"scenes": {"train": scenes}, "scenes_asked": scenes_asked})[
             "design"
         ]
 
@@ -96,18 +100,18 @@ def test_another_block_size_is_another_design(several: Path) -> None:
 
 
 def test_a_trained_model_is_its_method_and_recipe_without_the_seed(drawn: Path) -> None:
-    found = _factors(
+    factors = _factors(
         drawn, trained_on={"name": "b", "method": "scratch", "recipe": {"epochs": 3, "seed": 7}}
     )
-    assert (found["model"], found["training_seed"]) == ("jackalope:scratch", 7)
-    assert found["treatment"] == {"epochs": 3, "channel": "cosine", "training": "unknown"}
+    assert (factors["model"], factors["training_seed"]) == ("jackalope:scratch", 7)
+    assert factors["treatment"] == {"epochs": 3, "channel": "cosine", "training": "unknown"}
 
 
 def test_another_model_is_its_spec_and_the_rules_of_measuring_are_part_of_the_design(
     drawn: Path,
 ) -> None:
-    found = _factors(drawn)
-    assert (found["model"], found["training_seed"], found["design"]["level"]) == (
+    factors = _factors(drawn)
+    assert (factors["model"], factors["training_seed"], factors["design"]["level"]) == (
         "spec:x",
         None,
         0.95,

@@ -19,18 +19,18 @@ def made_run(
     value: float | None = 0.5, model: str = "m", rows: tuple[Row, ...] = (), **factors: Any
 ) -> Row:
     """The results of a run with one row, and others."""
-    found = {**FACTORS, "model": model, **factors}
+    all_factors = {**FACTORS, "model": model, **factors}
     low = None if value is None else value - 0.1
     high = None if value is None else value + 0.05
     row = {**ROW, "value": value, "low": low, "high": high, "low_wider": low, "high_wider": high}
     return {
-        "model": f"{model}@{found['training_seed']}",
-        "benchmark": f"bench-{found['block']}",
+        "model": f"{model}@{all_factors['training_seed']}",
+        "benchmark": f"bench-{all_factors['block']}",
         "certificate": "clean",
-        "factors": found,
+        "factors": all_factors,
         "training": unknown_training(),
         "rules": {"level": 0.95, "tie_tolerance": 1e-5},
-        "rows": [row, *({**ROW, **each} for each in rows)],
+        "rows": [row, *({**ROW, **changes} for changes in rows)],
         "cells": [],
         "fits": [],
         "unknown_protocols": {},
@@ -120,13 +120,17 @@ def test_runs_without_their_items_speak_of_blocks() -> None:
 def turn_run(folder: Path, turn: int, seed: int, rng: np.random.Generator) -> Row:
     """A run of a turn: 60 images, of which a quarter are unseen in each turn and right less
     often."""
-    lines = ["protocol,metric,kind,skill,level,split,scene_id,cluster,bindings,value,unscored"]
+    lines = [
+        "protocol,metric,kind,skill,level,split,n_objects,n_attributes,n_relations,scene_id,cluster,"
+        "bindings,value,unscored"
+    ]
     outcomes: dict[str, list[int]] = {"seen": [], "unseen": []}
     for image in range(60):
         split = "unseen" if image % 4 == turn else "seen"
         right = int(rng.random() < (0.5 if split == "unseen" else 0.9))
         outcomes[split].append(right)
-        lines.append(f"p,m,,,,{split},s{image},c{image % 4},v{image % 4}:o{image % 3},{right},")
+        names = f"s{image},c{image % 4},v{image % 4}:o{image % 3}"
+        lines.append(f"p,m,,,,{split},2,1,0,{names},{right},")
     (folder / "tables").mkdir(parents=True)
     (folder / "tables" / "items.csv").write_text("\n".join(lines))
     seen, unseen = (float(np.mean(outcomes[split])) for split in ("seen", "unseen"))
@@ -233,8 +237,8 @@ def test_what_differs_in_more_than_seeds_is_not_averaged(change: Row) -> None:
     runs = [trained(0.4, "a", 0), trained(0.8, "b", 1, **change)]
     entries = pool_runs(runs)
     assert [entry["rows"][0]["value"] for entry in entries] == [0.4, 0.8]
-    said = differences(entries)
-    assert said == (["Not averaged: world width is null or 96."] if "design" in change else [])
+    notes = differences(entries)
+    assert notes == (["Not averaged: world width is null or 96."] if "design" in change else [])
 
 
 def test_names_of_entries_say_what_of_the_treatment_differs() -> None:

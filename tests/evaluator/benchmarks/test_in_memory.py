@@ -7,7 +7,8 @@ import pytest
 from evaluator.benchmarks.reading import READING
 from evaluator.benchmarks.registry import BenchmarkSource, open_external, write_questions
 from generator.base.errors import UserError
-from generator.dataset.reader import Benchmark, found_certificate
+from generator.dataset.certificate import describe_certificate
+from generator.dataset.reader import Benchmark
 from generator.dataset.records import BENCHMARK_TABLES
 from tests.evaluator.benchmarks.conftest import WRITERS, write_table
 
@@ -35,7 +36,7 @@ def test_it_has_neither_holdout_nor_certificate(tmp_path: Path) -> None:
     source = BenchmarkSource(WRITERS["aro"](tmp_path / "files"), "aro")
     pictures, benchmark = open_external(source)
     assert benchmark.holdout is None
-    assert found_certificate(benchmark, pictures) == "not verified"
+    assert describe_certificate(benchmark, pictures) == "not verified"
 
 
 def test_messages_name_it_as_users_do(tmp_path: Path) -> None:

@@ -129,8 +129,8 @@ def test_ten_rows_with_the_smallest_q_are_shown_or_all_and_ranks_of_three_models
     ]
     least = sorted(range(len(rows)), key=lambda i: comparison["rows"][i]["q"])[:10]
     printed = succeed("compare", *runs).stdout
-    shown = [line.split() for line in printed.splitlines() if line.startswith(" split")][1:]
-    assert [tuple(cells[:4]) for cells in shown if cells[2] == "−"] == [
+    printed_rows = [line.split() for line in printed.splitlines() if line.startswith(" split")][1:]
+    assert [tuple(cells[:4]) for cells in printed_rows if cells[2] == "−"] == [
         rows[i] for i in sorted(least)
     ]
     for part in (
@@ -143,13 +143,13 @@ def test_ten_rows_with_the_smallest_q_are_shown_or_all_and_ranks_of_three_models
         assert part in printed
     assert not {"Flip", "seeds"} & set(printed.split())
     full = succeed("compare", *runs, "--full").stdout
-    shown = [line.split() for line in full.splitlines() if line.startswith(" split")]
-    assert [tuple(cells[:4]) for cells in shown if cells[2] == "−"] == rows
+    printed_rows = [line.split() for line in full.splitlines() if line.startswith(" split")]
+    assert [tuple(cells[:4]) for cells in printed_rows if cells[2] == "−"] == rows
     assert "--full" not in full
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "said"),
+    ("first", "second", "sentence"),
     [
         (
             ["1,1,c,"],
@@ -171,9 +171,9 @@ def test_ten_rows_with_the_smallest_q_are_shown_or_all_and_ranks_of_three_models
     ],
 )
 def test_what_says_little_is_compared_with_a_sentence(
-    tmp_path: Path, first: list[str], second: list[str], said: str
+    tmp_path: Path, first: list[str], second: list[str], sentence: str
 ) -> None:
     for name, rows in (("a", first), ("b", second)):
         (tmp_path / f"{name}.csv").write_text("\n".join(["item,correct,cluster,bindings", *rows]))
     done = succeed("compare", tmp_path / "a.csv", tmp_path / "b.csv")
-    assert said in done.stdout
+    assert sentence in done.stdout

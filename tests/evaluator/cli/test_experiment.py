@@ -143,7 +143,7 @@ def test_a_dry_run_says_what_is_left_and_how_many_images_are_rendered(tmp_path: 
         number = sum(f"{command} " in line for line in commands)
         assert f"{number} × {command}" in left
     scenes = [re.findall(r"--scenes (\S+)", line) for line in commands]
-    images = sum(int(n) for found in scenes for text in found for n in re.findall(r"\d+", text))
+    images = sum(int(n) for numbers in scenes for text in numbers for n in re.findall(r"\d+", text))
     assert f"gen render ({images:,} images)" in left
 
 
@@ -192,11 +192,11 @@ def test_a_recipe_of_mine_makes_tables_once(mine: Path, tmp_path: Path) -> None:
     done = succeed("experiment", mine, "--out", out)
     tables = Path(done.stdout.strip())
     assert "not made here" in (tables / "table2.md").read_text()
-    made = {path: path.stat().st_mtime_ns for path in out.glob("*/done")}
-    again = score_command("experiment", mine, "--out", out)
-    assert "6 stages, 6 done." in again.stderr
-    assert again.stdout == done.stdout
-    assert {path: path.stat().st_mtime_ns for path in out.glob("*/done")} == made
+    modified_at = {path: path.stat().st_mtime_ns for path in out.glob("*/done")}
+    second_run = score_command("experiment", mine, "--out", out)
+    assert "6 stages, 6 done." in second_run.stderr
+    assert second_run.stdout == done.stdout
+    assert {path: path.stat().st_mtime_ns for path in out.glob("*/done")} == modified_at
     mine.write_text(MINE.replace("epochs=1", "epochs=2"))
     changed = score_command("experiment", mine, "--out", out)
     ran = [
@@ -215,8 +215,8 @@ def test_pearson2025_from_nothing_to_tables(tmp_path: Path) -> None:
     table = (Path(done.stdout.strip()) / "table4.md").read_text()
     for row in ("frozen", "finetuned", "scratch", "ViLT", "Diffusion", "chance"):
         assert row in table
-    made = {path.name for path in Path(done.stdout.strip()).iterdir()}
-    assert made >= {
+    files = {path.name for path in Path(done.stdout.strip()).iterdir()}
+    assert files >= {
         "table1.md",
         "tableF.md",
         "figure6-CLIP__two-object-texts.svg",
@@ -226,9 +226,9 @@ def test_pearson2025_from_nothing_to_tables(tmp_path: Path) -> None:
         "Diffusion, two-object is not shown: no weights of a diffusion model are at hand"
         in done.stderr
     )
-    again = score_command("experiment", "pearson2025", "--scale", "smoke", "--out", tmp_path)
-    assert "15 stages, 15 done." in again.stderr
-    assert again.stdout == done.stdout
+    second_run = score_command("experiment", "pearson2025", "--scale", "smoke", "--out", tmp_path)
+    assert "15 stages, 15 done." in second_run.stderr
+    assert second_run.stdout == done.stdout
 
 
 @pytest.mark.full

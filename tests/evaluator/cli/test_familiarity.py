@@ -8,7 +8,7 @@ import pytest
 
 from evaluator.audits.familiarity.audit import audit
 from evaluator.audits.familiarity.counting import TextCounts
-from evaluator.cli.familiarity import said
+from evaluator.cli.familiarity import format_summary
 from tests.evaluator.audits.familiarity.test_audit import COUNTS, SAMPLES
 from tests.evaluator.conftest import assert_one_sentence, score_command, succeed
 
@@ -56,9 +56,9 @@ def test_references_are_united_and_what_is_left_out_is_said(
     (folder / "0.parquet").write_bytes(b"x")
     (tmp_path / "counts.csv").write_text("attr,obj_lemma,perfect_count,close_count\nred,bus,5,0\n")
     references = [
-        each
+        argument
         for path in (corpus, folder, tmp_path / "counts.csv", corpus)
-        for each in ("--reference", path)
+        for argument in ("--reference", path)
     ]
     for _ in range(2):  # the second time OUT is inside the corpus
         summary, talk = summary_and_talk(benchmark, *references, "--out", folder / "out")
@@ -82,7 +82,7 @@ def test_the_match_is_named_and_synonyms_are_seen(files: tuple[str, Path], tmp_p
     benchmark, corpus = files
     corpus.write_text("a crimson car\nsmall blue buses\n")
     (tmp_path / "words.txt").write_text("red, crimson\n")
-    asked = (benchmark, "--reference", corpus, "--counts", tmp_path / "counts")
+    arguments = (benchmark, "--reference", corpus, "--counts", tmp_path / "counts")
     matches = {
         "lemmas": (),
         "exact": ("--match", "exact"),
@@ -90,7 +90,7 @@ def test_the_match_is_named_and_synonyms_are_seen(files: tuple[str, Path], tmp_p
     }
     shares = {}
     for name, more in matches.items():
-        summary, _ = summary_and_talk(*asked, "--out", tmp_path / name, *more)
+        summary, _ = summary_and_talk(*arguments, "--out", tmp_path / name, *more)
         assert name in summary["match"]
         shares[name] = summary["bindings"]["positive"]
     assert shares == {
@@ -111,37 +111,39 @@ def test_a_corpus_that_has_the_benchmarks_captions_is_read_without_them(
     texts = ["a RED  car and a blue bus.", "a red car", "A red car and a blue bus."]
     corpus = tmp_path / f"with.{form}"
     corpus.write_text(
-        "\n".join(texts if form == "txt" else [json.dumps({"caption": each}) for each in texts])
+        "\n".join(texts if form == "txt" else [json.dumps({"caption": text}) for text in texts])
     )
-    asked = (benchmark, "--reference", corpus, "--counts", tmp_path / "c")
-    found = {}
+    arguments = (benchmark, "--reference", corpus, "--counts", tmp_path / "c")
+    summaries = {}
     for name, more in {
         "default": (),
         "with": ("--with-own",),
         "without": ("--without-own",),
     }.items():
-        found[name], talk = summary_and_talk(*asked, "--out", tmp_path / name, *more)
+        summaries[name], talk = summary_and_talk(*arguments, "--out", tmp_path / name, *more)
         counted = "count (--without" if name == "with" else "are left out (--with-own"
         assert f"has 1 of the 1 true captions of the benchmark; they {counted}" in talk
-    shares = {name: each["bindings"]["positive"]["perfect"] for name, each in found.items()}
+    shares = {
+        name: summary["bindings"]["positive"]["perfect"] for name, summary in summaries.items()
+    }
     assert shares == {"default": 0.5, "with": 1, "without": 0.5}
-    assert found["default"]["reference"] == f"{corpus} without the captions of the benchmark"
-    assert found["with"]["reference"] == str(corpus)
-    assert found["default"]["own"] == {"captions": 1, "held": 1, "count": False}
+    assert summaries["default"]["reference"] == f"{corpus} without the captions of the benchmark"
+    assert summaries["with"]["reference"] == str(corpus)
+    assert summaries["default"]["own"] == {"captions": 1, "held": 1, "count": False}
 
 
 def test_a_caption_that_a_corpus_has_by_chance_counts(tmp_path: Path) -> None:
     lines = ["item,text,truth", *(f"{i},a red thing{i},1\n{i},a blue thing{i},0" for i in range(5))]
     (tmp_path / "t.csv").write_text("\n".join(lines))
     (tmp_path / "corpus.txt").write_text("a red thing0\na red thing1\n")
-    asked = (
+    arguments = (
         f"table:{tmp_path / 't.csv'}",
         "--reference",
         tmp_path / "corpus.txt",
         "--out",
         tmp_path / "out",
     )
-    summary, _ = summary_and_talk(*asked)
+    summary, _ = summary_and_talk(*arguments)
     assert summary["own"] == {"captions": 5, "held": 2, "count": True}
     assert summary["bindings"]["positive"]["perfect"] == 0.4
 
@@ -157,13 +159,21 @@ def test_mistakes_are_one_sentence(files: tuple[str, Path], tmp_path: Path) -> N
     )
     (tmp_path / "bad.jsonl").write_text("{}")
     (tmp_path / "bad.csv").write_text("caption\na red car\n")
-    asked = ("familiarity", benchmark, "--out", tmp_path / "other", "--workers", 1, "--reference")
+    arguments = (
+        "familiarity",
+        benchmark,
+        "--out",
+        tmp_path / "other",
+        "--workers",
+        1,
+        "--reference",
+    )
     for more, sentence in (
         ((corpus, "--address", "auto"), "add --farm ray"),
         ((tmp_path / "bad.jsonl",), "left out: 1 without a caption"),
         ((tmp_path / "bad.csv",), "expected the columns attr"),
     ):
-        assert_one_sentence(score_command(*asked, *more), sentence)
+        assert_one_sentence(score_command(*arguments, *more), sentence)
 
 
 def test_filters_and_what_they_leave_out_are_said(tmp_path: Path) -> None:
@@ -176,16 +186,20 @@ def test_filters_and_what_they_leave_out_are_said(tmp_path: Path) -> None:
         for n, world in enumerate(("Desert", "Island", "Island"))
     ]
     (tmp_path / "labels.csv").write_text("\n".join([columns, *rows]) + "\n")
-    given = ("--reference", tmp_path / "corpus.txt", "--out", tmp_path / "out", "--workers", 1)
+    arguments = ("--reference", tmp_path / "corpus.txt", "--out", tmp_path / "out", "--workers", 1)
     done = score_command(
-        "familiarity", f"pug_spare:{tmp_path / 'labels.csv'}", *given, "--filter", "world=Island"
+        "familiarity",
+        f"pug_spare:{tmp_path / 'labels.csv'}",
+        *arguments,
+        "--filter",
+        "world=Island",
     )
     assert "Filters: world=Island." in done.stderr
     assert "Left out: 1: its world is not Island." in done.stderr
     assert "2 of 2 samples" in done.stdout
     assert_one_sentence(
         score_command(
-            "familiarity", f"pug_spare:{tmp_path / 'labels.csv'}", *given, "--filter", "present"
+            "familiarity", f"pug_spare:{tmp_path / 'labels.csv'}", *arguments, "--filter", "present"
         ),
         "images",
     )
@@ -199,7 +213,7 @@ def test_figures_caveats_and_reasons_are_said() -> None:
         "extractor": "rules",
         "match": "lemmas",
     }
-    text = said({**about, **audit(SAMPLES, COUNTS, TextCounts(10, 20, 5)).summary()})
+    text = format_summary({**about, **audit(SAMPLES, COUNTS, TextCounts(10, 20, 5)).summary()})
     assert "4 of 5 samples, captions read as strict, phrases by rules, match by lemmas." in text
     assert "excluded: 1, a caption has no binding" in text
     assert "25.0% bare nouns" in text
@@ -209,6 +223,6 @@ def test_figures_caveats_and_reasons_are_said() -> None:
     assert "No sample is mixed" not in text
     assert "1 samples repeat the image and both captions of another" in text
     assert "  true captions" not in text
-    assert "there is no asymmetry" in said(
+    assert "there is no asymmetry" in format_summary(
         {**about, **audit(SAMPLES[2:3], COUNTS, TextCounts()).summary()}
     )

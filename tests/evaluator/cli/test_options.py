@@ -37,7 +37,7 @@ def command(folder: Path | None, file: Path | None, **options: Any) -> None:
 
 
 def test_options_are_read_as_their_types_say() -> None:
-    asked = [
+    arguments = [
         "--count",
         "2",
         "--word",
@@ -52,8 +52,8 @@ def test_options_are_read_as_their_types_say() -> None:
         "--named",
         "y",
     ]
-    found = dict(eval(CliRunner().invoke(command, asked).output, {"PosixPath": Path}))
-    assert found == {
+    values = dict(eval(CliRunner().invoke(command, arguments).output, {"PosixPath": Path}))
+    assert values == {
         "count": 2,
         "words": ("a", "b"),
         "way": "up",
@@ -72,14 +72,14 @@ def test_options_are_read_as_their_types_say() -> None:
     }
 
 
-@pytest.mark.parametrize("asked", [["--count", "0"], ["--way", "left"], ["--hidden", "1"]])
-def test_what_a_type_does_not_allow_is_refused(asked: list[str]) -> None:
-    assert CliRunner().invoke(command, asked).exit_code == 2
+@pytest.mark.parametrize("arguments", [["--count", "0"], ["--way", "left"], ["--hidden", "1"]])
+def test_what_a_type_does_not_allow_is_refused(arguments: list[str]) -> None:
+    assert CliRunner().invoke(command, arguments).exit_code == 2
 
 
 def test_every_option_of_a_run_is_one_of_the_command() -> None:
-    shown = {parameter.name for parameter in main.commands["run"].params}
-    assert {each.name for each in fields(Request) if "help" in each.metadata} <= shown
+    parameters = {parameter.name for parameter in main.commands["run"].params}
+    assert {field.name for field in fields(Request) if "help" in field.metadata} <= parameters
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_captions_and_images_are_placed_by_their_embeddings(
     class_lists: Path, tmp_path: Path
 ) -> None:
     spec, out = f"hf:{make_clip(tmp_path / 'clip')}", tmp_path / "out"
-    given = (
+    options = (
         "--benchmark",
         "gzsl-relational-b0",
         "--images",
@@ -60,17 +60,17 @@ def test_captions_and_images_are_placed_by_their_embeddings(
         "--seed",
         "3",
     )
-    done = succeed("embeddings", class_lists, "--model", f"frozen={spec}", *given)
+    done = succeed("embeddings", class_lists, "--model", f"frozen={spec}", *options)
     assert done.stdout.splitlines()[:2] == [str(out / "texts.svg"), str(out / "images.svg")]
     assert "Mean cosine of images, frozen: " in done.stdout
     record = json.loads((out / "embeddings.json").read_text())
-    assert {each["split"] for each in record["texts"]} == {"train", "id_test", "ood_test"}
+    assert {text["split"] for text in record["texts"]} == {"train", "id_test", "ood_test"}
     assert re.search(r">\w+ left \w+<", (out / "texts.svg").read_text())
     model: Any = load_model(spec, "cpu")
-    expected = on_plane(model.encode_texts([each["caption"] for each in record["texts"]]), 3)
+    expected = on_plane(model.encode_texts([text["caption"] for text in record["texts"]]), 3)
     assert np.allclose(record["places"]["texts"]["frozen"], expected, atol=1e-3)
     world = Dataset.open(class_lists).world
-    images = [model.prepare(world.image(each["scene_id"])) for each in record["images"]]
+    images = [model.prepare(world.image(image["scene_id"])) for image in record["images"]]
     assert np.allclose(
         record["places"]["images"]["frozen"], on_plane(model.encode_images(images), 3), atol=1e-3
     )

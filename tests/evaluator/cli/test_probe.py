@@ -17,10 +17,10 @@ def test_a_run_is_probed_with_its_model(drawn: Path, bags: None, tmp_path: Path)
         [split, "binding"] for split in ("seen", "partial", "unseen")
     ]
     assert (tmp_path / "out" / "probe.svg").read_text().startswith("<svg")
-    found = json.loads((tmp_path / "out" / "probe.json").read_text())
-    assert list(found["models"]) == [model]
-    told = score_command("probe", drawn, "--model", model, "--out", tmp_path / "again", "--json")
-    assert json.loads(told.stdout)["models"][model]["rows"] == found["models"][model]["rows"]
+    findings = json.loads((tmp_path / "out" / "probe.json").read_text())
+    assert list(findings["models"]) == [model]
+    printed = score_command("probe", drawn, "--model", model, "--out", tmp_path / "again", "--json")
+    assert json.loads(printed.stdout)["models"][model]["rows"] == findings["models"][model]["rows"]
 
 
 def test_mistakes_are_one_sentence(drawn: Path, tmp_path: Path) -> None:

@@ -73,10 +73,10 @@ def test_the_short_table_has_ten_lines_from_all_protocols_in_turn(
     rows += [{"protocol": "confusion", "metric": "R@1"}]
     print_results([results(*rows)])
     printed = capsys.readouterr().out
-    found = lines(printed)
-    assert len(found) == LINES
-    assert [line[0] for line in found] == ["binary"] * 5 + ["pairs"] * 4 + ["confusion"]
-    assert [line[2] for line in found[:5]] == [f"k{i}" for i in range(5)]
+    table_lines = lines(printed)
+    assert len(table_lines) == LINES
+    assert [line[0] for line in table_lines] == ["binary"] * 5 + ["pairs"] * 4 + ["confusion"]
+    assert [line[2] for line in table_lines[:5]] == [f"k{i}" for i in range(5)]
     assert "18 more rows: --full prints them" in printed
     assert "(dataset clean), 90% intervals, scores tie within 1e-05" in printed
     assert "95%" not in printed
@@ -113,11 +113,11 @@ def test_a_group_of_a_papers_table_stands_once_above_its_columns_and_notes_below
     lines = [Line(["a"], [Cell("1.0", "[0.5, 2.0]"), Cell(reason="no run"), Cell("3.0")])]
     columns = [Column("x", "Group"), Column("y", "Group"), Column("z", "Other")]
     print_paper_table(Table(["model"], columns, lines, "Table 1", "T", ["In %."]))
-    shown = capsys.readouterr().out
-    assert shown.startswith("Table 1. T\n")
-    assert shown.count("Group") == shown.count("Other") == 1
-    assert "[0.5, 2.0]" in shown
-    assert shown.rstrip().endswith("(a) no run.")
+    printed = capsys.readouterr().out
+    assert printed.startswith("Table 1. T\n")
+    assert printed.count("Group") == printed.count("Other") == 1
+    assert "[0.5, 2.0]" in printed
+    assert printed.rstrip().endswith("(a) no run.")
 
 
 def test_a_narrow_terminal_gets_two_lines_a_row(
@@ -133,8 +133,8 @@ def test_a_narrow_terminal_gets_two_lines_a_row(
         monkeypatch.setenv("COLUMNS", str(columns))
         print_results([results(*rows)])
         printed[columns] = capsys.readouterr().out
-    rules = {columns: re.findall("─+", said)[0] for columns, said in printed.items()}
+    rules = {columns: re.findall("─+", text)[0] for columns, text in printed.items()}
     assert len(rules[90]) < len(rules[300]) - 20
-    numbers = [sorted(re.findall(r"\d+\.\d+", said)) for said in printed.values()]
+    numbers = [sorted(re.findall(r"\d+\.\d+", text)) for text in printed.values()]
     assert numbers[0] == numbers[1]
     assert "unscored" not in printed[90]

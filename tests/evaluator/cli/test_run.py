@@ -81,11 +81,11 @@ def test_a_mistake_in_a_process_is_one_sentence_and_2(drawn: Path, tmp_path: Pat
     done = run_process("score", "run", drawn, "--model", "jackalope:/nowhere", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
-    said = (
+    error = (
         "Error: There is no file or folder '/nowhere', which jackalope:/nowhere names; give one "
         "that exists.\n"
     )
-    assert done.stderr == said
+    assert done.stderr == error
     assert list(tmp_path.iterdir()) == [tmp_path / "cache"] or list(tmp_path.iterdir()) == []
 
 
@@ -133,12 +133,12 @@ def test_the_level_of_a_run_is_kept_when_it_is_measured_again(drawn: Path, tmp_p
     done = score_command(*arguments, "--level", "0.9")
     assert "90% intervals" in done.stdout
     assert "95%" not in done.stdout + (folder / "tables" / "binary.tex").read_text()
-    again = score_json("measure", folder)
-    assert again["rules"]["level"] == 0.9
+    remeasured = score_json("measure", folder)
+    assert remeasured["rules"]["level"] == 0.9
     other = score_json("measure", folder, "--level", "0.99")
     widths = [
-        [row["high"] - row["low"] for row in each["rows"] if row["low"] is not None]
-        for each in (again, other)
+        [row["high"] - row["low"] for row in results["rows"] if row["low"] is not None]
+        for results in (remeasured, other)
     ]
     # An interval of 0..1, as two clusters give, has no wider one.
     assert all(narrow < wide or narrow == wide == 1 for narrow, wide in zip(*widths, strict=True))
@@ -171,11 +171,11 @@ def test_a_folder_that_cannot_be_made_is_one_sentence(drawn: Path, tmp_path: Pat
 def test_several_models_are_scored_and_printed_together(drawn: Path, tmp_path: Path) -> None:
     specs = [f"bag:sharp@{drawn}", f"bag:float32@{drawn}"]
     models = [part for spec in specs for part in ("--model", spec)]
-    found = score_json("run", drawn, *models, "--protocol", "binary", "--out", tmp_path / "runs")
-    assert [each["model"] for each in found["results"]] == specs
+    data = score_json("run", drawn, *models, "--protocol", "binary", "--out", tmp_path / "runs")
+    assert [results["model"] for results in data["results"]] == specs
     folders = [tmp_path / "runs" / folder_name(spec) for spec in specs]
-    assert all(set(results.pop("verdict")) == {"kind", "sentence"} for results in found["results"])
-    assert [json.loads((folder / "results.json").read_text()) for folder in folders] == found[
+    assert all(set(results.pop("verdict")) == {"kind", "sentence"} for results in data["results"])
+    assert [json.loads((folder / "results.json").read_text()) for folder in folders] == data[
         "results"
     ]
     printed = score_command(
@@ -183,17 +183,18 @@ def test_several_models_are_scored_and_printed_together(drawn: Path, tmp_path: P
     )
     assert all(f"{spec} on color-shape-3x3-b0" in printed.stdout for spec in specs)
     assert f"Next: score report {folders[0]} {folders[1]}" in printed.stderr
-    again = score_command(
+    refused = score_command(
         "run", drawn, "--model", "bag:a:b", "--model", "bag:a_b", "--out", tmp_path / "other"
     )
     assert_one_sentence(
-        again, "Expected models with different folders, got bag:a:b, bag:a_b; score them one by one"
+        refused,
+        "Expected models with different folders, got bag:a:b, bag:a_b; score them one by one",
     )
 
 
 def test_filters_of_a_benchmark_of_others_are_printed(drawn: Path, tmp_path: Path) -> None:
     path = write_vl_checklist(tmp_path / "files")
-    asked = (
+    arguments = (
         f"vl_checklist:{path}",
         "--images",
         path / "images",
@@ -202,12 +203,12 @@ def test_filters_of_a_benchmark_of_others_are_printed(drawn: Path, tmp_path: Pat
         "--out",
         tmp_path / "run",
     )
-    done = succeed("run", *asked, "--filter", "first=1")
+    done = succeed("run", *arguments, "--filter", "first=1")
     assert "vl_checklist (first=1)" in done.stdout
     assert "Left out: 6: it is not among the first of its file." in done.stdout
     assert "accuracy, mean of categories" in done.stdout
     assert_one_sentence(
-        score_command("run", drawn, *asked[3:], "--filter", "first=1"),
+        score_command("run", drawn, *arguments[3:], "--filter", "first=1"),
         "Filters (first=1) are for published benchmarks",
     )
 

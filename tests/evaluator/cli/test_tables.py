@@ -34,7 +34,7 @@ def test_tables_are_printed_and_written(measured: Path, tmp_path: Path) -> None:
     assert (out / "figure5.svg").exists()
     data = score_json("tables", "crepe2023", f"ours={measured}")
     cells = data["tables"]["table8"]["cells"]
-    assert {(each["group"], each["column"]) for each in cells} >= {("R@1", "SC"), ("Avg R@K", "UC")}
+    assert {(cell["group"], cell["column"]) for cell in cells} >= {("R@1", "SC"), ("Avg R@K", "UC")}
     assert data["paper"] == "crepe2023"
 
 

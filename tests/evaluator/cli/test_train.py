@@ -41,7 +41,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 def test_options_become_a_recipe(
     trained: list[dict[str, Any]], drawn: Path, tmp_path: Path
 ) -> None:
-    given = (
+    options = (
         "--epochs",
         "1",
         "--seed",
@@ -65,7 +65,7 @@ def test_options_become_a_recipe(
         "--size",
         "small",
     )
-    done = succeed("train", "scratch", drawn, "--out", tmp_path / "m", *given, *more)
+    done = succeed("train", "scratch", drawn, "--out", tmp_path / "m", *options, *more)
     (call,) = trained
     kinds = {"texts": "graded", "negatives": "none", "positives": "swap,replace"}
     numbers = {"epochs": 1, "seed": 4, "batch": 8, "rate": 0.5, "images_per_class": 3}
@@ -84,12 +84,12 @@ def test_options_become_a_recipe(
 
 @pytest.mark.parametrize("method", METHODS.values())
 def test_a_command_has_the_options_of_its_method(method: type[Method]) -> None:
-    known = {each.name for each in fields(method)}
+    known = {field.name for field in fields(method)}
     assert set(method.options) <= known
-    shown = score_command("train", method.name, "--help").stdout
+    help_text = score_command("train", method.name, "--help").stdout
     for name in method.options:
-        assert f"--{name.replace('_', '-')}" in shown
-    assert ("--preset" in shown) is method.continues_model
+        assert f"--{name.replace('_', '-')}" in help_text
+    assert ("--preset" in help_text) is method.continues_model
 
 
 def test_a_preset_is_changed_by_options_and_says_what_was_chosen(
@@ -106,12 +106,12 @@ def test_a_preset_is_changed_by_options_and_says_what_was_chosen(
         "--batch",
         "8",
     )
-    said = (
+    talk = (
         "Preset labclip-pug. Published (Koishigarina et al. 2026): epochs, rate, decay, negatives. "
         "Given by you: "
         "batch.\n"
     )
-    assert said in done.stderr
+    assert talk in done.stderr
     assert trained[0]["method"] == Labclip(epochs=50, batch=8, rate=1e-2)
     assert trained[0]["model"] == "open_clip:a@b"
 
@@ -121,15 +121,25 @@ def test_a_result_of_another_base_is_refused(
 ) -> None:
     """The same recipe and data, and the base has other weights now."""
     base = f"open_clip:tiny@{tiny().save(tmp_path / 'tiny.pt')}"
-    given = ("train", "finetune", drawn, "--model", base, "--out", tmp_path / "m", *SHORT_TRAINING)
-    for said in ("Loss ", "is finished: it holds the result of this training"):
-        done = succeed(*given)
-        assert said in done.stderr
+    arguments = (
+        "train",
+        "finetune",
+        drawn,
+        "--model",
+        base,
+        "--out",
+        tmp_path / "m",
+        *SHORT_TRAINING,
+    )
+    for line in ("Loss ", "is finished: it holds the result of this training"):
+        done = succeed(*arguments)
+        assert line in done.stderr
     state = {
-        name: each + 1 if each.is_floating_point() else each for name, each in tiny().state.items()
+        name: weight + 1 if weight.is_floating_point() else weight
+        for name, weight in tiny().state.items()
     }
     Tiny("tiny", tiny().config, state).save(tmp_path / "tiny.pt")
-    done = score_command(*given)
+    done = score_command(*arguments)
     assert done.exit_code == 2
     assert "is not empty; choose another --out" in done.stderr
 
@@ -173,9 +183,9 @@ def test_every_recipe_trains_on_a_corpus(corpus: Path, tmp_path: Path, little: N
         ),
     ):
         done = succeed("train", *arguments, *few)
-        made = tmp_path / arguments[0]
-        assert f"Next: score run DATASET --model jackalope:{made}\n" in done.stderr
-        assert json.loads((made / "jackalope.json").read_text())["name"] == "corpus.json"
+        model = tmp_path / arguments[0]
+        assert f"Next: score run DATASET --model jackalope:{model}\n" in done.stderr
+        assert json.loads((model / "jackalope.json").read_text())["name"] == "corpus.json"
 
 
 def test_options_that_a_corpus_cannot_have_are_refused(
@@ -205,13 +215,20 @@ def test_what_comes_next_names_the_benchmark(
     trained: list[dict[str, Any]], class_lists: Path, tmp_path: Path
 ) -> None:
     """Where a dataset has several, the command would be refused without it."""
-    given = ("--benchmark", "gzsl-single-b0", "--negatives", "none", "--out", tmp_path / "a model")
-    done = score_command("train", "finetune", class_lists, "--model", "open_clip:a@b", *given)
-    said = (
+    options = (
+        "--benchmark",
+        "gzsl-single-b0",
+        "--negatives",
+        "none",
+        "--out",
+        tmp_path / "a model",
+    )
+    done = score_command("train", "finetune", class_lists, "--model", "open_clip:a@b", *options)
+    next_command = (
         f"Next: score run {class_lists} --benchmark gzsl-single-b0 --model "
         f"'jackalope:{tmp_path / 'a model'}'"
     )
-    assert said in done.stderr
+    assert next_command in done.stderr
 
 
 @pytest.mark.parametrize(

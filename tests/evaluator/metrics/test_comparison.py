@@ -69,14 +69,16 @@ _ANY = st.floats(width=32, allow_nan=True, allow_infinity=True)
 def test_any_two_numbers_never_both_win_and_nan_wins_nothing(a: float, b: float) -> None:
     with np.errstate(all="ignore"):
         one, other = np.array([a]), np.array([b])
-        found = [bool(each[0]) for each in (beats(one, other), beats(other, one), tied(one, other))]
-    assert sum(found) <= 1
+        verdicts = [
+            bool(verdict[0]) for verdict in (beats(one, other), beats(other, one), tied(one, other))
+        ]
+    assert sum(verdicts) <= 1
     if math.isnan(a) or math.isnan(b):
-        assert not any(found)
+        assert not any(verdicts)
     if math.isinf(a) and (math.isfinite(b) or a == b):
-        assert not found[0]
+        assert not verdicts[0]
     if math.isfinite(a) and math.isfinite(b):
-        assert found == [wins(a, b), wins(b, a), tie(a, b)]
+        assert verdicts == [wins(a, b), wins(b, a), tie(a, b)]
 
 
 def test_the_tolerance_decides_what_ties() -> None:
@@ -88,7 +90,7 @@ def test_the_tolerance_decides_what_ties() -> None:
     assert tied(*near).all()
     assert beats(near[1], near[0], 0).all()
     scores, true = np.array([[0.501, 0.5]]), np.array([[True, False]])
-    assert [found.tolist() for found in recall_at_k(scores, true, ~true, tolerance=0.01)] == [
+    assert [recall.tolist() for recall in recall_at_k(scores, true, ~true, tolerance=0.01)] == [
         [False],
         [True],
     ]

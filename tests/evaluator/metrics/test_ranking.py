@@ -17,18 +17,18 @@ from tests.evaluator.synthetic import planted
 def _check(matrix: np.ndarray, truth: np.ndarray, tolerance: float) -> None:
     mask = np.zeros(matrix.shape, dtype=bool)
     mask[tuple(truth.T)] = True
-    for found, scores, true in zip(
+    for of_side, scores, true in zip(
         ranks(MatrixScores(matrix), truth, tolerance),
         (matrix, matrix.T),
         (mask, mask.T),
         strict=True,
     ):
         scored = true.any(axis=1) & np.isfinite(scores).all(axis=1)
-        assert ((found.at_or_above >= 0) == scored).all()
+        assert ((of_side.at_or_above >= 0) == scored).all()
         for k in (1, 2, 5):
             right, tie = recall_at_k(scores, true, ~true, k, tolerance)
-            assert (found.recall(k) == (right & scored)).all()
-            assert (found.lost_to_ties(k) == (tie & scored)).all()
+            assert (of_side.recall(k) == (right & scored)).all()
+            assert (of_side.lost_to_ties(k) == (tie & scored)).all()
 
 
 @settings(max_examples=30, deadline=None)
@@ -69,8 +69,8 @@ def test_blocks_and_pairs_are_those_of_the_matrix(tmp_path: Path, mapped: bool) 
     images, texts = (rng.normal(size=(n, 8)).astype(np.float32) for n in (9, 13))
     whole = images.astype(float) @ texts.T.astype(float)
     if mapped:
-        for name, each in (("images", images), ("texts", texts)):
-            np.save(tmp_path / f"{name}.npy", each)
+        for name, embeddings in (("images", images), ("texts", texts)):
+            np.save(tmp_path / f"{name}.npy", embeddings)
         images, texts = (
             np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("images", "texts")
         )

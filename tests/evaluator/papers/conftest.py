@@ -13,26 +13,26 @@ from tests.evaluator.synthetic import Row
 
 
 @pytest.fixture(scope="session")
-def given(measured: Path) -> PaperInputs:
+def paper_inputs(measured: Path) -> PaperInputs:
     """Two labels: one with the run, one without any."""
     return read_inputs([f"dual / scratch={measured}"], ["dual / labclip=no weights"])
 
 
-def tables_of(paper: str, given: PaperInputs) -> dict[str, Table]:
+def tables_of(paper: str, inputs: PaperInputs) -> dict[str, Table]:
     """The tables of a paper by number, without its figures, which take seconds."""
-    made = make_paper(replace(find_paper(paper), figures=[]), given)
-    return {name.removeprefix("table"): table for name, table in made.tables.items()}
+    outputs = make_paper(replace(find_paper(paper), figures=[]), inputs)
+    return {name.removeprefix("table"): table for name, table in outputs.tables.items()}
 
 
 def cell(table: Table, labels: Sequence[str], head: str, group: str = "") -> Cell:
     """The cell of the line with these first labels under a head."""
     (line,) = [line for line in table.lines if list(line.labels[: len(labels)]) == list(labels)]
-    (found,) = [
-        each
-        for each, column in zip(line.cells, table.columns, strict=True)
+    (found_cell,) = [
+        table_cell
+        for table_cell, column in zip(line.cells, table.columns, strict=True)
         if (column.head, column.group) == (head, group)
     ]
-    return found
+    return found_cell
 
 
 def shows(cell: Cell, row: Row) -> bool:

@@ -15,8 +15,8 @@ from tests.evaluator.runs.test_partitions import CORPUS, audited
 from tests.evaluator.synthetic import Row, find
 
 
-def test_accuracy_and_pairs_by_split(given: PaperInputs, results: Row) -> None:
-    tables = tables_of("bindsplit2026", given)
+def test_accuracy_and_pairs_by_split(paper_inputs: PaperInputs, results: Row) -> None:
+    tables = tables_of("bindsplit2026", paper_inputs)
     label = ["dual", "scratch"]
     for head, split in (("Seen", "seen"), ("Partially unseen", "partial"), ("Unseen", "unseen")):
         assert shows(
@@ -37,9 +37,9 @@ def test_accuracy_and_pairs_by_split(given: PaperInputs, results: Row) -> None:
     assert shows(cell(tables["10"], ["swap", *label], "Seen − unseen"), gap)
 
 
-def test_table_11_has_the_finetuned_models_alone(given: PaperInputs) -> None:
-    tuned = replace(given.labels[0], parts=("dual", "finetuned"))
-    tables = tables_of("bindsplit2026", PaperInputs([*given.labels, tuned]))
+def test_table_11_has_the_finetuned_models_alone(paper_inputs: PaperInputs) -> None:
+    tuned = replace(paper_inputs.labels[0], parts=("dual", "finetuned"))
+    tables = tables_of("bindsplit2026", PaperInputs([*paper_inputs.labels, tuned]))
     assert {line.labels[2] for line in tables["11"].lines} == {"finetuned", ""}
     assert {line.labels[2] for line in tables["9"].lines} == {"scratch", "finetuned", ""}
 
@@ -100,12 +100,20 @@ def test_tables_of_an_audit_are_those_of_the_paper_for_its_counts(tmp_path: Path
 
 
 def test_figure_3_shows_the_asymmetry_of_all_and_of_the_mixed_samples(tmp_path: Path) -> None:
-    made = make_paper(
+    outputs = make_paper(
         find_paper("bindsplit2026"), read_inputs([f"ARO VG-A={written(tmp_path / 'a')}"])
     )
-    svg = made.figures["figure3.svg"].decode()
-    for said in ("full (26,508 samples)", "mixed (21,865)", "79.8", "41.8", "76.9", "30.9", "53.0"):
-        assert f">{said}<" in svg, said
+    svg = outputs.figures["figure3.svg"].decode()
+    for label in (
+        "full (26,508 samples)",
+        "mixed (21,865)",
+        "79.8",
+        "41.8",
+        "76.9",
+        "30.9",
+        "53.0",
+    ):
+        assert f">{label}<" in svg, label
 
 
 def test_runs_with_partitions_fill_the_tables_of_real_benchmarks(tmp_path: Path) -> None:
@@ -120,11 +128,11 @@ def test_runs_with_partitions_fill_the_tables_of_real_benchmarks(tmp_path: Path)
     for name, (write, corpus) in written.items():
         benchmark = f"{name}:{write(tmp_path / name)}"
         partitions = audited(benchmark, tmp_path / f"parts-{name}", corpus)
-        found = evaluate(
+        evaluation = evaluate(
             Colors(), benchmark, out=tmp_path / f"run-{name}", name="m", splits=partitions
         )
         runs.append(f"m / finetuned={tmp_path / f'run-{name}'}")
-        results.append(found.results)
+        results.append(evaluation.results)
     tables, label = tables_of("bindsplit2026", read_inputs(runs)), ["m", "finetuned"]
     heads = {"Full": "full", "Seen": "seen", "Mixed": "mixed", "Unseen": "unseen"}
     for number in ("5", "7"):
@@ -144,8 +152,8 @@ def test_runs_with_partitions_fill_the_tables_of_real_benchmarks(tmp_path: Path)
     group = find(results[1], "pairs", "full", metric="group")
     assert shows(cell(tables["9"], ["bivlc, Replace Attribute", *label], "Group", "Full"), group)
     for table, vismin in (("9", "vismin, "), ("13", "")):
-        shown = cell(tables[table], [f"{vismin}counting", *label], "Group", "Full")
-        assert shows(shown, find(results[2], "pairs", "full", metric="group", kind="counting"))
+        group_cell = cell(tables[table], [f"{vismin}counting", *label], "Group", "Full")
+        assert shows(group_cell, find(results[2], "pairs", "full", metric="group", kind="counting"))
         assert (
             cell(tables[table], [f"{vismin}counting", *label], "Group", "Seen").reason
             == "this split has no items"
@@ -154,6 +162,6 @@ def test_runs_with_partitions_fill_the_tables_of_real_benchmarks(tmp_path: Path)
     gaps = ["Full − seen", "Mixed − seen", "Seen − unseen", "Full − unseen"]
     assert [column.head for column in tables["10"].columns] == gaps
     assert cell(tables["18"], ["Full", *label], "ARO VG-A").reason
-    shown = cell(tables["18"], ["Full", *label], "VisMin (group)")
-    assert shown == cell(tables["13"], ["all kinds", *label], "Group", "Full")
+    group_cell = cell(tables["18"], ["Full", *label], "VisMin (group)")
+    assert group_cell == cell(tables["13"], ["all kinds", *label], "Group", "Full")
     assert cell(tables["17"], label, "Full", "VisMin (group)").text == "100.0"

@@ -13,8 +13,8 @@ from tests.evaluator.papers.conftest import cell, shows, tables_of
 from tests.evaluator.synthetic import Row, find
 
 
-def test_the_gap_by_level_and_by_n(given: PaperInputs, results: Row) -> None:
-    tables = tables_of("compass2026", given)
+def test_the_gap_by_level_and_by_n(paper_inputs: PaperInputs, results: Row) -> None:
+    tables = tables_of("compass2026", paper_inputs)
     for level, number in (("OA", "6"), ("OAR", "8")):
         for split in ("seen", "partial", "unseen"):
             of = {"level": level, "metric": "integration gap"}
@@ -26,32 +26,30 @@ def test_the_gap_by_level_and_by_n(given: PaperInputs, results: Row) -> None:
             assert same.numbers["value"] == row["value"]
             one = find(results, "integration", split, n=4, level=level, metric="R@1 composed")
             assert shows(cell(tables[number], [f"4, {split}", "dual", "scratch"], "C"), one)
-    assert [each for each in tables["2"].notes if "±" in each] == [
+    assert [note for note in tables["2"].notes if "±" in note] == [
         "± is the standard deviation over n."
     ]
     assert "7" not in tables  # no captions of objects and relations
 
 
-def test_skill_loads_by_level_and_count(given: PaperInputs, results: Row) -> None:
-    table = tables_of("compass2026", given)["3"]
-    for fit in (
-        each for each in results["fits"] if each["split"] == "seen" and each["coefficients"]
-    ):
+def test_skill_loads_by_level_and_count(paper_inputs: PaperInputs, results: Row) -> None:
+    table = tables_of("compass2026", paper_inputs)["3"]
+    for fit in (fit for fit in results["fits"] if fit["split"] == "seen" and fit["coefficients"]):
         label = [f"{fit['level']}, seen", "dual", "scratch"]
         for count in ("objects", "attributes", "relations"):
-            shown = cell(table, label, f"β {count}", fit["skill"])
+            beta_cell = cell(table, label, f"β {count}", fit["skill"])
             coefficient = fit["coefficients"].get(f"n_{count}")
             if coefficient is None:
-                assert shown.reason == "this count does not vary"
+                assert beta_cell.reason == "this count does not vary"
             else:
-                assert shown.numbers["beta"] == coefficient["beta"]
-                assert shown.stars == coefficient["stars_corrected"]
+                assert beta_cell.numbers["beta"] == coefficient["beta"]
+                assert beta_cell.stars == coefficient["stars_corrected"]
 
 
-def test_a_partition_without_a_fit_has_no_load(given: PaperInputs) -> None:
-    (entry,) = given.labels[0].entries
+def test_a_partition_without_a_fit_has_no_load(paper_inputs: PaperInputs) -> None:
+    (entry,) = paper_inputs.labels[0].entries
     others = [fit for fit in entry["fits"] if fit["split"] != "seen"]
-    label = replace(given.labels[0], entries=[{**entry, "fits": others}])
+    label = replace(paper_inputs.labels[0], entries=[{**entry, "fits": others}])
     table = tables_of("compass2026", PaperInputs([label]))["3"]
     assert (
         cell(table, ["OA, seen"], "β objects", "object").reason == "no load is fitted on this split"
@@ -107,7 +105,9 @@ def test_effect_sizes_are_those_of_the_file_of_an_audit(tmp_path: Path) -> None:
     assert cell(tables["4"], ["OAR, object", "compass2026"], "r").reason
     assert cell(tables["5"], ["OA", "compass2026"], "Interpretation").text == "small"
     assert {
-        each["text"] for each in csv_rows(tables["5"]) if each["column"] == "Interpretation"
+        csv_cell["text"]
+        for csv_cell in csv_rows(tables["5"])
+        if csv_cell["column"] == "Interpretation"
     } == {"small", None}
     assert (
         "shows"
@@ -126,15 +126,15 @@ def test_effect_sizes_are_those_of_the_file_of_an_audit(tmp_path: Path) -> None:
     assert cell(tables["4"], ["OR, relation", "compass2026"], "Blind accuracy").reason
 
 
-def test_captions_are_counted_by_level_and_skill(given: PaperInputs) -> None:
-    table = tables_of("compass2026", given)["1"]
-    benchmark = given.labels[0].runs[0].run.benchmark
+def test_captions_are_counted_by_level_and_skill(paper_inputs: PaperInputs) -> None:
+    table = tables_of("compass2026", paper_inputs)["1"]
+    benchmark = paper_inputs.labels[0].runs[0].run.benchmark
     rows = benchmark.candidates.to_pandas().merge(benchmark.items.to_pandas(), on="item_id")
     rows = rows.merge(benchmark.texts.to_pandas(), on="text_id")
     rows = rows[
         rows["truth"] & (rows["slot"] == "c") & (rows["level"] == "OA") & (rows["split"] == "seen")
     ]
     of_objects = rows[(rows["protocol"] == "skill") & (rows["skill"] == "object")]
-    for shown, counted in ((("Ground truth",), rows), (("object", "Skill"), of_objects)):
+    for column, counted in ((("Ground truth",), rows), (("object", "Skill"), of_objects)):
         captions = counted[["scene_id", "text_id"]].drop_duplicates()
-        assert cell(table, ["OA, seen", "all"], *shown).numbers["value"] == len(captions) > 0
+        assert cell(table, ["OA, seen", "all"], *column).numbers["value"] == len(captions) > 0

@@ -14,8 +14,8 @@ from tests.evaluator.papers.conftest import cell, shows, tables_of
 from tests.evaluator.synthetic import Row, find
 
 
-def test_recall_by_split_and_by_number_of_atoms(given: PaperInputs, results: Row) -> None:
-    tables = tables_of("crepe2023", given)
+def test_recall_by_split_and_by_number_of_atoms(paper_inputs: PaperInputs, results: Row) -> None:
+    tables = tables_of("crepe2023", paper_inputs)
     for number, kind in (("8", "both"), ("9", "atom"), ("10", "comp")):
         for group, metric in (("R@1", "R@1"), ("R@3", "R@3"), ("Avg R@K", "mean of R@1 and R@3")):
             for head, split in (("SC", "seen"), ("UC", "unseen")):
@@ -33,11 +33,11 @@ def test_recall_by_split_and_by_number_of_atoms(given: PaperInputs, results: Row
             assert shows(cell(table, ["seen", "dual", "scratch"], head), row)
 
 
-def test_raw_retrieval_without_two_captions_says_so(given: PaperInputs) -> None:
-    said = make_paper(replace(find_paper("crepe2023"), figures=[]), given).not_made
+def test_raw_retrieval_without_two_captions_says_so(paper_inputs: PaperInputs) -> None:
+    notes = make_paper(replace(find_paper("crepe2023"), figures=[]), paper_inputs).not_made
     assert any(
-        "Table 12 " in each and "no number: raw retrieval of productivity needs" in each
-        for each in said
+        "Table 12 " in note and "no number: raw retrieval of productivity needs" in note
+        for note in notes
     )
 
 
@@ -94,30 +94,30 @@ def test_raw_retrieval_by_number_of_atoms_shows_every_split(splits: tuple[str, .
         )
 
 
-def test_retrieval_sets_are_as_large_as_the_questions(given: PaperInputs) -> None:
-    table = tables_of("crepe2023", given)["5"]
+def test_retrieval_sets_are_as_large_as_the_questions(paper_inputs: PaperInputs) -> None:
+    table = tables_of("crepe2023", paper_inputs)["5"]
     assert cell(table, ["Systematicity, seen", "all"], "HN-COMP").text == "7"
     assert cell(table, ["Productivity, seen", "all"], "HN-SWAP").text == "6"
     assert cell(table, ["Systematicity, seen", "all"], "Raw").reason
 
 
 def test_questions_of_several_sizes_have_a_reason(
-    given: PaperInputs, monkeypatch: pytest.MonkeyPatch
+    paper_inputs: PaperInputs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts = [{"protocol": "systematicity", "kind": "atom", "split": "seen", "set_size": None}]
     monkeypatch.setattr("evaluator.papers.counts.count_questions", lambda *_: counts)
     _question_counts.cache_clear()
-    table = find_paper("crepe2023").tables[3].make(given)
+    table = find_paper("crepe2023").tables[3].make(paper_inputs)
     _question_counts.cache_clear()
     assert cell(table, ["Systematicity"], "HN-ATOM").reason == "differs between its questions"
 
 
-def test_captions_are_counted_by_the_numbers_of_their_atoms(given: PaperInputs) -> None:
+def test_captions_are_counted_by_the_numbers_of_their_atoms(paper_inputs: PaperInputs) -> None:
     table, benchmark = (
-        tables_of("crepe2023", given)["4-compounds"],
-        given.labels[0].runs[0].run.benchmark,
+        tables_of("crepe2023", paper_inputs)["4-compounds"],
+        paper_inputs.labels[0].runs[0].run.benchmark,
     )
     for row in count_questions(benchmark, [("protocol", "n", "split")]):
         if row["protocol"] == "systematicity" and row["split"] == "seen":
-            shown = cell(table, [str(row["n"]), "all"], "SC")
-            assert shown.numbers["value"] == row["captions"]
+            count_cell = cell(table, [str(row["n"]), "all"], "SC")
+            assert count_cell.numbers["value"] == row["captions"]

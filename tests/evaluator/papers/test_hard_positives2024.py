@@ -9,8 +9,8 @@ from tests.evaluator.papers.conftest import cell, shows, tables_of
 from tests.evaluator.synthetic import Row, find
 
 
-def test_accuracies_brittleness_and_mean_scores(given: PaperInputs, results: Row) -> None:
-    tables = tables_of("hard-positives2024", given)
+def test_accuracies_brittleness_and_mean_scores(paper_inputs: PaperInputs, results: Row) -> None:
+    tables = tables_of("hard-positives2024", paper_inputs)
     for split in ("seen", "partial", "unseen"):
         label = [split, "dual", "scratch"]
         for group, kind in (("REPLACE", "replace"), ("SWAP", "swap")):
@@ -28,7 +28,7 @@ def test_accuracies_brittleness_and_mean_scores(given: PaperInputs, results: Row
                 cell(tables["1"], label, head, group)
                 for head in ("Original", "Augmented", "Drop", "Brittleness")
             ]
-            assert all(shows(each, row) for each, row in zip(cells, rows, strict=True))
+            assert all(shows(table_cell, row) for table_cell, row in zip(cells, rows, strict=True))
             assert rows[2]["value"] == pytest.approx(rows[1]["value"] - rows[0]["value"])
             score = find(results, "hard_positives", split, metric="mean score c", **of)
             assert cell(tables["9"], label, group).numbers["value"] == score["value"]
@@ -49,18 +49,18 @@ def test_accuracies_brittleness_and_mean_scores(given: PaperInputs, results: Row
 
 
 def test_models_trained_here_and_those_of_others_have_tables_of_their_own(
-    given: PaperInputs,
+    paper_inputs: PaperInputs,
 ) -> None:
-    (entry,) = given.labels[0].entries
+    (entry,) = paper_inputs.labels[0].entries
     own = replace(
-        given.labels[0], parts=("own",), entries=[{**entry, "training": {"status": "clean"}}]
+        paper_inputs.labels[0], parts=("own",), entries=[{**entry, "training": {"status": "clean"}}]
     )
-    tables = tables_of("hard-positives2024", PaperInputs([*given.labels, own]))
-    shown = {
+    tables = tables_of("hard-positives2024", PaperInputs([*paper_inputs.labels, own]))
+    variants = {
         number: {line.labels[1] for line in tables[number].lines} for number in ("1", "3", "8")
     }
-    assert shown["1"] >= {"own", "dual"}
-    assert ("own" in shown["3"], "own" in shown["8"]) == (True, False)
+    assert variants["1"] >= {"own", "dual"}
+    assert ("own" in variants["3"], "own" in variants["8"]) == (True, False)
     assert cell(tables["8"], ["seen", "dual", "scratch"], "Original", "SWAP") == cell(
         tables["1"], ["seen", "dual", "scratch"], "Original", "SWAP"
     )

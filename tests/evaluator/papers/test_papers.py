@@ -52,17 +52,17 @@ class TestLabels:
     def test_a_label_has_parts_and_stands_beside_those_with_the_same_first_part(
         self, measured: Path
     ) -> None:
-        found = read_inputs(
+        labels = read_inputs(
             [f"a / x={measured}", f"b={measured}"], ["a / y=not trained.", "c=no weights"]
         ).labels
-        assert [label.parts for label in found] == [("a", "x"), ("a", "y"), ("b",), ("c",)]
-        assert [len(label.entries) for label in found] == [1, 0, 1, 0]
-        assert found[1].why_missing({"protocol": "binary"}) == "not trained"
+        assert [label.parts for label in labels] == [("a", "x"), ("a", "y"), ("b",), ("c",)]
+        assert [len(label.entries) for label in labels] == [1, 0, 1, 0]
+        assert labels[1].why_missing({"protocol": "binary"}) == "not trained"
 
     def test_a_label_may_have_any_number_of_parts(self) -> None:
         table = by_label([LabelledRuns(("a", "b", "c", "d", "e"))], [select("x", **BINARY)])
         assert table.labels == ["model", "variant", "variant 2", "variant 3", "variant 4"]
-        assert {each["variant 4"] for each in csv_rows(table)} == {"e"}
+        assert {csv_cell["variant 4"] for csv_cell in csv_rows(table)} == {"e"}
 
     def test_designs_are_never_averaged(self) -> None:
         runs = [trained_run(0.5, "a", 0), trained_run(0.7, "a", 0, design={"world width": 96})]
@@ -104,13 +104,15 @@ class TestLabels:
 
 class TestSelecting:
     def test_lines_are_rows_and_labels_and_columns_stand_in_groups(
-        self, given: PaperInputs, results: Row
+        self, paper_inputs: PaperInputs, results: Row
     ) -> None:
         columns = grouped(
             [select("S", kind="swap"), select("F", kind="flip")], [select("acc", **BINARY)]
         )
-        rows = selections(given.labels, "{}", ["split"], {**BINARY, "kind": ("swap", "flip")})
-        table = by_label(given.labels, columns, rows, "split")
+        rows = selections(
+            paper_inputs.labels, "{}", ["split"], {**BINARY, "kind": ("swap", "flip")}
+        )
+        table = by_label(paper_inputs.labels, columns, rows, "split")
         assert table.labels == ["split", "model", "variant"]
         assert [(column.group, column.head) for column in table.columns] == [
             ("S", "acc"),
@@ -141,16 +143,20 @@ class TestSelecting:
         assert cell(table, ["chance"], "acc", "S").text == "50.0"
 
     def test_values_are_those_of_the_rows_and_a_split_that_is_alone_is_not_named(
-        self, given: PaperInputs
+        self, paper_inputs: PaperInputs
     ) -> None:
         of = {"protocol": "skill", "metric": "R@1", "skill": "object"}
-        heads = [each.head for each in selections(given.labels, "{}", ["level", "split"], of)]
+        heads = [
+            column.head for column in selections(paper_inputs.labels, "{}", ["level", "split"], of)
+        ]
         assert {"OA, seen", "OAR, unseen"} <= set(heads)
         assert not any("val" in head for head in heads)
         one = LabelledRuns(("m",), pool_runs([made_run()]))
-        assert [each.head for each in selections([one], "{}", ["split"], BINARY)] == [""]
+        assert [column.head for column in selections([one], "{}", ["split"], BINARY)] == [""]
 
-    def test_a_mean_over_n_has_the_deviation_over_n(self, given: PaperInputs, results: Row) -> None:
+    def test_a_mean_over_n_has_the_deviation_over_n(
+        self, paper_inputs: PaperInputs, results: Row
+    ) -> None:
         of = {
             "protocol": "integration",
             "level": "OA",
@@ -162,11 +168,11 @@ class TestSelecting:
             for row in results["rows"]
             if of.items() <= row.items() and row["n"] and not row["is_gap"]
         ]
-        mean = over_n(given.labels[0], of).numbers
+        mean = over_n(paper_inputs.labels[0], of).numbers
         assert (mean["value"], mean["sd"]) == pytest.approx(
             (np.mean(gaps), np.std(gaps, ddof=1)), abs=1e-5
         )
-        assert over_n(given.labels[1], of).reason == "no weights"
+        assert over_n(paper_inputs.labels[1], of).reason == "no weights"
 
     def test_a_mean_over_n_of_pooled_runs_has_the_deviation_over_n_too(self) -> None:
         """Not that over the runs of a block, nor over blocks."""
@@ -181,11 +187,11 @@ class TestSelecting:
                 }
             )
         label = LabelledRuns(("m",), [{**entry, "model": "m"} for entry in pool_runs(runs)])
-        found = over_n(label, {**BINARY, "split": "seen"})
+        mean_cell = over_n(label, {**BINARY, "split": "seen"})
         assert label.entries[0]["rows"][0]["sd_blocks"] > 0 < label.entries[0]["rows"][0]["sd_runs"]
-        assert found.numbers["sd"] == pytest.approx(np.std([0.4, 0.6], ddof=1))
-        assert found.text.endswith(" ± 14.1")
-        assert (found.numbers["sd_blocks"], found.numbers["sd_runs"]) == (None, None)
+        assert mean_cell.numbers["sd"] == pytest.approx(np.std([0.4, 0.6], ddof=1))
+        assert mean_cell.text.endswith(" ± 14.1")
+        assert (mean_cell.numbers["sd_blocks"], mean_cell.numbers["sd_runs"]) == (None, None)
 
 
 class TestNotes:
@@ -193,14 +199,14 @@ class TestNotes:
         """And runs, limits and unknown training are said."""
         one = {**made_run(), "model": "a", "runs": 1, "blocks": 1}
         other = {**one, "model": "b", "certificate": "not verified", "runs": 6, "blocks": 3}
-        said = notes_of([one, {**other, "rules": {**one["rules"], "limit": 9}}])
+        notes = notes_of([one, {**other, "rules": {**one["rules"], "limit": 9}}])
         assert {
             "Datasets: clean (a); not verified (b).",
             "Pooled: 6 runs over 3 blocks.",
             "b: at most 9 items of a protocol.",
             "Training data unknown: a, b.",
-        } <= set(said)
-        assert said[0].startswith(
+        } <= set(notes)
+        assert notes[0].startswith(
             "In %, differences in points. The 95% intervals cover this vocabulary (8 values, 12 "
             "objects); bindings like these; this model."
         )
@@ -209,7 +215,7 @@ class TestNotes:
     def test_contaminated_models_mark_the_table_in_one_sentence(self) -> None:
         runs = [{**made_run(model=model), "training": CONTAMINATED} for model in "ab"]
         first, second, plain = (
-            LabelledRuns(("m",), [each]) for each in pool_runs([*runs, made_run()])
+            LabelledRuns(("m",), [entry]) for entry in pool_runs([*runs, made_run()])
         )
         columns = [select("x", split="seen", **BINARY)]
         assert (
@@ -221,13 +227,13 @@ class TestNotes:
 
 class TestCounts:
     def test_a_line_is_a_dataset_and_its_numbers_those_of_its_questions(
-        self, given: PaperInputs
+        self, paper_inputs: PaperInputs
     ) -> None:
-        table = tables_of("crepe2023", PaperInputs([*given.labels, *given.labels]))[
+        table = tables_of("crepe2023", PaperInputs([*paper_inputs.labels, *paper_inputs.labels]))[
             "4-productivity"
         ]
         assert table.labels == ["n", "dataset"]
-        benchmark = given.labels[0].runs[0].run.benchmark
+        benchmark = paper_inputs.labels[0].runs[0].run.benchmark
         expected = count_questions(
             benchmark, [("protocol", "n", "split"), ("protocol", "kind", "n", "split")]
         )
@@ -235,50 +241,52 @@ class TestCounts:
             row for row in expected if row["protocol"] == "productivity" and row["split"] == "seen"
         ]
         columns = {None: ("Ground truth", "captions"), "atom": ("HN-ATOM", "false_texts")}
-        shown = [row for row in own if row.get("kind") in columns]
-        assert len(shown) == 6
-        for row in shown:
+        printed_rows = [row for row in own if row.get("kind") in columns]
+        assert len(printed_rows) == 6
+        for row in printed_rows:
             head, name = columns[row.get("kind")]
             assert cell(table, [f"n = {row['n']}, seen", "all"], head).numbers["value"] == row[name]
 
-    def test_datasets_of_one_name_are_told_apart_by_their_blocks(self, given: PaperInputs) -> None:
-        (named,) = given.labels[0].runs
+    def test_datasets_of_one_name_are_told_apart_by_their_blocks(
+        self, paper_inputs: PaperInputs
+    ) -> None:
+        (named,) = paper_inputs.labels[0].runs
         run, results = named.run, named.results
         other = copy.copy(run.benchmark)
         other.manifest = {**other.manifest, "sums": "f" * 64}
-        asked = [run, replace(run, benchmark=other)]
+        runs = [run, replace(run, benchmark=other)]
         for seeds, expected in (
             ((0, 1), ["all, block 0", "all, block 1"]),
             ((None, None), [f"all, {run.benchmark.digest[:8]}", "all, ffffffff"]),
         ):
-            found = [
+            results_of_seeds = [
                 {**results, "factors": {**results["factors"], "block_seed": seed}} for seed in seeds
             ]
-            both = replace(given.labels[0], runs=[*map(NamedRun, asked, found)])
+            both = replace(paper_inputs.labels[0], runs=[*map(NamedRun, runs, results_of_seeds)])
             assert [label.name for label in benchmark_labels(PaperInputs([both]))] == expected
 
-    def test_what_no_dataset_has_is_no_table(self, given: PaperInputs) -> None:
-        for each in (given, PaperInputs([LabelledRuns(("m",), missing="no run")])):
-            assert "1" not in tables_of("pearson2025", each)
+    def test_what_no_dataset_has_is_no_table(self, paper_inputs: PaperInputs) -> None:
+        for inputs in (paper_inputs, PaperInputs([LabelledRuns(("m",), missing="no run")])):
+            assert "1" not in tables_of("pearson2025", inputs)
 
 
-def test_each_label_shows_its_best_texts_of_the_same_items(given: PaperInputs) -> None:
-    table = tables_of("crepe2023", given)["13"]
+def test_each_label_shows_its_best_texts_of_the_same_items(paper_inputs: PaperInputs) -> None:
+    table = tables_of("crepe2023", paper_inputs)["13"]
     assert [line.labels[0] for line in table.lines] == ["SC"] * ITEMS_OF_SPLIT + [
         "UC"
     ] * ITEMS_OF_SPLIT
-    run = given.labels[0].runs[0].run
+    run = paper_inputs.labels[0].runs[0].run
     top = pd.read_csv(run.folder / "tables" / "top.csv", keep_default_na=False)
     own = top[(top["kind"] == "both") & (top["protocol"] == "systematicity")].sort_values("rank")
-    said = {}
+    images_of_texts = {}
     for (_, image), best in own.groupby(["item_id", "scene_id"]):
-        said["; ".join(f"{i}. {text}" for i, text in enumerate(best["text"], 1))] = (
+        images_of_texts["; ".join(f"{i}. {text}" for i, text in enumerate(best["text"], 1))] = (
             image,
             best["truth"].iloc[0],
         )
     for line in table.lines:
         right, texts, none, _ = line.cells
-        assert (line.labels[1], bool(int(right.text))) == said[texts.text]
+        assert (line.labels[1], bool(int(right.text))) == images_of_texts[texts.text]
         assert line.labels[2] in run.benchmark.text_of.values()
         assert none.reason == "no weights"
     assert "13" not in tables_of("crepe2023", PaperInputs([LabelledRuns(("m",), missing="no run")]))
@@ -322,10 +330,12 @@ class TestElsewhere:
             for i, value in enumerate(values)
         ]
         labels = [f"HN={measured}", f"control={measured}"]
-        given = read_inputs(labels, (), [f"HN={base}"] * 3, [f"HN={each}" for each in after])
-        named = [(each["runs"], each["model"]) for each in given.labels[0].elsewhere]
+        inputs = read_inputs(labels, (), [f"HN={base}"] * 3, [f"HN={run}" for run in after])
+        named = [
+            (elsewhere["runs"], elsewhere["model"]) for elsewhere in inputs.labels[0].elsewhere
+        ]
         assert named == [(1, "HN, before"), (3, "HN, after")]
-        table = tables_of("hard-positives2024", given)["10"]
+        table = tables_of("hard-positives2024", inputs)["10"]
         line = next(
             line.labels for line in table.lines if "binary accuracy swap seen" in line.labels[0]
         )
@@ -340,8 +350,8 @@ class TestElsewhere:
         assert table.notes[0] == f"Not shown: control ({why})."
         assert not [line for line in table.lines if "mean score" in line.labels[0]]
         assert "10" not in tables_of("hard-positives2024", read_inputs([f"HN={measured}"]))
-        said = "Nothing of this paper shows runs of --before and --after."
-        assert [said in make_paper(find_paper(name), given).not_made for name in PAPERS] == [
+        note = "Nothing of this paper shows runs of --before and --after."
+        assert [note in make_paper(find_paper(name), inputs).not_made for name in PAPERS] == [
             False,
             True,
         ]
@@ -359,10 +369,10 @@ class TestElsewhere:
 
 class TestFiles:
     def test_a_table_is_three_files_and_a_figure_one(
-        self, given: PaperInputs, results: Row, tmp_path: Path
+        self, paper_inputs: PaperInputs, results: Row, tmp_path: Path
     ) -> None:
-        made = make_paper(find_paper("hard-positives2024"), given)
-        files = write_paper(made, tmp_path / "a" / "b")
+        outputs = make_paper(find_paper("hard-positives2024"), paper_inputs)
+        files = write_paper(outputs, tmp_path / "a" / "b")
         names = {path.name for path in files}
         assert names == {path.name for path in (tmp_path / "a" / "b").iterdir()}
         assert names == {
@@ -371,12 +381,12 @@ class TestFiles:
             for suffix in ("csv", "md", "tex")
         }
         table = pd.read_csv(tmp_path / "a" / "b" / "table1.csv")
-        shown = table[
+        brittleness = table[
             (table["group"] == "SWAP")
             & (table["column"] == "Brittleness")
             & (table["variant"] == "scratch")
         ]
-        for split, value in zip(shown["split"], shown["value"], strict=True):
+        for split, value in zip(brittleness["split"], brittleness["value"], strict=True):
             assert (
                 value
                 == find(results, "hard_positives", split, kind="swap", metric="brittleness")[
@@ -389,17 +399,17 @@ class TestFiles:
         )
 
     def test_tables_without_a_row_and_figures_that_are_not_drawn_are_said(
-        self, given: PaperInputs, tmp_path: Path
+        self, paper_inputs: PaperInputs, tmp_path: Path
     ) -> None:
-        made = make_paper(find_paper("bindsplit2026"), given)
-        assert set(made.tables) == {"table2", "table9", "table10"}
+        outputs = make_paper(find_paper("bindsplit2026"), paper_inputs)
+        assert set(outputs.tables) == {"table2", "table9", "table10"}
         assert {
             "Table 4 (R@1 by split after fine-tuning) has no number: no label has the part "
             "'finetuned'.",
             "Figure 2 is not drawn: no run has results of `retrieval`.",
             "Figure 3 is not drawn: no result of `score familiarity` was given.",
-        } <= set(made.not_made)
-        assert {path.suffix for path in write_paper(made, tmp_path)} == {
+        } <= set(outputs.not_made)
+        assert {path.suffix for path in write_paper(outputs, tmp_path)} == {
             ".csv",
             ".md",
             ".tex",
@@ -410,6 +420,8 @@ class TestFiles:
 
 
 @pytest.mark.full
-def test_tables_of_papers_compile(given: PaperInputs, tmp_path: Path) -> None:
-    tables = [latex(table) for paper in paper_names() for table in tables_of(paper, given).values()]
+def test_tables_of_papers_compile(paper_inputs: PaperInputs, tmp_path: Path) -> None:
+    tables = [
+        latex(table) for paper in paper_names() for table in tables_of(paper, paper_inputs).values()
+    ]
     compile_latex("\n\\clearpage\n".join(tables), tmp_path)

@@ -43,15 +43,15 @@ def test_figures_are_those_of_the_folders_of_other_commands(tmp_path: Path) -> N
             (tmp_path / name / file).write_text(f"{name} {file}")
         (tmp_path / name / files[0]).write_text('{"name": "pearson2025-relational"}')
     paper = find_paper("pearson2025")
-    made = make_paper(
+    outputs = make_paper(
         paper, read_inputs([str(tmp_path / "maps"), f"SD, seed 0={tmp_path / 'drawn'}"])
     )
-    assert made.figures == {
+    assert outputs.figures == {
         "figure5-SD__seed_0-sheet.png": b"drawn sheet.png",
         "figure6-pearson2025-relational-texts.svg": b"maps texts.svg",
         "figure6-pearson2025-relational-images.svg": b"maps images.svg",
     }
-    assert {path.name for path in write_paper(made, tmp_path / "out")} == set(made.figures)
+    assert {path.name for path in write_paper(outputs, tmp_path / "out")} == set(outputs.figures)
     (tmp_path / "drawn" / SHEET).unlink()
     with pytest.raises(UserError, match=r"has no sheet\.png"):
         make_paper(paper, read_inputs([str(tmp_path / "drawn")]))

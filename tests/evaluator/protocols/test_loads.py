@@ -64,7 +64,9 @@ def test_stars_are_given_of_p_alone_and_of_p_corrected_over_the_table(results: R
     assert {fit["correction"] for fit in results["fits"]} == {"Holm (1979)"}
 
 
-def drawn(rng: np.random.Generator, load: float, splits: int = 1, n: int = 600) -> list[Row]:
+def simulate_fits(
+    rng: np.random.Generator, load: float, splits: int = 1, n: int = 600
+) -> list[Row]:
     """The fits of a run whose R@1 falls by `load` points with each object, and by a block's and
     run's own chance."""
     counts = rng.integers(1, 4, (n, 3))
@@ -76,7 +78,7 @@ def drawn(rng: np.random.Generator, load: float, splits: int = 1, n: int = 600) 
 
 def test_a_pooled_fit_has_the_sizes_of_all_runs_and_stars_of_all_fits() -> None:
     rng = np.random.default_rng(4)
-    runs = [drawn(rng, -28, splits=2) for _ in range(6)]
+    runs = [simulate_fits(rng, -28, splits=2) for _ in range(6)]
     fits = pooled_loads(runs, ["a", "a", "b", "b", "c", "c"], 0.95)
     assert [fit["split"] for fit in fits] == ["split 0", "split 1"]
     assert {(fit["items"], fit["clusters"]) for fit in fits} == {
@@ -104,7 +106,7 @@ def test_a_pooled_fit_has_the_sizes_of_all_runs_and_stars_of_all_fits() -> None:
 
 def test_runs_of_one_block_have_an_interval_and_no_p() -> None:
     rng = np.random.default_rng(5)
-    [fit] = pooled_loads([drawn(rng, -10), drawn(rng, -10)], ["a", "a"], 0.95)
+    [fit] = pooled_loads([simulate_fits(rng, -10), simulate_fits(rng, -10)], ["a", "a"], 0.95)
     load = fit["coefficients"]["n_objects"]
     assert (load["p"], load["stars"], load["p_corrected"], load["stars_corrected"]) == (
         None,
@@ -116,7 +118,7 @@ def test_runs_of_one_block_have_an_interval_and_no_p() -> None:
 
 
 def test_a_load_that_some_run_does_not_have_is_left_out() -> None:
-    fits = drawn(np.random.default_rng(6), -10)
+    fits = simulate_fits(np.random.default_rng(6), -10)
     without = [{**fit, "coefficients": {}, "reason": "no count varies"} for fit in fits]
     [fit] = pooled_loads([fits, without], ["a", "b"], 0.95)
     assert (fit["coefficients"], fit["reason"]) == ({}, "no count varies")

@@ -43,8 +43,8 @@ def test_plurals_become_singular_and_what_is_singular_stays() -> None:
 
 @given(st.lists(WORDS, min_size=1, max_size=5))
 def test_each_word_before_the_last_is_an_attribute_of_it(words: list[str]) -> None:
-    found = DEFAULT.of_phrase("  ".join(words).upper())
-    assert found == [(word, singular(words[-1])) for word in words[:-1]]
+    bindings = DEFAULT.of_phrase("  ".join(words).upper())
+    assert bindings == [(word, singular(words[-1])) for word in words[:-1]]
 
 
 @given(WORDS, WORDS, WORDS, WORDS)
@@ -94,7 +94,7 @@ def test_synonyms_count_as_all_pairs_that_match(
     tmp_path_factory: pytest.TempPathFactory,
     groups: list[set[str]],
     counts: dict[tuple[str, str], tuple[int, int]],
-    asked: tuple[str, str],
+    binding: tuple[str, str],
 ) -> None:
     path = tmp_path_factory.mktemp("groups") / "groups.txt"
     path.write_text("\n".join(", ".join(group) for group in groups))
@@ -103,11 +103,11 @@ def test_synonyms_count_as_all_pairs_that_match(
         return a == b or any({a, b} <= group for group in groups)
 
     expected = [
-        sum(n[i] for key, n in counts.items() if all(map(match, asked, key))) for i in (0, 1)
+        sum(n[i] for key, n in counts.items() if all(map(match, binding, key))) for i in (0, 1)
     ]
-    found = read_synonyms(path, DEFAULT)
-    assert found.counts([asked], counts) == {asked: tuple(expected)}
-    assert found.groups == len(groups)
+    synonyms = read_synonyms(path, DEFAULT)
+    assert synonyms.counts([binding], counts) == {binding: tuple(expected)}
+    assert synonyms.groups == len(groups)
 
 
 def test_words_of_groups_are_matched_as_other_nouns(

@@ -74,22 +74,24 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def shown(two: Path) -> tuple[int, int, int]:
+def overlap_counts(two: Path) -> tuple[int, int, int]:
     """By a plain reading: held-out bindings of the other benchmark among the objects of the
     training images, in all, and images of its items that trained."""
     dataset = Dataset.open(two / "dataset")
     trained, other = dataset.benchmark(TRAINED), dataset.benchmark(OTHER)
     train = {row["scene_id"] for row in trained.splits.to_pylist() if row["split"] == "train"}
     bindings = {
-        (dict(thing["attributes"])["color"], thing["category"])
+        (dict(obj["attributes"])["color"], obj["category"])
         for row in dataset.world.scenes.to_pylist()
         if row["scene_id"] in train
-        for thing in row["objects"]
+        for obj in row["objects"]
     }
-    asked = set(other.items_of("binary")["item_id"].to_pylist())
-    images = {row["scene_id"] for row in other.candidates.to_pylist() if row["item_id"] in asked}
+    binary_items = set(other.items_of("binary")["item_id"].to_pylist())
+    images = {
+        row["scene_id"] for row in other.candidates.to_pylist() if row["item_id"] in binary_items
+    }
     held = [
-        sum(tuple(each) in bindings for each in of.holdout_block()["bindings"])
+        sum(tuple(binding) in bindings for binding in of.holdout_block()["bindings"])
         for of in (trained, other)
     ]
     assert held[0] == 0 < min(held[1], len(images & train))
@@ -97,8 +99,8 @@ def shown(two: Path) -> tuple[int, int, int]:
 
 
 @pytest.fixture(scope="module")
-def said(shown: tuple[int, int, int]) -> str:
-    return f"CONTAMINATED: {shown[0]} of 9 held-out bindings"
+def mark_start(overlap_counts: tuple[int, int, int]) -> str:
+    return f"CONTAMINATED: {overlap_counts[0]} of 9 held-out bindings"
 
 
 def _run(two: Path, spec: str, benchmark: str, out: Path, *more: str) -> tuple[str | Path, ...]:
@@ -106,14 +108,14 @@ def _run(two: Path, spec: str, benchmark: str, out: Path, *more: str) -> tuple[s
 
 
 def test_a_model_of_another_block_is_refused(
-    two: Path, shown: tuple[int, int, int], said: str, tmp_path: Path
+    two: Path, overlap_counts: tuple[int, int, int], mark_start: str, tmp_path: Path
 ) -> None:
-    _, trained, images = shown
+    _, trained, images = overlap_counts
     out = tmp_path / "run"
     done = score_command(
         *_run(two, f"jackalope:{two / 'model'}", OTHER, out, "--protocol", "binary")
     )
-    whole = f"{said} and {trained} of {images} scored images were in training of jackalope:"
+    whole = f"{mark_start} and {trained} of {images} scored images were in training of jackalope:"
     assert_one_sentence(done, whole, "add --allow-contaminated")
     assert not out.exists()
     assert_one_sentence(
@@ -123,29 +125,31 @@ def test_a_model_of_another_block_is_refused(
 
 
 def test_every_table_and_page_of_an_allowed_run_says_so(
-    two: Path, said: str, tmp_path: Path
+    two: Path, mark_start: str, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
     done = succeed(*_run(two, f"jackalope:{two / 'model'}", OTHER, out, "--allow-contaminated"))
-    assert done.stdout.count(said) == 3  # in the verdict, above the short table, and on it
-    assert said in done.stderr
-    _check_files(out, said)
+    assert done.stdout.count(mark_start) == 3  # in the verdict, above the short table, and on it
+    assert mark_start in done.stderr
+    _check_files(out, mark_start)
     page = tmp_path / "page.html"
     report = score_command("report", out, "--out", page, "--full")
-    assert report.stdout.count(said) >= 3  # above the tables, and on each of at least two
+    assert report.stdout.count(mark_start) >= 3  # above the tables, and on each of at least two
     html = page.read_text()
-    assert html.count(said) == 3 + html.count('class="sorted"') + html.count('class="drawing"')
+    assert html.count(mark_start) == 3 + html.count('class="sorted"') + html.count(
+        'class="drawing"'
+    )
     assert "no training image" not in html
     for path in out.rglob("*"):
         if path.suffix in (".csv", ".tex", ".json") and path.name not in ("run.json",):
             path.unlink()
-    again = succeed("measure", out, "--full")
-    assert again.stdout.count(said) >= 3
-    _check_files(out, said)
+    remeasured = succeed("measure", out, "--full")
+    assert remeasured.stdout.count(mark_start) >= 3
+    _check_files(out, mark_start)
 
 
 def test_items_comparisons_cards_and_papers_figures_say_so_too(
-    two: Path, said: str, tmp_path: Path
+    two: Path, mark_start: str, tmp_path: Path
 ) -> None:
     runs = [tmp_path / "run", tmp_path / "blind"]
     trained = f"jackalope:{two / 'model'}"
@@ -155,7 +159,7 @@ def test_items_comparisons_cards_and_papers_figures_say_so_too(
         )
     rows = [json.loads(line) for line in (runs[0] / "items.jsonl").read_text().splitlines()]
     assert rows
-    assert all(row["mark"].startswith(said) for row in rows)
+    assert all(row["mark"].startswith(mark_start) for row in rows)
     assert json.loads((runs[1] / "items.jsonl").read_text().splitlines()[0])["mark"] is None
     machine = score_command("compare", *runs, "--json", "--out", tmp_path / "rows.csv")
     comparison = json.loads(machine.stdout)
@@ -163,25 +167,28 @@ def test_items_comparisons_cards_and_papers_figures_say_so_too(
     assert (
         "stand-in" not in comparison["marks"][trained]
     )  # `score train scratch` stands for nothing but itself
-    assert all(row["mark"].startswith(f"{trained}: {said}") for row in comparison["rows"])
-    assert f"A: {said}" in score_command("compare", *runs).stdout
-    assert said in (tmp_path / "rows.csv").read_text()
+    assert all(row["mark"].startswith(f"{trained}: {mark_start}") for row in comparison["rows"])
+    assert f"A: {mark_start}" in score_command("compare", *runs).stdout
+    assert mark_start in (tmp_path / "rows.csv").read_text()
     succeed("report", runs[0], "--hub", tmp_path)
     for value in ModelCard.load(tmp_path / "README.md").data.eval_results or pytest.fail(
         "the card has no values"
     ):
         assert value.metric_name.endswith("(CONTAMINATED)")
-        assert value.metric_args["mark"].startswith(said)
+        assert value.metric_args["mark"].startswith(mark_start)
         assert "speaks_of" in value.metric_args
-    for given in ([f"CLIP / frozen={runs[0]}"], [f"CLIP / frozen={runs[0]}", f"blind={runs[1]}"]):
-        made = make_paper(find_paper("bindsplit2026"), read_inputs(given))
-        assert "CLIP / frozen (CONTAMINATED)" in made.figures["figure4.svg"].decode()
-        (first, *_) = csv_rows(made.tables["table2"])
-        assert first["mark"].startswith(said)
-        assert not any("stand-in" in note for note in made.tables["table2"].all_notes())
+    for labelled_runs in (
+        [f"CLIP / frozen={runs[0]}"],
+        [f"CLIP / frozen={runs[0]}", f"blind={runs[1]}"],
+    ):
+        outputs = make_paper(find_paper("bindsplit2026"), read_inputs(labelled_runs))
+        assert "CLIP / frozen (CONTAMINATED)" in outputs.figures["figure4.svg"].decode()
+        (first, *_) = csv_rows(outputs.tables["table2"])
+        assert first["mark"].startswith(mark_start)
+        assert not any("stand-in" in note for note in outputs.tables["table2"].all_notes())
 
 
-def _check_files(out: Path, said: str) -> None:
+def _check_files(out: Path, mark_start: str) -> None:
     assert json.loads((out / "results.json").read_text())["training"]["status"] == CONTAMINATED
     tables = [path for path in (out / "tables").iterdir() if path.stat().st_size]
     assert {path.name for path in tables} >= {
@@ -195,9 +202,9 @@ def _check_files(out: Path, said: str) -> None:
         if path.suffix == ".csv":
             rows = list(csv.DictReader(text.splitlines()))
             assert rows or path.name == "top.csv"  # no item has as many texts
-            assert all(row["CONTAMINATED"].startswith(said) for row in rows)
+            assert all(row["CONTAMINATED"].startswith(mark_start) for row in rows)
         else:
-            assert text.count(said) >= 1 + text.count(r"\begin{tabular}")
+            assert text.count(mark_start) >= 1 + text.count(r"\begin{tabular}")
             assert re.search(r"\\caption\{[^ ]+: CONTAMINATED", text)
 
 
@@ -281,13 +288,13 @@ def test_overlaps_are_counted_for_everything_that_is_held_out(world: World) -> N
         "absent_objects": ["cone", "sphere", "teddy_bear", "polar_bear"],
     }
     benchmark: Any = SimpleNamespace(holdout=holdout)
-    found = [
-        (each.n, each.of)
-        for each in find_overlaps(exposure, world, benchmark, ["000003", "000004"])
+    overlaps = [
+        (overlap.n, overlap.of)
+        for overlap in find_overlaps(exposure, world, benchmark, ["000003", "000004"])
     ]
-    assert found == [(1, 3), (1, 2), (4, 7), (1, 2)]
+    assert overlaps == [(1, 3), (1, 2), (4, 7), (1, 2)]
     nothing: Any = SimpleNamespace(holdout=None)
-    assert [each.of for each in find_overlaps(exposure, world, nothing, [])] == [0, 0, 0, 0]
+    assert [overlap.of for overlap in find_overlaps(exposure, world, nothing, [])] == [0, 0, 0, 0]
 
 
 def test_captions_of_a_corpus_are_read_for_what_is_held_out(two: Path, tmp_path: Path) -> None:
@@ -298,11 +305,13 @@ def test_captions_of_a_corpus_are_read_for_what_is_held_out(two: Path, tmp_path:
     held = other.holdout_block()["bindings"]
     Image.fromarray(np.zeros((16, 16, 3), np.uint8)).save(tmp_path / "a.jpg")
     captions = {
-        "all": [f"a photo of the shiny {value} {thing} and a blue dog" for value, thing in held],
+        "all": [
+            f"a photo of the shiny {value} {category} and a blue dog" for value, category in held
+        ],
         "plural": [f"two {held[0][0]} {held[0][1]}s"],
-        "none": [f"a {thing}, a {value} dog" for value, thing in held],
+        "none": [f"a {category}, a {value} dog" for value, category in held],
     }
-    found = {}
+    statuses = {}
     for name, texts in captions.items():
         path = tmp_path / f"{name}.jsonl"
         path.write_text(
@@ -312,11 +321,11 @@ def test_captions_of_a_corpus_are_read_for_what_is_held_out(two: Path, tmp_path:
         model: Any = SimpleNamespace(
             info={}, fits_texts=False, exposure=source.exposure(source.data)
         )
-        found[name] = training_of(model, dataset.world, other, ["000001"])
-    assert [found[name]["status"] for name in captions] == [CONTAMINATED, CONTAMINATED, UNKNOWN]
-    assert found["all"]["said"] == "CONTAMINATED: 9 of 9 held-out bindings were in training."
-    assert found["plural"]["said"].startswith("CONTAMINATED: 1 of 9 ")
-    assert found["none"]["said"] == (
+        statuses[name] = training_of(model, dataset.world, other, ["000001"])
+    assert [statuses[name]["status"] for name in captions] == [CONTAMINATED, CONTAMINATED, UNKNOWN]
+    assert statuses["all"]["said"] == "CONTAMINATED: 9 of 9 held-out bindings were in training."
+    assert statuses["plural"]["said"].startswith("CONTAMINATED: 1 of 9 ")
+    assert statuses["none"]["said"] == (
         "In its training here, no noun phrase of the captions names any of the 9 held-out bindings "
         "and none of the 1 scored images is among the files. The content of its images and its "
         "earlier training are unknown: it may have seen them."
@@ -335,7 +344,9 @@ def test_captions_do_not_tell_of_triples_and_another_training_may() -> None:
     assert training_of(model, world, benchmark, [])["status"] == CONTAMINATED
 
 
-def test_a_copy_of_the_weights_keeps_its_history(two: Path, said: str, tmp_path: Path) -> None:
+def test_a_copy_of_the_weights_keeps_its_history(
+    two: Path, mark_start: str, tmp_path: Path
+) -> None:
     """The file alone, under the name of its architecture, as another format: its digest is that of
     the record."""
     model: Any = load_model(f"jackalope:{two / 'model'}", "cpu")
@@ -345,7 +356,9 @@ def test_a_copy_of_the_weights_keeps_its_history(two: Path, said: str, tmp_path:
     torch.save(model.network.state_dict(), tmp_path / "copy.pt")
     out = tmp_path / "run"
     spec = f"open_clip:{name}@{tmp_path / 'copy.pt'}"
-    assert_one_sentence(score_command(*_run(two, spec, OTHER, out, "--protocol", "binary")), said)
+    assert_one_sentence(
+        score_command(*_run(two, spec, OTHER, out, "--protocol", "binary")), mark_start
+    )
     succeed(*_run(two, spec, TRAINED, out, "--protocol", "binary"))
     results = json.loads((out / "results.json").read_text())
     assert results["training"]["status"] == CLEAN

@@ -81,36 +81,40 @@ def test_training_shows_what_its_scenes_hold_and_no_held_out_binding(
 ) -> None:
     scenes, texts = _train(benchmark)
     exposure: Any = read_exposure(world, benchmark, scenes, texts)
-    shown, related = set(), set()
+    object_values, related = set(), set()
     for row in world.scenes.to_pylist():
         if row["scene_id"] in scenes:
-            for thing in row["objects"]:
-                shown |= {(kind, value, thing["category"]) for kind, value in thing["attributes"]}
-            for each in row["relations"]:
-                ends = [row["objects"][each[end]]["category"] for end in ("subject", "object")]
-                related.add((ends[0], each["relation"], ends[1]))
-    assert {entry for entry in exposure.objects if entry[0]} == shown
-    assert {thing for kind, _, thing in exposure.objects if kind is None} == {
-        thing for _, _, thing in shown
+            for obj in row["objects"]:
+                object_values |= {
+                    (kind, value, obj["category"]) for kind, value in obj["attributes"]
+                }
+            for relation in row["relations"]:
+                ends = [row["objects"][relation[end]]["category"] for end in ("subject", "object")]
+                related.add((ends[0], relation["relation"], ends[1]))
+    assert {entry for entry in exposure.objects if entry[0]} == object_values
+    assert {category for kind, _, category in exposure.objects if kind is None} == {
+        category for _, _, category in object_values
     }
     assert exposure.triples == related
-    held_out = {("color", value, thing) for value, thing in benchmark.holdout_block()["bindings"]}
+    held_out = {
+        ("color", value, category) for value, category in benchmark.holdout_block()["bindings"]
+    }
     assert len(held_out) == 9
     assert not held_out & exposure.objects
 
 
 def test_what_a_text_names_counts_as_shown(world: World, benchmark: Benchmark) -> None:
-    value, thing = benchmark.holdout_block()["bindings"][0]
+    value, category = benchmark.holdout_block()["bindings"][0]
     naming = [
         row["text_id"]
         for row in benchmark.texts.to_pylist()
         if any(
-            m["category"] == thing and m["attributes"].get("color") == value
+            m["category"] == category and m["attributes"].get("color") == value
             for m in json.loads(row["form"])["objects"]
         )
     ]
     exposure: Any = read_exposure(world, benchmark, [], naming[:1])
-    assert ("color", value, thing) in exposure.objects
+    assert ("color", value, category) in exposure.objects
     assert exposure.scenes == frozenset()
 
 
@@ -139,10 +143,10 @@ def test_a_scene_is_known_in_another_dataset(world: World, tmp_path: Path) -> No
     other = World(build_dataset(tmp_path / "other", seed=4) / "world")
     assert not names["000000"] & names["000001"]
     assert not set().union(*scene_names(other, ids).values()) & set().union(*names.values())
-    again = World(build_dataset(tmp_path / "again") / "world")
-    again.sums["images/000000.png"] = "0" * 64
-    assert scene_names(again, ids)["000000"] & names["000000"]
-    assert scene_names(again, ids)["000000"] != names["000000"]
+    same_world = World(build_dataset(tmp_path / "again") / "world")
+    same_world.sums["images/000000.png"] = "0" * 64
+    assert scene_names(same_world, ids)["000000"] & names["000000"]
+    assert scene_names(same_world, ids)["000000"] != names["000000"]
 
 
 def test_what_is_not_recorded_is_unknown(tmp_path: Path) -> None:

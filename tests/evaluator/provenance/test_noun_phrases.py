@@ -39,9 +39,9 @@ def _precision_and_recall(
     pairs: Sequence[tuple[Counter[Any], Counter[Any]]],
 ) -> tuple[float, float]:
     """Over what was labelled and what was found in each caption."""
-    both = sum((labelled & found).total() for labelled, found in pairs)
-    given, made = (sum(pair[i].total() for pair in pairs) for i in (0, 1))
-    return both / made, both / given
+    both = sum((labelled & extracted).total() for labelled, extracted in pairs)
+    n_labelled, n_extracted = (sum(pair[i].total() for pair in pairs) for i in (0, 1))
+    return both / n_extracted, both / n_labelled
 
 
 @pytest.mark.parametrize(
@@ -61,14 +61,16 @@ def test_phrases_and_bindings_of_labelled_captions_are_found(
     ]
     bindings = [
         (
-            Counter({each for phrase in row["phrases"] for each in DEFAULT.of_phrase(phrase)}),
+            Counter(
+                {binding for phrase in row["phrases"] for binding in DEFAULT.of_phrase(phrase)}
+            ),
             Counter(set(DEFAULT.of_caption(row["caption"]))),
         )
         for row in rows
     ]
     assert sum(labelled.total() for labelled, _ in phrases) >= 300
-    found = (*_precision_and_recall(phrases), *_precision_and_recall(bindings))
-    assert all(share > of for share, of in zip(found, least, strict=True)), found
+    shares = (*_precision_and_recall(phrases), *_precision_and_recall(bindings))
+    assert all(share > of for share, of in zip(shares, least, strict=True)), shares
 
 
 @given(st.text(max_size=200))
@@ -117,9 +119,9 @@ def pipeline(tmp_path: Path) -> str:
         return Doc(doc.vocab, words=words, pos=parts, heads=heads, deps=deps)
 
     Language.component("jackalope_test_parser", func=parse)
-    made = spacy.blank("en")
-    made.add_pipe("jackalope_test_parser")
-    made.to_disk(tmp_path / "model")
+    pipeline = spacy.blank("en")
+    pipeline.add_pipe("jackalope_test_parser")
+    pipeline.to_disk(tmp_path / "model")
     spacy.blank("en").to_disk(tmp_path / "blank")
     return str(tmp_path / "model")
 
@@ -149,13 +151,18 @@ def test_what_is_no_pipeline_of_noun_phrases_is_said(pipeline: str, tmp_path: Pa
 def test_the_command_takes_a_pipeline_and_names_it(pipeline: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("item,text,truth\n1,a red car,true\n1,a blue car,false\n")
     (tmp_path / "corpus.txt").write_text("two red car near a small blue car\n")
-    asked = ("familiarity", f"table:{tmp_path / 't.csv'}", "--reference", tmp_path / "corpus.txt")
-    given = (*asked, "--out", tmp_path / "out", "--workers", 1, "--json", "--extractor")
-    done = succeed(*given, f"spacy:{pipeline}")
+    arguments = (
+        "familiarity",
+        f"table:{tmp_path / 't.csv'}",
+        "--reference",
+        tmp_path / "corpus.txt",
+    )
+    options = (*arguments, "--out", tmp_path / "out", "--workers", 1, "--json", "--extractor")
+    done = succeed(*options, f"spacy:{pipeline}")
     summary = json.loads(done.stdout)
     assert summary["extractor"] == f"spacy:{pipeline}"
     assert (
         summary["bindings"]["positive"]["perfect"],
         summary["bindings"]["negative"]["close"],
     ) == (1, 1)
-    assert_one_sentence(score_command(*given, "spacy:none"), "name a pipeline that is installed")
+    assert_one_sentence(score_command(*options, "spacy:none"), "name a pipeline that is installed")

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from PIL import Image, ImageDraw
 
+from evaluator.protocols.items import COUNTS
 from evaluator.provenance.contamination import unknown_training
 from generator.base.files import sha256, write_json
 from generator.base.tables import write_table
@@ -248,6 +249,7 @@ def _outcomes(
     rows.loc[unscored, ["value", "true", "false"]] = np.nan
     rows["unscored"] = np.where(unscored, "the model's score is not a number", "")
     rows["metric"], rows["level"] = rows["protocol"].map(METRIC), ""
+    rows[list(COUNTS)] = pd.NA
     rows["scene_id"] = rows["item_id"].map(candidates.groupby("item_id")["scene_id"].first())
     return rows
 

@@ -10,24 +10,16 @@ import altair
 import pytest
 
 from evaluator.analysis.comparison import _flips
-from evaluator.report.figures import (
-    Figure,
-    by_complexity,
-    by_count,
-    by_edits,
+from evaluator.report.audit_figures import (
     by_frequency,
     by_overlap,
-    by_split,
     differences,
     embedding_maps,
-    figures,
-    gap,
-    gaps,
     grid,
-    number_names,
     short_captions,
-    write_figures,
 )
+from evaluator.report.figure import Figure, number_names, write_figures
+from evaluator.report.figures import by_complexity, by_count, by_edits, by_split, figures, gap, gaps
 from tests.evaluator.report.conftest import ROW
 from tests.evaluator.synthetic import Row, find
 

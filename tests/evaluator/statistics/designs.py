@@ -18,14 +18,14 @@ def block_cells(values: int, objects: int) -> list[tuple[str, str]]:
     ]
 
 
-def block_clusters(values: int, objects: int, each: int) -> Clusters:
-    """`each` items of every pairing, in the order of `block_cells`."""
+def block_clusters(values: int, objects: int, n_items: int) -> Clusters:
+    """`n_items` items of every pairing, in the order of `block_cells`."""
     cells = block_cells(values, objects)
     return Clusters.of(
-        np.repeat([c for c, _ in cells], each), np.repeat([b for _, b in cells], each)
+        np.repeat([c for c, _ in cells], n_items), np.repeat([b for _, b in cells], n_items)
     )
 
 
-def outcomes_of(right: np.ndarray, each: int) -> np.ndarray:
-    """Outcomes (cells · each,) of which `right` (cells,) are 1 in each cell."""
-    return (np.arange(each)[None, :] < np.asarray(right)[:, None]).astype(float).ravel()
+def outcomes_of(right: np.ndarray, n_items: int) -> np.ndarray:
+    """Outcomes (cells · n_items,) of which `right` (cells,) are 1 in each cell."""
+    return (np.arange(n_items)[None, :] < np.asarray(right)[:, None]).astype(float).ravel()

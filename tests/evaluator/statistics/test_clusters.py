@@ -9,19 +9,23 @@ from generator.base.clusters import Clusters
 
 
 def test_names_become_numbers_and_bindings_weights_of_length_one() -> None:
-    found = Clusters.of(
+    clusters = Clusters.of(
         ["b", "a", "b"], ["red cube;blue ball", "red cube;red cube", ""], ["s1", "s0", "s1"]
     )
-    assert found.codes.tolist() == [1, 0, 1]
-    assert found.scenes.tolist() == [1, 0, 1]
-    assert found.weights[found.weight_rows].round(4).tolist() == [[0.7071, 0.7071], [0, 1], [0, 0]]
+    assert clusters.codes.tolist() == [1, 0, 1]
+    assert clusters.scenes.tolist() == [1, 0, 1]
+    assert clusters.weights[clusters.weight_rows].round(4).tolist() == [
+        [0.7071, 0.7071],
+        [0, 1],
+        [0, 0],
+    ]
 
 
 def test_without_bindings_and_scenes_items_share_their_cluster_alone() -> None:
-    found = Clusters.of(np.array(["x", "x", "y"]))
-    assert found.scenes.tolist() == [0, 1, 2]
-    assert found.weights.shape == (1, 0)
-    assert len(found) == 3
+    clusters = Clusters.of(np.array(["x", "x", "y"]))
+    assert clusters.scenes.tolist() == [0, 1, 2]
+    assert clusters.weights.shape == (1, 0)
+    assert len(clusters) == 3
 
 
 @given(
@@ -36,11 +40,15 @@ def test_some_of_the_items_keep_what_they_share(
     rows = np.array(data.draw(st.lists(st.integers(0, len(items) - 1), min_size=1)))
     names, bindings = zip(*items, strict=True)
     some = Clusters.of(names, bindings).take(rows)
-    again = Clusters.of([names[i] for i in rows], [bindings[i] for i in rows])
-    assert np.array_equal(some.codes[:, None] == some.codes, again.codes[:, None] == again.codes)
+    taken_first = Clusters.of([names[i] for i in rows], [bindings[i] for i in rows])
+    assert np.array_equal(
+        some.codes[:, None] == some.codes, taken_first.codes[:, None] == taken_first.codes
+    )
     overlap = some.weights[some.weight_rows] @ some.weights[some.weight_rows].T
     assert np.allclose(
-        overlap, again.weights[again.weight_rows] @ again.weights[again.weight_rows].T
+        overlap,
+        taken_first.weights[taken_first.weight_rows]
+        @ taken_first.weights[taken_first.weight_rows].T,
     )
 
 

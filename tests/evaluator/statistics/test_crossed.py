@@ -18,11 +18,11 @@ MOMENTS = OF_SHARES.weakened(1e-9)
 """Prior guesses that count nothing."""
 
 
-@pytest.mark.parametrize("each", [1, 5])
-def test_clusters_of_equal_items_have_students_interval_over_clusters(each: int) -> None:
+@pytest.mark.parametrize("n_items", [1, 5])
+def test_clusters_of_equal_items_have_students_interval_over_clusters(n_items: int) -> None:
     means = np.random.default_rng(0).normal(3, 2, 40)
-    clusters = Clusters.of(np.repeat(np.arange(40), each))
-    estimate = CrossedMeans(clusters, prior=MOMENTS).estimate(np.repeat(means, each)).vocabulary
+    clusters = Clusters.of(np.repeat(np.arange(40), n_items))
+    estimate = CrossedMeans(clusters, prior=MOMENTS).estimate(np.repeat(means, n_items)).vocabulary
     expected = stats.t.interval(0.9, 39, means.mean(), stats.sem(means))
     assert estimate.interval(0.9) == pytest.approx(expected, rel=1e-3)
     assert estimate.p(2.5) == pytest.approx(stats.ttest_1samp(means, 2.5).pvalue, rel=1e-2)
@@ -34,11 +34,11 @@ def test_one_way_random_effects_have_the_variances_of_the_analysis_of_variance()
     y = rng.normal(0, 1, 12)[group] + rng.normal(0, 1, 72)
     table = anova_lm(ols("y ~ C(group)", pd.DataFrame({"y": y, "group": group})).fit())
     between, within = table["mean_sq"]
-    found = CrossedMeans(Clusters.of(group), prior=MOMENTS).estimate(y)
-    assert found.components[CLUSTERS] == pytest.approx((between - within) / 6, rel=0.02)
-    assert found.components[NOISE] == pytest.approx(within, rel=0.02)
-    assert found.vocabulary.variance == pytest.approx(between / 72, rel=0.02)
-    assert found.vocabulary.freedom == pytest.approx(11, rel=0.1)
+    means = CrossedMeans(Clusters.of(group), prior=MOMENTS).estimate(y)
+    assert means.components[CLUSTERS] == pytest.approx((between - within) / 6, rel=0.02)
+    assert means.components[NOISE] == pytest.approx(within, rel=0.02)
+    assert means.vocabulary.variance == pytest.approx(between / 72, rel=0.02)
+    assert means.vocabulary.freedom == pytest.approx(11, rel=0.1)
 
 
 def crossed_table(
@@ -64,10 +64,10 @@ def test_two_crossed_factors_have_the_variance_of_the_two_way_analysis_of_varian
     frame = pd.DataFrame({"y": y, "value": value, "object": category})
     of_values, of_objects, rest = anova_lm(ols("y ~ C(value) + C(object)", frame).fit())["mean_sq"]
     textbook = (of_values + of_objects - rest) / size**2
-    found = CrossedMeans(clusters, prior=MOMENTS).estimate(y)
-    assert found.like_these.variance == pytest.approx(textbook, rel=0.02)
+    means = CrossedMeans(clusters, prior=MOMENTS).estimate(y)
+    assert means.like_these.variance == pytest.approx(textbook, rel=0.02)
     # All values and objects are there, so about this vocabulary they add nothing.
-    assert found.vocabulary.variance == pytest.approx(rest / size**2, rel=0.02)
+    assert means.vocabulary.variance == pytest.approx(rest / size**2, rel=0.02)
 
 
 def test_a_part_of_the_vocabulary_varies_by_what_it_lacks() -> None:
@@ -108,9 +108,9 @@ def test_variances_of_unequally_weighted_means_are_right_on_average() -> None:
         ).vocabulary.parts
         for _ in range(300)
     ]
-    found = [np.mean([parts[name] for parts in draws]) for name in (CLUSTERS, NOISE)]
+    components = [np.mean([parts[name] for parts in draws]) for name in (CLUSTERS, NOISE)]
     due = np.square(np.bincount(groups, w)).sum(), 4 * np.square(w).sum()
-    assert found == pytest.approx(due, rel=0.15)
+    assert components == pytest.approx(due, rel=0.15)
 
 
 def test_where_nothing_varies_there_is_no_interval() -> None:

@@ -62,9 +62,9 @@ def test_clusters_that_answer_alike_give_the_paired_t_test(
 def test_the_interval_leaves_out_0_exactly_where_p_is_below_the_level(
     seed: int, runs: int, blocks: int
 ) -> None:
-    ((found, _),) = simulate(Study(3, 3, 4, runs, blocks, of_trainings=0.3), seed, 1)
-    assert found.low <= found.value <= found.high
-    assert (found.p < 0.05) == (found.low > 0 or found.high < 0)
+    ((difference, _),) = simulate(Study(3, 3, 4, runs, blocks, of_trainings=0.3), seed, 1)
+    assert difference.low <= difference.value <= difference.high
+    assert (difference.p < 0.05) == (difference.low > 0 or difference.high < 0)
 
 
 def test_exchanging_the_models_changes_the_sign_alone() -> None:
@@ -103,32 +103,32 @@ def test_values_and_objects_count_in_the_wider_claim_alone() -> None:
     """A model that is better with some values is better about this vocabulary; of others it says
     less."""
     for n in (3, 6):
-        for found, _ in simulate(Study(n, n, 4, of_values=2.0), 0, 4):
-            assert found.of_items.parts["values and objects"] == pytest.approx(0, abs=1e-9)
-            assert found.low_wider < found.low < found.high < found.high_wider
+        for difference, _ in simulate(Study(n, n, 4, of_values=2.0), 0, 4):
+            assert difference.of_items.parts["values and objects"] == pytest.approx(0, abs=1e-9)
+            assert difference.low_wider < difference.low < difference.high < difference.high_wider
 
 
 def test_trainings_that_differ_widen_the_interval() -> None:
     study = Study(3, 3, 22, runs=3, of_bindings=0.2, of_trainings=1.0)
-    for found, _ in simulate(study, 0, 20):
-        assert found.of_trainings is not None
-        assert found.variance >= found.of_items.variance
+    for difference, _ in simulate(study, 0, 20):
+        assert difference.of_trainings is not None
+        assert difference.variance >= difference.of_items.variance
     ((alone, _),) = simulate(Study(3, 3, 22, runs=1), 0, 1)
     assert alone.of_trainings is None
 
 
 def test_power_needs_and_detectable_agree() -> None:
-    ((found, _),) = simulate(Study(3, 3, 22), 3, 1)
-    least = detectable(found)
+    ((difference, _),) = simulate(Study(3, 3, 22), 3, 1)
+    least = detectable(difference)
     assert least is not None
     # `detectable` is exact to 0.0001.
-    assert block_seeds_needed(found, least + 2e-4) == 1
-    halved = block_seeds_needed(found, least / 2)
+    assert block_seeds_needed(difference, least + 2e-4) == 1
+    halved = block_seeds_needed(difference, least / 2)
     assert halved is not None
     assert 2 <= halved <= 4  # more blocks have more degrees of freedom too
-    items = items_needed(found, least - 0.002, 396)
+    items = items_needed(difference, least - 0.002, 396)
     assert items is None or items > 396
-    assert items_needed(found, 1e-4, 396) is None
+    assert items_needed(difference, 1e-4, 396) is None
 
 
 @pytest.mark.full
@@ -152,23 +152,23 @@ def test_the_detectable_difference_of_good_models_is_found_in_80_percent(accurac
     least = [detectable(difference_at(0.0)) for _ in range(15)]
     lead = float(np.median([1.0 if one is None else one for one in least]))
     differences = [difference_at(lead) for _ in range(300)]
-    shown = np.mean([one.p < 0.05 and one.value > 0 for one in differences])
-    assert 0.72 <= shown <= 0.88
+    power = np.mean([one.p < 0.05 and one.value > 0 for one in differences])
+    assert 0.72 <= power <= 0.88
 
 
 def test_nothing_is_known_of_models_that_never_differ() -> None:
     same = (RNG.random((1, 40)) < 0.7).astype(float)
-    found = model_difference([(same, same)], Clusters.of(np.arange(40)))
-    assert (found.value, detectable(found)) == (0, None)
-    assert found.low < 0 < found.high
+    difference = model_difference([(same, same)], Clusters.of(np.arange(40)))
+    assert (difference.value, detectable(difference)) == (0, None)
+    assert difference.low < 0 < difference.high
 
 
 def test_models_that_differ_on_every_item_of_every_block_are_told_apart() -> None:
     right, wrong = np.ones((1, 20)), np.zeros((1, 20))
-    found = model_difference([(right, wrong)] * 2, Clusters.of(np.arange(40)))
-    assert (found.value, found.high) == (1, 1)
-    assert found.low > 0.7
-    assert found.p < 0.01
+    difference = model_difference([(right, wrong)] * 2, Clusters.of(np.arange(40)))
+    assert (difference.value, difference.high) == (1, 1)
+    assert difference.low > 0.7
+    assert difference.p < 0.01
 
 
 @pytest.mark.full
@@ -182,9 +182,14 @@ def test_ranks_hold_the_true_order_in_95_of_100_draws() -> None:
             (i, j): model_difference([(correct[i], correct[j])], clusters)
             for i, j in combinations(range(4), 2)
         }
-        found = ranks([each.mean() for each in correct], pairs)
-        assert all(each.low <= each.rank <= each.high for each in found)
+        placings = ranks([answers.mean() for answers in correct], pairs)
+        assert all(placing.low <= placing.rank <= placing.high for placing in placings)
         # the two equal models share the places 2 and 3
-        inside = (found[0].low == 1, found[1].low <= 2, found[2].low <= 2, found[3].high == 4)
+        inside = (
+            placings[0].low == 1,
+            placings[1].low <= 2,
+            placings[2].low <= 2,
+            placings[3].high == 4,
+        )
         held += all(inside)
     assert held >= 190

@@ -75,10 +75,10 @@ def test_with_many_clusters_a_mean_has_the_interval_of_the_bootstrap(
 @given(st.integers(1, 60), st.integers(1, 5), st.booleans())
 @settings(max_examples=30, deadline=None)
 def test_where_all_agree_the_interval_starts_or_ends_there_and_is_not_empty(
-    n: int, each: int, right: bool
+    n: int, n_items: int, right: bool
 ) -> None:
-    estimate = cluster_mean(np.full(n * each, right), np.repeat(np.arange(n), each))
-    exact = stats.binomtest(n * each * right, n * each).proportion_ci(0.95, "exact")
+    estimate = cluster_mean(np.full(n * n_items, right), np.repeat(np.arange(n), n_items))
+    exact = stats.binomtest(n * n_items * right, n * n_items).proportion_ci(0.95, "exact")
     assert (estimate.low_fixed, estimate.high_fixed) == pytest.approx(
         (exact.low, exact.high), abs=1e-9
     )
@@ -88,23 +88,26 @@ def test_where_all_agree_the_interval_starts_or_ends_there_and_is_not_empty(
 
 @pytest.mark.parametrize(("clusters", "wrong"), [(2, 0), (2, 1), (3, 1), (4, 0), (4, 3), (6, 3)])
 def test_more_items_of_a_few_clusters_say_more(clusters: int, wrong: int) -> None:
-    found = [
+    lower_ends = [
         cluster_mean(np.arange(clusters * n) >= wrong, np.repeat(np.arange(clusters), n)).low
         for n in (5, 20, 100, 400)
     ]
-    assert (np.diff(found) > -0.01).all()
-    assert found[-1] < 0.99
+    assert (np.diff(lower_ends) > -0.01).all()
+    assert lower_ends[-1] < 0.99
 
 
 @pytest.mark.parametrize("wrong", [0, 12])
 def test_images_of_a_scene_that_agree_are_one_fact(wrong: int) -> None:
-    found = []
+    estimates = []
     for images in (1, 4):
         scenes = np.repeat(np.arange(36), images)
-        found.append(
+        estimates.append(
             cluster_mean(scenes * 7 % 36 >= wrong, Clusters.of(scenes // 4, scenes=scenes))
         )
-    one, four = ((each.low, each.high, each.low_fixed, each.high_fixed) for each in found)
+    one, four = (
+        (estimate.low, estimate.high, estimate.low_fixed, estimate.high_fixed)
+        for estimate in estimates
+    )
     assert one == pytest.approx(four)
 
 
@@ -205,8 +208,8 @@ def test_equal_weights_change_nothing() -> None:
     for outcomes in (np.arange(40) % 3 > 0, np.ones(40)):
         (estimate,) = cluster_means(outcomes[:, None], np.arange(40), weights=np.full(40, 1 / 40))
         plain = cluster_mean(outcomes, np.arange(40))
-        found, expected = ((each.value, each.low, each.high) for each in (estimate, plain))
-        assert found == pytest.approx(expected, abs=1e-9)
+        weighted, expected = ((mean.value, mean.low, mean.high) for mean in (estimate, plain))
+        assert weighted == pytest.approx(expected, abs=1e-9)
 
 
 def test_a_p_value_belongs_to_its_interval() -> None:
@@ -235,28 +238,28 @@ def test_a_difference_of_parts_knows_what_they_share() -> None:
     rng = np.random.default_rng(0)
     images = np.repeat(np.arange(40), 10)
     first, second = np.tile(np.arange(10) < 6, 40), np.tile(np.arange(10) >= 3, 40)
-    found, halves, independent = [], [], []
+    differences, halves, independent = [], [], []
     for _ in range(150):
         chance = expit(0.5 + 1.5 * rng.normal(size=40))[images]
         outcomes = (rng.random(400) < chance).astype(float)
         names = images.astype(str)
-        each, again = parts_differences(
+        difference, repeated = parts_differences(
             np.column_stack([outcomes, outcomes]), first, second, Clusters.of(names, None, names)
         )
-        assert each == again
-        assert each.value == pytest.approx(outcomes[first].mean() - outcomes[second].mean())
-        assert each.n_items == 400
-        found.append(each.value)
-        halves.append((each.high - each.low) / 2 / stats.t.ppf(0.975, 39))
+        assert difference == repeated
+        assert difference.value == pytest.approx(outcomes[first].mean() - outcomes[second].mean())
+        assert difference.n_items == 400
+        differences.append(difference.value)
+        halves.append((difference.high - difference.low) / 2 / stats.t.ppf(0.975, 39))
         variances = [np.var(outcomes[part]) / 40 for part in (first, second)]
         independent.append(np.sqrt(sum(variances) / 2))
-    assert np.mean(halves) / np.std(found) == pytest.approx(1, abs=0.15)
-    assert np.mean(independent) > 1.5 * np.std(found)
+    assert np.mean(halves) / np.std(differences) == pytest.approx(1, abs=0.15)
+    assert np.mean(independent) > 1.5 * np.std(differences)
 
 
 def test_parts_in_which_nothing_varies_have_no_interval() -> None:
     part = np.array([True, True, False, False])
-    (found,) = parts_differences(
+    (difference,) = parts_differences(
         np.array([[1.0], [1], [0], [0]]), part, ~part, Clusters.of(["a", "b", "a", "b"])
     )
-    assert (found.value, np.isnan(found.low)) == (1, True)
+    assert (difference.value, np.isnan(difference.low)) == (1, True)

@@ -52,7 +52,7 @@ def together(count: int, work: Callable[[int], T]) -> list[T]:
             "MASTER_PORT": port,
         }
         os.environ.update(
-            {name: str(each) for name, each in names.items()}, MASTER_ADDR="127.0.0.1"
+            {name: str(value) for name, value in names.items()}, MASTER_ADDR="127.0.0.1"
         )
         try:
             pipe.send_bytes(pickle.dumps(work(rank)))
@@ -102,10 +102,10 @@ def toy_data(
 ) -> TrainingData:
     """A caption for each of a few images, with its negative and its positive; -1 for none."""
     n = len(captions)
-    said = texts or [f"text {i}" for i in range(9)]
-    of = (np.reshape(each or [-1] * n, (n, 1, 1)) for each in (negatives, positives))
+    all_texts = texts or [f"text {i}" for i in range(9)]
+    of = (np.reshape(rows or [-1] * n, (n, 1, 1)) for rows in (negatives, positives))
     return TrainingData(
-        said,
+        all_texts,
         np.reshape(captions, (n, 1)),
         *of,
         np.array(true),
@@ -141,8 +141,8 @@ def trains(world: World, benchmark: Benchmark, tmp_path: Path) -> Callable[..., 
 
 
 @pytest.fixture
-def further(trains: Callable[..., dict[str, Any]], tmp_path: Path) -> Callable[..., Any]:
-    """Trains a model further; returns the record, and the model before and after."""
+def continue_training(trains: Callable[..., dict[str, Any]], tmp_path: Path) -> Callable[..., Any]:
+    """Continues the training of a model; returns the record, and the model before and after."""
 
     def run(method: Method, base: str) -> tuple[dict[str, Any], Any, Any]:
         return (
@@ -160,8 +160,8 @@ def make_base(tiny: Callable[..., Tiny], tmp_path: Path) -> Callable[..., str]:
 
     def make(family: str = "open_clip", **changes: Any) -> str:
         if family == "open_clip":
-            made = tiny(**changes)
-            return f"open_clip:{made.name}@{made.save(tmp_path / f'{made.name}.pt')}"
+            model = tiny(**changes)
+            return f"open_clip:{model.name}@{model.save(tmp_path / f'{model.name}.pt')}"
         return f"hf:{make_clip(tmp_path / family, family)}"
 
     return make
@@ -180,12 +180,12 @@ class Fixed(nn.Module):
         self.images, self.texts = nn.Parameter(images), nn.Parameter(texts)
         self.logit_scale = nn.Parameter(torch.tensor(scale).log().to(images.dtype))
         self.device = images.device
-        self.asked: list[tuple[list[int], list[int]]] = []
+        self.requests: list[tuple[list[int], list[int]]] = []
 
     @property
     def network(self) -> nn.Module:
         return self
 
     def embed(self, images, texts, step):  # type: ignore[no-untyped-def]
-        self.asked.append((images.tolist(), texts.tolist()))
+        self.requests.append((images.tolist(), texts.tolist()))
         return F.normalize(self.images[images], dim=-1), F.normalize(self.texts[texts], dim=-1)

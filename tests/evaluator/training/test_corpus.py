@@ -112,7 +112,7 @@ def test_a_negative_that_is_true_of_its_image_is_left_out(
 
 
 @pytest.mark.parametrize(
-    ("recipe", "said"),
+    ("recipe", "message"),
     [
         (
             Recipe(),
@@ -125,8 +125,10 @@ def test_a_negative_that_is_true_of_its_image_is_left_out(
         (Recipe(negatives="", texts="plain"), "captions have no kinds; leave --texts out"),
     ],
 )
-def test_kinds_that_a_corpus_lacks_are_refused(tmp_path: Path, recipe: Recipe, said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_kinds_that_a_corpus_lacks_are_refused(
+    tmp_path: Path, recipe: Recipe, message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
         corpus_source(_write(tmp_path, LINES), recipe)
 
 
@@ -155,7 +157,7 @@ def test_a_corpus_is_known_by_its_lines_and_images(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("{", r"Line 2 of .* is not a line of a corpus \(it: Invalid JSON"),
         ({"image": "b.jpg"}, "caption: Field required"),
@@ -173,8 +175,8 @@ def test_a_corpus_is_known_by_its_lines_and_images(tmp_path: Path) -> None:
         ({**LINES[0], "image": "c.jpg"}, "which does not exist"),
     ],
 )
-def test_lines_that_cannot_be_used_are_refused(tmp_path: Path, line: Any, said: str) -> None:
-    with pytest.raises(UserError, match=said):
+def test_lines_that_cannot_be_used_are_refused(tmp_path: Path, line: Any, message: str) -> None:
+    with pytest.raises(UserError, match=message):
         corpus_source(_write(tmp_path, [LINES[0], line]), PLAIN)
 
 

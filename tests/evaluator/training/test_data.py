@@ -37,7 +37,7 @@ def _leave_out(rows: Rows) -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "change", "said"),
+    ("table", "change", "message"),
     [
         ("items", _ask_unseen, "trains on scenes outside its split train"),
         ("splits", _move_scene, "trains on scenes outside its split train"),
@@ -45,13 +45,13 @@ def _leave_out(rows: Rows) -> None:
     ],
 )
 def test_a_benchmark_without_a_train_split_of_its_own_is_refused(
-    drawn_copy: Path, table: str, change: Callable[[Rows], None], said: str
+    drawn_copy: Path, table: str, change: Callable[[Rows], None], message: str
 ) -> None:
     """An item of protocol train in another split, a training scene that is listed in another one,
     and no items."""
     edit(drawn_copy / "benchmarks" / Dataset.open(drawn_copy).benchmark().name, table, change)
     opened = Dataset.open(drawn_copy)
-    with pytest.raises(UserError, match=said):
+    with pytest.raises(UserError, match=message):
         read(opened.world, opened.benchmark())
 
 
@@ -75,18 +75,20 @@ def test_the_training_data_are_the_train_split_with_the_texts_that_are_asked_for
     assert len(data) == 96
     kind_of = {row["item_id"]: row["kind"] for row in benchmark.items_of("train").to_pylist()}
     rows = [row for row in benchmark.candidates.to_pylist() if kind_of.get(row["item_id"]) in kinds]
-    wanted = [row for row in rows if row["slot"] == "p" and row["kind"] in positives]
-    captions = [row for row in rows if row["slot"] == "c"] + (wanted if loss == "caption" else [])
+    positive_rows = [row for row in rows if row["slot"] == "p" and row["kind"] in positives]
+    captions = [row for row in rows if row["slot"] == "c"] + (
+        positive_rows if loss == "caption" else []
+    )
     expected: dict[str, dict[str, tuple[set[str], set[str]]]] = {}
     for row in captions:
         expected.setdefault(row["scene_id"], {}).setdefault(row["text_id"], (set(), set()))
     for row in rows:
         if row["slot"] == "n" and row["kind"] in negatives:
             expected[row["scene_id"]][row["of"]][0].add(row["text_id"])
-    for row in () if loss == "caption" else wanted:
+    for row in () if loss == "caption" else positive_rows:
         expected[row["scene_id"]][row["of"]][1].add(row["text_id"])
     for i, scene in enumerate(data.scenes):
-        found = {
+        texts_of_caption = {
             data.text_ids[row]: tuple(
                 {data.text_ids[n] for n in of[i, j] if n >= 0}
                 for of in (data.negatives, data.positives)
@@ -94,7 +96,7 @@ def test_the_training_data_are_the_train_split_with_the_texts_that_are_asked_for
             for j, row in enumerate(data.captions[i])
             if row >= 0
         }
-        assert found == expected[scene]
+        assert texts_of_caption == expected[scene]
         true = {row["text_id"] for row in rows if row["scene_id"] == scene and row["truth"]}
         assert {data.text_ids[row] for row in data.true[i] if row >= 0} == true
     assert [benchmark.text_of[text] for text in data.text_ids] == data.texts
@@ -126,9 +128,9 @@ def test_so_many_images_of_each_class(data: TrainingData) -> None:
         return {key: keys.count(key) for key in keys}
 
     assert max(classes(data).values()) > 1
-    one, again, other = (data.of_each_class(1, seed) for seed in (0, 0, 1))
+    one, same_seed, other = (data.of_each_class(1, seed) for seed in (0, 0, 1))
     assert classes(one) == dict.fromkeys(classes(data), 1)
-    assert one.images == again.images != other.images
+    assert one.images == same_seed.images != other.images
     assert data.of_each_class(None, 0) is data
     assert classes(data.of_each_class(2, 0)) == {key: min(2, n) for key, n in classes(data).items()}
     rows = [data.images.index(image) for image in one.images]
@@ -174,7 +176,7 @@ def test_every_image_comes_once_in_an_epoch_and_in_another_order_in_the_next(
 
 def test_texts_are_of_their_image_and_all_are_drawn(all_kinds: TrainingData) -> None:
     steps = Steps(all_kinds, batch=96, epochs=40, seed=0)
-    drawn: Counter[tuple[int, int]] = Counter()
+    counts: Counter[tuple[int, int]] = Counter()
     for i in range(len(steps)):
         step = steps[i]
         for image, caption, negative, positive in zip(
@@ -184,9 +186,9 @@ def test_texts_are_of_their_image_and_all_are_drawn(all_kinds: TrainingData) -> 
             for text, of in ((negative, all_kinds.negatives), (positive, all_kinds.positives)):
                 there = of[image, place]
                 assert text in there[there >= 0] if (there >= 0).any() else text == -1
-            drawn[image, caption] += 1
+            counts[image, caption] += 1
     captions = {(i, c) for i, row in enumerate(all_kinds.captions) for c in row if c >= 0}
-    assert set(drawn) == captions
+    assert set(counts) == captions
 
 
 def test_a_step_can_be_asked_alone(all_kinds: TrainingData) -> None:
@@ -246,8 +248,8 @@ def test_images_are_read_once_where_they_fit(
         counted, lambda image: image * 2, lambda image, place, step: image + 10 * place + step
     )
     for times in read:
-        found = images.of(np.array([1, 0, 1]), [4, 5, 6], 3)
-        assert [each.item() for each in found] == [
+        batch = images.of(np.array([1, 0, 1]), [4, 5, 6], 3)
+        assert [image.item() for image in batch] == [
             2 * float(data.scenes[i]) + 10 * place + 3 for i, place in ((1, 4), (0, 5), (1, 6))
         ]
         assert len(names) == times
@@ -264,11 +266,11 @@ def _certify(root: Path, status: str) -> Dataset:
 
 def test_a_certificate_that_failed_is_refused_and_others_are_recorded(drawn_copy: Path) -> None:
     opened = _certify(drawn_copy, "as declared")
-    said = (
+    message = (
         "as declared: the files were checked; the images were not (by the certificate in the "
         "folder)"
     )
-    assert describe(opened.world, opened.benchmark())["certificate"] == said
+    assert describe(opened.world, opened.benchmark())["certificate"] == message
     opened = _certify(drawn_copy, "failed")
     with pytest.raises(
         UserError, match="is not trained on: its certificate says that it failed; `gen verify"

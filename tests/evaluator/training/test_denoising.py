@@ -52,22 +52,23 @@ def test_the_loss_is_that_of_the_librarys_own_scheduler(
     folder = diffusers_folders.stable_diffusion(tmp_path, prediction)
     model: Any = load_model(f"diffusion:{folder}", "cpu")
     learner = Denoising(model, short, PLAIN, text_encoder=False)
-    found = learner.loss(STEP, 7).item()
+    loss = learner.loss(STEP, 7).item()
 
     pipe = StableDiffusionPipeline.from_pretrained(folder, safety_checker=None)
     scheduler = DDPMScheduler.from_config(pipe.scheduler.config)
     draws = [
         torch.Generator().manual_seed(Stream(0, "noise", 7, place).below(2**32)) for place in (0, 1)
     ]
-    times = (torch.cat([torch.rand(1, generator=each) for each in draws]) * 1000).long()
-    assert [torch.rand(1, generator=each) >= 0 for each in draws]  # whether the caption is told
+    times = (torch.cat([torch.rand(1, generator=generator) for generator in draws]) * 1000).long()
+    for generator in draws:
+        torch.rand(1, generator=generator)  # whether the caption is used
     latents = torch.stack(
         [model.latent(short.images[i][0].image(short.images[i][1])) for i in STEP.images]
     )
     noise = torch.stack(
         [
-            torch.randn(latent.shape, generator=each)
-            for latent, each in zip(latents, draws, strict=True)
+            torch.randn(latent.shape, generator=generator)
+            for latent, generator in zip(latents, draws, strict=True)
         ]
     )
     with torch.no_grad():
@@ -76,7 +77,7 @@ def test_the_loss_is_that_of_the_librarys_own_scheduler(
             scheduler.add_noise(latents, noise, times), times, encoder_hidden_states=states
         ).sample
     target = noise if prediction == "epsilon" else scheduler.get_velocity(latents, noise, times)
-    assert found == pytest.approx(((predicted - target) ** 2).mean().item(), rel=1e-4)
+    assert loss == pytest.approx(((predicted - target) ** 2).mean().item(), rel=1e-4)
 
 
 def test_other_processes_and_texts_that_would_be_cut_are_refused(
@@ -106,12 +107,14 @@ def test_some_captions_are_left_out_by_seed_and_step(
         monkeypatch.setattr(learner, "_conditions", spy)
         for number in (0, 1, 2, 0):
             learner.loss(steps[number], number)
-        said = [call.args[0] for call in spy.call_args_list]
-        assert said[3] == said[0]
-        told = [text for texts in said[:3] for text in texts]
-        assert least <= told.count("") <= most
+        captions_of_step = [call.args[0] for call in spy.call_args_list]
+        assert captions_of_step[3] == captions_of_step[0]
+        used_captions = [text for texts in captions_of_step[:3] for text in texts]
+        assert least <= used_captions.count("") <= most
         captions = [short.texts[i] for number in range(3) for i in steps[number].captions]
-        assert all(text in ("", caption) for text, caption in zip(told, captions, strict=True))
+        assert all(
+            text in ("", caption) for text, caption in zip(used_captions, captions, strict=True)
+        )
 
 
 def test_latents_are_changed_before_noise_is_added(short: TrainingData, model: Any) -> None:
@@ -123,8 +126,8 @@ def test_latents_are_changed_before_noise_is_added(short: TrainingData, model: A
         augment=lambda latent, place, number: latent.flip(-1) * number,
     )
     plain = Denoising(model, short, PLAIN, text_encoder=False)
-    kept = plain._latents.of(STEP.images, (0, 1), 3)
+    latents = plain._latents.of(STEP.images, (0, 1), 3)
     plain._latents._cache = {
-        int(i): latent.flip(-1) * 3 for i, latent in zip(STEP.images, kept, strict=True)
+        int(i): latent.flip(-1) * 3 for i, latent in zip(STEP.images, latents, strict=True)
     }
     assert mirrored.loss(STEP, 3).item() == pytest.approx(plain.loss(STEP, 3).item(), rel=1e-6)

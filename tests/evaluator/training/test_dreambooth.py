@@ -36,7 +36,7 @@ def test_a_pipeline_is_trained_and_scored_as_its_family(
 ) -> None:
     base = f"diffusion:{diffusers_folders.stable_diffusion(tmp_path / 'sd')},samples=4"
     more = () if text_encoder else ("--no-text-encoder",)
-    given = (
+    arguments = (
         "train",
         "dreambooth",
         corpus,
@@ -50,7 +50,7 @@ def test_a_pipeline_is_trained_and_scored_as_its_family(
         "cpu",
         *more,
     )
-    done = succeed("score", *given, "--out", tmp_path / "out")
+    done = succeed("score", *arguments, "--out", tmp_path / "out")
     assert (
         "Published (Pearson et al. 2025, appendix A, single and two objects): batch, images per "
         "class" in done.stderr
@@ -65,8 +65,8 @@ def test_a_pipeline_is_trained_and_scored_as_its_family(
     assert len(record["losses"]) == 2  # six steps, and the two that are left
     assert (record["recipe"]["steps"], record["recipe"]["text_encoder"]) == (8, text_encoder)
     before, ours, theirs = (
-        load_model(each, "cpu")
-        for each in (
+        load_model(spec, "cpu")
+        for spec in (
             base,
             f"jackalope:{tmp_path / 'out'},samples=4",
             f"diffusion:{tmp_path / 'out'},samples=4",
@@ -79,11 +79,11 @@ def test_a_pipeline_is_trained_and_scored_as_its_family(
     }
     assert ours.key == theirs.key != before.key
     images = diffusers_folders.pictures(1)
-    found = [scored(each, images, diffusers_folders.TEXTS) for each in (before, ours, theirs)]
-    assert np.array_equal(found[1], found[2])
-    assert np.abs(found[0] - found[1]).max() > 1e-4
+    scores = [scored(model, images, diffusers_folders.TEXTS) for model in (before, ours, theirs)]
+    assert np.array_equal(scores[1], scores[2])
+    assert np.abs(scores[0] - scores[1]).max() > 1e-4
     parts = ("text_encoder", "vae")
-    digests = [[weights_digest(each.network[part]) for part in parts] for each in (before, ours)]
+    digests = [[weights_digest(model.network[part]) for part in parts] for model in (before, ours)]
     moved = [one != other for one, other in zip(*digests, strict=True)]
     assert moved == [text_encoder, False]
 

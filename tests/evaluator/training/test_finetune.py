@@ -35,12 +35,15 @@ QUICK = from_preset(
     ],
 )
 def test_every_family_is_trained_whole_and_by_lora(
-    further: Callable[..., Any], make_base: Callable[..., str], kind: str, lora: str | None
+    continue_training: Callable[..., Any],
+    make_base: Callable[..., str],
+    kind: str,
+    lora: str | None,
 ) -> None:
     if lora:
         pytest.importorskip("peft")
     recipe = replace(QUICK, rate=1e-2 if lora else 1e-3, lora=lora or "none")
-    record, before, after = further(recipe, make_base(kind))
+    record, before, after = continue_training(recipe, make_base(kind))
     assert record["losses"][1] < record["losses"][0]
     assert record["recipe"]["lora"] == (lora or "none")
     for name, inputs in (("encode_images", pictures()), ("encode_texts", ["a red cube"])):
@@ -61,13 +64,16 @@ def test_what_is_known_of_a_training_is_its_own_and_that_of_its_base(
     trains(recipe, base, "unknown")
     model = load_model(f"jackalope:{tmp_path / 'unknown'}", "cpu")
     unseen = [row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "unseen"]
-    shown = [row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "train"]
-    found = training_of(model, world, benchmark, unseen)
-    assert found["status"] == UNKNOWN
+    train_scenes = [
+        row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "train"
+    ]
+    contamination = training_of(model, world, benchmark, unseen)
+    assert contamination["status"] == UNKNOWN
     assert (
-        "were in its training here. The earlier training of this model is unknown" in found["said"]
+        "were in its training here. The earlier training of this model is unknown"
+        in contamination["said"]
     )
-    assert training_of(model, world, benchmark, shown[:3])["status"] == CONTAMINATED
+    assert training_of(model, world, benchmark, train_scenes[:3])["status"] == CONTAMINATED
 
     trains(Scratch(epochs=1, batch=32, negatives="none"), out="scratch")
     trains(recipe, f"jackalope:{tmp_path / 'scratch'}", "known")
@@ -85,7 +91,7 @@ def test_low_rank_changes_start_at_none_and_end_in_the_weights(
         sorted(name for name, _ in model.network.named_parameters()),
         model.encode_texts(TEXTS),
     )
-    weights = {name: each.clone() for name, each in model.network.state_dict().items()}
+    weights = {name: weight.clone() for name, weight in model.network.state_dict().items()}
     merge = with_lora(model.network, 2, 4.0, 0)
     assert model.encode_texts(TEXTS) == pytest.approx(before, abs=1e-6)
     trained = {name: p for name, p in model.network.named_parameters() if p.requires_grad}
@@ -102,8 +108,8 @@ def test_low_rank_changes_start_at_none_and_end_in_the_weights(
     assert model.encode_images(pictures()) == pytest.approx(images, abs=1e-5)
     changed = {
         name
-        for name, each in model.network.state_dict().items()
-        if not torch.equal(each, weights[name])
+        for name, weight in model.network.state_dict().items()
+        if not torch.equal(weight, weights[name])
     }
     assert len(changed) >= 8
     for name in changed:
@@ -115,12 +121,12 @@ def test_low_rank_changes_start_at_none_and_end_in_the_weights(
 
 def test_the_seed_draws_the_changes(base: str) -> None:
     pytest.importorskip("peft")
-    found = []
+    weights = []
     for seed in (0, 0, 1):
         model: Any = load_model(base, "cpu")
         with_lora(model.network, 2, 4.0, seed)
-        found.append(
+        weights.append(
             torch.cat([p.flatten() for n, p in model.network.named_parameters() if "lora_A" in n])
         )
-    assert torch.equal(found[0], found[1])
-    assert not torch.equal(found[0], found[2])
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])

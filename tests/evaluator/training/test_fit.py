@@ -55,19 +55,23 @@ def test_no_held_out_fact_enters_a_batch(
     assert benchmark.holdout is not None
     held = {tuple(binding) for binding in benchmark.holdout["bindings"]}
     objects = {row["scene_id"]: row["objects"] for row in world.scenes.to_pylist()}
-    shown = {
-        (dict(thing["attributes"])["color"], thing["category"])
-        for images, _ in learner.asked
+    bindings_in_images = {
+        (dict(obj["attributes"])["color"], obj["category"])
+        for images, _ in learner.requests
         for i in images
-        for thing in objects[all_kinds.images[i][1]]
+        for obj in objects[all_kinds.images[i][1]]
     }
-    asked = {text for _, texts in learner.asked for text in texts}
-    said = {all_kinds.texts[text] for text in asked}
-    assert shown
-    assert not shown & held
-    assert len(said) > 500
-    assert not [text for text in said if any(f"{value} {thing}" in text for value, thing in held)]
-    assert {text for i in range(len(steps)) for text in steps[i].positives if text >= 0} <= asked
+    text_rows = {text for _, texts in learner.requests for text in texts}
+    captions = {all_kinds.texts[text] for text in text_rows}
+    assert bindings_in_images
+    assert not bindings_in_images & held
+    assert len(captions) > 500
+    assert not [
+        text for text in captions if any(f"{value} {category}" in text for value, category in held)
+    ]
+    assert {
+        text for i in range(len(steps)) for text in steps[i].positives if text >= 0
+    } <= text_rows
 
 
 def _betas(state: Path) -> set[tuple[float, float]]:
@@ -110,7 +114,7 @@ def test_matrices_decay_and_embeddings_vectors_and_temperatures_do_not() -> None
     network.logit_scale = torch.nn.Parameter(torch.ones(1, 1))
     decaying, others = parameter_groups(network, 0.1)
     assert (decaying["weight_decay"], others["weight_decay"]) == (0.1, 0.0)
-    assert [each is network["layer"].weight for each in decaying["params"]] == [True]
+    assert [parameter is network["layer"].weight for parameter in decaying["params"]] == [True]
     assert len(others["params"]) == 3
     network["layer"].requires_grad_(False)
     assert [len(group["params"]) for group in parameter_groups(network, 0.1)] == [0, 2]

@@ -16,8 +16,8 @@ COLORS = EXCLUSIVE[0]
 
 
 def test_a_swap_exchanges_attributes_and_adapts_the_article() -> None:
-    made = make_hard_texts("An old car stands next to a red bus.")
-    assert made.negatives["swap"] == ["A red car stands next to an old bus."]
+    hard_texts = make_hard_texts("An old car stands next to a red bus.")
+    assert hard_texts.negatives["swap"] == ["A red car stands next to an old bus."]
 
 
 def test_a_positive_swap_keeps_the_words_and_only_ends_a_caption() -> None:
@@ -33,8 +33,8 @@ def test_a_replaced_word_is_another_of_its_kind_or_its_synonym(
     color: str, other: str, seed: int
 ) -> None:
     caption = f"a {color} car near the {other} house"
-    made = make_hard_texts(caption, seed)
-    (negative,) = made.negatives["replace"]
+    hard_texts = make_hard_texts(caption, seed)
+    (negative,) = hard_texts.negatives["replace"]
     before, after = (re.findall(r"\w+", text) for text in (caption, negative))
     changed = [
         (a, b) for a, b in zip(before, after, strict=True) if a != b and {a, b} != {"a", "an"}
@@ -43,7 +43,7 @@ def test_a_replaced_word_is_another_of_its_kind_or_its_synonym(
     old, new = changed[0]
     assert {old, new} <= set(COLORS)
     assert new not in before
-    for positive in made.positives.get("replace", []):
+    for positive in hard_texts.positives.get("replace", []):
         words = re.findall(r"\w+", positive)
         assert [(a, b) for a, b in zip(before, words, strict=True) if a not in (b, "a")] in (
             [[(color, SYNONYMS.get(color, ""))], [(other, SYNONYMS.get(other, ""))]]
@@ -54,9 +54,9 @@ def test_a_replaced_word_is_another_of_its_kind_or_its_synonym(
     "caption", ["a covered table", "a redwood floor", "blackboard and whiteboard", "Snow.", ""]
 )
 def test_parts_of_words_are_never_replaced(caption: str) -> None:
-    made = make_hard_texts(caption)
-    assert "replace" not in made.negatives
-    assert "replace" not in made.positives
+    hard_texts = make_hard_texts(caption)
+    assert "replace" not in hard_texts.negatives
+    assert "replace" not in hard_texts.positives
 
 
 def test_the_command_adds_kinds_that_training_reads_and_keeps_those_that_are_there(
@@ -67,10 +67,10 @@ def test_the_command_adds_kinds_that_training_reads_and_keeps_those_that_are_the
         {"image": "b.png", "caption": "a blue house", "negatives": {"replace": ["a tall house"]}},
     ]
     (tmp_path / "captions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    told = succeed(
+    talk = succeed(
         "score hard-texts", tmp_path / "captions.jsonl", "--out", tmp_path / "hard.jsonl"
     ).stderr
-    assert "2 captions, 2 with a negative and 2 with a positive" in told
+    assert "2 captions, 2 with a negative and 2 with a positive" in talk
     first, second = map(json.loads, (tmp_path / "hard.jsonl").read_text().splitlines())
     assert first["image"] == "a.png"
     assert set(first["negatives"]) <= set(HARD_KINDS["negatives"])

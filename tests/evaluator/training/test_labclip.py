@@ -29,7 +29,9 @@ def test_the_first_gradient_is_its_closed_form_at_the_identity() -> None:
     = dL/dlogits, g = ((softmax over texts - I) + (softmax over images - I)) / 2n."""
     n, d, scale = 5, 4, 7.0
     x, t = _unit(0, n, d), _unit(10, n, d)
-    learner = Alignment(*(torch.from_numpy(each) for each in (x, t)), torch.tensor(np.log(scale)))
+    learner = Alignment(
+        *(torch.from_numpy(embeddings) for embeddings in (x, t)), torch.tensor(np.log(scale))
+    )
     learner.matrix = nn.Parameter(torch.eye(d, dtype=torch.float64))
     images, texts = learner.embed(np.arange(n), np.arange(n), 0)
     contrastive(
@@ -48,10 +50,10 @@ def test_the_first_gradient_is_its_closed_form_at_the_identity() -> None:
 
 
 def test_the_first_step_of_adam_goes_the_rate_along_each_sign(
-    further: Callable[..., Any], base: str
+    continue_training: Callable[..., Any], base: str
 ) -> None:
-    _, *models = further(replace(QUICK, epochs=1, batch=96, rate=1e-2), base)
-    heads = [text_head(each.network, "").detach().double() for each in models]
+    _, *models = continue_training(replace(QUICK, epochs=1, batch=96, rate=1e-2), base)
+    heads = [text_head(model.network, "").detach().double() for model in models]
     matrix = torch.linalg.lstsq(heads[0], heads[1]).solution.T
     assert (matrix - torch.eye(16)).abs().numpy() == pytest.approx(
         np.full((16, 16), 1e-2), rel=0.02
@@ -60,24 +62,24 @@ def test_the_first_step_of_adam_goes_the_rate_along_each_sign(
 
 @pytest.mark.parametrize("kind", ["open_clip", "CLIP", "Siglip"])
 def test_the_result_is_the_model_with_its_texts_after_w(
-    further: Callable[..., Any],
+    continue_training: Callable[..., Any],
     make_base: Callable[..., str],
     kind: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     spec = make_base(kind)
-    made: list[Alignment] = []
+    alignments: list[Alignment] = []
     merge_into = Alignment.merge_into
     monkeypatch.setattr(
-        Alignment, "merge_into", lambda self, *of: (made.append(self), merge_into(self, *of))
+        Alignment, "merge_into", lambda self, *of: (alignments.append(self), merge_into(self, *of))
     )
-    record, before, after = further(QUICK, spec)
+    record, before, after = continue_training(QUICK, spec)
     assert record["losses"][1] < record["losses"][0]
     assert np.array_equal(after.encode_images(pictures()), before.encode_images(pictures()))
-    aligned = before.encode_texts(TEXTS) @ made[0].matrix.detach().numpy().T
+    aligned = before.encode_texts(TEXTS) @ alignments[0].matrix.detach().numpy().T
     expected = aligned / np.linalg.norm(aligned, axis=1, keepdims=True)
     assert after.encode_texts(TEXTS) == pytest.approx(expected, abs=1e-5)
-    assert after.network.logit_scale.item() == pytest.approx(made[0].logit_scale.item())
+    assert after.network.logit_scale.item() == pytest.approx(alignments[0].logit_scale.item())
     began = {"model": spec, "weights_sha256": before.info["weights_sha256"], "stand_in": False}
     assert after.info["trained_on"]["base"] == began
 

@@ -77,7 +77,10 @@ def _toy() -> tuple[TrainingData, Fixed]:
 
 
 def _cosines(learner: Fixed) -> torch.Tensor:
-    unit = [each / each.norm(dim=1, keepdim=True) for each in (learner.images, learner.texts)]
+    unit = [
+        embeddings / embeddings.norm(dim=1, keepdim=True)
+        for embeddings in (learner.images, learner.texts)
+    ]
     return 20 * unit[0] @ unit[1].T
 
 
@@ -91,7 +94,7 @@ def test_a_step_of_negclip_has_the_negatives_as_columns(weight: float) -> None:
     recipe = Recipe(negative_weight=weight)
     got = Contrastive(learner, data, recipe).loss(_STEP, 0)
     columns = [0, 1, 2, 4, 6, 7, 0]
-    assert learner.asked == [([0, 1, 2, 3], [*columns, 3, 5, 8])]
+    assert learner.requests == [([0, 1, 2, 3], [*columns, 3, 5, 8])]
     expected = contrastive(_cosines(learner)[:, columns], _mask(columns), weight)
     assert got.item() == pytest.approx(expected.item(), abs=1e-6)
 

@@ -41,7 +41,7 @@ class Table:
             {"text_length": 99},
         )
         self._texts = {text: i for i, text in enumerate(texts)}
-        self.asked: list[tuple[int, str]] = []
+        self.requests: list[tuple[int, str]] = []
 
     def token_counts(self, texts: Any) -> list[int]:
         return [1] * len(texts)
@@ -51,7 +51,7 @@ class Table:
 
     def match(self, images: Any, places: Any, texts: Any) -> torch.Tensor:
         rows = [int(images[place]) for place in places]
-        self.asked += list(zip(rows, texts, strict=True))
+        self.requests += list(zip(rows, texts, strict=True))
         return self.logits[rows, [self._texts[text] for text in texts]]
 
 
@@ -70,31 +70,31 @@ def test_the_loss_is_binary_cross_entropy_in_which_negatives_count_by_weight(wei
     data, model = _toy()
     loss = Matching(model, data, Recipe(negative_weight=weight)).loss(STEP, 0)
     total = count = 0.0
-    for i, (image, text) in enumerate(model.asked):
+    for i, (image, text) in enumerate(model.requests):
         number = int(text.split()[1])
         logit = model.logits[image, number].item()
         share = weight if weight and 4 <= i < 7 else 1.0
         total += share * math.log1p(math.exp(-logit if number in data.true[image] else logit))
         count += share
-    assert not weight or model.asked[4:7] == [(2, "text 0"), (0, "text 4"), (1, "text 5")]
-    assert len(model.asked) == (4 + 3 + 4 if weight else 8)
+    assert not weight or model.requests[4:7] == [(2, "text 0"), (0, "text 4"), (1, "text 5")]
+    assert len(model.requests) == (4 + 3 + 4 if weight else 8)
     assert loss.item() == pytest.approx(total / count, abs=1e-6)
 
 
 def test_what_is_said_to_be_false_is_false_and_drawn_by_the_step(data: TrainingData) -> None:
     model: Any = Table(1, list(data.texts))
     learner, steps = Matching(model, data, Recipe()), Steps(data, batch=24, epochs=5, seed=0)
-    drawn = []
+    negatives_of_step = []
     for number in range(len(steps)):
         places, texts, true, _ = learner.pairs(steps[number], number)
         images = steps[number].images[places]
         for image, text, match in zip(images, texts, true, strict=True):
             assert (text in data.true[image]) == bool(match)
-        drawn.append(texts[-24:].tolist())
-    assert len({tuple(each) for each in drawn}) == len(drawn)
-    assert len({text for each in drawn for text in each}) > 30
-    again = learner.pairs(steps[2], 2)[1][-24:]
-    assert again.tolist() == drawn[2]
+        negatives_of_step.append(texts[-24:].tolist())
+    assert len({tuple(negatives) for negatives in negatives_of_step}) == len(negatives_of_step)
+    assert len({text for negatives in negatives_of_step for text in negatives}) > 30
+    repeated = learner.pairs(steps[2], 2)[1][-24:]
+    assert repeated.tolist() == negatives_of_step[2]
 
 
 @pytest.fixture
@@ -105,12 +105,12 @@ def vilt(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("lora", [None, "2/4"])
 def test_vilt_is_trained_whole_and_by_lora(
-    further: Callable[..., Any], world: World, vilt: str, tmp_path: Path, lora: str | None
+    continue_training: Callable[..., Any], world: World, vilt: str, tmp_path: Path, lora: str | None
 ) -> None:
     if lora:
         pytest.importorskip("peft")
     recipe = replace(QUICK, epochs=2, rate=1e-2, negatives="swap", lora=lora or "none")
-    record, before, after = further(recipe, vilt)
+    record, before, after = continue_training(recipe, vilt)
     plain = load_model(f"vilt:{tmp_path / 'out'}", "cpu")
     assert record["losses"][1] < record["losses"][0]
     images, texts = (
@@ -141,7 +141,7 @@ def test_the_command_takes_the_preset_of_cross_encoders(
     drawn: Path, vilt: str, tmp_path: Path
 ) -> None:
     pytest.importorskip("peft")
-    given = (
+    arguments = (
         "train",
         "finetune",
         drawn,
@@ -154,7 +154,7 @@ def test_the_command_takes_the_preset_of_cross_encoders(
         "--device",
         "cpu",
     )
-    done = succeed("score", *given, "--images-per-class", "1")
+    done = succeed("score", *arguments, "--images-per-class", "1")
     assert (
         "Published (Pearson et al. 2025, appendix A, single objects): rate, lora. Chosen here: "
         "batch, decay, negatives, " in done.stderr
@@ -162,10 +162,12 @@ def test_the_command_takes_the_preset_of_cross_encoders(
     record = json.loads((tmp_path / "out" / "jackalope.json").read_text())
     assert record["recipe"]["lora"] == "16/32"
     assert (record["recipe"]["rate"], record["recipe"]["batch"]) == (1e-5, 16)
-    refused = score_command(*given, "--preset", "bindsplit2026")
+    refused = score_command(*arguments, "--preset", "bindsplit2026")
     assert refused.exit_code == 2
     assert (
         "Unknown preset 'bindsplit2026' of `score train finetune` for cross encoders"
         in refused.stderr
     )
-    assert "neither --negative-loss nor" in score_command(*given, "--negative-loss", "svlc").stderr
+    assert (
+        "neither --negative-loss nor" in score_command(*arguments, "--negative-loss", "svlc").stderr
+    )

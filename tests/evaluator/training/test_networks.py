@@ -56,12 +56,12 @@ def test_a_new_model_follows_the_seed_and_cuts_no_text(
 ) -> None:
     long, longest = (" ".join(["a red cube and"] * times) for times in (10, 20))
     longer = replace(data, texts=[*data.texts, long], longest=[longest])
-    made = [
+    models = [
         new_model(architecture, "tiny", longer, Recipe(seed=seed), "cpu")[0] for seed in (0, 0, 1)
     ]
-    digests = [model.info["weights_sha256"] for model in made]
+    digests = [model.info["weights_sha256"] for model in models]
     assert digests[0] == digests[1] != digests[2]
-    assert made[0].token_counts([longest]) == [made[0].info["text_length"]] == [82]
+    assert models[0].token_counts([longest]) == [models[0].info["text_length"]] == [82]
     trained = replace(longer, longest=[])
     assert new_model(architecture, "tiny", trained, Recipe(), "cpu")[0].info["text_length"] == 42
     least = {"dual": 16, "cross": 40, "diffusion": 16}[architecture]
@@ -96,9 +96,9 @@ def test_words_are_told_apart_and_others_are_unknown(tmp_path: Path) -> None:
     assert second == ["[CLS]", "a", "x", "-", "ray", "[SEP]"]
     assert third == ["[CLS]", "a", "[UNK]", "[SEP]"]
     tokenizer.save_pretrained(tmp_path)
-    again = AutoTokenizer.from_pretrained(tmp_path)
-    assert again(texts)["input_ids"] == tokenizer(texts)["input_ids"]
-    assert again.model_max_length == tokenizer.model_max_length
+    reloaded = AutoTokenizer.from_pretrained(tmp_path)
+    assert reloaded(texts)["input_ids"] == tokenizer(texts)["input_ids"]
+    assert reloaded.model_max_length == tokenizer.model_max_length
     assert word_tokenizer(texts, 40).model_max_length == 40
 
 
@@ -107,20 +107,22 @@ def test_images_are_only_mirrored_and_shifted_by_place_and_step() -> None:
     images = torch.rand((40, 3, 48, 32), generator=torch.Generator().manual_seed(0))
 
     def seen(mirrored: bool, step: int, count: int = 40) -> list[tuple[int, int, int]]:
-        augment, found = Augmentation(0, mirrored), []
+        augment, shifts = Augmentation(0, mirrored), []
         for place, original in enumerate(images[:count]):
             image = augment(original, place, step)
             for mark in itertools.product((0, 1), range(-3, 4), range(-3, 4)):
                 moved = torch.roll(original.flip(-1) if mark[0] else original, mark[1:], (-2, -1))
-                found += [mark] if torch.equal(image, moved) else []
-        assert len(found) == count
-        return found
+                shifts += [mark] if torch.equal(image, moved) else []
+        assert len(shifts) == count
+        return shifts
 
     assert 8 < sum(mark[0] for mark in seen(True, 0)) < 32
     assert not any(mark[0] for mark in seen(False, 0))
     shifts = [{mark[1:] for mark in seen(False, step, 2)} for step in range(20)]
-    assert {len(each) for each in shifts} == {1}
-    assert {pixels for each in shifts for shift in each for pixels in shift} == set(range(-2, 3))
+    assert {len(shifts_of_step) for shifts_of_step in shifts} == {1}
+    assert {
+        pixels for shifts_of_step in shifts for shift in shifts_of_step for pixels in shift
+    } == set(range(-2, 3))
 
 
 def test_images_of_texts_with_relations_are_not_mirrored(data: TrainingData, little: None) -> None:
@@ -138,11 +140,11 @@ def test_a_saved_model_is_the_same_model(make_base: Callable[..., str], tmp_path
     save_model(model, out)
     record = {"name": "b", "benchmark": "0", "world": "1", "method": "finetune", "recipe": {}}
     (out / "jackalope.json").write_text(json.dumps(record))
-    again: Any = load_model(f"jackalope:{out}", "cpu")
-    assert np.array_equal(again.encode_texts(TEXTS), model.encode_texts(TEXTS))
-    assert np.array_equal(again.encode_images(pictures()), model.encode_images(pictures()))
-    assert again.key == model.key
-    assert again.info["trained_on"]["method"] == "finetune"
+    reloaded: Any = load_model(f"jackalope:{out}", "cpu")
+    assert np.array_equal(reloaded.encode_texts(TEXTS), model.encode_texts(TEXTS))
+    assert np.array_equal(reloaded.encode_images(pictures()), model.encode_images(pictures()))
+    assert reloaded.key == model.key
+    assert reloaded.info["trained_on"]["method"] == "finetune"
 
 
 def test_an_architecture_of_another_library_is_refused(base: str) -> None:

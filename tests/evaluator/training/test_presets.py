@@ -21,11 +21,11 @@ def test_presets_say_how_long_and_how_fast_and_never_decay() -> None:
 
 
 def test_presets_that_declare_it_are_the_default_of_their_method() -> None:
-    found = [
+    presets = [
         from_preset(Finetune, {}, is_cross_encoder=matching)[1]["preset"]
         for matching in (False, True)
     ]
-    assert [*found, from_preset(Labclip, {})[1]["preset"]] == [
+    assert [*presets, from_preset(Labclip, {})[1]["preset"]] == [
         "bindsplit2026",
         "pearson2025-vilt",
         "labclip-pug",
@@ -71,6 +71,6 @@ def test_impossible_values_are_refused() -> None:
                 UserError, match=f"Expected the {name.replace('_', ' ')} to be a number from 0"
             ):
                 Recipe(**{name: value})  # type: ignore[arg-type]
-    for given in ("a", "1/b", "0/2", "2/0", "-1", "2/nan", "2/2/2"):
+    for lora in ("a", "1/b", "0/2", "2/0", "-1", "2/nan", "2/2/2"):
         with pytest.raises(UserError, match="Expected --lora to be rank/alpha"):
-            METHODS["finetune"](lora=given)  # type: ignore[call-arg]
+            METHODS["finetune"](lora=lora)  # type: ignore[call-arg]

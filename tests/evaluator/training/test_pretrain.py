@@ -18,8 +18,8 @@ from tests.evaluator.conftest import build_dataset
 def _pair(*words: str) -> str:
     a, b, c, d = words
     return " and ".join(
-        f"{'an' if value[0] in 'aeiou' else 'a'} {value} {thing}"
-        for value, thing in ((a, b), (c, d))
+        f"{'an' if value[0] in 'aeiou' else 'a'} {value} {category}"
+        for value, category in ((a, b), (c, d))
     )
 
 
@@ -33,9 +33,7 @@ def test_an_image_is_described_by_its_words_in_any_arrangement(
     objects = {row["scene_id"]: row["objects"] for row in world.scenes.to_pylist()}
     swapped = 0
     for i, scene in enumerate(source.data.scenes):
-        one, other = (
-            (dict(thing["attributes"])["color"], thing["category"]) for thing in objects[scene]
-        )
+        one, other = ((dict(obj["attributes"])["color"], obj["category"]) for obj in objects[scene])
         plain = {source.data.texts[row] for row in source.data.captions[i] if row >= 0}
         pairs = {
             f"a {a} {b} and a {c} {d}"
@@ -49,8 +47,8 @@ def test_an_image_is_described_by_its_words_in_any_arrangement(
         swapped += len(pairs & plain) == len(pairs) == 4
         assert not pairs & plain or pairs <= plain  # never one binding without the other
         for text in plain:
-            if found := re.fullmatch(r"an? (\w+) (\w+) and an? (\w+) (\w+)", text):
-                a, b, c, d = found.groups()
+            if match := re.fullmatch(r"an? (\w+) (\w+) and an? (\w+) (\w+)", text):
+                a, b, c, d = match.groups()
                 assert {_pair(c, b, a, d), _pair(a, d, c, b)} & plain
     assert swapped > 0.5 * len(source.data)
     assert (source.data.negatives == -1).all()
@@ -71,9 +69,9 @@ def test_a_pretrained_model_is_contaminated_for_what_it_has_seen(
     assert record["images"] == 136
     model = load_model(f"jackalope:{tmp_path / 'model'}", "cpu")
     unseen = [row["scene_id"] for row in benchmark.splits.to_pylist() if row["split"] == "unseen"]
-    found = training_of(model, world, benchmark, unseen)
-    assert found["status"] == CONTAMINATED
-    assert {each["what"]: each["n"] for each in found["overlaps"]} == {
+    contamination = training_of(model, world, benchmark, unseen)
+    assert contamination["status"] == CONTAMINATED
+    assert {overlap["what"]: overlap["n"] for overlap in contamination["overlaps"]} == {
         "held-out bindings": 9,
         "scored images": len(unseen),
     }
@@ -91,10 +89,10 @@ def test_several_worlds_are_shown_together(
     one = whole_source([(world, benchmark)])
     assert len(both.data) == len(one.data) + 20
     assert both.record["world"] == f"{world.digest}+{other.world.digest}"
-    shown, alone = both.exposure(both.data), one.exposure(one.data)
-    assert shown is not None
+    united, alone = both.exposure(both.data), one.exposure(one.data)
+    assert united is not None
     assert alone is not None
-    assert alone.scenes < shown.scenes
+    assert alone.scenes < united.scenes
 
 
 @pytest.mark.full
@@ -102,26 +100,28 @@ def test_the_stand_in_names_the_words_of_a_scene_and_does_not_bind_them(tmp_path
     """Of unseen pairs too: the words of over 60% of images are the top text's, and which binding is
     chance."""
     scenes = {"train": 480, "val": 4, "seen": 60, "partial": 60, "unseen": 36}
-    seen, asked = (build_dataset(tmp_path / str(seed), scenes, seed) for seed in (11, 3))
+    seen, asked_dataset = (build_dataset(tmp_path / str(seed), scenes, seed) for seed in (11, 3))
     train(
         Pretrain(epochs=12, batch=48), Pretrain().source([seen]), tmp_path / "model", device="cpu"
     )
     rows = evaluate(
         f"jackalope:{tmp_path / 'model'}",
-        asked,
+        asked_dataset,
         protocols=("binary", "retrieval"),
         device="cpu",
         allow_contaminated=True,
     ).results["rows"]
-    told = [row for row in rows if row["unit"] == "share" and row["error"] is None]
+    shares = [row for row in rows if row["unit"] == "share" and row["error"] is None]
     right = [
         (row["value"] * row["items"], row["items"])
-        for row in told
+        for row in shares
         if row["metric"] == "accuracy" and row["split"] != "val"
     ]
     # of all splits together: each pair of values and objects leans to one of its bindings, and
     # unseen has nine
     assert 0.4 < sum(value for value, _ in right) / sum(items for _, items in right) < 0.6
     for split in ("seen", "partial", "unseen"):
-        (first,) = [row["value"] for row in told if (row["metric"], row["split"]) == ("R@1", split)]
+        (first,) = [
+            row["value"] for row in shares if (row["metric"], row["split"]) == ("R@1", split)
+        ]
         assert first > 0.3  # one of the two bindings is the truth

@@ -45,7 +45,7 @@ RECIPE = Recipe(epochs=1, steps=4, batch=15, rate=1e-3, negatives="swap", precis
 @given(n=st.integers(1, 99), count=st.integers(1, 9))
 def test_shares_are_all_rows_once_in_order(n: int, count: int) -> None:
     shares = [list(range(n)[_share(n, rank, count)]) for rank in range(count)]
-    assert [row for each in shares for row in each] == list(range(n))
+    assert [row for share in shares for row in share] == list(range(n))
     assert max(map(len, shares)) - min(map(len, shares)) <= 1
 
 
@@ -64,8 +64,8 @@ def test_the_mean_gradient_is_that_of_one_process(count: int) -> None:
         return [parameter.grad for parameter in network.parameters() if parameter.grad is not None]
 
     alone = gradients(0)
-    for found in together(count, gradients):
-        for one, other in zip(alone, found, strict=True):
+    for shared in together(count, gradients):
+        for one, other in zip(alone, shared, strict=True):
             assert torch.allclose(one, other, rtol=1e-4)
 
 
@@ -87,7 +87,7 @@ def _trained(
     return (
         losses,
         weights_digest(learner.network),
-        [each.detach() for each in learner.network.parameters()],
+        [weight.detach() for weight in learner.network.parameters()],
     )
 
 
@@ -125,9 +125,9 @@ def test_a_training_goes_on_with_another_number_of_processes(
     by_two = together(2, lambda rank: _trained("dual-vit", data, tmp_path / "by-one"))[1]
     together(2, lambda rank: _trained("dual-vit", data, tmp_path / "by-two", 3))
     by_one = _trained("dual-vit", data, tmp_path / "by-two")
-    for found in (by_two, by_one):
-        assert found[0] == pytest.approx(alone[0][2:], rel=1e-3)
-        for weight, expected in zip(found[2], alone[2], strict=True):
+    for result in (by_two, by_one):
+        assert result[0] == pytest.approx(alone[0][2:], rel=1e-3)
+        for weight, expected in zip(result[2], alone[2], strict=True):
             assert torch.allclose(weight, expected, atol=2e-4)
 
 
@@ -188,7 +188,7 @@ def test_a_launched_training_that_is_killed_goes_on(drawn: Path, tmp_path: Path)
         "PYTHONPATH": str(CHECKOUT),
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
     }
-    given = [
+    arguments = [
         "--architecture",
         "dual-vit",
         "--batch",
@@ -202,7 +202,7 @@ def test_a_launched_training_that_is_killed_goes_on(drawn: Path, tmp_path: Path)
     ]
 
     def command(start: list[str], out: Path) -> list[str]:
-        return [*start, str(script), "train", "scratch", str(drawn), *given, "--out", str(out)]
+        return [*start, str(script), "train", "scratch", str(drawn), *arguments, "--out", str(out)]
 
     def run(start: list[str], out: Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -229,7 +229,7 @@ def test_a_launched_training_that_is_killed_goes_on(drawn: Path, tmp_path: Path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"{tmp_path / 'shared'}\n"
     assert [
-        done.stderr.count(said) for said in ("Training ", "Continuing after step", "Loss ")
+        done.stderr.count(line) for line in ("Training ", "Continuing after step", "Loss ")
     ] == [1, 1, 1]
     alone = run([sys.executable], tmp_path / "alone")
     assert alone.returncode == 0, alone.stderr
@@ -237,7 +237,7 @@ def test_a_launched_training_that_is_killed_goes_on(drawn: Path, tmp_path: Path)
         json.loads((tmp_path / name / RECORD).read_text())["losses"] for name in ("alone", "shared")
     ]
     assert losses[1] == pytest.approx(losses[0], rel=1e-3)
-    given[given.index("--epochs") + 1] += "0"
+    arguments[arguments.index("--epochs") + 1] += "0"
     refused = run(launch, tmp_path / "shared")
     assert refused.returncode != 0
     assert "shared is not empty; choose another --out." in refused.stderr

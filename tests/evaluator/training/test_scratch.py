@@ -79,8 +79,8 @@ def test_a_trained_model_is_an_open_clip_folder(trained: Path, world: World) -> 
 def test_a_diffusion_model_learns_and_is_scored_as_its_family(
     drawn: Path, world: World, tmp_path: Path, little: None
 ) -> None:
-    out, given = tmp_path / "model", ("--architecture", "diffusion", "--device", "cpu")
-    succeed("score train scratch", drawn, "--out", out, "--epochs", "3", "--batch", "24", *given)
+    out, options = tmp_path / "model", ("--architecture", "diffusion", "--device", "cpu")
+    succeed("score train scratch", drawn, "--out", out, "--epochs", "3", "--batch", "24", *options)
     record = json.loads((out / "jackalope.json").read_text())
     assert record["losses"][-1] < record["losses"][0]
     assert (record["recipe"]["architecture"], record["recipe"]["negatives"]) == (
@@ -95,11 +95,11 @@ def test_a_diffusion_model_learns_and_is_scored_as_its_family(
         [world.image("000000")],
         ["a red cube and a blue cone", "a blue cube and a red cone"],
     )
-    found = [scored(each, pictures, texts) for each in (ours, theirs)]
-    assert np.array_equal(*found)
-    assert not np.array_equal(found[0][..., 0, :], found[0][..., 1, :])
+    scores = [scored(model, pictures, texts) for model in (ours, theirs)]
+    assert np.array_equal(*scores)
+    assert not np.array_equal(scores[0][..., 0, :], scores[0][..., 1, :])
 
     done = score_command(
-        "train", "scratch", drawn, "--out", tmp_path / "other", "--negatives", "swap", *given
+        "train", "scratch", drawn, "--out", tmp_path / "other", "--negatives", "swap", *options
     )
     assert_one_sentence(done, "A diffusion model learns from captions, not from negatives")

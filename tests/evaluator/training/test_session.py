@@ -157,8 +157,8 @@ def test_a_disk_that_fills_loses_no_state(
     assert "run the same command again" in last
     assert sorted(path.name for path in disk.iterdir()) == [".model.training", "ballast"]
     (disk / "ballast").unlink()
-    again = succeed("score", *command)
-    assert f"Continuing after step {1 if writing == 'the state' else 2} of 2." in again.stderr
+    resumed = succeed("score", *command)
+    assert f"Continuing after step {1 if writing == 'the state' else 2} of 2." in resumed.stderr
 
 
 def test_images_of_each_class_are_recorded_and_are_all_that_is_shown(

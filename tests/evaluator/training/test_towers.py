@@ -30,11 +30,11 @@ def test_training_embeds_as_scoring_does_and_has_gradients(
     )
     learner = Towers(model, data, "auto")
     learner.network.eval()
-    found = learner.embed(images, texts, 0)
-    for one, other in zip(found, expected, strict=True):
+    embeddings = learner.embed(images, texts, 0)
+    for one, other in zip(embeddings, expected, strict=True):
         assert one.requires_grad
         assert one.detach().numpy() == pytest.approx(other, abs=3e-2)  # bfloat16, where it is fast
-    (found[0].sum() + found[1].sum()).backward()
+    (embeddings[0].sum() + embeddings[1].sum()).backward()
     assert sum(p.grad is not None and bool(p.grad.any()) for p in learner.network.parameters()) > 10
 
 

@@ -179,16 +179,16 @@ def test_statistics_of_training_captions_are_in_the_manifest(copied: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ("--counts O=9", "scenes have up to 2 objects"),
         ("--protocol skill --level OR --template spare", "or the template 'spare' cannot say it"),
     ],
 )
 def test_impossible_options_of_texts_are_refused_in_a_sentence(
-    rendered: Path, arguments: str, said: str
+    rendered: Path, arguments: str, message: str
 ) -> None:
-    refuse(said, "gen describe", rendered, *arguments.split())
+    refuse(message, "gen describe", rendered, *arguments.split())
     assert Dataset.open(rendered).benchmark_names() == ["color-shape-3x3-b0"]
 
 

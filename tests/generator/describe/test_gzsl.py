@@ -13,7 +13,7 @@ from generator.vocabulary.schema import read_vocabulary
 from tests.generator.describe.samples import by_slot
 from tests.generator.scenes import HOLDOUT, VOCABULARY, facts_of, scene_of
 
-HOLDOUTS = {str(each.task): each for each in draw_classes(["objects=3"], VOCABULARY, 0)}
+HOLDOUTS = {str(holdout.task): holdout for holdout in draw_classes(["objects=3"], VOCABULARY, 0)}
 
 
 def language(task: str) -> Captioner:

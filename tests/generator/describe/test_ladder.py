@@ -76,8 +76,8 @@ def test_the_paraphrase_means_the_same_and_the_foil_differs_in_one_atom(ladder: 
         assert sum((atoms[0] - atoms[1]).values()) == sum((atoms[1] - atoms[0]).values()) == 1
 
 
-def _atoms(thing: object) -> list[tuple[str, str]]:
-    category, attributes, *_ = thing  # type: ignore[misc]
+def _atoms(obj: object) -> list[tuple[str, str]]:
+    category, attributes, *_ = obj  # type: ignore[misc]
     return [("category", category), *attributes]
 
 

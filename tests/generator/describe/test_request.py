@@ -60,7 +60,7 @@ def test_a_preset_of_ones_own_is_read_from_its_path(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("protocols = [", "is not valid TOML"),
         ('about = "x"', "protocols is missing"),
@@ -76,12 +76,12 @@ def test_a_preset_of_ones_own_is_read_from_its_path(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_mistake_is_one_sentence(tmp_path: Path, text: str, said: str) -> None:
+def test_a_mistake_is_one_sentence(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(text)
     with pytest.raises(UserError) as raised:
         read_text_preset(str(path))
-    assert said in str(raised.value)
+    assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
 

@@ -261,7 +261,7 @@ def test_plain_captions_name_all_objects_in_both_orders() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "said"),
+    ("kind", "text", "texts"),
     [
         ("swap", "a red cube and a cone", {"a cone and a red cube"}),
         ("swap", "a red cube, a cone and no arch", {"a cone, a red cube and no arch"}),
@@ -288,7 +288,7 @@ def test_plain_captions_name_all_objects_in_both_orders() -> None:
         ),
     ],
 )
-def test_paraphrases_keep_the_meaning(kind: str, text: str, said: set[str]) -> None:
+def test_paraphrases_keep_the_meaning(kind: str, text: str, texts: set[str]) -> None:
     grammar, form = captioner().grammar, form_of(text)
     template = "clauses" if form.relations else "a-and-a"
     paraphrases = (
@@ -304,4 +304,4 @@ def test_paraphrases_keep_the_meaning(kind: str, text: str, said: set[str]) -> N
     )
     assert {
         grammar.realise(text.form, text.template, text.wording) for text in paraphrases if text
-    } == said
+    } == texts

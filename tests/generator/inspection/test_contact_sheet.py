@@ -60,8 +60,8 @@ def test_a_sheet_that_cannot_be_written_leaves_the_last_one(tmp_path: Path) -> N
 
 
 def test_the_seed_chooses_the_images(rendered: Path, tmp_path: Path) -> None:
-    same, again, other = (
+    same, same_seed, other = (
         draw_preview(rendered, None, ("train",), 3, seed, tmp_path / f"{n}.png").read_bytes()
         for n, seed in enumerate((0, 0, 1))
     )
-    assert same == again != other
+    assert same == same_seed != other

@@ -29,7 +29,7 @@ def examine(root: Path, *scene_ids: str) -> Images:
 
 
 def findings_of(images: Images, fault: str) -> str:
-    return " | ".join(each["what"] for each in images.findings if each["fault"] == fault)
+    return " | ".join(finding["what"] for finding in images.findings if finding["fault"] == fault)
 
 
 def test_a_dataset_as_it_was_made_is_clean(own: Path) -> None:
@@ -57,16 +57,16 @@ def test_changes_that_the_level_of_records_cannot_see_are_found(own: Path) -> No
 
     def move(rows: list[dict[str, Any]]) -> None:
         record = json.loads(rows[3]["scene"])
-        for each in record["objects"]:
-            each["position"][0] += 1.0
+        for obj in record["objects"]:
+            obj["position"][0] += 1.0
         rows[3]["scene"] = json.dumps(record)
 
     repaint(own, *[mark] * 3)
     edit(own / "world", "scenes", move)
     assert verify_dataset(own, None)[BENCHMARK]["status"] == "clean"
     images = examine(own, *(f"00000{n}" for n in range(4)))
-    found = findings_of(images, "not the same render")
-    assert [f"scene 00000{n}" in found for n in range(4)] == [True] * 4
+    findings = findings_of(images, "not the same render")
+    assert [f"scene 00000{n}" in findings for n in range(4)] == [True] * 4
     assert "scene 000003: object 0 has the box" in findings_of(images, "wrong box")
 
 

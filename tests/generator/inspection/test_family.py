@@ -51,7 +51,7 @@ RENDERED_LONG = ("photo", "pug", "pug-frames", "things")
     ],
 )
 def test_shipped_families_are_without_findings(family: str) -> None:
-    assert [each for each in check_family(family) if each.level != "note"] == []
+    assert [finding for finding in check_family(family) if finding.level != "note"] == []
 
 
 HEADER = (
@@ -91,20 +91,24 @@ def test_what_few_images_showed_is_named_where_the_family_shows_the_same(
     changed: str, named: list[str], tmp_path: Path
 ) -> None:
     (tmp_path / "mine.toml").write_text(f'extends = "clevr"\n{changed}\n')
-    found = [
-        each for each in check_family(str(tmp_path / "mine.toml")) if each.check == "legibility"
+    findings = [
+        finding
+        for finding in check_family(str(tmp_path / "mine.toml"))
+        if finding.check == "legibility"
     ]
-    assert [each.names for each in found] == [(name,) for name in named]
-    told = {each.names[0]: (each.level, each.measure, each.message) for each in found}
+    assert [finding.names for finding in findings] == [(name,) for name in named]
+    finding_of_name = {
+        finding.names[0]: (finding.level, finding.measure, finding.message) for finding in findings
+    }
     if "red" in named:
-        assert told["red"] == (
+        assert finding_of_name["red"] == (
             "note",
             None,
             "'red' of color is named on 94% of images of 224 pixels in the family 'clevr', "
             "expected 95%; no size that was measured is enough.",
         )
-        assert told["blue"][:2] == ("note", 224)
-        assert told["cone"] == (
+        assert finding_of_name["blue"][:2] == ("note", 224)
+        assert finding_of_name["cone"] == (
             "note",
             128,
             "'cone' of shape is named on 94% of images of 64 pixels in the family 'clevr', "
@@ -113,7 +117,9 @@ def test_what_few_images_showed_is_named_where_the_family_shows_the_same(
 
 
 def test_every_name_of_every_family_is_measured() -> None:
-    told = {(each.family, each.tested, each.kind, each.name) for each in legibility.measured()}
+    measured_names = {
+        (entry.family, entry.tested, entry.kind, entry.name) for entry in legibility.measured()
+    }
     due = set()
     # They have the stages of clevr and pug, and some of their objects.
     for name in set(shipped_families()) - {"pearson2025", "pug-frames"}:
@@ -124,17 +130,17 @@ def test_every_name_of_every_family_is_measured() -> None:
                 for kind, values in family.attributes.items()
                 if kind not in ("size", "coat")
             }
-            due |= {(name, family.tested, family.category, each) for each in family.objects}
+            due |= {(name, family.tested, family.category, object_) for object_ in family.objects}
             due |= {
-                (name, family.tested, kind, each)
+                (name, family.tested, kind, value)
                 for kind, values in named.items()
-                for each in values
+                for value in values
             }
-    assert told == due
-    assert len(told) == len(legibility.measured())
-    assert all(each.objects >= 20 for each in legibility.measured())
+    assert measured_names == due
+    assert len(measured_names) == len(legibility.measured())
+    assert all(entry.objects >= 20 for entry in legibility.measured())
     assert all(
-        0 <= percent <= 100 for each in legibility.measured() for percent in each.percent.values()
+        0 <= percent <= 100 for entry in legibility.measured() for percent in entry.percent.values()
     )
 
 
@@ -156,26 +162,26 @@ def test_what_people_could_not_tell_apart_is_a_warning(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(DOUBTFUL)
     done = run_command("gen", "vocab", "check", "mine.toml", "--json", cwd=tmp_path)
     assert done.returncode == 1
-    found = json.loads(done.stdout)["findings"]
-    assert {each["level"] for each in found} == {"warning"}
-    about = {(each["check"], *each["names"]): each for each in found}
+    findings = json.loads(done.stdout)["findings"]
+    assert {finding["level"] for finding in findings} == {"warning"}
+    about = {(finding["check"], *finding["names"]): finding for finding in findings}
     assert about["colors", "teal", "sea green"]["measure"] < 5
     # Their hue is that of cyan, so a cyan object in shade looks like them.
     assert about["colors", "cyan", "teal"]["measure"] < 10
     assert about["colors", "cyan", "sea green"]["measure"] < 10
     assert about["outlines", "cube", "wolf"]["measure"] > 0.95
-    said = " ".join(each["message"] for each in found if each["check"] == "words")
-    assert 'plural = "wolves"' in said
-    assert "'uniform' would get the wrong article; add article = \"a\"" in said
-    assert len(found) == 6
+    messages = " ".join(finding["message"] for finding in findings if finding["check"] == "words")
+    assert 'plural = "wolves"' in messages
+    assert "'uniform' would get the wrong article; add article = \"a\"" in messages
+    assert len(findings) == 6
 
 
 def test_unknown_keys_are_all_named(tmp_path: Path) -> None:
     text = 'extends = "clevr"\nflor = 1\n[attributes.color]\nteal = { sgrb = "#0b7a75" }\n'
     (tmp_path / "mine.toml").write_text(text)
-    said = " ".join(each.message for each in check_family(str(tmp_path / "mine.toml")))
-    assert "did you mean 'srgb'" in said
-    assert "did you mean 'floor'" in said
+    messages = " ".join(finding.message for finding in check_family(str(tmp_path / "mine.toml")))
+    assert "did you mean 'srgb'" in messages
+    assert "did you mean 'floor'" in messages
 
 
 def with_object(name: str, **keys: str) -> list[str]:
@@ -185,7 +191,7 @@ def with_object(name: str, **keys: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message_part"),
     [
         ("wolf", 'plural = "wolves"'),
         ("polar ox", 'plural = "polar oxen"'),
@@ -193,8 +199,8 @@ def with_object(name: str, **keys: str) -> list[str]:
         ("hourglass", 'article = "an"'),
     ],
 )
-def test_irregular_words_are_named(name: str, said: str) -> None:
-    assert [said in message for message in with_object(name)] == [True]
+def test_irregular_words_are_named(name: str, message_part: str) -> None:
+    assert [message_part in message for message in with_object(name)] == [True]
 
 
 def test_words_that_are_declared_or_regular_pass() -> None:
@@ -235,8 +241,8 @@ def test_colours_are_closer_in_the_dark() -> None:
 
 def test_the_mask_of_a_sphere_is_a_disc_without_holes() -> None:
     far = Camera((500.0, 0.0, 1.0), (0.0, 0.0, 1.0), 35.0, 32.0)
-    found = mask(surface_points(find_mesh("sphere", "builtin")), 0.3, far)
+    disc_mask = mask(surface_points(find_mesh("sphere", "builtin")), 0.3, far)
     row, column = np.mgrid[:SIDE, :SIDE]
     disc = np.hypot(row - (SIDE - 1) / 2, column - (SIDE - 1) / 2) <= SIDE / 2
-    assert (found != disc).mean() < 0.02
-    assert found[disc & (np.hypot(row - 31.5, column - 31.5) < 29)].all()
+    assert (disc_mask != disc).mean() < 0.02
+    assert disc_mask[disc & (np.hypot(row - 31.5, column - 31.5) < 29)].all()

@@ -26,11 +26,11 @@ def test_outlines_are_the_masks_of_the_renderer(tmp_path: Path, family: str) -> 
     vocabulary = parse_vocabulary(world.vocabulary_text, "vocabulary.toml")
     for row in world.scenes.to_pylist():
         mask = world.mask(row["scene_id"])
-        drawn = object_masks(
+        masks = object_masks(
             Scene.from_json(row["scene"]), vocabulary, (mask.shape[1], mask.shape[0])
         )
-        for i, each in enumerate(drawn):
-            ours, theirs = each.visible, mask == i + 1
+        for i, drawn_mask in enumerate(masks):
+            ours, theirs = drawn_mask.visible, mask == i + 1
             near_ours, near_theirs = (
                 ndimage.binary_dilation(part, np.ones((3, 3))) for part in (ours, theirs)
             )

@@ -84,7 +84,9 @@ def test_a_small_mark_on_every_image_is_found(own: Path) -> None:
     repaint(own, mark, mark)
     _, findings = compared(own)
     assert len(findings) == 2
-    assert all("a block of 8x8 pixels of its image differs" in each["what"] for each in findings)
+    assert all(
+        "a block of 8x8 pixels of its image differs" in finding["what"] for finding in findings
+    )
 
 
 def test_what_all_images_of_a_split_share_is_found() -> None:
@@ -130,10 +132,10 @@ def test_a_material_renamed_in_the_record_is_found(own: Path) -> None:
 
     def rename(rows: list[dict[str, Any]]) -> None:
         record = json.loads(rows[0]["scene"])
-        thing = record["objects"][0]["attributes"]
-        thing["material"] = other[thing["material"]]
+        attributes = record["objects"][0]["attributes"]
+        attributes["material"] = other[attributes["material"]]
         rows[0]["scene"] = json.dumps(record)
-        rows[0]["objects"][0]["attributes"] = list(thing.items())
+        rows[0]["objects"][0]["attributes"] = list(attributes.items())
 
     edit(own / "world", "scenes", rename)
     _, (only,) = compared(own)
@@ -153,9 +155,11 @@ def test_other_boxes_shares_and_outputs_are_found(own: Path) -> None:
     (own / f"world/depth/{scene_id}.npy").write_bytes(b"nothing")
     seal(own / "world")
     _, findings = compared(own)
-    assert [each["fault"] for each in findings].count("wrong box") == 2
-    said = [each["what"] for each in findings if each["fault"] == "not the same render"]
-    assert sorted(line.removesuffix(" differs").rpartition(" ")[2] for line in said) == [
+    assert [finding["fault"] for finding in findings].count("wrong box") == 2
+    differences = [
+        finding["what"] for finding in findings if finding["fault"] == "not the same render"
+    ]
+    assert sorted(line.removesuffix(" differs").rpartition(" ")[2] for line in differences) == [
         "depth",
         "masks",
     ]
@@ -167,7 +171,7 @@ def test_a_scene_that_cannot_be_rendered_is_named(own: Path) -> None:
 
     edit(own / "world", "scenes", lift)
     _, findings = compared(own, 1)
-    assert [each["fault"] for each in findings] == ["not rendered again"]
+    assert [finding["fault"] for finding in findings] == ["not rendered again"]
 
 
 def test_decibels_are_those_of_the_definition() -> None:

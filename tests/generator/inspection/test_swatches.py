@@ -20,7 +20,7 @@ remove = ["objects.cube", "objects.star", "objects.cross", "objects.crescent", "
 """
 
 
-def shown(folder: Path, family: str) -> np.ndarray:
+def draw_sheet(folder: Path, family: str) -> np.ndarray:
     """The pixels of the sheet of a family."""
     (folder / "mine.toml").write_text(family)
     done = succeed("gen vocab show mine.toml --workers 1", cwd=folder)
@@ -29,7 +29,7 @@ def shown(folder: Path, family: str) -> np.ndarray:
 
 
 def test_swatches_show_each_value_and_each_object(tmp_path: Path) -> None:
-    pixels = shown(tmp_path, SWATCHES)
+    pixels = draw_sheet(tmp_path, SWATCHES)
     row, column = 188, 138  # a heading, a swatch and its label; a swatch and a gap
     middles = [pixels[40 + 64, 10 + column * i + 64] for i in range(3)]
     assert [int(middle.argmax()) for middle in middles] == [0, 2, 1]  # red, blue, green
@@ -51,7 +51,7 @@ plain = { srgb = "#808080" }
 
 @pytest.mark.full
 def test_textures_are_shown_on_every_object(tmp_path: Path) -> None:
-    pixels = shown(tmp_path, f'paints = ["color", "marks"]\n{SWATCHES}{MARKS}')
+    pixels = draw_sheet(tmp_path, f'paints = ["color", "marks"]\n{SWATCHES}{MARKS}')
     last = pixels[-158:-30]  # the last row: a swatch for each object, all striped
     spread = [last[:, 10 + 138 * i : 138 + 138 * i].std() for i in range(3)]
     assert min(spread) > 30
@@ -66,6 +66,6 @@ def test_the_view_is_close_or_that_of_the_family() -> None:
     assert far.camera.lens == CLEVR.camera.lens
     assert far.camera.target == CLEVR.camera.target
     near_pixels, far_pixels = (
-        object_masks(each, CLEVR, (128, 128))[0].whole.sum() for each in (close, far)
+        object_masks(scene, CLEVR, (128, 128))[0].whole.sum() for scene in (close, far)
     )
     assert near_pixels > 2 * far_pixels

@@ -37,15 +37,20 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> Vocabulary:
 def test_stripes_and_dots_are_seen_on_flat_objects_and_small_or_pale_marks_are_not(
     marked: Vocabulary,
 ) -> None:
-    found = {(value, category): contrast for _, category, value, contrast in contrasts(marked, 1)}
-    assert {category for _, category in found} == {"cube", "star"}
-    assert {value for value, _ in found} == TEXTURES
-    for (value, _), contrast in found.items():
+    contrast_of = {
+        (value, category): contrast for _, category, value, contrast in contrasts(marked, 1)
+    }
+    assert {category for _, category in contrast_of} == {"cube", "star"}
+    assert {value for value, _ in contrast_of} == TEXTURES
+    for (value, _), contrast in contrast_of.items():
         if value in ("stripes", "dots"):
             assert contrast > 15
         if value == "alike":
             assert contrast < LEAST_CONTRAST
-    assert max(found["fine", each] for each in ("cube", "star")) < found["dots", "star"] / 2
+    assert (
+        max(contrast_of["fine", category] for category in ("cube", "star"))
+        < contrast_of["dots", "star"] / 2
+    )
 
 
 def test_what_a_known_family_has_is_not_rendered_again(marked: Vocabulary) -> None:
@@ -54,8 +59,10 @@ def test_what_a_known_family_has_is_not_rendered_again(marked: Vocabulary) -> No
     changed = without.model_copy(
         update={"attributes": {"marks": {**values, "dots": values["fine"]}}}
     )
-    found = {(category, value) for _, category, value, _ in contrasts(marked, 1, [changed])}
-    assert found == {("cube", "dots"), *(("star", value) for value in TEXTURES)}
+    rendered_names = {
+        (category, value) for _, category, value, _ in contrasts(marked, 1, [changed])
+    }
+    assert rendered_names == {("cube", "dots"), *(("star", value) for value in TEXTURES)}
     assert list(contrasts(marked, 1, [changed, marked])) == []
 
 

@@ -39,34 +39,40 @@ def page(browser: Any, masked: Path) -> Any:
 def test_a_combination_leads_to_its_images_and_their_texts(page: Page, masked: Path) -> None:
     dataset = Dataset.open(masked)
     benchmark = dataset.benchmark()
-    held_out = {f"{value}:{thing}" for value, thing in benchmark.holdout_block()["bindings"]}
+    held_out = {f"{value}:{category}" for value, category in benchmark.holdout_block()["bindings"]}
     shows = {
         row["scene_id"]: {
-            f"{dict(thing['attributes'])['color']}:{thing['category']}" for thing in row["objects"]
+            f"{dict(obj['attributes'])['color']}:{obj['category']}" for obj in row["objects"]
         }
         for row in dataset.world.scenes.to_pylist()
     }
-    there = held_out & {each for of in shows.values() for each in of}
+    there = held_out & {binding for of in shows.values() for binding in of}
     framed = page.locator("#block td.held")
     assert framed.count() == len(held_out)
     assert framed.locator("img").count() == len(there) > 0
     framed.locator("a").first.click()
     page.wait_for_function("location.hash.startsWith('#gallery?binding=')")
     binding = page.evaluate("new URLSearchParams(location.hash.slice(9)).get('binding')")
-    wanted = {scene for scene, of in shows.items() if binding in of}
-    assert page.locator("#count").inner_text().startswith(f"{len(wanted)} of {len(shows)} images")
+    scenes = {scene for scene, of in shows.items() if binding in of}
+    assert page.locator("#count").inner_text().startswith(f"{len(scenes)} of {len(shows)} images")
     page.locator(".card").first.click()
     page.wait_for_selector("dialog[open]")
     scene = page.evaluate("new URLSearchParams(location.hash.slice(9)).get('item')")
-    assert scene in wanted
+    assert scene in scenes
     rows = zip(
         *(benchmark.candidates[name].to_pylist() for name in ("scene_id", "text_id", "truth")),
         strict=True,
     )
-    texts = {(benchmark.text_of[text], truth) for each, text, truth in rows if each == scene}
-    said = [row.locator("td").all_inner_texts() for row in page.locator("dialog tbody tr").all()]
-    assert {(text, sign == "✓ true") for sign, text, _ in said} == texts
-    assert len(said) == len(texts)
+    texts = {
+        (benchmark.text_of[text], truth)
+        for scene_of_row, text, truth in rows
+        if scene_of_row == scene
+    }
+    table_cells = [
+        row.locator("td").all_inner_texts() for row in page.locator("dialog tbody tr").all()
+    ]
+    assert {(text, sign == "✓ true") for sign, text, _ in table_cells} == texts
+    assert len(table_cells) == len(texts)
 
 
 def test_a_long_name_makes_no_column_wider_than_its_pictures(page: Page) -> None:
@@ -82,8 +88,8 @@ def test_boxes_and_masks_are_drawn_on_request(page: Page, masked: Path) -> None:
     page.wait_for_selector("dialog[open]")
     scene = page.evaluate("new URLSearchParams(location.hash.slice(9)).get('item')")
     assert page.locator(".box:visible").count() == page.locator(".mask:visible").count() == 0
-    for each in page.locator("dialog input[type=checkbox]").all():
-        each.check()
+    for checkbox in page.locator("dialog input[type=checkbox]").all():
+        checkbox.check()
     assert page.locator(".mask:visible").count() == 1
     (row,) = [
         row for row in Dataset.open(masked).world.scenes.to_pylist() if row["scene_id"] == scene
@@ -91,12 +97,12 @@ def test_boxes_and_masks_are_drawn_on_request(page: Page, masked: Path) -> None:
     image = page.locator("dialog .framed img").first.bounding_box()
     assert image is not None
     scale = image["width"] / row["width"]
-    for box, thing in zip(page.locator(".box").all(), row["objects"], strict=True):
-        drawn, (left, top, right, _) = box.bounding_box(), thing["amodal_box"]
-        assert drawn is not None
-        assert drawn["x"] - image["x"] == pytest.approx(left * scale, abs=1)
-        assert drawn["y"] - image["y"] == pytest.approx(top * scale, abs=1)
-        assert drawn["width"] == pytest.approx((right - left) * scale, abs=1)
+    for box, obj in zip(page.locator(".box").all(), row["objects"], strict=True):
+        shown_box, (left, top, right, _) = box.bounding_box(), obj["amodal_box"]
+        assert shown_box is not None
+        assert shown_box["x"] - image["x"] == pytest.approx(left * scale, abs=1)
+        assert shown_box["y"] - image["y"] == pytest.approx(top * scale, abs=1)
+        assert shown_box["width"] == pytest.approx((right - left) * scale, abs=1)
     page.keyboard.press("ArrowRight")
     page.locator("dialog button", has_text="next").click()
     page.wait_for_function(f"!location.hash.includes('item={scene}')")
@@ -126,10 +132,10 @@ def test_only_what_is_asked_for_is_on_the_page(masked: Path, tmp_path: Path) -> 
 
 def test_the_page_needs_no_dataset_beside_it(browser: Any, masked: Path, tmp_path: Path) -> None:
     shutil.copy(masked / "preview.html", tmp_path / "alone.html")
-    opened, asked = browser.new_page(), []
-    opened.on("request", lambda request: asked.append(request.url))
+    opened, requests = browser.new_page(), []
+    opened.on("request", lambda request: requests.append(request.url))
     opened.goto(f"file://{tmp_path / 'alone.html'}")
     opened.wait_for_selector(".card img")
     opened.close()
-    assert [url for url in asked if not url.startswith(("data:", "file:"))] == []
-    assert sum(url.startswith("file:") for url in asked) == 1
+    assert [url for url in requests if not url.startswith(("data:", "file:"))] == []
+    assert sum(url.startswith("file:") for url in requests) == 1

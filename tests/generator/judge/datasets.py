@@ -142,20 +142,20 @@ def make(root: Path, scenes: dict[str, list[str]], splits: dict[str, str], **tab
 
 def _empty_cells(items: Rows, splits: dict[str, str]) -> list[str]:
     """The questions that one split has and another lacks, as `gen describe` declares them."""
-    asked = {"seen", "partial", "unseen", "all"} & set(splits.values())
+    scene_splits = {"seen", "partial", "unseen", "all"} & set(splits.values())
     cells = {
         tuple(item.get(name) for name in ("protocol", "kind", "skill", "split")) for item in items
     }
     return sorted(
         " ".join(filter(None, (*question, split)))
-        for question in {cell[:3] for cell in cells if cell[3] in asked}
-        for split in asked
+        for question in {cell[:3] for cell in cells if cell[3] in scene_splits}
+        for split in scene_splits
         if (*question, split) not in cells
     )
 
 
 def scene_row(scene_id: str, objects: list[list[str]]) -> dict[str, Any]:
-    things = [
+    placed = [
         {"category": category, "attributes": {"color": color}, "position": [float(i), 0.0, 0.0]}
         for i, (color, category) in enumerate(objects)
     ]
@@ -169,14 +169,14 @@ def scene_row(scene_id: str, objects: list[list[str]]) -> dict[str, Any]:
             {
                 "amodal_box": [0, 0, 1, 1],
                 "visible_fraction": 1.0,
-                **thing,
-                "attributes": list(thing["attributes"].items()),
+                **obj,
+                "attributes": list(obj["attributes"].items()),
             }
-            for thing in things
+            for obj in placed
         ],
         "relations": [{"subject": i, "relation": "left", "object": j} for i, j in pairs if j > i],
         "scene": json.dumps(
-            {"objects": things, "camera": {"position": [0, -9, 5], "target": [0, 0, 0]}}
+            {"objects": placed, "camera": {"position": [0, -9, 5], "target": [0, 0, 0]}}
         ),
     }
 
@@ -198,7 +198,7 @@ def ask(
     **item: Any,
 ) -> Path:
     """A dataset of one item over the scene of a split, with (text, truth) by slot."""
-    scene = next(each for each, split in SPLITS.items() if split == of)
+    scene = next(scene_id for scene_id, split in SPLITS.items() if split == of)
     words = {text for slot in texts.values() for text, _ in slot} | {*pool}
     rows = {text: text_row(text) for text in sorted(words)}
     candidates = [

@@ -41,10 +41,10 @@ TERMS = Terms.of(CLEVR)
 
 def scene(*objects: str, environment: str | None = None) -> SceneGeometry:
     """A scene seen from the south: "red cube 1 2" stands 1 m to the right and 2 m away."""
-    things = []
-    for each in objects:
-        *words, x, y = each.split()
-        things.append(
+    records = []
+    for description in objects:
+        *words, x, y = description.split()
+        records.append(
             {
                 "category": words[-1],
                 "attributes": dict(LEXICON.words[word][1] for word in words[:-1]),
@@ -52,7 +52,7 @@ def scene(*objects: str, environment: str | None = None) -> SceneGeometry:
             }
         )
     record: dict[str, Any] = {
-        "objects": things,
+        "objects": records,
         "camera": {"position": [0, -9, 5], "target": [0, 0, 0]},
     }
     if environment:
@@ -60,14 +60,14 @@ def scene(*objects: str, environment: str | None = None) -> SceneGeometry:
     return read_scene(json.dumps(record), TERMS)
 
 
-def decided(text: str, shown: SceneGeometry) -> bool | None:
-    return decide(read_text(text, LEXICON), shown)
+def decided(text: str, geometry: SceneGeometry) -> bool | None:
+    return decide(read_text(text, LEXICON), geometry)
 
 
 def form(*objects: Any, relations: list[list[Any]] | None = None, **more: Any) -> dict[str, Any]:
     """A form's JSON: an object is "red cube", or a category and what else is known of it."""
     data: dict[str, Any] = {
-        "objects": [thing(each) if isinstance(each, str) else each for each in objects]
+        "objects": [thing(object_) if isinstance(object_, str) else object_ for object_ in objects]
     }
     if relations:
         data["relations"] = relations

@@ -108,8 +108,8 @@ class Planted:
 
     def held_out(self) -> tuple[str, str]:
         """A held-out binding."""
-        value, thing = self.choose(self.block["bindings"])
-        return value, thing
+        value, category = self.choose(self.block["bindings"])
+        return value, category
 
     def words(self, text: str) -> str:
         """The id of a text, with a row of its own where there is none."""

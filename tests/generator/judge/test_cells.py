@@ -75,8 +75,8 @@ def test_a_cell_without_questions_is_found_and_counted(dataset: Path) -> None:
     _leave_out(dataset, "binary", "swap", "unseen")
     certificate = _judged(dataset)
     assert certificate["faults"] == {"empty cell": 1}
-    (found,) = certificate["findings"]
-    assert "binary swap attribute unseen" in found["what"]
+    (finding,) = certificate["findings"]
+    assert "binary swap attribute unseen" in finding["what"]
 
 
 def test_a_declared_cell_is_named_by_the_certificate(dataset: Path) -> None:
@@ -110,10 +110,12 @@ def test_one_wrong_compound_in_a_caption_is_found(dataset: Path, split: str, fau
 
     def exchange(rows: Rows) -> None:
         captions = {
-            each: next(
-                row for row in rows if split_of.get(row["item_id"]) == each and row["slot"] == "c"
+            split_name: next(
+                row
+                for row in rows
+                if split_of.get(row["item_id"]) == split_name and row["slot"] == "c"
             )
-            for each in (split, other)
+            for split_name in (split, other)
         }
         captions[split]["text_id"] = captions[other]["text_id"]
 

@@ -97,7 +97,7 @@ def test_familiarity_is_compared_within_each_question(tmp_path: Path) -> None:
         ],
     }
     assert judged(ask(tmp_path / "a", "partial", questions))["status"] == "clean"
-    for slot, texts, number, told in (
+    for slot, texts, number, sentence in (
         (
             "d2",
             [("There is a red cube.", True), ("There is a blue cube.", False)],
@@ -109,7 +109,9 @@ def test_familiarity_is_compared_within_each_question(tmp_path: Path) -> None:
         questions[slot] = texts
         certificate = judged(ask(tmp_path / slot, "partial", questions))
         assert certificate["faults"] == {"asymmetric familiarity": number}
-        assert f"its true texts name {told}" in details_of(certificate, "asymmetric familiarity")
+        assert f"its true texts name {sentence}" in details_of(
+            certificate, "asymmetric familiarity"
+        )
 
 
 def test_familiarity_that_is_declared_unequal_is_not_compared(tmp_path: Path) -> None:
@@ -176,13 +178,13 @@ def test_triples_are_held_out_with_their_converses_and_opposites() -> None:
 
 
 def test_a_scene_shows_bindings_triples_and_absent_atoms() -> None:
-    shown = scene("red cube -1 0", "blue cone 1 0", "gray sphere 3 0")
-    assert HELD_OUT.held_out_bindings_of(shown) == [("red", "cube"), ("blue", "cone")]
-    assert HELD_OUT.held_out_triples_of(shown) == [
+    geometry = scene("red cube -1 0", "blue cone 1 0", "gray sphere 3 0")
+    assert HELD_OUT.held_out_bindings_of(geometry) == [("red", "cube"), ("blue", "cone")]
+    assert HELD_OUT.held_out_triples_of(geometry) == [
         ("cone", "right", "cube"),
         ("cube", "left", "cone"),
     ]
-    assert HELD_OUT.absent_names_of(shown) == ["gray"]
+    assert HELD_OUT.absent_names_of(geometry) == ["gray"]
 
 
 @pytest.mark.parametrize(

@@ -130,19 +130,19 @@ def _compared(benchmark: Benchmark) -> list[tuple[str, list[int]]]:
     pools: dict[str, set[int]] = {}
     for row in benchmark.pools.to_pylist():
         pools.setdefault(row["pool_id"], set()).add(row_of[row["text_id"]])
-    asked = [
+    questions = [
         (items[row["item_id"]], row)
         for row in benchmark.candidates.to_pylist()
         if row["item_id"] in items
     ]
     captions: dict[tuple[str, str], set[int]] = {}
-    for item, row in asked:
+    for item, row in questions:
         if item["protocol"] in RAW_RETRIEVAL and row["slot"] == "c" and row["truth"]:
             captions.setdefault((item["protocol"], item["split"]), set()).add(
                 row_of[row["text_id"]]
             )
     texts_of: dict[str, set[int]] = {}
-    for item, row in asked:
+    for item, row in questions:
         texts = texts_of.setdefault(row["scene_id"], set())
         texts.add(row_of[row["text_id"]])
         texts |= pools.get(item["pool_id"], set()) | captions.get(
@@ -155,12 +155,12 @@ def _form(data: dict[str, Any]) -> Form:
     """The form that a JSON of the column `form` states."""
     objects = tuple(
         Mention(
-            each["category"],
-            tuple(each["attributes"].items()),
-            tuple(each.get("without", {}).items()),
-            each.get("count", 1),
+            record["category"],
+            tuple(record["attributes"].items()),
+            tuple(record.get("without", {}).items()),
+            record.get("count", 1),
         )
-        for each in data["objects"]
+        for record in data["objects"]
     )
-    links = tuple(Link(*each[:4], tuple(each[4:])) for each in data.get("relations", ()))
+    links = tuple(Link(*link[:4], tuple(link[4:])) for link in data.get("relations", ()))
     return Form(objects, links, data.get("negated", False), data.get("environment"))

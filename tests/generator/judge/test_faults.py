@@ -139,27 +139,30 @@ def _train_text(
 
 
 def _said(
-    triple: list[str], things: dict[str, str] | None = None, words: dict[str, str] = PHRASES
+    triple: list[str], phrases: dict[str, str] | None = None, words: dict[str, str] = PHRASES
 ) -> str:
-    subject, relation, thing = triple
-    names = things or {subject: subject, thing: thing}
-    return f"a {names[subject]} that is {words[relation]} a {names[thing]}"
+    subject, relation, object_ = triple
+    names = phrases or {subject: subject, object_: object_}
+    return f"a {names[subject]} that is {words[relation]} a {names[object_]}"
 
 
 def _show(row: Row, place: int, category: str, **values: str) -> None:
     """Change an object of a scene, in its record and in the table."""
     with _record(row) as scene:
-        for thing in (scene["objects"][place], row["objects"][place]):
-            thing["category"] = category
-            thing["attributes"] = {**dict(thing["attributes"]), **values}
+        for obj in (scene["objects"][place], row["objects"][place]):
+            obj["category"] = category
+            obj["attributes"] = {**dict(obj["attributes"]), **values}
     row["objects"][place]["attributes"] = list(row["objects"][place]["attributes"].items())
 
 
 @fault()
 def a_training_scene_shows_a_held_out_binding(data: Planted) -> Fault:
-    row, (value, thing) = data.scene("train"), data.held_out()
-    _show(row, data.choose([0, 1]), thing, color=value)
-    return "leaked binding", f"training scene {row['scene_id']} shows the held-out {value} {thing}"
+    row, (value, category) = data.scene("train"), data.held_out()
+    _show(row, data.choose([0, 1]), category, color=value)
+    return (
+        "leaked binding",
+        f"training scene {row['scene_id']} shows the held-out {value} {category}",
+    )
 
 
 @fault(THREE)
@@ -169,14 +172,16 @@ def a_training_scene_of_three_objects_shows_a_held_out_label(data: Planted) -> F
 
 @fault(RELATIONS)
 def a_training_scene_shows_a_held_out_triple(data: Planted) -> Fault:
-    subject, relation, thing = data.choose(data.block["triples"])
+    subject, relation, object_ = data.choose(data.block["triples"])
     row = data.scene("train")
-    holding = next(each for each in row["relations"] if each["relation"] == relation)
+    holding = next(
+        relation_row for relation_row in row["relations"] if relation_row["relation"] == relation
+    )
     _show(row, holding["subject"], subject)
-    _show(row, holding["object"], thing)
+    _show(row, holding["object"], object_)
     return (
         "leaked triple",
-        f"training scene {row['scene_id']} shows the held-out {subject} {relation} {thing}",
+        f"training scene {row['scene_id']} shows the held-out {subject} {relation} {object_}",
     )
 
 
@@ -214,22 +219,22 @@ NAMING: dict[str, tuple[str, dict[str, Any]]] = {
 
 def _naming(text: str, having: dict[str, Any]) -> Plant:
     def plant(data: Planted) -> Fault:
-        value, thing = data.held_out()
-        said = text.format(
-            value=value, thing=thing, other_value=VALUES[value], other_thing=THINGS[thing]
+        value, category = data.held_out()
+        caption = text.format(
+            value=value, thing=category, other_value=VALUES[value], other_thing=THINGS[category]
         )
-        return _train_text(data, said, **having)
+        return _train_text(data, caption, **having)
 
     return plant
 
 
-FAULTS |= {name: (ALL, _naming(*told)) for name, told in NAMING.items()}
+FAULTS |= {name: (ALL, _naming(*having)) for name, having in NAMING.items()}
 
 
 @fault(RELATIONS)
 def a_training_caption_names_the_converse_of_a_held_out_triple(data: Planted) -> Fault:
-    subject, relation, thing = data.choose(data.block["triples"])
-    return _train_text(data, _said([thing, CONVERSES[relation], subject]), "leaked triple")
+    subject, relation, object_ = data.choose(data.block["triples"])
+    return _train_text(data, _said([object_, CONVERSES[relation], subject]), "leaked triple")
 
 
 @fault(RELATIONS)
@@ -315,14 +320,16 @@ def a_training_negative_is_true(data: Planted) -> Fault:
 @fault()
 def a_training_positive_is_false(data: Planted) -> Fault:
     row = data.candidate("train", slot="p")
-    row["text_id"] = next(each["text_id"] for each in data.rows_of(row) if not each["truth"])
+    row["text_id"] = next(
+        candidate["text_id"] for candidate in data.rows_of(row) if not candidate["truth"]
+    )
     return "false positive", f"item {row['item_id']}, scene"
 
 
 @fault()
 def a_training_positive_says_something_else_that_is_true(data: Planted) -> Fault:
     row = data.candidate("train", slot="p")
-    seen = {dict(thing["attributes"])["color"] for thing in data.shown(row)["objects"]}
+    seen = {dict(obj["attributes"])["color"] for obj in data.shown(row)["objects"]}
     unseen = data.choose(set(list(VALUES)[:5]) - seen)
     row["text_id"] = data.words(f"There is an object that is not {unseen}.")
     return _again("candidates")
@@ -493,16 +500,17 @@ def a_scene_is_in_another_split_than_it_was_planned_for(data: Planted) -> Fault:
 @fault(FIRST)
 def a_seen_scene_shows_what_no_training_scene_shows(data: Planted) -> Fault:
     row = data.scene("seen")
-    value, thing = dict(row["objects"][0]["attributes"])["color"], row["objects"][0]["category"]
-    for each in data.scenes:
-        shown = {
-            (dict(other["attributes"])["color"], other["category"]) for other in each["objects"]
+    value, category = dict(row["objects"][0]["attributes"])["color"], row["objects"][0]["category"]
+    for scene_record in data.scenes:
+        bindings = {
+            (dict(other["attributes"])["color"], other["category"])
+            for other in scene_record["objects"]
         }
-        if data.split.get(each["scene_id"]) == "train" and (value, thing) in shown:
-            data.leave_out(each["scene_id"])
+        if data.split.get(scene_record["scene_id"]) == "train" and (value, category) in bindings:
+            data.leave_out(scene_record["scene_id"])
     return (
         "untrained binding",
-        f"scene {row['scene_id']} of seen shows {value} {thing}, which is not held out",
+        f"scene {row['scene_id']} of seen shows {value} {category}, which is not held out",
     )
 
 
@@ -550,7 +558,7 @@ def _one_image(data: Planted, *splits: str) -> list[str]:
     ids.append(
         next(name for name, split in data.split.items() if split == splits[1] and name not in ids)
     )
-    paths = [data.root / f"world/images/{each}.png" for each in ids]
+    paths = [data.root / f"world/images/{scene_id}.png" for scene_id in ids]
     shutil.copyfile(*paths)
     return ids
 
@@ -598,17 +606,17 @@ def a_negative_is_true(data: Planted) -> Fault:
 def a_relation_is_undecided(data: Planted) -> Fault:
     row = data.candidate("binary", kind="order", truth=True)
     with _record(data.shown(row)) as scene:
-        for thing in scene["objects"]:
-            thing["position"] = scene["objects"][0]["position"]
+        for obj in scene["objects"]:
+            obj["position"] = scene["objects"][0]["position"]
     return "undecided text", data.told(row)
 
 
 @fault(TWO)
 def a_distractor_of_class_lists_is_true(data: Planted) -> Fault:
     row = data.candidate("gzsl", truth=False)
-    thing = data.shown(row)["objects"][0]
+    obj = data.shown(row)["objects"][0]
     row["text_id"] = data.words(
-        f"a photo of a {dict(thing['attributes'])['color']} {thing['category']}"
+        f"a photo of a {dict(obj['attributes'])['color']} {obj['category']}"
     )
     return "true negative", data.told(row)
 
@@ -616,10 +624,10 @@ def a_distractor_of_class_lists_is_true(data: Planted) -> Fault:
 @fault(RELATED)
 def the_converse_of_the_truth_is_a_negative(data: Planted) -> Fault:
     row = data.candidate("gzsl", truth=False, slot="n")
-    truth = next(each for each in data.rows_of(row) if each["truth"])
+    truth = next(candidate for candidate in data.rows_of(row) if candidate["truth"])
     form = json.loads(data.text[truth["text_id"]]["form"])
     ((s, relation, o, _),) = form["relations"]
-    names = [thing["category"] for thing in form["objects"]]
+    names = [obj["category"] for obj in form["objects"]]
     row["text_id"] = data.words(
         f"a photo of a {names[o]} {PHRASES[CONVERSES[relation]]} a {names[s]}"
     )
@@ -647,19 +655,19 @@ def an_item_has_no_true_text(data: Planted) -> Fault:
 @fault()
 def truth_and_foil_are_unequally_familiar(data: Planted) -> Fault:
     row = data.candidate("binary", kind="swap", truth=False, split="seen")
-    (value, thing), other = data.held_out(), data.held_out()
-    row["text_id"] = data.words(_articled(f"a {value} {thing} and a {other[0]} {other[1]}"))
+    (value, category), other = data.held_out(), data.held_out()
+    row["text_id"] = data.words(_articled(f"a {value} {category} and a {other[0]} {other[1]}"))
     return "asymmetric familiarity", f"item {row['item_id']}: its true texts name"
 
 
 @fault(RELATIONS)
 def truth_and_foil_name_unequally_many_triples(data: Planted) -> Fault:
     row = data.candidate("binary", kind="flip", split="unseen", truth=False)
-    things = list(THINGS)[:5]
+    categories = list(THINGS)[:5]
     free = [
         [a, "left", b]
-        for a in things
-        for b in things
+        for a in categories
+        for b in categories
         if a != b and [a, "left", b] not in data.block["triples"]
     ]
     row["text_id"] = data.words(_articled(_said(data.choose(free))))
@@ -711,7 +719,7 @@ def a_path_is_in_the_sums_twice(data: Planted) -> Fault:
 @fault(RELATIONS)
 def the_held_out_triples_are_not_closed(data: Planted) -> Fault:
     triple = data.choose(data.block["triples"])
-    data.hold_out(triples=[each for each in data.block["triples"] if each != triple])
+    data.hold_out(triples=[other for other in data.block["triples"] if other != triple])
     return "open holdout", f"holdout.json lacks {' '.join(triple)}"
 
 
@@ -724,7 +732,7 @@ def a_block_is_said_to_be_coverage(data: Planted) -> Fault:
 
 def _vocabulary(data: Planted, old: str, new: str) -> None:
     path = data.root / "world/vocabulary.toml"
-    text = re.sub(old, lambda found: found.expand(new), path.read_text(), count=1)
+    text = re.sub(old, lambda match: match.expand(new), path.read_text(), count=1)
     assert text != path.read_text()
     path.write_text(text)
     data.world["request"]["vocabulary"] = text
@@ -773,9 +781,9 @@ def an_object_lacks_a_kind_of_value(data: Planted) -> Fault:
 def an_object_with_a_flat_top_has_no_size(data: Planted) -> Fault:
     row = data.scenes[0]
     with _record(row) as scene:
-        thing = scene["objects"][0]
-        del thing["attributes"]["size"]
-    name = thing["category"]
+        obj = scene["objects"][0]
+        del obj["attributes"]["size"]
+    name = obj["category"]
     _vocabulary(data, rf"(?m)^{name} = {{", r"\g<0> top = { height = 1, radius = 1 },")
     return (
         "wrong record",
@@ -824,9 +832,9 @@ def an_object_hovers(data: Planted) -> Fault:
 @fault()
 def a_scene_is_not_what_was_planned(data: Planted) -> Fault:
     row = data.scene("train")
-    thing = row["objects"][0]
-    material = dict(thing["attributes"])["material"]
-    _show(row, 0, thing["category"], material="rubber" if material == "metal" else "metal")
+    obj = row["objects"][0]
+    material = dict(obj["attributes"])["material"]
+    _show(row, 0, obj["category"], material="rubber" if material == "metal" else "metal")
     return _again("scenes", "world")
 
 
@@ -881,7 +889,9 @@ def a_hard_item_is_left_out(data: Planted) -> Fault:
 
 def _distract(data: Planted, **having: Any) -> None:
     """Replace a distractor by a label of the list of training."""
-    label = data.choose(each for each in data.block["classes"] if each["split"] == "train")["label"]
+    label = data.choose(entry for entry in data.block["classes"] if entry["split"] == "train")[
+        "label"
+    ]
     if len(label) == 3:
         label = label[0], PHRASES[label[1]], "a", label[2]
     row = data.candidate("gzsl", truth=False, split="ood_test", **having)
@@ -892,9 +902,9 @@ def _distract(data: Planted, **having: Any) -> None:
 def a_hard_negative_of_three_objects_stands_twice(data: Planted) -> Fault:
     row = data.candidate("gzsl", truth=False, changed=["color"])
     row["text_id"] = next(
-        each["text_id"]
-        for each in data.rows_of(row)
-        if each["changed"] == ["color"] and each["text_id"] != row["text_id"]
+        candidate["text_id"]
+        for candidate in data.rows_of(row)
+        if candidate["changed"] == ["color"] and candidate["text_id"] != row["text_id"]
     )
     return _again("candidates", THREE[1])
 
@@ -906,7 +916,7 @@ def a_hard_negative_of_three_objects_stands_twice(data: Planted) -> Fault:
 def a_pool_lacks_the_truth(data: Planted) -> Fault:
     row = data.candidate("retrieval", truth=True)
     data.tables["pools"] = [
-        each for each in data.tables["pools"] if each["text_id"] != row["text_id"]
+        pool_row for pool_row in data.tables["pools"] if pool_row["text_id"] != row["text_id"]
     ]
     return "wrong pool truth", f"item {row['item_id']}: 1 texts of the pool are true, 2 are listed"
 
@@ -962,14 +972,14 @@ def _repack(data: Planted, change: Callable[[Members], object]) -> None:
     """Change the members of the first tar, and list their places and digests as they are."""
     path = data.root / "world/shards/000000.tar"
     with tarfile.open(path) as tar:
-        members = [(each, tar.extractfile(each).read()) for each in tar.getmembers()]  # type: ignore[union-attr]
+        members = [(member, tar.extractfile(member).read()) for member in tar.getmembers()]  # type: ignore[union-attr]
     change(members)
     with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as tar:
         for info, content in members:
             info.size = len(content) if info.isreg() else 0
             tar.addfile(info, io.BytesIO(content))
     with tarfile.open(path) as tar:
-        places = {each.name: each.offset_data for each in tar.getmembers()}
+        places = {member.name: member.offset_data for member in tar.getmembers()}
     rows = pq.read_table(data.root / "world/packed.parquet").to_pylist()
     for row in rows:
         name = row["path"].rpartition("/")[2]
@@ -1045,7 +1055,8 @@ ALWAYS: dict[tuple[tuple[str, str], str, str], Changes] = {
     },
     (ALL, AGAIN, "plaid"): {
         "the holdout names what no scene can show": lambda data: data.hold_out(
-            bindings=[["plaid", thing] for _, thing in data.block["bindings"]], values=["plaid"]
+            bindings=[["plaid", category] for _, category in data.block["bindings"]],
+            values=["plaid"],
         ),
     },
     (ALL, AGAIN, "all"): {
@@ -1185,10 +1196,10 @@ def _planned_once(
 
     def plan_once(*arguments: Any) -> Any:
         name = hashlib.sha256(repr(arguments).encode()).hexdigest()
-        made = once(
+        plan_file = once(
             tmp_path_factory, name, lambda path: path.write_bytes(pickle.dumps(plan(*arguments)))
         )
-        return pickle.loads(made.read_bytes())
+        return pickle.loads(plan_file.read_bytes())
 
     plan = minimal_pairs.plan_with_twins
     monkeypatch.setattr(minimal_pairs, "plan_with_twins", plan_once)
@@ -1203,7 +1214,7 @@ def _planned_once(
         RELATIONS,
         TURN,
         DOSED,
-        *(pytest.param(each, marks=pytest.mark.full) for each in (ATOMS, TWO, RELATED, THREE)),
+        *(pytest.param(design, marks=pytest.mark.full) for design in (ATOMS, TWO, RELATED, THREE)),
     ],
 )
 def test_what_nobody_touched_is_clean_and_so_is_what_was_sealed_again(
@@ -1229,11 +1240,11 @@ def test_a_fault_is_found_and_named(copy_of: Callable[[str], Path], name: str) -
     data = Planted(root, benchmark, seed=len(name))
     fault, words = plant(data)
     data.seal()
-    again = Reproduction() if fault == AGAIN else None
-    certificate = verify_dataset(root, benchmark, reproduce=again)[benchmark]
-    found = [each["what"] for each in certificate["findings"] if each["fault"] == fault]
+    reproduction = Reproduction() if fault == AGAIN else None
+    certificate = verify_dataset(root, benchmark, reproduce=reproduction)[benchmark]
+    messages = [finding["what"] for finding in certificate["findings"] if finding["fault"] == fault]
     assert certificate["status"] == "failed"
-    assert any(words in what for what in found), (
+    assert any(words in what for what in messages), (
         fault,
         words,
         certificate["sentence"],
@@ -1246,10 +1257,10 @@ def test_a_fault_is_found_and_named(copy_of: Callable[[str], Path], name: str) -
 
 def _exchange_images(data: Planted) -> None:
     one, two = (
-        next(name for name, split in data.split.items() if split == each)
-        for each in ("train", "unseen")
+        next(name for name, split in data.split.items() if split == split_name)
+        for split_name in ("train", "unseen")
     )
-    paths = [data.root / f"world/images/{each}.png" for each in (one, two)]
+    paths = [data.root / f"world/images/{scene_id}.png" for scene_id in (one, two)]
     contents = [path.read_bytes() for path in paths]
     for path, content in zip(paths, reversed(contents), strict=True):
         path.write_bytes(content)

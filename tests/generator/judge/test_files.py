@@ -90,9 +90,9 @@ def test_a_listed_path_that_is_no_file_of_the_folder_is_found_and_not_read(
         sums.write_text("".join(f"{digest}  {name}\n" for name in names) + sums.read_text())
         manifest = read_json(folder / "manifest.json")
         write_json(folder / "manifest.json", {**manifest, "sums": sha256(sums)})
-    told = details_of(judged(copied), "unsafe path")
+    details = details_of(judged(copied), "unsafe path")
     for folder, names in listed.items():
-        assert all(f"{folder.name}/SHA256SUMS lists {name!r}: " in told for name in names)
+        assert all(f"{folder.name}/SHA256SUMS lists {name!r}: " in details for name in names)
 
 
 def test_sums_that_are_no_text_or_no_file_are_told(copied: Path) -> None:
@@ -233,7 +233,7 @@ def test_pixels_that_swell_are_not_decompressed_whole() -> None:
 
 def test_models_see_pixels_alone_so_their_packing_is_no_fault() -> None:
     """Filters of rows, cuts of chunks and bytes behind the image reach no model."""
-    rows = b"".join(bytes([each]) + bytes(3 * 7) for each in b"\1\0\4\0\2")
+    rows = b"".join(bytes([filter_type]) + bytes(3 * 7) for filter_type in b"\1\0\4\0\2")
     assert image_fault(repacked(zlib.compress(rows)) + b"a red cube", PATH, SIZE) is None
 
 

@@ -16,7 +16,7 @@ from tests.generator.judge.hand_made_scenes import FARM, FARM_LEXICON, LEXICON, 
 
 
 @pytest.mark.parametrize(
-    ("text", "things"),
+    ("text", "objects"),
     [
         (
             "a black and white guinea pig and an emu",
@@ -35,9 +35,11 @@ from tests.generator.judge.hand_made_scenes import FARM, FARM_LEXICON, LEXICON, 
         ("two guinea pigs and three cavies", [("guinea pig", {}), ("guinea pig", {})]),
     ],
 )
-def test_words_of_several_words(text: str, things: list[tuple[str | None, dict[str, str]]]) -> None:
+def test_words_of_several_words(
+    text: str, objects: list[tuple[str | None, dict[str, str]]]
+) -> None:
     meaning = read_text(text, FARM_LEXICON)
-    assert [(each.category, dict(each.attributes)) for each in meaning.objects] == things
+    assert [(mention.category, dict(mention.attributes)) for mention in meaning.objects] == objects
 
 
 def test_the_longest_phrase_that_gives_a_reading_is_read() -> None:
@@ -234,7 +236,8 @@ It is not true that there is a cube in a bright studio with a plain floor.
 
 
 @pytest.mark.parametrize(
-    "text", ["", ".", " ", *(text for each in REFUSED.values() for text in each[1:-1].split("\n"))]
+    "text",
+    ["", ".", " ", *(text for block in REFUSED.values() for text in block[1:-1].split("\n"))],
 )
 def test_texts_without_one_meaning_are_refused(text: str) -> None:
     with pytest.raises(UnreadableError, match="expected"):

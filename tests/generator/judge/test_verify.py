@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from generator.dataset.reader import Level
+from generator.dataset.certificate import Level
 from generator.judge.certificate import (
     Finding,
     Findings,
@@ -68,8 +68,8 @@ print(json.dumps(verify()))
         path = root / "benchmarks" / BENCHMARK / "verify.json"
         command = [sys.executable, "-c", code, f"{at}{root}", str(root), str(path)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-        for each in (root, *root.rglob("*")):
-            each.chmod(0o755)
+        for path_ in (root, *root.rglob("*")):
+            path_.chmod(0o755)
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)[BENCHMARK]["status"] == "clean"
         assert f"The certificate is not written to {at}{root}/" in done.stderr
@@ -87,7 +87,7 @@ def test_the_first_twenty_of_a_fault_are_listed() -> None:
     findings.add(finding("b", str(n)) for n in range(23))
     findings.append(finding("a", "x"))
     assert findings.counts == {"b": 23, "a": 1}
-    listed = [each["what"] for each in findings.listed()]
+    listed = [finding["what"] for finding in findings.listed()]
     assert listed == ["x", *map(str, range(20)), "and 3 more"]
 
 
@@ -134,7 +134,7 @@ TABLES = {
 def test_the_sentence_says_what_was_judged(
     manifest: dict[str, Any], status: str, words: str
 ) -> None:
-    found = make_certificate(
+    certificate = make_certificate(
         Findings(),
         {"sums": "b", **manifest},
         TABLES,
@@ -142,19 +142,24 @@ def test_the_sentence_says_what_was_judged(
         images=Images(),
         reproduced=Reproduced(),
     )
-    assert (found["status"], found["level"], found["world"], found["benchmark"]) == (
+    assert (
+        certificate["status"],
+        certificate["level"],
+        certificate["world"],
+        certificate["benchmark"],
+    ) == (
         status,
         Level.RECORDS,
         "w",
         "b",
     )
-    assert words in found["sentence"]
+    assert words in certificate["sentence"]
 
 
 def test_a_finding_fails() -> None:
     findings = Findings()
     findings.append(finding("wrong form", "text 1"))
-    found = make_certificate(
+    certificate = make_certificate(
         findings,
         {},
         {},
@@ -162,16 +167,16 @@ def test_a_finding_fails() -> None:
         images=Images(Level.SAMPLED, sentence="one image"),
         reproduced=Reproduced(),
     )
-    assert (found["status"], found["sentence"], found["counts"]["scenes"]) == (
+    assert (certificate["status"], certificate["sentence"], certificate["counts"]["scenes"]) == (
         "failed",
         "failed: 1 x wrong form.",
         0,
     )
-    assert found["level"] == "sampled images"
+    assert certificate["level"] == "sampled images"
 
 
 def test_a_look_at_images_is_in_the_sentence() -> None:
-    found = make_certificate(
+    certificate = make_certificate(
         Findings(),
         {},
         TABLES,
@@ -179,8 +184,8 @@ def test_a_look_at_images_is_in_the_sentence() -> None:
         images=Images(Level.ALL, (), {"scenes": 4}, "4 of 4 images show their records"),
         reproduced=Reproduced(True),
     )
-    assert "every file whole; made again byte for byte" in found["sentence"]
-    assert found["sentence"].endswith(
+    assert "every file whole; made again byte for byte" in certificate["sentence"]
+    assert certificate["sentence"].endswith(
         "; at the level of all images: 4 of 4 images show their records."
     )
-    assert found["images"] == {"scenes": 4}
+    assert certificate["images"] == {"scenes": 4}

@@ -19,7 +19,7 @@ from evaluator.audits.probe.pairs import (
     find_pairs,
 )
 from evaluator.models.registry import FAMILIES, Family
-from evaluator.report.figures import by_probe
+from evaluator.report.audit_figures import by_probe
 from generator.base.errors import UserError
 from generator.dataset.reader import Dataset
 from generator.vocabulary.families import vocabulary_text

@@ -255,8 +255,8 @@ def test_exported_questions_have_the_words_of_score_ask(rendered: Path, form: Fo
     protocols = ("binary", "pairs")
     rows = QuestionSet(dataset, benchmark, form, protocols).rows()
     candidates, prompt = Candidates(benchmark), read_prompt(None)
-    asked = make_questions(benchmark, candidates, protocols=protocols, form=form)
-    words_and_scenes = [prompt.ask(question, candidates) for question in asked]
+    questions = make_questions(benchmark, candidates, protocols=protocols, form=form)
+    words_and_scenes = [prompt.ask(question, candidates) for question in questions]
     assert [(row["prompt"], row["scenes"]) for row in rows] == words_and_scenes
     assert len({row["form"] for row in rows}) == (3 if form == "choice" else 1)
 

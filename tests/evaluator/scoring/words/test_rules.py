@@ -38,7 +38,7 @@ def benchmark(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return every_protocol(tmp_path_factory.mktemp("rules") / "all")
 
 
-def asked(benchmark: Path, model: str, out: Path, *more: str) -> dict[str, Any]:
+def ask_in_words(benchmark: Path, model: str, out: Path, *more: str) -> dict[str, Any]:
     """The results of a run in words."""
     succeed("score ask", f"table:{benchmark}", "--model", model, "--out", out, *more)
     return read_json(out / "results.json")
@@ -75,7 +75,7 @@ def test_what_is_always_or_never_right(
 ) -> None:
     """Always the true one; always A, which no cyclic order lets pass, or always yes; and right
     reasoning that errs."""
-    results = asked(benchmark, server.spec(rule), tmp_path / "run", "--form", form)
+    results = ask_in_words(benchmark, server.spec(rule), tmp_path / "run", "--form", form)
     rows = shares(results)
     assert set(rows["protocol"]) == set(pd.read_csv(benchmark)["protocol"])
     rows = rows[rows["metric"] != "brittleness"]  # needs one of two to be right
@@ -103,7 +103,7 @@ def test_what_says_nothing_is_wrong(
 ) -> None:
     """Refusals, answers that are cut off, and prose are wrong, and are counted apart with the whole
     answer."""
-    results = asked(benchmark, server.spec(rule), tmp_path / "run")
+    results = ask_in_words(benchmark, server.spec(rule), tmp_path / "run")
     rows = shares(results).query("metric != 'brittleness'")  # needs one of two to be right
     assert (rows["value"] == 0).all()
     rows = rows[rows["average"] == "micro (over items)"]
@@ -118,7 +118,7 @@ def test_what_says_nothing_is_wrong(
 def test_some_items_are_right(server: Server, benchmark: Path, tmp_path: Path) -> None:
     """The rule is right of pictures of even numbers: so are the items of their scenes, in every
     protocol."""
-    results = asked(benchmark, server.spec("even"), tmp_path / "run")
+    results = ask_in_words(benchmark, server.spec("even"), tmp_path / "run")
     items = items_of(tmp_path / "run")
     of = items[(items["protocol"] != "pairs") & items["value"].notna()]
     of = of[
@@ -137,7 +137,7 @@ def test_matching_is_asked_in_both_orders_of_the_images_and_of_the_captions(
     server: Server, benchmark: Path, tmp_path: Path
 ) -> None:
     """A model that chooses by the words alone is wrong in one order of the images."""
-    results = asked(benchmark, server.spec("blind"), tmp_path / "run", "--protocol", "pairs")
+    results = ask_in_words(benchmark, server.spec("blind"), tmp_path / "run", "--protocol", "pairs")
     questions = [
         (pictures, PICTURE.findall(text))
         for model, pictures, text, _ in server.asked
@@ -159,7 +159,7 @@ def test_samples(server: Server, tmp_path: Path) -> None:
     """The majority, the mean and all of K, computed again from the answers; and an item's samples
     are one item."""
     benchmark = captions_of_items(tmp_path / "items", 40)
-    asked(
+    ask_in_words(
         benchmark,
         server.spec("sometimes"),
         tmp_path / "run",
@@ -202,7 +202,7 @@ def test_a_number_of_orders_and_a_prompt_of_ones_own(server: Server, tmp_path: P
         'choice = "Pick one:\\n{options}"\noption = "{letter}. {caption}!"\n'
     )
     before = server.asked.total()
-    results = asked(
+    results = ask_in_words(
         benchmark,
         server.spec("true"),
         tmp_path / "run",
@@ -216,7 +216,7 @@ def test_a_number_of_orders_and_a_prompt_of_ones_own(server: Server, tmp_path: P
         text.partition("\n")[0] for model, _, text, _ in server.asked if text.startswith("Pick")
     }
     assert texts == "Pick one:"
-    usual = asked(benchmark, server.spec("true"), tmp_path / "usual", "--orders", "1")
+    usual = ask_in_words(benchmark, server.spec("true"), tmp_path / "usual", "--orders", "1")
     assert results["rules"]["words"]["prompt"] != usual["rules"]["words"]["prompt"]
     done = score_command(
         "ask", f"table:{benchmark}", "--model", server.spec("true"), "--out", tmp_path / "run"
@@ -345,7 +345,7 @@ def test_an_image_that_is_too_large(server: Server, tmp_path: Path) -> None:
 def test_a_model_that_takes_fewer_parameters(server: Server, tmp_path: Path) -> None:
     """Requests at once are refused the same, and every question is answered."""
     benchmark = captions_of_items(tmp_path / "items", 20)
-    results = asked(benchmark, server.spec("reasoner"), tmp_path / "run")
+    results = ask_in_words(benchmark, server.spec("reasoner"), tmp_path / "run")
     assert (shares(results)["value"] == 1).all()
     assert not answers_of(tmp_path / "run")["finish"].str.startswith(FAILED).any()
     assert read_json(tmp_path / "run" / "run.json")["info"]["not_taken"] == [
@@ -373,10 +373,10 @@ def test_samples_of_every_protocol(
 ) -> None:
     """What never varies is the same in one sample, in the majority, in the mean and in all of
     three."""
-    alone = shares(asked(benchmark, server.spec("even"), tmp_path / "one", "--form", form))
+    alone = shares(ask_in_words(benchmark, server.spec("even"), tmp_path / "one", "--form", form))
     more = ("--samples", "3", "--temperature", "1")
     several = shares(
-        asked(benchmark, server.spec("even"), tmp_path / "three", "--form", form, *more)
+        ask_in_words(benchmark, server.spec("even"), tmp_path / "three", "--form", form, *more)
     )
     labels = ["protocol", "metric", "kind", "skill", "level", "n", "split", "average"]
     expected_values = alone.fillna("").set_index(labels)["value"].to_dict()
@@ -392,7 +392,7 @@ def test_samples_of_every_protocol(
 
 def test_damaged_answers_are_one_sentence(server: Server, tmp_path: Path) -> None:
     benchmark, run = captions_of_items(tmp_path / "items", 4), tmp_path / "run"
-    asked(benchmark, server.spec("true"), run)
+    ask_in_words(benchmark, server.spec("true"), run)
     whole = answers_of(run)
     wrong = (
         ("options", [[99, 98]]),

@@ -14,7 +14,7 @@ Judge = Callable[..., dict[str, Any]]
 
 def details_of(result: Mapping[str, Any], fault: str) -> list[str]:
     """What the findings of a fault say."""
-    return [each["what"] for each in result["findings"] if each["fault"] == fault]
+    return [finding["what"] for finding in result["findings"] if finding["fault"] == fault]
 
 
 def table(header: str, *lines: str) -> str:

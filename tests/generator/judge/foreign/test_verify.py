@@ -205,8 +205,8 @@ def test_negatives_that_are_true_of_their_row_are_found(
 ) -> None:
     cells = []
     for own in (label, negative):
-        for each in own.objects:
-            cells += [dict(each.values).get("color", ""), each.category]
+        for obj in own.objects:
+            cells += [dict(obj.values).get("color", ""), obj.category]
         cells += [""] * (4 - 2 * len(own.objects))
         cells.append(own.relation or "")
     columns = ["first.color", "first", "second.color", "second", "relation"]
