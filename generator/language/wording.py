@@ -87,10 +87,12 @@ class Dialect:
 
 def use_converse(form: Form, place: int, vocabulary: Vocabulary) -> Form:
     """Replace the relation at a place by its converse, and mention its two objects in the other
-    order: "a cube left of a cone" → "a cone right of a cube"."""
+    order: "a cube left of a cone" → "a cone right of a cube". The relation must have one."""
     link = form.relations[place]
     reordered = form.reordered(link.subject, link.object)
     converse = vocabulary.relations[link.relation].converse
+    if converse is None:
+        raise ValueError(f"'{link.relation}' has no converse")
     relations = (
         *reordered.relations[:place],
         link._replace(relation=converse),
