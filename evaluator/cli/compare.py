@@ -55,8 +55,16 @@ def compare(
     several. NAME=RUN names the model; runs of the same name are training seeds of one model.
     Runs of `score ask --form describe` are compared on the images that all models described.
     """
+    from evaluator.runs.attributes import is_attributes
     from evaluator.runs.described import is_described
 
+    if any(map(is_attributes, runs)):
+        if detect is not None or metric is not None:
+            raise UserError("--detect and --metric are not for runs of attributes; leave them out.")
+        from evaluator.cli.attributes import compare_forms
+
+        compare_forms(runs, out=out, as_json=as_json)
+        return
     if any(map(is_described, runs)):
         if detect is not None:
             raise UserError("--detect is not for runs of descriptions; leave it out.")

@@ -11,6 +11,7 @@ from evaluator.descriptions.measures import BINDING_GAP
 from evaluator.provenance.contamination import mark_of, training_said
 from evaluator.report.descriptions.measures import MAIN_MEASURES, describe_answers, describe_reader
 from evaluator.report.table import p_value
+from evaluator.runs.attributes import is_attributes, read_attributes
 from evaluator.runs.describe import (
     describe_images,
     measure_descriptions,
@@ -68,7 +69,7 @@ def ask_for_descriptions(
         print_batch(paths, n, "images", as_json)
         return
     results = describe_images(request, out, Bar(), answers)
-    say(f"Descriptions and results are in {out}.")
+    say(f"Descriptions and results are in {out}. Next: score report {out}")
     if as_json:
         result(results, True, "")
     else:
@@ -91,12 +92,31 @@ def print_descriptions(results: Mapping[str, Any], full: bool = False) -> None:
     )
     print_line(training_said(dict(results)), "bold red" if mark_of(results) else None)
 
+    n_hidden = print_measures(results["rows"], full)
+    for line in describe_answers(results["answers"]):
+        print_line(line)
+    reader = describe_reader(results)
+    if reader:
+        print_line(reader)
+    print_notes(n_hidden, ROWS_FILE, full)
+
+
+def print_measures(rows: Sequence[Mapping[str, Any]], full: bool) -> int:
+    """Print the rows by split as a table.
+
+    Args:
+        rows: The rows of results.
+        full: Whether to print every measure in place of the main ones.
+
+    Returns:
+        How many rows are not printed.
+    """
     table = new_table(
         ["split", "measure"], ["value", "interval", "blind", "unbound", "images"], folds=True
     )
     n_hidden = 0
     last_split = None
-    for row in results["rows"]:
+    for row in rows:
         is_by_split = row["objects"] is row["interference"] is row["load"] is None
         is_main = is_by_split and row["measure"] in MAIN_MEASURES
         if not (is_main or (full and is_by_split)):
@@ -110,11 +130,17 @@ def print_descriptions(results: Mapping[str, Any], full: bool = False) -> None:
         last_split = row["split"]
         table.add_row(split, row["measure"], *_cells(row))
     print_table(table)
-    for line in describe_answers(results["answers"]):
-        print_line(line)
-    reader = describe_reader(results)
-    if reader:
-        print_line(reader)
+    return n_hidden
+
+
+def print_notes(n_hidden: int, file: str, full: bool) -> None:
+    """Print what the numbers are, and where the others are.
+
+    Args:
+        n_hidden: Rows that were not printed.
+        file: The file that has all rows.
+        full: Whether every measure was printed.
+    """
     print_line(
         "Mean over images, in percent; the difference is in points. blind: describes another image "
         "of the split. unbound: deals the image's own values at random (docs/descriptions.md).",
@@ -122,7 +148,7 @@ def print_descriptions(results: Mapping[str, Any], full: bool = False) -> None:
     )
     if n_hidden:
         more = "" if full else "--full prints every measure; "
-        print_line(f"{n_hidden:,} more rows: {more}{ROWS_FILE} has them all.", "dim")
+        print_line(f"{n_hidden:,} more rows: {more}{file} has them all.", "dim")
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
@@ -151,7 +177,7 @@ def report_descriptions(
     """Write the page of runs of descriptions, and print their results.
 
     Args:
-        runs: Each as [NAME=]FOLDER.
+        runs: Each as [NAME=]FOLDER; runs of attributes may stand beside them.
         out: The file of the page; None for report.html beside the first run.
         drawn: A folder to write the figures to; None to write none.
         moved: Folders of datasets that were moved since.
@@ -165,10 +191,18 @@ def report_descriptions(
     from evaluator.report.descriptions.page import write_description_page
     from evaluator.report.figure import write_figures
 
-    check_all_described(runs)
-    described = [read_described(run) for run in runs]
+    attributes = [run for run in runs if is_attributes(run)]
+    described_runs = [run for run in runs if run not in attributes]
+    check_all_described(described_runs)
+    described = [read_described(run) for run in described_runs]
     path = out or described[0].folder.resolve().parent / "report.html"
-    figures = write_description_page(described, path, moved=moved, inline=inline)
+    figures = write_description_page(
+        described,
+        path,
+        attributes=[read_attributes(run) for run in attributes],
+        moved=moved,
+        inline=inline,
+    )
     if drawn:
         say(f"{len(write_figures(figures, drawn))} files of figures are in {drawn}.")
     if not as_json:

@@ -25,7 +25,7 @@ from evaluator.cli.options import (
     show_job,
     take_slurm,
 )
-from evaluator.runs.request import DESCRIBE, AskRequest, Request
+from evaluator.runs.request import ATTRIBUTES, DESCRIBE, AskRequest, Request
 from generator.base.commands import (
     DRY_RUN,
     Bar,
@@ -347,8 +347,9 @@ def ask(
     """Ask MODEL the questions of DATASET in words and print the results for each split.
 
     A choice counts as right only if it is right in every order of the options. With --form
-    describe, the model describes each image, and the description is judged atom by atom. If the
-    command is stopped, run it again to continue: no question is asked twice.
+    describe, the model describes each image, and the description is judged atom by atom; with
+    --form attributes, it is asked for the same facts one by one. If the command is stopped, run it
+    again to continue: no question is asked twice.
     """
     if batch is not None and answers:
         raise UserError(
@@ -369,12 +370,16 @@ def ask(
     name = folder_name(f"{model}-{_form_name(options)}{suffix}")
     out = options.pop("out") or _default_parent(opened) / name
     request = AskRequest(dataset=opened, model=model, **options)
-    if request.form == DESCRIBE:
+    if request.form in (DESCRIBE, ATTRIBUTES):
         if jsonl:
-            raise UserError("--jsonl is not for --form describe, which always writes JSON lines.")
+            raise UserError(
+                f"--jsonl is not for --form {request.form}, which always writes JSON lines."
+            )
+        from evaluator.cli.attributes import ask_for_attributes
         from evaluator.cli.describe import ask_for_descriptions
 
-        ask_for_descriptions(request, out, batch=batch, answers=answers, full=full, as_json=as_json)
+        ask_form = ask_for_descriptions if request.form == DESCRIBE else ask_for_attributes
+        ask_form(request, out, batch=batch, answers=answers, full=full, as_json=as_json)
         return
     if batch is not None:
         paths, n = write_question_batch(request, out, batch)
@@ -403,6 +408,8 @@ def _check_ask(dataset: str, model: str, benchmark: str | None, options: dict[st
 
 def _form_name(options: dict[str, Any]) -> str:
     """The form of a run in words, for the name of its folder."""
+    if options["form"] == ATTRIBUTES:
+        return f"{ATTRIBUTES}-{options['vocabulary']}"
     if options["form"] != DESCRIBE:
         return str(options["form"])
     parts = [DESCRIBE, options["answer"], options["vocabulary"]]

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.descriptions.measures import BINDING_GAP, SHARES, ImageMeasures
+from evaluator.descriptions.measures import BINDING_GAP, SHARES, Shares
 from evaluator.statistics.intervals import LEVEL, NOTHING, Estimate, cluster_means
 from generator.base.clusters import OF, SEPARATOR, Clusters
 from generator.dataset.descriptions.truth import ImageTruth
 
-LABELS: dict[str, Callable[[ImageTruth], Any]] = {
+IMAGE_LABELS: dict[str, Callable[[ImageTruth], Any]] = {
     "split": lambda truth: truth.split,
     "objects": lambda truth: len(truth.objects),
     "interference": lambda truth: truth.interference,
@@ -28,7 +28,7 @@ class MeasureRow:
     measure: str
     """A name of `measures.SHARES`, or BINDING_GAP."""
     labels: Mapping[str, Any]
-    """The group: values by name of LABELS; empty for all images."""
+    """The group: values by name of IMAGE_LABELS; empty for all images."""
     estimate: Estimate
     """The mean over images of each image's share, with its intervals."""
     n_images: int
@@ -57,30 +57,32 @@ class MeasureRow:
 
 
 def aggregate_measures(
-    images: Sequence[ImageMeasures],
+    images: Sequence[Any],
     truths: Sequence[ImageTruth],
     *,
     by: Sequence[str] = ("split",),
     level: float = LEVEL,
+    shares: Shares = SHARES,
 ) -> list[MeasureRow]:
     """Average every measure over groups of images.
 
     Args:
-        images: the counts of each image.
+        images: the counts of each image, such as ImageMeasures.
         truths: their records, in the same order.
-        by: names of LABELS; empty for one group of all images.
+        by: names of IMAGE_LABELS; empty for one group of all images.
         level: of the intervals, in 0..1.
+        shares: the measures of these counts.
 
     Returns:
-        For each group, in order of its labels, a row for each measure of SHARES and for the paired
-        difference of recall.
+        For each group, in order of its labels, a row for each measure of `shares` and for the
+        paired difference of recall.
 
     Raises:
         KeyError: `by` has another name.
     """
     groups: dict[tuple[Any, ...], list[int]] = {}
     for i, truth in enumerate(truths):
-        labels = tuple(LABELS[name](truth) for name in by)
+        labels = tuple(IMAGE_LABELS[name](truth) for name in by)
         groups.setdefault(labels, []).append(i)
     clusters = clusters_of(truths)
     rows = []
@@ -89,9 +91,10 @@ def aggregate_measures(
         named = dict(zip(by, labels, strict=True))
         of_group = [images[i] for i in members]
         own_clusters = clusters.take(np.array(members))
-        for measure in SHARES:
-            rows.append(_mean_row(measure, named, of_group, own_clusters, level))
-        rows.append(_gap_row(named, of_group, own_clusters, level))
+        for measure in shares:
+            counts = shares_of(measure, of_group, shares)
+            rows.append(_mean_row(measure, named, counts, own_clusters, level))
+        rows.append(_gap_row(named, of_group, own_clusters, level=level, shares=shares))
     return rows
 
 
@@ -113,17 +116,20 @@ def clusters_of(truths: Sequence[ImageTruth]) -> Clusters:
     )
 
 
-def shares_of(measure: str, images: Sequence[ImageMeasures]) -> tuple[np.ndarray, np.ndarray]:
+def shares_of(
+    measure: str, images: Sequence[Any], shares: Shares = SHARES
+) -> tuple[np.ndarray, np.ndarray]:
     """Return a measure's counts.
 
     Args:
-        measure: a name of SHARES.
+        measure: a name of `shares`.
         images: the counts of n images.
+        shares: the measures of these counts.
 
     Returns:
         What is counted, and of how many: float64 (n,) each.
     """
-    count, count_of = SHARES[measure]
+    count, count_of = shares[measure]
     counts = np.array([count(image) for image in images], dtype=float)
     counts_of = np.array([count_of(image) for image in images], dtype=float)
     return counts, counts_of
@@ -132,16 +138,17 @@ def shares_of(measure: str, images: Sequence[ImageMeasures]) -> tuple[np.ndarray
 def _mean_row(
     measure: str,
     labels: Mapping[str, Any],
-    images: Sequence[ImageMeasures],
+    counted: tuple[np.ndarray, np.ndarray],
     clusters: Clusters,
     level: float,
 ) -> MeasureRow:
-    counts, counts_of = shares_of(measure, images)
+    """The row of a measure. counted: what is counted in each image, and of how many."""
+    counts, counts_of = counted
     defined = counts_of > 0
     estimate = NOTHING
     if defined.any():
-        shares = counts[defined] / counts_of[defined]
-        estimate = cluster_means(shares[:, None], clusters.take(defined), level)[0]
+        of_images = counts[defined] / counts_of[defined]
+        estimate = cluster_means(of_images[:, None], clusters.take(defined), level)[0]
     return MeasureRow(
         measure=measure,
         labels=labels,
@@ -155,14 +162,16 @@ def _mean_row(
 
 def _gap_row(
     labels: Mapping[str, Any],
-    images: Sequence[ImageMeasures],
+    images: Sequence[Any],
     clusters: Clusters,
+    *,
     level: float,
+    shares: Shares,
 ) -> MeasureRow:
     """The mean over images with bindings of both sorts of their difference of recall: effects of
     the image cancel."""
-    held_out, n_held_out = shares_of("recall of held-out bindings", images)
-    seen, n_seen = shares_of("recall of seen bindings", images)
+    held_out, n_held_out = shares_of("recall of held-out bindings", images, shares)
+    seen, n_seen = shares_of("recall of seen bindings", images, shares)
     defined = (n_held_out > 0) & (n_seen > 0)
     estimate = NOTHING
     differences = np.zeros(0)

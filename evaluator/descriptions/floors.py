@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.descriptions.aggregation import LABELS, shares_of
+from evaluator.descriptions.aggregation import IMAGE_LABELS, shares_of
 from evaluator.descriptions.measures import (
     BINDING_GAP,
     SHARES,
     ImageMeasures,
+    Shares,
     measure_image,
 )
 from generator.base.streams import Stream
@@ -72,12 +73,27 @@ def describe_blindly(
     Returns:
         The description; None if the split has only one cluster.
     """
+    other = draw_other_image(truths, index, stream)
+    return None if other is None else description_of(other, relations)
+
+
+def draw_other_image(truths: Sequence[ImageTruth], index: int, stream: Stream) -> ImageTruth | None:
+    """Draw another image of the same split and of another cluster.
+
+    Args:
+        truths: the records of all images.
+        index: of the image.
+        stream: of random numbers.
+
+    Returns:
+        Its record; None if the split has only one cluster.
+    """
     own = truths[index]
     # Rejection: a list of the others would be made anew for every image and draw.
     for _ in range(_MOST_TRIES):
         other = truths[stream.below(len(truths))]
         if other.split == own.split and other.cluster_id != own.cluster_id:
-            return description_of(other, relations)
+            return other
     return None
 
 
@@ -144,7 +160,7 @@ def floor_rows(
     Args:
         truths: the records of the images.
         floor: a name of FLOORS.
-        by: names of `aggregation.LABELS`, as for `aggregate_measures`.
+        by: names of `aggregation.IMAGE_LABELS`, as for `aggregate_measures`.
         relations: whether the describer names relations.
         draws: descriptions of each image.
         seed: of the random numbers; each image and draw has a stream of its own.
@@ -192,10 +208,11 @@ def draw_floor(
 
 def average_floor(
     floor: str,
-    of_images: Sequence[Sequence[ImageMeasures]],
+    of_images: Sequence[Sequence[Any]],
     truths: Sequence[ImageTruth],
     *,
     by: Sequence[str] = ("split",),
+    shares: Shares = SHARES,
 ) -> list[FloorRow]:
     """Average the descriptions of a floor over groups of images.
 
@@ -203,19 +220,20 @@ def average_floor(
         floor: a name of FLOORS.
         of_images: the counts of each image's descriptions, as `draw_floor` returns them.
         truths: the records of the images, in the same order.
-        by: names of `aggregation.LABELS`.
+        by: names of `aggregation.IMAGE_LABELS`.
+        shares: the measures of these counts.
 
     Returns:
         As `floor_rows`.
     """
     groups: dict[tuple[Any, ...], list[int]] = {}
     for i, truth in enumerate(truths):
-        groups.setdefault(tuple(LABELS[name](truth) for name in by), []).append(i)
+        groups.setdefault(tuple(IMAGE_LABELS[name](truth) for name in by), []).append(i)
     rows = []
     for labels, members in groups.items():
-        for measure in (*SHARES, BINDING_GAP):
-            shares = [_mean_share(measure, of_images[i]) for i in members]
-            defined = [share for share in shares if not np.isnan(share)]
+        for measure in (*shares, BINDING_GAP):
+            means = [_mean_share(measure, of_images[i], shares) for i in members]
+            defined = [mean for mean in means if not np.isnan(mean)]
             rows.append(
                 FloorRow(
                     floor=floor,
@@ -228,14 +246,14 @@ def average_floor(
     return rows
 
 
-def _mean_share(measure: str, draws: Sequence[ImageMeasures]) -> float:
+def _mean_share(measure: str, draws: Sequence[Any], shares: Shares) -> float:
     """The mean share of one image over its draws; nan if it is defined in none."""
     if measure == BINDING_GAP:
         # Which bindings an image has does not depend on the draw, so the mean of the differences
         # is the difference of the means.
-        held_out = _mean_share("recall of held-out bindings", draws)
-        return held_out - _mean_share("recall of seen bindings", draws)
-    counts, counts_of = shares_of(measure, draws)
+        held_out = _mean_share("recall of held-out bindings", draws, shares)
+        return held_out - _mean_share("recall of seen bindings", draws, shares)
+    counts, counts_of = shares_of(measure, draws, shares)
     defined = counts_of > 0
     if not defined.any():
         return float(np.nan)

@@ -4,8 +4,9 @@ Counts add up over images; `SHARES` says which count each measure divides by whi
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from generator.dataset.descriptions.description import Description
 from generator.dataset.descriptions.judging import Judgement, Verdict, judge_description
@@ -75,8 +76,10 @@ class ImageMeasures:
         return all_complete and self.relations_right == self.relations_decided
 
 
-Count = Callable[[ImageMeasures], float]
-SHARES: dict[str, tuple[Count, Count]] = {
+Shares = Mapping[str, tuple[Callable[[Any], float], Callable[[Any], float]]]
+"""For each measure, what is counted in an image and of how many; the counts are such as
+ImageMeasures."""
+SHARES: Shares = {
     "object precision": (lambda image: image.named, lambda image: image.described),
     "object recall": (lambda image: image.named, lambda image: image.actual),
     "exact count": (lambda image: image.described == image.actual, lambda image: 1),

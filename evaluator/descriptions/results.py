@@ -6,9 +6,20 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evaluator.descriptions.aggregation import LABELS, MeasureRow, aggregate_measures, shares_of
+from evaluator.descriptions.aggregation import (
+    IMAGE_LABELS,
+    MeasureRow,
+    aggregate_measures,
+    shares_of,
+)
 from evaluator.descriptions.floors import FLOORS, average_floor, draw_floor
-from evaluator.descriptions.measures import BINDING_GAP, RELATION_MEASURES, ImageMeasures
+from evaluator.descriptions.measures import (
+    BINDING_GAP,
+    RELATION_MEASURES,
+    SHARES,
+    ImageMeasures,
+    Shares,
+)
 from evaluator.statistics.intervals import LEVEL
 from generator.dataset.descriptions.truth import ImageTruth
 
@@ -36,16 +47,41 @@ def result_rows(
         grouped by it, and the floors by name (None where they are not defined).
     """
     draws_of_floor = {floor: draw_floor(truths, floor, relations=relations) for floor in FLOORS}
+    rows = rows_with_floors(measures, truths, draws_of_floor, level=level)
+    if relations:
+        return rows
+    return [row for row in rows if row["measure"] not in RELATION_MEASURES]
+
+
+def rows_with_floors(
+    counts: Sequence[Any],
+    truths: Sequence[ImageTruth],
+    draws_of_floor: Mapping[str, Sequence[Sequence[Any]]],
+    *,
+    level: float = LEVEL,
+    shares: Shares = SHARES,
+) -> list[dict[str, Any]]:
+    """Average every measure of some counts over the groups of GROUPINGS, with its floors.
+
+    Args:
+        counts: the counts of each image.
+        truths: their records, in the same order.
+        draws_of_floor: by floor, for each image the counts of the floor's answers.
+        level: of the intervals, in 0..1.
+        shares: the measures of these counts.
+
+    Returns:
+        As `result_rows`.
+    """
     rows = []
     for by in GROUPINGS:
         floor_of: dict[tuple[Any, ...], float] = {}
         for floor, of_images in draws_of_floor.items():
-            for floor_row in average_floor(floor, of_images, truths, by=by):
+            for floor_row in average_floor(floor, of_images, truths, by=by, shares=shares):
                 key = (floor, floor_row.measure, *floor_row.labels.values())
                 floor_of[key] = floor_row.value
-        for row in aggregate_measures(measures, truths, by=by, level=level):
-            if relations or row.measure not in RELATION_MEASURES:
-                rows.append(_row_with_floors(row, floor_of))
+        for row in aggregate_measures(counts, truths, by=by, level=level, shares=shares):
+            rows.append(_row_with_floors(row, floor_of))
     return rows
 
 
@@ -54,7 +90,7 @@ def _row_with_floors(row: MeasureRow, floor_of: Mapping[tuple[Any, ...], float])
     for floor in FLOORS:
         value = floor_of[floor, row.measure, *row.labels.values()]
         floors[floor] = None if math.isnan(value) else value
-    return {**dict.fromkeys(LABELS), **row.to_dict(), **floors}
+    return {**dict.fromkeys(IMAGE_LABELS), **row.to_dict(), **floors}
 
 
 def main_sentence(

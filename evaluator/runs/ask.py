@@ -187,12 +187,13 @@ def _set_up(request: AskRequest, out: Path) -> _Setup:
 
 
 def _form_of_captions(request: AskRequest) -> Literal["choice", "yes-no"]:
-    """The form of the questions. Raises UserError for descriptions, and for options that only these
-    have."""
-    if request.form == "describe":
+    """The form of the questions. Raises UserError for descriptions and facts, and for options that
+    only these have."""
+    if request.form == "describe" or request.form == "attributes":
         raise UserError(
-            "A run with the form 'describe' has results of its own; use `score ask --form "
-            "describe`, or evaluator.runs.describe.describe_images in Python."
+            f"A run with the form '{request.form}' has results of its own; use `score ask --form "
+            f"{request.form}`, or in Python evaluator.runs.describe.describe_images or "
+            f"evaluator.runs.attributes.ask_attributes."
         )
     for name in DESCRIBE_OPTIONS:
         if getattr(request, name) != getattr(AskOptions, name):

@@ -5,10 +5,8 @@ The folder of the run has files of its own, not those of a run of items: a descr
 item of a protocol.
 """
 
-import hashlib
 import json
 import logging
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -19,8 +17,7 @@ from typing import Any
 from evaluator.descriptions.judged_answer import JudgedAnswer, judge_answer
 from evaluator.descriptions.results import main_sentence, result_rows, rows_as_csv
 from evaluator.models.contracts import FAILED, Answer, Chat
-from evaluator.protocols.items import reported_splits, split_rank
-from evaluator.provenance.certificate import verified_now
+from evaluator.protocols.items import split_rank
 from evaluator.runs.asking import (
     AskedModel,
     check_answered,
@@ -31,7 +28,6 @@ from evaluator.runs.asking import (
     open_answerer,
     write_open_chats,
 )
-from evaluator.runs.dataset import Dataset
 from evaluator.runs.described import (
     IMAGES_FILE,
     RESULTS_FILE,
@@ -44,11 +40,17 @@ from evaluator.runs.described import (
 )
 from evaluator.runs.described_reader import ask_reader, check_reader, open_reader, reader_results
 from evaluator.runs.folder import IDENTITY_FILE
+from evaluator.runs.images import (
+    CAPTION_OPTIONS,
+    prepare_images,
+    read_evaluated,
+    refuse_options,
+    world_of,
+)
 from evaluator.runs.lock import locked_run
-from evaluator.runs.request import DESCRIBE, AskOptions, AskRequest
+from evaluator.runs.request import DESCRIBE, AskRequest
 from evaluator.runs.rules import check_level
 from evaluator.runs.run import (
-    PreparedRun,
     announce,
     check_training,
     log_counts,
@@ -56,19 +58,12 @@ from evaluator.runs.run import (
 )
 from generator.base.clusters import OF
 from generator.base.errors import UserError
-from generator.base.files import read_json, write_json, write_text
-from generator.base.paths import check_own_files
+from generator.base.files import write_json, write_text
 from generator.base.progress import SILENT, Progress
-from generator.dataset.certificate import describe_certificate
 from generator.dataset.descriptions.question import DescriptionQuestion
 from generator.dataset.descriptions.truth import ImageTruth
-from generator.dataset.image_truths import read_truths
-from generator.dataset.reader import World
-from generator.dataset.records import TRAIN
 
 logger = logging.getLogger(__name__)
-_NOT_FOR_DESCRIPTIONS = ("protocols", "prompt", "orders", "samples", "splits")
-"""Options of `score ask` that descriptions have no use for."""
 
 
 @dataclass(frozen=True)
@@ -252,17 +247,14 @@ def measure_descriptions(folder: Path, *, level: float | None = None) -> dict[st
 def _set_up(request: AskRequest, out: Path) -> _Setup:
     """Check the request, and open the dataset and the model."""
     check_asking(request)
-    for name in _NOT_FOR_DESCRIPTIONS:
-        if getattr(request, name) != getattr(AskOptions, name):
-            option = name.removesuffix("s") if name == "protocols" else name
-            raise UserError(f"--{option} is not for --form describe; leave it out.")
+    refuse_options(request, CAPTION_OPTIONS)
     check_reader(request)
     question = DescriptionQuestion(
         form=request.answer, words=request.vocabulary, relations=request.relations
     )
-    prepared = _prepare(request, question, out)
-    world = _world_of(prepared.dataset)
-    truths = _read_truths(prepared, world, request.limit)
+    prepared = prepare_images(request, _name_of(request, question), out, RESULTS_FILE)
+    world = world_of(prepared.dataset)
+    truths = read_evaluated(prepared, world, request.limit)
     # All images of a world have its vocabulary.
     vocabulary = truths[0].vocabulary
     text, schema = question.text(vocabulary), question.schema(vocabulary)
@@ -276,84 +268,14 @@ def _set_up(request: AskRequest, out: Path) -> _Setup:
     return _Setup(open_answerer(request, prepared, out), question, truths, chats, reader)
 
 
-def _prepare(request: AskRequest, question: DescriptionQuestion, out: Path) -> PreparedRun:
-    """Check the request, and open its dataset."""
-    level = check_level(request.level)
-    if request.limit is not None and request.limit < 1:
-        raise UserError(f"Expected a limit of at least 1 image, got {request.limit}.")
-    dataset = request.dataset
-    if not isinstance(dataset, Dataset):
-        dataset = Dataset.open(dataset)
-    world, benchmark = _world_of(dataset), dataset.benchmark
-    question_name = f"{question.form}, {question.words} vocabulary"
+def _name_of(request: AskRequest, question: DescriptionQuestion) -> str:
+    """What tells a run from runs that ask otherwise."""
+    name = f"{question.form}, {question.words} vocabulary"
     if question.relations:
-        question_name += ", relations"
+        name += ", relations"
     if request.reader is not None:
-        question_name += f", read by {request.reader}"
-    identity = {
-        "model": request.model_name,
-        "benchmark": benchmark.digest,
-        "world": world.digest,
-        "limit": request.limit,
-        "question": (
-            f"{DESCRIBE}, {question_name}, temperature {request.temperature:g}, "
-            f"{request.max_tokens} tokens"
-        ),
-    }
-    if benchmark.manifest.get("world") not in (None, world.digest):
-        raise UserError(
-            f"{benchmark.folder} was made over another world than {dataset.source}; run `gen "
-            f"split` again."
-        )
-    _check_folder(out, identity)
-    find_certificate = verified_now if request.verify else describe_certificate
-    return PreparedRun(
-        dataset=dataset,
-        whole=benchmark,
-        benchmark=benchmark,
-        protocols=(),
-        splits=None,
-        level=level,
-        certificate=find_certificate(benchmark, world),
-        identity=identity,
-    )
-
-
-def _world_of(dataset: Dataset) -> World:
-    """The world of a dataset. Raises UserError for a published benchmark."""
-    if not isinstance(dataset.world, World):
-        raise UserError(
-            f"{dataset.source} has no record of its scenes, by which descriptions are judged; give "
-            f"a dataset made by `gen render`."
-        )
-    return dataset.world
-
-
-def _read_truths(prepared: PreparedRun, world: World, limit: int | None) -> list[ImageTruth]:
-    """The records of the images to describe: of every split that results report, at most `limit`
-    images each, drawn by a hash of their names."""
-    benchmark = prepared.benchmark
-    names = benchmark.splits["split"].unique().to_pylist()
-    splits = [split for split in reported_splits(filter(None, names)) if split != TRAIN]
-    truths = list(read_truths(world, benchmark, splits))
-    if limit is not None:
-        counts: Counter[str | None] = Counter()
-        chosen = []
-        for truth in sorted(truths, key=lambda truth: _hash_of(truth.scene_id)):
-            counts[truth.split] += 1
-            if counts[truth.split] <= limit:
-                chosen.append(truth.scene_id)
-        truths = [truth for truth in truths if truth.scene_id in set(chosen)]
-    if not truths:
-        raise UserError(
-            f"The benchmark {benchmark.name} has no evaluation images to describe; make some with "
-            f"`gen render`."
-        )
-    return truths
-
-
-def _hash_of(scene_id: str) -> bytes:
-    return hashlib.sha256(scene_id.encode()).digest()
+        name += f", read by {request.reader}"
+    return name
 
 
 def _judge(answer: Answer, truth: ImageTruth, question: DescriptionQuestion) -> JudgedAnswer | None:
@@ -456,27 +378,3 @@ def _image_line(answer: Answer, judged: JudgedAnswer | None, truth: ImageTruth) 
         "atoms": atoms,
         "counts": asdict(judged.measures),
     }
-
-
-def _check_folder(out: Path, identity: Mapping[str, Any]) -> None:
-    """Raise UserError when the folder holds something other than a run of descriptions, or that of
-    another model, dataset or question."""
-    if not out.exists():
-        return
-    check_own_files(out)
-    records = []
-    for name in (RESULTS_FILE, IDENTITY_FILE):
-        if (out / name).exists():
-            records.append(read_json(out / name))
-    # A run that is starting has only hidden files.
-    is_starting = all(path.name.startswith(".") for path in out.iterdir())
-    if not ((out / RESULTS_FILE).exists() or is_starting):
-        raise UserError(
-            f"{out} is not empty and holds no run of descriptions; choose another --out."
-        )
-    for key, value in identity.items():
-        for record in records:
-            if record.get(key) != value:
-                raise UserError(
-                    f"{out} holds a run of another {key} ({record.get(key)}); choose another --out."
-                )

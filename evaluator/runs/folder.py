@@ -27,6 +27,8 @@ IDENTITY_FILE = ".begun.json"
 """Marks an unfinished run, and says which run it is."""
 DESCRIPTIONS_FILE = "descriptions.json"
 """The record of a run of descriptions (evaluator/runs/described.py), which has no run.json."""
+ATTRIBUTES_FILE = "attributes.json"
+"""The record of a run of attributes (evaluator/runs/attributes.py), which has no run.json."""
 UNFINISHED_ITEMS = ".items.json"
 """Marks an unfinished run of scores from elsewhere."""
 
@@ -72,6 +74,11 @@ def open_run(folder: Path, moved: Sequence[Path] = ()) -> Run:
         raise UserError(
             f"{folder} has descriptions, which this command does not read beside other runs; "
             f"`score report`, `score compare` and `score measure` read them alone."
+        )
+    if (folder / ATTRIBUTES_FILE).exists():
+        raise UserError(
+            f"{folder} has answers about attributes; `score compare` and `score report` take it "
+            f"beside a run of descriptions of the same images."
         )
     if not (folder / "run.json").exists():
         raise UserError(

@@ -17,6 +17,8 @@ if TYPE_CHECKING:  # `score --help` lists the options and must not load the read
 
 DESCRIBE = "describe"
 """The form of `score ask` that asks for a description of each image."""
+ATTRIBUTES = "attributes"
+"""The form of `score ask` that asks for the facts of each image one by one."""
 DESCRIBE_OPTIONS = ("answer", "vocabulary", "relations", "reader")
 """Options that only this form has."""
 
@@ -134,14 +136,14 @@ class RunOptions:
 class AskOptions(RunOptions):
     """The options of `score ask`."""
 
-    form: Literal["choice", "yes-no", "describe"] = option(
+    form: Literal["choice", "yes-no", "describe", "attributes"] = option(
         "choice",
         "choice: the letter of the true caption among 2 to 5; yes-no: each caption of an item in "
-        "its own question; describe: a description of each image, judged atom by atom "
-        "(docs/descriptions.md).",
+        "its own question; describe: a description of each image, judged atom by atom; attributes: "
+        "the same facts one by one, as in 'What color is the cube?' (docs/descriptions.md).",
     )
-    """How a question is put: a choice among captions, a question about each caption, or the
-    description of an image."""
+    """How a question is put: a choice among captions, a question about each caption, the
+    description of an image, or a question about each fact of an image."""
     answer: Literal["json", "prose"] = option(
         "json",
         "Of describe: JSON by a schema, which api: models also get as structured output, or "
@@ -149,9 +151,10 @@ class AskOptions(RunOptions):
     )
     """How a description is to be written."""
     vocabulary: Literal["closed", "open"] = option(
-        "closed", "Of describe: whether the question names the world's words (closed) or not."
+        "closed",
+        "Of describe and attributes: whether the question names the world's words (closed) or not.",
     )
-    """Whether the question of a description names the world's words."""
+    """Whether the question of a description or of a fact names the world's words."""
     relations: bool = option(False, "Of describe: also ask how the objects stand to each other.")
     """Whether a description is to name relations."""
     reader: str | None = option(

@@ -236,7 +236,9 @@ def closed(
             continue
         closure.add(triple)
         subject, relation, other = triple
-        waiting.append((other, relations[relation].converse, subject))
+        converse = relations[relation].converse
+        if converse is not None:
+            waiting.append((other, converse, subject))
         if opposites:
             waiting.append((subject, relations[relation].opposite, other))
     return tuple(sorted(closure))

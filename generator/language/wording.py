@@ -99,7 +99,7 @@ def use_converse(form: Form, place: int, vocabulary: Vocabulary) -> Form:
 
     Args:
         form: A form with relations.
-        place: Place of the relation in it.
+        place: Place of a relation in it that has a converse.
         vocabulary: Has the converses.
 
     Returns:
@@ -108,6 +108,8 @@ def use_converse(form: Form, place: int, vocabulary: Vocabulary) -> Form:
     link = form.relations[place]
     reordered = form.reordered(link.subject, link.object)
     converse = vocabulary.relations[link.relation].converse
+    if converse is None:
+        raise ValueError(f"'{link.relation}' has no converse")
     relations = (
         *reordered.relations[:place],
         link._replace(relation=converse),

@@ -22,6 +22,7 @@ MAIN_MEASURES = (
     "values right",
     "values exchanged",
     "values invented",
+    "values unread",
     "recall of held-out bindings",
     "recall of seen bindings",
     BINDING_GAP,

@@ -34,8 +34,11 @@ from evaluator.report.descriptions.measures import (
 from evaluator.report.figures import Figure
 from evaluator.report.gallery import image_folder
 from evaluator.report.page import vega_script
+from evaluator.report.table import number
 from evaluator.report.writers import latex, markdown
+from evaluator.runs.attributes import AttributesRun
 from evaluator.runs.described import DescribedRun, open_described_dataset, truths_of_lines
+from evaluator.runs.integration import integration_rows, integration_sentence
 from generator.base.errors import UserError, visible
 from generator.base.files import write_text
 from generator.base.pages import as_json, asset, data_url, page_environment, thumbnails
@@ -53,15 +56,22 @@ _EXAMPLE_SIDE = 640
 
 
 def write_description_page(
-    runs: Sequence[DescribedRun], out: Path, *, moved: Sequence[Path] = (), inline: bool = False
+    runs: Sequence[DescribedRun],
+    out: Path,
+    *,
+    attributes: Sequence[AttributesRun] = (),
+    moved: Sequence[Path] = (),
+    inline: bool = False,
 ) -> list[Figure]:
-    """Write a page, and beside it the rows as .csv and the tables as .md and .tex.
+    """Write a page, and beside it the rows as .csv and the tables as .md and .tex; with runs of
+    attributes also the integration gap, as NAME-integration.csv.
 
     Measures nothing and changes no run.
 
     Args:
         runs: Runs over the same world.
         out: The file of the page.
+        attributes: Runs of attributes of the same models and images.
         moved: Folders of datasets that were moved since.
         inline: Whether to embed images of up to 512 pixels, however many there are.
 
@@ -69,9 +79,11 @@ def write_description_page(
         The figures of the page.
 
     Raises:
-        UserError: The runs describe different worlds, or the dataset is missing.
+        UserError: The runs describe different worlds, the dataset is missing, or a run of
+            attributes is of none of the models.
     """
     _check_worlds(runs)
+    gaps = _integration_gaps(runs, attributes)
     world, benchmark = open_described_dataset(runs[0], moved)
     truths: dict[str, ImageTruth] = {}
     for run in runs:
@@ -80,9 +92,29 @@ def write_description_page(
     gallery["folder"] = image_folder(world, out)
     figures = measure_figures(runs)
     out.parent.mkdir(parents=True, exist_ok=True)
-    write_text(out, render(runs, figures, gallery))
+    write_text(out, render(runs, figures, gallery, gaps))
     _write_tables(runs, out)
+    if gaps:
+        rows = [{"model": model, **row} for model, own_rows in gaps for row in own_rows]
+        write_csv(out.with_name(f"{out.stem}-integration.csv"), pa.Table.from_pylist(rows))
     return figures
+
+
+def _integration_gaps(
+    runs: Sequence[DescribedRun], attributes: Sequence[AttributesRun]
+) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The name of each model that has both, and its integration gap (integration_rows)."""
+    gaps = []
+    for run in attributes:
+        of_model = [described for described in runs if described.name == run.name]
+        if not of_model:
+            raise UserError(
+                f"{run.folder} asked '{run.name}', which described no images here; name the runs "
+                f"of one model alike, as NAME=RUN."
+            )
+        for described in of_model:
+            gaps.append((title_of(described), integration_rows(described, run)))
+    return gaps
 
 
 def _check_worlds(runs: Sequence[DescribedRun]) -> None:
@@ -161,7 +193,10 @@ def _choose_example(items: Sequence[Mapping[str, Any]]) -> int | None:
 
 
 def render(
-    runs: Sequence[DescribedRun], figures: Sequence[Figure], gallery: Mapping[str, Any]
+    runs: Sequence[DescribedRun],
+    figures: Sequence[Figure],
+    gallery: Mapping[str, Any],
+    gaps: Sequence[tuple[str, Sequence[Mapping[str, Any]]]] = (),
 ) -> str:
     """Render the page.
 
@@ -169,6 +204,7 @@ def render(
         runs: The runs.
         figures: Their figures, with distinct names.
         gallery: From `gallery_data`.
+        gaps: By model, the rows of its integration gap.
 
     Returns:
         The HTML.
@@ -193,6 +229,7 @@ def render(
         several=len(runs) > 1,
         first_figures=first_figures,
         folded=folded,
+        gaps=[_gap_data(model, rows) for model, rows in gaps],
         notes=[MEANS_NOTE, FLOORS_NOTE],
         level=f"{100 * runs[0].record['level']:.4g}%",
         floors=list(FLOORS),
@@ -217,6 +254,19 @@ def _run_data(run: DescribedRun) -> dict[str, Any]:
         "answers": describe_answers(record["answers"]),
         "rows": [_row_data(row) for row in rows_by_split(run)],
     }
+
+
+def _gap_data(model: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the template shows of an integration gap."""
+    lines = []
+    for row in rows:
+        interval = ""
+        if row["low"] is not None:
+            interval = f"[{number(row['low'], 'difference')}, {number(row['high'], 'difference')}]"
+        shares = [number(row[name], "share") for name in ("composed", "decomposed")]
+        difference = number(row["difference"], "difference")
+        lines.append({**row, "shares": shares, "difference": difference, "interval": interval})
+    return {"model": model, "sentence": integration_sentence(rows), "lines": lines}
 
 
 def _row_data(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -341,26 +341,48 @@ def attribute_reward(answer: str, truth: AttributeTruth | Record) -> Reward:
         'a hedge or denial'
     """
     question = AttributeTruth.of(truth)
+    value, unread = read_value(answer, question.kind, question.vocabulary)
+    return Reward(float(value == question.value), {}, unread)
+
+
+def read_value(answer: str, kind: str, vocabulary: Vocabulary) -> tuple[str | None, str]:
+    """Read the one value of a kind that an answer names.
+
+    Args:
+        answer: the whole answer, with its reasoning.
+        kind: an attribute kind, or the vocabulary's word for categories.
+        vocabulary: the words of the image's world.
+
+    Returns:
+        The value and ""; None and the reason for an answer that names none or several, or that
+        hedges or denies.
+
+    Example:
+        >>> tables = '[objects]\\ncube = {}\\n[attributes.color]\\nred = {}\\nblue = {}\\n'
+        >>> vocabulary = Vocabulary.from_toml('category = "shape"\\n' + tables)
+        >>> read_value("It is red.", "color", vocabulary)
+        ('red', '')
+    """
     start, end = final_part(answer)
     if end - start > _LONGEST:
-        return Reward(0.0, {}, "beyond the longest answer")
-    terms = lexicon_of(question.vocabulary).split(answer[start:end])
+        return None, "beyond the longest answer"
+    terms = lexicon_of(vocabulary).split(answer[start:end])
     if any(term.kind in ("hedge", "not", "no") for term in terms):
-        return Reward(0.0, {}, "a hedge or denial")
-    values = _values_of(terms, question)
+        return None, "a hedge or denial"
+    values = _values_of(terms, kind, vocabulary)
     if len(values) != 1:
-        return Reward(0.0, {}, "no value" if not values else "several values")
-    return Reward(float(values == {question.value}))
+        return None, "no value" if not values else "several values"
+    return values.pop(), ""
 
 
-def _values_of(terms: Sequence[Term], question: AttributeTruth) -> set[str]:
-    """The different values of the kind in question that terms name."""
+def _values_of(terms: Sequence[Term], kind: str, vocabulary: Vocabulary) -> set[str]:
+    """The different values of a kind that terms name."""
     values = set()
     for term in terms:
-        if question.kind == question.vocabulary.category:
+        if kind == vocabulary.category:
             if term.kind in ("noun", "plural"):
                 values.add(term.meaning)
-        elif term.kind in ("value", "after") and term.meaning[0] == question.kind:
+        elif term.kind in ("value", "after") and term.meaning[0] == kind:
             values.add(term.meaning[1])
     return values
 

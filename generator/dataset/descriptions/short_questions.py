@@ -21,6 +21,8 @@ class AttributeQuestion:
     """The question, with the values to choose from."""
     object_index: int
     """Index of the object in the image's record."""
+    features: tuple[tuple[str, str], ...]
+    """What the question names the object by: its category and values, by kind."""
     truth: AttributeTruth
     """What the answer is judged by."""
 
@@ -68,13 +70,14 @@ def attribute_questions(truth: ImageTruth) -> list[AttributeQuestion]:
     for index, actual in enumerate(truth.objects):
         facts = dict(_features(actual, truth.vocabulary))
         for kind, value in facts.items():
-            mention = _shortest_mention(index, truth, without=kind)
-            if mention is None:
+            features = _shortest_mention(index, truth, without=kind)
+            if features is None:
                 continue
+            mention = _mention_of(features, truth.vocabulary)
             words = truth.vocabulary.nouns if kind == category else truth.vocabulary.values[kind]
             text = f"What {kind} is the {mention}?\nAnswer with one of: {', '.join(words)}."
             answer = AttributeTruth(kind, value, truth.vocabulary)
-            questions.append(AttributeQuestion(text, index, answer))
+            questions.append(AttributeQuestion(text, index, features, answer))
     return questions
 
 
@@ -127,8 +130,10 @@ def _features(actual: TrueObject, vocabulary: Vocabulary) -> Iterator[tuple[str,
             yield kind, actual.attributes[kind]
 
 
-def _shortest_mention(index: int, truth: ImageTruth, *, without: str) -> str | None:
-    """An object in words that fit no other object and leave a kind out; None if there are none."""
+def _shortest_mention(
+    index: int, truth: ImageTruth, *, without: str
+) -> tuple[tuple[str, str], ...] | None:
+    """Features that no other object has together, without a kind; None if there are none."""
     vocabulary = truth.vocabulary
     features = [
         (kind, value)
@@ -143,7 +148,7 @@ def _shortest_mention(index: int, truth: ImageTruth, *, without: str) -> str | N
     for size in range(len(features) + 1):
         for chosen in combinations(features, size):
             if not any(other.issuperset(chosen) for other in others):
-                return _mention_of(chosen, vocabulary)
+                return chosen
     return None
 
 

@@ -1,0 +1,387 @@
+"""Make a run of attributes: ask a model for the facts of each evaluation image one by one, as in
+"What color is the cube?" (docs/descriptions.md, "One fact at a time").
+
+The answers are read by the reader of the reward (generator/dataset/descriptions/rewards.py).
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+from typing_extensions import TypedDict  # pydantic needs this one before Python 3.12
+
+from evaluator.descriptions.facts import (
+    FACT_SHARES,
+    FactCounts,
+    count_facts,
+    draw_fact_floors,
+    is_held_out,
+    judge_fact,
+)
+from evaluator.descriptions.results import rows_as_csv, rows_with_floors
+from evaluator.models.contracts import FAILED, Answer, Chat
+from evaluator.protocols.items import split_rank
+from evaluator.runs.asking import (
+    AskedModel,
+    check_answered,
+    check_asking,
+    collect_answers,
+    load_images,
+    name_of_question,
+    open_answerer,
+    write_open_chats,
+)
+from evaluator.runs.folder import ATTRIBUTES_FILE, IDENTITY_FILE
+from evaluator.runs.images import (
+    CAPTION_OPTIONS,
+    prepare_images,
+    read_evaluated,
+    refuse_options,
+    world_of,
+)
+from evaluator.runs.lock import locked_run
+from evaluator.runs.request import ATTRIBUTES, AskRequest
+from evaluator.runs.run import announce, check_training, log_counts, record_conditions
+from generator.base.clusters import OF
+from generator.base.errors import UserError
+from generator.base.files import (
+    check_shape,
+    parse_json,
+    read_json,
+    read_text,
+    write_json,
+    write_text,
+)
+from generator.base.paths import check_own_files, split_name
+from generator.base.progress import SILENT, Progress
+from generator.dataset.descriptions.rewards import read_value
+from generator.dataset.descriptions.short_questions import AttributeQuestion, attribute_questions
+from generator.dataset.descriptions.truth import ImageTruth
+from generator.dataset.reader import World
+
+ROWS_FILE = "attributes.csv"
+"""The rows of the results."""
+FACTS_FILE = "attributes.jsonl"
+"""A line for each fact: its question, the whole answer, the value that was read, its verdict."""
+_DESCRIBE_ALONE = ("answer", "relations", "reader")
+"""Options of `score ask` that only descriptions have."""
+_MOST_BYTES = 4 << 30
+"""Most bytes of attributes.jsonl."""
+
+
+class AttributesRecord(TypedDict):
+    """The entries of attributes.json that are read."""
+
+    model: str
+    """The name of the model."""
+    benchmark: str
+    """Digest of the benchmark."""
+    benchmark_name: str
+    """Its name."""
+    world: str
+    """Digest of the world."""
+    category_word: str
+    """The world's word for categories, such as `shape`."""
+    level: float
+    """Level of the intervals."""
+    answers: dict[str, int]
+    """How many questions have an answer, and how many answers are unread."""
+    certificate: str
+    """Status of the benchmark's certificate, in words."""
+    training: dict[str, Any]
+    """What the training of the model showed (evaluator.provenance.contamination)."""
+    rows: list[dict[str, Any]]
+    """The rows of the results (evaluator.descriptions.results.rows_with_floors)."""
+
+
+class FactLine(TypedDict):
+    """A line of attributes.jsonl."""
+
+    scene_id: str
+    """The scene."""
+    split: str | None
+    """Its split."""
+    object: int
+    """Index of the object in the image."""
+    kind: str
+    """What is asked: an attribute kind, or the world's word for categories."""
+    features: list[list[str]]
+    """What the question names the object by: (kind, value) of each."""
+    value: str
+    """The true value."""
+    held_out: bool | None
+    """Whether it is the value of a held-out binding; None if of no binding under test."""
+    verdict: str | None
+    """right, exchanged, invented or unread; None if the request failed."""
+
+
+@dataclass(frozen=True)
+class AttributesRun:
+    """A finished run of attributes."""
+
+    folder: Path
+    """Its folder."""
+    name: str
+    """The name of its model: that of NAME=RUN, else the record's."""
+    record: Mapping[str, Any]
+    """The contents of attributes.json (AttributesRecord)."""
+    lines: Sequence[Mapping[str, Any]]
+    """The facts with their answers (FactLine)."""
+
+
+@dataclass(frozen=True)
+class _Fact:
+    """A fact of an image, and the message that asks for it."""
+
+    truth: ImageTruth
+    """The record of the image."""
+    question: AttributeQuestion
+    """The question."""
+    chat: Chat
+    """The message."""
+
+
+@dataclass(frozen=True)
+class _Setup:
+    """What a run of attributes asks, and whom."""
+
+    asked_model: AskedModel
+    """The model, and the checked request."""
+    truths: list[ImageTruth]
+    """The records of the images."""
+    questions: list[list[AttributeQuestion]]
+    """The questions about each image, in the same order."""
+    facts: list[_Fact]
+    """The facts, image by image."""
+
+
+def ask_attributes(
+    request: AskRequest, out: Path, progress: Progress = SILENT, answers: Sequence[Path] = ()
+) -> dict[str, Any]:
+    """Ask a model for the facts of the evaluation images of a benchmark, one by one.
+
+    The folder is locked until the end. The same request resumes a stopped run.
+
+    Args:
+        request: What to ask, and how; its form is `attributes`.
+        out: The folder of the run.
+        progress: Shows how many questions have answers.
+        answers: Batch files to read instead of asking.
+
+    Returns:
+        The contents of attributes.json.
+
+    Raises:
+        UserError: The request cannot be met, the budget runs out, or nothing is answered.
+    """
+    with locked_run(out):
+        return _ask_attributes(request, out, progress, answers)
+
+
+def write_attribute_batch(request: AskRequest, out: Path, path: Path) -> tuple[list[Path], int]:
+    """Write the facts without an answer as batch files.
+
+    Args:
+        request: What to ask, and how.
+        out: The folder of the run, which need not exist.
+        path: The first file.
+
+    Returns:
+        The files, and the number of questions.
+
+    Raises:
+        UserError: As `ask_attributes`; and for a model without an API endpoint.
+    """
+    setup = _set_up(request, out)
+    chats = {fact.chat.name: fact.chat for fact in setup.facts}
+    return write_open_chats(request, setup.asked_model, chats, path)
+
+
+def _ask_attributes(
+    request: AskRequest, out: Path, progress: Progress, batch_files: Sequence[Path]
+) -> dict[str, Any]:
+    setup = _set_up(request, out)
+    prepared, model = setup.asked_model.prepared, setup.asked_model.model
+    scenes = sorted(truth.scene_id for truth in setup.truths)
+    training = check_training(model, prepared, images=scenes, request=request)
+    answer_of_name = collect_answers(
+        request,
+        setup.asked_model,
+        chats={fact.chat.name: fact.chat for fact in setup.facts},
+        batch_files=batch_files,
+        out=out,
+        progress=progress,
+        announce_cost=partial(announce, model.info, training=training, not_asked={}),
+    )
+    no_answer = Answer("", f"{FAILED}it has no answer")
+    answers = [answer_of_name.get(fact.chat.name, no_answer) for fact in setup.facts]
+    check_answered(answers)
+
+    lines = [_fact_line(fact, answer) for fact, answer in zip(setup.facts, answers, strict=True)]
+    record = {
+        **record_conditions(prepared),
+        "form": ATTRIBUTES,
+        "rules": {
+            "words": request.vocabulary,
+            "temperature": request.temperature,
+            "max_tokens": request.max_tokens,
+        },
+        "category_word": setup.truths[0].vocabulary.category,
+        "training": training,
+        "info": model.info,
+        "counts": log_counts(model),
+        "answers": _count_answers(lines),
+        "rows": _result_rows(lines, setup, prepared.level),
+    }
+    write_text(out / FACTS_FILE, "\n".join(map(json.dumps, lines)) + "\n")
+    write_text(out / ROWS_FILE, rows_as_csv(record["rows"]))
+    write_json(out / ATTRIBUTES_FILE, record)
+    # Until here, a command that is started again resumes the run.
+    (out / IDENTITY_FILE).unlink(missing_ok=True)
+    if setup.asked_model.cache is not None:
+        rmtree(setup.asked_model.cache, ignore_errors=True)
+    return record
+
+
+def _set_up(request: AskRequest, out: Path) -> _Setup:
+    """Check the request, and open the dataset and the model."""
+    check_asking(request)
+    refuse_options(request, (*CAPTION_OPTIONS, *_DESCRIBE_ALONE))
+    name = f"{request.vocabulary} vocabulary"
+    prepared = prepare_images(request, name, out, ATTRIBUTES_FILE)
+    world = world_of(prepared.dataset)
+    truths = read_evaluated(prepared, world, request.limit)
+    questions = [attribute_questions(truth) for truth in truths]
+    facts = []
+    for truth, of_image in zip(truths, questions, strict=True):
+        for question in of_image:
+            facts.append(_Fact(truth, question, _make_chat(question, truth, world, request)))
+    if not facts:
+        raise UserError(
+            f"No object of {prepared.dataset.source} can be named without ambiguity; give a "
+            f"dataset whose objects differ."
+        )
+    return _Setup(open_answerer(request, prepared, out), truths, questions, facts)
+
+
+def _make_chat(
+    question: AttributeQuestion, truth: ImageTruth, world: World, request: AskRequest
+) -> Chat:
+    """The message that asks a question about an image."""
+    text = question.text
+    if request.vocabulary == "open":
+        # The second line names the words to choose from.
+        text = f"{text.partition(chr(10))[0]}\nAnswer in one or two words."
+    key = [[world.image_digest(truth.scene_id)], text, request.max_tokens, request.temperature]
+    load = partial(load_images, world, [truth.scene_id])
+    return Chat(name_of_question(key), load, text)
+
+
+def _fact_line(fact: _Fact, answer: Answer) -> dict[str, Any]:
+    """What is known of a fact and its answer, as JSON data."""
+    question, truth = fact.question, fact.truth
+    value, why, verdict = None, "", None
+    if not answer.finish.startswith(FAILED):
+        value, why = read_value(answer.text, question.truth.kind, truth.vocabulary)
+        verdict = judge_fact(question, value, truth)
+    stored = asdict(answer)
+    return {
+        "scene_id": truth.scene_id,
+        "cluster_id": truth.cluster_id,
+        "split": truth.split,
+        "bindings": sorted(OF.join(binding) for binding in truth.bindings),
+        "object": question.object_index,
+        "kind": question.truth.kind,
+        "features": [list(feature) for feature in question.features],
+        "question": fact.chat.text,
+        "value": question.truth.value,
+        "held_out": is_held_out(question, truth),
+        "answer": stored.pop("text"),
+        **stored,
+        "read": value,
+        "why_unread": why,
+        "verdict": verdict,
+    }
+
+
+def _count_answers(lines: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """How many questions have an answer, and how many are of each verdict."""
+    verdicts = Counter(line["verdict"] for line in lines)
+    return {
+        "questions": len(lines),
+        "answered": len(lines) - verdicts[None],
+        "failed": verdicts[None],
+        "unread": verdicts["unread"],
+    }
+
+
+def _result_rows(
+    lines: Sequence[Mapping[str, Any]], setup: _Setup, level: float
+) -> list[dict[str, Any]]:
+    """The measures of the questions with an answer. The others count for nothing."""
+    remaining = iter(lines)
+    counts: list[FactCounts] = []
+    questions = []
+    for truth, of_image in zip(setup.truths, setup.questions, strict=True):
+        answered, verdicts = [], []
+        for question in of_image:
+            verdict = next(remaining)["verdict"]
+            if verdict is not None:
+                answered.append(question)
+                verdicts.append(verdict)
+        questions.append(answered)
+        counts.append(count_facts(answered, verdicts, truth))
+    floors = draw_fact_floors(questions, setup.truths)
+    rows = rows_with_floors(counts, setup.truths, floors, level=level, shares=FACT_SHARES)
+    rows.sort(key=lambda row: split_rank(row["split"]))
+    return rows
+
+
+def is_attributes(source: str) -> bool:
+    """Whether a source is the folder of a finished run of attributes.
+
+    Args:
+        source: FOLDER or NAME=FOLDER.
+
+    Returns:
+        False for other folders, and for a file.
+    """
+    return (split_name(source)[1] / ATTRIBUTES_FILE).is_file()
+
+
+def read_attributes(source: str) -> AttributesRun:
+    """Read a run of attributes, which may come from someone else.
+
+    Args:
+        source: FOLDER or NAME=FOLDER, where NAME replaces the model's name.
+
+    Returns:
+        The run.
+
+    Raises:
+        UserError: A file is missing or damaged.
+    """
+    name, folder = split_name(source)
+    check_own_files(folder)
+    path = folder / FACTS_FILE
+    if not path.exists():
+        raise UserError(f"{folder} lacks {FACTS_FILE}; restore it, or ask the model again.")
+    record = read_json(folder / ATTRIBUTES_FILE, AttributesRecord)
+    lines = []
+    for number, text in enumerate(read_text(path, _MOST_BYTES).rstrip("\n").split("\n"), 1):
+        try:
+            line = parse_json(text, path)
+        except ValueError as error:
+            raise UserError(
+                f"{path} is damaged in line {number} ({error}); restore it, or ask the model again."
+            ) from None
+        check_shape(line, FactLine, path)
+        if any(len(feature) != 2 for feature in line["features"]):
+            raise UserError(f"{path} is damaged in line {number}; ask the model again.")
+        lines.append(line)
+    return AttributesRun(folder, name or str(record["model"]), record, lines)
