@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from generator.base.streams import Stream
+from generator.dataset.records import TRAIN
 from generator.dataset.writer import BenchmarkWriter
 from generator.describe.captioner import Candidate, Captioner, Item, Text
 from generator.describe.protocol import Protocol
@@ -12,9 +13,6 @@ from generator.describe.scenes import DescribedScene, RenderedScene, place_scene
 from generator.holdout.membership import CLAIMS, FAMILIAR, Placing, Rule, cluster_of, held_out_facts
 from generator.language.form import count_held_out
 from generator.plan.store import Assigned
-
-TRAIN = "train"
-"""The protocol of training texts, and the split of their scenes."""
 
 QuestionCell = tuple[str, str | None, str | None, str]
 """Protocol, kind, skill and split of items."""
