@@ -170,11 +170,11 @@ def _train(
             losses = train_one(recipe.source(folders, name), out / name)["losses"]
             losses_by_turn[name] = losses
             say(f"{name}: loss {losses[0]:.2f} → {losses[-1]:.2f}.")
-        say(f"Next: {_scoring_command([str(folders[0])], f'{out}/{{turn}}')}")
+        say(f"Next: {_scoring_command(recipe, [str(folders[0])], f'{out}/{{turn}}')}")
         result({"model": f"{out}/{{turn}}", "losses": losses_by_turn}, as_json, str(out))
         return
     losses = train_one(recipe.source(folders, benchmark), out)["losses"]
-    scoring = _scoring_command(_scored_on(method, folders, benchmark), str(out))
+    scoring = _scoring_command(recipe, _scored_on(method, folders, benchmark), str(out))
     say(f"Loss {losses[0]:.2f} → {losses[-1]:.2f}. Next: {scoring}")
     result({"model": str(out), "losses": losses}, as_json, str(out))
 
@@ -228,9 +228,11 @@ def _make_recipe(
     return recipe, origin
 
 
-def _scoring_command(dataset: Sequence[str], folder: str) -> str:
-    """The command that scores the trained model. dataset: the arguments that name the questions."""
-    return shlex.join(["score", "run", *dataset, "--model", f"jackalope:{folder}"])
+def _scoring_command(recipe: Method, dataset: Sequence[str], folder: str) -> str:
+    """The command that measures the model of a recipe. dataset: the arguments that name the
+    questions."""
+    command, *options = recipe.next_command
+    return shlex.join(["score", command, *dataset, *options, "--model", f"jackalope:{folder}"])
 
 
 def _turn_names(dataset: Path, benchmark: str | None) -> list[str]:

@@ -1,12 +1,23 @@
-"""`jackalope:` models: folders written by `score train`, in the format of other families, with a
-record of the training."""
+"""`jackalope:` models: folders written by `score train`, with a record of the training. Captioners
+have a format of their own, other models that of their family."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from evaluator.models.captioner import CONFIG as CAPTIONER_CONFIG
+from evaluator.models.captioner import WEIGHTS as CAPTIONER_WEIGHTS
+from evaluator.models.captioner import Captioner, load_captioner
 from evaluator.models.contracts import Model
 from evaluator.models.open_clip import CONFIG, check_plain_sizes
 from evaluator.models.registry import Spec, load_model
-from evaluator.provenance.exposure import RECORD, TRAINED_ON, remember, trained_on
+from evaluator.provenance.exposure import (
+    RECORD,
+    TRAINED_ON,
+    recorded_exposure,
+    remember,
+    trained_on,
+)
 from generator.base.errors import UserError
 from generator.base.files import read_json
 from generator.base.limits import MOST_LIST
@@ -39,7 +50,10 @@ _OF_DIFFUSERS = {
     "tokenizer",
     "tokenizer_2",
 }
+_CAPTIONER = "captioner"
+"""Stands for the format of captioners, which are no family."""
 _FILES = {
+    _CAPTIONER: {CAPTIONER_CONFIG, CAPTIONER_WEIGHTS},
     "diffusion": _OF_DIFFUSERS,
     "open_clip": _OF_OPEN_CLIP,
     "hf": _OF_TRANSFORMERS,
@@ -57,6 +71,57 @@ def load_jackalope(name: str, device: str | None, **arguments: str) -> Model:
 
     Returns:
         The model.
+
+    Raises:
+        UserError: The folder does not exist, holds no such model, or holds other files; or the
+            model is a captioner, which scores no texts.
+    """
+    folder, family, record = _open(name)
+    if family == _CAPTIONER:
+        raise UserError(
+            f"'{name}' is a captioner, which describes images and scores no texts; use `score ask "
+            f"--form describe`."
+        )
+    if (folder / CONFIG).exists():
+        check_plain_sizes(read_json(folder / CONFIG).get("model_cfg"), name)
+    place = f"local-dir:{folder}" if family == "open_clip" else str(folder.absolute())
+    model = load_model(Spec(f"jackalope:{name}", family, place, arguments), device)
+    model.info |= {"weights": str(folder), "trained_on": trained_on(record)}
+    remember(model.info["weights_sha256"], record)
+    return model
+
+
+def load_answering(name: str, device: str | None) -> Captioner:
+    """Load a captioner that was trained by `score train`.
+
+    Args:
+        name: The folder.
+        device: Name of the device; None for the best one.
+
+    Returns:
+        The captioner.
+
+    Raises:
+        UserError: The folder does not exist, holds another model, or holds other files.
+    """
+    folder, family, record = _open(name)
+    if family != _CAPTIONER:
+        raise UserError(
+            f"'{name}' does not answer in words; name a captioner (`score train scratch "
+            f"--architecture captioner`), or use `score run`."
+        )
+    captioner = load_captioner(folder, device)
+    captioner.info["trained_on"] = trained_on(record)
+    captioner.exposure = recorded_exposure(folder)
+    remember(captioner.info["weights_sha256"], record)
+    return captioner
+
+
+def _open(name: str) -> tuple[Path, str, Mapping[str, Any]]:
+    """Check the folder of a trained model.
+
+    Returns:
+        The folder, its format (`family_of`), and the record of the training.
 
     Raises:
         UserError: The folder does not exist, holds no such model, or holds other files.
@@ -87,17 +152,14 @@ def load_jackalope(name: str, device: str | None, **arguments: str) -> Model:
             f"{folder / RECORD} is damaged: it lacks {', '.join(missing)}; restore it or train "
             f"again."
         )
-    if (folder / CONFIG).exists():
-        check_plain_sizes(read_json(folder / CONFIG).get("model_cfg"), name)
-    place = f"local-dir:{folder}" if family == "open_clip" else str(folder.absolute())
-    model = load_model(Spec(f"jackalope:{name}", family, place, arguments), device)
-    model.info |= {"weights": str(folder), "trained_on": trained_on(record)}
-    remember(model.info["weights_sha256"], record)
-    return model
+    return folder, family, record
 
 
 def family_of(folder: Path) -> str:
-    """The family of the folder's format: `open_clip`, `hf`, `vilt` or `diffusion`."""
+    """The format of a folder: that of the family `open_clip`, `hf`, `vilt` or `diffusion`, or
+    `captioner`."""
+    if (folder / CAPTIONER_CONFIG).exists():
+        return _CAPTIONER
     if (folder / "model_index.json").exists():
         return "diffusion"
     if not (folder / "config.json").exists():

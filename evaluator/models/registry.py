@@ -52,7 +52,9 @@ FAMILIES = {
     ),
     "jackalope": Family(
         "evaluator.models.jackalope:load_jackalope",
-        "jackalope:FOLDER, a folder written by `score train`",
+        "jackalope:FOLDER, a folder written by `score train`; a captioner is asked in words (score "
+        "ask)",
+        "evaluator.models.jackalope:load_answering",
     ),
     "hf": Family(
         "evaluator.models.hf:load_hf",

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from evaluator.training.fit import Learner
     from evaluator.training.source import Source
 
+_WITHOUT_NEGATIVES = {"diffusion": "diffusion model", "captioner": "captioner"}
+"""The noun of each architecture that learns from true texts alone."""
 _SIZE = "Size of the model: tiny for a CPU, small for a GPU."
 
 
@@ -74,6 +76,12 @@ class Method(Recipe, ABC):
             )
         return corpus_source(dataset, self)
 
+    @property
+    def next_command(self) -> tuple[str, ...]:
+        """The words of the `score` command that measures the trained model, but for the dataset and
+        the model."""
+        return ("run",)
+
     @abstractmethod
     def begin(
         self, data: "TrainingData", model: str, device: str | None, progress: Progress = SILENT
@@ -99,14 +107,14 @@ class Scratch(Method):
     dataset, or a file of JSON lines (docs/training.md).
     """
 
-    architecture: Literal["dual", "dual-vit", "cross", "diffusion"] = option(
+    architecture: Literal["dual", "dual-vit", "cross", "diffusion", "captioner"] = option(
         "dual",
         "dual, dual-vit: embed images and texts separately, images by a ResNet or by a transformer "
         "(open_clip); cross: reads them together (ViLT); diffusion: draws images from captions "
-        "(diffusers).",
+        "(diffusers); captioner: describes images (score ask --form describe).",
     )
-    """Which network: two encoders with a ResNet or a transformer for images, a cross encoder, or a
-    diffusion model."""
+    """Which network: two encoders with a ResNet or a transformer for images, a cross encoder, a
+    diffusion model, or a captioner."""
     size: Literal["tiny", "small"] = option("tiny", _SIZE)
     """Size of the network."""
     name = "scratch"
@@ -128,19 +136,49 @@ class Scratch(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.architecture == "diffusion":
-            # The default of the other architectures is not a wish of the user.
-            if self.negatives not in (Recipe.negatives, "none"):
-                raise UserError(
-                    "A diffusion model learns from captions, not from negatives; leave --negatives "
-                    "out."
-                )
-            object.__setattr__(self, "negatives", "none")
+        noun = _WITHOUT_NEGATIVES.get(self.architecture)
+        if noun is None:
+            return
+        # The default of the other architectures is not a wish of the user.
+        if self.negatives not in (Recipe.negatives, "none"):
+            raise UserError(
+                f"A {noun} learns from captions, not from negatives; leave --negatives out."
+            )
+        object.__setattr__(self, "negatives", "none")
+        if self.architecture == "captioner" and (self.texts or listed(self.positives)):
+            raise UserError(
+                "A captioner learns from descriptions, not from the dataset's texts; leave --texts "
+                "and --positives out."
+            )
+
+    @property
+    def next_command(self) -> tuple[str, ...]:
+        """As in Method; a captioner is asked for descriptions."""
+        if self.architecture == "captioner":
+            return ("ask", "--form", "describe")
+        return super().next_command
+
+    def source(self, datasets: Sequence[Path], benchmark: str | None = None) -> "Source":
+        """The train split of a dataset, or a corpus; of a captioner the train split with
+        descriptions."""
+        from evaluator.training.source import description_source
+        from generator.dataset.reader import Dataset
+
+        if self.architecture != "captioner":
+            return super().source(datasets, benchmark)
+        (dataset,) = datasets
+        if dataset.is_file():
+            raise UserError(
+                f"{dataset} is a corpus, which has no record of its scenes to describe; give a "
+                f"dataset made by `gen render`."
+            )
+        opened = Dataset.open(dataset)
+        return description_source(opened.world, opened.benchmark(benchmark))
 
     def begin(
         self, data: "TrainingData", model: str, device: str | None, progress: Progress = SILENT
     ) -> Training:
-        """A new model of open_clip, transformers or diffusers."""
+        """A new model of open_clip, transformers or diffusers, or a new captioner."""
         from evaluator.training.networks import new_model
 
         model_and_learner = new_model(self.architecture, self.size, data, self, device)

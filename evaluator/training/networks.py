@@ -10,6 +10,7 @@ import open_clip
 import torch
 from torch import Tensor, nn
 
+from evaluator.models.captioner import new_captioner
 from evaluator.models.diffusion.networks import StableDiffusion
 from evaluator.models.diffusion.schedules import settings_of
 from evaluator.models.diffusion.scorer import DiffusionClassifier
@@ -17,6 +18,7 @@ from evaluator.models.network import best_device
 from evaluator.models.open_clip import OpenClipEncoder
 from evaluator.models.pretrained import describe_pretrained
 from evaluator.models.vilt import ViltScorer
+from evaluator.training.captioning import Captioning
 from evaluator.training.contrastive import Contrastive, Towers
 from evaluator.training.data import TrainingData
 from evaluator.training.denoising import Denoising
@@ -61,9 +63,10 @@ def new_model(
     truncated.
 
     Args:
-        architecture: dual, dual-vit, cross or diffusion.
+        architecture: dual, dual-vit, cross, diffusion or captioner.
         size: tiny or small, as in networks.toml.
-        data: The training data. A cross encoder and a diffusion model know its words only.
+        data: The training data. A cross encoder, a diffusion model and a captioner know its words
+            only.
         recipe: Its seed decides the weights.
         device: Name of the device; None for the first GPU, else the CPU.
         bags: Whether to train a dual encoder as a bag of words (evaluator.training.data.Facts).
@@ -85,6 +88,9 @@ def new_model(
             caption_dropout=_CAPTION_DROPOUT,
         )
         return classifier, denoising
+    if architecture == "captioner":
+        captioner = new_captioner(data.texts, NETWORKS["captioner"][size], target)
+        return captioner, Captioning(captioner, data, recipe, augment)
     tokenizer = open_clip.SimpleTokenizer()
     # open_clip adds a token for the start and one for the end.
     lengths = [len(tokenizer.encode(text)) + 2 for text in (*data.texts, *data.longest)]

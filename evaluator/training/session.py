@@ -11,6 +11,7 @@ from typing import Any
 from safetensors.torch import save
 from torch import nn
 
+from evaluator.models.captioner import Captioner, save_captioner
 from evaluator.models.diffusion.scorer import DiffusionClassifier
 from evaluator.models.hf import HfEncoder
 from evaluator.models.network import activations, training_precision, weights_digest
@@ -253,6 +254,8 @@ def save_model(model: Any, folder: Path) -> None:
         network.save_pretrained(folder)
         for processor in model.processors:
             processor.save_pretrained(folder)
+    elif isinstance(model, Captioner):
+        save_captioner(model, folder)
     elif isinstance(model, DiffusionClassifier):
         model.adapter.pipe.save_pretrained(folder, safe_serialization=True)
     else:

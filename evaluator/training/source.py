@@ -1,7 +1,8 @@
 """`Source`: the data of a training and its description for the record.
 
-A source is the train split of a benchmark, all splits of some benchmarks, or a corpus made
-elsewhere: JSON lines with texts of images that lie beside the file.
+A source is the train split of a benchmark with its training texts or with descriptions of its
+images, all splits of some benchmarks, or a corpus made elsewhere: JSON lines with texts of images
+that lie beside the file.
 
     {"image": "images/0001.jpg", "caption": "a red car", "negatives": {"replace": ["a blue car"]},
     "positives": {"swap": []}}
@@ -35,6 +36,9 @@ from generator.base.extras import check_installed
 from generator.base.limits import MOST_LIST, read_text
 from generator.base.paths import file_in
 from generator.dataset.certificate import describe_certificate
+from generator.dataset.descriptions.description import description_of
+from generator.dataset.descriptions.json_reader import write_json
+from generator.dataset.image_truths import read_truths
 from generator.dataset.reader import Benchmark, Images, World
 from generator.dataset.records import TRAIN
 
@@ -106,6 +110,37 @@ def benchmark_source(world: World, benchmark: Benchmark, recipe: Recipe) -> Sour
     may_mirror = not says_where(benchmark, trained_texts)
     data = collect(in_order, words=benchmark.text_of, mirrored=may_mirror)
     return Source(data, record, lambda used: _exposure([(world, benchmark)], used))
+
+
+def description_source(world: World, benchmark: Benchmark) -> Source:
+    """Read the images of the train split of a benchmark, each with its whole description.
+
+    A description is JSON, as `score ask --form describe` asks for it: every object with its values,
+    from left to right. Images are not mirrored, since the order of the objects would be wrong.
+
+    Args:
+        world: The images.
+        benchmark: The splits.
+
+    Raises:
+        UserError: The certificate in its folder says `failed`, or the train split is empty.
+    """
+    record = describe(world, benchmark)
+    described: list[tuple[Images, str, Described]] = []
+    words: dict[str, str] = {}
+    for truth in read_truths(world, benchmark, [TRAIN]):
+        text = write_json(description_of(truth))
+        words[text] = text
+        texts = Described({text: ([], [])}, {text: None})
+        described.append((world, truth.scene_id, texts))
+    if not described:
+        raise UserError(
+            f"{benchmark.folder} has no training images: its train split is empty; render scenes "
+            f"for it (`gen render --scenes`)."
+        )
+    data = collect(described, words=words, mirrored=False)
+    # A description names nothing but what its image shows.
+    return Source(data, record, lambda used: read_exposure(world, benchmark, used.scenes, ()))
 
 
 def check_hard_kinds(
