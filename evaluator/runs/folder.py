@@ -82,7 +82,7 @@ def open_run(folder: Path, moved: Sequence[Path] = ()) -> Run:
         )
     if not (folder / "run.json").exists():
         raise UserError(
-            f"{folder} is no finished run; give a folder written by `score run` or `score measure "
+            f"{folder} is not a finished run; give a folder written by `score run` or `score measure "
             f"--items`."
         )
     record = read_json(folder / "run.json", RunRecord)
