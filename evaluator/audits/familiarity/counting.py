@@ -497,5 +497,6 @@ def _csv_batches(file: Path) -> Iterator[pa.RecordBatch]:
     except (OSError, KeyError, pa.ArrowException) as error:
         names = ", ".join(PAIR_COUNTS.names)
         raise UserError(
-            f"{file} is not a table of counts ({reason_of_csv(error)}); expected the columns {names}."
+            f"{file} is not a table of counts ({reason_of_csv(error)}); expected the columns "
+            f"{names}."
         ) from None
