@@ -16,6 +16,7 @@ from generator.dataset.descriptions.rewards import (
     description_reward,
     to_record,
 )
+from generator.dataset.descriptions.tasks import answer_reward, gold_answer
 
 __all__ = [
     "AttributeTruth",
@@ -23,9 +24,11 @@ __all__ = [
     "CountTruth",
     "Record",
     "Reward",
+    "answer_reward",
     "attribute_reward",
     "choice_reward",
     "count_reward",
     "description_reward",
+    "gold_answer",
     "to_record",
 ]

@@ -24,7 +24,7 @@ from generator.base.paths import split_name
 from generator.base.tables import read_csv
 
 logger = logging.getLogger(__name__)
-LABELS = ("protocol", "metric", "kind", "skill", "split", "cluster", "bindings", "scene")
+ITEM_LABELS = ("protocol", "metric", "kind", "skill", "split", "cluster", "bindings", "scene")
 """What is known of an item besides its answer."""
 _NEEDED = ("item", "correct", "cluster")
 """Columns that another program's table must have."""
@@ -73,7 +73,7 @@ class Answers:
     correct: np.ndarray
     """(n,) 1 or 0; nan for an unscored item."""
     labels: dict[str, np.ndarray]
-    """Those LABELS that the source has, object arrays (n,) of strings."""
+    """Those ITEM_LABELS that the source has, object arrays (n,) of strings."""
     partitioned: bool = False
     """Whether the splits are partitions by familiarity."""
     mark: str = ""
@@ -89,7 +89,7 @@ class Matched:
     correct: np.ndarray
     """(runs, n) 0 or 1."""
     labels: dict[str, np.ndarray]
-    """All LABELS, object arrays (n,) of strings; "" where no run has the label."""
+    """All ITEM_LABELS, object arrays (n,) of strings; "" where no run has the label."""
     left_out: dict[str, Any]
     """How many items were left out and why, as `match` returns it."""
     partitioned: bool = False
@@ -248,8 +248,8 @@ def match(answers: Sequence[Answers]) -> Matched:
     row_of_item = {item: row for row, item in enumerate(items)}
     present = np.zeros((len(answers), len(items)), dtype=bool)
     correct = np.full((len(answers), len(items)), np.nan)
-    labels = {name: np.full(len(items), "", dtype=object) for name in LABELS}
-    mismatched = {name: np.zeros(len(items), dtype=bool) for name in LABELS}
+    labels = {name: np.full(len(items), "", dtype=object) for name in ITEM_LABELS}
+    mismatched = {name: np.zeros(len(items), dtype=bool) for name in ITEM_LABELS}
     for i, of_run in enumerate(answers):
         rows = np.array([row_of_item[item] for item in of_run.item.tolist()], dtype=int)
         present[i, rows] = True
@@ -313,7 +313,7 @@ def _read_run(folder: Path, metric: str | None, common: Mapping[str, str]) -> An
         )
     table = {name: values[compared] for name, values in table.items()}
 
-    labels = {name: table[name] for name in LABELS if name in table}
+    labels = {name: table[name] for name in ITEM_LABELS if name in table}
     labels["scene"] = table["scene_id"]
     # Where items have no kind, their skill stands in its place.
     no_kind = table["kind"] == ""
@@ -407,7 +407,7 @@ def _read_table(path: Path, metric: str | None) -> list[Answers]:
                 design={},
                 item=item,
                 correct=correct[of_model],
-                labels={name: columns[name][of_model] for name in LABELS if name in columns},
+                labels={name: columns[name][of_model] for name in ITEM_LABELS if name in columns},
             )
         )
     return answers

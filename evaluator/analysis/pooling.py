@@ -23,7 +23,7 @@ from evaluator.statistics.intervals import NEW_TRAININGS, Estimate
 from evaluator.statistics.runs import gap_over_runs, mean_over_runs
 
 logger = logging.getLogger(__name__)
-LABELS = (
+POOLED_BY = (
     "protocol",
     "metric",
     "error",
@@ -287,7 +287,7 @@ def _pooled_rows(
     labelled = []
     for i, run in enumerate(runs):
         for row in run[part]:
-            labels = tuple(row.get(name) for name in LABELS)
+            labels = tuple(row.get(name) for name in POOLED_BY)
             labelled.append((labels, (i, row)))
     blocks = [_block(run) for run in runs]
     level = runs[0]["rules"]["level"]

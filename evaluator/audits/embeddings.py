@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from evaluator.audits.prompts import captions_of, choose_splits, load_models
-from evaluator.audits.sample import TRAIN
 from evaluator.benchmarks.tables import rows_of
 from evaluator.models.contracts import DualEncoder
 from evaluator.report.audit_figures import embedding_maps
@@ -20,6 +19,7 @@ from generator.base.files import write_json, write_text
 from generator.base.progress import SILENT, Progress
 from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, Images, World
+from generator.dataset.records import TRAIN
 
 RECORD = "embeddings.json"
 """The file of the results."""

@@ -16,7 +16,6 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from evaluator.audits.prompts import Prompt, choose_prompts, load_models
-from evaluator.audits.sample import TRAIN
 from evaluator.models.diffusion.scorer import DiffusionClassifier, decode_latent
 from evaluator.models.hub import quiet
 from evaluator.provenance.contamination import mark_of
@@ -28,6 +27,7 @@ from generator.base.limits import MOST_IN_SCENE, read_bytes
 from generator.base.progress import SILENT, Progress
 from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, World
+from generator.dataset.records import TRAIN
 
 logger = logging.getLogger(__name__)
 RECORD, SHEET = "drawings.json", "sheet.png"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evaluator.audits.sample import CAPTION, TRAIN
+from evaluator.audits.sample import CAPTION
 from evaluator.benchmarks.tables import rows_of
 from evaluator.models.registry import load_model, name_and_spec
 from evaluator.protocols.items import split_rank
@@ -16,6 +16,7 @@ from evaluator.training.source import default_kinds
 from generator.base.errors import UserError, did_you_mean
 from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark, World
+from generator.dataset.records import TRAIN
 
 logger = logging.getLogger(__name__)
 

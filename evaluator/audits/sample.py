@@ -13,6 +13,7 @@ from evaluator.protocols.items import COUNTS
 from generator.base.errors import UserError, did_you_mean
 from generator.base.streams import Stream
 from generator.dataset.reader import Benchmark
+from generator.dataset.records import TRAIN
 
 _ITEMS = ["item_id", "cluster_id", "protocol", "kind", "skill", "split"]
 _CANDIDATES = ["item_id", "text_id", "kind", "slot", "scene_id", "of", "truth"]
@@ -22,8 +23,6 @@ _KIND = ["protocol", "kind", "skill"]
 """The columns of items that make a kind."""
 _FEWEST_NEGATIVES = 2
 """The fewest negatives of a caption of `draw_levels`: with one, none is the hardest."""
-TRAIN = "train"
-"""The protocol of training texts, and the split of the scenes that they describe."""
 CAPTION, NEGATIVE, POSITIVE = "c", "n", "p"
 """Slots of candidates: captions, their negatives, and hard positives."""
 

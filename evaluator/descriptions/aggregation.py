@@ -11,7 +11,7 @@ from evaluator.statistics.intervals import LEVEL, NOTHING, Estimate, cluster_mea
 from generator.base.clusters import OF, SEPARATOR, Clusters
 from generator.dataset.descriptions.truth import ImageTruth
 
-LABELS: dict[str, Callable[[ImageTruth], Any]] = {
+IMAGE_LABELS: dict[str, Callable[[ImageTruth], Any]] = {
     "split": lambda truth: truth.split,
     "objects": lambda truth: len(truth.objects),
     "interference": lambda truth: truth.interference,
@@ -28,7 +28,7 @@ class MeasureRow:
     measure: str
     """A name of `measures.SHARES`, or of GAPS."""
     labels: Mapping[str, Any]
-    """The group: values by name of LABELS; empty for all images."""
+    """The group: values by name of IMAGE_LABELS; empty for all images."""
     estimate: Estimate
     """The mean over images of each image's share, with its intervals."""
     n_images: int
@@ -69,7 +69,7 @@ def aggregate_measures(
     Args:
         images: the counts of each image, such as ImageMeasures.
         truths: their records, in the same order.
-        by: names of LABELS; empty for one group of all images.
+        by: names of IMAGE_LABELS; empty for one group of all images.
         level: of the intervals, in 0..1.
         shares: the measures of these counts.
 
@@ -82,7 +82,7 @@ def aggregate_measures(
     """
     groups: dict[tuple[Any, ...], list[int]] = {}
     for i, truth in enumerate(truths):
-        labels = tuple(LABELS[name](truth) for name in by)
+        labels = tuple(IMAGE_LABELS[name](truth) for name in by)
         groups.setdefault(labels, []).append(i)
     clusters = clusters_of(truths)
     rows = []

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluator.descriptions.aggregation import LABELS, shares_of
+from evaluator.descriptions.aggregation import IMAGE_LABELS, shares_of
 from evaluator.descriptions.measures import (
     GAPS,
     SHARES,
@@ -161,7 +161,7 @@ def floor_rows(
     Args:
         truths: the records of the images.
         floor: a name of FLOORS.
-        by: names of `aggregation.LABELS`, as for `aggregate_measures`.
+        by: names of `aggregation.IMAGE_LABELS`, as for `aggregate_measures`.
         relations: whether the describer names relations.
         draws: descriptions of each image.
         seed: of the random numbers; each image and draw has a stream of its own.
@@ -221,7 +221,7 @@ def average_floor(
         floor: a name of FLOORS.
         of_images: the counts of each image's descriptions, as `draw_floor` returns them.
         truths: the records of the images, in the same order.
-        by: names of `aggregation.LABELS`.
+        by: names of `aggregation.IMAGE_LABELS`.
         shares: the measures of these counts.
 
     Returns:
@@ -229,7 +229,7 @@ def average_floor(
     """
     groups: dict[tuple[Any, ...], list[int]] = {}
     for i, truth in enumerate(truths):
-        groups.setdefault(tuple(LABELS[name](truth) for name in by), []).append(i)
+        groups.setdefault(tuple(IMAGE_LABELS[name](truth) for name in by), []).append(i)
     rows = []
     for labels, members in groups.items():
         for measure in (*shares, *gaps_of(shares)):

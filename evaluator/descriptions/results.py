@@ -6,7 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evaluator.descriptions.aggregation import LABELS, MeasureRow, aggregate_measures, shares_of
+from evaluator.descriptions.aggregation import (
+    IMAGE_LABELS,
+    MeasureRow,
+    aggregate_measures,
+    shares_of,
+)
 from evaluator.descriptions.floors import FLOORS, average_floor, draw_floor
 from evaluator.descriptions.measures import (
     BINDING_GAP,
@@ -87,7 +92,7 @@ def _row_with_floors(row: MeasureRow, floor_of: Mapping[tuple[Any, ...], float])
     for floor in FLOORS:
         value = floor_of[floor, row.measure, *row.labels.values()]
         floors[floor] = None if math.isnan(value) else value
-    return {**dict.fromkeys(LABELS), **row.to_dict(), **floors}
+    return {**dict.fromkeys(IMAGE_LABELS), **row.to_dict(), **floors}
 
 
 def main_sentence(

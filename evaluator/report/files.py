@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from evaluator.analysis.pooling import LABELS
+from evaluator.analysis.pooling import POOLED_BY
 from evaluator.protocols.records import Results
 from evaluator.provenance.contamination import MARK, mark_of, marked, marks_said
 from evaluator.report.overview import every_row, main_lines, read_lines, side_by_side
@@ -79,7 +79,7 @@ def write_pooled(entries: Sequence[Results], page: Path) -> tuple[Path, Path]:
         The paths of the .csv and of the .tex file.
     """
     has_marks = any(mark_of(entry) for entry in entries)
-    columns = ("model", "benchmark", *LABELS)
+    columns = ("model", "benchmark", *POOLED_BY)
     rows = []
     for entry in entries:
         mark = {MARK: mark_of(entry)} if has_marks else {}

@@ -1,6 +1,6 @@
 """Two models against each other on the same items, for the first screen of a report."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,16 +58,19 @@ def _rename_models(row: dict[str, Any], names: dict[str, str]) -> dict[str, Any]
 
 
 def _sentence(best: Results, rows: Sequence[dict[str, Any]]) -> str:
-    """The difference by split for the metric of the verdict on the best model; "" if the models
-    were not compared by it."""
+    """The difference by split for the metric of the verdict on the best model, or for the first
+    metric of both models if only one was measured by it; "" without any."""
+    compared = [row for row in rows if row["split"] != "val"]
     line = main_line(best)
-    if line is None:
+    if line is None or not compared:
         return ""
-    first = line.first
-    labels = {name: first[name] for name in ("protocol", "metric", "kind", "skill")}
-    same = [row for row in rows if labels.items() <= row.items() and row["split"] != "val"]
-    if not same:
-        return ""
+    labels = _labels_of(line.first)
+    named = ""
+    if labels not in map(_labels_of, compared):
+        labels = _labels_of(compared[0])
+        kinds = [labels[name] for name in ("protocol", "kind", "skill") if labels[name]]
+        named = f" by {labels['metric']} ({', '.join(kinds)})"
+    same = [row for row in compared if _labels_of(row) == labels]
     same.sort(key=lambda row: split_rank(row["split"]))
     parts = []
     for row in same:
@@ -75,6 +78,11 @@ def _sentence(best: Results, rows: Sequence[dict[str, Any]]) -> str:
         ends = f"{number(row['difference'], 'difference')} {interval(difference)}".strip()
         parts.append(f"{ends} on {row['split']}")
     return (
-        f"On the same questions, {same[0]['first']} less {same[0]['second']} is, in points, "
+        f"On the same questions, {same[0]['first']} less {same[0]['second']}{named} is, in points, "
         f"{', '.join(parts)}."
     )
+
+
+def _labels_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What tells the metric and the questions of a row from others."""
+    return {name: row[name] for name in ("protocol", "metric", "kind", "skill")}

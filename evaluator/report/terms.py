@@ -27,6 +27,7 @@ _KINDS: Mapping[tuple[str, str], str] = MappingProxyType(
         ("binary", "flip"): "the false caption has the opposite relation",
         ("pairs", "attribute"): "the images differ in exchanged values",
         ("pairs", "relation"): "the images differ in exchanged positions",
+        ("pairs", "turn"): "the images show the same objects from two sides",
     }
 )
 """{(protocol, kind): what is compared}."""

@@ -17,8 +17,6 @@ from generator.base.streams import Stream
 from generator.dataset.reader import Images
 
 logger = logging.getLogger(__name__)
-TRAIN = "train"
-"""The protocol of training items, and the split of their scenes."""
 _CACHE_BYTES = 4 << 30
 """Bytes of prepared images that are cached. Further images are read again in each epoch."""
 _READER_THREADS = 4

@@ -27,7 +27,7 @@ from evaluator.benchmarks.pictures import Picture, Pictures
 from evaluator.benchmarks.tables import rows_of
 from evaluator.provenance.captions import DEFAULT
 from evaluator.provenance.exposure import Exposure, read_exposure
-from evaluator.training.data import TRAIN, Described, TrainingData, collect
+from evaluator.training.data import Described, TrainingData, collect
 from evaluator.training.recipe import Negative, Positive, Recipe, listed
 from generator.base.declarations import Declared
 from generator.base.errors import UserError
@@ -36,6 +36,7 @@ from generator.base.limits import MOST_LIST, read_text
 from generator.base.paths import file_in
 from generator.dataset.certificate import describe_certificate
 from generator.dataset.reader import Benchmark, Images, World
+from generator.dataset.records import TRAIN
 
 logger = logging.getLogger(__name__)
 NamedObject = tuple[tuple[tuple[str, str], ...], str]

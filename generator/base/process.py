@@ -12,6 +12,8 @@ from threading import RLock, Timer
 from types import TracebackType
 from typing import Any, Self
 
+_NO_MEMORY_OF_RUST = "memory allocation of "
+"""How the line begins with which a program in Rust ends without memory."""
 _OUTSIDE_SIGNALS = {
     -signal.SIGKILL,
     -signal.SIGTERM,
@@ -203,6 +205,9 @@ class AnsweringProcess:
             return ProcessEndError("took more processor time than it may", killed=False)
         with self._ending:
             lines = [] if self._errors.closed else self._error_lines()
+        # Libraries in Rust abort with this line, and others after it.
+        if any(line.startswith(_NO_MEMORY_OF_RUST) for line in lines):
+            return ProcessEndError("needed more memory than it may", killed=False)
         last = f" ({lines[-1].strip()})" if lines else ""
         return ProcessEndError(f"ended with code {code}{last}", code in _OUTSIDE_SIGNALS)
 

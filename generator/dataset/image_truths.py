@@ -32,6 +32,9 @@ class _Terms:
     """By category, height and radius of its flat top, in units of its scale."""
     scales: dict[tuple[str, str], float]
     """By kind and value, the scale that it gives to its object, metres."""
+    fronts: dict[str, float]
+    """By category, the direction of its front in its mesh, radians; without those that have
+    none."""
 
     @classmethod
     def of(cls, tables: Mapping[str, Any]) -> "_Terms":
@@ -41,7 +44,10 @@ class _Terms:
             margins[name] = float(declared["margin"])
             distances[name] = float(declared.get("distance", 0.0))
         tops = {}
+        fronts = {}
         for category, declared in tables["objects"].items():
+            if "front" in declared:
+                fronts[category] = math.radians(declared["front"])
             if "top" in declared:
                 size = float(declared.get("size", 1))
                 top = declared["top"]
@@ -51,7 +57,7 @@ class _Terms:
             for value, declared in values.items():
                 if "scale" in declared:
                     scales[kind, value] = float(declared["scale"])
-        return cls(margins, distances, tops, scales)
+        return cls(margins, distances, tops, scales, fronts)
 
     def top(self, category: str, attributes: Mapping[str, str]) -> tuple[float, float]:
         """Height and radius of an object's flat top, metres; 0, 0 without one."""
@@ -164,6 +170,10 @@ def _poses_of(record: Mapping[str, Any], terms: _Terms) -> list[Pose]:
     for described in record["objects"]:
         x, y, foot = described["position"]
         height, radius = terms.top(described["category"], described["attributes"])
+        front_x, front_y = 0.0, 0.0
+        if described["category"] in terms.fronts:
+            angle = described["heading"] + terms.fronts[described["category"]]
+            front_x, front_y = math.cos(angle), math.sin(angle)
         poses.append(
             Pose(
                 right=away_y * x - away_x * y,
@@ -171,6 +181,8 @@ def _poses_of(record: Mapping[str, Any], terms: _Terms) -> list[Pose]:
                 foot=foot,
                 top_height=height,
                 top_radius=radius,
+                facing_right=away_y * front_x - away_x * front_y,
+                facing_behind=away_x * front_x + away_y * front_y,
             )
         )
     return poses

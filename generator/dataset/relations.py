@@ -14,6 +14,9 @@ from typing import Literal, NamedTuple, TypeVar
 _Side = TypeVar("_Side")
 PlannedBy = Literal["left-right order", "depth order", "clumps", "stacks"]
 """The parts of a plan that decide relations before positions are drawn."""
+Frame = Literal["viewer", "object", "third"]
+"""Whose directions a relation means: those of the camera; of the second object, by its front; or of
+a third object that looks at the second."""
 ORDERS: tuple[PlannedBy, ...] = ("left-right order", "depth order")
 """The parts that decide directions."""
 CONTACT = 0.001
@@ -33,6 +36,11 @@ class Pose(NamedTuple):
     """The height of its flat top above `foot`; 0 without a top."""
     top_radius: float
     """The radius of its top; 0 without a top."""
+    facing_right: float = 0.0
+    """Component, to the right of the camera, of the unit vector to its front on the ground; both
+    components are 0 without a front."""
+    facing_behind: float = 0.0
+    """Component away from the camera."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +48,12 @@ class Axis:
     """Two relations that are each other's opposite, such as right and left; or one relation of more
     than two objects.
 
-    A relation of three objects (A between B and C) is an axis with one rule; captions name it, but
-    it is never planned or held out.
+    A relation of three objects (A between B and C) is an axis with one rule or two; captions name
+    it, but it is never planned or held out.
     """
 
     rules: tuple[str, ...]
-    """The two relations, or the one of more than two objects."""
+    """The two relations; or one of more than two objects, which has no opposite."""
     measure: Callable[..., float]
     """Takes `arity` poses and the `distance` of the relation (0 if not declared). Returns the
     signed metres by which the first of the `rules` holds."""
@@ -59,6 +67,20 @@ class Axis:
     """Whether its relations declare a `distance`."""
     arity: int = 2
     """The number of objects that a relation joins."""
+    frame: Frame | None = None
+    """Whose directions its rules mean; None if they are no directions (near, on)."""
+
+    @property
+    def has_converse(self) -> bool:
+        """Whether a rule of (A, B) says which rule holds of (B, A). "On the lion's own left" says
+        nothing of where the lion is as the other object looks."""
+        return self.arity == 2 and self.frame in (None, "viewer")
+
+    @property
+    def _negates(self) -> bool:
+        """Whether the second rule is the negation of the first for the same objects in the same
+        order."""
+        return self.symmetric or not self.has_converse
 
     def opposite(self, rule: str) -> str:
         """Find the rule that cannot hold together with a rule.
@@ -75,19 +97,22 @@ class Axis:
         """
         return self.rules[-1] if rule == self.rules[0] else self.rules[0]
 
-    def converse(self, rule: str) -> str:
+    def converse(self, rule: str) -> str | None:
         """Find the rule that holds of (B, A) when a rule holds of (A, B).
 
         Args:
             rule: One of the rules.
 
         Returns:
-            Its converse: the rule itself if the axis is symmetric, else the other rule.
+            Its converse: the rule itself if the axis is symmetric, else the other rule; None where
+            nothing follows.
 
         Example:
-            >>> AXIS_OF["left"].converse("left"), AXIS_OF["near"].converse("near")
-            ('right', 'near')
+            >>> [AXIS_OF[rule].converse(rule) for rule in ("left", "near", "own-left")]
+            ['right', 'near', None]
         """
+        if not self.has_converse:
+            return None
         return rule if self.symmetric else self.opposite(rule)
 
     def in_terms_of_first_rule(
@@ -110,7 +135,7 @@ class Axis:
         """
         if rule == self.rules[0]:
             return first, second, False
-        return (first, second, True) if self.symmetric else (second, first, False)
+        return (first, second, True) if self._negates else (second, first, False)
 
     def margin(self, rule: str, poses: Sequence[Pose], distance: float) -> float:
         """Measure by how much a rule holds.
@@ -125,7 +150,7 @@ class Axis:
         """
         if rule == self.rules[0]:
             return round(self.measure(*poses, distance), 6)
-        if self.symmetric:
+        if self._negates:
             return round(-self.measure(*poses, distance), 6)
         return round(self.measure(*reversed(poses), distance), 6)
 
@@ -150,9 +175,51 @@ def _resting(upper: Pose, lower: Pose, _distance: float) -> float:
     return -max(aside, abs(lift))
 
 
+def _own_right(one: Pose, ground: Pose, _distance: float) -> float:
+    """How far an object is to the right of another as that one looks, metres; 0 if it has no
+    front."""
+    right, behind = one.right - ground.right, one.behind - ground.behind
+    return right * ground.facing_behind - behind * ground.facing_right
+
+
+def _own_behind(one: Pose, ground: Pose, _distance: float) -> float:
+    """How far an object is behind the back of another, metres; 0 if that one has no front."""
+    right, behind = one.right - ground.right, one.behind - ground.behind
+    return -(right * ground.facing_right + behind * ground.facing_behind)
+
+
+def _sight_line(looking: Pose, ground: Pose) -> tuple[float, float]:
+    """The unit vector on the ground from an object to another; 0, 0 if they are at one place."""
+    right, behind = ground.right - looking.right, ground.behind - looking.behind
+    length = math.sqrt(right * right + behind * behind)
+    return (right / length, behind / length) if length else (0.0, 0.0)
+
+
+def _seen_right(one: Pose, ground: Pose, looking: Pose, _distance: float) -> float:
+    """How far an object is to the right of another as a third sees them, metres."""
+    across, ahead = _sight_line(looking, ground)
+    return (one.right - ground.right) * ahead - (one.behind - ground.behind) * across
+
+
+def _seen_behind(one: Pose, ground: Pose, looking: Pose, _distance: float) -> float:
+    """How far an object is behind another as a third sees them, metres."""
+    across, ahead = _sight_line(looking, ground)
+    return (one.right - ground.right) * across + (one.behind - ground.behind) * ahead
+
+
 AXES = (
-    Axis(("right", "left"), lambda one, other, _: one.right - other.right, "left-right order"),
-    Axis(("behind", "front"), lambda one, other, _: one.behind - other.behind, "depth order"),
+    Axis(
+        ("right", "left"),
+        lambda one, other, _: one.right - other.right,
+        "left-right order",
+        frame="viewer",
+    ),
+    Axis(
+        ("behind", "front"),
+        lambda one, other, _: one.behind - other.behind,
+        "depth order",
+        frame="viewer",
+    ),
     Axis(
         ("near", "far"),
         lambda one, other, distance: distance - _apart(one, other),
@@ -161,6 +228,10 @@ AXES = (
         needs_distance=True,
     ),
     Axis(("on", "beneath"), _resting, "stacks"),
+    Axis(("own-right", "own-left"), _own_right, frame="object"),
+    Axis(("own-behind", "own-front"), _own_behind, frame="object"),
+    Axis(("seen-right", "seen-left"), _seen_right, arity=3, frame="third"),
+    Axis(("seen-behind", "seen-front"), _seen_behind, arity=3, frame="third"),
 )
 
 AXIS_OF = {rule: axis for axis in AXES for rule in axis.rules}
@@ -174,7 +245,7 @@ def converse_of(rule: str) -> str | None:
         rule: The relation of the first object to the second.
 
     Returns:
-        Its converse; None for a relation that has no rule here.
+        Its converse; None where nothing follows, and for a relation that has no rule here.
 
     Example:
         >>> converse_of("left"), converse_of("near"), converse_of("orbiting")

@@ -11,7 +11,7 @@ from generator.base.errors import UserError, visible
 from generator.base.progress import SILENT, Progress
 from generator.base.store import display_name
 from generator.dataset.reader import Benchmark, Dataset, World
-from generator.dataset.records import plan_request
+from generator.dataset.records import TRAIN, plan_request
 from generator.dataset.writer import BenchmarkWriter, difference, write_index
 from generator.describe.captioner import Captioner
 from generator.describe.protocol import Protocol
@@ -24,7 +24,7 @@ from generator.describe.request import (
     requested_protocols,
 )
 from generator.describe.scenes import collect_training_content, most_objects, rendered_scenes
-from generator.describe.tables import TRAIN, BenchmarkTables, empty_cells
+from generator.describe.tables import BenchmarkTables, empty_cells
 from generator.describe.training import KINDS, TrainingTexts
 from generator.holdout.class_lists import OBJECTS
 from generator.holdout.designs.base import Design

@@ -154,9 +154,14 @@ def paraphrase(
             return None
         other_form = form.reordered(*pairs[stream.below(len(pairs))])
     else:
-        if not form.relations:
+        reversible = [
+            place
+            for place, link in enumerate(form.relations)
+            if vocabulary.relations[link.relation].converse is not None
+        ]
+        if not reversible:
             return None
-        other_form = use_converse(form, stream.below(len(form.relations)), vocabulary)
+        other_form = use_converse(form, reversible[stream.below(len(reversible))], vocabulary)
     return Text(other_form, caption.template, dialect.wording(other_form) if dialect else ())
 
 

@@ -295,6 +295,7 @@ def _draw_relation_classes(
             break
     pairs_of_list = {"train": train, "ood_val": val, "ood_test": test}
     converse = vocabulary.relations["left"].converse
+    assert converse is not None  # it is "right"
     classes = []
     for name in LISTS:
         for subject, other in sorted(pairs_of_list[name]):

@@ -58,6 +58,9 @@ class Terms:
     """The relations by name, all in `RULES`."""
     tops: dict[str, tuple[float, float]] = field(default_factory=dict)
     """By category, height and radius of its flat top before scaling. Times a scale, in metres."""
+    fronts: dict[str, float] = field(default_factory=dict)
+    """By category, the direction of its front in its mesh, radians; without those that have
+    none."""
     scales: dict[Pair, float] = field(default_factory=dict)
     """The scale that a value gives to its object, by (kind, value)."""
     known_objects: dict[tuple[str, tuple[Pair, ...]], CategoryAndValues] = field(
@@ -84,7 +87,10 @@ class Terms:
             relations[name] = Relation(declared["margin"], declared.get("distance", 0.0))
 
         tops = {}
+        fronts = {}
         for name, declared in data.get("objects", {}).items():
+            if "front" in declared:
+                fronts[name] = math.radians(declared["front"])
             if "top" in declared:
                 size = declared.get("size", 1)
                 top = declared["top"]
@@ -95,7 +101,7 @@ class Terms:
             for name, declared in values.items():
                 if "scale" in declared:
                     scales[kind, name] = declared["scale"]
-        return cls(data["category"], relations, tops, scales)
+        return cls(data["category"], relations, tops, fronts, scales)
 
     def top(self, category: str, values: dict[str, str]) -> tuple[float, float]:
         """Height and radius of an object's flat top, metres; 0, 0 if it has none.
@@ -125,6 +131,8 @@ class SceneGeometry:
     """The height on which each object stands, metres."""
     tops: list[tuple[float, float]]
     """Height and radius of each object's flat top, metres; 0, 0 without one."""
+    facing: list[tuple[float, float]]
+    """For each object the unit vector to its front, to the right and away; 0, 0 without one."""
     environment: str | None
     """Name of the environment; None if the record has none."""
     terms: Terms
@@ -237,7 +245,7 @@ class SceneGeometry:
         """All objects `arity` times, each time along another axis of an array, so that one call of
         a rule computes the margins of all pairs (or triples)."""
         if arity not in self._grids:
-            columns = np.array(self.standing()).reshape(-1, 5).T
+            columns = np.array(self.standing()).reshape(-1, len(StandingObject._fields)).T
             grids = []
             for axis in range(arity):
                 shape = [1] * arity
@@ -253,15 +261,16 @@ class SceneGeometry:
         return float(_resting(standing[upper], standing[lower]))
 
     def standing(self) -> list["StandingObject"]:
-        """Position and flat top of each object."""
+        """Position, flat top and front of each object."""
+        columns = zip(self.ground, self.feet, self.tops, self.facing, strict=True)
         return [
-            StandingObject(*position, foot, *top)
-            for position, foot, top in zip(self.ground, self.feet, self.tops, strict=True)
+            StandingObject(*position, foot, *top, *facing)
+            for position, foot, top, facing in columns
         ]
 
 
 class StandingObject(NamedTuple):
-    """Position and flat top of an object, or arrays of several; metres."""
+    """Position, flat top and front of an object, or arrays of several; metres."""
 
     right: Any
     """Position to the right, as the camera sees it."""
@@ -273,6 +282,10 @@ class StandingObject(NamedTuple):
     """Height of its flat top above the foot; 0 without one."""
     radius: Any
     """Radius of its flat top; 0 without one."""
+    facing_right: Any = 0.0
+    """Component to the right of the unit vector to its front; 0 without one."""
+    facing_away: Any = 0.0
+    """Component away from the camera; 0 without a front."""
 
 
 def _ground_distance(first: StandingObject, second: StandingObject) -> Any:
@@ -284,6 +297,48 @@ def _resting(upper: StandingObject, lower: StandingObject) -> Any:
     gap = np.abs(upper.foot - lower.foot - lower.height)
     aside = _ground_distance(upper, lower)
     return np.where(gap <= CONTACT, lower.radius - aside, -np.maximum(aside, gap))
+
+
+def _turned_left(right: Any, away: Any) -> tuple[Any, Any]:
+    """A direction on the ground after a quarter turn to the left, seen from above."""
+    return -away, right
+
+
+def _metres_along(direction: tuple[Any, Any], first: StandingObject, second: StandingObject) -> Any:
+    """How far the first object is beyond the second in a direction on the ground."""
+    right, away = direction
+    return right * (first.right - second.right) + away * (first.away - second.away)
+
+
+def _front_of(thing: StandingObject) -> tuple[Any, Any]:
+    return thing.facing_right, thing.facing_away
+
+
+def _own_left(first: StandingObject, second: StandingObject) -> Any:
+    """Metres of the first object to the left hand of the second."""
+    return _metres_along(_turned_left(*_front_of(second)), first, second)
+
+
+def _own_front(first: StandingObject, second: StandingObject) -> Any:
+    """Metres of the first object before the face of the second."""
+    return _metres_along(_front_of(second), first, second)
+
+
+def _line_of_sight(viewer: StandingObject, goal: StandingObject) -> tuple[Any, Any]:
+    """The unit vector on the ground from one object to another; 0, 0 at one place."""
+    length = _ground_distance(viewer, goal)
+    divisor = np.where(length > 0, length, 1.0)
+    return (goal.right - viewer.right) / divisor, (goal.away - viewer.away) / divisor
+
+
+def _seen_left(first: StandingObject, second: StandingObject, third: StandingObject) -> Any:
+    """Metres of the first object to the left of the second for whoever looks from the third."""
+    return _metres_along(_turned_left(*_line_of_sight(third, second)), first, second)
+
+
+def _seen_behind(first: StandingObject, second: StandingObject, third: StandingObject) -> Any:
+    """Metres of the first object beyond the second for whoever looks from the third."""
+    return _metres_along(_line_of_sight(third, second), first, second)
 
 
 class Rule(NamedTuple):
@@ -312,6 +367,24 @@ RULES = {
     ),
     "on": Rule(lambda first, second, _: _resting(first, second), "beneath", "beneath"),
     "beneath": Rule(lambda first, second, _: _resting(second, first), "on", "on"),
+    # In the frame of the second object, which says nothing of the frame of the first: no converse.
+    "own-left": Rule(lambda first, second, _: _own_left(first, second), "own-right"),
+    "own-right": Rule(lambda first, second, _: -_own_left(first, second), "own-left"),
+    "own-front": Rule(lambda first, second, _: _own_front(first, second), "own-behind"),
+    "own-behind": Rule(lambda first, second, _: -_own_front(first, second), "own-front"),
+    # In the frame of a third object, which looks at the second.
+    "seen-left": Rule(
+        lambda first, second, third, _: _seen_left(first, second, third), "seen-right", arity=3
+    ),
+    "seen-right": Rule(
+        lambda first, second, third, _: -_seen_left(first, second, third), "seen-left", arity=3
+    ),
+    "seen-behind": Rule(
+        lambda first, second, third, _: _seen_behind(first, second, third), "seen-front", arity=3
+    ),
+    "seen-front": Rule(
+        lambda first, second, third, _: -_seen_behind(first, second, third), "seen-behind", arity=3
+    ),
 }
 """Every relation that the judge can decide."""
 
@@ -329,24 +402,36 @@ def read_scene(record: str, terms: Terms) -> SceneGeometry:
     """
     data = parse_json(record)
     json.dumps(data, allow_nan=False)  # refuses NaN and infinity, which JSON parsers accept
-    objects, positions = [], []
+    objects, positions, fronts = [], [], []
     for object_data in data["objects"]:
         category, values = object_data["category"], object_data["attributes"]
         key = category, tuple(values.items())
         objects.append(terms.known_objects.setdefault(key, (category, values)))
         positions.append(tuple(map(float, object_data["position"])))
+        fronts.append(_world_front(object_data, terms))
     away_x, away_y = _viewing_direction(data["camera"])
     # Right is the viewing direction turned clockwise by a quarter.
     ground = [(x * away_y - y * away_x, x * away_x + y * away_y) for x, y, _ in positions]
+    facing = [(x * away_y - y * away_x, x * away_x + y * away_y) for x, y in fronts]
     environment = data.get("environment")
     return SceneGeometry(
         objects=objects,
         ground=ground,
         feet=[z for _, _, z in positions],
         tops=[terms.top(category, values) for category, values in objects],
+        facing=facing,
         environment=environment if isinstance(environment, str) else None,
         terms=terms,
     )
+
+
+def _world_front(object_data: dict[str, Any], terms: Terms) -> tuple[float, float]:
+    """The unit vector to an object's front in the world; 0, 0 if its category has none."""
+    category = object_data["category"]
+    if category not in terms.fronts:
+        return 0.0, 0.0
+    angle = float(object_data["heading"]) + terms.fronts[category]
+    return math.cos(angle), math.sin(angle)
 
 
 def _viewing_direction(camera: dict[str, Any]) -> tuple[float, float]:

@@ -111,7 +111,11 @@ class HeldOut:
             task=data.get("task"),
             bindings=_bindings(data["bindings"]),
             listed_triples=listed,
-            triples=_closure(listed, converses, opposites),
+            triples=_closure(
+                frozenset(triple for triple in listed if triple[1] in relations),
+                converses,
+                opposites,
+            ),
             absent_values=frozenset(data.get("absent_values", ())),
             absent_objects=frozenset(data.get("absent_objects", ())),
             class_lists=class_lists,
@@ -296,10 +300,11 @@ def _closure(
     waiting = sorted(listed)
     while waiting:
         subject, name, object_ = waiting.pop()
-        if (subject, name, object_) in closed or name not in converses:
+        if (subject, name, object_) in closed:
             continue
         closed.add((subject, name, object_))
-        waiting.append((object_, converses[name], subject))
+        if name in converses:
+            waiting.append((object_, converses[name], subject))
         if name in opposites:
             waiting.append((subject, opposites[name], object_))
     return frozenset(closed)

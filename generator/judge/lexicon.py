@@ -40,6 +40,11 @@ _GRAMMAR = {
     "stop": (".",),
 }
 """The words of each class that says nothing about a scene by itself."""
+_GROUND = "{b}"
+"""Stands for the second object in the phrase of a relation that says its frame, such as "to the
+left of {b} from {the_b}'s own point of view"."""
+_IN_VIEW = re.compile(r"\{(the_b|c)\}")
+"""Stands for the object whose view it is: the second object again, or a third."""
 _VALUE = "{value}"
 """Stands for the value in the phrase of a kind, such as "made of {value}"."""
 _JOINT = "\u00a0"
@@ -56,8 +61,12 @@ Word = tuple[str, Any]
 
 Meanings by class: `noun` and `plural`: a category (None for "object"). `value` and `after` (a value
 that follows the noun, such as "made of wood"): (kind, value). `number`, `none` and `ordinal`: an
-integer. Relations and `environment`: the name.
+integer. Relations and `environment`: the name. `framed` (the words of a relation up to its second
+object, if more words say its frame) and `view` (the words that say a frame): the words.
 """
+View = tuple[str, str, str, str]
+"""How a relation says its frame: its words up to its second object; the words before the object
+whose view it is; its placeholder, "the_b" or "c", or "" for the camera; the words after it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +83,8 @@ class Lexicon:
     """The vocabulary's word for categories."""
     multi_word: re.Pattern[str]
     """Matches multi-word terms, the longest first."""
+    relation_of: dict[View, str] = field(default_factory=dict)
+    """The relations that say their frame."""
     templates: tuple[Template, ...] = ()
     """The family's own templates."""
     refused: dict[str, str] = field(default_factory=dict)
@@ -110,6 +121,7 @@ class Lexicon:
             words={term.replace(" ", _JOINT): word for term, word in words.items()},
             category=data["category"],
             multi_word=re.compile(f"(?<![^ ])(?:{alternatives})(?![^ ])"),
+            relation_of=_relations_by_view(data),
             templates=templates,
             refused=refused,
         )
@@ -170,8 +182,11 @@ def _one_of_each_kind(pairs: list[Pair]) -> tuple[Pair, ...]:
 
 
 def spaced(text: str) -> str:
-    """A text with a space before each comma and full stop."""
-    return text.replace(",", " ,").replace(".", " .")
+    """A text with a space before each comma, full stop and 's."""
+    return _GENITIVE.sub(" 's", text.replace(",", " ,").replace(".", " ."))
+
+
+_GENITIVE = re.compile(r"(?<=[a-z])'s(?![a-z])")
 
 
 def _is_divisible(term: str, terms: Container[str]) -> bool:
@@ -240,9 +255,41 @@ def _relations(data: dict[str, Any]) -> Iterator[Entry]:
         of_three = relation in RULES and RULES[relation].arity == 3
         name = "relation_of_three" if of_three else "relation"
         for term in (declared["phrase"], *declared.get("synonyms", [])):
-            yield term, name, relation
+            if _GROUND not in term:
+                yield term, name, relation
+                continue
+            words, *around_owner = _view_of(term)
+            yield words, "framed", words
+            for piece in (around_owner[0], around_owner[2]):
+                if piece:
+                    yield piece, "view", piece
     for environment, declared in data.get("environments", {}).items():
         yield from _also_as_opening(declared["phrase"], "environment", environment)
+
+
+def _view_of(phrase: str) -> View:
+    """How a phrase says its frame."""
+    words, _, rest = phrase.partition(_GROUND)
+    owner = _IN_VIEW.search(rest)
+    if owner is None:
+        return spaced(words).strip(), spaced(rest).strip(), "", ""
+    before, after = rest[: owner.start()].strip(), rest[owner.end() :].strip()
+    # Here the genitive stands alone, without the word before it.
+    return spaced(words).strip(), spaced(before).strip(), owner[1], spaced(after).strip()
+
+
+def _relations_by_view(data: dict[str, Any]) -> dict[View, str]:
+    """The relations by how their phrases say a frame; phrases of two relations are left out."""
+    relations: dict[View, str] = {}
+    ambiguous = set()
+    for relation, declared in data.get("relations", {}).items():
+        for phrase in (declared["phrase"], *declared.get("synonyms", [])):
+            if _GROUND not in phrase:
+                continue
+            view = _view_of(phrase)
+            if relations.setdefault(view, relation) != relation:
+                ambiguous.add(view)
+    return {view: name for view, name in relations.items() if view not in ambiguous}
 
 
 def _plural(noun: str) -> str:

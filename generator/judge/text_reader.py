@@ -26,20 +26,21 @@ MENTION    = PHRASE (that_is not TRAIT)?
 JOINT      = comma | comma? and
 LIST       = MENTION (JOINT MENTION)*
 
-RELATION   = relation | relation_of_three END and
-STEP       = RELATION (END | it)
-LAST       = RELATION (MENTION | DEFINITE | it)
-STEPS      = (?! not? relation it) (STEP JOINT)* (LAST | (not STEP JOINT)* not LAST)
+RELATION   = relation | framed | relation_of_three END and
+VIEW       = view (DEFINITE view? | a ADJECTIVES noun AFTER view?)?
+STEP       = RELATION (END | it) VIEW?
+LAST       = RELATION (MENTION | DEFINITE | it) | RELATION (END | it) VIEW
+STEPS      = (?! not? (relation | framed) it) (STEP JOINT)* (LAST | (not STEP JOINT)* not LAST)
 
-LISTED     = photo? (LIST | PHRASE that_is STEPS | PHRASE RELATION MENTION) environment? stop?
-SPARE      = BARE (JOINT (a? BARE))* | BARE RELATION a? BARE
+LISTED     = photo? (LIST | PHRASE that_is STEPS | PHRASE LAST) environment? stop?
+SPARE      = BARE (JOINT (a? BARE))* | BARE RELATION a? BARE VIEW?
 LACKING    = is not TRAIT
 GIVEN      = is (value | after) (JOINT (value | after))*
 SUBJECT    = MENTION | DEFINITE
 EXISTENCE  = there LIST in_image? | there PHRASE that_is STEPS
 CLAUSE     = EXISTENCE | SUBJECT is STEPS | DEFINITE (LACKING | GIVEN)
 SENTENCES  = (environment comma)? (CLAUSE stop)+
-DENIED     = denied there LIST (JOINT that DEFINITE is not? RELATION END)* stop
+DENIED     = denied there LIST (JOINT that DEFINITE is not? RELATION END VIEW?)* stop
 TEXT       = LISTED | SPARE | SENTENCES | DENIED
 """
 """Classes of words in lower case, other rules in capitals, joined by the operators of regular
@@ -52,11 +53,12 @@ _VALUES = ("value", "after")
 _MARKS = (*_VALUES, "ordinal")
 """Classes of words that distinguish an object from other objects of its category."""
 _PARTS = {
+    "view": "VIEW",
     "lacking": "(that_is | is) not TRAIT",
     "given": "GIVEN",
     "mention": "PHRASE | BARE",
     "definite": "DEFINITE",
-    "relation": "not? (relation | relation_of_three)",
+    "relation": "not? (relation | framed | relation_of_three)",
     "it": "it",
     "environment": "environment",
 }
@@ -266,6 +268,10 @@ class _Reading:
         self._objects: list[ObjectMention] = []
         self._relations: list[tuple[str, bool, list[_Reference]]] = []  # name, asserted, ends
         self._added: list[_AddedTraits] = []
+        # Of relations that need one: whether their frame is said, by their index.
+        self._has_frame: dict[int, bool] = {}
+        # Definite phrases of the object in whose frame a relation is, with the relation's index.
+        self._owners: list[tuple[_Definite, int]] = []
         self._environment: str | None = None
 
     def read(self, parts: tuple[_Part, ...]) -> Meaning:
@@ -278,6 +284,10 @@ class _Reading:
                 asserted = self._words[start][0] != "not"
                 self._relations.append((relation, asserted, [subject]))
                 n_missing_ends = 2 if kind == "relation_of_three" else 1
+                if kind == "framed":
+                    self._has_frame[len(self._relations) - 1] = False
+            elif name == "view":
+                self._add_frame(start, end)
             elif name == "lacking":
                 # "… that is not red" is said of the last object, "… is not red" of the subject.
                 of_last = self._words[start][0] == "that_is"
@@ -295,7 +305,15 @@ class _Reading:
             else:
                 subject = self._end(name, start, end)
 
+        if not all(self._has_frame.values()):
+            raise UnreadableError(
+                "expected each direction to say whose it is: of the camera, of the object itself, "
+                "or of a third object"
+            )
         relations = tuple(self._resolve_relation(*relation) for relation in self._relations)
+        for owner, index in self._owners:
+            if self._place(owner) != relations[index][2]:
+                raise UnreadableError("expected the frame of a relation's own second object")
         # All references are resolved before any value is added: an added value would change which
         # object a definite phrase means.
         places = [self._place(added.reference) for added in self._added]
@@ -303,6 +321,34 @@ class _Reading:
             mention = self._objects[place]
             self._objects[place] = self._lexicon.with_traits(mention, values, without)
         return Meaning(tuple(self._objects), relations, False, self._environment)
+
+    def _add_frame(self, start: int, end: int) -> None:
+        """Read whose direction the last relation means."""
+        index = len(self._relations) - 1
+        if self._has_frame.get(index) is not False:
+            raise UnreadableError("expected a frame only after a direction, and once")
+        words = self._words[start:end]
+        before = words[0][1]
+        after = words[-1][1] if len(words) > 1 and words[-1][0] == "view" else ""
+        owner_start, owner_end = start + 1, end - 1 if after else end
+        has_owner = owner_start < owner_end
+        is_definite = has_owner and self._words[owner_start][0] == "the"
+
+        written, asserted, ends = self._relations[index]
+        slots = ("the_b", "c") if is_definite else ("c",) if has_owner else ("",)
+        for slot in slots:
+            relation = self._lexicon.relation_of.get((written, before, slot, after))
+            if relation is None:
+                continue
+            self._relations[index] = (relation, asserted, ends)
+            self._has_frame[index] = True
+            if slot == "the_b":
+                self._owners.append((self._definite(owner_start, owner_end), index))
+            elif slot == "c":
+                part = "definite" if is_definite else "mention"
+                ends.append(self._end(part, owner_start, owner_end))
+            return
+        raise UnreadableError("expected the words of one frame of this vocabulary")
 
     def repeated_objects(self, parts: tuple[_Part, ...]) -> tuple[int, ...]:
         """The places of the objects that definite phrases repeat, in order. Call it after

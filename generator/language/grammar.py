@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from generator.language.form import Form, Link, Mention
 from generator.vocabulary.english import NUMBERS, ORDINALS, plural_of
+from generator.vocabulary.relations import AGAIN, GROUND, THIRD
 from generator.vocabulary.schema import Vocabulary
 from generator.vocabulary.templates import INTRODUCES_ONE, TemplatePart, parts_of
 
@@ -47,11 +48,22 @@ class Grammar:
 
     def templates(self, form: Form) -> tuple[str, ...]:
         """Names of all templates that can say a form."""
-        return tuple(name for name, template in self.all_templates.items() if template.fits(form))
+        return tuple(name for name in self.all_templates if self.fits(name, form))
 
     def fits(self, template: str, form: Form) -> bool:
         """Whether a template can say a form."""
+        if template in _INTRODUCE_IN_STEPS and self._denial_before_frame(form):
+            return False
         return self.all_templates[template].fits(form)
+
+    def _denial_before_frame(self, form: Form) -> bool:
+        """Whether a relation goes on after an object that denies something: "a lion that is not red
+        from the lion's own point of view" has two readings."""
+        for link in form.relations:
+            goes_on = GROUND in self.vocabulary.relations[link.relation].phrase
+            if goes_on and any(form.objects[end].without for end in (link.object, *link.also)):
+                return True
+        return False
 
     def realise(self, form: Form, template: str, wording: Wording = ()) -> str:
         """Write the text of a form.
@@ -126,18 +138,44 @@ class Grammar:
         return f" {' and '.join(predicates)}" if predicates else ""
 
     def predicate(self, kind: str, word: str) -> str:
-        """A value as it follows "is": "red", "made of wood"."""
+        """Write a value as it follows "is": "red", "made of wood".
+
+        Args:
+            kind: The kind of attribute.
+            word: The word for the value.
+
+        Returns:
+            The words.
+        """
         return self._phrases[kind].insert(word) if kind in self._phrases else word
 
     def definite(self, noun: str, kind: str, word: str) -> str:
-        """A noun and the value that distinguishes it: "the red cube", "the cube made of wood"."""
+        """Write a noun with the value that distinguishes it: "the red cube", "the cube made of
+        wood".
+
+        Args:
+            noun: The noun.
+            kind: The kind of attribute.
+            word: The word for the value.
+
+        Returns:
+            The words.
+        """
         if kind in self._phrases:
             return f"the {noun} {self.predicate(kind, word)}"
         return f"the {word} {noun}"
 
     def denied_predicate(self, kind: str, value: str) -> str:
-        """A value as it follows "is not": "red", "made of wood", or a category with its article ("a
-        cube")."""
+        """Write a value as it follows "is not": "red", "made of wood", or a category with its
+        article ("a cube").
+
+        Args:
+            kind: The kind of attribute, or the world's word for categories.
+            value: The value, or the category.
+
+        Returns:
+            The words.
+        """
         if kind == self.category_kind:
             return f"{self.article(value)} {value}"
         return self.predicate(kind, value)
@@ -171,7 +209,16 @@ class FormPhrases:
         return mention._replace(category=category, attributes=attributes)
 
     def indefinite(self, i: int, article: bool = True, bare: bool = False) -> str:
-        """Mention i when it is introduced: "a red cube"."""
+        """Write a mention when it is introduced: "a red cube".
+
+        Args:
+            i: Place of the mention.
+            article: Whether to write the article.
+            bare: Whether to omit attributes and denials.
+
+        Returns:
+            The words.
+        """
         return self.grammar.phrase(self.mentions[i], article, bare)
 
     def definite(self, i: int) -> str:
@@ -191,15 +238,43 @@ class FormPhrases:
         return f"the {ORDINALS[same.index(i)]} {noun}"
 
     def end(self, i: int, introduced: bool) -> str:
-        """Mention i as an end of a relation: definite if it was introduced before."""
+        """Write a mention as an end of a relation.
+
+        Args:
+            i: Place of the mention.
+            introduced: Whether it was introduced before; it is definite then.
+
+        Returns:
+            The words.
+        """
         return self.definite(i) if introduced else self.indefinite(i)
 
     def relation(self, k: int) -> str:
-        """The words of relation k, after "not" if it is denied."""
-        link = self.form.relations[k]
+        """The words of relation k, after "not" if it is denied; for a phrase that its object
+        follows."""
+        phrase = self._relation_phrase(k)
+        return phrase if self.form.relations[k].holds else f"not {phrase}"
+
+    def step(self, k: int, target: str, third: str = "") -> str:
+        """Relation k with its objects: "to the left of a lion", "to the left of a lion from the
+        lion's own point of view".
+
+        Args:
+            k: the place of the relation.
+            target: its object; without a place for it in the phrase, all objects that follow.
+            third: the third object, where the phrase has a place for it.
+        """
+        words = self.relation(k)
+        if GROUND not in words:
+            return f"{words} {target}"
+        if AGAIN in words:
+            words = words.replace(AGAIN, self.definite(self.form.relations[k].object))
+        return words.replace(GROUND, target).replace(THIRD, third)
+
+    def _relation_phrase(self, k: int) -> str:
         synonym = self._word_at.get((k, "relation"))
-        phrase = synonym or self.grammar.vocabulary.relations[link.relation].phrase
-        return phrase if link.holds else f"not {phrase}"
+        link = self.form.relations[k]
+        return synonym or self.grammar.vocabulary.relations[link.relation].phrase
 
     def targets(self, link: Link, introduced: int) -> str:
         """The mentions after the words of a relation: "the cube", "the cube and the cone".
@@ -210,6 +285,14 @@ class FormPhrases:
         """
         ends = [self.end(i, i < introduced) for i in (link.object, *link.also)]
         return _join(ends)
+
+    def step_to(self, k: int, introduced: int) -> str:
+        """Relation k with its objects, as `step`; `introduced` as in `targets`."""
+        link = self.form.relations[k]
+        if THIRD not in self._relation_phrase(k):
+            return self.step(k, self.targets(link, introduced))
+        target, third = (self.end(i, i < introduced) for i in (link.object, *link.also))
+        return self.step(k, target, third)
 
     def listed(self, bare: bool = False) -> str:
         """All mentions as a list: "a cube, a cone and a sphere"."""
@@ -356,7 +439,7 @@ def _there_is(phrases: FormPhrases, text: str, first: int, *, also: bool) -> str
 
 def _write_photo(phrases: FormPhrases) -> str:
     if phrases.form.relations:
-        return f"a photo of {phrases.indefinite(0)} {phrases.relation(0)} {phrases.indefinite(1)}"
+        return f"a photo of {phrases.indefinite(0)} {phrases.step(0, phrases.indefinite(1))}"
     return f"a photo of {phrases.listed()}"
 
 
@@ -371,7 +454,7 @@ def _write_spare(phrases: FormPhrases) -> str:
 def _write_crepe(phrases: FormPhrases) -> str:
     if phrases.form.relations:
         subject = _crepe_phrase(phrases, 0, article=False)
-        return f"{subject} {phrases.relation(0)} {_crepe_phrase(phrases, 1, article=False)}"
+        return f"{subject} {phrases.step(0, _crepe_phrase(phrases, 1, article=False))}"
     places = range(len(phrases.mentions))
     return " and ".join(_crepe_phrase(phrases, i, article=i > 0) for i in places)
 
@@ -387,7 +470,7 @@ def _crepe_phrase(phrases: FormPhrases, i: int, article: bool) -> str:
 
 def _write_that_is(phrases: FormPhrases) -> str:
     steps = [
-        f"{phrases.relation(k)} {phrases.indefinite(link.object)}"
+        phrases.step(k, phrases.indefinite(link.object))
         for k, link in enumerate(phrases.form.relations)
     ]
     return f"{phrases.indefinite(0)} that is {_join(steps)}"
@@ -472,12 +555,12 @@ class _Clauses:
         # After a denied relation, "and behind it" could be denied too.
         if before is not None and (before.holds or not link.holds):
             same_object = before.ends[1:] == link.ends[1:] and not link.also
-            target = "it" if same_object else phrases.targets(link, self._introduced)
-            self._steps.append(f"{phrases.relation(k)} {target}")
+            step = phrases.step(k, "it") if same_object else phrases.step_to(k, self._introduced)
+            self._steps.append(step)
             self._sentences[-1] = f"{self._head} {_join(self._steps)}"
         else:
             self._head = f"{self._subject(link.subject)} is"
-            self._steps = [f"{phrases.relation(k)} {phrases.targets(link, self._introduced)}"]
+            self._steps = [phrases.step_to(k, self._introduced)]
             self._sentences.append(f"{self._head} {self._steps[0]}")
         self._introduced = max(self._introduced, link.subject + 1, link.object + 1)
         # After "… a cone that is not red", a joined relation would seem to be denied of the cone.
@@ -523,8 +606,7 @@ def _write_not_true(phrases: FormPhrases) -> str:
     parts = [f"It is not true that there {verb} {phrases.listed()}"]
     for k, link in enumerate(phrases.form.relations):
         # The list has introduced all objects.
-        ends = phrases.definite(link.subject), phrases.targets(link, n_objects)
-        parts.append(f"that {ends[0]} is {phrases.relation(k)} {ends[1]}")
+        parts.append(f"that {phrases.definite(link.subject)} is {phrases.step_to(k, n_objects)}")
     if len(parts) == 1:
         return f"{parts[0]}."
     return f"{', '.join(parts[:-1])} and {parts[-1]}."
@@ -662,5 +744,8 @@ def reads_well(form: Form, template: str) -> bool:
     counts = [mention.count for mention in form.objects]
     return 0 not in counts or not any(counts[counts.index(0) :])
 
+
+_INTRODUCE_IN_STEPS = ("photo", "that-is", "clauses", "there-is-that")
+"""Templates that introduce the object of a relation where the relation is said."""
 
 _LISTS = ("a-and-a", "there-is", "list-then-relate")

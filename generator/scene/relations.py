@@ -10,7 +10,7 @@ import networkx as nx
 
 from generator.dataset.relations import Pose
 from generator.scene.planned import Job
-from generator.scene.scene import Camera, Point, Scene
+from generator.scene.scene import Camera, Point, Scene, SceneObject
 from generator.vocabulary.relations import Relation
 from generator.vocabulary.schema import Vocabulary
 
@@ -24,6 +24,7 @@ def poses_of(scene: Scene, vocabulary: Vocabulary) -> list[Pose]:
     poses = []
     for obj in scene.objects:
         top_height, top_radius = vocabulary.top(obj.category, obj.attributes) or (0.0, 0.0)
+        facing = front_direction(obj, vocabulary)
         poses.append(
             Pose(
                 right=along(ground["right"], obj.position),
@@ -31,9 +32,27 @@ def poses_of(scene: Scene, vocabulary: Vocabulary) -> list[Pose]:
                 foot=obj.position[2],
                 top_height=top_height,
                 top_radius=top_radius,
+                facing_right=along(ground["right"], facing),
+                facing_behind=along(ground["behind"], facing),
             )
         )
     return poses
+
+
+def front_direction(obj: SceneObject, vocabulary: Vocabulary) -> Point:
+    """The unit vector on the ground, in world coordinates, to an object's front; 0 if its category
+    has none.
+
+    >>> from generator.vocabulary.schema import read_vocabulary
+    >>> fox = SceneObject("fox", {}, (0.0, 0.0, 0.0), heading=0.0)
+    >>> front_direction(fox, read_vocabulary("pug"))
+    (1.0, 0.0, 0.0)
+    """
+    front = vocabulary.objects[obj.category].front
+    if front is None:
+        return (0.0, 0.0, 0.0)
+    angle = obj.heading + math.radians(front)
+    return (math.cos(angle), math.sin(angle), 0.0)
 
 
 def decided(margin: float, relation: Relation) -> Truth:

@@ -166,6 +166,7 @@ def _check_relations(family: FamilyTables) -> None:
     can stand side by side within the distance of a clump.
     """
     check_relations(family.relations)
+    _check_fronts(family)
     # Distance of the centres of two of the largest objects with the least gap between them, metres.
     side_by_side = 2 * max(family.radii, default=0) + family.placement.gap
     for name, relation in family.relations.items():
@@ -180,6 +181,25 @@ def _check_relations(family: FamilyTables) -> None:
                 f"relation '{name}' has distance = {relation.distance} and margin = "
                 f"{relation.margin}, but large objects side by side are {side_by_side:.3g} m "
                 f"apart, so they could never be near; take a larger distance."
+            )
+
+
+def _check_fronts(family: FamilyTables) -> None:
+    """Every category has a front where a relation means the directions of its second object, which
+    may be of any category; no declared template has a place for such a relation."""
+    framed = [relation for relation in family.relations.values() if relation.frame == "object"]
+    without = [name for name, spec in family.objects.items() if spec.front is None]
+    if framed and without:
+        raise ValueError(
+            f"relation '{framed[0].name}' means the directions of its second object, but "
+            f"'{without[0]}' has no front; declare one, or leave out the object or the relation."
+        )
+    patterns = [name for name, relation in family.relations.items() if "{" in relation.phrase]
+    for template, text in family.templates.items():
+        if patterns and "{relation}" in text:
+            raise ValueError(
+                f"templates.{template} has {{relation}}, but the phrase of '{patterns[0]}' goes on "
+                f"after its second object; leave out the template."
             )
 
 

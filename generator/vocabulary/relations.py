@@ -5,12 +5,22 @@ The rules of space themselves are in generator/dataset/relations.py.
 
 from collections.abc import Mapping
 from functools import partial
+from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from generator.base.declarations import Declared, Positive, Words, error_lines, raise_all
+from generator.base.declarations import Declared, Positive, error_lines, raise_all
 from generator.base.errors import did_you_mean
-from generator.dataset.relations import AXIS_OF, Axis
+from generator.dataset.relations import AXIS_OF, Axis, Frame
+
+GROUND, AGAIN, THIRD = "{b}", "{the_b}", "{c}"
+"""In the phrase of a relation: its second object where it is introduced, the same object when it is
+repeated, and its third object."""
+
+_WORD = "[a-z][a-z-]*"
+Phrase = Annotated[str, Field(pattern=rf"^{_WORD}('s)?( ({_WORD}|\{{(b|the_b|c)\}})('s)?)*$")]
+"""The words of a relation, in lower case, such as "to the left of". The second object follows them,
+unless the phrase has a place for it: "to the left of {b} from {the_b}'s own point of view"."""
 
 
 class Relation(Declared):
@@ -18,9 +28,9 @@ class Relation(Declared):
 
     name: str = Field(exclude=True)
     """The name of its rule."""
-    phrase: Words
+    phrase: Phrase
     """Its words, such as "to the left of"."""
-    synonyms: tuple[Words, ...] = ()
+    synonyms: tuple[Phrase, ...] = ()
     """Other phrases for it."""
     margin: Positive
     """It is undecided where its rule gives fewer metres than this, in either direction."""
@@ -40,9 +50,20 @@ class Relation(Declared):
         return AXIS_OF[self.name]
 
     @property
-    def converse(self) -> str:
-        """The relation of the second object to the first."""
+    def converse(self) -> str | None:
+        """The relation of the second object to the first; None if the frame of the second object
+        decides it, so that nothing follows."""
         return self.axis.converse(self.name)
+
+    @property
+    def frame(self) -> Frame | None:
+        """Whose directions it means; None for a relation that is no direction."""
+        return self.axis.frame
+
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        """All its phrases."""
+        return (self.phrase, *self.synonyms)
 
     @property
     def opposite(self) -> str:
@@ -51,8 +72,8 @@ class Relation(Declared):
 
 
 def check_relations(relations: Mapping[str, Relation]) -> None:
-    """Check that each opposite is declared with the same margin and distance, and that exactly the
-    rules that need a distance have one.
+    """Check that each opposite is declared with the same margin and distance, that exactly the
+    rules that need a distance have one, and that phrases say whose directions they mean.
 
     Raises:
         ValueError: names all mistakes.
@@ -62,6 +83,41 @@ def check_relations(relations: Mapping[str, Relation]) -> None:
         for name in relations
         for mistake in error_lines(partial(_check_relation, name, relations))
     )
+    frames = {relation.frame for relation in relations.values()} - {None}
+    for relation in relations.values():
+        for phrase in relation.phrases:
+            _check_phrase(phrase, relation, has_frames=len(frames) > 1)
+
+
+def _check_phrase(phrase: str, relation: Relation, *, has_frames: bool) -> None:
+    """Raise ValueError if a phrase has wrong placeholders, or does not say whose directions it
+    means.
+
+    `has_frames`: whether the family has directions of several frames.
+    """
+    n_ground, n_again, n_third = (phrase.count(mark) for mark in (GROUND, AGAIN, THIRD))
+    whose = f"relation '{relation.name}': the phrase '{phrase}'"
+    needed = (1, 1, 0) if relation.frame == "object" else (1, 0, 1)
+    if relation.frame in ("object", "third"):
+        example = f"from {AGAIN}'s own point of view" if needed[1] else f"seen from {THIRD}"
+        if (n_ground, n_again, n_third) != needed:
+            raise ValueError(
+                f"{whose} does not say whose direction it means; name the object once, as in 'to "
+                f"the left of {GROUND} {example}'."
+            )
+    elif n_again or n_third or n_ground > 1:
+        raise ValueError(
+            f"{whose} may have {GROUND} once and no other placeholder, since it names one object."
+        )
+    before, ground, after = phrase.partition(f" {GROUND}")
+    if ground and ("{" in before or (after and not after.startswith(" "))):
+        raise ValueError(f"{whose} should begin with words and name {GROUND} first, without 's.")
+    if has_frames and relation.frame == "viewer" and not after:
+        raise ValueError(
+            f"{whose} does not say that it means the camera's direction, but the family has other "
+            f"frames too; end it with words such as 'to the left of {GROUND} as the camera sees "
+            f"it'."
+        )
 
 
 def _check_relation(name: str, relations: Mapping[str, Relation]) -> None:

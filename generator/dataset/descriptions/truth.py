@@ -256,7 +256,7 @@ def canonical_relation(subject: int, relation: str, target: int) -> tuple[int, s
         ((1, 'right', 0), (1, 'far', 2))
     """
     axis = AXIS_OF.get(relation)
-    if axis is None or axis.arity != 2:
+    if axis is None or not axis.has_converse:
         return subject, relation, target
     if axis.symmetric:
         return min(subject, target), relation, max(subject, target)

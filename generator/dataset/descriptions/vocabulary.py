@@ -141,7 +141,10 @@ class Vocabulary:
                 phrases[kind] = phrase
         relations = {}
         for name, declared in tables.get("relations", {}).items():
-            relations[name] = (declared["phrase"], *declared.get("synonyms", ()))
+            phrases_of_relation = (declared["phrase"], *declared.get("synonyms", ()))
+            # Phrases with a place for an object say a frame of reference, which the grammar of
+            # prose does not read.
+            relations[name] = tuple(words for words in phrases_of_relation if "{" not in words)
         environments = {}
         for name, declared in tables.get("environments", {}).items():
             environments[name] = declared["phrase"]

@@ -29,7 +29,7 @@ _DRAWS_PER_FOIL = 8
 """Random HN-COMP foils that are tried for each that is needed."""
 
 
-class Question(NamedTuple):
+class PossibleQuestion(NamedTuple):
     """A question of systematicity that may be asked about a scene."""
 
     subject: str
@@ -110,7 +110,7 @@ class Systematicity(Protocol):
 
     def _questions(
         self, scene: DescribedScene, stream: Stream, captioner: Captioner
-    ) -> Iterator[Question]:
+    ) -> Iterator[PossibleQuestion]:
         """Yield the questions that a scene may be asked, with their own random numbers, so that the
         survey and the writing make the same items."""
         holdout = captioner.holdout
@@ -128,7 +128,7 @@ class Systematicity(Protocol):
                 if kinds != RAW and of_unseen_atoms:
                     continue
                 make_items = partial(_make_items, captioner, scene, own_stream, draw, write, skill)
-                yield Question(f"{skill} {kinds}", n, make_items)
+                yield PossibleQuestion(f"{skill} {kinds}", n, make_items)
 
     def report(self) -> Mapping[str, Any]:
         """Number of captions by subject, split and number of compounds."""

@@ -120,6 +120,9 @@ class HardPositives(Protocol):
         # The meaning of the hard positive, said in another order.
         positive_form = form
         if kind != "replace" and form.relations:
+            # "On the lion's own left" has no converse.
+            if draft.vocabulary.relations[form.relations[0].relation].converse is None:
+                return
             positive_form = use_converse(form, 0, draft.vocabulary)
         elif kind != "replace":
             positive_form = form.reordered(0, 1)

@@ -3,6 +3,7 @@ is true of it alone."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import permutations
 from typing import Any
 
 from generator.describe.captioner import Candidate, Captioner, Draft, Item, Text
@@ -17,14 +18,18 @@ _TEMPLATES = ("a-and-a", "that-is", "photo", "there-is", "clauses")
 
 class Pairs(Protocol):
     """Minimal pairs. `attribute`: two objects have exchanged a value; `relation`: they have
-    exchanged their places.
+    exchanged their places; `turn`: the camera has turned, which exchanges left and right, or in
+    front and behind.
 
     The captions differ in the same exchange, so that both have the same words.
     """
 
     name = "pairs"
-    kinds = ("attribute", "relation")
-    needs = "it needs scenes with a twin (gen render --pairs), both in one split of this block"
+    kinds = ("attribute", "relation", "turn")
+    needs = (
+        "it needs scenes with a twin (gen render --pairs or --turns), both in one split of this "
+        "block"
+    )
 
     def __init__(self, captioner: Captioner, fallback_template: str | None = None):
         """Begin the protocol.
@@ -43,14 +48,13 @@ class Pairs(Protocol):
         return {"fallback_template": "that-is"}
 
     def recipes_of(self, scene: DescribedScene) -> Mapping[str, Recipe]:
-        """The recipes if the scene is a twin in which objects have exchanged something, else
-        none."""
-        return self.recipes if scene.twin and _changed_objects(scene, scene.twin) else {}
+        """The recipes if the scene is a twin, else none."""
+        return self.recipes if scene.twin else {}
 
 
 def _draw_caption(draft: Draft) -> Form | None:
     """Draw a caption of the two objects that differ between a scene and its twin, with the
-    exchanged property.
+    exchanged property. Over a turn of the camera no object differs, so any two may be named.
 
     The objects are in random order. The property is their values of one kind, or a relation that
     holds in one direction only. None if the two scenes are in different splits, or if no caption
@@ -60,6 +64,8 @@ def _draw_caption(draft: Draft) -> Form | None:
     assert twin is not None
     here, there = scene.facts, twin.facts
     changed = _changed_objects(scene, twin)
+    if not changed:
+        return _draw_turned_caption(draft)
     if scene.split != twin.split or len(changed) != 2:
         return None
     if not {*changed} <= {*scene.unique_objects} or not scene.objects_fit_split(changed):
@@ -76,6 +82,30 @@ def _draw_caption(draft: Draft) -> Form | None:
     ]
     relation = draft.pick(one_way)
     return draft.name_related_pair(i, relation, j) if relation else None
+
+
+def _draw_turned_caption(draft: Draft) -> Form | None:
+    """Draw a caption of two objects with a relation of the viewer that holds in one scene, and in
+    the turn twin of the exchanged objects. None if the camera's turn exchanges none."""
+    scene, twin = draft.scene, draft.scene.twin
+    assert twin is not None
+    here, there = scene.facts.holds, twin.facts.holds
+    if scene.split != twin.split:
+        return None
+    pairs = [
+        pair for pair in permutations(scene.unique_objects, 2) if scene.objects_fit_split(pair)
+    ]
+    for i, j in draft.stream.shuffled(pairs):
+        exchanged = []
+        for name, relation in draft.vocabulary.pair_relations.items():
+            only_here = here[name][i][j] and here[name][j][i] is False
+            only_there = there[name][j][i] and there[name][i][j] is False
+            if relation.frame == "viewer" and only_here and only_there:
+                exchanged.append(name)
+        chosen = draft.pick(exchanged)
+        if chosen:
+            return draft.name_related_pair(i, chosen, j)
+    return None
 
 
 def _changed_objects(scene: DescribedScene, twin: DescribedScene) -> list[int]:
@@ -115,8 +145,9 @@ def _write_both_captions(fallback: str | None, draft: Draft, form: Form) -> Iter
         candidates.append(
             Candidate(own, str(slot), False, changed=change.changed, of=other, of_twin=not of_twin)
         )
-    kind = "relation" if form.relations else "attribute"
-    yield Item(draft.protocol, kind, kind, tuple(candidates))
+    skill = "relation" if form.relations else "attribute"
+    kind = skill if _changed_objects(draft.scene, twin) else "turn"
+    yield Item(draft.protocol, kind, skill, tuple(candidates))
 
 
 def _exchange(draft: Draft, form: Form) -> Foil:

@@ -436,6 +436,17 @@ def test_two_models_are_compared_on_the_same_questions_on_the_first_screen(
     assert 'data-figure="differences"' in text
 
 
+def test_two_models_are_compared_by_a_metric_that_both_were_measured_by(
+    scored: Scored, drawn: Path, tmp_path: Path
+) -> None:
+    """The verdict is about retrieval, which a model that is fitted on the texts is not asked."""
+    path = tmp_path / "blind.html"
+    blind = evaluate("blind:ngram", drawn, out=tmp_path / "blind").folder
+    write_page([read_named(str(scored("all:right"))), read_named(str(blind))], path)
+    first = html.unescape(path.read_text(encoding="utf-8").split("<nav", 1)[0])
+    assert re.search("less blind:ngram by [a-z]+ \\(binary[^)]*\\) is, in points, [-+]", first)
+
+
 def test_the_mark_of_a_stand_in_follows_from_the_training_not_from_an_old_record(
     half_right: Path,
 ) -> None:

@@ -95,6 +95,18 @@ def test_read_that_never_ends_is_killed(file: Path) -> None:
         read_all("stall", file, Bounds(64 << 20, 0.5))
 
 
+def abort_as_rust(path: Path) -> Iterator[int]:
+    sys.stderr.write("memory allocation of 41 bytes failed\nnote: a backtrace can be displayed\n")
+    sys.stderr.flush()
+    os.abort()
+    yield 0
+
+
+def test_a_library_in_rust_that_has_no_memory_left_is_named_as_such(file: Path) -> None:
+    with pytest.raises(UserError, match="the process that reads it needed more memory than it may"):
+        read_all("abort_as_rust", file)
+
+
 def test_a_crash_is_one_sentence(file: Path) -> None:
     with pytest.raises(
         UserError, match="cannot be read: the process that reads it ended with code -6"

@@ -5,6 +5,7 @@ import pytest
 from generator.base.streams import Stream
 from generator.describe.protocols.pairs import Pairs
 from generator.scene.scene import Scene
+from generator.scene.turning import turned
 from tests.generator.describe.samples import by_slot
 from tests.generator.scenes import captioner, described, scene_of
 
@@ -21,6 +22,9 @@ MOVED = replace(
         for i in (0, 1)
     ),
 )
+# The same scene from behind and from the side.
+VOCABULARY = captioner().vocabulary
+TURNED = turned(FIRST, 180, VOCABULARY)
 
 
 def ask(protocol: Pairs, twin: Scene, split: str = "seen") -> list:
@@ -29,12 +33,15 @@ def ask(protocol: Pairs, twin: Scene, split: str = "seen") -> list:
     return list(protocol.items(described_scene, Stream(0)))
 
 
-@pytest.mark.parametrize(("twin", "kind"), [(RECOLOURED, "attribute"), (MOVED, "relation")])
+@pytest.mark.parametrize(
+    ("twin", "kind"), [(RECOLOURED, "attribute"), (MOVED, "relation"), (TURNED, "turn")]
+)
 def test_each_caption_is_true_of_its_own_image_and_false_of_the_other(
     twin: Scene, kind: str
 ) -> None:
     (item,) = ask(Pairs(captioner(equal_familiarity=False)), twin)
-    assert item.kind == item.skill == kind
+    assert item.kind == kind
+    assert item.skill == ("attribute" if kind == "attribute" else "relation")
     for slot in ("0", "1"):
         true, false = by_slot(item, slot)
         assert (true.truth, false.truth) == (True, False)
@@ -47,6 +54,16 @@ def test_each_caption_is_true_of_its_own_image_and_false_of_the_other(
         for text in (first, second)
     ]
     assert words[0] == words[1]
+
+
+def test_a_turn_that_exchanges_no_direction_is_dropped() -> None:
+    # After a quarter turn, what was left is in front or behind: some pairs exchange nothing.
+    language = captioner(equal_familiarity=False)
+    n_items = 0
+    for degrees in (1, 90, 180):
+        n_items += len(ask(Pairs(language), turned(FIRST, degrees, VOCABULARY)))
+    assert language.dropped["pairs twins"] == 3 - n_items
+    assert language.dropped["pairs twins"] >= 1
 
 
 def test_scenes_without_a_twin_are_not_asked_about() -> None:

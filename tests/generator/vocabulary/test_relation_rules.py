@@ -1,6 +1,7 @@
 """The table of rules: its axes agree with space, and a rule is added by one entry."""
 
 import json
+import math
 from collections import Counter
 from pathlib import Path
 
@@ -48,8 +49,17 @@ COUNTS = {"train": 40, "val": 2, "seen": 15, "partial": 15, "unseen": 15}
 metres = st.floats(-5, 5)
 tops = st.sampled_from([(0.0, 0.0), (0.8, 0.5)])
 feet = st.sampled_from([0.0, 0.8, 0.8 + CONTACT / 2])
+facings = st.one_of(
+    st.just((0.0, 0.0)),
+    st.floats(0, 2 * math.pi).map(lambda angle: (math.cos(angle), math.sin(angle))),
+)
 poses = st.builds(
-    lambda right, behind, foot, top: Pose(right, behind, foot, *top), metres, metres, feet, tops
+    lambda right, behind, foot, top, facing: Pose(right, behind, foot, *top, *facing),
+    metres,
+    metres,
+    feet,
+    tops,
+    facings,
 )
 
 
@@ -72,24 +82,37 @@ def family(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(tmp_path / "mine.toml")
 
 
-@given(st.sampled_from(sorted(AXIS_OF)), poses, poses)
+@given(st.sampled_from(sorted(AXIS_OF)), poses, poses, poses)
 def test_converses_and_opposites_are_what_the_margins_say(
-    rule: str, one: Pose, other: Pose
+    rule: str, one: Pose, other: Pose, third: Pose
 ) -> None:
     axis = AXIS_OF[rule]
-    margin = axis.margin(rule, (one, other), 2.0)
-    assert axis.margin(axis.converse(rule), (other, one), 2.0) == margin
+    joined = (one, other, third)[: axis.arity]
+    margin = axis.margin(rule, joined, 2.0)
+    converse = axis.converse(rule)
+    if converse is not None:
+        assert axis.margin(converse, (other, one), 2.0) == margin
+        assert axis.converse(converse) == rule
     if margin > 0:
-        assert axis.margin(axis.opposite(rule), (one, other), 2.0) <= 0
-    assert axis.converse(axis.converse(rule)) == rule == axis.opposite(axis.opposite(rule))
+        assert axis.margin(axis.opposite(rule), joined, 2.0) <= 0
+    assert axis.opposite(axis.opposite(rule)) == rule
+    first, second, negated = axis.in_terms_of_first_rule(rule, one, other)
+    if axis.arity == 2:
+        by_first_rule = axis.margin(axis.rules[0], (first, second), 2.0)
+        assert margin == (-by_first_rule if negated else by_first_rule)
 
 
-@given(st.sampled_from(sorted(AXIS_OF)), poses, poses)
-def test_the_judge_s_own_table_gives_the_same_metres(rule: str, one: Pose, other: Pose) -> None:
-    read = geometry.RULES[rule].margin(
-        geometry.StandingObject(*one), geometry.StandingObject(*other), 2.0
-    )
-    assert AXIS_OF[rule].margin(rule, (one, other), 2.0) == pytest.approx(float(read), abs=1e-6)
+@given(st.sampled_from(sorted(AXIS_OF)), poses, poses, poses)
+def test_the_judge_s_own_table_gives_the_same_metres(
+    rule: str, one: Pose, other: Pose, third: Pose
+) -> None:
+    joined = (one, other, third)[: AXIS_OF[rule].arity]
+    assert geometry.RULES[rule].arity == len(joined)
+    standing = [geometry.StandingObject(*pose) for pose in joined]
+    read = geometry.RULES[rule].margin(*standing, 2.0)
+    assert AXIS_OF[rule].margin(rule, joined, 2.0) == pytest.approx(float(read), abs=1e-6)
+    assert geometry.RULES[rule].opposite == AXIS_OF[rule].opposite(rule)
+    assert (geometry.RULES[rule].converse or None) == AXIS_OF[rule].converse(rule)
 
 
 def test_both_tables_have_the_same_rules() -> None:
