@@ -106,8 +106,18 @@ def read_records(path: Path, listed: Sequence[str] = ()) -> Iterator[Record]:
 
 
 def files_under(path: Path, suffixes: Sequence[str]) -> list[Path]:
-    """The file `path`, or the files with these suffixes in a folder and its subfolders, sorted by
-    path. Raises UserError if there are none."""
+    """Find the files of a benchmark.
+
+    Args:
+        path: A file, or a folder.
+        suffixes: Suffixes of the files to find in the folder and its subfolders.
+
+    Returns:
+        The file, or the files of the folder sorted by path.
+
+    Raises:
+        UserError: There are none.
+    """
     everything = [path] if path.is_file() else path.rglob("[!.]*")
     visible = [file for file in everything if file.is_file()]
     files = sorted(file for file in visible if file.suffix.lower() in suffixes)
@@ -116,8 +126,18 @@ def files_under(path: Path, suffixes: Sequence[str]) -> list[Path]:
 
 
 def records_of(file: Path, listed: Sequence[str] = ()) -> Iterator[Record]:
-    """Yield the rows of one file. listed: names for the values of a row that is a list. Raises
-    UserError as `read_records`."""
+    """Read the rows of one file.
+
+    Args:
+        file: The file.
+        listed: Names for the values of a row that is a list.
+
+    Yields:
+        The rows.
+
+    Raises:
+        UserError: As `read_records`.
+    """
     suffix = file.suffix.lower()
     if suffix == ".json":
         yield from _json_records(file, listed)

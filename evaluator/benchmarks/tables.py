@@ -73,9 +73,17 @@ def rows_of(table: pa.Table, *names: str) -> Iterator[tuple[Any, ...]]:
 
 
 def texts(table: pa.Table, name: str) -> np.ndarray:
-    """A column as an object array of strings (rows,); "" for empty cells and for a missing column.
+    """Read a column as text.
 
-    Raises UserError if it cannot be converted to text.
+    Args:
+        table: The table.
+        name: Name of the column.
+
+    Returns:
+        Strings, an object array (rows,); "" for empty cells and for a missing column.
+
+    Raises:
+        UserError: It cannot be converted to text.
     """
     if name not in table.column_names:
         return np.full(table.num_rows, "", dtype=object)
@@ -88,8 +96,19 @@ def texts(table: pa.Table, name: str) -> np.ndarray:
 
 
 def numbers(table: pa.Table, name: str, path: Path) -> np.ndarray:
-    """A column as float64 (rows,); nan for empty cells and for a missing column. Raises UserError
-    for other values."""
+    """Read a column as numbers.
+
+    Args:
+        table: The table.
+        name: Name of the column.
+        path: File of the table, for messages.
+
+    Returns:
+        float64 (rows,); nan for empty cells and for a missing column.
+
+    Raises:
+        UserError: A cell has something else.
+    """
     if name not in table.column_names:
         return np.full(table.num_rows, np.nan)
     column = table[name]
@@ -108,8 +127,19 @@ def numbers(table: pa.Table, name: str, path: Path) -> np.ndarray:
 
 
 def truths(table: pa.Table, name: str, path: Path) -> np.ndarray:
-    """A column of truths as an object array of True, False, or None for empty cells and for a
-    missing column. Raises UserError for other values."""
+    """Read a column as truth values.
+
+    Args:
+        table: The table.
+        name: Name of the column.
+        path: File of the table, for messages.
+
+    Returns:
+        True, False or None, an object array (rows,); None for empty cells and for a missing column.
+
+    Raises:
+        UserError: A cell has something else.
+    """
     if name in table.column_names and pa.types.is_boolean(table[name].type):
         return np.array(table[name].to_pylist(), dtype=object)
     values = np.full(table.num_rows, None, dtype=object)
@@ -178,7 +208,16 @@ def log_odds(probabilities: np.ndarray) -> np.ndarray:
 
 
 def require(table: pa.Table, names: Sequence[str], path: Path) -> None:
-    """Raise UserError if a table lacks one of these columns."""
+    """Check that a table has some columns.
+
+    Args:
+        table: The table.
+        names: The columns.
+        path: File of the table, for messages.
+
+    Raises:
+        UserError: It lacks one of them.
+    """
     missing = [name for name in names if name not in table.column_names]
     if missing:
         raise UserError(

@@ -511,7 +511,15 @@ def _make_choice(choice: dict[str, Any]) -> Any:
 
 
 def messages(images: Sequence[str], question: str) -> list[dict[str, Any]]:
-    """The messages of a request: images (data URLs), then the question."""
+    """Write the messages of a request.
+
+    Args:
+        images: Data URLs, shown before the question.
+        question: The question.
+
+    Returns:
+        One message of the user, in the format of OpenAI.
+    """
     parts: list[dict[str, Any]] = [
         {"type": "image_url", "image_url": {"url": image}} for image in images
     ]
@@ -557,8 +565,20 @@ def load_api(
 def load_answering(
     name: str, device: str | None, *, concurrency: Count = 16, timeout: Seconds = TIMEOUT
 ) -> ApiAnswerer:
-    """The model of `URL@MODEL`, asked in words; arguments as of load_api. Makes no request. Raises
-    UserError for a device."""
+    """Make the model of `URL@MODEL` that is asked in words. Makes no request.
+
+    Args:
+        name: URL@MODEL.
+        device: None; anything else is refused.
+        concurrency: Requests at the same time.
+        timeout: Seconds after which a request is repeated.
+
+    Returns:
+        The model.
+
+    Raises:
+        UserError: A device is named, or as for `load_api`.
+    """
     return ApiAnswerer(_open_endpoint(name, device, timeout), concurrency)
 
 

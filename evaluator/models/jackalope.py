@@ -48,10 +48,18 @@ _FILES = {
 
 
 def load_jackalope(name: str, device: str | None, **arguments: str) -> Model:
-    """Load the folder `name` with the family of its format, which gets the arguments.
+    """Load a model that was trained by `score train`, with the family of its format.
 
-    Raises UserError when it does not exist, holds no model trained by `score train`, or holds other
-    files.
+    Args:
+        name: The folder.
+        device: Name of the device; None for the best one.
+        **arguments: Arguments of the family's loader.
+
+    Returns:
+        The model.
+
+    Raises:
+        UserError: The folder does not exist, holds no such model, or holds other files.
     """
     folder = Path(name).expanduser()
     if not folder.is_dir():

@@ -36,10 +36,16 @@ def best_device(name: str | None) -> torch.device:
 
 
 def training_precision(requested: str, device: torch.device) -> str:
-    """Resolve `auto` to `float32` or `bfloat16` for training on a device; other values are returned
-    unchanged.
+    """Resolve the precision of a training.
 
     `auto` is bfloat16 on GPUs and on CPUs with AVX-512 BF16; on other CPUs bfloat16 would be slow.
+
+    Args:
+        requested: `auto`, `float32` or `bfloat16`.
+        device: The device of the network.
+
+    Returns:
+        `float32` or `bfloat16`.
     """
     if requested != "auto":
         return requested
@@ -48,12 +54,19 @@ def training_precision(requested: str, device: torch.device) -> str:
 
 
 def chosen_precision(requested: str, device: torch.device, is_dual_encoder: bool) -> str:
-    """Resolve `auto` to `float32` or `bfloat16` for a model on a device; other values are returned
-    unchanged.
+    """Resolve the precision of a model that is scored.
 
     `auto` is bfloat16 for the images of a dual encoder on a GPU. Texts and models that read image
     and text together stay in float32, because protocols compare texts and rounding would break
     ties.
+
+    Args:
+        requested: `auto`, `float32` or `bfloat16`.
+        device: The device of the model.
+        is_dual_encoder: Whether it embeds images and texts separately.
+
+    Returns:
+        `float32` or `bfloat16`.
     """
     if requested != "auto":
         return requested

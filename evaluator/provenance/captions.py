@@ -191,7 +191,15 @@ class Synonyms:
     def counts(
         self, bindings: Iterable[Binding], counts: Mapping[Binding, tuple[int, int]]
     ) -> dict[Binding, tuple[int, int]]:
-        """Perfect and close count of each binding, each summed over all bindings that match it."""
+        """Sum the counts of all bindings that match each binding.
+
+        Args:
+            bindings: The bindings to count.
+            counts: {binding: (perfect, close)} of a corpus.
+
+        Returns:
+            {binding: (perfect, close)} with the sums.
+        """
         counts_of_binding = {}
         for binding in set(bindings):
             counts_of_matches = [counts.get(alike, (0, 0)) for alike in self.alike(binding)]
@@ -211,9 +219,18 @@ def read_synonyms(path: Path, reading: Reading) -> Synonyms:
     """Read groups of words from a text file: a group per line, separated by commas; lines starting
     with # are comments.
 
-    A word may be in several groups; it matches the words of each. Raises UserError for a line with
-    less than two words, and for a file that cannot be read. Multi-word names match nothing, since
-    an object is one word; their number is logged.
+    A word may be in several groups; it matches the words of each. Multi-word names match nothing,
+    since an object is one word; their number is logged.
+
+    Args:
+        path: The file.
+        reading: How captions are read, which decides the form of nouns.
+
+    Returns:
+        The groups.
+
+    Raises:
+        UserError: A line has fewer than two words, or the file cannot be read.
     """
     try:
         lines = read_text(path, MOST_LIST).splitlines()

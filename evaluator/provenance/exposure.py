@@ -168,7 +168,12 @@ def is_of_stand_in(about: Mapping[str, Any]) -> bool:
 
 
 def remember(digest: str, record: Mapping[str, Any]) -> None:
-    """Store the record of a training in the user's cache, by the digest of the trained weights."""
+    """Store the record of a training in the user's cache.
+
+    Args:
+        digest: Digest of the trained weights, under which it is found.
+        record: The record.
+    """
     path = _cache_path(digest)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_json(path, {**trained_on(record), "exposure": record.get("exposure")})

@@ -52,7 +52,15 @@ class Needs:
     """Protocols whose raw retrieval is not scored."""
 
     def keys(self, images: np.ndarray, texts: np.ndarray) -> np.ndarray:
-        """An int64 key for each pair of an image row and a text row; keys sort as the pairs do."""
+        """Make an int64 key for each pair; keys sort as the pairs do.
+
+        Args:
+            images: Rows of images.
+            texts: Rows of texts, of the same shape.
+
+        Returns:
+            int64 of this shape.
+        """
         return images.astype(np.int64) * len(self.texts) + texts
 
     def pool_keys(self, name: str) -> np.ndarray:
@@ -218,7 +226,15 @@ def without_pools(needs: Needs) -> Needs:
 
 
 def words(benchmark: Benchmark, texts: pa.Array) -> pa.ChunkedArray:
-    """The words of the texts with these ids."""
+    """Look up texts.
+
+    Args:
+        benchmark: Has the texts.
+        texts: Ids of texts.
+
+    Returns:
+        Their words, in the order of the ids.
+    """
     rows = positions(pa.chunked_array([texts]), benchmark.texts["text_id"])
     return benchmark.texts["text"].take(rows)
 
@@ -229,6 +245,13 @@ def text_groups(needs: Needs, benchmark: Benchmark) -> list[Group]:
 
     The groups are the connected components of a graph that links each image with its items, and
     each item with its cluster.
+
+    Args:
+        needs: What the items need.
+        benchmark: Has the items.
+
+    Returns:
+        The groups.
     """
     texts_of_image: dict[str, set[str]] = defaultdict(set)
     image_ids = needs.images.to_pylist()

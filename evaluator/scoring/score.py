@@ -133,6 +133,14 @@ def text_names(model: Model, benchmark: Benchmark, needs: Needs) -> TextNames:
 
     The tokens are part of a text's name in the cache: models with the same weights and different
     tokenizers may have the same key, and must not share results.
+
+    Args:
+        model: The model that scores.
+        benchmark: Has the texts.
+        needs: What the items need.
+
+    Returns:
+        The names, by content and by tokens.
     """
     by_content: list[str] = []
     by_tokens: list[str] = []
@@ -166,8 +174,15 @@ def indistinct_texts(names: TextNames) -> dict[str, str]:
 
 
 def describe_cost(model: Model, needs: Needs) -> str:
-    """One sentence: what a model computes, and the number of forward passes if nothing is
-    cached."""
+    """Say what a model computes.
+
+    Args:
+        model: The model.
+        needs: What the items need.
+
+    Returns:
+        A sentence with the number of forward passes if nothing is cached.
+    """
     if isinstance(model, PairScorer):
         pairs = needs.count()
         # A family may know its cost better, such as the tokens that an endpoint counts.

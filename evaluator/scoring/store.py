@@ -98,11 +98,27 @@ class Store(ABC, Generic[T]):
 
     @abstractmethod
     def encode(self, name: str, value: T) -> bytes:
-        """The bytes to store for a value."""
+        """Convert a value to the bytes to store.
+
+        Args:
+            name: Its name.
+            value: The value.
+
+        Returns:
+            The bytes.
+        """
 
     @abstractmethod
     def decode(self, name: str, stored: bytes) -> T | None:
-        """The inverse of `encode`; None if the value is damaged."""
+        """Convert stored bytes to a value, the inverse of `encode`.
+
+        Args:
+            name: Name of the value.
+            stored: The bytes.
+
+        Returns:
+            The value; None if the bytes are damaged.
+        """
 
     def __enter__(self) -> Self:
         return self
@@ -134,7 +150,12 @@ class Store(ABC, Generic[T]):
         return values
 
     def put(self, names: Iterable[str], values: Iterable[T]) -> None:
-        """Store a value for each name."""
+        """Store values.
+
+        Args:
+            names: Their names.
+            values: A value for each name.
+        """
         rows = [(name, self.encode(name, value)) for name, value in zip(names, values, strict=True)]
         with self._open() as database:
             database.executemany("INSERT OR REPLACE INTO rows VALUES (?, ?)", rows)
@@ -226,7 +247,15 @@ class VectorStore:
             store.__exit__(*error)
 
     def known(self, names: Names, rows: np.ndarray) -> np.ndarray:
-        """Whether any process has computed each of `rows`, bool (n,)."""
+        """Check which vectors are computed already, by any process.
+
+        Args:
+            names: Names of all rows.
+            rows: The rows to check, int (n,).
+
+        Returns:
+            bool (n,).
+        """
         is_known = [np.zeros(0, bool)]
         for part in _parts(rows):
             part_names = names(part)
@@ -245,7 +274,12 @@ class VectorStore:
         return vectors
 
     def put(self, names: Iterable[str], vectors: np.ndarray) -> None:
-        """Store the vectors (n, d) of n names."""
+        """Store vectors.
+
+        Args:
+            names: n names.
+            vectors: (n, d).
+        """
         if self._own is None:
             self._own = VectorCache(self._folder / f"{self._kind}-{self._process.rank}.sqlite")
         self._own.put(names, vectors)

@@ -113,10 +113,16 @@ class Captioner:
         self.foils = Foils(self.vocabulary, self.substitutes)
 
     def accepts(self, foil: Form, caption: Form, scene: DescribedScene) -> bool:
-        """Whether a foil is false of the scene, possible in another scene, and as familiar as its
-        caption.
+        """Check that a foil is false of the scene, possible in another scene, and as familiar as
+        its caption. Counts a refusal by its reason in `refused`.
 
-        Counts a refusal by its reason in `refused`.
+        Args:
+            foil: The foil.
+            caption: The caption that it was made from.
+            scene: The scene that the caption describes.
+
+        Returns:
+            Whether the foil may be used.
         """
         reason = self._reason_to_refuse(foil, caption, scene)
         if reason is None:
@@ -171,14 +177,29 @@ class Captioner:
         )
 
     def may_be_shown(self, form: Form, exposed: bool = False) -> bool:
-        """Whether training texts may have this form: it must name nothing held out; with `exposed`,
-        only no unseen atom."""
+        """Check whether training texts may have a form.
+
+        Args:
+            form: The form.
+            exposed: Whether it may name held-out bindings (`--exposed-negatives`).
+
+        Returns:
+            Whether it names nothing held out; with `exposed`, whether it names no unseen atom.
+        """
         if names_absent(form, self.holdout):
             return False
         return exposed or count_held_out(form, self.holdout) == 0
 
     def relations_fit_split(self, form: Form, scene: DescribedScene) -> bool:
-        """Whether the relations that a caption names are as familiar as its scene's split."""
+        """Check whether the relations that a caption names are as familiar as its scene's split.
+
+        Args:
+            form: The form of the caption.
+            scene: The scene, which knows its split.
+
+        Returns:
+            Whether they are.
+        """
         if scene.held_out_relations is None:
             return True
         return relations_fit_split(form, scene.split, self.holdout)
@@ -236,8 +257,15 @@ class Draft:
         return options[self.stream.below(len(options))] if options else None
 
     def name_objects(self, objects: Sequence[int], kinds: Sequence[str]) -> Form:
-        """The form that names objects of the scene, in this order, with their values of some
-        attribute kinds."""
+        """Make the form that names objects of the scene.
+
+        Args:
+            objects: Numbers of the objects, in the order of the text.
+            kinds: The attribute kinds to name.
+
+        Returns:
+            The form.
+        """
         mentions = []
         for i in objects:
             values = self.facts.values[i]
@@ -335,8 +363,17 @@ class Draft:
         apart: bool = False,
         within: Subgraph | None = None,
     ) -> Form | None:
-        """Draw a true caption of a cell's complexity that fits the split (`Walker.walk`); None if
-        none is found."""
+        """Draw a true caption of a cell's complexity that fits the split (`Walker.walk`).
+
+        Args:
+            cell: The numbers of objects, attributes and relations.
+            sayable: As in `Walker.walk`; None for no condition.
+            apart: As in `Walker.walk`.
+            within: As in `Walker.walk`; None for the whole scene.
+
+        Returns:
+            The form; None if no caption is found.
+        """
         subgraph = self.captioner.walker.walk(
             self.facts,
             cell,
@@ -372,11 +409,18 @@ class Draft:
         return [value for value in self.vocabulary.values(kind) if value not in present]
 
     def replaceable(self, obj: int, shared: bool = False) -> list[str]:
-        """The attribute kinds of an object whose value can be replaced by one that no object of the
-        scene has.
+        """List the attribute kinds of an object whose value can be replaced by one that no object
+        of the scene has.
 
         Unless `shared`, no other object may have the object's value: captions would repeat values
         and foils would not, so the text alone would tell them apart.
+
+        Args:
+            obj: Number of the object.
+            shared: Whether another object may have its value.
+
+        Returns:
+            The kinds.
         """
         values = self.facts.values[obj]
         kinds = []
@@ -387,8 +431,16 @@ class Draft:
         return kinds
 
     def draw_false_value(self, form: Form, atom: Atom) -> str | None:
-        """Draw a value whose denial is true: the opposite relation, another value, or a category
-        that is not in the scene; None if there is none."""
+        """Draw a value whose denial is true of the scene.
+
+        Args:
+            form: A form that asserts the atom.
+            atom: The atom.
+
+        Returns:
+            The opposite relation, another value, or a category that is not in the scene; None if
+            there is none.
+        """
         if atom.type == "relation":
             return self.vocabulary.relations[form.relations[atom.place].relation].opposite
         return self.pick(self.substitutes.alternatives(form, atom, self.facts))

@@ -34,7 +34,15 @@ class RenderedScene(NamedTuple):
 
 
 def rendered_scenes(world: World, with_salience: bool) -> Iterator[RenderedScene]:
-    """Yield every rendered scene, in the order of the table; a twin comes right after its scene."""
+    """Yield every rendered scene of a world.
+
+    Args:
+        world: The world.
+        with_salience: Whether to compute the salience of objects, which needs their boxes.
+
+    Yields:
+        The scenes in the order of the table; a twin comes right after its scene.
+    """
     columns = ["scene_id", "twin_of", "scene", "status", "width", "height"]
     if with_salience:
         columns.append("objects")
@@ -88,7 +96,16 @@ class PlacedScene(NamedTuple):
 
 
 def place_scene(scene: Scene, scene_id: str, rule: Rule) -> PlacedScene:
-    """Apply a rule to a scene."""
+    """Apply a rule to a scene.
+
+    Args:
+        scene: Objects, camera and lamps.
+        scene_id: Id of the scene in the world.
+        rule: The rule that assigns scenes to splits.
+
+    Returns:
+        The scene's bindings and relations, and its split.
+    """
     kind = rule.holdout.kind
     arrangement = tuple((obj.attributes[kind], obj.category) for obj in scene.objects)
     facts = Facts(scene, rule.vocabulary)

@@ -121,7 +121,12 @@ class BenchmarkTables:
         return {protocol: names for protocol, names in unknown.items() if names}
 
     def survey(self, row: RenderedScene, protocols: Sequence[Protocol]) -> None:
-        """Show a scene to the protocols before any item is written."""
+        """Show a scene to the protocols before any item is written.
+
+        Args:
+            row: The scene.
+            protocols: Those that survey scenes (`Protocol.surveys`).
+        """
         scene, _ = self._assign_split(row)
         if scene is None or scene.split == TRAIN:
             return
@@ -132,10 +137,14 @@ class BenchmarkTables:
     def add_scene(
         self, row: RenderedScene, training: Protocol, protocols: Sequence[Protocol]
     ) -> None:
-        """Add a scene to its split, with the items of `training` if the split is `train`, else of
-        `protocols`.
+        """Add a scene to its split, with its items.
 
         A twin must come right after its scene.
+
+        Args:
+            row: The scene.
+            training: Writes the items of a scene of the split `train`.
+            protocols: Write the items of scenes of all other splits.
         """
         scene, placing = self._assign_split(row)
         bindings = [" ".join(binding) for binding in placing.held_out]
@@ -162,7 +171,12 @@ class BenchmarkTables:
                 self._add_item(item_id, scene, accepted)
 
     def add_pools(self, protocol: str, pools: Mapping[str, Iterable[Text]]) -> None:
-        """Add the retrieval pools of a protocol that items of the benchmark refer to."""
+        """Add the retrieval pools that items of the benchmark refer to.
+
+        Args:
+            protocol: Name of the protocol.
+            pools: The texts of each pool, by its name.
+        """
         for pool_id, texts in pools.items():
             if pool_id in self._pools:
                 for text in texts:

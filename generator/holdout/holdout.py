@@ -109,7 +109,15 @@ class Holdout:
         return len(value_counts) == len(object_counts) == 1
 
     def holds_out(self, value: str, category: str) -> bool:
-        """Whether the binding is held out."""
+        """Check whether training never shows a binding.
+
+        Args:
+            value: A value of the holdout's kind.
+            category: The category of an object.
+
+        Returns:
+            Whether the binding is held out.
+        """
         return (value, category) in self._bindings
 
     def objects_with(self, value: str) -> frozenset[str]:
@@ -121,11 +129,28 @@ class Holdout:
         return self._values_of.get(category, frozenset())
 
     def holds_out_triple(self, subject: str, relation: str, other: str) -> bool:
-        """Whether the relation triple is held out."""
+        """Check whether training never shows a relation between two categories.
+
+        Args:
+            subject: The category of the first object.
+            relation: The relation.
+            other: The category of the second object.
+
+        Returns:
+            Whether the triple is held out.
+        """
         return (subject, relation, other) in self._triples
 
     def absent(self, value: str, category: str) -> bool:
-        """Whether the value or the object occurs nowhere in training."""
+        """Check whether a value or a category occurs nowhere in training.
+
+        Args:
+            value: A value of the holdout's kind.
+            category: The category of an object.
+
+        Returns:
+            Whether either is absent.
+        """
         return value in self._absent[0] or category in self._absent[1]
 
     def value_like(self, value: str) -> tuple[object, ...]:
@@ -220,7 +245,15 @@ def closed(
 
 
 def check_fits(holdout: Holdout, vocabulary: Vocabulary) -> list[str]:
-    """The names in a holdout that the vocabulary does not have, in quotation marks."""
+    """Find the names in a holdout that a vocabulary does not have.
+
+    Args:
+        holdout: The holdout.
+        vocabulary: The vocabulary.
+
+    Returns:
+        The names in quotation marks; [] if the holdout fits.
+    """
     if holdout.kind not in vocabulary.attributes:
         return [f"the attribute kind '{holdout.kind}'"]
     labels = [listed.label for listed in holdout.classes]

@@ -60,12 +60,29 @@ def cluster_of(arrangement: Arrangement, triples: Sequence[Triple] = ()) -> str:
 
 
 def held_out_bindings(arrangement: Arrangement, holdout: Holdout) -> list[Binding]:
-    """The held-out bindings of the arrangement, with duplicates."""
+    """List the held-out bindings of an arrangement.
+
+    Args:
+        arrangement: The bindings of a scene, left object first.
+        holdout: The holdout.
+
+    Returns:
+        The bindings, with duplicates.
+    """
     return [binding for binding in arrangement if holdout.holds_out(*binding)]
 
 
 def held_out_facts(arrangement: Arrangement, facts: Sequence[Fact], holdout: Holdout) -> list[Fact]:
-    """The facts whose triples are held out."""
+    """List the facts of a scene whose triples are held out.
+
+    Args:
+        arrangement: The bindings of the scene, left object first.
+        facts: Relations as (object, relation, object), objects by their places.
+        holdout: The holdout.
+
+    Returns:
+        The facts.
+    """
     categories = [category for _, category in arrangement]
     return [
         (i, name, j)
@@ -227,11 +244,18 @@ def _splits_of(holdout: Holdout) -> tuple[str, ...]:
 
 
 def is_symmetric(arrangement: Arrangement, holdout: Holdout) -> bool:
-    """Whether every pairing of the arrangement's values with its objects has the same number of
-    held-out bindings.
+    """Check that an arrangement's values can be exchanged without changing its number of held-out
+    bindings.
 
     This is so if all values are held out with the same of these objects, or each with all or none
     of them.
+
+    Args:
+        arrangement: The bindings of a scene, left object first.
+        holdout: The holdout.
+
+    Returns:
+        Whether every pairing of its values with its objects has the same number.
     """
     if len(arrangement) < 2 or not holdout.bindings:
         return True
@@ -241,7 +265,16 @@ def is_symmetric(arrangement: Arrangement, holdout: Holdout) -> bool:
 
 
 def asymmetric(one: Binding, other: Binding, holdout: Holdout) -> bool:
-    """Whether exchanging the values of two bindings changes whether either binding is held out."""
+    """Check whether exchanging the values of two bindings changes whether either is held out.
+
+    Args:
+        one: A binding.
+        other: Another one.
+        holdout: The holdout.
+
+    Returns:
+        Whether it does.
+    """
     exchanged = ((other[0], one[1]), (one[0], other[1]))
     has_held_out = any(holdout.holds_out(*binding) for binding in (one, other))
     exchanged_has = any(holdout.holds_out(*binding) for binding in exchanged)
@@ -249,5 +282,13 @@ def asymmetric(one: Binding, other: Binding, holdout: Holdout) -> bool:
 
 
 def named_triples(arrangement: Arrangement, facts: Sequence[Fact]) -> tuple[Triple, ...]:
-    """The facts as triples of categories, sorted, without duplicates."""
+    """List the facts of a scene as triples of categories.
+
+    Args:
+        arrangement: The bindings of the scene, left object first.
+        facts: Relations as (object, relation, object), objects by their places.
+
+    Returns:
+        The triples, sorted, without duplicates.
+    """
     return tuple(sorted({(arrangement[i][1], name, arrangement[j][1]) for i, name, j in facts}))

@@ -21,9 +21,16 @@ Difference = tuple[str, str]
 
 
 def folder_differences(original: Path, remade: Path) -> Iterator[str]:
-    """A sentence for each file of a component that differs.
+    """Compare the files of a component with those that were made again.
 
     Files of scenes are compared by their digests in SHA256SUMS; the judge checks their bytes.
+
+    Args:
+        original: Folder of the component.
+        remade: Folder of the component that was made again.
+
+    Yields:
+        A sentence for each file that differs.
     """
     names = set()
     for folder in (original, remade):
@@ -35,7 +42,15 @@ def folder_differences(original: Path, remade: Path) -> Iterator[str]:
 
 
 def file_difference(original: Path, remade: Path) -> str | None:
-    """The first difference between two files as a sentence; None if they are identical."""
+    """Compare two files.
+
+    Args:
+        original: A file of the dataset.
+        remade: The file that was made again.
+
+    Returns:
+        The first difference as a sentence; None if the bytes are identical.
+    """
     where = f"{original.parent.name}/{original.name}"
     if not original.exists():
         return f"{where} is missing"
@@ -56,8 +71,18 @@ def file_difference(original: Path, remade: Path) -> str | None:
 
 
 def same_rows(one: Path, other: Path) -> bool:
-    """Whether two tables have equal columns, metadata and rows. Raises one of DAMAGE if one cannot
-    be read."""
+    """Compare two tables.
+
+    Args:
+        one: A Parquet file.
+        other: Another one.
+
+    Returns:
+        Whether columns, metadata and rows are equal.
+
+    Raises:
+        Exception: One of DAMAGE, if a file cannot be read.
+    """
     return _table_difference(one, other) is None
 
 

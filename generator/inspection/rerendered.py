@@ -337,8 +337,17 @@ def _pixels(image: Image.Image) -> NDArray[np.float64]:
 
 
 def decibels(one: Image.Image, other: Image.Image, boxes: Sequence[Box]) -> tuple[float, float]:
-    """PSNR of two images of one size: of the whole image, and the minimum over the boxes. Infinite
-    if equal, 0 if their sizes differ."""
+    """Compute the peak signal-to-noise ratio of two images of one size.
+
+    Args:
+        one: An image.
+        other: Another one.
+        boxes: Parts of the image, such as the boxes of its objects.
+
+    Returns:
+        PSNR in dB of the whole image, and the minimum over the boxes; infinite if equal, 0 if the
+        sizes differ.
+    """
     first, second = (np.asarray(image.convert("RGB")) for image in (one, other))
     if first.shape != second.shape:
         return 0.0, 0.0
@@ -357,8 +366,16 @@ def _psnr(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> float:
 
 
 def same_output(name: str, one: bytes, other: bytes) -> bool:
-    """Whether two files of an output (generator.dataset.outputs) agree up to rounding differences
-    of processors."""
+    """Compare two files of an output (generator.dataset.outputs).
+
+    Args:
+        name: The output, such as `depth`.
+        one: The bytes of a file.
+        other: The bytes of another one.
+
+    Returns:
+        Whether they agree up to rounding differences of processors.
+    """
     try:
         first, second = decode(name, one), decode(name, other)
         if name == "boxes":

@@ -28,11 +28,21 @@ Row = tuple[str, list[tuple[str, Scene]]]
 
 
 def draw_swatches(family: str, out: Path, workers: int) -> Path:
-    """Render the swatches of a family into the PNG file `out`; returns `out`.
+    """Render the swatches of a family into a PNG file.
 
     Camera and lamps are the family's, without jitter. The tested kind is shown in every
-    environment, the other kinds in the first. Raises UserError when there is no such family, or
-    when Blender cannot render it.
+    environment, the other kinds in the first.
+
+    Args:
+        family: Name of a family, or the path of a TOML file.
+        out: The file to write.
+        workers: Number of render processes.
+
+    Returns:
+        `out`.
+
+    Raises:
+        UserError: There is no such family, or Blender cannot render it.
     """
     vocabulary = parse_vocabulary(vocabulary_text(family), family)
     groups: list[Group] = []
@@ -50,10 +60,19 @@ _MEDIAN_BRIGHTNESS = 0.4  # before the tone curve that keeps windows from being 
 
 
 def draw_panorama(name: str, out: Path) -> Path:
-    """Draw the panorama SET/NAME with its angles into the PNG file `out`; returns `out`.
+    """Draw a panorama with its angles into a PNG file.
 
-    Angles are as in `sectors` (docs/worlds.md): degrees to the right of the left edge. Raises
-    UserError if the panorama is missing.
+    Angles are as in `sectors` (docs/worlds.md): degrees to the right of the left edge.
+
+    Args:
+        name: SET/NAME of the panorama.
+        out: The file to write.
+
+    Returns:
+        `out`.
+
+    Raises:
+        UserError: The panorama is missing.
     """
     import OpenEXR  # installed with the extra render
 
@@ -79,10 +98,18 @@ _VIEWS = ("faces right", "", "faces away", "", "faces left", "", "faces you", ""
 
 
 def draw_meshes(names: Sequence[str], assets: str, out: Path) -> Path:
-    """Render meshes of an asset set from eight sides, a row per mesh, into the PNG file `out`;
-    returns `out`.
+    """Render meshes of an asset set from eight sides into a PNG file, a row per mesh.
 
-    Raises UserError if the set has no such mesh, or if Blender cannot render it.
+    Args:
+        names: The meshes.
+        assets: Name of the set.
+        out: The file to write.
+
+    Returns:
+        `out`.
+
+    Raises:
+        UserError: The set has no such mesh, or Blender cannot render it.
     """
     family = read_vocabulary("clevr")
     specs = {f"mesh {name}": ObjectSpec(mesh=f"{assets}/{name}", shows="side") for name in names}
@@ -197,10 +224,20 @@ def rendered(
     side: int = 128,
     quality: str = "standard",
 ) -> Iterator[Image.Image]:
-    """Render scenes, `side` pixels wide and high, in the same worker processes as a world; yields
-    their images.
+    """Render scenes in the same worker processes as a world.
 
-    Raises UserError if Blender cannot render a scene.
+    Args:
+        scenes: The scenes.
+        vocabulary: Has their objects and environments.
+        workers: Number of render processes.
+        side: Width and height of the images, in pixels.
+        quality: Name of a quality (docs/engines.md).
+
+    Yields:
+        Their images, in the order of the scenes.
+
+    Raises:
+        UserError: Blender cannot render a scene.
     """
     jobs = [Recorded(f"{i:06d}", scene.to_json()) for i, scene in enumerate(scenes)]
     with TemporaryDirectory() as folder:

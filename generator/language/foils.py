@@ -84,7 +84,15 @@ class Substitutes:
         return [atom for atom in atoms if atom.type in types]
 
     def value(self, form: Form, atom: Atom) -> str:
-        """The value that an atom asserts: a category, an attribute value or a relation."""
+        """Look up the value that an atom asserts.
+
+        Args:
+            form: A form that asserts the atom.
+            atom: The atom.
+
+        Returns:
+            A category, an attribute value or a relation.
+        """
         if atom.type == "relation":
             return form.relations[atom.place].relation
         mention = form.objects[atom.place]
@@ -113,8 +121,17 @@ class Substitutes:
         return self.relations(form, atom, self.axes.interchangeable(self.axes.axis_of(own)))
 
     def relations(self, form: Form, atom: Atom, axes: Iterable[int]) -> list[str]:
-        """List the relations of `axes` that may replace a relation. Skips other slots that one of
-        its two objects already fills."""
+        """List the relations that may replace a relation. Skips other slots that one of its two
+        objects already fills.
+
+        Args:
+            form: The form.
+            atom: The relation in it.
+            axes: The axes to take relations from.
+
+        Returns:
+            Their names, without the relation's own.
+        """
         own = self.value(form, atom)
         own_slot = self.axes.slots[self.axes.axis_of(own)]
         names: list[str] = []
@@ -130,8 +147,15 @@ class Substitutes:
         return self._alike_categories[category]
 
     def values(self, kind: str, value: str) -> list[str]:
-        """The values of a kind that are held out with the same categories as `value`, including
-        itself."""
+        """List the values that are held out with the same categories as a value.
+
+        Args:
+            kind: The kind of attribute.
+            value: A value of it.
+
+        Returns:
+            The values, including itself.
+        """
         return self._alike_values[kind][value]
 
     def _fills(self, form: Form, place: int, slot: int) -> bool:
@@ -182,7 +206,17 @@ class Foils:
         }
 
     def replace_atom(self, form: Form, atom: Atom, value: str, kind: str = "atom") -> Foil:
-        """HN-ATOM: replace the value of one atom; `kind` is the foil's kind of negative."""
+        """HN-ATOM: replace the value of one atom.
+
+        Args:
+            form: The form.
+            atom: The atom to replace.
+            value: Its new value.
+            kind: The foil's kind of negative.
+
+        Returns:
+            The foil.
+        """
         if atom.type == "relation":
             link = form.relations[atom.place]
             links = _put(form.relations, atom.place, link._replace(relation=value))
@@ -196,7 +230,17 @@ class Foils:
         return self.change_mentions(form, {atom.place: changed_mention}, kind)
 
     def exchange_values(self, form: Form, kind: str, i: int = 0, j: int = 1) -> Foil:
-        """HN-SWAP: exchange the values of one attribute kind between two mentions."""
+        """HN-SWAP: exchange the values of one attribute kind between two mentions.
+
+        Args:
+            form: The form.
+            kind: The kind of attribute.
+            i: Place of the first mention.
+            j: Place of the second mention.
+
+        Returns:
+            The foil.
+        """
         first, second = form.objects[i], form.objects[j]
         changed_mentions = {
             i: first.with_value(kind, second.values[kind]),
@@ -205,15 +249,31 @@ class Foils:
         return self.change_mentions(form, changed_mentions, "swap")
 
     def exchange_ends(self, form: Form, relation: int) -> Foil:
-        """`order`: exchange subject and object of the relation at a place: "a cube left of a
-        sphere" → "a sphere left of a cube"."""
+        """`order`: exchange subject and object of a relation: "a cube left of a sphere" → "a sphere
+        left of a cube".
+
+        Args:
+            form: The form.
+            relation: Place of the relation.
+
+        Returns:
+            The foil.
+        """
         link = form.relations[relation]
         subject, other = form.objects[link.subject], form.objects[link.object]
         foil = self.change_mentions(form, {link.subject: other, link.object: subject}, "order")
         return foil._replace(changed=(f"{link.subject}-{link.object}:order",))
 
     def flip_relation(self, form: Form, relation: int) -> Foil:
-        """`flip`: replace the relation at a place by its opposite."""
+        """`flip`: replace a relation by its opposite.
+
+        Args:
+            form: The form.
+            relation: Place of the relation.
+
+        Returns:
+            The foil.
+        """
         opposite = self._vocabulary.relations[form.relations[relation].relation].opposite
         return self.replace_atom(form, Atom("relation", relation, "relation"), opposite, "flip")
 
@@ -223,6 +283,15 @@ class Foils:
         With the attribute `atom` "pink" of a car, the false value "blue" and the false category
         "toy": "a pink car" → "a blue car and a pink toy". The second object comes right after the
         first, and the relations of later objects keep their objects.
+
+        Args:
+            form: The form.
+            atom: An attribute of one of its mentions.
+            value: A false value of the same kind.
+            category: A false category.
+
+        Returns:
+            The foil.
         """
         place = atom.place
         mention = form.objects[place]
@@ -244,10 +313,15 @@ class Foils:
 
     def split_relation(self, form: Form, first: tuple[Atom, str], second: tuple[Atom, str]) -> Foil:
         """HN-COMP: split a relation of two objects over two relations, each completed by a false
-        atom.
+        atom: "a boat on the water" → "a ship is on the water and a boat on rubber".
 
-        `first` and `second` are different atoms with their false values: "a boat on the water" → "a
-        ship is on the water and a boat on rubber".
+        Args:
+            form: A form with one relation.
+            first: An atom with its false value.
+            second: Another atom with its false value.
+
+        Returns:
+            The foil.
         """
         first_part = self.replace_atom(form, *first)
         second_part = self.replace_atom(form, *second)
@@ -262,8 +336,15 @@ class Foils:
         return Foil(joined, first_part.changed + second_part.changed, "comp")
 
     def deny(self, form: Form, atom: Atom) -> Form:
-        """HN-NEG: deny one atom of a form: "that is not red", "no cube", "is not to the left
-        of"."""
+        """HN-NEG: deny one atom of a form: "that is not red", "no cube", "is not to the left of".
+
+        Args:
+            form: The form.
+            atom: The atom.
+
+        Returns:
+            The form that denies it.
+        """
         if atom.type == "relation":
             denied_link = form.relations[atom.place]._replace(holds=False)
             return form._replace(relations=_put(form.relations, atom.place, denied_link))
@@ -315,7 +396,16 @@ class Foils:
 
     def pair_swaps(self, form: Form, i: int, j: int) -> Iterator[Foil]:
         """HN-SWAP between two mentions: exchange their categories or values of one kind, or move an
-        attribute."""
+        attribute.
+
+        Args:
+            form: The form.
+            i: Place of the first mention.
+            j: Place of the second mention.
+
+        Yields:
+            The foils.
+        """
         yield from self._exchanges(form, i, j)
         yield from self._moves(form, i, j)
         yield from self._moves(form, j, i)

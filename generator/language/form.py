@@ -172,9 +172,17 @@ def merge_equal_mentions(form: Form) -> Form:
 
 
 def count_held_out(form: Form, holdout: Holdout) -> int:
-    """Number of mentions that name a held-out binding plus relations that name a held-out triple.
+    """Count what of a form is held out.
 
     Denials count: "a cube that is not red" names (red, cube).
+
+    Args:
+        form: The form.
+        holdout: The holdout.
+
+    Returns:
+        The number of mentions that name a held-out binding, plus that of relations that name a
+        held-out triple.
     """
     return count_bindings(form, holdout) + count_triples(form, holdout)
 
@@ -192,7 +200,16 @@ def count_triples(form: Form, holdout: Holdout) -> int:
 
 
 def names_triple(form: Form, link: Link, holdout: Holdout) -> bool:
-    """Whether a relation of a form is held out between the categories of its two mentions."""
+    """Check whether a relation of a form is held out between the categories of its two mentions.
+
+    Args:
+        form: The form.
+        link: One of its relations.
+        holdout: The holdout.
+
+    Returns:
+        Whether it is; False where a mention names no category.
+    """
     subject, other = form.objects[link.subject].category, form.objects[link.object].category
     if subject is None or other is None:
         return False
@@ -200,8 +217,17 @@ def names_triple(form: Form, link: Link, holdout: Holdout) -> bool:
 
 
 def equally_familiar(one: Form, other: Form, holdout: Holdout) -> bool:
-    """Whether two forms name the same numbers of held-out bindings and of held-out triples, and
-    either both or neither name a value or object that is absent from training."""
+    """Check that two forms are as familiar as each other.
+
+    Args:
+        one: A form.
+        other: Another one.
+        holdout: The holdout.
+
+    Returns:
+        Whether they name the same numbers of held-out bindings and of held-out triples, and either
+        both or neither name a value or object that is absent from training.
+    """
     return (
         count_bindings(one, holdout) == count_bindings(other, holdout)
         and count_triples(one, holdout) == count_triples(other, holdout)

@@ -138,18 +138,44 @@ class Grammar:
         return f" {' and '.join(predicates)}" if predicates else ""
 
     def predicate(self, kind: str, word: str) -> str:
-        """A value as it follows "is": "red", "made of wood"."""
+        """Write a value as it follows "is": "red", "made of wood".
+
+        Args:
+            kind: The kind of attribute.
+            word: The word for the value.
+
+        Returns:
+            The words.
+        """
         return self._phrases[kind].insert(word) if kind in self._phrases else word
 
     def definite(self, noun: str, kind: str, word: str) -> str:
-        """A noun and the value that distinguishes it: "the red cube", "the cube made of wood"."""
+        """Write a noun with the value that distinguishes it: "the red cube", "the cube made of
+        wood".
+
+        Args:
+            noun: The noun.
+            kind: The kind of attribute.
+            word: The word for the value.
+
+        Returns:
+            The words.
+        """
         if kind in self._phrases:
             return f"the {noun} {self.predicate(kind, word)}"
         return f"the {word} {noun}"
 
     def denied_predicate(self, kind: str, value: str) -> str:
-        """A value as it follows "is not": "red", "made of wood", or a category with its article ("a
-        cube")."""
+        """Write a value as it follows "is not": "red", "made of wood", or a category with its
+        article ("a cube").
+
+        Args:
+            kind: The kind of attribute, or the world's word for categories.
+            value: The value, or the category.
+
+        Returns:
+            The words.
+        """
         if kind == self.category_kind:
             return f"{self.article(value)} {value}"
         return self.predicate(kind, value)
@@ -183,7 +209,16 @@ class FormPhrases:
         return mention._replace(category=category, attributes=attributes)
 
     def indefinite(self, i: int, article: bool = True, bare: bool = False) -> str:
-        """Mention i when it is introduced: "a red cube"."""
+        """Write a mention when it is introduced: "a red cube".
+
+        Args:
+            i: Place of the mention.
+            article: Whether to write the article.
+            bare: Whether to omit attributes and denials.
+
+        Returns:
+            The words.
+        """
         return self.grammar.phrase(self.mentions[i], article, bare)
 
     def definite(self, i: int) -> str:
@@ -203,7 +238,15 @@ class FormPhrases:
         return f"the {ORDINALS[same.index(i)]} {noun}"
 
     def end(self, i: int, introduced: bool) -> str:
-        """Mention i as an end of a relation: definite if it was introduced before."""
+        """Write a mention as an end of a relation.
+
+        Args:
+            i: Place of the mention.
+            introduced: Whether it was introduced before; it is definite then.
+
+        Returns:
+            The words.
+        """
         return self.definite(i) if introduced else self.indefinite(i)
 
     def relation(self, k: int) -> str:

@@ -45,7 +45,16 @@ def words_of(form: Form, vocabulary: Vocabulary) -> Iterator[Word]:
 
 
 def synonyms(kind: str, name: str, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """The synonyms of a category, a relation or an attribute value."""
+    """Look up the synonyms of a name.
+
+    Args:
+        kind: `category`, `relation`, or a kind of attribute.
+        name: A name of this kind.
+        vocabulary: Has the synonyms.
+
+    Returns:
+        The synonyms; () if the family declares none.
+    """
     if kind == _RELATION:
         return vocabulary.relations[name].synonyms
     if kind == vocabulary.category:
@@ -86,8 +95,16 @@ class Dialect:
 
 
 def use_converse(form: Form, place: int, vocabulary: Vocabulary) -> Form:
-    """Replace the relation at a place by its converse, and mention its two objects in the other
-    order: "a cube left of a cone" → "a cone right of a cube". The relation must have one."""
+    """Say a relation the other way round: "a cube left of a cone" → "a cone right of a cube".
+
+    Args:
+        form: A form with relations.
+        place: Place of a relation in it that has a converse.
+        vocabulary: Has the converses.
+
+    Returns:
+        The form with the converse relation, and its two objects mentioned in the other order.
+    """
     link = form.relations[place]
     reordered = form.reordered(link.subject, link.object)
     converse = vocabulary.relations[link.relation].converse

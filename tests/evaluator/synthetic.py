@@ -155,46 +155,17 @@ class Builder:
         return root
 
 
+CAPTION, FALSE_TEXT = ("c", True, None), ("n", False, None)
+"""A true caption and a false text, as `Builder.add` takes them."""
+
+
 def one_of_each(builder: Builder, times: int) -> Builder:
     """Items of every protocol but retrieval, `times` of each kind."""
-    rng, false = builder.rng, ("n", False, None)
     for _ in range(times):
         for kind in ("swap", "flip", "order"):
-            builder.add("binary", kind, [("c", True, None), false])
-        atom, comp = [("n", False, "atom")] * 4, [("n", False, "comp")] * 6
-        for kind, negatives in (("atom", atom), ("comp", comp), ("both", atom + comp)):
-            builder.add("systematicity", kind, [("c", True, None), *negatives])
-        for kind, size in (("atom", 5), ("swap", 5), ("neg", 5), ("all", 15)):
-            builder.add(
-                "productivity",
-                kind,
-                [("c", True, None), *[false] * size],
-                counts=(2, 1, int(rng.integers(1, 4))),
-            )
-        for level in ("OA", "OAR"):
-            counts = builder.counts(level)
-            n = sum(counts)
-            decomposed = [
-                (f"d{i}", truth, None) for i in range(1, n + 1) for truth in (True, False)
-            ]
-            builder.add(
-                "integration",
-                None,
-                [("c", True, None), *[false] * n, *decomposed],
-                None,
-                level,
-                counts,
-            )
-        for skill in ("object", "attribute", "relation"):
-            for level in LEVELS:
-                builder.add(
-                    "skill",
-                    None,
-                    [("c", True, None), *[false] * 4],
-                    skill,
-                    level,
-                    builder.counts(level),
-                )
+            builder.add("binary", kind, [CAPTION, FALSE_TEXT])
+        _add_crepe(builder)
+        _add_compass(builder)
         for kind, skill in (
             ("replace", "attribute"),
             ("replace", "relation"),
@@ -202,35 +173,64 @@ def one_of_each(builder: Builder, times: int) -> Builder:
             ("swap", "attribute"),
             ("converse", "relation"),
         ):
-            builder.add(
-                "hard_positives", kind, [("c", True, None), false, ("p", True, None)], skill
-            )
-        patterns = [
-            ("n", False, str(rng.choice(["none", "attribute", "category", "both"])))
-            for _ in range(int(rng.integers(3, 16)))
-        ]
-        builder.add("confusion", None, [*[("c", True, None)] * int(rng.integers(1, 3)), *patterns])
-        builder.add(
-            "context",
-            "swap",
-            [("c", True, None), false, ("context", True, None), ("context", False, None)],
-        )
-        for kind, hard in (
-            ("two-object", ("color", "shape")),
-            ("three-object", ("color", "color", "shape", "shape")),
-            ("relational", ("flip", "order")),
-        ):
-            negatives = [("n", False, k) for k in (*hard, "distractor", "distractor")]
-            zero_shot = [
-                ("zsl", truth, None if truth else "distractor") for truth in (True, False, False)
-            ]
-            builder.add(
-                "gzsl",
-                kind,
-                [("c", True, None), *negatives, *(zero_shot if kind == "relational" else [])],
-            )
-        builder.add("gzsl", "single", [("c", True, None), *[("n", False, "label")] * 5])
+            builder.add("hard_positives", kind, [CAPTION, FALSE_TEXT, ("p", True, None)], skill)
+        _add_confusion(builder)
+        contexts = [("context", True, None), ("context", False, None)]
+        builder.add("context", "swap", [CAPTION, FALSE_TEXT, *contexts])
+        _add_class_lists(builder)
     return builder
+
+
+def _add_crepe(builder: Builder) -> None:
+    """An item of each kind of CREPE's protocols."""
+    atom, comp = [("n", False, "atom")] * 4, [("n", False, "comp")] * 6
+    for kind, negatives in (("atom", atom), ("comp", comp), ("both", atom + comp)):
+        builder.add("systematicity", kind, [CAPTION, *negatives])
+    for kind, size in (("atom", 5), ("swap", 5), ("neg", 5), ("all", 15)):
+        counts = (2, 1, int(builder.rng.integers(1, 4)))
+        builder.add("productivity", kind, [CAPTION, *[FALSE_TEXT] * size], counts=counts)
+
+
+def _add_compass(builder: Builder) -> None:
+    """An item of each level and skill of COMPASS' protocols."""
+    for level in ("OA", "OAR"):
+        counts = builder.counts(level)
+        n = sum(counts)
+        decomposed = []
+        for i in range(1, n + 1):
+            decomposed += [(f"d{i}", True, None), (f"d{i}", False, None)]
+        texts = [CAPTION, *[FALSE_TEXT] * n, *decomposed]
+        builder.add("integration", None, texts, None, level, counts)
+    for skill in ("object", "attribute", "relation"):
+        for level in LEVELS:
+            texts = [CAPTION, *[FALSE_TEXT] * 4]
+            builder.add("skill", None, texts, skill, level, builder.counts(level))
+
+
+def _add_confusion(builder: Builder) -> None:
+    """An item of the protocol confusion with 3 to 15 false texts."""
+    patterns = []
+    for _ in range(int(builder.rng.integers(3, 16))):
+        changed = str(builder.rng.choice(["none", "attribute", "category", "both"]))
+        patterns.append(("n", False, changed))
+    n_captions = int(builder.rng.integers(1, 3))
+    builder.add("confusion", None, [*[CAPTION] * n_captions, *patterns])
+
+
+def _add_class_lists(builder: Builder) -> None:
+    """An item of each kind of the protocol gzsl."""
+    for kind, hard in (
+        ("two-object", ("color", "shape")),
+        ("three-object", ("color", "color", "shape", "shape")),
+        ("relational", ("flip", "order")),
+    ):
+        texts = [CAPTION]
+        for changed in (*hard, "distractor", "distractor"):
+            texts.append(("n", False, changed))
+        if kind == "relational":
+            texts += [("zsl", True, None), *[("zsl", False, "distractor")] * 2]
+        builder.add("gzsl", kind, texts)
+    builder.add("gzsl", "single", [CAPTION, *[("n", False, "label")] * 5])
 
 
 def add_pair(builder: Builder, kind: str = "swap", lacking: int | None = None) -> str:

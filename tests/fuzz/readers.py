@@ -352,6 +352,15 @@ def make_files(folder: Path) -> None:
     for name, text in TEXTS.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
+    _make_files_of_rendering(folder)
+    _make_meshes(folder)
+    _make_tables(folder)
+    _make_corpora(folder)
+    _make_runs(folder)
+
+
+def _make_files_of_rendering(folder: Path) -> None:
+    """The journal of a renderer, and what it writes beside an image."""
     journal = Journal(folder / ".journal.db")
     for i in range(3):
         journal.add({"scene_id": f"{i:06d}", "cluster_id": "c", "objects": [], "files": {}})
@@ -371,6 +380,10 @@ def make_files(folder: Path) -> None:
         path = folder / output_path(output, "0")
         path.parent.mkdir()
         path.write_bytes(encode(output, pixels))
+
+
+def _make_meshes(folder: Path) -> None:
+    """A family, and meshes to import."""
     (folder / "family.toml").write_text(vocabulary_text("clevr-relations"))
     mesh = UnitMesh([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 1, 2)])
     write_asset(folder, "hare", mesh=mesh, notes={"licence": "CC0-1.0", "source": "a"})
@@ -379,6 +392,10 @@ def make_files(folder: Path) -> None:
         _PLY.format("binary_little_endian").encode() + np.eye(3, dtype="<f4").tobytes() + face
     )
     (folder / "a.glb").write_bytes(glb(*triangle()))
+
+
+def _make_tables(folder: Path) -> None:
+    """Scores and answers from elsewhere."""
     np.save(folder / "pool.npy", np.zeros((2, 3), np.float32))
     pq.write_table(pa.csv.read_csv(folder / "items.csv"), folder / "items.parquet")
     answers = pa.csv.read_csv(folder / "answers.csv")
@@ -388,6 +405,10 @@ def make_files(folder: Path) -> None:
     )
     rows = pq.read_table(folder / "items.parquet").to_pylist()
     (folder / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def _make_corpora(folder: Path) -> None:
+    """Captions in every form of a reference corpus."""
     (folder / "corpus.jsonl.gz").write_bytes(gzip.compress(_CAPTIONS.encode()))
     pq.write_table(pa.table({"caption": ["a red car", None, "a café"]}), folder / "corpus.parquet")
     members = {
@@ -398,6 +419,10 @@ def make_files(folder: Path) -> None:
     for name, mode in (("corpus.tar", "w"), ("corpus.tar.gz", "w:gz")):
         tar(folder / name, members, mode)
     pq.write_table(next(read_table(folder / "counts.csv")), folder / "counts.parquet")
+
+
+def _make_runs(folder: Path) -> None:
+    """Runs with scores, with answers and with partitions, and their caches."""
     measure_items(ScoresFile(items=folder / "items.csv", out=folder / "run"))
     with VectorCache(folder / "cache.sqlite") as cache:
         cache.put(["a", "b", "c"], np.eye(3, 4))

@@ -94,11 +94,18 @@ Noising: TypeAlias = Diffusion | Flow
 
 
 def process_of(scheduler: Any, kind: type[Noising]) -> Noising:
-    """The noising process of a pipeline's scheduler; `kind` is the process that its network was
-    trained with.
+    """Make the noising process of a pipeline.
 
-    Raises UserError for schedulers of another process, and for settings that replace the process of
-    the class.
+    Args:
+        scheduler: The scheduler of the pipeline.
+        kind: The process that its network was trained with.
+
+    Returns:
+        The process with the scheduler's settings.
+
+    Raises:
+        UserError: The scheduler is of another process, or has settings that replace the process of
+            the class.
     """
     name = type(scheduler).__name__
     known = [f"{scheduler_name}Scheduler" for scheduler_name in kind.SCHEDULERS.split()]
@@ -147,12 +154,18 @@ def _evenly_spaced(samples: list[int], count: int) -> list[int]:
 
 
 def nested_order(total: int, seed: int) -> np.ndarray:
-    """A random order of `total` samples, int64, in which every prefix covers the range evenly (Owen
-    1995).
+    """Draw a random order of samples in which every prefix covers the range evenly (Owen 1995).
 
     The range is halved again and again. Samples alternate between the halves, and chance decides
     which half comes first. So each of 2^k equal parts holds one of the first 2^k samples, at a
     random place.
+
+    Args:
+        total: The number of samples.
+        seed: Of the order.
+
+    Returns:
+        int64 (total,): each of 0..total − 1 once.
     """
     rng = np.random.default_rng([seed, 1])
 
@@ -180,7 +193,17 @@ def image_digest(image: Image.Image) -> str:
 
 
 def noise(digest: str, seed: int, sample: int, shape: tuple[int, ...]) -> np.ndarray:
-    """Standard normal noise of one sample of one image, float32 of the given shape."""
+    """Draw the noise of one sample of one image.
+
+    Args:
+        digest: Digest of the image.
+        seed: Of the model's evaluation.
+        sample: Number of the sample.
+        shape: Shape of the latent.
+
+    Returns:
+        Standard normal noise, float32 of this shape.
+    """
     key = hashlib.sha256(f"{digest} {seed} {sample}".encode()).digest()
     generator = np.random.Generator(np.random.Philox(key=np.frombuffer(key[:16], dtype=np.uint64)))
     return generator.standard_normal(shape, dtype=np.float32)

@@ -373,8 +373,15 @@ def fit_image(
 
 
 def encode_latent(pipe: Any, image: Image.Image) -> torch.Tensor:
-    """Mean of the VAE's latent of an RGB image, shifted and scaled as in training, float32 (c, h,
-    w)."""
+    """Encode an image as the latent that the network was trained on.
+
+    Args:
+        pipe: The pipeline.
+        image: RGB.
+
+    Returns:
+        Mean of the VAE's latent, shifted and scaled as in training, float32 (c, h, w).
+    """
     pixels = pipe.image_processor.preprocess(image).to(pipe.device)
     with torch.autocast(pipe.device.type, enabled=False):
         mean = pipe.vae.encode(pixels).latent_dist.mean.float()
@@ -384,7 +391,15 @@ def encode_latent(pipe: Any, image: Image.Image) -> torch.Tensor:
 
 
 def decode_latent(pipe: Any, latent: torch.Tensor) -> Image.Image:
-    """The RGB image of a latent from `encode_latent`."""
+    """Decode a latent.
+
+    Args:
+        pipe: The pipeline.
+        latent: From `encode_latent`.
+
+    Returns:
+        The RGB image.
+    """
     shift, factor = _normalisation(pipe.vae.config, latent)
     with torch.autocast(latent.device.type, enabled=False):
         pixels = pipe.vae.decode(latent[None] / factor + shift).sample.float()

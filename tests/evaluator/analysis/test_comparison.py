@@ -3,6 +3,7 @@ power, what is refused."""
 
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -54,6 +55,29 @@ def named(runs: list[Path]) -> list[str]:
     return [f"{run.name}={run}" for run in runs]
 
 
+def assert_row(row: dict[str, Any], part: pd.DataFrame, clusters: Clusters) -> None:
+    """The row of two models has the numbers of their answers to the items of `part`."""
+    first, second = part[row["first"]].to_numpy(), part[row["second"]].to_numpy()
+    expected = model_difference([(first[None], second[None])], clusters)
+    assert (row["items"], row["clusters"]) == (len(part), part["cluster"].nunique())
+    assert row["p_mcnemar"] == mcnemar(first, second)
+    assert row["p"] == (1 if np.isnan(expected.p) else expected.p)
+    numbers = (
+        first.mean(),
+        second.mean(),
+        first.mean() - second.mean(),
+        expected.low,
+        expected.high,
+    )
+    columns = ("first_mean", "second_mean", "difference", "low", "high")
+    assert [row[name] for name in columns] == pytest.approx(numbers, abs=1e-6)
+    assert row["speaks_of"] == speaks_of(clusters, models="these trainings")
+    assert row["block_seeds_needed"] == block_seeds_needed(expected, 0.05)
+    assert row["items_needed"] == items_needed(expected, 0.05, len(part))
+    least = detectable(expected)
+    assert row["detectable"] == (None if least is None else pytest.approx(least, abs=1e-6))
+
+
 def test_every_question_and_pair_has_the_row_that_its_tables_give(
     runs: list[Path], named: list[str]
 ) -> None:
@@ -100,25 +124,7 @@ def test_every_question_and_pair_has_the_row_that_its_tables_give(
             part["cluster"], part["bindings"], part["scene_id"], vocabulary=vocabulary
         )
         for row in rows:
-            first, second = part[row["first"]].to_numpy(), part[row["second"]].to_numpy()
-            expected = model_difference([(first[None], second[None])], clusters)
-            assert (row["items"], row["clusters"]) == (len(part), part["cluster"].nunique())
-            assert row["p_mcnemar"] == mcnemar(first, second)
-            assert row["p"] == (1 if np.isnan(expected.p) else expected.p)
-            numbers = (
-                first.mean(),
-                second.mean(),
-                first.mean() - second.mean(),
-                expected.low,
-                expected.high,
-            )
-            columns = ("first_mean", "second_mean", "difference", "low", "high")
-            assert [row[name] for name in columns] == pytest.approx(numbers, abs=1e-6)
-            assert row["speaks_of"] == speaks_of(clusters, models="these trainings")
-            assert row["block_seeds_needed"] == block_seeds_needed(expected, 0.05)
-            assert row["items_needed"] == items_needed(expected, 0.05, len(part))
-            least = detectable(expected)
-            assert row["detectable"] == (None if least is None else pytest.approx(least, abs=1e-6))
+            assert_row(row, part, clusters)
         assert [row["q"] for row in rows] == multipletests(
             [row["p"] for row in rows], method="fdr_bh"
         )[1].tolist()
