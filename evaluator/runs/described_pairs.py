@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from evaluator.descriptions.aggregation import shares_of
-from evaluator.descriptions.measures import BINDING_GAP, RELATION_MEASURES, SHARES, ImageMeasures
+from evaluator.descriptions.measures import GAPS, RELATION_MEASURES, SHARES, ImageMeasures
 from evaluator.protocols.items import split_rank
 from evaluator.protocols.records import rounded
 from evaluator.runs.described import DescribedRun, clusters_of_lines, measures_of
@@ -28,7 +28,7 @@ def compare_described(
 
     Args:
         runs: At least two runs over one world and benchmark; their names differ.
-        measure: A name of `measures.SHARES`, or BINDING_GAP; None for all.
+        measure: A name of `measures.SHARES` or of GAPS; None for all.
 
     Returns:
         Rows as JSON data: `split`, `measure`, `first`, `second`, their means, `difference` (first −
@@ -40,9 +40,9 @@ def compare_described(
             measure.
     """
     _check_runs(runs)
-    measures = [name for name in (*SHARES, BINDING_GAP) if measure in (None, name)]
+    measures = [name for name in (*SHARES, *GAPS) if measure in (None, name)]
     if not measures:
-        names = [*SHARES, BINDING_GAP]
+        names = [*SHARES, *GAPS]
         raise UserError(f"There is no measure '{measure}'; {did_you_mean(str(measure), names)}")
     line_of = [{line["scene_id"]: line for line in run.judged_lines} for run in runs]
     scenes = [scene for scene in line_of[0] if all(scene in lines for lines in line_of)]
@@ -109,15 +109,15 @@ def image_shares(measure: str, images: Sequence[ImageMeasures]) -> np.ndarray:
     """Return the share of a measure in each image.
 
     Args:
-        measure: A name of SHARES, or BINDING_GAP.
+        measure: A name of SHARES or of GAPS.
         images: The counts of n images.
 
     Returns:
-        float64 (n,), 0..1, of BINDING_GAP -1..1; nan where it is not defined.
+        float64 (n,), 0..1, of GAPS -1..1; nan where it is not defined.
     """
-    if measure == BINDING_GAP:
-        held_out = image_shares("recall of held-out bindings", images)
-        return held_out - image_shares("recall of seen bindings", images)
+    if measure in GAPS:
+        held_out, seen = GAPS[measure]
+        return image_shares(held_out, images) - image_shares(seen, images)
     counts, counts_of = shares_of(measure, images)
     shares = np.full(len(counts), np.nan)
     np.divide(counts, counts_of, out=shares, where=counts_of > 0)
@@ -131,7 +131,7 @@ def _paired_numbers(
     clusters = clusters_of_lines(lines)
     scale = 1.0
     outcomes = (first, second)
-    if measure == BINDING_GAP:
+    if measure in GAPS:
         # The model of differences takes outcomes in 0..1; a difference of recalls is in -1..1.
         scale = 2.0
         outcomes = ((first + 1) / 2, (second + 1) / 2)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evaluator.descriptions.floors import FLOORS
-from evaluator.descriptions.measures import BINDING_GAP, SHARES
+from evaluator.descriptions.measures import BINDING_GAP, GAPS, RELATION_GAP, SHARES
 from evaluator.protocols.items import reported_splits
 from evaluator.provenance.contamination import mark_of, marked
 from evaluator.report.figures import Figure
@@ -29,6 +29,9 @@ MAIN_MEASURES = (
     "relation precision",
     "relation recall",
     "relations reversed",
+    "relation recall of held-out relations",
+    "relation recall of seen relations",
+    RELATION_GAP,
 )
 """The measures that are shown first."""
 _GROUPS = {
@@ -76,7 +79,7 @@ def title_of(run: DescribedRun) -> str:
 
 def unit_of(measure: str) -> str:
     """Return the unit of a measure: a share, or a difference of shares."""
-    return "difference" if measure == BINDING_GAP else "share"
+    return "difference" if measure in GAPS else "share"
 
 
 def cell_of(row: Row | None, name: str = "value") -> Cell:
@@ -121,7 +124,7 @@ def measures_table(runs: Sequence[DescribedRun]) -> Table:
         columns += [Column(title_of(run), split) for run in runs]
         columns += [Column(floor, split) for floor in FLOORS]
     lines = []
-    for measure in (*SHARES, BINDING_GAP):
+    for measure in (*SHARES, *GAPS):
         cells: list[Cell] = []
         for split in splits:
             rows = [row_of.get((i, split, measure)) for i in range(len(runs))]
