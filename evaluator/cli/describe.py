@@ -11,7 +11,7 @@ from evaluator.descriptions.measures import GAPS
 from evaluator.provenance.contamination import mark_of, training_said
 from evaluator.report.descriptions.measures import MAIN_MEASURES, describe_answers, describe_reader
 from evaluator.report.table import p_value
-from evaluator.runs.attributes import is_attributes, read_attributes
+from evaluator.runs.answered_attributes import is_attributes, read_attributes
 from evaluator.runs.describe import (
     describe_images,
     measure_descriptions,

@@ -9,7 +9,7 @@ import numpy as np
 from evaluator.descriptions.facts import UNREAD, answer_of_description
 from evaluator.protocols.items import split_rank
 from evaluator.protocols.records import rounded
-from evaluator.runs.attributes import AttributesRun
+from evaluator.runs.answered_attributes import AttributesRun
 from evaluator.runs.described import DescribedRun, clusters_of_lines
 from evaluator.statistics.difference import model_difference
 from evaluator.statistics.intervals import speaks_of

@@ -36,7 +36,7 @@ from evaluator.report.gallery import image_folder
 from evaluator.report.page import vega_script
 from evaluator.report.table import number
 from evaluator.report.writers import latex, markdown
-from evaluator.runs.attributes import AttributesRun
+from evaluator.runs.answered_attributes import AttributesRun
 from evaluator.runs.described import DescribedRun, open_described_dataset, truths_of_lines
 from evaluator.runs.integration import integration_rows, integration_sentence
 from generator.base.errors import UserError, visible
