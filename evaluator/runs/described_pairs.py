@@ -53,7 +53,8 @@ def compare_described(
         )
     scenes_of_split: dict[str, list[str]] = {}
     for scene in scenes:
-        scenes_of_split.setdefault(str(line_of[0][scene]["split"]), []).append(scene)
+        split = str(line_of[0][scene]["split"])
+        scenes_of_split.setdefault(split, []).append(scene)
     rows = []
     for split in sorted(scenes_of_split, key=split_rank):
         lines = [[of_run[scene] for scene in scenes_of_split[split]] for of_run in line_of]
@@ -94,13 +95,14 @@ def _rows_of_measure(
         defined = np.isfinite(shares[first]) & np.isfinite(shares[second])
         if not defined.any():
             continue
-        own_lines = [line for line, keep in zip(lines[0], defined, strict=True) if keep]
+        own_lines = [lines[0][i] for i in np.flatnonzero(defined)]
         numbers = _paired_numbers(
             shares[first][defined], shares[second][defined], own_lines, measure=measure
         )
         names = {"first": runs[first].name, "second": runs[second].name}
         rows.append({"split": split, "measure": measure, **names, **numbers})
-    for row, q in zip(rows, benjamini_hochberg([row["p"] for row in rows]), strict=True):
+    q_values = benjamini_hochberg([row["p"] for row in rows])
+    for row, q in zip(rows, q_values, strict=True):
         row["q"] = q
     return rows
 
@@ -135,7 +137,9 @@ def _paired_numbers(
         # The model of differences takes outcomes in 0..1; a difference of recalls is in -1..1.
         scale = 2.0
         outcomes = ((first + 1) / 2, (second + 1) / 2)
-    difference = model_difference([(outcomes[0][None], outcomes[1][None])], clusters)
+    # One block, in which each model has one run.
+    sides = (outcomes[0][None], outcomes[1][None])
+    difference = model_difference([sides], clusters)
     return {
         "first_mean": rounded(float(first.mean())),
         "second_mean": rounded(float(second.mean())),

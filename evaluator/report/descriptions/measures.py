@@ -73,12 +73,26 @@ def rows_by_split(run: DescribedRun) -> list[Row]:
 
 
 def title_of(run: DescribedRun) -> str:
-    """Return the name of a run's model with its marks, such as CONTAMINATED."""
+    """Return the name of a run's model with its marks, such as CONTAMINATED.
+
+    Args:
+        run: The run.
+
+    Returns:
+        The name, with control characters escaped.
+    """
     return marked(visible(run.name), run.record)
 
 
 def unit_of(measure: str) -> str:
-    """Return the unit of a measure: a share, or a difference of shares."""
+    """Return the unit of a measure.
+
+    Args:
+        measure: A name of SHARES or of GAPS.
+
+    Returns:
+        "difference" for a paired difference, else "share" (evaluator.report.table.number).
+    """
     return "difference" if measure in GAPS else "share"
 
 
@@ -136,9 +150,11 @@ def measures_table(runs: Sequence[DescribedRun]) -> Table:
     level = f"{100 * runs[0].record['level']:.4g}%"
     notes = (f"{MEANS_NOTE} Brackets: {level} intervals.", FLOORS_NOTE)
     benchmark = visible(runs[0].record["benchmark_name"])
-    marks = " ".join(dict.fromkeys(filter(None, (mark_of(run.record) for run in runs))))
+    # Runs with the same mark, such as two of one model, say it once.
+    marks = dict.fromkeys(mark_of(run.record) for run in runs)
+    mark = " ".join(filter(None, marks))
     return Table(
-        ("measure",), columns, lines, title=f"Descriptions of {benchmark}", notes=notes, mark=marks
+        ("measure",), columns, lines, title=f"Descriptions of {benchmark}", notes=notes, mark=mark
     )
 
 
